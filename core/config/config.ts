@@ -1,0 +1,94 @@
+/**
+ * The resolved configuration of a run: every number a role machine reads. Plain JSON, so it travels in `welcome`.
+ *
+ * Owns: the shape. The knobs (default, unit, limit, sentence) are in knobs.ts, the `--size` dial in size.ts,
+ * the reading of foreign objects in parse.ts.
+ */
+
+export type Codec = "none" | "iota";
+
+export interface ModelConfig {
+  vocabSize: number; // V, rows of embedding and head
+  width: number; // d, channels of the residual stream
+  layers: number; // transformer blocks in the whole model
+  heads: number; // query heads
+  kvHeads: number; // key/value heads (GQA)
+  ffnWidth: number; // F, inner width of SwiGLU
+  contextLength: number; // T, tokens per sequence
+  ropeBase: number;
+  normEpsilon: number;
+}
+
+export interface PipelineConfig {
+  stages: number; // K
+  codec: Codec;
+  bottleneckWidth: number; // r, values per token on the wire (codec `iota`)
+}
+
+export interface TrainConfig {
+  sequencesPerMicrobatch: number; // B
+  microbatchesPerStep: number; // M
+  steps: number; // optimizer steps of the whole run
+  stepsPerRound: number; // H
+  learningRate: number; // peak
+  warmupSteps: number;
+  decayFraction: number; // last share of the run, linear decay
+  finalLearningRateFraction: number; // of the peak
+  beta1: number;
+  beta2: number;
+  epsilon: number;
+  weightDecay: number; // matrices only
+  clipNorm: number; // global gradient norm
+  joinWarmupSteps: number; // local ramp of a miner that starts with empty moments after step 0
+}
+
+export interface OuterConfig {
+  learningRate: number;
+  momentum: number; // Nesterov; 0 = plain averaging
+}
+
+export interface DataConfig {
+  corpus: string; // "sotu" or the path of a text file
+  heldOutFraction: number;
+  maxBytes: number; // of the corpus that is used; 0 = all
+}
+
+export interface ValidateConfig {
+  heldOutSequences: number; // per evaluation
+  replaysPerMiner: number; // per round
+  tolerance: number; // innovation error above which a replay fails
+}
+
+export interface SwarmConfig {
+  replicas: number; // per stage, wanted before the first step
+  validators: number;
+  gatherMs: number; // then start with what is there, if every stage has one
+}
+
+export interface LimitConfig {
+  leaseMs: number; // a task's lease
+  disconnectGraceMs: number; // a silent miner keeps its work this long
+  mergePhaseMs: number; // each phase of a merge
+  leasesPerMiner: number; // tasks outstanding at one miner
+  minersPerStage: number;
+  frameBytes: number; // one WebSocket message
+  headerBytes: number; // its msgpack header
+  inboxMessages: number; // queued events of a process
+  outboxBytes: number; // unacknowledged bytes towards one peer
+  blobBytes: number; // one stored blob
+}
+
+export interface RunConfig {
+  name: string;
+  seed: number; // u32
+  size: string;
+  deterministic: boolean;
+  model: ModelConfig;
+  pipeline: PipelineConfig;
+  train: TrainConfig;
+  outer: OuterConfig;
+  data: DataConfig;
+  validate: ValidateConfig;
+  swarm: SwarmConfig;
+  limits: LimitConfig;
+}

@@ -1,0 +1,70 @@
+/**
+ * The compute of one stage as its callers see it. Two implementations, one conformance suite: webgpu and reference (float64).
+ *
+ * Contract: calls are made one at a time, each awaited before the next. Parameters are the flat f32 vector of
+ * `parameterTable(spec)`. Gradients accumulate (`+=`) over backward and turnaround until `zeroGradients` or `step`.
+ * Wires are encoded bytes, (B, T, width) row-major: little-endian f32 for codec `none`, bf16 (round to nearest even) for
+ * `iota`. The gradient on a wire is dL/d(wire value), straight through the rounding, encoded the same way; L is the mean
+ * loss over the microbatch's B*T tokens.
+ */
+
+import type { StageSpec } from "../core/model/spec.ts";
+
+/** Token ids (B*T) at the head, an encoded wire elsewhere. */
+export type StageInput =
+  | { readonly type: "tokens"; readonly tokens: Uint32Array }
+  | { readonly type: "wire"; readonly wire: Uint8Array };
+
+export interface AdapterDescription {
+  readonly device: "webgpu" | "reference";
+  readonly name: string; // e.g. "llvmpipe (LLVM 15.0.6, 256 bits)"
+  readonly isSoftware: boolean;
+}
+
+export interface StepOptions {
+  readonly learningRate: number;
+  readonly gradientScale: number; // multiplies the accumulated gradient: clip factor / number of microbatches
+  readonly beta1: number;
+  readonly beta2: number;
+  readonly epsilon: number;
+  readonly weightDecay: number; // decoupled, on floats [0, decayLength)
+}
+
+/** AdamW's private state. `steps` counts applied steps, for bias correction. */
+export interface Moments {
+  readonly first: Float32Array;
+  readonly second: Float32Array;
+  readonly steps: number;
+}
+
+export interface Turnaround {
+  readonly lossPerSequence: Float32Array; // (B), mean over the T tokens, nats
+  readonly gradient: Uint8Array | null; // towards the previous stage; null when the stage reads tokens (K = 1)
+}
+
+export interface StageCompute {
+  readonly spec: StageSpec;
+  readonly adapter: AdapterDescription;
+  /** Also zeroes gradients; moments stay. */
+  loadParameters(parameters: Float32Array): Promise<void>;
+  readParameters(): Promise<Float32Array>;
+  loadMoments(moments: Moments): Promise<void>;
+  readMoments(): Promise<Moments>;
+  /** Not for the tail. */
+  forward(input: StageInput): Promise<Uint8Array>;
+  /** Recomputes the forward, accumulates the stage's gradients. Null at the head. Not for the tail. */
+  backward(input: StageInput, gradient: Uint8Array): Promise<Uint8Array | null>;
+  /** Tail only: forward, loss and backward; accumulates gradients. */
+  turnaround(input: StageInput, targets: Uint32Array): Promise<Turnaround>;
+  /** Tail only: losses without gradients, (B). */
+  evaluate(input: StageInput, targets: Uint32Array): Promise<Float32Array>;
+  /** Tail only: logits of one position of every sequence, (B, V), for sampling. */
+  logitsAt(input: StageInput, position: number): Promise<Float32Array>;
+  zeroGradients(): Promise<void>;
+  /** Squared L2 norm of the accumulated (unscaled) gradient. */
+  gradientSquareSum(): Promise<number>;
+  readGradients(): Promise<Float32Array>;
+  /** One AdamW step, then zeroes gradients. */
+  step(options: StepOptions): Promise<void>;
+  close(): void;
+}
