@@ -1,0 +1,267 @@
+/**
+ * Every message between a node (miner, validator) and the hub (orchestrator), protocol version 1.
+ *
+ * Owns: the two closed unions and what each message's raw segments are. Refuses: bytes (net/frame), checks of foreign
+ * values (net/schema). A message that carries tensors names them only in its comment: segment i of the frame is the i-th
+ * listed one, and the receiver hashes what it got. Bulk (parameters, payload slices) travels as blobs over HTTP and is named
+ * here by BlobRef. Any change of a shape below needs a new PROTOCOL_VERSION.
+ */
+
+import type { RunConfig } from "../config/config.ts";
+import type { Fault } from "../fault.ts";
+import type { BlobRef, Direction, MicrobatchId, NodeId, StageIndex, TaskId } from "../ids.ts";
+
+export const PROTOCOL_VERSION = 1;
+
+export type Role = "miner" | "validator";
+
+/** A part of a stage's parameter vector in a merge, in floats. */
+export interface Slice {
+  readonly offset: number;
+  readonly size: number;
+}
+
+/** Where a stage's parameters come from: grown from the run's seed, or fetched by hash. */
+export type ParameterSource =
+  | { readonly type: "initial" }
+  | { readonly type: "blobs"; readonly parameters: BlobRef; readonly momentum: BlobRef | null };
+
+// ---------------------------------------------------------------------------------------------------- node to hub
+
+/** First message after hello. `previous`: the stage whose optimizer state this node still has on disk. */
+export interface Join {
+  readonly type: "join";
+  readonly role: Role;
+  readonly adapter: string; // for people
+  readonly previousStage: StageIndex | null;
+}
+
+/** The assigned stage is loaded and computed once. */
+export interface Ready {
+  readonly type: "ready";
+  readonly assignment: number;
+  readonly parameters: BlobRef;
+}
+
+/** Segments: forward and backward: [output wire]; head's backward: none; turnaround: [gradient], none when K = 1. */
+export interface TaskDone {
+  readonly type: "taskDone";
+  readonly task: TaskId;
+  readonly losses: readonly number[] | null; // turnaround: mean loss of each sequence, nats per token
+  readonly computeMs: number;
+}
+
+export interface TaskFailed {
+  readonly type: "taskFailed";
+  readonly task: TaskId;
+  readonly fault: Fault;
+}
+
+/** The gradient over exactly the tasks of `sealStep` is complete; squareSum is of the plain sum over tasks. */
+export interface StepSealed {
+  readonly type: "stepSealed";
+  readonly step: number;
+  readonly tasks: number;
+  readonly gradientSquareSum: number;
+}
+
+/** The pseudo-gradient's slices are in the blob store; their hashes are the commitment, nobody else knows them before. */
+export interface PayloadCommitted {
+  readonly type: "payloadCommitted";
+  readonly round: number;
+  readonly slices: readonly BlobRef[];
+}
+
+export interface SliceReduced {
+  readonly type: "sliceReduced";
+  readonly round: number;
+  readonly slice: number;
+  readonly result: BlobRef;
+}
+
+export interface MergeApplied {
+  readonly type: "mergeApplied";
+  readonly round: number; // the round that begins with these parameters
+  readonly parameters: BlobRef;
+  readonly momentum: BlobRef | null;
+}
+
+export interface ParametersUploaded {
+  readonly type: "parametersUploaded";
+  readonly round: number;
+  readonly parameters: BlobRef;
+  readonly momentum: BlobRef | null;
+}
+
+/** A phase of the merge could not be done here (missing blob, bad numbers). */
+export interface MergeFailed {
+  readonly type: "mergeFailed";
+  readonly round: number;
+  readonly fault: Fault;
+}
+
+export interface Evaluated {
+  readonly type: "evaluated";
+  readonly request: number;
+  readonly loss: number; // mean nats per token
+  readonly tokens: number;
+}
+
+/** What a validator found when it repeated a task from the committed wires and the round's parameters. */
+export interface Replayed {
+  readonly type: "replayed";
+  readonly request: number;
+  readonly innovationError: number; // ||y - y_ref|| / ||y_ref - y_lazy||
+  readonly equalShare: number; // share of output values that are equal to the last bit
+  readonly lossError: number | null; // turnaround: largest |loss - loss_ref| over the sequences
+}
+
+export interface RequestFailed {
+  readonly type: "requestFailed";
+  readonly request: number;
+  readonly fault: Fault;
+}
+
+export interface Leaving {
+  readonly type: "leaving";
+  readonly reason: string;
+}
+
+export type NodeMessage =
+  | Join
+  | Ready
+  | TaskDone
+  | TaskFailed
+  | StepSealed
+  | PayloadCommitted
+  | SliceReduced
+  | MergeApplied
+  | ParametersUploaded
+  | MergeFailed
+  | Evaluated
+  | Replayed
+  | RequestFailed
+  | Leaving;
+
+// ---------------------------------------------------------------------------------------------------- hub to node
+
+export interface Welcome {
+  readonly type: "welcome";
+  readonly config: RunConfig;
+  readonly layersOfStages: readonly number[];
+}
+
+/** Load this stage; answered by `ready`. A node drops what it had. */
+export interface Assign {
+  readonly type: "assign";
+  readonly assignment: number; // grows with every assignment of the run
+  readonly stage: StageIndex;
+  readonly round: number;
+  readonly source: ParameterSource;
+}
+
+/** Segments: forward [input]; turnaround [input, targets]; backward [input, gradient]. Tokens and targets are u32 (B, T). */
+export interface RunTask {
+  readonly type: "runTask";
+  readonly task: TaskId;
+  readonly microbatch: MicrobatchId;
+  readonly stage: StageIndex;
+  readonly direction: Direction;
+  readonly step: number;
+}
+
+/** These leases are over; drop what has not begun. */
+export interface CancelTasks {
+  readonly type: "cancelTasks";
+  readonly tasks: readonly TaskId[];
+}
+
+/** Bring the accumulated gradient to exactly these tasks (replaying from the log if need be) and answer `stepSealed`. */
+export interface SealStep {
+  readonly type: "sealStep";
+  readonly step: number;
+  readonly tasks: readonly TaskId[];
+}
+
+/** The step header. `tasks` 0: nothing of this node counts, zero the gradient and take no step. */
+export interface ApplyStep {
+  readonly type: "applyStep";
+  readonly step: number;
+  readonly tasks: number;
+  readonly learningRate: number;
+  readonly clipFactor: number;
+}
+
+export interface StartMerge {
+  readonly type: "startMerge";
+  readonly round: number; // the round that ends
+  readonly slices: readonly Slice[];
+  readonly contributes: boolean;
+}
+
+export interface ReduceSlice {
+  readonly type: "reduceSlice";
+  readonly round: number;
+  readonly slice: number;
+  readonly inputs: readonly { readonly payload: BlobRef; readonly weight: number }[];
+}
+
+/** Take the outer step with these averaged slices; no slices: go back to the round's start. */
+export interface ApplyMerge {
+  readonly type: "applyMerge";
+  readonly round: number; // the round that ends
+  readonly slices: readonly BlobRef[];
+}
+
+export interface UploadParameters {
+  readonly type: "uploadParameters";
+  readonly round: number;
+}
+
+/** Segments: [inputs, targets], u32 (sequences, T) each. */
+export interface Evaluate {
+  readonly type: "evaluate";
+  readonly request: number;
+  readonly round: number;
+  readonly sources: readonly ParameterSource[]; // one a stage
+}
+
+/** Segments: [input, targets or gradient where the direction has one, claimed output where it has one]. */
+export interface Replay {
+  readonly type: "replay";
+  readonly request: number;
+  readonly round: number;
+  readonly miner: NodeId;
+  readonly task: TaskId;
+  readonly stage: StageIndex;
+  readonly direction: Direction;
+  readonly losses: readonly number[] | null;
+  readonly source: ParameterSource;
+}
+
+export interface Reject {
+  readonly type: "reject";
+  readonly fault: Fault;
+}
+
+export interface Stop {
+  readonly type: "stop";
+  readonly finished: boolean;
+  readonly reason: string;
+}
+
+export type HubMessage =
+  | Welcome
+  | Assign
+  | RunTask
+  | CancelTasks
+  | SealStep
+  | ApplyStep
+  | StartMerge
+  | ReduceSlice
+  | ApplyMerge
+  | UploadParameters
+  | Evaluate
+  | Replay
+  | Reject
+  | Stop;

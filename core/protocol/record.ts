@@ -1,0 +1,55 @@
+/**
+ * What happened in a run, as plain facts for people and programs: the lines of `--json`, the screen, later the journal's view.
+ *
+ * Owns: the closed union. Field names once published stay. Refuses: decisions; nothing in a machine reads a record back.
+ */
+
+import type { Direction, MicrobatchId, NodeId, StageIndex, TaskId } from "../ids.ts";
+
+export type RunRecord =
+  | { type: "runStarted"; step: number; round: number; stages: number; miners: number }
+  | { type: "nodeJoined"; node: NodeId; role: "miner" | "validator"; adapter: string }
+  | { type: "nodeAssigned"; node: NodeId; stage: StageIndex; round: number }
+  | { type: "nodeReady"; node: NodeId; stage: StageIndex; round: number; parameters: string }
+  | { type: "nodeLost"; node: NodeId; reason: string; tasksReissued: number }
+  | { type: "taskReleased"; task: TaskId; node: NodeId; reason: string }
+  | { type: "taskFinished"; task: TaskId; node: NodeId; stage: StageIndex; direction: Direction; microbatch: MicrobatchId }
+  | {
+    type: "stepClosed";
+    step: number; // 1-based count of closed steps
+    steps: number; // of the whole run
+    round: number;
+    loss: number; // mean over the step's tokens, nats per token
+    learningRate: number;
+    gradientNorm: number;
+    clipFactor: number;
+    tokens: number; // of this step
+    stepMs: number;
+  }
+  | { type: "mergePhase"; round: number; stage: StageIndex; phase: "committing" | "reducing" | "applying" | "agreed" }
+  | { type: "sliceDisputed"; round: number; stage: StageIndex; slice: number; liar: NodeId | null }
+  | {
+    type: "roundMerged";
+    round: number; // the round that begins with these hashes
+    stages: { stage: StageIndex; parameters: string; replicas: number; agree: boolean }[];
+    bytesPerMiner: number; // uploaded: payload and reduced slices, mean over the miners
+    mergeMs: number;
+  }
+  | { type: "checkpointWritten"; round: number; step: number; folder: string }
+  | { type: "evaluated"; round: number; validator: NodeId; loss: number; tokens: number }
+  | {
+    type: "verdict";
+    round: number;
+    validator: NodeId;
+    miner: NodeId;
+    stage: StageIndex;
+    task: TaskId;
+    passed: boolean;
+    innovationError: number;
+    equalShare: number;
+    lossError: number | null;
+    tolerance: number;
+  }
+  | { type: "faultSeen"; node: NodeId | null; code: string; detail: string }
+  | { type: "warning"; text: string }
+  | { type: "runFinished"; step: number; finished: boolean; reason: string };
