@@ -1,0 +1,97 @@
+/**
+ * From a size and the given values to a whole configuration.
+ *
+ * Order: constant defaults, the size's preset, given values, then the derivations below for what nobody gave. A derivation
+ * reads values of the same configuration, so `--steps 5` shortens warm-up and round with it. Invariant: a derived value obeys
+ * its knob's limits. Refuses nothing: given values were checked one by one before (parse.ts), together afterwards (rules.ts).
+ */
+
+import { assert } from "../assert.ts";
+import { wireSpec } from "../model/spec.ts";
+import type { ModelConfig, RunConfig } from "./config.ts";
+import { derived, type KnobPath, type KnobValue } from "./knob.ts";
+import { knobAt, knobPaths } from "./knobs.ts";
+import { isSizedPath, presets, type SizeName } from "./size.ts";
+
+export interface DeriveInput {
+  readonly size: SizeName;
+  readonly given: ReadonlyMap<KnobPath, KnobValue>;
+}
+
+export function deriveConfig({ size, given }: DeriveInput): RunConfig {
+  const values = new Map<KnobPath, KnobValue>();
+  for (const path of knobPaths) {
+    const initial = knobAt(path).default;
+    const preset = isSizedPath(path) ? presets[size][path] : initial === derived ? 0 : initial;
+    values.set(path, given.get(path) ?? preset);
+  }
+  values.set("size", size);
+  const config = assembleConfig(values);
+  for (const [path, derive] of derivations) {
+    if (!given.has(path)) setValue(config, path, withinLimits(path, derive(config)));
+  }
+  return config;
+}
+
+/** In order: a later one may read an earlier one's result. */
+const derivations: readonly (readonly [KnobPath, (config: RunConfig) => number])[] = [
+  ["train.stepsPerRound", ({ train }) => Math.min(train.stepsPerRound, train.steps)],
+  ["train.warmupSteps", ({ train }) => Math.min(train.warmupSteps, Math.ceil(train.steps / 4))],
+  ["train.joinWarmupSteps", ({ train }) => Math.ceil(15 * train.stepsPerRound / 100)], // 10-20 % of a round: ALGORITHMS §6
+  ["pipeline.bottleneckWidth", ({ pipeline, model }) => Math.min(pipeline.bottleneckWidth, model.width)],
+  ["limits.frameBytes", (config) => Math.max(4 * mebi, roundUp(neededFrameBytes(config)))],
+  ["limits.outboxBytes", ({ limits }) => Math.max(64 * mebi, 4 * limits.frameBytes)],
+  ["limits.blobBytes", ({ model }) => Math.max(64 * mebi, roundUp(8 * modelParameters(model)))], // f32, and room
+];
+
+const mebi = 2 ** 20;
+const roundUp = (bytes: number) => Math.ceil(bytes / mebi) * mebi;
+
+function withinLimits(path: KnobPath, value: number): number {
+  const knob = knobAt(path);
+  assert(knob.kind === "int", `Cannot derive ${path} as only whole numbers are derived`);
+  return Math.min(Math.max(value, knob.min), knob.max);
+}
+
+/** The largest frame of a run: a replay carries a backward's input, its gradient and the result, or tokens in their place. */
+export function neededFrameBytes(config: RunConfig): number {
+  const wire = wireSpec(config);
+  const tokenBytes = 4;
+  const { contextLength } = config.model;
+  const task = 3 * config.train.sequencesPerMicrobatch * contextLength *
+    Math.max(wire.width * wire.bytesPerValue, tokenBytes);
+  const evaluation = 2 * config.validate.heldOutSequences * contextLength * tokenBytes;
+  return config.limits.headerBytes + Math.max(task, evaluation);
+}
+
+/** Parameters of the model without its stage boundaries: for people and for limits. */
+export function modelParameters(model: ModelConfig): number {
+  const { width: d, layers, ffnWidth, vocabSize } = model;
+  const keyValueWidth = (d / model.heads) * model.kvHeads;
+  const layer = 2 * d * d + 2 * d * keyValueWidth + 3 * d * ffnWidth + 2 * d;
+  return 2 * vocabSize * d + layers * layer + d;
+}
+
+/** Nested from flat. `values` has every knob path, each of its knob's type: that makes the result a `RunConfig`. */
+export function assembleConfig(values: ReadonlyMap<KnobPath, KnobValue>): RunConfig {
+  const config: Record<string, KnobValue | Record<string, KnobValue>> = {};
+  for (const path of knobPaths) {
+    const value = values.get(path);
+    assert(value !== undefined, `Cannot assemble a configuration as ${path} has no value`);
+    setValue(config, path, value);
+  }
+  return config as unknown as RunConfig;
+}
+
+function setValue(config: object, path: KnobPath, value: KnobValue): void {
+  const target = config as Record<string, KnobValue | Record<string, KnobValue>>;
+  const [group, key] = path.split(".");
+  if (key === undefined) target[path] = value;
+  else Object.assign(target[group!] ??= {}, { [key]: value });
+}
+
+export function valueAt(config: RunConfig, path: KnobPath): KnobValue {
+  let node: unknown = config;
+  for (const key of path.split(".")) node = (node as Record<string, unknown>)[key];
+  return node as KnobValue;
+}

@@ -1,0 +1,33 @@
+/**
+ * The whole configuration for people: a TOML file in which every line says where its value comes from.
+ *
+ * Invariant: read back as a file, the lines give the same configuration.
+ */
+
+import type { RunConfig } from "./config.ts";
+import { valueAt } from "./derive.ts";
+import { type KnobPath, tomlValue } from "./knob.ts";
+import { knobAt, knobPaths } from "./knobs.ts";
+import type { Origins } from "./parse.ts";
+
+const commentColumn = 36;
+
+export function describeConfig(config: RunConfig, origins: Origins): string[] {
+  const lines: string[] = [];
+  let table = "";
+  for (const path of knobPaths) {
+    const tableOfPath = path.slice(0, Math.max(path.indexOf("."), 0));
+    if (tableOfPath !== table) lines.push("", `[${tableOfPath}]`);
+    table = tableOfPath;
+    lines.push(describeKnob(config, path, origins));
+  }
+  return lines;
+}
+
+function describeKnob(config: RunConfig, path: KnobPath, origins: Origins): string {
+  const key = path.slice(path.indexOf(".") + 1);
+  const { unit, doc } = knobAt(path);
+  const origin = origins[path] === "size" ? `size ${config.size}` : origins[path];
+  const comment = unit === "" ? `${origin}; ${doc}` : `${unit}, ${origin}; ${doc}`;
+  return `${`${key} = ${tomlValue(valueAt(config, path))}`.padEnd(commentColumn)}  # ${comment}`;
+}

@@ -1,0 +1,166 @@
+/**
+ * The one table of every knob: unit, default, limits and a sentence, by the path that TOML files and flags use
+ * (`train.learningRate` is `learningRate` in `[train]`).
+ *
+ * Invariants: every leaf of `RunConfig` has exactly one knob, of its type (the type of the table says so); no code reads a
+ * number of a run from anywhere else. Rules between knobs are in rules.ts, values by `--size` in size.ts and derive.ts.
+ */
+
+import {
+  type BooleanKnob,
+  type ChoiceKnob,
+  type Derived,
+  derived,
+  type Knob,
+  type KnobFor,
+  type KnobPath,
+  type KnobValueAt,
+  type NumberKnob,
+} from "./knob.ts";
+import { defaultSize, sizeNames } from "./size.ts";
+
+interface NumberLimits {
+  readonly min: number;
+  readonly max: number;
+  readonly unit?: string;
+  readonly multipleOf?: number;
+  readonly default?: number; // left out: derived from size
+}
+
+function number(kind: "int" | "float", limits: NumberLimits, doc: string): NumberKnob {
+  const value: number | Derived = limits.default ?? derived;
+  return { kind, unit: "", multipleOf: 0, ...limits, default: value, doc };
+}
+
+const int = (limits: NumberLimits, doc: string): NumberKnob => number("int", limits, doc);
+const float = (limits: NumberLimits, doc: string): NumberKnob => number("float", limits, doc);
+const choice = (choices: readonly string[], initial: string, doc: string): ChoiceKnob => ({
+  kind: "choice",
+  unit: "",
+  choices,
+  default: initial,
+  doc,
+});
+const flag = (initial: boolean, doc: string): BooleanKnob => ({ kind: "boolean", unit: "", default: initial, doc });
+
+const day = 86_400_000; // ms
+const mebi = 2 ** 20;
+
+export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } = {
+  "name": {
+    kind: "string",
+    unit: "",
+    maxLength: 64,
+    pattern: /^[A-Za-z0-9][A-Za-z0-9._-]*$/,
+    patternText: "letters, digits, dots, dashes and underscores, beginning with a letter or digit",
+    default: "iota",
+    doc: "Name of the run, part of what nodes sign.",
+  },
+  "seed": int({ min: 0, max: 2 ** 32 - 1, default: 1 }, "Seed of parameters, data order and wiring."),
+  "size": choice(sizeNames, defaultSize, "The dial that every derived number comes from."),
+  "deterministic": flag(false, "Fixed wiring and tasks in order, so that two runs give the same hashes."),
+
+  "model.vocabSize": int({ min: 64, max: 2 ** 18, multipleOf: 64, unit: "tokens" }, "Rows of embedding and head."),
+  "model.width": int({ min: 32, max: 16384, multipleOf: 32, unit: "channels" }, "Width of the residual stream."),
+  "model.layers": int({ min: 1, max: 256, unit: "layers" }, "Transformer blocks in the whole model."),
+  "model.heads": int({ min: 1, max: 256, unit: "heads" }, "Query heads."),
+  "model.kvHeads": int(
+    { min: 1, max: 256, unit: "heads" },
+    "Key and value heads, each shared by a group of query heads.",
+  ),
+  "model.ffnWidth": int({ min: 32, max: 65536, multipleOf: 32, unit: "channels" }, "Inner width of SwiGLU."),
+  "model.contextLength": int({ min: 8, max: 131072, multipleOf: 8, unit: "tokens" }, "Tokens per sequence."),
+  "model.ropeBase": float({ min: 100, max: 1e8 }, "Base of the rotary position angles."),
+  "model.normEpsilon": float({ min: 1e-8, max: 1e-2, default: 1e-5 }, "Added to the mean square in RMSNorm."),
+
+  "pipeline.stages": int({ min: 1, max: 64, unit: "stages" }, "Parts the model is cut into; a miner holds one."),
+  "pipeline.codec": choice(
+    ["none", "iota"],
+    "iota",
+    "How a wire is made: float32 residual stream, or bf16 bottleneck.",
+  ),
+  "pipeline.bottleneckWidth": int(
+    { min: 8, max: 4096, multipleOf: 8, unit: "values per token" },
+    "Width of the wire with codec iota.",
+  ),
+
+  "train.sequencesPerMicrobatch": int({ min: 1, max: 1024, unit: "sequences" }, "Sequences in one task."),
+  "train.microbatchesPerStep": int(
+    { min: 1, max: 16384, unit: "microbatches" },
+    "Quota that closes an optimizer step.",
+  ),
+  "train.steps": int({ min: 1, max: 1e8, unit: "steps" }, "Optimizer steps of the whole run."),
+  "train.stepsPerRound": int({ min: 1, max: 10_000, unit: "steps" }, "Optimizer steps between two merges."),
+  "train.learningRate": float({ min: 1e-7, max: 1 }, "Peak learning rate of AdamW."),
+  "train.warmupSteps": int({ min: 0, max: 1e6, unit: "steps" }, "Linear ramp at the start of the run."),
+  "train.decayFraction": float({ min: 0, max: 1, unit: "of the run", default: 0.25 }, "Last share, with linear decay."),
+  "train.finalLearningRateFraction": float(
+    { min: 0, max: 1, unit: "of the peak", default: 0.1 },
+    "Where the decay ends.",
+  ),
+  "train.beta1": float({ min: 0, max: 0.9999, default: 0.9 }, "Decay of AdamW's first moment."),
+  "train.beta2": float({ min: 0, max: 0.99999, default: 0.95 }, "Decay of AdamW's second moment."),
+  "train.epsilon": float({ min: 1e-16, max: 1e-2, default: 1e-8 }, "Added to the root of the second moment."),
+  "train.weightDecay": float({ min: 0, max: 1, default: 0.1 }, "Decoupled decay of matrices."),
+  "train.clipNorm": float({ min: 1e-6, max: 1e6, default: 1 }, "Largest norm of the whole model's gradient."),
+  "train.joinWarmupSteps": int(
+    { min: 0, max: 10_000, unit: "steps" },
+    "Ramp of a miner that joins with empty moments.",
+  ),
+
+  "outer.learningRate": float({ min: 1e-3, max: 2 }, "Step of the merge along the averaged pseudo-gradient."),
+  "outer.momentum": float({ min: 0, max: 0.999 }, "Nesterov momentum of the merge; 0 with rate 1 is plain averaging."),
+
+  "data.corpus": {
+    kind: "string",
+    unit: "",
+    maxLength: 4096,
+    pattern: /\S/,
+    patternText: '"sotu" or the path of a text file',
+    default: "sotu",
+    doc: "The text to learn: sotu (State of the Union addresses) or the path of a text file.",
+  },
+  "data.heldOutFraction": float({ min: 0.001, max: 0.5, unit: "of the text", default: 0.04 }, "Share no miner sees."),
+  "data.maxBytes": int({ min: 0, max: 1e12, unit: "bytes" }, "How much of the text is used; 0 is all."),
+
+  "validate.heldOutSequences": int({ min: 1, max: 65536, unit: "sequences" }, "Held-out sequences in an evaluation."),
+  "validate.replaysPerMiner": int(
+    { min: 0, max: 1000, unit: "tasks per round", default: 1 },
+    "Tasks a validator repeats.",
+  ),
+  "validate.tolerance": float({ min: 1e-6, max: 1, default: 0.05 }, "Innovation error above which a replay fails."),
+
+  "swarm.replicas": int({ min: 1, max: 128, unit: "miners per stage", default: 2 }, "Wanted before the first step."),
+  "swarm.validators": int({ min: 0, max: 256, unit: "validators", default: 1 }, "Wanted before the first step."),
+  "swarm.gatherMs": int({ min: 0, max: day, unit: "ms", default: 30_000 }, "Then start with what is there."),
+
+  "limits.leaseMs": int({ min: 100, max: day, unit: "ms" }, "A task not done by then goes to another miner."),
+  "limits.disconnectGraceMs": int(
+    { min: 0, max: day, unit: "ms", default: 10_000 },
+    "A silent miner keeps its work so long.",
+  ),
+  "limits.mergePhaseMs": int({ min: 100, max: day, unit: "ms" }, "Longest wait in each phase of a merge."),
+  "limits.leasesPerMiner": int({ min: 1, max: 1024, unit: "tasks", default: 4 }, "Tasks outstanding at one miner."),
+  "limits.minersPerStage": int({ min: 1, max: 128, unit: "miners", default: 64 }, "More are turned away."),
+  "limits.frameBytes": int({ min: 2 ** 16, max: 2 ** 28, unit: "bytes" }, "Largest WebSocket message."),
+  "limits.headerBytes": int({ min: 2 ** 14, max: 16 * mebi, unit: "bytes", default: mebi }, "Largest header of one."),
+  "limits.inboxMessages": int({ min: 16, max: 1e6, unit: "messages", default: 4096 }, "Events waiting in a process."),
+  "limits.outboxBytes": int({ min: 2 ** 16, max: 2 ** 32, unit: "bytes" }, "Unacknowledged bytes towards one peer."),
+  "limits.blobBytes": int({ min: 2 ** 16, max: 2 ** 40, unit: "bytes" }, "Largest stored blob."),
+};
+
+/** In the order of the table, which is the order of printing. */
+export const knobPaths = Object.keys(knobs) as readonly KnobPath[];
+
+/** The tables of a configuration file: "model", "pipeline", … */
+export const knobGroups: readonly string[] = [
+  ...new Set(knobPaths.filter((path) => path.includes(".")).map((path) => path.slice(0, path.indexOf(".")))),
+];
+
+export function isKnobPath(path: string): path is KnobPath {
+  return Object.hasOwn(knobs, path);
+}
+
+export function knobAt(path: KnobPath): Knob {
+  return knobs[path];
+}

@@ -1,0 +1,162 @@
+/**
+ * Foreign objects to a configuration: a TOML file with flags on top, or the one that arrives in `welcome`.
+ *
+ * Owns the order of precedence (flag over file over size over default) and the sentence of every problem. All problems are
+ * collected, one per wrong field; nothing here throws, whatever the object is. Unknown keys are refused: a typing error
+ * must not train a model with a default.
+ */
+
+import { type Parsed, parsed, refused } from "../fault.ts";
+import type { RunConfig } from "./config.ts";
+import { assembleConfig, deriveConfig } from "./derive.ts";
+import { brokenRule, derived, type KnobPath, type KnobValue, showValue } from "./knob.ts";
+import { isKnobPath, knobAt, knobGroups, knobPaths } from "./knobs.ts";
+import { type BrokenRule, brokenRules } from "./rules.ts";
+import { defaultSize, isSizedPath, isSizeName, type SizeName } from "./size.ts";
+import { didYouMean } from "./suggest.ts";
+
+export type Origin = "default" | "size" | "file" | "flag";
+export type Origins = Readonly<Record<KnobPath, Origin>>;
+
+export interface Problem {
+  readonly path: string;
+  readonly text: string;
+  readonly origin: Origin; // a file has lines to point at, flags have none
+}
+
+export interface ResolveInput {
+  readonly size?: string; // of the flag `--size`
+  readonly file?: unknown; // a parsed TOML file
+  readonly overrides?: Readonly<Record<string, unknown>>; // from flags, by path
+}
+
+export type ResolvedConfig =
+  | { readonly ok: true; readonly config: RunConfig; readonly origins: Origins }
+  | { readonly ok: false; readonly problems: readonly Problem[] };
+
+export function resolveConfig({ size, file = {}, overrides = {} }: ResolveInput): ResolvedConfig {
+  const flags = Object.entries(size === undefined ? overrides : { size, ...overrides });
+  const sources = [["file", readTable(file)], ["flag", readSettings(flags)]] as const; // later ones win
+  const problems: Problem[] = [];
+  const given = new Map<KnobPath, KnobValue>();
+  const origins = Object.fromEntries(knobPaths.map((path) => [path, originOf(path)])) as Record<KnobPath, Origin>;
+  for (const [origin, { settings, complaints }] of sources) {
+    problems.push(...complaints.map((complaint) => ({ ...complaint, origin })));
+    for (const [path, value] of settings) {
+      given.set(path, value);
+      origins[path] = origin;
+    }
+  }
+  const config = deriveConfig({ size: sizeOf(given.get("size")), given });
+  // Rules between knobs would only repeat what is wrong with one of them.
+  if (problems.length === 0) problems.push(...brokenRules(config).map((broken) => blame(broken, origins)));
+  return problems.length === 0 ? { ok: true, config, origins } : { ok: false, problems };
+}
+
+function sizeOf(value: KnobValue | undefined): SizeName {
+  return isSizeName(value) ? value : defaultSize;
+}
+
+function originOf(path: KnobPath): Origin {
+  return isSizedPath(path) || knobAt(path).default === derived ? "size" : "default";
+}
+
+/** The field a person wrote is the one to name, if it takes part in the broken rule. */
+function blame({ fields, text }: BrokenRule, origins: Origins): Problem {
+  const path = fields.find((field) => origins[field] === "flag" || origins[field] === "file") ?? fields[0];
+  return { path, text: `Cannot use ${path} as ${text}`, origin: origins[path] };
+}
+
+/** A configuration from another node: every field must be there, right, and known. */
+export function parseRunConfig(foreign: unknown): Parsed<RunConfig> {
+  const { settings, complaints } = readTable(foreign);
+  const missing = knobPaths.filter((path) => !settings.has(path)).map((path) => checkSetting(path, undefined));
+  const wrong = complaints[0] ?? missing[0];
+  if (wrong !== undefined && wrong !== null) return refused("malformedMessage", wrong.text);
+  const config = assembleConfig(settings);
+  const broken = brokenRules(config)[0];
+  return broken === undefined
+    ? parsed(config)
+    : refused("malformedMessage", `Cannot use ${broken.fields[0]} as ${broken.text}`);
+}
+
+interface Complaint {
+  readonly path: string;
+  readonly text: string;
+}
+
+/** The settings of an object that are right, and a complaint for whatever else it holds. */
+interface Reading {
+  readonly settings: Map<KnobPath, KnobValue>;
+  readonly complaints: readonly Complaint[];
+}
+
+const maxComplaints = 20; // about one object; who sends more gets no longer answer
+
+function readTable(foreign: unknown): Reading {
+  if (!isTable(foreign)) {
+    const text = `Cannot use the configuration as it must be a table: current value is ${showValue(foreign)}`;
+    return { settings: new Map(), complaints: [{ path: "", text }] };
+  }
+  const entries: [string, unknown][] = [];
+  for (const [key, value] of Object.entries(foreign)) {
+    if (knobGroups.includes(key) && isTable(value)) {
+      for (const [inner, leaf] of Object.entries(value)) entries.push([`${key}.${inner}`, leaf]);
+    } else {
+      entries.push([key.includes(".") ? JSON.stringify(key) : key, value]); // "train.steps" in quotes is no table and key
+    }
+  }
+  return readSettings(entries);
+}
+
+function readSettings(entries: readonly (readonly [path: string, value: unknown])[]): Reading {
+  const settings = new Map<KnobPath, KnobValue>();
+  const complaints: Complaint[] = [];
+  for (const [path, value] of entries) {
+    const complaint = isKnobPath(path) ? checkSetting(path, value) : unknownSetting(path, value);
+    if (complaint !== null) complaints.push(complaint);
+    else settings.set(path as KnobPath, value as KnobValue);
+    if (complaints.length === maxComplaints) break;
+  }
+  return { settings, complaints };
+}
+
+function checkSetting(path: KnobPath, value: unknown): Complaint | null {
+  const rule = brokenRule(knobAt(path), value);
+  if (rule === null) return null;
+  return { path, text: `Cannot use ${path} as it must be ${rule}: current value is ${showValue(value)}` };
+}
+
+function unknownSetting(path: string, value: unknown): Complaint {
+  if (knobGroups.includes(path)) {
+    return { path, text: `Cannot use ${path} as it must be a table, [${path}]: current value is ${showValue(value)}` };
+  }
+  const shown = path.length > 60 ? `${path.slice(0, 60)}…` : path;
+  return { path: shown, text: `Cannot use ${shown} as there is no such setting: ${hintFor(path)}` };
+}
+
+function hintFor(path: string): string {
+  const near = didYouMean(path, knobPaths);
+  if (near !== null) return `did you mean ${near}?`;
+  const group = knobGroups.find((known) => path.startsWith(`${known}.`));
+  if (group === undefined) return `the tables are ${knobGroups.join(", ")}`;
+  const prefix = `${group}.`;
+  const siblings = knobPaths.filter((known) => known.startsWith(prefix)).map((known) => known.slice(prefix.length));
+  return `[${group}] has ${siblings.join(", ")}`;
+}
+
+function isTable(value: unknown): value is Record<string, unknown> {
+  if (typeof value !== "object" || value === null) return false;
+  const prototype = Object.getPrototypeOf(value);
+  return prototype === null || prototype === Object.prototype;
+}
+
+/** A flag's text as the value its knob wants; text that is none stays text, for `resolveConfig` to refuse. */
+export function valueFromText({ path, text }: { path: string; text: string }): KnobValue {
+  if (!isKnobPath(path)) return text;
+  const { kind } = knobAt(path);
+  if (kind === "boolean") return text === "true" ? true : text === "false" ? false : text;
+  if (kind === "string" || kind === "choice") return text;
+  const value = Number(text);
+  return text.trim() === "" || Number.isNaN(value) ? text : value;
+}

@@ -1,0 +1,98 @@
+/**
+ * Rules between knobs: what no knob can check alone. Run after every value is known and obeys its own limits.
+ *
+ * Invariant: a configuration without broken rules can be split, laid out and framed without an assertion failing.
+ */
+
+import type { RunConfig } from "./config.ts";
+import { stageParameterLengths } from "../model/stages.ts";
+import { neededFrameBytes, valueAt } from "./derive.ts";
+import { type KnobPath, showValue } from "./knob.ts";
+
+export interface BrokenRule {
+  readonly fields: readonly [KnobPath, ...KnobPath[]]; // any of them may be the one to change
+  readonly text: string; // to be read after "Cannot use <field> as"
+}
+
+interface Rule {
+  readonly fields: readonly [KnobPath, ...KnobPath[]];
+  readonly text: string | ((config: RunConfig) => string);
+  holds(config: RunConfig): boolean;
+}
+
+const shapeRules: readonly Rule[] = [
+  {
+    fields: ["model.heads", "model.width"],
+    text: "model.width must be divisible by model.heads",
+    holds: ({ model }) => model.width % model.heads === 0,
+  },
+  {
+    fields: ["model.heads", "model.width"],
+    text: "the width of a head, model.width / model.heads, must be a multiple of 4",
+    holds: ({ model }) => model.width % model.heads !== 0 || (model.width / model.heads) % 4 === 0,
+  },
+  {
+    fields: ["model.kvHeads", "model.heads"],
+    text: "model.heads must be divisible by model.kvHeads",
+    holds: ({ model }) => model.heads % model.kvHeads === 0,
+  },
+  {
+    fields: ["pipeline.bottleneckWidth", "model.width"],
+    text: "pipeline.bottleneckWidth must not be larger than model.width",
+    holds: ({ pipeline, model }) => pipeline.bottleneckWidth <= model.width,
+  },
+  {
+    fields: ["pipeline.stages", "model.layers"],
+    text: "every stage needs a layer: pipeline.stages must not be larger than model.layers",
+    holds: ({ pipeline, model }) => pipeline.stages <= model.layers,
+  },
+  {
+    fields: ["train.stepsPerRound", "train.steps"],
+    text: "train.stepsPerRound must not be larger than train.steps",
+    holds: ({ train }) => train.stepsPerRound <= train.steps,
+  },
+  {
+    fields: ["train.warmupSteps", "train.steps"],
+    text: "train.warmupSteps must not be larger than train.steps",
+    holds: ({ train }) => train.warmupSteps <= train.steps,
+  },
+  {
+    fields: ["swarm.replicas", "limits.minersPerStage"],
+    text: "swarm.replicas must not be larger than limits.minersPerStage",
+    holds: ({ swarm, limits }) => swarm.replicas <= limits.minersPerStage,
+  },
+];
+
+/** These compute with the model's shape, so they wait until it holds. */
+const limitRules: readonly Rule[] = [
+  {
+    fields: ["limits.frameBytes", "train.sequencesPerMicrobatch", "model.contextLength", "validate.heldOutSequences"],
+    text: (config) =>
+      `limits.frameBytes must be at least ${neededFrameBytes(config)} to hold a task: ` +
+      "raise it, or make microbatches or evaluations smaller",
+    holds: (config) => config.limits.frameBytes >= neededFrameBytes(config),
+  },
+  {
+    fields: ["limits.outboxBytes", "limits.frameBytes"],
+    text: "limits.outboxBytes must not be smaller than limits.frameBytes",
+    holds: ({ limits }) => limits.outboxBytes >= limits.frameBytes,
+  },
+  {
+    fields: ["limits.blobBytes", "pipeline.stages"],
+    text: (config) => `limits.blobBytes must be at least ${largestStageBytes(config)} to hold a stage's parameters`,
+    holds: (config) => config.limits.blobBytes >= largestStageBytes(config),
+  },
+];
+
+function largestStageBytes(config: RunConfig): number {
+  return 4 * Math.max(...stageParameterLengths(config));
+}
+
+export function brokenRules(config: RunConfig): BrokenRule[] {
+  const broken = shapeRules.filter((rule) => !rule.holds(config));
+  if (broken.length === 0) broken.push(...limitRules.filter((rule) => !rule.holds(config)));
+  return broken.map(({ fields, text }) => {
+    const shown = fields.map((path) => `${path} = ${showValue(valueAt(config, path))}`).join(", ");
+    return { fields, text: `${typeof text === "string" ? text : text(config)}: current values are ${shown}` };
+  });
+}

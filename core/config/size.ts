@@ -1,0 +1,208 @@
+/**
+ * The `--size` dial: what each size sets before files and flags override it.
+ *
+ * Owns the presets only; numbers that follow from others are in derive.ts, limits in knobs.ts. Shapes from 1b up follow
+ * REFERENCE §3, with more stages where a stage's 16 bytes per parameter (value, gradient, two moments) would not fit 24 GB
+ * (15b: 32 GB).
+ * Learning rates fall from the pilot's 2e-3 at 1M parameters to 3e-4 at 7B (ALGORITHMS §8), warm-up is 1-2 % of the run from 100m
+ * up, the run about 20 tokens per parameter. Runs with few rounds average plainly, long ones take DiLoCo's outer step (§2.5).
+ */
+
+import type { KnobPath } from "./knob.ts";
+
+/** `toy` is for tests: seconds of training. The others are for people. */
+export const sizeNames = ["toy", "tiny", "small", "100m", "1b", "3b", "8b", "15b"] as const;
+export type SizeName = typeof sizeNames[number];
+export const defaultSize: SizeName = "tiny";
+
+/** What a size decides, and nothing else does. */
+export type SizedPath =
+  | Exclude<Extract<KnobPath, `model.${string}`>, "model.normEpsilon">
+  | "pipeline.stages"
+  | "pipeline.bottleneckWidth"
+  | "train.sequencesPerMicrobatch"
+  | "train.microbatchesPerStep"
+  | "train.steps"
+  | "train.stepsPerRound"
+  | "train.learningRate"
+  | "train.warmupSteps"
+  | "outer.learningRate"
+  | "outer.momentum"
+  | "data.maxBytes"
+  | "validate.heldOutSequences"
+  | "limits.leaseMs"
+  | "limits.mergePhaseMs";
+
+export type Preset = Readonly<Record<SizedPath, number>>;
+
+interface PresetParts {
+  readonly model: readonly [width: number, layers: number, heads: number, kvHeads: number, ffnWidth: number];
+  readonly vocabSize: number;
+  readonly contextLength: number;
+  readonly ropeBase: number;
+  readonly pipeline: readonly [stages: number, bottleneckWidth: number];
+  readonly batch: readonly [sequencesPerMicrobatch: number, microbatchesPerStep: number];
+  readonly run: readonly [steps: number, stepsPerRound: number, warmupSteps: number];
+  readonly learningRate: number;
+  readonly outer: readonly [learningRate: number, momentum: number];
+  readonly maxBytes: number;
+  readonly heldOutSequences: number;
+  readonly patienceMs: readonly [lease: number, mergePhase: number];
+}
+
+function preset(parts: PresetParts): Preset {
+  const [width, layers, heads, kvHeads, ffnWidth] = parts.model;
+  return {
+    "model.vocabSize": parts.vocabSize,
+    "model.width": width,
+    "model.layers": layers,
+    "model.heads": heads,
+    "model.kvHeads": kvHeads,
+    "model.ffnWidth": ffnWidth,
+    "model.contextLength": parts.contextLength,
+    "model.ropeBase": parts.ropeBase,
+    "pipeline.stages": parts.pipeline[0],
+    "pipeline.bottleneckWidth": parts.pipeline[1],
+    "train.sequencesPerMicrobatch": parts.batch[0],
+    "train.microbatchesPerStep": parts.batch[1],
+    "train.steps": parts.run[0],
+    "train.stepsPerRound": parts.run[1],
+    "train.warmupSteps": parts.run[2],
+    "train.learningRate": parts.learningRate,
+    "outer.learningRate": parts.outer[0],
+    "outer.momentum": parts.outer[1],
+    "data.maxBytes": parts.maxBytes,
+    "validate.heldOutSequences": parts.heldOutSequences,
+    "limits.leaseMs": parts.patienceMs[0],
+    "limits.mergePhaseMs": parts.patienceMs[1],
+  };
+}
+
+const averaging = [1, 0] as const;
+const diloco = [0.7, 0.9] as const;
+const llamaVocab = 128_256;
+const minute = 60_000; // ms
+
+/** Parameters in words: toy 50 k, tiny 1.4 M, small 8.4 M, 100m 101 M, then as the name says. */
+export const presets: Readonly<Record<SizeName, Preset>> = {
+  "toy": preset({
+    model: [32, 3, 2, 1, 64],
+    vocabSize: 320, // 256 bytes and a few merges: the smallest that a byte-level tokenizer can use
+    contextLength: 16,
+    ropeBase: 10_000,
+    pipeline: [3, 8],
+    batch: [2, 4],
+    run: [20, 5, 2],
+    learningRate: 5e-3,
+    outer: averaging,
+    maxBytes: 200_000,
+    heldOutSequences: 8,
+    patienceMs: [minute / 2, minute / 2],
+  }),
+  "tiny": preset({
+    model: [128, 6, 4, 2, 384],
+    vocabSize: 1024,
+    contextLength: 128,
+    ropeBase: 10_000,
+    pipeline: [3, 16],
+    batch: [4, 8],
+    run: [120, 10, 10],
+    learningRate: 2e-3,
+    outer: averaging,
+    maxBytes: 4_000_000,
+    heldOutSequences: 32,
+    patienceMs: [minute, minute],
+  }),
+  "small": preset({
+    model: [256, 8, 8, 4, 768],
+    vocabSize: 4096,
+    contextLength: 256,
+    ropeBase: 10_000,
+    pipeline: [4, 16],
+    batch: [8, 16],
+    run: [1000, 20, 50],
+    learningRate: 1e-3,
+    outer: averaging,
+    maxBytes: 0,
+    heldOutSequences: 64,
+    patienceMs: [minute, 2 * minute],
+  }),
+  "100m": preset({
+    model: [768, 12, 12, 4, 2048],
+    vocabSize: 16_384,
+    contextLength: 1024,
+    ropeBase: 10_000,
+    pipeline: [3, 24],
+    batch: [8, 32],
+    run: [8000, 30, 160],
+    learningRate: 6e-4,
+    outer: diloco,
+    maxBytes: 0,
+    heldOutSequences: 64,
+    patienceMs: [2 * minute, 5 * minute],
+  }),
+  "1b": preset({
+    model: [2048, 16, 32, 8, 8192],
+    vocabSize: llamaVocab,
+    contextLength: 2048,
+    ropeBase: 500_000,
+    pipeline: [3, 32],
+    batch: [4, 64],
+    run: [60_000, 30, 1000],
+    learningRate: 4e-4,
+    outer: diloco,
+    maxBytes: 0,
+    heldOutSequences: 64,
+    patienceMs: [5 * minute, 20 * minute],
+  }),
+  "3b": preset({
+    model: [3072, 28, 24, 8, 8192],
+    vocabSize: llamaVocab,
+    contextLength: 2048,
+    ropeBase: 500_000,
+    pipeline: [3, 48],
+    batch: [4, 128],
+    run: [70_000, 30, 1000],
+    learningRate: 3e-4,
+    outer: diloco,
+    maxBytes: 0,
+    heldOutSequences: 64,
+    patienceMs: [5 * minute, 30 * minute],
+  }),
+  "8b": preset({
+    model: [4096, 32, 32, 8, 14_336],
+    vocabSize: llamaVocab,
+    contextLength: 4096,
+    ropeBase: 500_000,
+    pipeline: [8, 64],
+    batch: [1, 256],
+    run: [150_000, 30, 2000],
+    learningRate: 3e-4,
+    outer: diloco,
+    maxBytes: 0,
+    heldOutSequences: 64,
+    patienceMs: [10 * minute, 30 * minute],
+  }),
+  "15b": preset({
+    model: [5120, 50, 40, 8, 13_824],
+    vocabSize: llamaVocab,
+    contextLength: 4096,
+    ropeBase: 500_000,
+    pipeline: [13, 80],
+    batch: [1, 512],
+    run: [150_000, 30, 2000],
+    learningRate: 2e-4,
+    outer: diloco,
+    maxBytes: 0,
+    heldOutSequences: 64,
+    patienceMs: [10 * minute, 30 * minute],
+  }),
+};
+
+export function isSizeName(value: unknown): value is SizeName {
+  return sizeNames.some((name) => name === value);
+}
+
+export function isSizedPath(path: KnobPath): path is SizedPath {
+  return Object.hasOwn(presets[defaultSize], path);
+}

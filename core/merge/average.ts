@@ -1,0 +1,76 @@
+/**
+ * The reducer's arithmetic: a weighted mean of one slice over the contributors, the same bits on every machine.
+ *
+ * Per value it adds in the order of the inputs in float64 (IEEE add and multiply, which no engine may fuse or reorder), divides
+ * once and rounds once to float32. Order is therefore part of the result: callers sort contributors with `inMergeOrder`.
+ * Refuses inputs of another length and values that are no numbers; it never returns one.
+ */
+
+import type { NodeId } from "../ids.ts";
+import { type Parsed, parsed, refused } from "../fault.ts";
+
+export interface AverageInput {
+  readonly inputs: readonly Float32Array[]; // each (size of the slice), in merge order
+  readonly weights: readonly number[]; // one an input, any scale
+}
+
+const maxWeight = 2 ** 53; // so that no sum of products overflows
+
+export function averageSlices({ inputs, weights }: AverageInput): Parsed<Float32Array<ArrayBuffer>> {
+  const first = inputs[0];
+  if (first === undefined || weights.length !== inputs.length) {
+    return refused("badNumbers", `Cannot average ${inputs.length} slices with ${weights.length} weights`);
+  }
+  const wrong = inputs.find((input) => input.length !== first.length);
+  if (wrong !== undefined) {
+    return refused(
+      "badNumbers",
+      `Cannot average slices as they must have one length: ${first.length} and ${wrong.length}`,
+    );
+  }
+  const wrongWeight = weights.find((weight) => !(weight >= 0 && weight <= maxWeight));
+  const total = weights.reduce((sum, weight) => sum + weight, 0);
+  if (wrongWeight !== undefined || total === 0) {
+    return refused(
+      "badNumbers",
+      `Cannot average slices as weights must be positive numbers: current value is ${weights}`,
+    );
+  }
+  const average = new Float32Array(first.length);
+  for (let i = 0; i < average.length; i++) {
+    let sum = 0;
+    for (let j = 0; j < inputs.length; j++) sum += weights[j]! * inputs[j]![i]!;
+    average[i] = sum / total;
+  }
+  const position = firstBadInput(inputs);
+  return position === null
+    ? parsed(average)
+    : refused("badNumbers", `Cannot average slices as input ${position} holds a value that is no finite number`);
+}
+
+/** Position of the first input with a NaN or an infinity; a zero weight excuses nothing (0 * NaN is NaN). */
+function firstBadInput(inputs: readonly Float32Array[]): number | null {
+  const position = inputs.findIndex((input) => !isFiniteVector(input));
+  return position < 0 ? null : position;
+}
+
+export function isFiniteVector(values: Float32Array): boolean {
+  for (let i = 0; i < values.length; i++) {
+    if (!Number.isFinite(values[i])) return false;
+  }
+  return true;
+}
+
+/** Contributors in the one order every reducer uses: by the code units of their address, never by a locale. */
+export function inMergeOrder<T extends { readonly node: NodeId }>(contributors: readonly T[]): T[] {
+  return [...contributors].sort((a, b) => a.node < b.node ? -1 : a.node > b.node ? 1 : 0);
+}
+
+/** Weights by work done, capped at twice the median: a miner that claims much must not decide (ALGORITHMS §2.4). */
+export function contributionWeights(tokens: readonly number[]): number[] {
+  const sorted = [...tokens].sort((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  const upper = sorted[middle] ?? 0;
+  const median = sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? 0) + upper) / 2;
+  return tokens.map((count) => Math.min(count, 2 * median));
+}

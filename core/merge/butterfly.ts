@@ -1,0 +1,123 @@
+/**
+ * Who reduces what in a merge: the butterfly all-reduce with every slice computed twice (REFERENCE §5, ALGORITHMS §3.1).
+ *
+ * A stage's vector is cut into slices, each slice goes to two different miners, and every pair of miners shares slices, so one
+ * liar disagrees with everybody. Traffic per miner does not grow with the number of miners.
+ * Invariants: slices are multiples of 64 floats (as every tensor is), in order, without gap or overlap; reducers of a slice
+ * differ; the numbers of slices two miners reduce differ by at most one. All choices come from the given stream.
+ */
+
+import { assert } from "../assert.ts";
+import { nextBelow, shuffle, type Stream } from "../prng.ts";
+import type { Slice } from "../protocol/message.ts";
+
+/** Indices into the merge's ordered list of contributors. */
+export type ReducerPair = readonly [number, number];
+
+export interface SliceLayoutOptions {
+  readonly length: number; // floats of the stage's vector
+  readonly contributors: number; // miners whose payloads count
+  readonly minFloats?: number; // a smaller slice is not worth its message; default 64
+  readonly maxFloats?: number; // what a reducer holds per contributor; default 16 Mi (64 MiB)
+}
+
+const alignFloats = 64;
+
+/**
+ * Slices for `contributors` miners: one for every pair, or a multiple of that when they would be larger than `maxFloats`, or as
+ * many as `minFloats` allows when the vector is too short for all pairs. Sizes differ by 64 floats at most.
+ */
+export function sliceLayout(options: SliceLayoutOptions): Slice[] {
+  const { length, contributors, minFloats = alignFloats, maxFloats = 2 ** 24 } = options;
+  assert(
+    length > 0 && length % alignFloats === 0,
+    `Cannot cut a vector as its length must be a positive multiple of ${alignFloats}: current value is ${length}`,
+  );
+  assert(contributors >= 1, `Cannot cut a vector as a merge needs a contributor: current value is ${contributors}`);
+  const blocks = length / alignFloats;
+  const pairs = Math.max(1, pairCount(contributors));
+  const perPair = Math.ceil(length / (pairs * maxFloats));
+  const count = Math.max(1, Math.min(pairs * perPair, Math.floor(length / minFloats), blocks));
+  const slices: Slice[] = [];
+  for (let index = 0; index < count; index++) {
+    const first = Math.floor((index * blocks) / count);
+    const end = Math.floor(((index + 1) * blocks) / count);
+    slices.push({ offset: first * alignFloats, size: (end - first) * alignFloats });
+  }
+  return slices;
+}
+
+export function pairCount(miners: number): number {
+  return (miners * (miners - 1)) / 2;
+}
+
+export interface AssignReducersOptions {
+  readonly slices: number;
+  readonly miners: number;
+  readonly stream: Stream;
+}
+
+/**
+ * The two reducers of every slice. Every pair gets its share in a secret order; slices beyond a multiple of the number of
+ * pairs go to whoever has least. Two miners reduce everything both; one miner has nothing to reduce and gets an empty list.
+ */
+export function assignReducers({ slices, miners, stream }: AssignReducersOptions): ReducerPair[] {
+  if (miners < 2) return [];
+  const assigned: ReducerPair[] = [];
+  const pairs = pairCount(miners);
+  while (assigned.length + pairs <= slices) assigned.push(...shuffle(stream, allPairs(miners)));
+  assigned.push(...evenPairs({ count: slices - assigned.length, miners, stream }));
+  return assigned;
+}
+
+function allPairs(miners: number): ReducerPair[] {
+  const pairs: ReducerPair[] = [];
+  for (let a = 0; a < miners; a++) {
+    for (let b = a + 1; b < miners; b++) pairs.push([a, b]);
+  }
+  return pairs;
+}
+
+/**
+ * Fewer pairs than there are: each slice takes the miner with the least load and, of the least loaded others, the one it has
+ * shared least with. Two of the smallest loads grow at a time, so loads never differ by more than one.
+ */
+function evenPairs({ count, miners, stream }: { count: number; miners: number; stream: Stream }): ReducerPair[] {
+  const order = shuffle(stream, Array.from({ length: miners }, (_, miner) => miner));
+  const loads = new Array<number>(miners).fill(0);
+  const shared = new Map<string, number>();
+  const key = (a: number, b: number) => a < b ? `${a},${b}` : `${b},${a}`;
+  const pairs: ReducerPair[] = [];
+  for (let slice = 0; slice < count; slice++) {
+    const a = least(order, (miner) => [loads[miner]!, 0]);
+    const b = least(order.filter((miner) => miner !== a), (miner) => [loads[miner]!, shared.get(key(a, miner)) ?? 0]);
+    loads[a]! += 1;
+    loads[b]! += 1;
+    shared.set(key(a, b), (shared.get(key(a, b)) ?? 0) + 1);
+    pairs.push(a < b ? [a, b] : [b, a]);
+  }
+  return pairs;
+}
+
+/** The first of the miners with the smallest rank; ranks compare by their first number, then by the second. */
+function least(miners: readonly number[], rank: (miner: number) => readonly [number, number]): number {
+  return miners.reduce((best, miner) => {
+    const [load, share] = rank(miner);
+    const [bestLoad, bestShare] = rank(best);
+    return load < bestLoad || (load === bestLoad && share < bestShare) ? miner : best;
+  });
+}
+
+/** Who settles a disagreement of `pair`; null when nobody else is there to ask. */
+export function thirdReducer(options: { pair: ReducerPair; miners: number; stream: Stream }): number | null {
+  const { pair: [first, second], miners, stream } = options;
+  assert(
+    first < second && second < miners,
+    `Cannot pick a third reducer as the pair must be ordered miners of this merge`,
+  );
+  if (miners < 3) return null;
+  let third = nextBelow(stream, miners - 2);
+  if (third >= first) third += 1;
+  if (third >= second) third += 1;
+  return third;
+}

@@ -1,0 +1,59 @@
+/**
+ * The outer optimizer of a round: what a replica learned, and the step the stage takes with the average of it.
+ *
+ * DiLoCo (Douillard et al. 2023, arXiv 2311.08105; ALGORITHMS §2.1): the pseudo-gradient is the round's start minus the
+ * replica's parameters, the outer step is SGD with Nesterov momentum in the form PyTorch gives it,
+ *
+ *     v <- mu v + g          theta <- theta - lr (g + mu v)          g: averaged pseudo-gradient
+ *
+ * Each value depends on its own position only and is computed in float64 and rounded once to float32, so slices may be
+ * stepped apart, in any order, on any machine, with the same bits. mu = 0 and lr = 1 is plain averaging: theta is start - g.
+ */
+
+import { assert } from "../assert.ts";
+
+export interface PseudoGradientInput {
+  readonly start: Float32Array; // parameters at the start of the round
+  readonly current: Float32Array; // after the replica's local steps
+}
+
+export function pseudoGradient({ start, current }: PseudoGradientInput): Float32Array<ArrayBuffer> {
+  assert(
+    start.length === current.length,
+    `Cannot subtract as lengths must be equal: current values are ${start.length} and ${current.length}`,
+  );
+  const difference = new Float32Array(start.length);
+  for (let i = 0; i < difference.length; i++) difference[i] = start[i]! - current[i]!;
+  return difference;
+}
+
+export interface OuterStepInput {
+  readonly parameters: Float32Array; // at the start of the round
+  readonly momentum: Float32Array; // zeros before the first round
+  readonly average: Float32Array; // of the pseudo-gradients
+  readonly learningRate: number;
+  readonly momentumFactor: number;
+}
+
+export interface OuterState {
+  readonly parameters: Float32Array<ArrayBuffer>;
+  readonly momentum: Float32Array<ArrayBuffer>;
+}
+
+export function outerStep(input: OuterStepInput): OuterState {
+  const { average, learningRate, momentumFactor } = input;
+  const { length } = average;
+  assert(
+    input.parameters.length === length && input.momentum.length === length,
+    `Cannot step as lengths must be equal: current values are ${input.parameters.length}, ${input.momentum.length}, ${length}`,
+  );
+  const parameters = new Float32Array(length);
+  const momentum = new Float32Array(length);
+  for (let i = 0; i < length; i++) {
+    const gradient = average[i]!;
+    momentum[i] = momentumFactor * input.momentum[i]! + gradient;
+    const update = gradient + momentumFactor * momentum[i]!; // the rounded momentum: what the next round will read
+    parameters[i] = input.parameters[i]! - learningRate * update;
+  }
+  return { parameters, momentum };
+}

@@ -1,0 +1,101 @@
+/**
+ * What the miner machine is told and what it asks for. Work runs outside, one job at a time on the device; payload
+ * reductions and uploads run beside it. Segments of a message are held once by the shell until `release` names them.
+ */
+
+import type { RunConfig } from "../config/config.ts";
+import type { Fault } from "../fault.ts";
+import type { BlobRef, Direction, StageIndex, TaskId } from "../ids.ts";
+import type { HubMessage, NodeMessage, ParameterSource, Slice } from "../protocol/message.ts";
+
+/** A task's place in the gradient and what it takes to repeat it. */
+export interface LoggedTask {
+  readonly task: TaskId;
+  readonly direction: Direction;
+  readonly input: BlobRef;
+  readonly second: BlobRef; // targets of a turnaround, gradient of a backward
+}
+
+export type MinerWork =
+  | {
+    readonly type: "loadStage";
+    readonly config: RunConfig;
+    readonly layersOfStages: readonly number[];
+    readonly stage: StageIndex;
+    readonly round: number;
+    readonly source: ParameterSource;
+  }
+  | {
+    readonly type: "runTask";
+    readonly direction: Direction;
+    readonly input: BlobRef;
+    readonly second: BlobRef | null;
+  }
+  /** The squared norm of the accumulated gradient; with `replay`, of a gradient made anew from these tasks. */
+  | { readonly type: "sealGradients"; readonly replay: readonly LoggedTask[] | null }
+  | { readonly type: "applyStep"; readonly learningRate: number; readonly gradientScale: number }
+  | { readonly type: "zeroGradients" }
+  | { readonly type: "formPayload"; readonly slices: readonly Slice[] }
+  | {
+    readonly type: "reduceSlice";
+    readonly inputs: readonly { readonly payload: BlobRef; readonly weight: number }[];
+  }
+  /** No slices: back to the round's start. `round` begins with the result. */
+  | { readonly type: "applyMerge"; readonly round: number; readonly slices: readonly BlobRef[] }
+  | { readonly type: "uploadParameters" };
+
+export type MinerResult =
+  | { readonly type: "loadStage"; readonly parameters: BlobRef; readonly localSteps: number }
+  | {
+    readonly type: "runTask";
+    readonly output: BlobRef | null; // held once for the machine
+    readonly losses: readonly number[] | null;
+    readonly computeMs: number;
+  }
+  | { readonly type: "sealGradients"; readonly squareSum: number }
+  | { readonly type: "applyStep" }
+  | { readonly type: "zeroGradients" }
+  | { readonly type: "formPayload"; readonly slices: readonly BlobRef[] }
+  | { readonly type: "reduceSlice"; readonly result: BlobRef }
+  | { readonly type: "applyMerge"; readonly parameters: BlobRef; readonly momentum: BlobRef | null }
+  | { readonly type: "uploadParameters"; readonly parameters: BlobRef; readonly momentum: BlobRef | null };
+
+export type MinerEvent =
+  | { readonly type: "connected"; readonly resumed: boolean }
+  | { readonly type: "disconnected" }
+  | { readonly type: "messageReceived"; readonly message: HubMessage; readonly segments: readonly BlobRef[] }
+  | { readonly type: "workDone"; readonly job: number; readonly result: MinerResult }
+  | { readonly type: "workFailed"; readonly job: number; readonly fault: Fault }
+  | { readonly type: "stopRequested"; readonly reason: string };
+
+/** For the miner's own screen and `--json`. Field names once published stay. */
+export type MinerRecord =
+  | { type: "joined"; resumed: boolean }
+  | { type: "offline" }
+  | { type: "stageAssigned"; stage: StageIndex; round: number }
+  | { type: "stageLoaded"; stage: StageIndex; round: number; parameters: string }
+  | { type: "taskComputed"; task: TaskId; direction: Direction; computeMs: number; loss: number | null }
+  | { type: "stepApplied"; step: number; tasks: number; replayed: boolean }
+  | { type: "roundMerged"; round: number; parameters: string }
+  | { type: "refused"; code: string; detail: string }
+  | { type: "stopped"; finished: boolean; reason: string };
+
+export type MinerEffect =
+  /** Attachments are not released by sending. */
+  | { readonly type: "send"; readonly message: NodeMessage; readonly attachments: readonly BlobRef[] }
+  | { readonly type: "release"; readonly refs: readonly BlobRef[] }
+  | { readonly type: "perform"; readonly job: number; readonly work: MinerWork }
+  | { readonly type: "record"; readonly record: MinerRecord }
+  /** Flush what was sent, then leave. */
+  | { readonly type: "finish"; readonly finished: boolean; readonly reason: string };
+
+export const send = (message: NodeMessage, attachments: readonly BlobRef[] = []): MinerEffect => ({
+  type: "send",
+  message,
+  attachments,
+});
+
+export const record = (value: MinerRecord): MinerEffect => ({ type: "record", record: value });
+
+export const release = (refs: readonly BlobRef[]): MinerEffect[] =>
+  refs.length === 0 ? [] : [{ type: "release", refs }];

@@ -1,0 +1,160 @@
+/**
+ * What each queued job asks of the device and what its result means for the hub.
+ */
+
+import { assert, present, unreachable } from "../assert.ts";
+import type { Fault } from "../fault.ts";
+import type { TaskId } from "../ids.ts";
+import { joinWarmup } from "../train/schedule.ts";
+import { type LoggedTask, type MinerEffect, type MinerResult, type MinerWork, record, release, send } from "./event.ts";
+import type { Job, MinerState } from "./state.ts";
+
+export function workOf(state: MinerState, job: Job): MinerWork {
+  switch (job.type) {
+    case "loadStage":
+      return job.work;
+    case "runTask":
+      return { type: "runTask", direction: job.direction, input: job.input, second: job.second };
+    case "sealStep":
+      return { type: "sealGradients", replay: replayFor(state, job.tasks) };
+    case "applyStep": {
+      if (job.tasks === 0) return { type: "zeroGradients" };
+      const { joinWarmupSteps } = present(state.config, "a joined miner has a config").train;
+      const ramp = state.isRamping ? joinWarmup({ localSteps: state.localSteps, joinWarmupSteps }) : 1;
+      return { type: "applyStep", learningRate: job.learningRate * ramp, gradientScale: job.clipFactor / job.tasks };
+    }
+    case "formPayload":
+      return { type: "formPayload", slices: job.slices };
+    case "applyMerge":
+      return { type: "applyMerge", round: job.round + 1, slices: job.slices };
+    default:
+      return unreachable(job);
+  }
+}
+
+/** Null when the accumulated tasks are the ones that count; otherwise these, from the log, in the hub's order. */
+function replayFor(state: MinerState, tasks: readonly TaskId[]): LoggedTask[] | null {
+  const isSame = tasks.length === state.log.length && tasks.every((task, i) => state.log[i]?.task === task);
+  if (isSame) return null;
+  const byTask = new Map(state.log.map((entry) => [entry.task, entry]));
+  return tasks.flatMap((task) => byTask.get(task) ?? []);
+}
+
+export function jobDone(state: MinerState, options: { job: Job; result: MinerResult }): MinerEffect[] {
+  const { job, result } = options;
+  switch (job.type) {
+    case "loadStage":
+      assert(result.type === "loadStage", "a load answers a load");
+      return stageLoaded(state, { assignment: job.assignment, result });
+    case "runTask":
+      assert(result.type === "runTask", "a task answers a task");
+      return taskComputed(state, { job, result });
+    case "sealStep":
+      assert(result.type === "sealGradients", "a seal answers a seal");
+      return sealed(state, { job, squareSum: result.squareSum });
+    case "applyStep":
+      return stepApplied(state, job);
+    case "formPayload":
+      assert(result.type === "formPayload", "a payload answers a payload");
+      return [send({ type: "payloadCommitted", round: job.round, slices: result.slices })];
+    case "applyMerge": {
+      assert(result.type === "applyMerge", "a merge answers a merge");
+      state.round = job.round + 1;
+      const { parameters, momentum } = result;
+      return [
+        record({ type: "roundMerged", round: state.round, parameters: parameters.hash }),
+        send({ type: "mergeApplied", round: state.round, parameters, momentum }),
+      ];
+    }
+    default:
+      return unreachable(job);
+  }
+}
+
+function stageLoaded(
+  state: MinerState,
+  options: { assignment: number; result: Extract<MinerResult, { type: "loadStage" }> },
+): MinerEffect[] {
+  const { assignment, result } = options;
+  const stage = present(state.stage, "a loaded miner has a stage");
+  state.localSteps = result.localSteps;
+  state.isRamping = state.round > 0 && result.localSteps === 0;
+  state.wasReplayed = false;
+  return [
+    record({ type: "stageLoaded", stage, round: state.round, parameters: result.parameters.hash }),
+    send({ type: "ready", assignment, parameters: result.parameters }),
+  ];
+}
+
+function taskComputed(
+  state: MinerState,
+  options: { job: Extract<Job, { type: "runTask" }>; result: Extract<MinerResult, { type: "runTask" }> },
+): MinerEffect[] {
+  const { job, result } = options;
+  const { task, direction, input, second } = job;
+  const { output, losses, computeMs } = result;
+  const loss = losses === null ? null : losses.reduce((a, b) => a + b, 0) / losses.length;
+  const attachments = output === null ? [] : [output];
+  const effects: MinerEffect[] = [
+    record({ type: "taskComputed", task, direction, computeMs, loss }),
+    send({ type: "taskDone", task, losses, computeMs }, attachments),
+    ...release(attachments),
+  ];
+  if (second === null) return [...effects, ...release([input])];
+  state.log.push({ task, direction, input, second });
+  return effects;
+}
+
+function sealed(
+  state: MinerState,
+  options: { job: Extract<Job, { type: "sealStep" }>; squareSum: number },
+): MinerEffect[] {
+  const { job, squareSum } = options;
+  const replayed = replayFor(state, job.tasks);
+  const effects: MinerEffect[] = [];
+  if (replayed !== null) {
+    const kept = new Set(replayed);
+    const dropped = state.log.filter((entry) => !kept.has(entry));
+    effects.push(...release(dropped.flatMap((entry) => [entry.input, entry.second])));
+    state.log = replayed;
+    state.wasReplayed = true;
+  }
+  return [
+    ...effects,
+    send({ type: "stepSealed", step: job.step, tasks: state.log.length, gradientSquareSum: squareSum }),
+  ];
+}
+
+function stepApplied(state: MinerState, job: Extract<Job, { type: "applyStep" }>): MinerEffect[] {
+  const refs = state.log.flatMap((entry) => [entry.input, entry.second]);
+  const applied = record({ type: "stepApplied", step: job.step, tasks: job.tasks, replayed: state.wasReplayed });
+  state.log = [];
+  state.wasReplayed = false;
+  if (job.tasks > 0) state.localSteps += 1;
+  return [...release(refs), applied];
+}
+
+/** Work could not be done: the hub is told, and gives it to someone else. */
+export function jobFailed(state: MinerState, options: { job: Job; fault: Fault }): MinerEffect[] {
+  const { job, fault } = options;
+  switch (job.type) {
+    case "runTask":
+      return [send({ type: "taskFailed", task: job.task, fault })];
+    case "formPayload":
+    case "applyMerge":
+      return [send({ type: "mergeFailed", round: job.round, fault })];
+    case "loadStage":
+    case "sealStep":
+    case "applyStep": {
+      const { code, detail } = fault;
+      state.phase = "stopped";
+      return [
+        send({ type: "leaving", reason: detail }),
+        record({ type: "refused", code, detail }),
+        { type: "finish", finished: false, reason: detail },
+      ];
+    }
+    default:
+      return unreachable(job);
+  }
+}

@@ -1,0 +1,229 @@
+/**
+ * The miner: takes what the hub sends, does it in order, answers. It decides nothing about the run.
+ *
+ * Device work is a first-in-first-out queue, so a step header takes effect after the tasks before it and before those behind.
+ * When the tasks that count differ from the tasks it accumulated (a lease had expired meanwhile), the gradient is made anew
+ * from its log: the same code a validator uses to repeat a step.
+ */
+
+import { assert, unreachable } from "../assert.ts";
+import { fault } from "../fault.ts";
+import type { BlobRef } from "../ids.ts";
+import type { Machine } from "../protocol/machine.ts";
+import type { Assign, HubMessage, RunTask } from "../protocol/message.ts";
+import { type MinerEffect, type MinerEvent, record, release, send } from "./event.ts";
+import { jobDone, jobFailed, workOf } from "./jobs.ts";
+import type { Job, MinerState, SideJob } from "./state.ts";
+
+export const miner: Machine<MinerState, MinerEvent, MinerEffect> = {
+  step(state, event) {
+    if (state.phase === "stopped") return event.type === "messageReceived" ? release(event.segments) : [];
+    return [...take(state, event), ...startNext(state)];
+  },
+  nextDeadlineMs: () => null,
+  assertInvariants(state) {
+    assert(new Set(state.log.map((entry) => entry.task)).size === state.log.length, "A task must be in the log once");
+    assert(
+      state.running !== null || state.queue.length === 0 || state.phase !== "joined",
+      "An idle device must have no queue",
+    );
+  },
+};
+
+function take(state: MinerState, event: MinerEvent): MinerEffect[] {
+  switch (event.type) {
+    case "connected":
+      return [record({ type: "joined", resumed: event.resumed }), ...(event.resumed ? [] : join(state))];
+    case "disconnected":
+      return [record({ type: "offline" })];
+    case "messageReceived":
+      return onMessage(state, event);
+    case "workDone":
+      return onWorkDone(state, event);
+    case "workFailed":
+      return onWorkFailed(state, event);
+    case "stopRequested":
+      return [
+        ...(state.phase === "joined" ? [send({ type: "leaving", reason: event.reason })] : []),
+        ...stop(state, event),
+      ];
+    default:
+      return unreachable(event);
+  }
+}
+
+/** A new session: whatever was under way is void. */
+function join(state: MinerState): MinerEffect[] {
+  const dropped = dropWork(state);
+  state.phase = "joined";
+  const previousStage = state.stage ?? state.previousStage;
+  state.stage = null;
+  return [...dropped, send({ type: "join", role: "miner", adapter: state.adapter, previousStage })];
+}
+
+function stop(state: MinerState, options: { reason: string; finished?: boolean }): MinerEffect[] {
+  const dropped = dropWork(state);
+  state.phase = "stopped";
+  const { reason, finished = false } = options;
+  return [...dropped, record({ type: "stopped", finished, reason }), { type: "finish", finished, reason }];
+}
+
+/** Forgets queue and log; a running job goes on, its result will not count. */
+function dropWork(state: MinerState): MinerEffect[] {
+  const refs = [...state.queue.flatMap(refsOf), ...state.log.flatMap((entry) => [entry.input, entry.second])];
+  state.queue.length = 0;
+  state.log = [];
+  state.side.clear();
+  if (state.running !== null) state.running.isObsolete = true;
+  return release(refs);
+}
+
+function refsOf(job: Job): BlobRef[] {
+  if (job.type !== "runTask") return [];
+  return job.second === null ? [job.input] : [job.input, job.second];
+}
+
+function onMessage(
+  state: MinerState,
+  options: { message: HubMessage; segments: readonly BlobRef[] },
+): MinerEffect[] {
+  const { message, segments } = options;
+  if (message.type === "runTask") return onRunTask(state, { message, segments });
+  return [...release(segments), ...onPlainMessage(state, message)];
+}
+
+function onPlainMessage(state: MinerState, message: Exclude<HubMessage, RunTask>): MinerEffect[] {
+  switch (message.type) {
+    case "welcome":
+      state.config = message.config;
+      state.layersOfStages = message.layersOfStages;
+      return [];
+    case "assign":
+      return onAssign(state, message);
+    case "cancelTasks":
+      return cancel(state, new Set(message.tasks));
+    case "sealStep":
+    case "applyStep":
+    case "applyMerge":
+      state.queue.push(message);
+      return [];
+    case "startMerge":
+      if (message.contributes) state.queue.push({ type: "formPayload", round: message.round, slices: message.slices });
+      return [];
+    case "reduceSlice":
+      return [beside(state, { type: "reduceSlice", round: message.round, slice: message.slice }, {
+        type: "reduceSlice",
+        inputs: message.inputs,
+      })];
+    case "uploadParameters":
+      return [beside(state, message, { type: "uploadParameters" })];
+    case "reject":
+      return [record({ type: "refused", code: message.fault.code, detail: message.fault.detail })];
+    case "stop":
+      return stop(state, message);
+    case "evaluate":
+    case "replay":
+      return [
+        send({ type: "requestFailed", request: message.request, fault: fault("wrongPhase", "this node is a miner") }),
+      ];
+    default:
+      return unreachable(message);
+  }
+}
+
+function onAssign(state: MinerState, message: Assign): MinerEffect[] {
+  if (state.config === null) return [];
+  const dropped = dropWork(state);
+  const { stage, round, source } = message;
+  state.stage = stage;
+  state.round = round;
+  const { config, layersOfStages } = state;
+  state.queue.push({
+    type: "loadStage",
+    assignment: message.assignment,
+    work: { type: "loadStage", config, layersOfStages, stage, round, source },
+  });
+  return [...dropped, record({ type: "stageAssigned", stage, round })];
+}
+
+function onRunTask(state: MinerState, options: { message: RunTask; segments: readonly BlobRef[] }): MinerEffect[] {
+  const { message, segments } = options;
+  const [input, second = null] = segments;
+  const wanted = message.direction === "forward" ? 1 : 2;
+  if (input === undefined || segments.length !== wanted || message.stage !== state.stage) {
+    const wrong = fault(
+      "badBlob",
+      `Cannot run ${message.task} as it must come with ${wanted} segments for this node's stage`,
+    );
+    return [...release(segments), send({ type: "taskFailed", task: message.task, fault: wrong })];
+  }
+  state.queue.push({ type: "runTask", task: message.task, direction: message.direction, input, second });
+  return [];
+}
+
+function cancel(state: MinerState, tasks: ReadonlySet<string>): MinerEffect[] {
+  const refs: BlobRef[] = [];
+  const kept = state.queue.filter((job) => {
+    if (job.type !== "runTask" || !tasks.has(job.task)) return true;
+    refs.push(...refsOf(job));
+    return false;
+  });
+  state.queue.splice(0, state.queue.length, ...kept);
+  return release(refs);
+}
+
+function beside(
+  state: MinerState,
+  job: SideJob,
+  work: Extract<MinerEffect, { type: "perform" }>["work"],
+): MinerEffect {
+  const id = state.jobs++;
+  state.side.set(id, job);
+  return { type: "perform", job: id, work };
+}
+
+/** Starts the next device job when none runs. */
+function startNext(state: MinerState): MinerEffect[] {
+  if (state.running !== null || state.phase === "stopped") return [];
+  const job = state.queue.shift();
+  if (job === undefined) return [];
+  const id = state.jobs++;
+  state.running = { id, job, isObsolete: false };
+  return [{ type: "perform", job: id, work: workOf(state, job) }];
+}
+
+function onWorkDone(state: MinerState, event: Extract<MinerEvent, { type: "workDone" }>): MinerEffect[] {
+  const { running } = state;
+  if (running?.id !== event.job) return onSideDone(state, event);
+  state.running = null;
+  if (!running.isObsolete) return jobDone(state, { job: running.job, result: event.result });
+  const output = event.result.type === "runTask" && event.result.output !== null ? [event.result.output] : [];
+  return release([...output, ...refsOf(running.job)]);
+}
+
+function onSideDone(state: MinerState, event: Extract<MinerEvent, { type: "workDone" }>): MinerEffect[] {
+  const job = state.side.get(event.job);
+  state.side.delete(event.job);
+  const { result } = event;
+  if (job?.type === "reduceSlice" && result.type === "reduceSlice") {
+    return [send({ type: "sliceReduced", round: job.round, slice: job.slice, result: result.result })];
+  }
+  if (job?.type === "uploadParameters" && result.type === "uploadParameters") {
+    const { parameters, momentum } = result;
+    return [send({ type: "parametersUploaded", round: job.round, parameters, momentum })];
+  }
+  return [];
+}
+
+function onWorkFailed(state: MinerState, event: Extract<MinerEvent, { type: "workFailed" }>): MinerEffect[] {
+  const { running } = state;
+  if (running?.id === event.job) {
+    state.running = null;
+    if (running.isObsolete) return release(refsOf(running.job));
+    return [...release(refsOf(running.job)), ...jobFailed(state, { job: running.job, fault: event.fault })];
+  }
+  const job = state.side.get(event.job);
+  state.side.delete(event.job);
+  if (job === undefined) return [];
+  return [send({ type: "mergeFailed", round: job.round, fault: event.fault })];
+}

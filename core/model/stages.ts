@@ -1,0 +1,109 @@
+/**
+ * How the layers of a model are dealt out to stages, and what a stage costs per token.
+ *
+ * Costs are FLOPs of matrices and attention, a multiply-add counted as two. A stage that is not the tail recomputes its
+ * forward before its backward, so a token costs it two forwards and a backward of twice a forward; the tail turns around at
+ * once and saves one forward, but holds the vocabulary matrix. Equal layer counts are therefore not equal work.
+ * Invariants: stages are contiguous, cover every layer once, hold at least one, and no other split has a cheaper slowest stage.
+ */
+
+import { assert, present } from "../assert.ts";
+import type { RunConfig } from "../config/config.ts";
+import { parameterTable, type StageSpec, stageSpecs, type WireSpec, wireSpec } from "./spec.ts";
+
+/** The part of a stage that decides its cost. */
+export type StageShape = Pick<StageSpec, "model" | "layerCount" | "wireIn" | "wireOut">;
+
+export interface StageFlops {
+  readonly forward: number; // FLOPs per token of one forward
+  readonly training: number; // FLOPs per token of all that one trained token costs here, recompute included
+}
+
+export function stageFlopsPerToken(stage: StageShape): StageFlops {
+  const { width: d, vocabSize } = stage.model;
+  const isTail = stage.wireOut === null;
+  let forward = stage.layerCount * layerFlops(stage);
+  forward += stage.wireIn === null ? d : codecFlops(d, stage.wireIn); // the embedding copies one row of d values
+  forward += stage.wireOut === null ? 2 * d * vocabSize : codecFlops(d, stage.wireOut);
+  return { forward, training: (isTail ? 3 : 4) * forward };
+}
+
+function layerFlops({ model }: StageShape): number {
+  const { width: d, ffnWidth, heads, kvHeads, contextLength } = model;
+  const keyValueWidth = (d / heads) * kvHeads;
+  const matrices = 2 * d * (2 * d + 2 * keyValueWidth + 3 * ffnWidth);
+  const meanKeys = (contextLength + 1) / 2; // causal
+  const attention = 2 * (2 * d * meanKeys); // scores, then the mix of values
+  return matrices + attention;
+}
+
+function codecFlops(d: number, wire: WireSpec): number {
+  return wire.codec === "iota" ? 2 * d * wire.width : 0;
+}
+
+/**
+ * Layers of each stage. Of all splits with the cheapest slowest stage it takes the one with the least sum of squared costs,
+ * so the other stages are as even as they can be. Fewer layers than stages is our bug here: core/config/rules.ts has
+ * refused such a configuration with a problem to read.
+ */
+export function splitLayers(config: RunConfig): number[] {
+  const { layers } = config.model;
+  const { stages } = config.pipeline;
+  assert(
+    stages >= 1 && layers >= stages,
+    `Cannot split the model as every stage needs a layer: current value is ${layers} layers for ${stages} stages`,
+  );
+  const costs = Array.from({ length: stages }, (_, stage) => trainingCosts(config, stage));
+  const slowest = bestSplit({ costs, layers, limit: Infinity, add: Math.max }).cost;
+  return bestSplit({ costs, layers, limit: slowest, add: (sum, cost) => sum + cost * cost }).counts;
+}
+
+/** Training FLOPs per token of one stage, by its number of layers. */
+function trainingCosts(config: RunConfig, stage: number): number[] {
+  const wire = wireSpec(config);
+  const wireIn = stage === 0 ? null : wire;
+  const wireOut = stage === config.pipeline.stages - 1 ? null : wire;
+  return Array.from(
+    { length: config.model.layers + 1 },
+    (_, layerCount) => stageFlopsPerToken({ model: config.model, layerCount, wireIn, wireOut }).training,
+  );
+}
+
+interface SplitProblem {
+  readonly costs: readonly (readonly number[])[]; // [stage][layer count], rising with the count
+  readonly layers: number;
+  readonly limit: number; // no stage may cost more
+  add(soFar: number, stageCost: number): number; // what one more stage makes of a split's cost
+}
+
+interface Split {
+  readonly cost: number;
+  readonly counts: number[];
+}
+
+/** Dynamic programme over (stage, layers dealt so far): every best beginning is extended by one more stage. */
+function bestSplit({ costs, layers, limit, add }: SplitProblem): Split {
+  let beginnings = new Map<number, Split>([[0, { cost: 0, counts: [] }]]); // by layers dealt
+  costs.forEach((stageCosts, stage) => {
+    const stagesAfter = costs.length - stage - 1; // each still needs a layer
+    const extended = new Map<number, Split>();
+    for (const [dealt, beginning] of beginnings) {
+      for (let count = 1; dealt + count + stagesAfter <= layers; count++) {
+        const stageCost = present(stageCosts[count], "a stage has a cost for every layer count");
+        if (stageCost > limit) break;
+        const cost = add(beginning.cost, stageCost);
+        const known = extended.get(dealt + count);
+        if (known === undefined || cost < known.cost) {
+          extended.set(dealt + count, { cost, counts: [...beginning.counts, count] });
+        }
+      }
+    }
+    beginnings = extended;
+  });
+  return present(beginnings.get(layers), "a split with a layer for every stage exists");
+}
+
+/** Floats of each stage's parameter vector, padding included. */
+export function stageParameterLengths(config: RunConfig): number[] {
+  return stageSpecs(config, splitLayers(config)).map((stage) => parameterTable(stage).length);
+}

@@ -1,0 +1,107 @@
+/**
+ * What the orchestrator machine is told, and what it asks for. Two closed unions; cli/run performs the effects and brings
+ * every result back as an event. Tensors stay outside: events name received segments by BlobRef, in order.
+ *
+ * Ownership: each segment of a `message` event is held once by the shell for this machine, until a `release` effect names it.
+ */
+
+import type { Fault } from "../fault.ts";
+import type { BlobRef, MicrobatchId, NodeId, StageIndex } from "../ids.ts";
+import type { HubMessage, NodeMessage, ParameterSource, Role } from "../protocol/message.ts";
+import type { RunRecord } from "../protocol/record.ts";
+
+export type OrchestratorEvent =
+  | { readonly type: "nodeConnected"; readonly node: NodeId; readonly role: Role; readonly resumed: boolean }
+  | { readonly type: "nodeDisconnected"; readonly node: NodeId }
+  | {
+    readonly type: "messageReceived";
+    readonly node: NodeId;
+    readonly message: NodeMessage;
+    readonly segments: readonly BlobRef[];
+  }
+  | { readonly type: "faultReceived"; readonly node: NodeId | null; readonly fault: Fault }
+  | {
+    readonly type: "sliceRefereed";
+    readonly round: number;
+    readonly stage: StageIndex;
+    readonly slice: number;
+    readonly result: BlobRef | null; // null: the payloads were unusable
+  }
+  | {
+    readonly type: "mergeRefereed";
+    readonly round: number;
+    readonly stage: StageIndex;
+    readonly parameters: BlobRef;
+    readonly momentum: BlobRef | null;
+  }
+  | { readonly type: "checkpointWritten"; readonly round: number; readonly folder: string }
+  | { readonly type: "checkpointFailed"; readonly round: number; readonly detail: string }
+  | { readonly type: "stopRequested"; readonly reason: string }
+  | { readonly type: "tick" };
+
+/** What the shell puts into a frame behind the header. */
+export type Attachment =
+  | { readonly type: "blob"; readonly ref: BlobRef }
+  | { readonly type: "inputs"; readonly microbatch: MicrobatchId }
+  | { readonly type: "targets"; readonly microbatch: MicrobatchId }
+  | { readonly type: "heldOutInputs" }
+  | { readonly type: "heldOutTargets" };
+
+export interface WeightedPayload {
+  readonly payload: BlobRef;
+  readonly weight: number;
+}
+
+export type OrchestratorEffect =
+  | {
+    readonly type: "send";
+    readonly to: NodeId;
+    readonly message: HubMessage;
+    readonly attachments: readonly Attachment[];
+  }
+  | { readonly type: "disconnect"; readonly node: NodeId; readonly reason: string }
+  /** Segments that are not needed any more. */
+  | { readonly type: "release"; readonly refs: readonly BlobRef[] }
+  /** Stored blobs that are not needed any more. */
+  | { readonly type: "deleteBlobs"; readonly refs: readonly BlobRef[] }
+  /** The hub reduces a slice itself: answered by `sliceRefereed`. */
+  | {
+    readonly type: "refereeSlice";
+    readonly round: number;
+    readonly stage: StageIndex;
+    readonly slice: number;
+    readonly inputs: readonly WeightedPayload[];
+  }
+  /** The hub takes the outer step itself: answered by `mergeRefereed`. */
+  | {
+    readonly type: "refereeMerge";
+    readonly round: number;
+    readonly stage: StageIndex;
+    readonly source: ParameterSource;
+    readonly slices: readonly BlobRef[];
+  }
+  | {
+    readonly type: "writeCheckpoint";
+    readonly round: number;
+    readonly step: number;
+    readonly sources: readonly ParameterSource[];
+  }
+  | { readonly type: "record"; readonly record: RunRecord }
+  /** The run is over: flush, close, leave. */
+  | { readonly type: "finish"; readonly finished: boolean; readonly reason: string };
+
+export const send = (
+  to: NodeId,
+  message: HubMessage,
+  attachments: readonly Attachment[] = [],
+): OrchestratorEffect => ({ type: "send", to, message, attachments });
+
+export const record = (value: RunRecord): OrchestratorEffect => ({ type: "record", record: value });
+
+/** Answers a wrong message: the sender reads why, the run's record shows it. */
+export function reject(node: NodeId, fault: Fault): OrchestratorEffect[] {
+  return [
+    send(node, { type: "reject", fault }),
+    record({ type: "faultSeen", node, code: fault.code, detail: fault.detail }),
+  ];
+}

@@ -1,0 +1,178 @@
+/**
+ * The edge between two rounds: new hashes become the run's parameters, one replica of each stage uploads them, the shell
+ * writes the checkpoint, waiting miners get assigned, validators get their evaluation.
+ *
+ * Training goes on at once after agreement; upload and checkpoint run beside it. The run closes when the last checkpoint is
+ * written and the validators have answered, or when closing takes too long.
+ */
+
+import { present } from "../assert.ts";
+import { fault } from "../fault.ts";
+import type { BlobRef } from "../ids.ts";
+import type { ParameterSource, ParametersUploaded } from "../protocol/message.ts";
+import { auditsAreDone } from "./auditing.ts";
+import { type OrchestratorEffect, record, reject, send } from "./event.ts";
+import type { Member, MergedStage, OrchestratorState, StageMerge, UploadWork } from "./state.ts";
+
+/** Books the merge once every stage has agreed. */
+export function finishRound(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
+  const { merge, counters } = state;
+  if (merge === null || merge.stages.some((stage) => stage.phase !== "agreed")) return [];
+  const miners = merge.stages.reduce((sum, stage) => sum + Math.max(stage.payloads.size, 1), 0);
+  const bytes = merge.stages.reduce((sum, stage) => sum + stage.uploads.bytes, 0);
+  counters.mergeBytes += bytes;
+  counters.mergeMiners += miners;
+  state.merge = null;
+  state.round += 1;
+  state.roundFirstStep = state.step;
+  state.upload = {
+    round: state.round,
+    step: state.step,
+    stages: merge.stages.map((stage) => ({
+      merged: present(stage.agreed, "an agreed stage"),
+      holders: holdersOf(stage),
+      asked: null,
+      stored: stage.refereed !== null,
+    })),
+    writing: false,
+  };
+  const effects: OrchestratorEffect[] = [
+    record({
+      type: "roundMerged",
+      round: state.round,
+      stages: merge.stages.map((stage) => ({
+        stage: stage.stage,
+        parameters: present(stage.agreed, "an agreed stage").parameters.hash,
+        replicas: stage.applied.size,
+        agree: holdersOf(stage).length === stage.applied.size,
+      })),
+      bytesPerMiner: bytes / miners,
+      mergeMs: nowMs - merge.startedMs,
+    }),
+    { type: "deleteBlobs", refs: payloadRefs(merge.stages) },
+  ];
+  const isLast = state.step >= state.config.train.steps;
+  state.phase = isLast ? "closing" : "training";
+  if (isLast) state.closeUntilMs = nowMs + state.config.limits.mergePhaseMs;
+  return effects;
+}
+
+function holdersOf(stage: StageMerge): StageMerge["participants"] {
+  const agreed = present(stage.agreed, "an agreed stage").parameters.hash;
+  return stage.participants.filter((node) => stage.applied.get(node)?.parameters.hash === agreed);
+}
+
+/** Every payload and reduced slice of the merge, each once. */
+function payloadRefs(stages: readonly StageMerge[]): BlobRef[] {
+  const refs = new Map<string, BlobRef>();
+  for (const stage of stages) {
+    for (const payload of stage.payloads.values()) for (const ref of payload) refs.set(ref.hash, ref);
+    for (const slice of stage.slices) for (const ref of slice.results.values()) refs.set(ref.hash, ref);
+  }
+  return [...refs.values()];
+}
+
+// ---------------------------------------------------------------------------------------------------- checkpoints
+
+/** Asks a holder of each stage that is not stored yet; writes the checkpoint when all are. */
+export function continueUpload(state: OrchestratorState): OrchestratorEffect[] {
+  const { upload } = state;
+  if (upload === null || upload.writing) return [];
+  const effects: OrchestratorEffect[] = [];
+  for (const stage of upload.stages) {
+    if (stage.stored || stage.asked !== null) continue;
+    stage.holders = stage.holders.filter((node) => state.members.has(node));
+    stage.asked = stage.holders[0] ?? null;
+    if (stage.asked !== null) effects.push(send(stage.asked, { type: "uploadParameters", round: upload.round }));
+  }
+  if (upload.stages.every((stage) => stage.stored)) {
+    upload.writing = true;
+    effects.push({ type: "writeCheckpoint", round: upload.round, step: upload.step, sources: sourcesOf(upload) });
+  }
+  return effects;
+}
+
+function sourcesOf(upload: UploadWork): ParameterSource[] {
+  return upload.stages.map(({ merged }) => ({ type: "blobs", ...merged }));
+}
+
+export function onParametersUploaded(
+  state: OrchestratorState,
+  options: { member: Member; message: ParametersUploaded },
+): OrchestratorEffect[] {
+  const { member, message } = options;
+  const { upload } = state;
+  const stage = upload?.stages.find((candidate) => candidate.asked === member.node);
+  if (upload === null || stage === undefined || message.round !== upload.round || stage.stored) return [];
+  const { merged } = stage;
+  if (!isSame(merged, message)) {
+    return reject(member.node, fault("badBlob", "Cannot take an upload as it must have the round's agreed hash"));
+  }
+  stage.stored = true;
+  return [];
+}
+
+function isSame(merged: MergedStage, message: ParametersUploaded): boolean {
+  return merged.parameters.hash === message.parameters.hash && merged.momentum?.hash === message.momentum?.hash;
+}
+
+/** A holder is gone: another one uploads. */
+export function replaceUploader(state: OrchestratorState, node: Member["node"]): void {
+  for (const stage of state.upload?.stages ?? []) {
+    if (stage.asked === node && !stage.stored) stage.asked = null;
+    stage.holders = stage.holders.filter((holder) => holder !== node);
+  }
+}
+
+export function onCheckpointWritten(
+  state: OrchestratorState,
+  options: { round: number; folder: string },
+): OrchestratorEffect[] {
+  const { upload } = state;
+  if (upload === null || upload.round !== options.round) return [];
+  publishSources(state, upload);
+  return [record({ type: "checkpointWritten", round: options.round, step: upload.step, folder: options.folder })];
+}
+
+function publishSources(state: OrchestratorState, upload: UploadWork): void {
+  state.retired.push(state.sources);
+  state.sources = { round: upload.round, stages: sourcesOf(upload) };
+  state.upload = null;
+  state.audit.pending.push({ type: "evaluate", round: upload.round });
+}
+
+/** The disk refused: the blobs are still in the store, so the run goes on and the next round tries again. */
+export function onCheckpointFailed(
+  state: OrchestratorState,
+  options: { round: number; detail: string },
+): OrchestratorEffect[] {
+  if (state.upload?.round !== options.round) return [];
+  publishSources(state, state.upload);
+  const text = `The checkpoint of round ${options.round} was not written: ${options.detail}`;
+  return [record({ type: "warning", text })];
+}
+
+// ---------------------------------------------------------------------------------------------------------- closing
+
+/** Ends the run once everything that was promised is there, or time is up. */
+export function closeRun(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
+  if (state.phase !== "closing") return [];
+  const hasValidator = [...state.members.values()].some((member) => member.role === "validator");
+  const isComplete = state.upload === null && (!hasValidator || auditsAreDone(state));
+  if (!isComplete && nowMs < present(state.closeUntilMs, "a closing deadline")) return [];
+  return finish(state, { finished: true, reason: "all steps are done" });
+}
+
+export function finish(
+  state: OrchestratorState,
+  options: { finished: boolean; reason: string },
+): OrchestratorEffect[] {
+  if (state.phase === "finished") return [];
+  state.phase = "finished";
+  const stops = [...state.members.keys()].map((node) => send(node, { type: "stop", ...options }));
+  return [
+    ...stops,
+    record({ type: "runFinished", step: state.step, ...options }),
+    { type: "finish", ...options },
+  ];
+}

@@ -1,0 +1,237 @@
+/**
+ * Optimizer steps: results come in, the step is sealed, its header goes out.
+ *
+ * A step closes only when every microbatch went all the way and every contributor confirmed a gradient over exactly its
+ * accepted tasks. Clipping uses the global norm: the sum over stages of the mean over replicas of ||g||^2, so with one
+ * replica a stage it equals single-process training.
+ */
+
+import { assert, present } from "../assert.ts";
+import { fault } from "../fault.ts";
+import type { BlobRef, NodeId } from "../ids.ts";
+import { wireBytes } from "../model/spec.ts";
+import type { StepSealed, TaskDone, TaskFailed } from "../protocol/message.ts";
+import { clipFactor, learningRateAt } from "../train/schedule.ts";
+import { holdForAudit } from "./auditing.ts";
+import { type OrchestratorEffect, record, reject, send } from "./event.ts";
+import {
+  type Member,
+  type OrchestratorState,
+  replicasOf,
+  type StepWork,
+  tokensPerMicrobatch,
+  type WorkItem,
+} from "./state.ts";
+import { acceptResult, releaseLease } from "./wiring.ts";
+
+export function onTaskDone(
+  state: OrchestratorState,
+  options: { member: Member; message: TaskDone; segments: readonly BlobRef[] },
+): OrchestratorEffect[] {
+  const { member, message, segments } = options;
+  const work = state.work;
+  const item = work?.leased.get(message.task);
+  if (work === null || item === undefined || item.lease?.node !== member.node) {
+    const stale = fault("staleResult", `Cannot take ${message.task} as it must be leased to the sender`);
+    return [...releaseEffect(segments), ...reject(member.node, stale)];
+  }
+  const wrong = wrongResult(state, { item, message, segments });
+  if (wrong !== null) {
+    return [
+      ...releaseEffect(segments),
+      ...reject(member.node, fault("badNumbers", wrong)),
+      ...releaseLease(state, { item, reason: wrong }),
+    ];
+  }
+  const unused = acceptResult(state, { item, member, output: segments[0] ?? null, losses: message.losses });
+  return [
+    record({
+      type: "taskFinished",
+      task: message.task,
+      node: member.node,
+      stage: item.stage,
+      direction: item.direction,
+      microbatch: item.microbatch,
+    }),
+    ...releaseEffect(unused),
+  ];
+}
+
+/** Why a result cannot be right, by shape alone; null when it may be. */
+function wrongResult(
+  state: OrchestratorState,
+  options: { item: WorkItem; message: TaskDone; segments: readonly BlobRef[] },
+): string | null {
+  const { item, message, segments } = options;
+  const spec = present(state.stages[item.stage], "the item's stage");
+  const wire = item.direction === "forward" ? spec.wireOut : spec.wireIn;
+  const expected = wire === null ? null : wireBytes(spec, wire);
+  const got = segments[0]?.bytes ?? null;
+  if (segments.length > 1 || got !== expected) {
+    return `Cannot take ${message.task} as its output must be ${expected ?? 0} bytes: current value is ${got ?? 0}`;
+  }
+  if (item.direction !== "turnaround") return null;
+  const sequences = state.config.train.sequencesPerMicrobatch;
+  const { losses } = message;
+  if (losses === null || losses.length !== sequences || !losses.every((loss) => Number.isFinite(loss) && loss >= 0)) {
+    return `Cannot take ${message.task} as it must report ${sequences} finite losses`;
+  }
+  return null;
+}
+
+export function onTaskFailed(
+  state: OrchestratorState,
+  options: { member: Member; message: TaskFailed },
+): OrchestratorEffect[] {
+  const { member, message } = options;
+  const item = state.work?.leased.get(message.task);
+  if (item === undefined || item.lease?.node !== member.node) return [];
+  return [
+    record({ type: "faultSeen", node: member.node, ...message.fault }),
+    ...releaseLease(state, { item, reason: message.fault.detail }),
+  ];
+}
+
+/** Leases past their deadline go to someone else. */
+export function expireLeases(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
+  const work = state.work;
+  if (work === null) return [];
+  const effects: OrchestratorEffect[] = [];
+  for (const [task, item] of [...work.leased]) {
+    const held = present(item.lease, "a leased item");
+    if (held.deadlineMs > nowMs) continue;
+    effects.push(
+      ...releaseLease(state, { item, reason: `no result within ${state.config.limits.leaseMs} ms` }),
+      send(held.node, { type: "cancelTasks", tasks: [task] }),
+    );
+  }
+  return effects;
+}
+
+function contributors(state: OrchestratorState): Member[] {
+  return [...state.members.values()].filter((member) => member.stepTasks.length > 0);
+}
+
+/** Asks every contributor for the norm of exactly its accepted gradient. */
+export function sealStep(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
+  const { work } = state;
+  if (work === null || work.left > 0 || work.sealed !== null) return [];
+  work.sealed = new Map();
+  work.sealDeadlineMs = nowMs + state.config.limits.leaseMs;
+  return contributors(state).map((member) =>
+    send(member.node, { type: "sealStep", step: state.step, tasks: [...member.stepTasks] })
+  );
+}
+
+/** A contributor was lost while sealing: its tasks wait again, the others keep what they have. */
+export function unseal(work: StepWork): void {
+  work.sealed = null;
+  work.sealDeadlineMs = null;
+}
+
+/** Nodes that did not confirm in time; the caller loses them. */
+export function lateSealers(state: OrchestratorState, nowMs: number): NodeId[] {
+  const work = state.work;
+  if (work === null || work.sealed === null || work.sealDeadlineMs === null || work.sealDeadlineMs > nowMs) return [];
+  const { sealed } = work;
+  return contributors(state).map((member) => member.node).filter((node) => !sealed.has(node));
+}
+
+export function onStepSealed(
+  state: OrchestratorState,
+  options: { member: Member; message: StepSealed },
+): OrchestratorEffect[] {
+  const { member, message } = options;
+  const work = state.work;
+  if (
+    work === null || work.sealed === null || message.step !== state.step || message.tasks !== member.stepTasks.length
+  ) {
+    return []; // an answer to a seal that was broken by a loss; a new one is on its way
+  }
+  if (!(message.gradientSquareSum >= 0) || !Number.isFinite(message.gradientSquareSum)) {
+    const detail =
+      `Cannot close step ${state.step} as the gradient norm must be finite: current value is ${message.gradientSquareSum}`;
+    return reject(member.node, fault("badNumbers", detail));
+  }
+  work.sealed.set(member.node, { tasks: message.tasks, squareSum: message.gradientSquareSum });
+  return [];
+}
+
+function isSealed(state: OrchestratorState, work: StepWork): boolean {
+  return work.sealed !== null && contributors(state).every((member) => work.sealed?.has(member.node));
+}
+
+/** Global squared norm of the mean gradient: sum over stages of the mean over replicas. */
+function globalSquareSum(state: OrchestratorState, work: StepWork): number {
+  const sealed = present(work.sealed, "a sealed step");
+  let total = 0;
+  for (const spec of state.stages) {
+    let sum = 0;
+    let count = 0;
+    for (const member of replicasOf(state, spec.index)) {
+      const own = sealed.get(member.node);
+      if (own === undefined) continue;
+      sum += own.squareSum / own.tasks ** 2;
+      count += 1;
+    }
+    assert(count > 0, `Cannot close a step as stage ${spec.index} must have a contributor`);
+    total += sum / count;
+  }
+  return total;
+}
+
+function meanLoss(work: StepWork): number {
+  let sum = 0;
+  for (const flow of work.flows) {
+    const losses = present(flow.losses, "a finished flow has losses");
+    sum += losses.reduce((a, b) => a + b, 0) / losses.length;
+  }
+  return sum / work.flows.length;
+}
+
+/** Sends the step header once every contributor has confirmed. */
+export function closeStep(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
+  const { work, config, counters } = state;
+  if (work === null || !isSealed(state, work)) return [];
+  const squareSum = globalSquareSum(state, work);
+  const learningRate = learningRateAt({ config: config.train, step: state.step });
+  const clip = clipFactor({ squareSum, clipNorm: config.train.clipNorm });
+  const effects: OrchestratorEffect[] = [];
+  for (const member of state.members.values()) {
+    if (member.role !== "miner" || member.status !== "active") continue;
+    const tasks = member.stepTasks.length;
+    effects.push(send(member.node, { type: "applyStep", step: state.step, tasks, learningRate, clipFactor: clip }));
+    member.roundTasks += tasks;
+  }
+  const tokens = work.flows.length * tokensPerMicrobatch(config);
+  counters.microbatchesCredited += work.flows.length;
+  counters.tokens += tokens;
+  effects.push(record({
+    type: "stepClosed",
+    step: state.step + 1,
+    steps: config.train.steps,
+    round: state.round,
+    loss: meanLoss(work),
+    learningRate,
+    gradientNorm: Math.sqrt(squareSum),
+    clipFactor: clip,
+    tokens,
+    stepMs: nowMs - work.startedMs,
+  }));
+  const refs = work.flows.flatMap((flow) => [...flow.wires, ...flow.gradients].filter((ref) => ref !== null));
+  effects.push(...(state.step === state.roundFirstStep ? holdForAudit(state, { work, refs }) : releaseEffect(refs)));
+  for (const member of state.members.values()) member.stepTasks = [];
+  state.work = null;
+  state.step += 1;
+  return effects;
+}
+
+/** After the last step of a round, or of the run, comes a merge. */
+export function roundIsOver(state: OrchestratorState): boolean {
+  const { steps, stepsPerRound } = state.config.train;
+  return state.step > state.roundFirstStep && (state.step % stepsPerRound === 0 || state.step >= steps);
+}
+
+export function releaseEffect(refs: readonly BlobRef[]): OrchestratorEffect[] {
+  return refs.length === 0 ? [] : [{ type: "release", refs }];
+}

@@ -1,0 +1,117 @@
+/**
+ * Trains a byte-level BPE from word counts (Sennrich et al. 2016; bytes as in GPT-2).
+ *
+ * Deterministic: the most frequent pair is merged first, ties go to the smaller (left, right) ids. A pair whose bytes already
+ * are a token is never merged, so tokens are unique, merge i makes id 256 + i, and a later merge never has an earlier rank
+ * than what it is built from (bpe.ts relies on that).
+ */
+
+import { assert, present } from "../assert.ts";
+import { type BpeModel, byteTokens, pairKey, pairLeft, pairRight } from "./bpe_model.ts";
+import { PairQueue } from "./pair_queue.ts";
+
+interface Word {
+  ids: number[];
+  readonly count: number;
+}
+
+/** Counts of all pairs and the words each may be found in. */
+class PairIndex {
+  readonly counts = new Map<number, number>();
+  readonly words = new Map<number, Set<Word>>();
+
+  add(word: Word): void {
+    this.#each(word.ids, (pair) => {
+      this.counts.set(pair, (this.counts.get(pair) ?? 0) + word.count);
+      let words = this.words.get(pair);
+      if (words === undefined) this.words.set(pair, words = new Set());
+      words.add(word);
+    });
+  }
+
+  remove(word: Word): void {
+    this.#each(word.ids, (pair) => {
+      const left = present(this.counts.get(pair), "A pair of a word must be counted") - word.count;
+      if (left > 0) this.counts.set(pair, left);
+      else this.counts.delete(pair);
+    });
+  }
+
+  #each(ids: readonly number[], visit: (pair: number) => void): void {
+    for (let i = 1; i < ids.length; i++) visit(pairKey(ids[i - 1]!, ids[i]!));
+  }
+}
+
+/**
+ * `vocabSize` counts the 256 bytes, the merges and `<|endoftext|>`. Throws when the text has too few distinct pairs for it.
+ */
+export function trainBpe(options: { wordCounts: ReadonlyMap<string, number>; vocabSize: number }): BpeModel {
+  const { vocabSize } = options;
+  assert(
+    vocabSize > byteTokens,
+    `Cannot train a vocabulary as it must hold 256 bytes and one special token: current size is ${vocabSize}`,
+  );
+  const encoder = new TextEncoder();
+  const index = new PairIndex();
+  for (const [text, count] of options.wordCounts) index.add({ ids: [...encoder.encode(text)], count });
+  const queue = new PairQueue();
+  for (const [pair, count] of index.counts) queue.push({ pair, count });
+
+  const texts: string[] = Array.from({ length: byteTokens }, (_, byte) => String.fromCharCode(byte)); // one char per byte
+  const known = new Set(texts);
+  const merges: [number, number][] = [];
+  while (merges.length < vocabSize - byteTokens - 1) {
+    const best = queue.pop();
+    if (best === undefined) {
+      throw new RangeError(
+        `Cannot train a vocabulary of ${vocabSize} as the text must have enough distinct pairs: it yields ` +
+          `${merges.length + byteTokens + 1} tokens; use more text or a smaller vocabSize`,
+      );
+    }
+    const count = index.counts.get(best.pair) ?? 0;
+    if (count !== best.count) {
+      if (count > 0) queue.push({ pair: best.pair, count });
+      continue;
+    }
+    const [left, right] = [pairLeft(best.pair), pairRight(best.pair)];
+    const text = `${texts[left]}${texts[right]}`;
+    if (known.has(text)) continue;
+    known.add(text);
+    const merged = texts.push(text) - 1;
+    merges.push([left, right]);
+    applyMerge({ index, queue, pair: best.pair, merged });
+  }
+  return { merges };
+}
+
+function applyMerge(options: { index: PairIndex; queue: PairQueue; pair: number; merged: number }): void {
+  const { index, queue, pair, merged } = options;
+  const touched = new Set<number>();
+  for (const word of index.words.get(pair) ?? []) {
+    const ids = mergePair(word.ids, { pair, merged });
+    if (ids.length === word.ids.length) continue; // an earlier merge took the pair apart
+    index.remove(word);
+    word.ids = ids;
+    index.add(word);
+    for (let i = 1; i < ids.length; i++) {
+      const [left, right] = [ids[i - 1]!, ids[i]!];
+      if (left === merged || right === merged) touched.add(pairKey(left, right));
+    }
+  }
+  index.words.delete(pair);
+  for (const created of touched) {
+    queue.push({ pair: created, count: present(index.counts.get(created), "A created pair must be counted") });
+  }
+}
+
+function mergePair(ids: readonly number[], merge: { pair: number; merged: number }): number[] {
+  const [left, right] = [pairLeft(merge.pair), pairRight(merge.pair)];
+  const out: number[] = [];
+  for (let i = 0; i < ids.length; i++) {
+    if (ids[i] === left && ids[i + 1] === right) {
+      out.push(merge.merged);
+      i++;
+    } else out.push(ids[i]!);
+  }
+  return out;
+}

@@ -1,0 +1,28 @@
+/**
+ * GPT-2's printable stand-ins for the 256 bytes, which byte-level `tokenizer.json` files spell tokens with: printable Latin-1
+ * bytes stand for themselves, the others become U+0100, U+0101, … in order (a space is Ġ, a line break Ċ).
+ */
+
+import { present } from "../assert.ts";
+import { byteTokens } from "./bpe_model.ts";
+
+const isPrintable = (byte: number): boolean =>
+  (byte >= 0x21 && byte <= 0x7e) || (byte >= 0xa1 && byte <= 0xac) || byte >= 0xae;
+
+const characters: string[] = [];
+const bytes = new Map<string, number>();
+for (let byte = 0, next = 0x100; byte < byteTokens; byte++) {
+  const character = String.fromCharCode(isPrintable(byte) ? byte : next++);
+  characters.push(character);
+  bytes.set(character, byte);
+}
+
+export function spellBytes(token: Uint8Array): string {
+  return Array.from(token, (byte) => present(characters[byte], "A byte must have its character")).join("");
+}
+
+/** Null when a character stands for no byte. */
+export function readSpelling(spelling: string): Uint8Array | null {
+  const read = Array.from(spelling, (character) => bytes.get(character));
+  return read.every((byte) => byte !== undefined) ? Uint8Array.from(read) : null;
+}

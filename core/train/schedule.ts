@@ -1,0 +1,37 @@
+/**
+ * The numbers of a step header: learning rate (warm-up, stable, decay: "WSD"), the ramp of a newcomer, the clip factor.
+ *
+ * WSD fits runs whose length changes with churn; shares and constants from ALGORITHMS §8. Pure arithmetic, steps are 0-based
+ * optimizer steps of the whole run.
+ */
+
+import type { TrainConfig } from "../config/config.ts";
+
+/**
+ * Peak rate times the smaller of two ramps: up over the first `warmupSteps` (the first step already moves, step
+ * `warmupSteps - 1` is at the peak) and down over the last `decayFraction` of the run (the last step is at
+ * `finalLearningRateFraction`, and so is anything after it).
+ */
+export function learningRateAt({ config, step }: { config: TrainConfig; step: number }): number {
+  const { steps, warmupSteps, decayFraction, finalLearningRateFraction, learningRate } = config;
+  const rising = warmupSteps === 0 ? 1 : Math.min(1, (step + 1) / warmupSteps);
+  const decaySteps = Math.round(steps * decayFraction);
+  const decayed = Math.min(Math.max(step + 1 - (steps - decaySteps), 0), decaySteps); // steps of the decay done, this one too
+  const falling = decaySteps === 0 ? 1 : 1 - (1 - finalLearningRateFraction) * (decayed / decaySteps);
+  return learningRate * Math.min(rising, falling);
+}
+
+/** The share of the learning rate a miner takes whose moments began empty `localSteps` steps ago. */
+export function joinWarmup({ localSteps, joinWarmupSteps }: { localSteps: number; joinWarmupSteps: number }): number {
+  return joinWarmupSteps === 0 ? 1 : Math.min(1, (localSteps + 1) / joinWarmupSteps);
+}
+
+/**
+ * What to multiply a gradient with so that its norm is at most `clipNorm`. `squareSum` adds up numbers from strangers, so it
+ * may be anything: for a sum that is no number no factor helps, and 0 says "take no step".
+ */
+export function clipFactor({ squareSum, clipNorm }: { squareSum: number; clipNorm: number }): number {
+  if (!Number.isFinite(squareSum) || squareSum < 0) return 0;
+  const norm = Math.sqrt(squareSum);
+  return norm <= clipNorm ? 1 : clipNorm / norm;
+}

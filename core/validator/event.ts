@@ -1,0 +1,79 @@
+/**
+ * What the validator machine is told and what it asks for: evaluations and replays, one at a time.
+ */
+
+import type { RunConfig } from "../config/config.ts";
+import type { Fault } from "../fault.ts";
+import type { BlobRef, Direction, NodeId, StageIndex, TaskId } from "../ids.ts";
+import type { HubMessage, NodeMessage, ParameterSource } from "../protocol/message.ts";
+
+export type ValidatorWork =
+  | {
+    readonly type: "evaluate";
+    readonly round: number;
+    readonly sources: readonly ParameterSource[];
+    readonly inputs: BlobRef;
+    readonly targets: BlobRef;
+  }
+  | {
+    readonly type: "replay";
+    readonly round: number;
+    readonly stage: StageIndex;
+    readonly direction: Direction;
+    readonly source: ParameterSource;
+    readonly losses: readonly number[] | null;
+    readonly input: BlobRef;
+    readonly second: BlobRef | null;
+    readonly claimed: BlobRef;
+  };
+
+export type ValidatorResult =
+  | { readonly type: "evaluate"; readonly loss: number; readonly tokens: number }
+  | {
+    readonly type: "replay";
+    readonly innovationError: number;
+    readonly equalShare: number;
+    readonly lossError: number | null;
+  };
+
+export type ValidatorEvent =
+  | { readonly type: "connected"; readonly resumed: boolean }
+  | { readonly type: "disconnected" }
+  | { readonly type: "messageReceived"; readonly message: HubMessage; readonly segments: readonly BlobRef[] }
+  | { readonly type: "workDone"; readonly job: number; readonly result: ValidatorResult }
+  | { readonly type: "workFailed"; readonly job: number; readonly fault: Fault }
+  | { readonly type: "stopRequested"; readonly reason: string };
+
+/** For the validator's own screen and `--json`. Field names once published stay. */
+export type ValidatorRecord =
+  | { type: "joined"; resumed: boolean }
+  | { type: "offline" }
+  | { type: "evaluated"; round: number; loss: number; tokens: number }
+  | {
+    type: "verdict";
+    round: number;
+    miner: NodeId;
+    stage: StageIndex;
+    task: TaskId;
+    passed: boolean;
+    innovationError: number;
+    equalShare: number;
+    lossError: number | null;
+    tolerance: number;
+  }
+  | { type: "requestFailed"; code: string; detail: string }
+  | { type: "refused"; code: string; detail: string }
+  | { type: "stopped"; finished: boolean; reason: string };
+
+export type ValidatorEffect =
+  | { readonly type: "send"; readonly message: NodeMessage }
+  | { readonly type: "release"; readonly refs: readonly BlobRef[] }
+  | {
+    readonly type: "perform";
+    readonly job: number;
+    readonly config: RunConfig;
+    readonly layersOfStages: readonly number[];
+    readonly work: ValidatorWork;
+  }
+  | { readonly type: "record"; readonly record: ValidatorRecord }
+  | { readonly type: "finish"; readonly finished: boolean; readonly reason: string };

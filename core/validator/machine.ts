@@ -1,0 +1,219 @@
+/**
+ * The validator: evaluates held-out text and repeats miners' tasks when the hub asks, one request at a time, and says with
+ * numbers what it found. A replay passes when its innovation error (and loss error) is within the run's tolerance; integers
+ * or equal bits make that error zero on the same adapter.
+ */
+
+import { assert, present, unreachable } from "../assert.ts";
+import type { RunConfig } from "../config/config.ts";
+import { fault } from "../fault.ts";
+import type { BlobRef } from "../ids.ts";
+import type { Machine } from "../protocol/machine.ts";
+import type { Evaluate, HubMessage, NodeMessage, Replay } from "../protocol/message.ts";
+import type { ValidatorEffect, ValidatorEvent, ValidatorRecord, ValidatorResult, ValidatorWork } from "./event.ts";
+
+type Request = Evaluate | Replay;
+
+export interface ValidatorState {
+  readonly adapter: string;
+  phase: "idle" | "joined" | "stopped";
+  config: RunConfig | null;
+  layersOfStages: readonly number[];
+  readonly queue: { readonly request: Request; readonly segments: readonly BlobRef[] }[];
+  running: {
+    readonly job: number;
+    readonly request: Request;
+    readonly segments: readonly BlobRef[];
+    isObsolete: boolean;
+  } | null;
+  jobs: number;
+}
+
+export function openValidator(options: { adapter: string }): ValidatorState {
+  return {
+    adapter: options.adapter,
+    phase: "idle",
+    config: null,
+    layersOfStages: [],
+    queue: [],
+    running: null,
+    jobs: 0,
+  };
+}
+
+export const validator: Machine<ValidatorState, ValidatorEvent, ValidatorEffect> = {
+  step(state, event) {
+    if (state.phase === "stopped") return event.type === "messageReceived" ? release(event.segments) : [];
+    return [...take(state, event), ...startNext(state)];
+  },
+  nextDeadlineMs: () => null,
+  assertInvariants(state) {
+    assert(
+      state.running !== null || state.queue.length === 0 || state.phase !== "joined",
+      "An idle device must have no queue",
+    );
+  },
+};
+
+const send = (message: NodeMessage): ValidatorEffect => ({ type: "send", message });
+const record = (value: ValidatorRecord): ValidatorEffect => ({ type: "record", record: value });
+const release = (refs: readonly BlobRef[]): ValidatorEffect[] => refs.length === 0 ? [] : [{ type: "release", refs }];
+
+function take(state: ValidatorState, event: ValidatorEvent): ValidatorEffect[] {
+  switch (event.type) {
+    case "connected":
+      return [record({ type: "joined", resumed: event.resumed }), ...(event.resumed ? [] : join(state))];
+    case "disconnected":
+      return [record({ type: "offline" })];
+    case "messageReceived":
+      return onMessage(state, event);
+    case "workDone":
+      return onWorkDone(state, event);
+    case "workFailed":
+      return onWorkFailed(state, event);
+    case "stopRequested": {
+      const goodbye = state.phase === "joined" ? [send({ type: "leaving", reason: event.reason })] : [];
+      return [...goodbye, ...stop(state, { reason: event.reason, finished: false })];
+    }
+    default:
+      return unreachable(event);
+  }
+}
+
+function join(state: ValidatorState): ValidatorEffect[] {
+  const dropped = dropWork(state);
+  state.phase = "joined";
+  return [...dropped, send({ type: "join", role: "validator", adapter: state.adapter, previousStage: null })];
+}
+
+function stop(state: ValidatorState, options: { finished: boolean; reason: string }): ValidatorEffect[] {
+  const { finished, reason } = options;
+  const dropped = dropWork(state);
+  state.phase = "stopped";
+  return [...dropped, record({ type: "stopped", finished, reason }), { type: "finish", finished, reason }];
+}
+
+function dropWork(state: ValidatorState): ValidatorEffect[] {
+  const refs = state.queue.flatMap((entry) => [...entry.segments]);
+  state.queue.length = 0;
+  if (state.running !== null) state.running.isObsolete = true;
+  return release(refs);
+}
+
+function onMessage(
+  state: ValidatorState,
+  options: { message: HubMessage; segments: readonly BlobRef[] },
+): ValidatorEffect[] {
+  const { message, segments } = options;
+  if (message.type === "evaluate" || message.type === "replay") {
+    const wrong = wrongSegments(message, segments);
+    if (wrong !== null) {
+      return [
+        ...release(segments),
+        send({ type: "requestFailed", request: message.request, fault: fault("badBlob", wrong) }),
+      ];
+    }
+    state.queue.push({ request: message, segments });
+    return [];
+  }
+  switch (message.type) {
+    case "welcome":
+      state.config = message.config;
+      state.layersOfStages = message.layersOfStages;
+      return release(segments);
+    case "reject":
+      return [
+        ...release(segments),
+        record({ type: "refused", code: message.fault.code, detail: message.fault.detail }),
+      ];
+    case "stop":
+      return [...release(segments), ...stop(state, message)];
+    default:
+      return release(segments); // messages for miners
+  }
+}
+
+function wrongSegments(message: Request, segments: readonly BlobRef[]): string | null {
+  const wanted = message.type === "evaluate" || message.direction === "forward" ? 2 : 3;
+  if (segments.length === wanted) return null;
+  return `Cannot take request ${message.request} as it must come with ${wanted} segments: current value is ${segments.length}`;
+}
+
+function startNext(state: ValidatorState): ValidatorEffect[] {
+  if (state.running !== null || state.config === null || state.phase !== "joined") return [];
+  const next = state.queue.shift();
+  if (next === undefined) return [];
+  const job = state.jobs++;
+  state.running = { job, ...next, isObsolete: false };
+  const { config, layersOfStages } = state;
+  return [{ type: "perform", job, config, layersOfStages, work: workOf(next) }];
+}
+
+function workOf({ request, segments }: { request: Request; segments: readonly BlobRef[] }): ValidatorWork {
+  const segment = (index: number) => present(segments[index], "segments were counted");
+  if (request.type === "evaluate") {
+    const { round, sources } = request;
+    return { type: "evaluate", round, sources, inputs: segment(0), targets: segment(1) };
+  }
+  const { round, stage, direction, source, losses } = request;
+  const second = direction === "forward" ? null : segment(1);
+  const claimed = segment(segments.length - 1);
+  return { type: "replay", round, stage, direction, source, losses, input: segment(0), second, claimed };
+}
+
+function finishRunning(state: ValidatorState, job: number): NonNullable<ValidatorState["running"]> | null {
+  const { running } = state;
+  if (running?.job !== job) return null;
+  state.running = null;
+  return running;
+}
+
+function onWorkDone(state: ValidatorState, event: { job: number; result: ValidatorResult }): ValidatorEffect[] {
+  const running = finishRunning(state, event.job);
+  if (running === null) return [];
+  const freed = release(running.segments);
+  if (running.isObsolete) return freed;
+  const { request } = running;
+  const { result } = event;
+  if (request.type === "evaluate" && result.type === "evaluate") {
+    const { loss, tokens } = result;
+    return [
+      ...freed,
+      record({ type: "evaluated", round: request.round, loss, tokens }),
+      send({ type: "evaluated", request: request.request, loss, tokens }),
+    ];
+  }
+  assert(request.type === "replay" && result.type === "replay", "a result answers its request");
+  return [...freed, ...verdict(state, { request, result })];
+}
+
+function verdict(
+  state: ValidatorState,
+  options: { request: Replay; result: Extract<ValidatorResult, { type: "replay" }> },
+): ValidatorEffect[] {
+  const { request, result } = options;
+  const { tolerance } = present(state.config, "a joined validator has a config").validate;
+  const { innovationError, equalShare, lossError } = result;
+  const { round, miner, stage, task } = request;
+  const passed = innovationError <= tolerance && (lossError === null || lossError <= tolerance);
+  return [
+    record({ type: "verdict", round, miner, stage, task, passed, innovationError, equalShare, lossError, tolerance }),
+    send({ type: "replayed", request: request.request, innovationError, equalShare, lossError }),
+  ];
+}
+
+function onWorkFailed(
+  state: ValidatorState,
+  event: { job: number; fault: ReturnType<typeof fault> },
+): ValidatorEffect[] {
+  const running = finishRunning(state, event.job);
+  if (running === null) return [];
+  const freed = release(running.segments);
+  if (running.isObsolete) return freed;
+  const { code, detail } = event.fault;
+  return [
+    ...freed,
+    record({ type: "requestFailed", code, detail }),
+    send({ type: "requestFailed", request: running.request.request, fault: event.fault }),
+  ];
+}
