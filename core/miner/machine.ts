@@ -70,12 +70,15 @@ function stop(state: MinerState, options: { reason: string; finished?: boolean }
 
 /** Forgets queue and log; a running job goes on, its result will not count. */
 function dropWork(state: MinerState): MinerEffect[] {
-  const refs = [...state.queue.flatMap(refsOf), ...state.log.flatMap((entry) => [entry.input, entry.second])];
+  const queued = state.queue.flatMap(refsOf);
+  const logged = state.log.flatMap((entry) => [entry.input, entry.second]);
   state.queue.length = 0;
   state.log = [];
   state.side.clear();
-  if (state.running !== null) state.running.isObsolete = true;
-  return release(refs);
+  if (state.running === null) return release([...queued, ...logged]);
+  state.running.isObsolete = true;
+  state.running.held.push(...logged);
+  return release(queued);
 }
 
 function refsOf(job: Job): BlobRef[] {
@@ -188,7 +191,7 @@ function startNext(state: MinerState): MinerEffect[] {
   const job = state.queue.shift();
   if (job === undefined) return [];
   const id = state.jobs++;
-  state.running = { id, job, isObsolete: false };
+  state.running = { id, job, isObsolete: false, held: [] };
   return [{ type: "perform", job: id, work: workOf(state, job) }];
 }
 
@@ -198,7 +201,7 @@ function onWorkDone(state: MinerState, event: Extract<MinerEvent, { type: "workD
   state.running = null;
   if (!running.isObsolete) return jobDone(state, { job: running.job, result: event.result });
   const output = event.result.type === "runTask" && event.result.output !== null ? [event.result.output] : [];
-  return release([...output, ...refsOf(running.job)]);
+  return release([...output, ...refsOf(running.job), ...running.held]);
 }
 
 function onSideDone(state: MinerState, event: Extract<MinerEvent, { type: "workDone" }>): MinerEffect[] {
@@ -219,7 +222,7 @@ function onWorkFailed(state: MinerState, event: Extract<MinerEvent, { type: "wor
   const { running } = state;
   if (running?.id === event.job) {
     state.running = null;
-    if (running.isObsolete) return release(refsOf(running.job));
+    if (running.isObsolete) return release([...refsOf(running.job), ...running.held]);
     return [...release(refsOf(running.job)), ...jobFailed(state, { job: running.job, fault: event.fault })];
   }
   const job = state.side.get(event.job);

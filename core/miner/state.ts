@@ -45,7 +45,8 @@ export interface MinerState {
   isRamping: boolean; // began with empty moments in a run that was under way
   localSteps: number;
   readonly queue: Job[];
-  running: { id: number; job: Job; isObsolete: boolean } | null;
+  /** `held`: log segments a running job may still read although the log was dropped. */
+  running: { id: number; job: Job; isObsolete: boolean; held: BlobRef[] } | null;
   readonly side: Map<number, SideJob>;
   jobs: number;
   log: LoggedTask[];

@@ -59,7 +59,8 @@ export type OrchestratorEffect =
     readonly message: HubMessage;
     readonly attachments: readonly Attachment[];
   }
-  | { readonly type: "disconnect"; readonly node: NodeId; readonly reason: string }
+  /** Ends the session; a fault of code notAdmitted is final, after others the node may join again. */
+  | { readonly type: "disconnect"; readonly node: NodeId; readonly fault: Fault }
   /** Segments that are not needed any more. */
   | { readonly type: "release"; readonly refs: readonly BlobRef[] }
   /** Stored blobs that are not needed any more. */

@@ -10,6 +10,7 @@
 
 import { assert, present } from "../assert.ts";
 import type { BlobRef, NodeId, StageIndex } from "../ids.ts";
+import { fault } from "../fault.ts";
 import { agreement } from "../merge/agreement.ts";
 import { assignReducers, sliceLayout } from "../merge/butterfly.ts";
 import { type OrchestratorEffect, record, send, type WeightedPayload } from "./event.ts";
@@ -272,8 +273,9 @@ export function dropParticipants(
     if (member !== undefined) member.status = "waiting";
     if (expel !== undefined) {
       state.members.delete(node);
+      state.expelled.add(node);
       effects.push(
-        { type: "disconnect", node, reason: expel },
+        { type: "disconnect", node, fault: fault("notAdmitted", expel) },
         record({ type: "nodeLost", node, reason: expel, tasksReissued: 0 }),
       );
     }

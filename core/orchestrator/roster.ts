@@ -23,6 +23,9 @@ export function onJoin(
   options: { node: NodeId; message: Join },
 ): OrchestratorEffect[] {
   const { node, message } = options;
+  if (state.expelled.has(node)) {
+    return [{ type: "disconnect", node, fault: fault("notAdmitted", "this node was expelled from the run") }];
+  }
   const old = state.members.get(node);
   const effects = old === undefined ? [] : loseNode(state, { node, reason: "it joined anew" });
   const member: Member = {

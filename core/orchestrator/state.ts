@@ -162,6 +162,7 @@ export interface OrchestratorState {
   gatherUntilMs: number | null;
   closeUntilMs: number | null;
   readonly members: Map<NodeId, Member>;
+  readonly expelled: Set<NodeId>; // proven liars
   assignments: number;
   round: number; // of the parameters in use
   roundFirstStep: number;
@@ -200,6 +201,7 @@ export function openOrchestrator(options: OpenOptions): OrchestratorState {
     gatherUntilMs: options.nowMs + config.swarm.gatherMs,
     closeUntilMs: null,
     members: new Map(),
+    expelled: new Set(),
     assignments: 0,
     round: sources.round,
     roundFirstStep: step,

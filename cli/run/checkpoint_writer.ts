@@ -1,0 +1,77 @@
+/**
+ * Turns a round's blobs into a checkpoint folder, and a checkpoint folder back into blobs.
+ */
+
+import type { RunConfig } from "../../core/config/config.ts";
+import type { RoundSources } from "../../core/orchestrator/state.ts";
+import { parameterTable, type StageSpec } from "../../core/model/spec.ts";
+import type { ParameterSource } from "../../core/protocol/message.ts";
+import {
+  type FoundCheckpoint,
+  pruneCheckpoints,
+  readMomentum,
+  readStage,
+  type StageVectors,
+  writeCheckpoint,
+} from "../checkpoint/checkpoint.ts";
+import { type BlobAccess, bytesOfFloats } from "./blob_access.ts";
+import { loadSource } from "./source.ts";
+
+export interface CheckpointPlace {
+  readonly folder: string; // of all checkpoints
+  readonly keep: number;
+  readonly runId: string;
+  readonly config: RunConfig;
+  readonly stages: readonly StageSpec[];
+  readonly tokenizerHash: string;
+  readonly datasetHash: string;
+}
+
+export interface RoundState {
+  readonly round: number;
+  readonly step: number;
+  readonly sources: readonly ParameterSource[];
+}
+
+/** Returns the checkpoint's folder. */
+export async function storeRound(
+  place: CheckpointPlace,
+  { round, step, sources }: RoundState,
+  blobs: BlobAccess,
+): Promise<string> {
+  const { config, stages, runId, tokenizerHash, datasetHash } = place;
+  const microbatch = step * config.train.microbatchesPerStep;
+  async function* vectors(): AsyncGenerator<StageVectors> {
+    for (const [index, source] of sources.entries()) {
+      const table = parameterTable(stages[index]!);
+      const { parameters, momentum } = await loadSource({ config, table, source, blobs });
+      yield momentum === null ? { table, parameters } : { table, parameters, momentum };
+    }
+  }
+  const folder = await writeCheckpoint({
+    folder: place.folder,
+    state: { runId, round, step, microbatch, config, tokenizerHash, datasetHash },
+    stages: vectors(),
+  });
+  await pruneCheckpoints({ folder: place.folder, keep: place.keep });
+  return folder;
+}
+
+/** Puts a checkpoint's vectors into the store, so that nodes can fetch them. */
+export async function sourcesFrom(
+  found: FoundCheckpoint,
+  options: { stages: readonly StageSpec[]; blobs: BlobAccess },
+): Promise<RoundSources> {
+  const sources: ParameterSource[] = [];
+  for (const spec of options.stages) {
+    const request = { folder: found.folder, stage: spec.index, table: parameterTable(spec) };
+    const parameters = await options.blobs.put(bytesOfFloats(await readStage(request)));
+    const momentum = await readMomentum(request);
+    sources.push({
+      type: "blobs",
+      parameters,
+      momentum: momentum === null ? null : await options.blobs.put(bytesOfFloats(momentum)),
+    });
+  }
+  return { round: found.manifest.round, stages: sources };
+}

@@ -1,0 +1,12 @@
+/**
+ * Where stages are computed: a device that opens one or more of them. The GPU worker in production, the reference in tests.
+ */
+
+import type { AdapterDescription, StageCompute } from "../../gpu/compute.ts";
+import type { StageSpec } from "../../core/model/spec.ts";
+
+export interface ComputeHost {
+  readonly adapter: AdapterDescription;
+  openStage(spec: StageSpec): Promise<StageCompute>;
+  close(): void;
+}

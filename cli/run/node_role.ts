@@ -1,0 +1,165 @@
+/**
+ * What miner and validator share: a link to the hub whose events feed a machine, and whose machine ends the role.
+ *
+ * Owns the translation between transport and machine events, holding received segments, and the end: `finished` resolves when
+ * the machine finishes and rejects when the hub refuses this node for good or something of ours fails.
+ */
+
+import type { Fault } from "../../core/fault.ts";
+import type { BlobRef } from "../../core/ids.ts";
+import type { Machine } from "../../core/protocol/machine.ts";
+import type { HubMessage, NodeMessage, Role } from "../../core/protocol/message.ts";
+import type { NodeIdentity, Signer, Verify } from "../../net/hello.ts";
+import type { NetLimits } from "../../net/limits.ts";
+import { Node } from "../../net/node.ts";
+import { readHubMessage } from "../../net/schema_hub.ts";
+import type { Random, Timers } from "../../net/timers.ts";
+import type { NodeEvent } from "../../net/transport.ts";
+import type { Dial } from "../../net/wire.ts";
+import { UserError } from "../errors.ts";
+import { Driver } from "./driver.ts";
+import { Segments } from "./segments.ts";
+
+export interface NodeLink {
+  readonly url: string; // ws://host:port
+  readonly signer: Signer;
+  readonly verify: Verify;
+  readonly dial: Dial;
+  readonly limits: NetLimits;
+  readonly timers: Timers;
+  readonly random: Random;
+  /** Attempts in a row before the first connection that end the role; null: never give up. */
+  readonly firstAttempts: number | null;
+  readonly onOffline: (text: string) => void;
+}
+
+/** Events both node machines know. */
+type LinkEvent =
+  | { readonly type: "connected"; readonly resumed: boolean }
+  | { readonly type: "disconnected" }
+  | { readonly type: "messageReceived"; readonly message: HubMessage; readonly segments: readonly BlobRef[] }
+  | { readonly type: "stopRequested"; readonly reason: string };
+
+export interface Finished {
+  readonly finished: boolean;
+  readonly reason: string;
+}
+
+export interface NodeRoleOptions<State, Event, Effect> {
+  readonly role: Role;
+  readonly link: NodeLink;
+  readonly machine: Machine<State, Event | LinkEvent, Effect>;
+  readonly state: State;
+  readonly perform: (effect: Effect) => void;
+}
+
+const inboxMessages = 4096;
+
+export class NodeRole<State, Event, Effect> {
+  readonly segments = new Segments();
+  readonly finished: Promise<Finished>;
+  readonly #driver: Driver<State, Event | LinkEvent, Effect>;
+  readonly #node: Node<HubMessage, NodeMessage>;
+  readonly #link: NodeLink;
+  #resolve!: (finished: Finished) => void;
+  #reject!: (error: unknown) => void;
+  #wasConnected = false;
+
+  constructor({ role, link, machine, state, perform }: NodeRoleOptions<State, Event, Effect>) {
+    this.#link = link;
+    this.finished = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    this.#driver = new Driver({
+      machine,
+      state,
+      perform,
+      tick: null,
+      timers: link.timers,
+      inboxMessages,
+      onPressure: (isFull) => isFull ? this.#node.pause() : this.#node.resume(),
+      onFailure: (error) => this.fail(error),
+    });
+    const identity: NodeIdentity = { signer: link.signer, role, run: null, hub: null };
+    this.#node = new Node<HubMessage, NodeMessage>({
+      url: link.url,
+      identity,
+      verify: link.verify,
+      read: readHubMessage,
+      limits: link.limits,
+      timers: link.timers,
+      random: link.random,
+      onEvent: (event) => this.#onNodeEvent(event),
+    }, link.dial);
+  }
+
+  start(): void {
+    this.#node.connect();
+  }
+
+  enqueue(event: Event | LinkEvent): void {
+    this.#driver.enqueue(event);
+  }
+
+  send(message: NodeMessage, attachments: readonly BlobRef[] = []): void {
+    this.#node.send(message, attachments.map((ref) => this.segments.get(ref)));
+  }
+
+  /** The machine's last word: what was sent is still delivered, nothing more is taken. */
+  finish(result: Finished): void {
+    this.#driver.close();
+    this.#node.close(result.reason);
+    this.#resolve(result);
+  }
+
+  fail(error: unknown): void {
+    this.#driver.close();
+    this.#node.close("this node failed");
+    this.#reject(error);
+  }
+
+  #onNodeEvent(event: NodeEvent<HubMessage>): void {
+    switch (event.type) {
+      case "connected":
+        this.#wasConnected = true;
+        return this.#driver.enqueue({ type: "connected", resumed: event.resumed });
+      case "disconnected":
+        return this.#onDisconnected(event);
+      case "message":
+        return this.#driver.enqueue({
+          type: "messageReceived",
+          message: event.message,
+          segments: event.segments.map((bytes) => this.segments.hold(bytes)),
+        });
+      case "refused":
+        return this.fail(refusedError(this.#link.url, event.fault));
+      case "sessionLost":
+        return this.#link.onOffline(`The orchestrator ended this session: ${event.fault.detail}; joining again`);
+      case "fault":
+        return this.#link.onOffline(`A message of the orchestrator was refused: ${event.fault.detail}`);
+    }
+  }
+
+  #onDisconnected(event: { reason: string; attempt: number; retryMs: number }): void {
+    const { firstAttempts, url } = this.#link;
+    if (!this.#wasConnected && firstAttempts !== null && event.attempt >= firstAttempts) {
+      const next = "Check the address, and that the orchestrator runs: iota orchestrate";
+      return this.fail(
+        new UserError(`Cannot reach the orchestrator at '${url}' after ${event.attempt} attempts: ${event.reason}`, {
+          next,
+        }),
+      );
+    }
+    const seconds = (event.retryMs / 1000).toFixed(1);
+    this.#link.onOffline(`No link to ${url} (${event.reason}); next attempt in ${seconds} s`);
+    this.#driver.enqueue({ type: "disconnected" });
+  }
+}
+
+function refusedError(url: string, { code, detail }: Fault): UserError {
+  const next = code === "versionMismatch"
+    ? "Install the version of iota that the orchestrator runs"
+    : "Ask the run's owner, or use another hotkey with --wallet NAME";
+  return new UserError(`The orchestrator at '${url}' refused this node (${code}): ${detail}`, { next });
+}

@@ -1,0 +1,281 @@
+/**
+ * The orchestrator in the real world: hub, machine, blobs, data and checkpoints joined together.
+ *
+ * Owns the translation of transport events, the attachments of messages, and the measured traffic. It computes nothing of the
+ * model but what a dispute asks of the hub.
+ */
+
+import { present, unreachable } from "../../core/assert.ts";
+import type { RunConfig } from "../../core/config/config.ts";
+import type { BlobRef, NodeId } from "../../core/ids.ts";
+import { parameterTable, type StageSpec } from "../../core/model/spec.ts";
+import type { Attachment, OrchestratorEffect, OrchestratorEvent } from "../../core/orchestrator/event.ts";
+import { orchestrator } from "../../core/orchestrator/machine.ts";
+import { openOrchestrator, type OrchestratorState, type RoundSources } from "../../core/orchestrator/state.ts";
+import type { HubMessage, NodeMessage } from "../../core/protocol/message.ts";
+import type { RunRecord } from "../../core/protocol/record.ts";
+import type { Admit, Signer, Verify } from "../../net/hello.ts";
+import { Hub } from "../../net/hub.ts";
+import type { NetLimits } from "../../net/limits.ts";
+import { readNodeMessage } from "../../net/schema_node.ts";
+import type { Random, Timers } from "../../net/timers.ts";
+import type { HubEvent } from "../../net/transport.ts";
+import type { Wire, WireHandler } from "../../net/wire.ts";
+import type { Batch, BatchSource } from "../data/dataset.ts";
+import { bytesOfFloats } from "./blob_access.ts";
+import type { RoundState } from "./checkpoint_writer.ts";
+import { Driver } from "./driver.ts";
+import type { HubBlobs } from "./hub_blobs.ts";
+import { mergeStage, reduceSlice } from "./merge_work.ts";
+import type { Finished } from "./node_role.ts";
+import { Segments } from "./segments.ts";
+import { loadSource } from "./source.ts";
+import { Traffic } from "./traffic.ts";
+
+export interface OrchestratorRoleOptions {
+  readonly runId: string;
+  readonly config: RunConfig;
+  readonly stages: readonly StageSpec[];
+  readonly layersOfStages: readonly number[];
+  readonly from?: { readonly step: number; readonly sources: RoundSources };
+  readonly signer: Signer;
+  readonly verify: Verify;
+  readonly admit: Admit;
+  readonly limits: NetLimits;
+  readonly timers: Timers;
+  readonly random: Random;
+  readonly blobs: HubBlobs;
+  readonly batches: BatchSource;
+  readonly storeRound: (round: RoundState) => Promise<string>;
+  readonly onRecord: (record: RunRecord) => void;
+}
+
+export interface RunningOrchestrator {
+  readonly state: OrchestratorState; // to look at, not to touch
+  readonly traffic: Traffic;
+  readonly segments: Segments;
+  readonly finished: Promise<Finished>;
+  accept(wire: Wire): WireHandler;
+  isMember(node: NodeId): boolean;
+  stop(reason: string): void;
+}
+
+/** How long nodes may take to hear that the run is over. */
+const farewellMs = 3000;
+
+export function startOrchestrator(options: OrchestratorRoleOptions): RunningOrchestrator {
+  return new OrchestratorRole(options);
+}
+
+class OrchestratorRole implements RunningOrchestrator {
+  readonly state: OrchestratorState;
+  readonly traffic: Traffic;
+  readonly segments = new Segments();
+  readonly finished: Promise<Finished>;
+  readonly #options: OrchestratorRoleOptions;
+  readonly #hub: Hub<NodeMessage, HubMessage>;
+  readonly #driver: Driver<OrchestratorState, OrchestratorEvent, OrchestratorEffect>;
+  readonly #connected = new Set<NodeId>();
+  #heldOut: Batch | null = null;
+  #resolve!: (finished: Finished) => void;
+  #reject!: (error: unknown) => void;
+  #onLastLeft: (() => void) | null = null;
+
+  constructor(options: OrchestratorRoleOptions) {
+    const { config, stages, layersOfStages, from, timers } = options;
+    this.#options = options;
+    this.traffic = new Traffic(config);
+    this.finished = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    this.state = openOrchestrator({
+      config,
+      stages,
+      layersOfStages,
+      stageFloats: stages.map((spec) => parameterTable(spec).length),
+      ...(from === undefined ? {} : { from }),
+      nowMs: timers.nowMs(),
+    });
+    this.#driver = new Driver({
+      machine: orchestrator,
+      state: this.state,
+      perform: (effect) => this.#perform(effect),
+      tick: { type: "tick" },
+      timers,
+      inboxMessages: config.limits.inboxMessages,
+      onPressure: (isFull) => isFull ? this.#hub.pause() : this.#hub.resume(),
+      onFailure: (error) => this.#fail(error),
+    });
+    this.#hub = new Hub({
+      run: options.runId,
+      signer: options.signer,
+      verify: options.verify,
+      admit: options.admit,
+      read: readNodeMessage,
+      limits: options.limits,
+      timers,
+      random: options.random,
+      onEvent: (event) => this.#onHubEvent(event),
+    });
+    this.#driver.enqueue({ type: "tick" }); // sets the first deadline
+  }
+
+  accept(wire: Wire): WireHandler {
+    return this.#hub.accept(wire);
+  }
+
+  isMember(node: NodeId): boolean {
+    return this.#connected.has(node);
+  }
+
+  stop(reason: string): void {
+    this.#driver.enqueue({ type: "stopRequested", reason });
+  }
+
+  #onHubEvent(event: HubEvent<NodeMessage>): void {
+    switch (event.type) {
+      case "peerConnected":
+        this.#connected.add(event.peer);
+        return this.#driver.enqueue({
+          type: "nodeConnected",
+          node: event.peer,
+          role: event.role,
+          resumed: event.resumed,
+        });
+      case "peerDisconnected":
+      case "peerLost":
+        this.#left(event.peer);
+        return this.#driver.enqueue({ type: "nodeDisconnected", node: event.peer });
+      case "message": {
+        this.traffic.count(event);
+        const segments = event.segments.map((bytes) => this.segments.hold(bytes));
+        return this.#driver.enqueue({ type: "messageReceived", node: event.peer, message: event.message, segments });
+      }
+      case "fault":
+        return this.#driver.enqueue({ type: "faultReceived", node: event.peer, fault: event.fault });
+      default:
+        return unreachable(event);
+    }
+  }
+
+  #left(node: NodeId): void {
+    this.#connected.delete(node);
+    if (this.#connected.size === 0) this.#onLastLeft?.();
+  }
+
+  #perform(effect: OrchestratorEffect): void {
+    switch (effect.type) {
+      case "send":
+        this.#hub.send(effect.to, effect.message, effect.attachments.map((attachment) => this.#bytesOf(attachment)));
+        return;
+      case "disconnect":
+        this.#left(effect.node);
+        return this.#hub.close(effect.node, effect.fault);
+      case "release":
+        return this.segments.release(effect.refs);
+      case "deleteBlobs":
+        for (const ref of effect.refs) this.#work(() => this.#options.blobs.delete(ref));
+        return;
+      case "refereeSlice":
+        return this.#refereeSlice(effect);
+      case "refereeMerge":
+        return this.#refereeMerge(effect);
+      case "writeCheckpoint":
+        return this.#writeCheckpoint(effect);
+      case "record":
+        return this.#options.onRecord(effect.record);
+      case "finish":
+        return this.#finish(effect);
+      default:
+        return unreachable(effect);
+    }
+  }
+
+  #bytesOf(attachment: Attachment): Uint8Array {
+    switch (attachment.type) {
+      case "blob":
+        return this.segments.get(attachment.ref);
+      case "inputs":
+        return bytesOfTokens(this.#options.batches.tokensOf(attachment.microbatch).inputs);
+      case "targets":
+        return bytesOfTokens(this.#options.batches.tokensOf(attachment.microbatch).targets);
+      case "heldOutInputs":
+        return bytesOfTokens(this.#heldOutBatch().inputs);
+      case "heldOutTargets":
+        return bytesOfTokens(this.#heldOutBatch().targets);
+      default:
+        return unreachable(attachment);
+    }
+  }
+
+  #heldOutBatch(): Batch {
+    const { batches, config } = this.#options;
+    this.#heldOut ??= batches.heldOut(Math.min(config.validate.heldOutSequences, batches.heldOutWindows));
+    return this.#heldOut;
+  }
+
+  #refereeSlice(effect: Extract<OrchestratorEffect, { type: "refereeSlice" }>): void {
+    const { round, stage, slice, inputs } = effect;
+    const { blobs } = this.#options;
+    this.#work(async () => {
+      const average = await reduceSlice(blobs, inputs);
+      const result = average.ok ? await blobs.put(bytesOfFloats(average.value)) : null;
+      this.#driver.enqueue({ type: "sliceRefereed", round, stage, slice, result });
+    });
+  }
+
+  #refereeMerge(effect: Extract<OrchestratorEffect, { type: "refereeMerge" }>): void {
+    const { round, stage, source, slices } = effect;
+    const { blobs, config, stages } = this.#options;
+    this.#work(async () => {
+      const table = parameterTable(present(stages[stage], "the stage exists"));
+      const start = await loadSource({ config, table, source, blobs });
+      const merged = await mergeStage({ start, slices, outer: config.outer, blobs });
+      const put = (values: Float32Array): Promise<BlobRef> => blobs.put(bytesOfFloats(values));
+      const parameters = await put(merged.parameters);
+      const momentum = merged.momentum === null ? null : await put(merged.momentum);
+      this.#driver.enqueue({ type: "mergeRefereed", round, stage, parameters, momentum });
+    });
+  }
+
+  #writeCheckpoint(effect: Extract<OrchestratorEffect, { type: "writeCheckpoint" }>): void {
+    const { round } = effect;
+    this.#options.storeRound(effect).then(
+      (folder) => this.#driver.enqueue({ type: "checkpointWritten", round, folder }),
+      (error) => this.#driver.enqueue({ type: "checkpointFailed", round, detail: textOf(error) }),
+    );
+  }
+
+  /** Work whose failure is ours. */
+  #work(body: () => Promise<void>): void {
+    body().catch((error) => this.#fail(error));
+  }
+
+  #finish(result: Finished): void {
+    this.#driver.close();
+    const end = () => {
+      this.#onLastLeft = null;
+      cancel();
+      this.#hub.shutDown(result.reason);
+      this.#resolve({ finished: result.finished, reason: result.reason });
+    };
+    const cancel = this.#options.timers.after(farewellMs, end);
+    this.#onLastLeft = end;
+    if (this.#connected.size === 0) end();
+  }
+
+  #fail(error: unknown): void {
+    this.#driver.close();
+    this.#hub.shutDown("the orchestrator failed");
+    this.#reject(error);
+  }
+}
+
+function bytesOfTokens(tokens: Uint32Array): Uint8Array {
+  return new Uint8Array(tokens.buffer, tokens.byteOffset, tokens.byteLength);
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,48 @@
+/**
+ * Bytes that a machine knows only by hash: wires, tokens, gradients between their arrival and their last use.
+ *
+ * Counted: `hold` adds one holder, `release` takes one away, the bytes go with the last. In memory, because wires are small
+ * and short-lived; anything large or lasting is a blob.
+ */
+
+import { createHash } from "node:crypto";
+import { assert, present } from "../../core/assert.ts";
+import { blobHash, type BlobRef } from "../../core/ids.ts";
+
+export function refOf(bytes: Uint8Array): BlobRef {
+  return { hash: blobHash(createHash("sha256").update(bytes).digest("hex")), bytes: bytes.byteLength };
+}
+
+export class Segments {
+  readonly #held = new Map<string, { bytes: Uint8Array; holders: number }>();
+  #bytes = 0;
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  hold(bytes: Uint8Array): BlobRef {
+    const ref = refOf(bytes);
+    const entry = this.#held.get(ref.hash);
+    if (entry === undefined) {
+      this.#held.set(ref.hash, { bytes, holders: 1 });
+      this.#bytes += bytes.byteLength;
+    } else entry.holders += 1;
+    return ref;
+  }
+
+  get(ref: BlobRef): Uint8Array {
+    return present(this.#held.get(ref.hash), `segment ${ref.hash} is held`).bytes;
+  }
+
+  release(refs: readonly BlobRef[]): void {
+    for (const ref of refs) {
+      const entry = this.#held.get(ref.hash);
+      assert(entry !== undefined, `Cannot release segment ${ref.hash} as it must be held`);
+      entry.holders -= 1;
+      if (entry.holders > 0) continue;
+      this.#held.delete(ref.hash);
+      this.#bytes -= entry.bytes.byteLength;
+    }
+  }
+}

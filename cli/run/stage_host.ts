@@ -1,0 +1,208 @@
+/**
+ * The stage a miner holds: its device state, the vectors its round began with, and the work the miner machine asks for.
+ *
+ * Owns one open `StageCompute`, replaced on every `loadStage`. Refuses a stranger's bad bytes with a `WorkRefused` that carries
+ * the fault; anything else that throws is ours or the world's.
+ */
+
+import { present, unreachable } from "../../core/assert.ts";
+import { type Fault, fault, type Parsed } from "../../core/fault.ts";
+import type { BlobRef } from "../../core/ids.ts";
+import { pseudoGradient } from "../../core/merge/outer.ts";
+import type { LoggedTask, MinerResult, MinerWork } from "../../core/miner/event.ts";
+import { type ParameterTable, parameterTable, type StageSpec, stageSpecs } from "../../core/model/spec.ts";
+import type { RunConfig } from "../../core/config/config.ts";
+import type { Slice } from "../../core/protocol/message.ts";
+import type { StageCompute } from "../../gpu/compute.ts";
+import { type BlobAccess, bytesOfFloats } from "./blob_access.ts";
+import type { ComputeHost } from "./compute_host.ts";
+import { mergeStage, reduceSlice } from "./merge_work.ts";
+import type { MomentsFolder } from "./moments_folder.ts";
+import { refOf, type Segments } from "./segments.ts";
+import { loadSource, type StageVectors } from "./source.ts";
+import { readInput, readTokens, readWire } from "./stage_input.ts";
+
+export class WorkRefused extends Error {
+  override name = "WorkRefused";
+  readonly fault: Fault;
+
+  constructor(reason: Fault) {
+    super(reason.detail);
+    this.fault = reason;
+  }
+}
+
+function accepted<T>(value: Parsed<T>): T {
+  if (value.ok) return value.value;
+  throw new WorkRefused(value.fault);
+}
+
+interface OpenStage {
+  readonly config: RunConfig;
+  readonly spec: StageSpec;
+  readonly table: ParameterTable;
+  readonly compute: StageCompute;
+  start: StageVectors;
+}
+
+export interface StageHostOptions {
+  readonly device: ComputeHost;
+  readonly blobs: BlobAccess;
+  readonly segments: Segments;
+  readonly moments: MomentsFolder | null; // null: nothing is kept on disk
+  readonly nowMs: () => number;
+}
+
+export class StageHost {
+  readonly #options: StageHostOptions;
+  #open: OpenStage | null = null;
+
+  constructor(options: StageHostOptions) {
+    this.#options = options;
+  }
+
+  perform(work: MinerWork): Promise<MinerResult> {
+    switch (work.type) {
+      case "loadStage":
+        return this.#loadStage(work);
+      case "runTask":
+        return this.#runTask(work);
+      case "sealGradients":
+        return this.#sealGradients(work.replay);
+      case "applyStep":
+        return this.#applyStep(work);
+      case "zeroGradients":
+        return this.#stage().compute.zeroGradients().then(() => ({ type: "zeroGradients" }));
+      case "formPayload":
+        return this.#formPayload(work.slices);
+      case "reduceSlice":
+        return this.#reduceSlice(work.inputs);
+      case "applyMerge":
+        return this.#applyMerge(work);
+      case "uploadParameters":
+        return this.#uploadParameters();
+      default:
+        return unreachable(work);
+    }
+  }
+
+  close(): void {
+    this.#open?.compute.close();
+    this.#open = null;
+  }
+
+  #stage(): OpenStage {
+    return present(this.#open, "a stage is loaded before work on it");
+  }
+
+  async #loadStage(work: Extract<MinerWork, { type: "loadStage" }>): Promise<MinerResult> {
+    const { config, layersOfStages, stage, round, source } = work;
+    const { device, blobs, moments } = this.#options;
+    const spec = present(stageSpecs(config, layersOfStages)[stage], "the assigned stage exists");
+    const table = parameterTable(spec);
+    const start = await loadSource({ config, table, source, blobs });
+    this.close();
+    const compute = await device.openStage(spec);
+    this.#open = { config, spec, table, compute, start };
+    await compute.loadParameters(start.parameters);
+    const kept = await moments?.load({
+      stage,
+      round,
+      length: table.length,
+      parameters: refOf(bytesOfFloats(start.parameters)),
+    });
+    if (kept !== undefined && kept !== null) await compute.loadMoments(kept);
+    return { type: "loadStage", parameters: refOf(bytesOfFloats(start.parameters)), localSteps: kept?.steps ?? 0 };
+  }
+
+  async #runTask(work: Extract<MinerWork, { type: "runTask" }>): Promise<MinerResult> {
+    const { segments, nowMs } = this.#options;
+    const startedMs = nowMs();
+    const { output, losses } = await this.#compute(work);
+    const computeMs = nowMs() - startedMs;
+    return { type: "runTask", output: output === null ? null : segments.hold(output), losses, computeMs };
+  }
+
+  async #compute(
+    task: Pick<Extract<MinerWork, { type: "runTask" }>, "direction" | "input" | "second">,
+  ): Promise<{ output: Uint8Array | null; losses: readonly number[] | null }> {
+    const { compute, spec } = this.#stage();
+    const { segments } = this.#options;
+    const input = accepted(readInput(spec, segments.get(task.input)));
+    if (task.direction === "forward") return { output: await compute.forward(input), losses: null };
+    const second = segments.get(present(task.second, "a gradient task has a second segment"));
+    if (task.direction === "turnaround") {
+      const { gradient, lossPerSequence } = await compute.turnaround(input, accepted(readTokens(spec, second)));
+      return { output: gradient, losses: [...lossPerSequence] };
+    }
+    const wire = present(spec.wireOut, "a stage with a backward has a wire out");
+    return { output: await compute.backward(input, accepted(readWire(spec, wire, second))), losses: null };
+  }
+
+  async #sealGradients(replay: readonly LoggedTask[] | null): Promise<MinerResult> {
+    const { compute } = this.#stage();
+    if (replay !== null) {
+      await compute.zeroGradients();
+      for (const task of replay) await this.#compute(task);
+    }
+    return { type: "sealGradients", squareSum: await compute.gradientSquareSum() };
+  }
+
+  async #applyStep(work: Extract<MinerWork, { type: "applyStep" }>): Promise<MinerResult> {
+    const { compute, config } = this.#stage();
+    const { beta1, beta2, epsilon, weightDecay } = config.train;
+    const { learningRate, gradientScale } = work;
+    await compute.step({ learningRate, gradientScale, beta1, beta2, epsilon, weightDecay });
+    return { type: "applyStep" };
+  }
+
+  async #formPayload(slices: readonly Slice[]): Promise<MinerResult> {
+    const { compute, start } = this.#stage();
+    const difference = pseudoGradient({ start: start.parameters, current: await compute.readParameters() });
+    const refs: BlobRef[] = [];
+    for (const { offset, size } of slices) {
+      refs.push(await this.#options.blobs.put(bytesOfFloats(difference.subarray(offset, offset + size))));
+    }
+    return { type: "formPayload", slices: refs };
+  }
+
+  async #reduceSlice(inputs: Extract<MinerWork, { type: "reduceSlice" }>["inputs"]): Promise<MinerResult> {
+    const average = accepted(await reduceSlice(this.#options.blobs, inputs));
+    return { type: "reduceSlice", result: await this.#options.blobs.put(bytesOfFloats(average)) };
+  }
+
+  async #applyMerge(work: Extract<MinerWork, { type: "applyMerge" }>): Promise<MinerResult> {
+    const stage = this.#stage();
+    const { compute, config, start, spec } = stage;
+    const { blobs, moments } = this.#options;
+    stage.start = await mergeStage({ start, slices: work.slices, outer: config.outer, blobs });
+    const { parameters, momentum } = this.#refs(stage.start);
+    await compute.loadParameters(stage.start.parameters);
+    await moments?.save({ stage: spec.index, round: work.round, parameters, moments: await compute.readMoments() });
+    return { type: "applyMerge", parameters, momentum };
+  }
+
+  async #uploadParameters(): Promise<MinerResult> {
+    const { start } = this.#stage();
+    const { parameters, momentum } = start;
+    const { blobs } = this.#options;
+    return {
+      type: "uploadParameters",
+      parameters: await blobs.put(bytesOfFloats(parameters)),
+      momentum: momentum === null ? null : await blobs.put(bytesOfFloats(momentum)),
+    };
+  }
+
+  #refs({ parameters, momentum }: StageVectors): { parameters: BlobRef; momentum: BlobRef | null } {
+    return {
+      parameters: refOf(bytesOfFloats(parameters)),
+      momentum: momentum === null ? null : refOf(bytesOfFloats(momentum)),
+    };
+  }
+}
+
+/** What a failed job tells the hub: the stranger's fault as it is, anything else as a missing blob or a broken device. */
+export function faultOf(error: unknown): Fault {
+  if (error instanceof WorkRefused) return error.fault;
+  return fault("badBlob", error instanceof Error ? error.message : String(error));
+}

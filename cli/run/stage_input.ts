@@ -1,0 +1,43 @@
+/**
+ * Turns received segments into what a stage computes on, refusing what a stranger got wrong: length, token ids, numbers.
+ */
+
+import { wireFault } from "../../core/codec/wire.ts";
+import { type Parsed, parsed, refused } from "../../core/fault.ts";
+import { type StageSpec, wireBytes, type WireSpec } from "../../core/model/spec.ts";
+import type { StageInput } from "../../gpu/compute.ts";
+
+export function readTokens(stage: StageSpec, bytes: Uint8Array): Parsed<Uint32Array> {
+  const wanted = 4 * stage.sequences * stage.model.contextLength;
+  if (bytes.byteLength !== wanted) {
+    return refused(
+      "badBlob",
+      `Cannot read tokens as they must be ${wanted} bytes: current value is ${bytes.byteLength}`,
+    );
+  }
+  const tokens = u32Of(bytes);
+  const wrong = tokens.find((token) => token >= stage.model.vocabSize);
+  if (wrong === undefined) return parsed(tokens);
+  return refused("badNumbers", `Cannot use token ${wrong} as ids must be below ${stage.model.vocabSize}`);
+}
+
+/** Segments may start at any byte, a typed array may not: copies. */
+export function u32Of(bytes: Uint8Array): Uint32Array {
+  const copy = new Uint8Array(bytes.byteLength);
+  copy.set(bytes);
+  return new Uint32Array(copy.buffer);
+}
+
+export function readWire(stage: StageSpec, wire: WireSpec, bytes: Uint8Array): Parsed<Uint8Array> {
+  const wrong = wireFault(wire, bytes, wireBytes(stage, wire));
+  return wrong === null ? parsed(bytes) : { ok: false, fault: wrong };
+}
+
+export function readInput(stage: StageSpec, bytes: Uint8Array): Parsed<StageInput> {
+  if (stage.wireIn === null) {
+    const tokens = readTokens(stage, bytes);
+    return tokens.ok ? parsed({ type: "tokens", tokens: tokens.value }) : tokens;
+  }
+  const wire = readWire(stage, stage.wireIn, bytes);
+  return wire.ok ? parsed({ type: "wire", wire: wire.value }) : wire;
+}

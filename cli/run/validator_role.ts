@@ -1,0 +1,56 @@
+/**
+ * A validator in the real world: link, machine and all stages joined together.
+ */
+
+import { unreachable } from "../../core/assert.ts";
+import type { ValidatorEffect, ValidatorEvent, ValidatorRecord } from "../../core/validator/event.ts";
+import { openValidator, validator, type ValidatorState } from "../../core/validator/machine.ts";
+import type { BlobAccess } from "./blob_access.ts";
+import type { ComputeHost } from "./compute_host.ts";
+import type { RunningRole } from "./miner_role.ts";
+import { type NodeLink, NodeRole } from "./node_role.ts";
+import { faultOf } from "./stage_host.ts";
+import { ValidatorHost } from "./validator_host.ts";
+
+export interface ValidatorRoleOptions {
+  readonly link: NodeLink;
+  readonly device: ComputeHost;
+  readonly blobs: BlobAccess;
+  readonly onRecord: (record: ValidatorRecord) => void;
+}
+
+export function startValidator({ link, device, blobs, onRecord }: ValidatorRoleOptions): RunningRole {
+  const state = openValidator({ adapter: device.adapter.name });
+  const role: NodeRole<ValidatorState, ValidatorEvent, ValidatorEffect> = new NodeRole({
+    role: "validator",
+    link,
+    machine: validator,
+    state,
+    perform,
+  });
+  const host = new ValidatorHost({ device, blobs, segments: role.segments });
+
+  function perform(effect: ValidatorEffect): void {
+    switch (effect.type) {
+      case "send":
+        return role.send(effect.message);
+      case "release":
+        return role.segments.release(effect.refs);
+      case "record":
+        return onRecord(effect.record);
+      case "perform":
+        host.perform(effect).then(
+          (result) => role.enqueue({ type: "workDone", job: effect.job, result }),
+          (error) => role.enqueue({ type: "workFailed", job: effect.job, fault: faultOf(error) }),
+        );
+        return;
+      case "finish":
+        return role.finish(effect);
+      default:
+        return unreachable(effect);
+    }
+  }
+
+  role.start();
+  return { finished: role.finished, stop: (reason) => role.enqueue({ type: "stopRequested", reason }) };
+}

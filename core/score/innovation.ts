@@ -1,0 +1,40 @@
+/**
+ * How far a claimed output is from a repeated one, measured on what the stage changed (ALGORITHMS §5.4).
+ *
+ *     error = || claimed - repeated || / || repeated - lazy ||        lazy: the output of a stage that passes its input through
+ *
+ * A residual stream is mostly what came in, so cosine similarity accepts a stage that does nothing; this does not. Same
+ * kernels on the same kind of adapter give 0.
+ */
+
+import { assert } from "../assert.ts";
+
+export interface InnovationInput {
+  readonly claimed: Float32Array;
+  readonly repeated: Float32Array;
+  readonly lazy: Float32Array | null; // null where input and output cannot be compared: zeros
+}
+
+export interface Innovation {
+  readonly error: number;
+  readonly equalShare: number; // of values equal to the last bit
+}
+
+/** For a repetition that changes nothing: any difference is as bad as this. */
+const worstError = 1e6;
+
+export function innovation({ claimed, repeated, lazy }: InnovationInput): Innovation {
+  const { length } = repeated;
+  assert(claimed.length === length && (lazy === null || lazy.length === length), "Outputs must have one length");
+  let difference = 0;
+  let change = 0;
+  let equal = 0;
+  for (let i = 0; i < length; i++) {
+    const value = repeated[i]!;
+    difference += (claimed[i]! - value) ** 2;
+    change += (value - (lazy?.[i] ?? 0)) ** 2;
+    if (Object.is(claimed[i], value)) equal += 1;
+  }
+  const error = difference === 0 ? 0 : Math.min(worstError, Math.sqrt(difference / change));
+  return { error: Number.isFinite(error) ? error : worstError, equalShare: length === 0 ? 1 : equal / length };
+}

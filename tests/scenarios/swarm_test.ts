@@ -1,0 +1,52 @@
+/** Whole runs of the production machines in one process. */
+
+import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
+import type { RunRecord } from "../../core/protocol/record.ts";
+import { LocalSwarm } from "../support/local_swarm.ts";
+import { tinyConfig } from "../support/tiny_model.ts";
+
+function recordsOf<T extends RunRecord["type"]>(swarm: LocalSwarm, type: T): Extract<RunRecord, { type: T }>[] {
+  return swarm.records.all.filter((record): record is Extract<RunRecord, { type: T }> => record.type === type);
+}
+
+Deno.test("Swarm: three stages of two replicas train to the end, agree on every hash and lose nothing", async () => {
+  const config = tinyConfig({
+    swarm: { replicas: 2 },
+    train: { steps: 6, stepsPerRound: 3 },
+    deterministic: false,
+    pipeline: { codec: "iota" },
+  });
+  const swarm = new LocalSwarm({ config });
+  await swarm.startAll();
+  const { finished } = await swarm.run();
+  assert(finished);
+  const { counters, phase, step, round } = swarm.orchestrator.state;
+  assertEquals({ phase, step, round }, { phase: "finished", step: 6, round: 2 });
+  assertEquals(counters.microbatchesIssued, counters.microbatchesCredited);
+  assertEquals(counters.disagreements, 0);
+  const merges = recordsOf(swarm, "roundMerged");
+  assertEquals(merges.length, 2);
+  for (const merge of merges) for (const stage of merge.stages) assert(stage.agree && stage.replicas === 2);
+  const verdicts = recordsOf(swarm, "verdict");
+  assertEquals(verdicts.length, 2 * 6, "one verdict a miner and round");
+  for (const verdict of verdicts) {
+    assertEquals([verdict.passed, verdict.innovationError, verdict.equalShare], [true, 0, 1]);
+  }
+  assertEquals(recordsOf(swarm, "evaluated").map((record) => record.round), [0, 1, 2]);
+  assertEquals(swarm.orchestrator.segments.bytes, 0, "no segment is held after the run");
+});
+
+Deno.test("Swarm: K stages of one replica train exactly as one stage", async () => {
+  const train = { steps: 40, stepsPerRound: 10 };
+  const losses: number[][] = [];
+  for (const stages of [1, 3]) {
+    const config = tinyConfig({ train, pipeline: { stages, codec: "none" }, swarm: { validators: 0 } });
+    const swarm = new LocalSwarm({ config });
+    await swarm.startAll();
+    await swarm.run();
+    losses.push(recordsOf(swarm, "stepClosed").map((record) => record.loss));
+  }
+  const [one, many] = losses;
+  assert(one!.at(-1)! < one![0]! - 0.5, "the model learns");
+  for (const [step, loss] of one!.entries()) assertAlmostEquals(many![step]! / loss, 1, 1e-5);
+});
