@@ -1,0 +1,79 @@
+# The commands of this repository. `make` alone lists them.
+#
+# Nothing here needs more than a POSIX shell, make and either npm or Deno; `make setup` brings the rest into folders
+# that git ignores. Results of every test suite land in .cache/results as JUnit files.
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+export DENO_DIR ?= $(CURDIR)/.cache/deno
+export XDG_RUNTIME_DIR ?= /tmp
+export DENO_NO_UPDATE_CHECK := 1
+export PATH := $(CURDIR)/.deno/node_modules/.bin:$(PATH)
+
+FOLDERS := cli core gpu net chain tests
+RESULTS := .cache/results
+PREFIX ?= $(HOME)/.local
+
+# Runs one folder of tests; $(1) is its name, $(2) are extra flags. A folder without tests says so and passes.
+define suite
+@mkdir -p $(RESULTS); rm -f $(RESULTS)/$(1).xml $(RESULTS)/$(1).failed; \
+if [ -z "$$(find tests/$(1) -name '*_test.ts' 2>/dev/null)" ]; then echo "tests/$(1): no tests"; exit 0; fi; \
+deno test --allow-all --no-check --quiet $(2) --junit-path $(RESULTS)/$(1).xml tests/$(1)/ \
+  || { touch $(RESULTS)/$(1).failed; exit 1; }
+endef
+
+.PHONY: help setup demo test ok static tidy unit scenarios conformance sim e2e bench binary install clean
+
+help: ## list these commands
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: ## fetch Deno, packages and a Vulkan driver, write ./iota (quick when done)
+	@.ci/setup
+
+demo: setup ## train a small model on this machine: orchestrator, miners, validator; ends with its text
+	@./iota swarm --data runs/demo --size tiny --stages 3 --replicas 2 --validators 1 --fresh
+
+test: setup static tidy unit scenarios conformance ## format, lint, types and all quick suites
+
+ok: setup static tidy unit scenarios conformance sim ## what must pass before a commit: test and the simulator's seeds
+
+static: setup
+	@mkdir -p $(RESULTS); rm -f $(RESULTS)/static_*.failed; status=0; \
+	deno fmt --check || { touch $(RESULTS)/static_format.failed; status=1; }; \
+	deno lint || { touch $(RESULTS)/static_lint.failed; status=1; }; \
+	deno check --quiet $(FOLDERS) || { touch $(RESULTS)/static_types.failed; status=1; }; \
+	exit $$status
+
+tidy: setup ## floor plan, import cycles, sizes, names
+	$(call suite,tidy)
+
+unit: setup ## tests of single files and folders
+	$(call suite,unit,--parallel)
+
+scenarios: setup ## scripted runs of the role machines
+	$(call suite,scenarios,--parallel)
+
+conformance: setup ## one suite per interface, run by each of its implementations
+	$(call suite,conformance,--parallel)
+
+sim: setup ## seeded simulations; SEED=n replays one
+	$(call suite,sim,--parallel)
+
+e2e: setup ## real processes on this machine
+	$(call suite,e2e)
+
+bench: setup ## measure, with what we compare against
+	@if [ -z "$$(find tests/bench -name '*_bench.ts' 2>/dev/null)" ]; then echo "tests/bench: no benchmarks"; exit 0; fi; \
+	deno bench --allow-all --no-check tests/bench/
+
+binary: setup ## bundle the program into dist/
+	@.ci/bundle
+
+install: setup ## link ./iota into PREFIX/bin (default ~/.local/bin)
+	@mkdir -p "$(PREFIX)/bin" && ln -sf "$(CURDIR)/iota" "$(PREFIX)/bin/iota" && echo "linked $(PREFIX)/bin/iota"
+	@case ":$$PATH:" in *":$(PREFIX)/bin:"*) ;; *) echo "add $(PREFIX)/bin to your PATH to call it as iota" ;; esac
+
+clean: ## remove build outputs and test results; runs and fetched packages stay
+	@rm -rf dist coverage $(RESULTS)

@@ -1,0 +1,20 @@
+/** Why a wallet cannot be used. `code` is for branching (the CLI picks the next step by it), the message for reading. */
+
+export type WalletErrorCode =
+  | "missing" // no such file
+  | "exists" // a new key would overwrite one
+  | "encrypted" // only plaintext hotkeys are read
+  | "malformed" // no key file, or a key of another kind
+  | "mismatch" // the secret gives another address than the file says
+  | "badName" // a name that would leave the wallet folder
+  | "unreadable"; // the file system refuses
+
+export class WalletError extends Error {
+  override name = "WalletError";
+  readonly code: WalletErrorCode;
+
+  constructor(code: WalletErrorCode, message: string) {
+    super(message);
+    this.code = code;
+  }
+}

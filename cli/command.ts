@@ -1,0 +1,96 @@
+/**
+ * What a command is: its name, what help prints about it, the options it takes, and the function that runs it.
+ *
+ * Owns: the declarative shapes, the options every command has, and finding a command by name. Refuses: reading the
+ * command line (args.ts) and printing (help_text.ts, output.ts). A command module must import lightly, because help loads all
+ * of them: what is heavy (gpu, net, chain, cli/run) is imported inside `run`.
+ */
+
+import type { Output } from "./output.ts";
+import type { Environment } from "./paths.ts";
+
+export type OptionValue = string | number | boolean;
+
+interface OptionCommon {
+  readonly name: string; // without dashes
+  readonly doc: string; // one sentence, lower case, no full stop
+  readonly default?: OptionValue; // the value when it is not given
+  readonly defaultText?: string; // shown in help where the default is no constant: "from --size"
+}
+
+export interface TextOption extends OptionCommon {
+  readonly kind: "string";
+  readonly placeholder: string; // "NAME", "URL", "DIR"
+}
+
+export interface NumberOption extends OptionCommon {
+  readonly kind: "int" | "float";
+  readonly placeholder: string;
+  readonly min?: number;
+  readonly max?: number;
+}
+
+export interface FlagOption extends OptionCommon {
+  readonly kind: "boolean";
+}
+
+export interface ChoiceOption extends OptionCommon {
+  readonly kind: "choice";
+  readonly placeholder: string;
+  readonly choices: readonly string[];
+}
+
+export type OptionSpec = TextOption | NumberOption | FlagOption | ChoiceOption;
+
+/** The parsed options of one command line. Asking for an undeclared option, or as another kind, is our bug. */
+export interface OptionValues {
+  text(name: string): string | undefined; // kinds string and choice
+  number(name: string): number | undefined; // kinds int and float
+  flag(name: string): boolean;
+  /** Whether the person typed it, as against a default. */
+  given(name: string): boolean;
+}
+
+export interface CommandContext {
+  readonly options: OptionValues;
+  readonly positionals: readonly string[];
+  readonly output: Output;
+  readonly environment: Environment;
+  /** The folder of --data or the user's own; not made yet. */
+  dataFolder(): string;
+  /**
+   * Aborted by the first Ctrl-C, SIGTERM, or when the reader of stdout goes away. Calling it takes Ctrl-C over: the command
+   * must then end by itself; a second Ctrl-C exits at once with 130.
+   */
+  interruption(): AbortSignal;
+}
+
+export interface Command {
+  readonly name: string;
+  readonly summary: string; // one line, lower case, no full stop
+  readonly usage: string; // "swarm [options]"
+  readonly about?: string; // a paragraph for its own help
+  readonly examples: readonly string[]; // whole command lines
+  readonly options: readonly OptionSpec[];
+  readonly positionals?: { readonly max: number }; // none when absent
+  run(context: CommandContext): Promise<number>; // exit code
+}
+
+/** How `main` finds a command: nothing of it is loaded before it is asked for. */
+export type CommandTable = Readonly<Record<string, () => Promise<Command>>>;
+
+export const commonOptions: readonly OptionSpec[] = [
+  { name: "config", kind: "string", placeholder: "FILE", doc: "read the run's settings from this TOML file" },
+  {
+    name: "data",
+    kind: "string",
+    placeholder: "DIR",
+    defaultText: "your user data folder",
+    doc: "keep everything iota writes here",
+  },
+  { name: "json", kind: "boolean", doc: "print JSON lines, the last one the summary; logs stay on stderr" },
+  { name: "quiet", kind: "boolean", doc: "print only warnings, errors and the summary" },
+  { name: "verbose", kind: "boolean", doc: "print debug logs, and the stack of unexpected errors" },
+  { name: "no-color", kind: "boolean", doc: "print without colours; the variable NO_COLOR does the same" },
+  { name: "help", kind: "boolean", doc: "explain this command" },
+];

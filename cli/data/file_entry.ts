@@ -1,0 +1,49 @@
+/**
+ * A file as a manifest names it: its place in the folder, its size and its hash. Datasets and checkpoints share it.
+ *
+ * Names are plain: a manifest from elsewhere cannot reach outside its folder.
+ */
+
+import * as v from "valibot";
+import { type Disk, isFile, writeAtomically } from "./disk.ts";
+import { digestFile, sha256Hex } from "./sha256.ts";
+
+export const sha256Shape = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/, "must be 64 hexadecimal digits"));
+export const countShape = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
+
+export const fileEntryShape = v.object({
+  name: v.pipe(v.string(), v.regex(/^\w[\w.-]*$/, "must be a plain file name")),
+  sha256: sha256Shape,
+  bytes: countShape,
+});
+
+export type FileEntry = Readonly<v.InferOutput<typeof fileEntryShape>>;
+
+/** Writes the file whole and says what a manifest must know of it. */
+export async function writeEntry(
+  path: { folder: string; name: string },
+  options: { disk: Disk; chunks: readonly Uint8Array[] },
+): Promise<FileEntry> {
+  await writeAtomically(`${path.folder}/${path.name}`, options);
+  const bytes = options.chunks.reduce((sum, chunk) => sum + chunk.length, 0);
+  return { name: path.name, sha256: sha256Hex(...options.chunks), bytes };
+}
+
+/** Why the file in the folder is not the one the entry describes; null when it is. */
+export async function entryProblem(folder: string, entry: FileEntry): Promise<string | null> {
+  const path = `${folder}/${entry.name}`;
+  if (!(await isFile(path))) return `${entry.name} is missing`;
+  const found = await digestFile(path);
+  if (found.bytes !== entry.bytes) return `${entry.name} must have ${entry.bytes} bytes: it has ${found.bytes}`;
+  if (found.sha256 !== entry.sha256) return `${entry.name} must have the hash ${entry.sha256}: it has ${found.sha256}`;
+  return null;
+}
+
+/** The first problem of any file, or null. */
+export async function firstProblem(folder: string, entries: readonly FileEntry[]): Promise<string | null> {
+  for (const entry of entries) {
+    const problem = await entryProblem(folder, entry);
+    if (problem !== null) return problem;
+  }
+  return null;
+}

@@ -1,0 +1,196 @@
+/**
+ * Turns a corpus into a dataset folder: tokenizer, token shards, held-out tokens, manifest.
+ *
+ * Owns the split. Documents are ordered by a keyed hash of their text; the first of them, up to `heldOutFraction` of the
+ * bytes, are held out, so equal documents fall on one side and no miner sees held-out text: the tokenizer is trained on
+ * training documents only. Every document ends with `<|endoftext|>`.
+ * Idempotent: a folder that already holds the requested dataset, hashes verified, is used as it is.
+ */
+
+import { assert } from "../../core/assert.ts";
+import { unigramEntropy } from "../../core/data/unigram.ts";
+import { Tokenizer } from "../../core/tokenizer/bpe.ts";
+import { byteTokens, vocabSizeOf } from "../../core/tokenizer/bpe_model.ts";
+import { trainBpe } from "../../core/tokenizer/bpe_train.ts";
+import { countWords } from "../../core/tokenizer/words.ts";
+import { type Corpus, type CorpusDocument, readCorpus } from "./corpus.ts";
+import { Dataset, openDataset } from "./dataset.ts";
+import {
+  datasetFormat,
+  datasetHashOf,
+  type DatasetManifest,
+  type DatasetRequest,
+  type DatasetSplit,
+  filesOf,
+  isSameRequest,
+  manifestName,
+  readDatasetManifest,
+} from "./dataset_manifest.ts";
+import { UserError } from "../errors.ts";
+import { type Disk, realDisk, writeAtomically } from "./disk.ts";
+import { type FileEntry, firstProblem, writeEntry } from "./file_entry.ts";
+import { sha256Hex } from "./sha256.ts";
+import { type TokenBytes, tokenBytesFor, tokensAsBytes } from "./token_file.ts";
+import { formatTokenizer } from "./tokenizer_file.ts";
+
+export interface PrepareOptions {
+  readonly folder: string;
+  readonly corpus: string; // "sotu" or the path of a text file
+  readonly vocabSize: number; // a multiple of 64
+  readonly heldOutFraction: number; // of the text's bytes, above 0 and below 1
+  readonly maxBytes: number; // of text used; 0 = all
+  readonly seed: number; // of the split
+  readonly disk?: Disk;
+}
+
+const trainShardTokens = 2 ** 24;
+const encoder = new TextEncoder();
+
+export async function prepareDataset(options: PrepareOptions): Promise<Dataset> {
+  const { folder, vocabSize, heldOutFraction, maxBytes, seed, disk = realDisk } = options;
+  assert(
+    heldOutFraction > 0 && heldOutFraction < 1,
+    `heldOutFraction must be between 0 and 1: it is ${heldOutFraction}`,
+  );
+  const corpus = await readCorpus(options.corpus);
+  const request: DatasetRequest = { corpusHash: hashCorpus(corpus), vocabSize, heldOutFraction, maxBytes, seed };
+  if (await isPrepared(folder, request)) return await openDataset(folder);
+
+  const split = splitDocuments(corpus, options);
+  const tokenizer = trainTokenizer(split.train, vocabSize);
+  const heldOutTokens = [...encodeDocuments(split.heldOut, tokenizer)];
+  const tokenizerText = encoder.encode(formatTokenizer(tokenizer));
+  const tokenBytes = tokenBytesFor(vocabSize);
+  await disk.createFolder(folder);
+  const place = { folder, disk, tokenBytes };
+  const files = {
+    tokenizer: await writeEntry({ folder, name: "tokenizer.json" }, { disk, chunks: [tokenizerText] }),
+    train: await writeSplit(split.train, encodeDocuments(split.train, tokenizer), {
+      ...place,
+      shardTokens: trainShardTokens,
+      nameOf: (shard) => `train-${String(shard).padStart(3, "0")}.bin`,
+    }),
+    heldOut: await writeSplit(split.heldOut, heldOutTokens, {
+      ...place,
+      shardTokens: Infinity,
+      nameOf: () => "heldout.bin",
+    }),
+  };
+  const manifest: DatasetManifest = {
+    format: datasetFormat,
+    hash: datasetHashOf(filesOf(files)),
+    corpus: options.corpus,
+    request,
+    tokenBytes,
+    ...files,
+    bytesPerToken: files.train.textBytes / files.train.tokens,
+    unigramEntropy: unigramEntropy(heldOutTokens.flat()),
+  };
+  const text = encoder.encode(`${JSON.stringify(manifest, null, 2)}\n`);
+  await writeAtomically(`${folder}/${manifestName}`, { disk, chunks: [text] });
+  return new Dataset({ folder, manifest, tokenizer });
+}
+
+async function isPrepared(folder: string, request: DatasetRequest): Promise<boolean> {
+  const manifest = await readDatasetManifest(folder);
+  if (manifest === null || !isSameRequest(manifest.request, request)) return false;
+  return await firstProblem(folder, filesOf(manifest)) === null;
+}
+
+function hashCorpus(corpus: Corpus): string {
+  return sha256Hex(...corpus.documents.flatMap(({ id, text }) => [`${id.length} ${text.length} `, id, text]));
+}
+
+interface Split {
+  readonly train: CorpusDocument[];
+  readonly heldOut: CorpusDocument[];
+}
+
+function splitDocuments(corpus: Corpus, options: PrepareOptions): Split {
+  const keyed = new Map(corpus.documents.map((each) => [sha256Hex(`${options.seed} `, each.text), each])); // drops duplicates
+  const ordered = [...keyed].sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([, document]) => ({ document, bytes: encoder.encode(document.text).length }));
+  const available = ordered.reduce((sum, each) => sum + each.bytes, 0);
+  const total = options.maxBytes > 0 ? Math.min(options.maxBytes, available) : available;
+  const split: Split = { train: [], heldOut: [] };
+  let used = 0;
+  for (const { document, bytes } of ordered) {
+    if (split.train.length > 0 && used + bytes > total) break;
+    (used < options.heldOutFraction * total ? split.heldOut : split.train).push(document);
+    used += bytes;
+  }
+  if (split.train.length === 0) {
+    throw new UserError(
+      `Cannot split the corpus '${options.corpus}' as it must have documents to train on and others to evaluate: ` +
+        `it has ${ordered.length} different ones`,
+      { next: "Use more text, or separate documents by blank lines or by <|endoftext|>" },
+    );
+  }
+  return split;
+}
+
+function trainTokenizer(documents: readonly CorpusDocument[], vocabSize: number): Tokenizer {
+  const smallest = byteTokens + 64;
+  if (vocabSize < smallest) {
+    throw new UserError(
+      `Cannot make a tokenizer as model.vocabSize must be at least ${smallest}, of which 256 are the bytes: ` +
+        `current value is ${vocabSize}`,
+      { next: "Pass a larger model.vocabSize" },
+    );
+  }
+  const model = trainBpe({ wordCounts: countWords(documents.map(({ text }) => text)), vocabSize });
+  if (vocabSizeOf(model) < vocabSize) {
+    throw new UserError(
+      `Cannot make a tokenizer of ${vocabSize} tokens as the text must be varied enough: it yields ${
+        vocabSizeOf(model)
+      }`,
+      { next: "Use more text or a smaller model.vocabSize" },
+    );
+  }
+  return new Tokenizer(model);
+}
+
+function* encodeDocuments(documents: readonly CorpusDocument[], tokenizer: Tokenizer): Generator<number[]> {
+  for (const { text } of documents) {
+    const tokens = tokenizer.encode(text);
+    tokens.push(tokenizer.endOfText);
+    yield tokens;
+  }
+}
+
+interface SplitFiles {
+  readonly folder: string;
+  readonly disk: Disk;
+  readonly tokenBytes: TokenBytes;
+  readonly shardTokens: number; // a shard closes with the document that fills it
+  readonly nameOf: (shard: number) => string;
+}
+
+async function writeSplit(
+  documents: readonly CorpusDocument[],
+  tokensOfDocuments: Iterable<readonly number[]>,
+  options: SplitFiles,
+): Promise<DatasetSplit> {
+  const { folder, disk, tokenBytes } = options;
+  const files: (FileEntry & { tokens: number })[] = [];
+  let chunks: Uint8Array[] = [];
+  let pending = 0;
+  const closeShard = async () => {
+    const entry = await writeEntry({ folder, name: options.nameOf(files.length) }, { disk, chunks });
+    files.push({ ...entry, tokens: pending });
+    chunks = [];
+    pending = 0;
+  };
+  for (const tokens of tokensOfDocuments) {
+    chunks.push(tokensAsBytes(tokens, tokenBytes));
+    pending += tokens.length;
+    if (pending >= options.shardTokens) await closeShard();
+  }
+  if (pending > 0) await closeShard();
+  return {
+    documents: documents.length,
+    textBytes: documents.reduce((sum, { text }) => sum + encoder.encode(text).length, 0),
+    tokens: files.reduce((sum, file) => sum + file.tokens, 0),
+    files,
+  };
+}

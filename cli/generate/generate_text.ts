@@ -1,0 +1,63 @@
+/**
+ * Continues a prompt with a model that is cut into stages, all of them in this process.
+ *
+ * Each token runs the whole window through the stages again: the interface has no key-value cache. A prompt shorter than the
+ * window is padded on the right; attention is causal, so what stands behind a position cannot change it. A longer text
+ * slides: the last T tokens count.
+ */
+
+import { assert, present } from "../../core/assert.ts";
+import { keyOf, nextUint32, openStream } from "../../core/prng.ts";
+import type { Tokenizer } from "../../core/tokenizer/bpe.ts";
+import type { StageCompute, StageInput } from "../../gpu/compute.ts";
+import { type SampleOptions, sampleToken } from "./sample.ts";
+
+export interface GenerateOptions extends SampleOptions {
+  readonly stages: readonly StageCompute[]; // head to tail, opened with `sequences: 1`, parameters loaded
+  readonly tokenizer: Tokenizer;
+  readonly prompt: string;
+  readonly tokens: number; // at most this many new ones
+  readonly seed: number;
+  /** Hears of each new token as it comes. */
+  readonly onToken?: (token: number) => void;
+}
+
+/** The continuation, without the prompt. Ends early at `<|endoftext|>`, which is not part of it. */
+export async function generateText(options: GenerateOptions): Promise<string> {
+  const { stages, tokenizer, seed } = options;
+  const tail = present(stages.at(-1), "Generating needs at least one stage");
+  const { contextLength, vocabSize } = tail.spec.model;
+  assert(
+    stages.every(({ spec }) => spec.sequences === 1),
+    "Generating needs stages that are opened with one sequence",
+  );
+  assert(
+    tokenizer.vocabSize <= vocabSize,
+    `The model must have a row for each of the tokenizer's ${tokenizer.vocabSize} tokens: it has ${vocabSize}`,
+  );
+  const stream = openStream(keyOf(seed, "generate"));
+  const prompt = tokenizer.encode(options.prompt);
+  const text = prompt.length > 0 ? prompt : [tokenizer.endOfText]; // as at the start of a document
+  const first = text.length;
+  while (text.length - first < options.tokens) {
+    const window = text.slice(-contextLength);
+    const tokens = new Uint32Array(contextLength);
+    tokens.set(window);
+    const logits = await logitsOf(stages, { tokens, position: window.length - 1 });
+    const uniform = nextUint32(stream) / 2 ** 32;
+    const token = sampleToken(logits.subarray(0, tokenizer.vocabSize), { ...options, uniform });
+    if (token === tokenizer.endOfText) break;
+    text.push(token);
+    options.onToken?.(token);
+  }
+  return tokenizer.decode(text.slice(first));
+}
+
+async function logitsOf(
+  stages: readonly StageCompute[],
+  options: { tokens: Uint32Array; position: number },
+): Promise<Float32Array> {
+  let input: StageInput = { type: "tokens", tokens: options.tokens };
+  for (const stage of stages.slice(0, -1)) input = { type: "wire", wire: await stage.forward(input) };
+  return await present(stages.at(-1), "Generating needs a tail").logitsAt(input, options.position);
+}

@@ -1,0 +1,92 @@
+/**
+ * Help as text, made from the command table alone, so that it cannot say what the parser does not do.
+ * Pure. Lines are wrapped to the given width.
+ */
+
+import { type Command, commonOptions, type OptionSpec } from "./command.ts";
+import type { Paint } from "./paint.ts";
+
+export interface Page {
+  readonly paint: Paint;
+  readonly width: number; // columns
+}
+
+const indent = "  ";
+
+export function overviewText(commands: readonly Command[], page: Page): string {
+  const { paint } = page;
+  const rows = commands.map(({ name, summary }): [string, string] => [name, summary]);
+  return [
+    `${paint.bold("iota")} trains one language model together with strangers, over ordinary internet links.`,
+    "",
+    paint.bold("Usage"),
+    `${indent}iota COMMAND [options]`,
+    "",
+    paint.bold("Commands"),
+    ...columns(rows, page),
+    "",
+    paint.bold("Start here"),
+    `${indent}iota swarm               a whole subnet on this machine: no GPU, account or wallet needed`,
+    `${indent}iota help COMMAND         options and examples of one command`,
+    `${indent}iota --version            the version`,
+  ].join("\n");
+}
+
+export function commandText(command: Command, page: Page): string {
+  const { paint } = page;
+  const own = command.options;
+  return [
+    `${paint.bold(`iota ${command.name}`)}: ${command.summary}`,
+    ...(command.about === undefined ? [] : ["", ...wrapped(command.about, page.width)]),
+    "",
+    paint.bold("Usage"),
+    `${indent}iota ${command.usage}`,
+    ...(own.length === 0 ? [] : ["", paint.bold("Options"), ...optionRows(own, page)]),
+    "",
+    paint.bold("Options of every command"),
+    ...optionRows(commonOptions, page),
+    "",
+    paint.bold("Examples"),
+    ...command.examples.map((example) => `${indent}${example}`),
+  ].join("\n");
+}
+
+function optionRows(options: readonly OptionSpec[], page: Page): string[] {
+  return columns(options.map((spec) => [optionHead(spec), optionDoc(spec)]), page);
+}
+
+function optionHead(spec: OptionSpec): string {
+  return spec.kind === "boolean" ? `--${spec.name}` : `--${spec.name} ${spec.placeholder}`;
+}
+
+function optionDoc(spec: OptionSpec): string {
+  const choices = spec.kind === "choice" ? ` (${spec.choices.join(", ")})` : "";
+  const standard = spec.defaultText ?? (spec.default === undefined ? "" : String(spec.default));
+  return `${spec.doc}${choices}${standard === "" ? "" : ` [${standard}]`}`;
+}
+
+const widestHead = 28; // a longer head pushes its text to the next line
+
+function columns(rows: readonly (readonly [string, string])[], { paint, width }: Page): string[] {
+  const head = Math.min(widestHead, Math.max(...rows.map(([name]) => name.length)));
+  const gap = " ".repeat(indent.length + head + 2);
+  return rows.flatMap(([name, text]) => {
+    const lines = wrapped(text, Math.max(20, width - gap.length));
+    const first = name.length > head
+      ? [`${indent}${paint.cyan(name)}`, `${gap}${lines[0]}`]
+      : [`${indent}${paint.cyan(name.padEnd(head))}  ${lines[0]}`];
+    return [...first, ...lines.slice(1).map((line) => gap + line)];
+  });
+}
+
+function wrapped(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(/\s+/)) {
+    if (line !== "" && line.length + 1 + word.length > width) {
+      lines.push(line);
+      line = word;
+    } else line = line === "" ? word : `${line} ${word}`;
+  }
+  return [...lines, line];
+}

@@ -1,0 +1,58 @@
+/**
+ * What a command line needs of the process it runs in, behind one interface so that tests can give their own.
+ *
+ * Owns: writing to stdout and stderr, terminal facts, interrupts. Invariant: a write either puts out all of the text or throws.
+ * Writes block, which keeps lines whole and in order; a reader that stops reading therefore stops this process.
+ */
+
+import type { Environment, System } from "./paths.ts";
+
+export type Stream = "stdout" | "stderr";
+
+export interface Host {
+  readonly environment: Environment;
+  isTerminal(stream: Stream): boolean;
+  /** Null when stdout is no terminal. */
+  terminalSize(): { readonly columns: number; readonly rows: number } | null;
+  write(stream: Stream, text: string): void;
+  now(): Date;
+  /** Calls back on each Ctrl-C or SIGTERM; without a subscriber the process ends as the system does it. */
+  onInterrupt(callback: () => void): void;
+  /** Calls back for an error that nobody caught. */
+  onUncaught(callback: (error: unknown) => void): void;
+  exit(code: number): void;
+}
+
+export function denoHost(): Host {
+  const encoder = new TextEncoder();
+  return {
+    environment: { system: systemOf(Deno.build.os), get: (name) => Deno.env.get(name) },
+    isTerminal: (stream) => Deno[stream].isTerminal(),
+    terminalSize: () => Deno.stdout.isTerminal() ? Deno.consoleSize() : null,
+    write(stream, text) {
+      let rest = encoder.encode(text);
+      while (rest.length > 0) rest = rest.subarray(Deno[stream].writeSync(rest));
+    },
+    now: () => new Date(),
+    onInterrupt(callback) {
+      Deno.addSignalListener("SIGINT", callback);
+      if (Deno.build.os !== "windows") Deno.addSignalListener("SIGTERM", callback);
+    },
+    onUncaught(callback) {
+      globalThis.addEventListener("error", (event) => {
+        event.preventDefault();
+        callback(event.error);
+      });
+      globalThis.addEventListener("unhandledrejection", (event) => {
+        event.preventDefault();
+        callback(event.reason);
+      });
+    },
+    exit: (code) => Deno.exit(code),
+  };
+}
+
+/** Every other Unix keeps its files as Linux does. */
+function systemOf(os: typeof Deno.build.os): System {
+  return os === "darwin" || os === "windows" ? os : "linux";
+}

@@ -1,0 +1,161 @@
+/**
+ * The entry of `iota`: finds the command, parses its options, runs it, turns how it ended into an exit code.
+ *
+ * Owns: the order of those things, the handling of Ctrl-C and of a closed stdout, the last catch of the process.
+ * Exit codes: 0 fine, 2 the command line was wrong, 1 anything else, 130 a second Ctrl-C. A person's mistake prints what was
+ * wrong and the next step; an unexpected error prints one line, and its stack with --verbose.
+ */
+
+import { closest, parseOptions, splitCommand } from "./args.ts";
+import { type Command, type CommandContext, type CommandTable, commonOptions } from "./command.ts";
+import { commandTable } from "./command_table.ts";
+import { UsageError, UserError } from "./errors.ts";
+import { commandText, overviewText, type Page } from "./help_text.ts";
+import { denoHost, type Host } from "./host.ts";
+import { TerminalOutput } from "./output.ts";
+import { dataFolder } from "./paths.ts";
+import { printable } from "./screen/format.ts";
+import { version } from "./version.ts";
+
+const exitInterrupted = 130;
+const widestHelp = 100; // columns
+
+export async function main(words: readonly string[], host: Host, table: CommandTable = commandTable): Promise<number> {
+  const asked = (flag: string) => words.includes(flag);
+  const output = new TerminalOutput({
+    host,
+    json: asked("--json"),
+    quiet: asked("--quiet"),
+    verbose: asked("--verbose"),
+    noColor: asked("--no-color"),
+  });
+  host.onUncaught((error) => {
+    const exitCode = explain(error, { output, verbose: asked("--verbose") });
+    output.close();
+    host.exit(exitCode);
+  });
+  let exitCode: number;
+  try {
+    exitCode = await dispatch({ words, output, table });
+  } catch (error) {
+    exitCode = explain(error, { output, verbose: asked("--verbose") });
+  }
+  output.close();
+  return exitCode;
+}
+
+interface Invocation {
+  readonly words: readonly string[];
+  readonly output: TerminalOutput;
+  readonly table: CommandTable;
+}
+
+async function dispatch({ words, output, table }: Invocation): Promise<number> {
+  const { name, rest } = splitCommand(words, commonOptions);
+  if (name === "version" || rest.includes("--version") || rest.includes("-V")) {
+    output.answer({ version }, `iota ${version}`);
+    return 0;
+  }
+  if (name === undefined || name === "help") {
+    const { positionals } = parseOptions({
+      words: rest,
+      options: commonOptions,
+      maxPositionals: 1,
+      helpCommand: "iota help",
+    });
+    return await printHelp(positionals[0], { output, table });
+  }
+  const command = await loadCommand(name, table);
+  if (rest.includes("--help") || rest.includes("-h")) return await printHelp(name, { output, table });
+  const { options, positionals } = parseOptions({
+    words: rest,
+    options: [...command.options, ...commonOptions],
+    maxPositionals: command.positionals?.max ?? 0,
+    helpCommand: `iota help ${name}`,
+  });
+  if (options.flag("quiet") && options.flag("verbose")) {
+    throw new UsageError("Cannot use --quiet and --verbose together as one asks for less and the other for more", {
+      next: "Leave one of them out",
+    });
+  }
+  const { environment } = output.host;
+  return await command.run({
+    options,
+    positionals,
+    output,
+    environment,
+    dataFolder: () => dataFolder(environment, options.text("data")),
+    interruption: interruptionOf(output),
+  });
+}
+
+async function printHelp(name: string | undefined, { output, table }: Omit<Invocation, "words">): Promise<number> {
+  const columns = output.host.terminalSize()?.columns ?? widestHelp;
+  const page: Page = { paint: output.paint, width: Math.min(columns, widestHelp) };
+  if (name === undefined) {
+    const commands = await Promise.all(Object.values(table).map((load) => load()));
+    const listed = commands.map(({ name, summary }) => ({ name, summary }));
+    output.answer({ commands: listed }, overviewText(commands, page));
+    return 0;
+  }
+  const command = await loadCommand(name, table);
+  const { summary, usage, examples, options } = command;
+  output.answer({ command: name, summary, usage: `iota ${usage}`, options, examples }, commandText(command, page));
+  return 0;
+}
+
+async function loadCommand(name: string, table: CommandTable): Promise<Command> {
+  const load = Object.hasOwn(table, name) ? table[name] : undefined;
+  if (load !== undefined) return await load();
+  const guess = closest(name, Object.keys(table));
+  const meant = guess === undefined ? "" : `. Did you mean ${guess}?`;
+  throw new UsageError(`Cannot run '${printable(name)}' as there is no such command${meant}`, {
+    next: guess === undefined ? "See the list: iota help" : `See iota help ${guess}, or the list: iota help`,
+  });
+}
+
+/** Prepared for every command, but Ctrl-C is taken over only once a command asks for the signal. */
+function interruptionOf(output: TerminalOutput): CommandContext["interruption"] {
+  const controller = new AbortController();
+  let subscribed = false;
+  output.onReaderGone = () => {
+    if (subscribed) controller.abort(new UserError("Cannot go on printing as the reader of the output went away"));
+    else output.host.exit(0);
+  };
+  const interruption = () => {
+    if (subscribed) return controller.signal;
+    subscribed = true;
+    output.host.onInterrupt(() => {
+      if (controller.signal.aborted) {
+        output.close();
+        output.host.exit(exitInterrupted);
+        return;
+      }
+      output.log.info("stopping; press Ctrl-C again to leave at once");
+      controller.abort(new UserError("Stopped on request"));
+    });
+    return controller.signal;
+  };
+  output.onLiveOpened = interruption;
+  return interruption;
+}
+
+function explain(error: unknown, { output, verbose }: { output: TerminalOutput; verbose: boolean }): number {
+  const known = error instanceof UserError ? error : undefined;
+  const name = error instanceof Error ? error.name : "Error";
+  const text = printable(error instanceof Error ? error.message : String(error));
+  const message = known === undefined ? `Unexpected ${name}: ${text}` : text;
+  const next = known === undefined
+    ? verbose ? undefined : "Run it again with --verbose for the stack, and report it"
+    : known.next;
+  output.error(`${output.paint.red("error")} ${message}`);
+  if (next !== undefined) output.error(`${output.paint.dim("next")}  ${next}`);
+  if (known === undefined && verbose && error instanceof Error) output.error(error.stack ?? "(no stack)");
+  output.event({ type: "error", message, ...(next === undefined ? {} : { next }) } as { type: string });
+  return known?.exitCode ?? 1;
+}
+
+if (import.meta.main) {
+  const host = denoHost();
+  host.exit(await main(Deno.args, host));
+}

@@ -1,0 +1,141 @@
+/**
+ * Everything a command prints goes through here.
+ *
+ * Owns: the two audiences (people, or programs with --json), the summary as the last thing on stdout, the log on stderr, and
+ * the live screen's claim on the terminal. Refuses: any line that is not JSON on stdout in --json mode, and anything after
+ * `close`. A reader that went away (`iota … | head`) is no error: stdout falls silent and `onReaderGone` is called once.
+ */
+
+import { assert } from "../core/assert.ts";
+import type { Host } from "./host.ts";
+import { createLog, type Log } from "./log.ts";
+import { createPaint, type Paint } from "./paint.ts";
+import { LiveTerminal } from "./screen/terminal.ts";
+import { type SummaryFields, summaryTable } from "./summary_table.ts";
+
+/** `live`: a terminal that can show a moving screen; `plain`: lines for people; `json`: lines for programs. */
+export type OutputMode = "live" | "plain" | "json";
+
+export interface Output {
+  readonly mode: OutputMode;
+  readonly quiet: boolean;
+  readonly paint: Paint; // for stdout
+  readonly log: Log;
+  /** For programs: one JSON line. Nothing for people. */
+  event(record: { readonly type: string }): void;
+  /** For people: one line. Nothing in --json mode and with --quiet. */
+  line(text: string): void;
+  /** The last thing on stdout, printed when the command ends; the last call counts. */
+  summary(fields: SummaryFields): void;
+  /** The lower part of the terminal to draw on, null unless the mode is live. Lines and logs then go above it. */
+  openLive(): LiveTerminal | null;
+  closeLive(): void;
+}
+
+export interface OutputOptions {
+  readonly host: Host;
+  readonly json: boolean;
+  readonly quiet: boolean;
+  readonly verbose: boolean;
+  readonly noColor: boolean;
+}
+
+export class TerminalOutput implements Output {
+  readonly mode: OutputMode;
+  readonly quiet: boolean;
+  readonly paint: Paint;
+  readonly log: Log;
+  readonly host: Host;
+  onReaderGone: () => void = () => {};
+  onLiveOpened: () => void = () => {}; // whoever takes the cursor must see Ctrl-C, to give it back
+  #region: LiveTerminal | null = null;
+  #summary: SummaryFields | null = null;
+  #readerGone = false;
+
+  constructor({ host, json, quiet, verbose, noColor }: OutputOptions) {
+    const { environment } = host;
+    const dumb = environment.get("TERM") === "dumb";
+    const colorsWanted = !noColor && !environment.get("NO_COLOR") && !dumb;
+    this.host = host;
+    this.quiet = quiet;
+    this.mode = json ? "json" : host.isTerminal("stdout") && !dumb && !quiet ? "live" : "plain";
+    this.paint = createPaint(colorsWanted && !json && host.isTerminal("stdout"));
+    this.log = createLog({
+      least: verbose ? "debug" : quiet ? "warn" : "info",
+      paint: createPaint(colorsWanted && host.isTerminal("stderr")),
+      withDate: !host.isTerminal("stderr"),
+      now: () => host.now(),
+      write: (line) => this.error(line),
+    });
+  }
+
+  event(record: { readonly type: string }): void {
+    if (this.mode === "json") this.writeOut(`${JSON.stringify(record)}\n`);
+  }
+
+  line(text: string): void {
+    if (this.mode === "json" || this.quiet) return;
+    if (this.#region === null) this.writeOut(`${text}\n`);
+    else this.#region.insertAbove(text);
+  }
+
+  summary(fields: SummaryFields): void {
+    this.#summary = fields;
+  }
+
+  /** A line on stderr as it is, above the live screen where both share a terminal. */
+  error(text: string): void {
+    if (this.#region !== null && this.host.isTerminal("stderr")) this.#region.insertAbove(text);
+    else quietly(() => this.host.write("stderr", `${text}\n`));
+  }
+
+  /** Help and the like: the text itself for people, one JSON summary for programs. */
+  answer(fields: SummaryFields, text: string): void {
+    if (this.mode === "json") this.summary(fields);
+    else this.writeOut(`${text}\n`);
+  }
+
+  /** Text on stdout as it is. */
+  writeOut(text: string): void {
+    if (this.#readerGone || quietly(() => this.host.write("stdout", text))) return;
+    this.#readerGone = true;
+    this.onReaderGone();
+  }
+
+  openLive(): LiveTerminal | null {
+    if (this.mode !== "live") return null;
+    assert(this.#region === null, "Cannot open a live screen as there must be one at a time");
+    this.onLiveOpened();
+    this.#region = new LiveTerminal({
+      write: (text) => this.writeOut(text),
+      size: () => this.host.terminalSize() ?? { columns: 80, rows: 24 },
+    });
+    return this.#region;
+  }
+
+  closeLive(): void {
+    this.#region?.close();
+    this.#region = null;
+  }
+
+  /** Gives the terminal back, then prints the summary. */
+  close(): void {
+    this.closeLive();
+    const fields = this.#summary;
+    this.#summary = null;
+    if (fields === null) return;
+    if (this.mode === "json") this.writeOut(`${JSON.stringify({ type: "summary", ...fields })}\n`);
+    else this.writeOut(`${summaryTable(fields, this.paint).join("\n")}\n`);
+  }
+}
+
+/** False when the reader of the stream is gone. */
+function quietly(write: () => void): boolean {
+  try {
+    write();
+    return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.BrokenPipe) return false;
+    throw error;
+  }
+}

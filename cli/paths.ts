@@ -1,0 +1,50 @@
+/**
+ * Where things lie on a person's disk: iota's own data, Bittensor's wallets.
+ *
+ * Owns: the rules per system. Refuses: touching the disk (callers make folders when they write).
+ * Linux follows the XDG base directory rules: a relative XDG_DATA_HOME is ignored, as they ask.
+ */
+
+import { UserError } from "./errors.ts";
+
+export type System = "linux" | "darwin" | "windows";
+
+/** What the operating system told this process; injected, so that rules can be tested for any system. */
+export interface Environment {
+  readonly system: System;
+  get(name: string): string | undefined;
+}
+
+export function dataFolder(environment: Environment, explicit?: string): string {
+  if (explicit !== undefined) return explicit;
+  if (environment.system === "darwin") return `${home(environment)}/Library/Application Support/iota`;
+  if (environment.system === "windows") {
+    return `${environment.get("LOCALAPPDATA") ?? `${home(environment)}/AppData/Local`}/iota`;
+  }
+  const dataHome = environment.get("XDG_DATA_HOME");
+  return dataHome?.startsWith("/") ? `${dataHome}/iota` : `${home(environment)}/.local/share/iota`;
+}
+
+/** `explicit`: --wallet-path; `data`: --data when it was given. The first that holds a wallet counts, new ones go into the first. */
+export function walletFolders(
+  environment: Environment,
+  given: { explicit?: string | undefined; data?: string | undefined } = {},
+): string[] {
+  if (given.explicit !== undefined) return [given.explicit];
+  const own = given.data === undefined ? [] : [`${given.data}/wallets`];
+  const homeless = own.length > 0 && !environment.get(homeVariable(environment)); // a service without HOME still has --data
+  return homeless ? own : [...own, `${home(environment)}/.bittensor/wallets`];
+}
+
+function home(environment: Environment): string {
+  const name = homeVariable(environment);
+  const folder = environment.get(name);
+  if (folder) return folder;
+  throw new UserError(`Cannot find your home folder as ${name} must be set: it is empty`, {
+    next: "Pass folders yourself: --data DIR, and --wallet-path DIR where a wallet is used",
+  });
+}
+
+function homeVariable(environment: Environment): string {
+  return environment.system === "windows" ? "USERPROFILE" : "HOME";
+}

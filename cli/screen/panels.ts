@@ -1,0 +1,219 @@
+/**
+ * The parts of the live screen: each is a pure function from the view and a width to lines no wider than that.
+ *
+ * Owns: what stands where, and what gives way when the window is small (events first, then stages). Refuses: drawing (terminal.ts).
+ * Only measured numbers appear; what is not known yet is left out.
+ */
+
+import type { Paint } from "../paint.ts";
+import {
+  bar,
+  byteSize,
+  clock,
+  cut,
+  decimal,
+  duration,
+  padEnd,
+  padStart,
+  short,
+  shortAddress,
+  sparkline,
+} from "./format.ts";
+import { type MergePhase, type NodeView, remainingMs, type RunView, tokensPerSecond } from "./view.ts";
+
+export interface PanelOptions {
+  readonly width: number; // columns
+  readonly nowMs: number;
+  readonly paint: Paint;
+}
+
+export interface FrameOptions extends PanelOptions {
+  readonly height: number; // lines
+}
+
+const labelWidth = 8;
+
+/** The whole screen, at most `height` lines. */
+export function frame(view: RunView, options: FrameOptions): string[] {
+  const top = [
+    ...headerPanel(view, options),
+    ...progressPanel(view, options),
+    ...lossPanel(view, options),
+    ...speedPanel(view, options),
+  ];
+  const bottom = [...mergePanel(view, options), ...verdictPanel(view, options)];
+  const heading = 2; // blank line and heading of the stages
+  const room = Math.max(0, options.height - top.length - bottom.length - heading);
+  const stages = stagePanel(view, { ...options, height: room + heading });
+  const events = eventPanel(view, { ...options, height: options.height - top.length - bottom.length - stages.length });
+  return [...top, ...stages, ...bottom, ...events].slice(0, Math.max(0, options.height));
+}
+
+export function headerPanel(view: RunView, { width, nowMs, paint }: PanelOptions): string[] {
+  const { facts } = view;
+  const elapsed = clock(nowMs - view.startedAtMs);
+  const name = `iota ${facts.command}`;
+  const about = `${facts.run} · ${facts.size} (${short(facts.parameters)} parameters) · ${facts.device}`;
+  const room = width - name.length - elapsed.length - 4;
+  return [
+    `${paint.bold(name)}  ${padEnd(cut(about, room), room)}  ${elapsed}`,
+    paint.dim("─".repeat(width)),
+  ];
+}
+
+export function progressPanel(view: RunView, { width, nowMs, paint }: PanelOptions): string[] {
+  const { steps, stepsPerRound } = view.facts;
+  const counter = `${padStart(String(view.step), String(steps).length)} of ${steps}`;
+  const rounds = Math.ceil(steps / stepsPerRound);
+  const left = remainingMs(view, nowMs);
+  const tail = [
+    view.phase === "training" || view.phase === "merging"
+      ? `round ${Math.min(view.round + 1, rounds)} of ${rounds}`
+      : "",
+    view.phase,
+    left === null ? "" : `about ${duration(left)} left`,
+  ].filter((part) => part !== "").join(" · ");
+  const room = width - labelWidth - counter.length - 2;
+  const barWidth = Math.min(30, Math.max(0, room - tail.length - 2));
+  const drawn = barWidth >= 8 ? `${paint.green(bar(view.step / steps, barWidth))}  ` : "";
+  return [label("step", paint) + `${counter}  ${drawn}${cut(tail, barWidth >= 8 ? room : room)}`];
+}
+
+export function lossPanel(view: RunView, { width, paint }: PanelOptions): string[] {
+  if (view.lossLast === null || view.lossFirst === null) {
+    return [label("loss", paint) + paint.dim("after the first step")];
+  }
+  const now = view.lossLast.toFixed(4);
+  const first = view.validation[0];
+  const last = view.validation.at(-1);
+  const validation = first === undefined || last === undefined
+    ? ""
+    : `validation ${first.loss.toFixed(3)}${last === first ? "" : ` → ${last.loss.toFixed(3)}`}`;
+  const start = `from ${view.lossFirst.toFixed(3)}`;
+  const room = width - labelWidth - now.length - 2;
+  const text = [start, validation].filter((part) => part !== "").join(" · ");
+  const curveWidth = Math.min(48, room - text.length - 2);
+  const curve = curveWidth >= 8 ? sparkline(view.losses.values, curveWidth) : "";
+  const parts = curve === "" ? cut(text, room) : `${paint.cyan(curve)}  ${text}`;
+  return [label("loss", paint) + `${paint.bold(now)}  ${parts}`];
+}
+
+export function speedPanel(view: RunView, { width, paint }: PanelOptions): string[] {
+  const speed = tokensPerSecond(view);
+  const { wire } = view;
+  const lines: string[] = [];
+  if (speed !== null) {
+    const rate = view.learningRate === null ? "" : ` · learning rate ${view.learningRate.toExponential(2)}`;
+    const again = view.reLeases === 0 ? "" : ` · ${decimal(view.reLeases)} tasks leased again`;
+    lines.push(label("speed", paint) + cut(`${decimal(speed)} tokens/s${rate}${again}`, width - labelWidth));
+  }
+  if (wire !== null) {
+    const way = (bytes: number) => `${decimal(bytes)} B (${decimal(wire.bf16Bytes / bytes)}x less)`;
+    const text = `per token ${way(wire.forwardBytes)} forward, ${way(wire.backwardBytes)} back; ` +
+      `bf16 ${decimal(wire.bf16Bytes)} B`;
+    const narrow = `${decimal(wire.forwardBytes)} + ${decimal(wire.backwardBytes)} B/token, bf16 ${
+      decimal(wire.bf16Bytes)
+    } B each`;
+    lines.push(label("wire", paint) + cut(text.length <= width - labelWidth ? text : narrow, width - labelWidth));
+  }
+  return lines;
+}
+
+/** One lane a stage: its layers, the microbatches on their way through it, its miners. */
+export function stagePanel(view: RunView, options: FrameOptions): string[] {
+  const { paint, width, height } = options;
+  const room = Math.max(0, height - 2);
+  if (room === 0) return [];
+  const shown = view.stages.length <= room ? view.stages.length : Math.max(0, room - 1);
+  const miners = [...view.nodes.values()].filter((node) => node.role === "miner");
+  const lanes = view.stages.slice(0, shown).map((_, index) => lane(view, { ...options, index, miners }));
+  const hidden = view.stages.length - shown;
+  const waiting = miners.filter((node) => node.stage === null && node.state !== "lost").length;
+  const note = waiting === 0 ? "" : ` · ${waiting} not assigned yet`;
+  const heading = `stage   layers     in flight   miners: ● ready ◌ loading × lost, tasks done${note}`;
+  const more = hidden > 0 ? [paint.dim(`        and ${hidden} more stages`)] : [];
+  return ["", paint.dim(cut(heading, width)), ...lanes, ...more];
+}
+
+interface LaneOptions extends PanelOptions {
+  readonly index: number;
+  readonly miners: readonly NodeView[];
+}
+
+function lane(view: RunView, { index, miners, width, paint }: LaneOptions): string {
+  const stage = view.stages[index]!;
+  const last = stage.firstLayer + stage.layers - 1;
+  const layers = stage.layers === 0 ? "none" : stage.layers === 1 ? `${last}` : `${stage.firstLayer}–${last}`;
+  const flight = stage.forward + stage.backward === 0
+    ? ""
+    : `${padStart(String(stage.forward), 3)} → ${padStart(String(stage.backward), 3)} ←`;
+  const head = `${padEnd(String(index), labelWidth)}${padEnd(layers, 9)}  ${padEnd(flight, 11)} `;
+  return head + minerCells(miners.filter((node) => node.stage === index), { room: width - head.length, paint });
+}
+
+/** As many miners as fit, each with its address where there is room for all of them. */
+function minerCells(miners: readonly NodeView[], { room, paint }: { room: number; paint: Paint }): string {
+  if (miners.length === 0) return paint.yellow(cut("nobody serves this stage", room));
+  const cell = (node: NodeView, named: boolean) => {
+    const text = named ? `${shortAddress(node.node)} ${short(node.tasks)}` : short(node.tasks);
+    return { width: text.length + 2, text: `${glyph(node, paint)} ${text}` };
+  };
+  const width = (cells: { width: number }[]) => cells.reduce((sum, each) => sum + each.width + 2, -2);
+  const named = miners.map((node) => cell(node, true));
+  if (width(named) <= room) return named.map((each) => each.text).join("  ");
+  const plain = miners.map((node) => cell(node, false));
+  if (width(plain) <= room) return plain.map((each) => each.text).join("  ");
+  const ready = miners.filter((node) => node.state === "ready").length;
+  const tasks = miners.reduce((sum, node) => sum + node.tasks, 0);
+  return cut(`${ready} of ${miners.length} ready, ${short(tasks)} tasks`, room);
+}
+
+function glyph(node: NodeView, paint: Paint): string {
+  if (node.state === "ready") return paint.green("●");
+  return node.state === "loading" ? paint.yellow("◌") : paint.red("×");
+}
+
+const mergePhases: readonly MergePhase[] = ["committing", "reducing", "applying", "agreed"];
+
+export function mergePanel(view: RunView, { width, paint }: PanelOptions): string[] {
+  const { lastMerge } = view;
+  const counts = mergePhases
+    .map((phase) => ({ phase, count: view.stages.filter((stage) => stage.merge === phase).length }))
+    .filter(({ count }) => count > 0)
+    .map(({ phase, count }) => `${count} ${phase}`);
+  const now = view.phase === "merging" ? `of ${view.stages.length} stages ${counts.join(", ")}` : "";
+  const before = lastMerge === null
+    ? ""
+    : `round ${lastMerge.round}: ${byteSize(lastMerge.bytesPerMiner)} a miner, ${duration(lastMerge.mergeMs)}, ` +
+      `hashes ${lastMerge.agree ? "equal" : "UNEQUAL"}`;
+  if (now === "" && before === "") return [];
+  const text = cut([now, before].filter((part) => part !== "").join(" · "), width - labelWidth);
+  return ["", label("merge", paint) + (lastMerge?.agree === false ? paint.red(text) : text)];
+}
+
+export function verdictPanel(view: RunView, { width, paint }: PanelOptions): string[] {
+  const { passed, failed, last } = view.verdicts;
+  if (last === null) return [];
+  const counts = `${decimal(passed)} passed, ${decimal(failed)} failed`;
+  const latest = `last ${shortAddress(last.miner)} stage ${last.stage}: error ${decimal(last.innovationError)} of ` +
+    `${decimal(last.tolerance)}`;
+  const text = cut(`${counts} · ${latest}`, width - labelWidth);
+  return [label("audits", paint) + (failed > 0 ? paint.yellow(text) : text)];
+}
+
+export function eventPanel(view: RunView, { width, height, paint }: FrameOptions): string[] {
+  const room = Math.min(view.events.length, height - 1);
+  if (room <= 0) return [];
+  return [
+    "",
+    ...view.events.slice(-room).map(({ atMs, level, text }) => {
+      const at = padEnd(clock(atMs), labelWidth);
+      const line = cut(text, width - labelWidth);
+      return paint.dim(at) + (level === "warn" ? paint.yellow(line) : line);
+    }),
+  ];
+}
+
+function label(text: string, paint: Paint): string {
+  return paint.dim(padEnd(text, labelWidth));
+}

@@ -1,0 +1,110 @@
+/**
+ * The run as plain lines, for a file, a pipe or --quiet's opposite: what the live screen shows, one fact a line.
+ *
+ * Owns: the sentence of each record and how often steps may speak. A step says at most one line a second (the first and the last
+ * always); single tasks say nothing. Pure but for the time of the last line, which the caller passes in.
+ */
+
+import { unreachable } from "../../core/assert.ts";
+import type { RunRecord } from "../../core/protocol/record.ts";
+import { byteSize, clock, decimal, duration, printable, shortAddress } from "./format.ts";
+import { type RunView, tokensPerSecond } from "./view.ts";
+
+const throttleMs = 1_000;
+
+export interface PlainLines {
+  /** The lines for a record that `applyRecord` has already folded into `view`. */
+  of(record: RunRecord, view: RunView, nowMs: number): string[];
+}
+
+export function createPlainLines(): PlainLines {
+  let lastStepMs = -Infinity;
+  let lastReleaseMs = -Infinity;
+  return {
+    of(record, view, nowMs) {
+      if (record.type === "stepClosed") {
+        if (nowMs - lastStepMs < throttleMs && record.step < record.steps) return [];
+        lastStepMs = nowMs;
+      }
+      if (record.type === "taskReleased") {
+        if (nowMs - lastReleaseMs < throttleMs) return [];
+        lastReleaseMs = nowMs;
+      }
+      const text = sentence(record, view);
+      return text === null ? [] : [`${clock(nowMs - view.startedAtMs).padStart(7)}  ${printable(text)}`];
+    },
+  };
+}
+
+function sentence(record: RunRecord, view: RunView): string | null {
+  switch (record.type) {
+    case "runStarted":
+      return `start    step ${record.step}, round ${record.round}, ${record.stages} stages, ${record.miners} miners`;
+    case "nodeJoined":
+      return `node     ${shortAddress(record.node)} joined as ${record.role} (${record.adapter})`;
+    case "nodeAssigned":
+    case "taskFinished":
+    case "mergePhase":
+      return null;
+    case "nodeReady":
+      return `node     ${shortAddress(record.node)} serves stage ${record.stage} from round ${record.round}`;
+    case "nodeLost":
+      return `lost     ${shortAddress(record.node)}: ${record.reason}; ${record.tasksReissued} tasks go to others`;
+    case "taskReleased":
+      return `lease    task ${record.task} taken back from ${shortAddress(record.node)}: ${record.reason} ` +
+        `(${view.reLeases} so far)`;
+    case "stepClosed":
+      return stepSentence(record, view);
+    case "sliceDisputed": {
+      const liar = record.liar === null ? "nobody could be named" : `${shortAddress(record.liar)} is excluded`;
+      return `dispute  slice ${record.slice} of stage ${record.stage} came out unequal in round ${record.round}: ${liar}`;
+    }
+    case "roundMerged":
+      return mergeSentence(record);
+    case "checkpointWritten":
+      return `saved    checkpoint of step ${record.step} in ${record.folder}`;
+    case "evaluated":
+      return `eval     round ${record.round}  validation loss ${record.loss.toFixed(4)} over ${
+        decimal(record.tokens)
+      } tokens`;
+    case "verdict":
+      return verdictSentence(record);
+    case "faultSeen": {
+      const who = record.node === null ? "a stranger" : shortAddress(record.node);
+      return `fault    ${who}: ${record.detail} (${record.code})`;
+    }
+    case "warning":
+      return `warning  ${record.text}`;
+    case "runFinished":
+      return `end      step ${record.step}: ${record.reason}`;
+    default:
+      return unreachable(record);
+  }
+}
+
+type Of<Type extends RunRecord["type"]> = Extract<RunRecord, { type: Type }>;
+
+function stepSentence(record: Of<"stepClosed">, view: RunView): string {
+  const step = `step     ${String(record.step).padStart(String(record.steps).length)}/${record.steps}`;
+  const speed = tokensPerSecond(view);
+  return `${step}  loss ${record.loss.toFixed(4)}  rate ${record.learningRate.toExponential(2)}  ` +
+    `${speed === null ? "" : `${decimal(speed)} tokens/s  `}${duration(record.stepMs)}`;
+}
+
+function mergeSentence(record: Of<"roundMerged">): string {
+  const split = record.stages.filter((stage) => !stage.agree).map((stage) => stage.stage);
+  const hashes = split.length === 0 ? "hashes equal" : `hashes UNEQUAL on stage ${split.join(", ")}`;
+  const bytes = `${byteSize(record.bytesPerMiner)} sent by a miner`;
+  return `merge    round ${record.round} begins, ${hashes} on ${record.stages.length} stages, ${bytes}, ${
+    duration(record.mergeMs)
+  }`;
+}
+
+function verdictSentence(record: Of<"verdict">): string {
+  const loss = record.lossError === null ? "" : `, loss differs by ${decimal(record.lossError)}`;
+  const equal = `${(100 * record.equalShare).toFixed(record.equalShare === 1 ? 0 : 1)} % of values equal to the bit`;
+  return `verdict  ${record.passed ? "passed" : "FAILED"}  ${shortAddress(record.miner)} stage ${record.stage} ` +
+    `task ${record.task}: innovation error ${decimal(record.innovationError)} of ${
+      decimal(record.tolerance)
+    } allowed, ${equal}${loss}`;
+}

@@ -1,0 +1,76 @@
+/**
+ * Shows a run while it happens, in the form the output asks for: a live screen, plain lines, or JSON lines.
+ *
+ * Owns: the view, how often the screen is drawn (at most ten times a second, once a second when nothing happens, for the clock).
+ * The caller passes records in and closes it; it never decides anything.
+ */
+
+import type { RunRecord } from "../../core/protocol/record.ts";
+import type { Output } from "../output.ts";
+import { applyRecord } from "./apply_record.ts";
+import { frame } from "./panels.ts";
+import { createPlainLines } from "./plain.ts";
+import type { RunView, WireCost } from "./view.ts";
+
+const frameMs = 100;
+const clockMs = 1_000;
+
+export interface RunScreenOptions {
+  readonly output: Output;
+  readonly view: RunView;
+  readonly nowMs: () => number;
+}
+
+export interface RunScreen {
+  readonly view: RunView;
+  record(record: RunRecord): void;
+  /** What the boundaries cost, once measured. */
+  wire(cost: WireCost): void;
+  close(): void;
+}
+
+export function openRunScreen({ output, view, nowMs }: RunScreenOptions): RunScreen {
+  const region = output.openLive();
+  const plain = createPlainLines();
+  let drawnAtMs = -Infinity;
+  let pending: number | null = null;
+
+  const draw = () => {
+    if (region === null) return;
+    drawnAtMs = nowMs();
+    region.draw(frame(view, { ...region.room(), nowMs: drawnAtMs, paint: output.paint }));
+  };
+  const drawSoon = () => {
+    if (region === null || pending !== null) return;
+    const waitMs = Math.max(0, drawnAtMs + frameMs - nowMs());
+    pending = setTimeout(() => {
+      pending = null;
+      draw();
+    }, waitMs);
+    Deno.unrefTimer(pending);
+  };
+  const ticking = region === null ? null : setInterval(drawSoon, clockMs);
+  if (ticking !== null) Deno.unrefTimer(ticking);
+  draw();
+
+  return {
+    view,
+    record(record) {
+      const atMs = nowMs();
+      applyRecord(view, record, atMs);
+      output.event(record);
+      if (region !== null) drawSoon();
+      else for (const line of plain.of(record, view, atMs)) output.line(line);
+    },
+    wire(cost) {
+      view.wire = cost;
+      drawSoon();
+    },
+    close() {
+      if (pending !== null) clearTimeout(pending);
+      if (ticking !== null) clearInterval(ticking);
+      draw();
+      output.closeLive();
+    },
+  };
+}

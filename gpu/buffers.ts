@@ -1,0 +1,133 @@
+/**
+ * The GPU buffers of one stage. All are made once and destroyed together: without `destroy` nothing is freed until a
+ * garbage collection happens to run.
+ *
+ * Reading back goes through one staging buffer and only here: touching a mapped range before `mapAsync` resolved makes Deno
+ * panic. Each `mapAsync` costs about 11 ms in Deno, so a task reads everything it needs in one go.
+ */
+
+import { assert } from "../core/assert.ts";
+import type { GpuDevice } from "./device.ts";
+
+/** A part of a buffer, as bind groups take it. `size` in bytes. */
+export interface BufferRange {
+  readonly buffer: GPUBuffer;
+  readonly offset: number;
+  readonly size: number;
+}
+
+const chunkBytes = 16 << 20; // larger uploads and read-backs go in pieces: an upload stages a copy until the next submit
+
+export class StageBuffers {
+  readonly #gpu: GpuDevice;
+  readonly #owned: GPUBuffer[] = [];
+  readonly #shared = new Map<string, BufferRange>();
+  #staging: GPUBuffer | null = null;
+
+  constructor(gpu: GpuDevice) {
+    this.#gpu = gpu;
+  }
+
+  /** Zero-filled storage for `count` 4-byte values. */
+  storage(label: string, count: number): BufferRange {
+    const { limits } = this.#gpu.device;
+    const size = Math.max(16, count * 4);
+    if (size > limits.maxBufferSize) {
+      throw new RangeError(
+        `Cannot allocate '${label}' as a buffer must be at most ${limits.maxBufferSize} bytes on this adapter: ` +
+          `current value is ${size}. Use more stages or fewer sequences per microbatch`,
+      );
+    }
+    const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_DST | GPUBufferUsage.COPY_SRC;
+    const buffer = this.#gpu.device.createBuffer({ label, size, usage });
+    this.#owned.push(buffer);
+    return { buffer, offset: 0, size };
+  }
+
+  /** Scratch that layers share: the same label is the same buffer. */
+  scratch(label: string, count: number): BufferRange {
+    const known = this.#shared.get(label);
+    if (known !== undefined) {
+      assert(known.size === Math.max(16, count * 4), `Cannot share scratch '${label}' as its size must not differ`);
+      return known;
+    }
+    const made = this.storage(label, count);
+    this.#shared.set(label, made);
+    return made;
+  }
+
+  uniform(label: string, bytes: number): BufferRange {
+    const usage = GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST;
+    const buffer = this.#gpu.device.createBuffer({ label, size: bytes, usage });
+    this.#owned.push(buffer);
+    return { buffer, offset: 0, size: bytes };
+  }
+
+  /** Writes `data` at the start of `range`. */
+  upload(range: BufferRange, data: Float32Array | Uint32Array | Uint8Array): void {
+    assert(data.byteLength <= range.size, `Cannot upload ${data.byteLength} bytes into ${range.size}`);
+    const { queue } = this.#gpu.device;
+    for (let start = 0; start < data.byteLength; start += chunkBytes) {
+      const bytes = Math.min(chunkBytes, data.byteLength - start);
+      // The view is cut by hand: writeBuffer's own offsets count elements, not bytes.
+      const part = new Uint8Array(data.buffer as ArrayBuffer, data.byteOffset + start, bytes);
+      queue.writeBuffer(range.buffer, range.offset + start, part);
+      if (data.byteLength > chunkBytes) queue.submit([]);
+    }
+  }
+
+  /** Sizes the staging buffer for tasks that read `bytes` at once; call before the first `read`. */
+  reserveStaging(bytes: number): void {
+    assert(this.#staging === null, "Staging is reserved once");
+    const usage = GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST;
+    const size = Math.max(bytes, 16);
+    this.#staging = this.#gpu.device.createBuffer({ label: "staging", size, usage });
+    this.#owned.push(this.#staging);
+  }
+
+  /** Ends `encoder` with copies of `ranges`, submits it, waits, and returns owned copies of the bytes. One read-back. */
+  async submitAndRead(encoder: GPUCommandEncoder, ranges: readonly BufferRange[]): Promise<ArrayBuffer[]> {
+    const staging = this.#staging;
+    assert(staging !== null, "Staging must be reserved before reading");
+    let end = 0;
+    const starts = ranges.map((range) => {
+      const start = end;
+      encoder.copyBufferToBuffer(range.buffer, range.offset, staging, start, range.size);
+      end += range.size;
+      return start;
+    });
+    assert(end <= staging.size, `Cannot read ${end} bytes at once as staging holds ${staging.size}`);
+    this.#gpu.device.queue.submit([encoder.finish()]);
+    await staging.mapAsync(GPUMapMode.READ, 0, end);
+    this.#gpu.throwIfFailed();
+    const mapped = staging.getMappedRange(0, end);
+    const copies = ranges.map((range, i) => mapped.slice(starts[i]!, starts[i]! + range.size));
+    staging.unmap();
+    return copies;
+  }
+
+  /** The first `count` f32 values of a range of any size, piece by piece. */
+  async readFloats(range: BufferRange, count: number): Promise<Float32Array> {
+    const result = new Float32Array(count);
+    const pieceBytes = Math.min(chunkBytes, this.#staging?.size ?? 0);
+    for (let start = 0; start < count * 4; start += pieceBytes) {
+      const size = Math.min(pieceBytes, count * 4 - start);
+      const encoder = this.#gpu.device.createCommandEncoder();
+      const [bytes] = await this.submitAndRead(encoder, [{ buffer: range.buffer, offset: range.offset + start, size }]);
+      result.set(new Float32Array(bytes!), start / 4);
+    }
+    return result;
+  }
+
+  /** Waits until all submitted work is done, and reports its failures. */
+  async settle(): Promise<void> {
+    await this.#gpu.device.queue.onSubmittedWorkDone();
+    this.#gpu.throwIfFailed();
+  }
+
+  destroy(): void {
+    for (const buffer of this.#owned) buffer.destroy();
+    this.#owned.length = 0;
+    this.#shared.clear();
+  }
+}

@@ -1,0 +1,87 @@
+/**
+ * The WebGPU device of this thread: adapter choice, explicit limits, and failures that nobody can miss.
+ *
+ * Owns the GPUDevice. Uncaptured validation errors and a lost device are silent by default; here the first one is kept,
+ * told to `onFailure` and thrown by every later call (`throwIfFailed`). Refuses to start without an adapter.
+ */
+
+import type { AdapterDescription } from "./compute.ts";
+
+/** No adapter: the text carries the next step, so that callers can print it as it is. */
+export class NoAdapterError extends Error {
+  override name = "NoAdapterError";
+  constructor() {
+    super(
+      "no WebGPU adapter: this machine offers no Vulkan, Metal or DX12 device. Install the GPU's Vulkan driver, " +
+        "or a software one (Debian and Ubuntu: apt-get install mesa-vulkan-drivers libvulkan1), and start again",
+    );
+  }
+}
+
+/** The device stopped working after it was opened. */
+export class GpuFailure extends Error {
+  override name = "GpuFailure";
+}
+
+/** Asked for up to what the adapter offers; the defaults (128 MiB bindings, 256 MiB buffers) are too small for a stage. */
+const raisedLimits = [
+  "maxBufferSize",
+  "maxStorageBufferBindingSize",
+  "maxComputeWorkgroupsPerDimension",
+] as const;
+
+export interface OpenGpuOptions {
+  /** Where to ask for an adapter. @default navigator.gpu */
+  readonly gpu?: Pick<GPU, "requestAdapter"> | undefined;
+  /** Told once, when the device stops working. */
+  readonly onFailure?: (failure: GpuFailure) => void;
+}
+
+export class GpuDevice {
+  readonly device: GPUDevice;
+  readonly adapter: AdapterDescription;
+  #failure: GpuFailure | null = null;
+  #closed = false;
+
+  constructor(device: GPUDevice, adapter: AdapterDescription, onFailure?: (failure: GpuFailure) => void) {
+    this.device = device;
+    this.adapter = adapter;
+    const fail = (message: string) => {
+      if (this.#failure !== null || this.#closed) return;
+      this.#failure = new GpuFailure(message);
+      onFailure?.(this.#failure);
+    };
+    device.addEventListener("uncapturederror", (event) => {
+      event.preventDefault();
+      const { error } = event as GPUUncapturedErrorEvent; // Deno types the listener's argument as a plain Event
+      fail(`Cannot go on computing as the GPU rejected a command: ${error.message}`);
+    });
+    device.lost.then((info) =>
+      fail(`Cannot go on computing as the GPU device was lost: ${info.message || info.reason}`)
+    );
+  }
+
+  throwIfFailed(): void {
+    if (this.#failure !== null) throw this.#failure;
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.device.destroy();
+  }
+}
+
+export async function openGpuDevice(options: OpenGpuOptions = {}): Promise<GpuDevice> {
+  const gpu = "gpu" in options ? options.gpu : navigator.gpu;
+  const adapter = await gpu?.requestAdapter({ powerPreference: "high-performance" }) ?? null;
+  if (adapter === null) throw new NoAdapterError();
+  const requiredLimits: Record<string, number> = {};
+  for (const name of raisedLimits) requiredLimits[name] = adapter.limits[name];
+  const device = await adapter.requestDevice({ requiredLimits });
+  const { description, device: deviceName, vendor, isFallbackAdapter } = adapter.info;
+  return new GpuDevice(device, {
+    device: "webgpu",
+    name: description || deviceName || vendor || "unnamed adapter",
+    isSoftware: isFallbackAdapter,
+  }, options.onFailure);
+}

@@ -1,0 +1,159 @@
+/**
+ * From WGSL text to dispatches. Pipelines are cached by their text, so layers, stages and shapes share them; a dispatch
+ * (pipeline, bind group, workgroups) is made once and only replayed afterwards.
+ *
+ * Bindings are numbered in the order given; constants, if any, come last as a uniform. A shader that does not compile is our
+ * bug: the error shows the driver's message and the numbered source.
+ */
+
+import { assert } from "../core/assert.ts";
+import type { BufferRange } from "./buffers.ts";
+import type { GpuDevice } from "./device.ts";
+
+export interface Dispatch {
+  readonly label: string;
+  readonly pipeline: GPUComputePipeline;
+  readonly bindGroup: GPUBindGroup;
+  readonly workgroups: readonly [number, number, number];
+}
+
+/** A WGSL program: its name in messages and its text. */
+export interface KernelSource {
+  readonly label: string;
+  readonly source: string;
+}
+
+export interface DispatchOptions {
+  readonly kernel: KernelSource;
+  readonly bindings: readonly BufferRange[];
+  /** 32-bit words of the shape uniform; write floats as `floatBits(x)`. */
+  readonly constants?: readonly number[];
+  readonly workgroups: readonly [x: number, y?: number, z?: number];
+}
+
+export class ShaderError extends Error {
+  override name = "ShaderError";
+}
+
+const scratchFloat = new DataView(new ArrayBuffer(4));
+
+/** The bit pattern of an f32, to stand in a list of u32 constants. */
+export function floatBits(value: number): number {
+  scratchFloat.setFloat32(0, value, true);
+  return scratchFloat.getUint32(0, true);
+}
+
+export class Kernels {
+  readonly #gpu: GpuDevice;
+  readonly #pipelines = new Map<string, GPUComputePipeline>();
+  readonly #constants = new Map<string, GPUBuffer>();
+  #unchecked: { kernel: KernelSource; error: Promise<GPUError | null> }[] = [];
+  #cold: Dispatch[] = []; // the first dispatch of each pipeline that has not run yet
+
+  constructor(gpu: GpuDevice) {
+    this.#gpu = gpu;
+  }
+
+  /** Distinct pipelines so far: each costs one compilation by the driver. */
+  get count(): number {
+    return this.#pipelines.size;
+  }
+
+  dispatch(options: DispatchOptions): Dispatch {
+    const { device } = this.#gpu;
+    const { kernel, bindings, constants = [], workgroups: [x, y = 1, z = 1] } = options;
+    for (const [axis, count] of Object.entries({ x, y, z })) {
+      const limit = device.limits.maxComputeWorkgroupsPerDimension;
+      assert(
+        Number.isInteger(count) && count > 0 && count <= limit,
+        `Cannot dispatch ${kernel.label} as its workgroups along ${axis} must be 1 to ${limit}: current value is ${count}`,
+      );
+    }
+    const known = this.#pipelines.get(kernel.source);
+    const pipeline = known ?? this.#compile(kernel);
+    const ranges = constants.length === 0 ? bindings : [...bindings, this.#constantRange(constants)];
+    checkBindingSizes(kernel.label, ranges, device.limits.maxStorageBufferBindingSize);
+    const bindGroup = device.createBindGroup({
+      layout: pipeline.getBindGroupLayout(0),
+      entries: ranges.map((range, binding) => ({ binding, resource: { ...range } })),
+    });
+    const dispatch: Dispatch = { label: kernel.label, pipeline, bindGroup, workgroups: [x, y, z] };
+    if (known === undefined) this.#cold.push(dispatch);
+    return dispatch;
+  }
+
+  /**
+   * Rejects if any new shader is broken, then makes the driver compile the new pipelines, which it would otherwise do at
+   * the first task: each runs once with a single workgroup, on buffers whose content does not matter yet.
+   */
+  async warmUp(): Promise<void> {
+    const unchecked = this.#unchecked;
+    this.#unchecked = [];
+    for (const { kernel, error } of unchecked) {
+      const found = await error;
+      if (found !== null) throw new ShaderError(shaderMessage(kernel, found.message));
+    }
+    const cold = this.#cold.map((dispatch): Dispatch => ({ ...dispatch, workgroups: [1, 1, 1] }));
+    this.#cold = [];
+    if (cold.length > 0) this.run(cold);
+    await this.#gpu.device.queue.onSubmittedWorkDone();
+    this.#gpu.throwIfFailed();
+  }
+
+  /** One pass, one submit. */
+  run(program: readonly Dispatch[]): void {
+    const encoder = this.#gpu.device.createCommandEncoder();
+    encodeProgram(encoder, program);
+    this.#gpu.device.queue.submit([encoder.finish()]);
+  }
+
+  #compile(kernel: KernelSource): GPUComputePipeline {
+    const { device } = this.#gpu;
+    device.pushErrorScope("validation");
+    const module = device.createShaderModule({ label: kernel.label, code: kernel.source });
+    const pipeline = device.createComputePipeline({ label: kernel.label, layout: "auto", compute: { module } });
+    this.#unchecked.push({ kernel, error: device.popErrorScope() });
+    this.#pipelines.set(kernel.source, pipeline);
+    return pipeline;
+  }
+
+  #constantRange(words: readonly number[]): BufferRange {
+    const size = Math.ceil(words.length / 4) * 16;
+    const key = words.join();
+    let buffer = this.#constants.get(key);
+    if (buffer === undefined) {
+      const usage = GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST;
+      buffer = this.#gpu.device.createBuffer({ label: `constants ${key}`, size, usage });
+      this.#gpu.device.queue.writeBuffer(buffer, 0, Uint32Array.from(words));
+      this.#constants.set(key, buffer);
+    }
+    return { buffer, offset: 0, size };
+  }
+}
+
+export function encodeProgram(encoder: GPUCommandEncoder, program: readonly Dispatch[]): void {
+  const pass = encoder.beginComputePass();
+  let current: GPUComputePipeline | null = null;
+  for (const { pipeline, bindGroup, workgroups: [x, y, z] } of program) {
+    if (pipeline !== current) pass.setPipeline(pipeline);
+    current = pipeline;
+    pass.setBindGroup(0, bindGroup);
+    pass.dispatchWorkgroups(x, y, z);
+  }
+  pass.end();
+}
+
+function checkBindingSizes(label: string, ranges: readonly BufferRange[], limitBytes: number): void {
+  for (const { size, buffer } of ranges) {
+    if (size <= limitBytes) continue;
+    throw new RangeError(
+      `Cannot bind '${buffer.label}' to ${label} as a binding must be at most ${limitBytes} bytes on this adapter: ` +
+        `current value is ${size}. Use more stages or fewer sequences per microbatch`,
+    );
+  }
+}
+
+function shaderMessage(kernel: KernelSource, message: string): string {
+  const lines = kernel.source.split("\n").map((line, i) => `${String(i + 1).padStart(4)}  ${line}`);
+  return `Cannot compile the shader '${kernel.label}': ${message}\n${lines.join("\n")}`;
+}

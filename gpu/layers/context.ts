@@ -1,0 +1,131 @@
+/**
+ * What every layer builder needs: the operations, the stage's sizes, its parameters and gradients by name, and the scratch
+ * buffers that layers share in the backward pass.
+ *
+ * A layer builder allocates what it must keep between forward and backward and returns dispatches; it never runs anything.
+ */
+
+import { assert, present } from "../../core/assert.ts";
+import { type ParameterTable, parameterTable, type StageSpec } from "../../core/model/spec.ts";
+import { type AttentionSizes, attentionSizes } from "../attention_ops.ts";
+import type { BufferRange, StageBuffers } from "../buffers.ts";
+import type { Dispatch } from "../kernel.ts";
+import { gainChunkRows, type Ops } from "../ops.ts";
+
+/** Two dispatch lists; `backward` is already in backward order. */
+export interface Piece {
+  readonly forward: readonly Dispatch[];
+  readonly backward: readonly Dispatch[];
+}
+
+export interface LayerContext {
+  readonly ops: Ops;
+  readonly buffers: StageBuffers;
+  readonly spec: StageSpec;
+  readonly rows: number; // B * T
+  readonly width: number; // d
+  readonly attention: AttentionSizes;
+  readonly ropeTable: BufferRange;
+  /** dL/d(residual stream), (rows, d): every layer turns it from its output's into its input's, in place. */
+  readonly residualGradient: BufferRange;
+  readonly parameter: (first: string, last?: string) => BufferRange;
+  readonly gradient: (first: string, last?: string) => BufferRange;
+}
+
+export interface ContextOptions {
+  readonly ops: Ops;
+  readonly buffers: StageBuffers;
+  readonly spec: StageSpec;
+  readonly parameters: BufferRange;
+  readonly gradients: BufferRange;
+}
+
+export function layerContext({ ops, buffers, spec, parameters, gradients }: ContextOptions): LayerContext {
+  const table = parameterTable(spec);
+  const attention = attentionSizes(spec);
+  const rows = spec.sequences * spec.model.contextLength;
+  const { width } = spec.model;
+  return {
+    ops,
+    buffers,
+    spec,
+    rows,
+    width,
+    attention,
+    ropeTable: buffers.storage("rope table", attention.length * attention.headWidth),
+    residualGradient: buffers.storage("residual gradient", rows * width),
+    parameter: (first, last) => rangeOf(table, parameters, { first, last: last ?? first }),
+    gradient: (first, last) => rangeOf(table, gradients, { first, last: last ?? first }),
+  };
+}
+
+/** The bytes of one tensor, or of adjacent ones that form one matrix (q to v, gate to up). */
+function rangeOf(table: ParameterTable, flat: BufferRange, names: { first: string; last: string }): BufferRange {
+  const find = (name: string) =>
+    present(table.tensors.find((tensor) => tensor.name === name), `The stage must hold a tensor named ${name}`);
+  const first = find(names.first);
+  const last = find(names.last);
+  const between = table.tensors.slice(table.tensors.indexOf(first), table.tensors.indexOf(last) + 1);
+  const size = between.reduce((sum, tensor) => sum + tensor.size, 0);
+  assert(last.offset + last.size - first.offset === size, `${names.first} to ${names.last} must be adjacent`);
+  return { buffer: flat.buffer, offset: flat.offset + first.offset * 4, size: size * 4 };
+}
+
+/** RMSNorm with what its backward needs. */
+export interface Norm {
+  readonly output: BufferRange; // (rows, d)
+  readonly forward: Dispatch;
+  /** From the gradient of `output` to that of the input: added to `inputGradient`, or overwriting it. */
+  readonly backward: (
+    options: { outputGradient: BufferRange; inputGradient: BufferRange; accumulate: boolean },
+  ) => Dispatch[];
+}
+
+export function buildNorm(context: LayerContext, options: { name: string; input: BufferRange }): Norm {
+  const { ops, buffers, rows, width, spec } = context;
+  const { name, input } = options;
+  const gain = context.parameter(name);
+  const output = buffers.storage(`${name} output`, rows * width);
+  const inverseRms = buffers.storage(`${name} inverse rms`, rows);
+  const partial = buffers.scratch("gain partial sums", Math.ceil(rows / gainChunkRows) * width);
+  return {
+    output,
+    forward: ops.rmsNorm({ rows, width, epsilon: spec.model.normEpsilon }, { input, gain, output, inverseRms }),
+    backward: ({ outputGradient, inputGradient, accumulate }) =>
+      ops.rmsNormBackward({ rows, width, accumulate }, {
+        input,
+        gain,
+        inverseRms,
+        outputGradient,
+        inputGradient,
+        gainGradient: context.gradient(name),
+        partial,
+      }),
+  };
+}
+
+/** A linear layer with both gradients; `names` are adjacent tensors that form one matrix. */
+export interface LinearOptions {
+  readonly names: readonly [first: string, last?: string];
+  readonly inWidth: number;
+  readonly outWidth: number;
+  readonly input: BufferRange;
+  readonly output: BufferRange;
+  readonly residual?: BufferRange | undefined;
+  readonly outputGradient: BufferRange;
+  readonly inputGradient: BufferRange;
+}
+
+export function buildLinear(context: LayerContext, options: LinearOptions): Piece {
+  const { ops, rows } = context;
+  const { names, inWidth, outWidth, input, output, residual, outputGradient, inputGradient } = options;
+  const weight = context.parameter(...names);
+  const sizes = { rows, inWidth, outWidth };
+  return {
+    forward: [ops.linear(sizes, { input, weight, output, residual })],
+    backward: [
+      ops.linearWeightGradient(sizes, { outputGradient, input, weightGradient: context.gradient(...names) }),
+      ops.linearInputGradient(sizes, { outputGradient, weight, inputGradient }),
+    ],
+  };
+}

@@ -1,0 +1,34 @@
+/** Token embedding: the head stage's way in. */
+
+import type { BufferRange } from "../buffers.ts";
+import { tokenIndexLength } from "../token_index.ts";
+import type { LayerContext, Piece } from "./context.ts";
+
+const name = "model.embed_tokens.weight";
+
+export interface Embed extends Piece {
+  readonly tokens: BufferRange; // u32 (rows)
+  readonly index: BufferRange; // u32, tokenIndex(tokens); the backward reads it
+  readonly output: BufferRange; // (rows, d)
+}
+
+export function buildEmbed(context: LayerContext): Embed {
+  const { ops, buffers, rows, width, residualGradient } = context;
+  const tokens = buffers.storage("tokens", rows);
+  const index = buffers.storage("token index", tokenIndexLength(rows));
+  const output = buffers.storage("embedded tokens", rows * width);
+  const sizes = { rows, width };
+  return {
+    tokens,
+    index,
+    output,
+    forward: [ops.embed(sizes, { tokens, embedding: context.parameter(name), output })],
+    backward: [
+      ops.embedBackward(sizes, {
+        index,
+        outputGradient: residualGradient,
+        embeddingGradient: context.gradient(name),
+      }),
+    ],
+  };
+}

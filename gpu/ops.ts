@@ -1,0 +1,273 @@
+/**
+ * The operations of a stage as dispatches: which kernel, which bindings, how many workgroups. No state, no order: layers/
+ * puts them in sequence. All tensors are f32, row-major, one row per token unless said otherwise; widths are multiples of 4.
+ *
+ * Memory contract: activations and their gradients overwrite, gradients of parameters accumulate (`+=`).
+ */
+
+import { assert } from "../core/assert.ts";
+import type { BufferRange } from "./buffers.ts";
+import { type GemmKind, type GemmSettings, gemmSource, gemmTile, hardwareGemm, softwareGemm } from "./generate/gemm.ts";
+import { type Dispatch, floatBits, type Kernels, type KernelSource } from "./kernel.ts";
+import boundaryActivation from "./wgsl/boundary_activation.wgsl" with { type: "text" };
+import boundaryActivationBackward from "./wgsl/boundary_activation_backward.wgsl" with { type: "text" };
+import crossEntropy from "./wgsl/cross_entropy.wgsl" with { type: "text" };
+import embed from "./wgsl/embed.wgsl" with { type: "text" };
+import embedBackward from "./wgsl/embed_backward.wgsl" with { type: "text" };
+import gainPartial from "./wgsl/gain_partial.wgsl" with { type: "text" };
+import gainReduce from "./wgsl/gain_reduce.wgsl" with { type: "text" };
+import prefix from "./wgsl/prefix.wgsl" with { type: "text" };
+import rmsNorm from "./wgsl/rms_norm.wgsl" with { type: "text" };
+import rmsNormBackward from "./wgsl/rms_norm_backward.wgsl" with { type: "text" };
+import rowPerLane from "./wgsl/row_per_lane.wgsl" with { type: "text" };
+import rowPerWorkgroup from "./wgsl/row_per_workgroup.wgsl" with { type: "text" };
+import swiglu from "./wgsl/swiglu.wgsl" with { type: "text" };
+import swigluBackward from "./wgsl/swiglu_backward.wgsl" with { type: "text" };
+
+/** What the adapter likes. Results are deterministic for one setting; only the GEMM's do not depend on it at all. */
+export interface KernelSettings {
+  readonly gemm: GemmSettings;
+  readonly attentionLanes: number;
+  readonly rows: "perLane" | "perWorkgroup";
+}
+
+export const softwareKernels: KernelSettings = { gemm: softwareGemm, attentionLanes: 8, rows: "perLane" };
+export const hardwareKernels: KernelSettings = { gemm: hardwareGemm, attentionLanes: 64, rows: "perWorkgroup" };
+
+export const gainChunkRows = 64;
+const mapLanes = 32; // the workgroup size written in the element-wise kernels
+const rowsPerLaneGroup = 8; // ROW_GROUP of row_per_lane.wgsl
+
+/** y (rows, outWidth) = x (rows, inWidth) Wᵀ; W (outWidth, inWidth). */
+export interface LinearSizes {
+  readonly rows: number;
+  readonly inWidth: number;
+  readonly outWidth: number;
+}
+
+export class Ops {
+  readonly kernels: Kernels;
+  readonly settings: KernelSettings;
+
+  constructor(kernels: Kernels, settings: KernelSettings) {
+    this.kernels = kernels;
+    this.settings = settings;
+  }
+
+  linear(
+    sizes: LinearSizes,
+    tensors: { input: BufferRange; weight: BufferRange; output: BufferRange; residual?: BufferRange | undefined },
+  ): Dispatch {
+    const { input, weight, output, residual } = tensors;
+    return this.#gemm("forward", {
+      rows: sizes.rows,
+      columns: sizes.outWidth,
+      depth: sizes.inWidth,
+      // Every binding must hold a buffer; without a residual it is read and thrown away.
+      bindings: [input, weight, output, residual ?? input],
+      addResidual: residual !== undefined,
+    });
+  }
+
+  linearInputGradient(
+    sizes: LinearSizes,
+    tensors: { outputGradient: BufferRange; weight: BufferRange; inputGradient: BufferRange },
+  ): Dispatch {
+    return this.#gemm("inputGradient", {
+      rows: sizes.rows,
+      columns: sizes.inWidth,
+      depth: sizes.outWidth,
+      bindings: [tensors.outputGradient, tensors.weight, tensors.inputGradient],
+    });
+  }
+
+  linearWeightGradient(
+    sizes: LinearSizes,
+    tensors: { outputGradient: BufferRange; input: BufferRange; weightGradient: BufferRange },
+  ): Dispatch {
+    return this.#gemm("weightGradient", {
+      rows: sizes.outWidth,
+      columns: sizes.inWidth,
+      depth: sizes.rows,
+      bindings: [tensors.outputGradient, tensors.input, tensors.weightGradient],
+    });
+  }
+
+  #gemm(
+    kind: GemmKind,
+    options: { rows: number; columns: number; depth: number; bindings: BufferRange[]; addResidual?: boolean },
+  ): Dispatch {
+    const { rows, columns, depth, bindings, addResidual = false } = options;
+    assert(
+      columns % 4 === 0 && depth % 4 === 0,
+      `Cannot multiply as columns ${columns}, depth ${depth} must divide by 4`,
+    );
+    assert(kind !== "weightGradient" || rows % 4 === 0, `Cannot multiply as rows ${rows} must divide by 4`);
+    const tile = gemmTile(this.settings.gemm);
+    return this.kernels.dispatch({
+      kernel: { label: `gemm ${kind}`, source: gemmSource(kind, this.settings.gemm) },
+      bindings,
+      constants: [rows, columns, rows >> 2, columns / 4, depth / 4, addResidual ? 1 : 0],
+      workgroups: [Math.ceil(columns / tile.columns), Math.ceil(rows / tile.rows)],
+    });
+  }
+
+  rmsNorm(
+    sizes: { rows: number; width: number; epsilon: number },
+    tensors: { input: BufferRange; gain: BufferRange; output: BufferRange; inverseRms: BufferRange },
+  ): Dispatch {
+    const { rows, width, epsilon } = sizes;
+    return this.kernels.dispatch({
+      kernel: this.#rowKernel("rms_norm", rmsNorm),
+      bindings: [tensors.input, tensors.gain, tensors.output, tensors.inverseRms],
+      constants: [rows, width / 4, floatBits(1 / width), floatBits(epsilon)],
+      workgroups: [this.#rowGroups(rows)],
+    });
+  }
+
+  /** Gradient of the input (added to what is there, or overwriting it) and of the gain. */
+  rmsNormBackward(
+    sizes: { rows: number; width: number; accumulate: boolean },
+    tensors: {
+      input: BufferRange;
+      gain: BufferRange;
+      inverseRms: BufferRange;
+      outputGradient: BufferRange;
+      inputGradient: BufferRange;
+      gainGradient: BufferRange;
+      partial: BufferRange; // (ceil(rows / gainChunkRows), width)
+    },
+  ): Dispatch[] {
+    const { rows, width, accumulate } = sizes;
+    const { input, gain, inverseRms, outputGradient, inputGradient, gainGradient, partial } = tensors;
+    const chunks = Math.ceil(rows / gainChunkRows);
+    const columnGroups = Math.ceil(width / 4 / mapLanes);
+    return [
+      this.kernels.dispatch({
+        kernel: { label: "gain_partial", source: gainPartial },
+        bindings: [input, inverseRms, outputGradient, partial],
+        constants: [rows, width / 4, gainChunkRows],
+        workgroups: [columnGroups, chunks],
+      }),
+      this.kernels.dispatch({
+        kernel: { label: "gain_reduce", source: gainReduce },
+        bindings: [partial, gainGradient],
+        constants: [chunks, width / 4],
+        workgroups: [columnGroups],
+      }),
+      this.kernels.dispatch({
+        kernel: this.#rowKernel("rms_norm_backward", rmsNormBackward),
+        bindings: [input, gain, inverseRms, outputGradient, inputGradient],
+        constants: [rows, width / 4, floatBits(1 / width), accumulate ? 1 : 0],
+        workgroups: [this.#rowGroups(rows)],
+      }),
+    ];
+  }
+
+  /** gateUp (rows, 2 width) to activated (rows, width). */
+  swiglu(sizes: { rows: number; width: number }, tensors: { gateUp: BufferRange; activated: BufferRange }): Dispatch {
+    return this.#map({ label: "swiglu", source: swiglu }, sizes, {
+      bindings: [tensors.gateUp, tensors.activated],
+      constants: [sizes.width / 4],
+    });
+  }
+
+  swigluBackward(
+    sizes: { rows: number; width: number },
+    tensors: { gateUp: BufferRange; activatedGradient: BufferRange; gateUpGradient: BufferRange },
+  ): Dispatch {
+    return this.#map({ label: "swiglu_backward", source: swigluBackward }, sizes, {
+      bindings: [tensors.gateUp, tensors.activatedGradient, tensors.gateUpGradient],
+      constants: [sizes.width / 4],
+    });
+  }
+
+  boundaryActivation(
+    sizes: { rows: number; width: number; type: "silu" | "relu" },
+    tensors: { input: BufferRange; output: BufferRange },
+  ): Dispatch {
+    return this.#map({ label: "boundary_activation", source: boundaryActivation }, sizes, {
+      bindings: [tensors.input, tensors.output],
+      constants: [sizes.width / 4, sizes.type === "relu" ? 1 : 0],
+    });
+  }
+
+  /** In place on `gradient`. */
+  boundaryActivationBackward(
+    sizes: { rows: number; width: number; type: "silu" | "relu" },
+    tensors: { input: BufferRange; gradient: BufferRange },
+  ): Dispatch {
+    return this.#map({ label: "boundary_activation_backward", source: boundaryActivationBackward }, sizes, {
+      bindings: [tensors.input, tensors.gradient],
+      constants: [sizes.width / 4, sizes.type === "relu" ? 1 : 0],
+    });
+  }
+
+  /** target's first `columns` columns += source's; with `pad`, target = source followed by zeros. */
+  prefix(
+    sizes: { rows: number; columns: number; sourceWidth: number; targetWidth: number; pad: boolean },
+    tensors: { source: BufferRange; target: BufferRange },
+  ): Dispatch {
+    const { rows, columns, sourceWidth, targetWidth, pad } = sizes;
+    return this.#map({ label: "prefix", source: prefix }, { rows, width: pad ? targetWidth : columns }, {
+      bindings: [tensors.source, tensors.target],
+      constants: [columns / 4, sourceWidth / 4, targetWidth / 4, pad ? 1 : 0],
+    });
+  }
+
+  embed(
+    sizes: { rows: number; width: number },
+    tensors: { tokens: BufferRange; embedding: BufferRange; output: BufferRange },
+  ): Dispatch {
+    return this.#map({ label: "embed", source: embed }, sizes, {
+      bindings: [tensors.tokens, tensors.embedding, tensors.output],
+      constants: [sizes.width / 4],
+    });
+  }
+
+  /** `index` is what token_index.ts makes of the tokens. */
+  embedBackward(
+    sizes: { rows: number; width: number },
+    tensors: { index: BufferRange; outputGradient: BufferRange; embeddingGradient: BufferRange },
+  ): Dispatch {
+    return this.#map({ label: "embed_backward", source: embedBackward }, sizes, {
+      bindings: [tensors.index, tensors.outputGradient, tensors.embeddingGradient],
+      constants: [sizes.width / 4, sizes.rows],
+    });
+  }
+
+  /** Losses per row; with `writeGradient`, the logits become their gradient. */
+  crossEntropy(
+    sizes: { rows: number; vocabulary: number; writeGradient: boolean },
+    tensors: { targets: BufferRange; logits: BufferRange; losses: BufferRange },
+  ): Dispatch {
+    const { rows, vocabulary, writeGradient } = sizes;
+    return this.kernels.dispatch({
+      kernel: this.#rowKernel("cross_entropy", crossEntropy),
+      bindings: [tensors.targets, tensors.logits, tensors.losses],
+      constants: [rows, vocabulary / 4, floatBits(1 / rows), writeGradient ? 1 : 0],
+      workgroups: [this.#rowGroups(rows)],
+    });
+  }
+
+  /** An element-wise kernel: lanes across the vectors of a row, one row of workgroups per token. */
+  #map(
+    kernel: KernelSource,
+    sizes: { rows: number; width: number },
+    options: { bindings: BufferRange[]; constants: number[] },
+  ): Dispatch {
+    return this.kernels.dispatch({
+      kernel,
+      ...options,
+      workgroups: [Math.ceil(sizes.width / 4 / mapLanes), sizes.rows],
+    });
+  }
+
+  #rowKernel(label: string, source: string): KernelSource {
+    return { label, source: (this.settings.rows === "perLane" ? rowPerLane : rowPerWorkgroup) + source };
+  }
+
+  #rowGroups(rows: number): number {
+    return this.settings.rows === "perLane" ? Math.ceil(rows / rowsPerLaneGroup) : rows;
+  }
+}

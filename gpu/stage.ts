@@ -1,0 +1,318 @@
+/**
+ * `StageCompute` on WebGPU. Owns the stage's flat vectors (parameters, gradients, two moments) and its dispatch lists; a call
+ * is uploads, one encoder, one submit and at most one read-back, and allocates nothing on the GPU.
+ *
+ * Refuses, as our bug: calls that this stage does not have (a tail has no `forward`), inputs of the wrong kind or length, and
+ * any call after `close`. A GPU failure rejects the call that finds it and every later one.
+ */
+
+import { assert } from "../core/assert.ts";
+import { decodeWire, encodeWire } from "../core/codec/wire.ts";
+import { type ParameterTable, parameterTable, type StageSpec, wireBytes, type WireSpec } from "../core/model/spec.ts";
+import { type BufferRange, StageBuffers } from "./buffers.ts";
+import type { AdapterDescription, Moments, StageCompute, StageInput, StepOptions, Turnaround } from "./compute.ts";
+import type { GpuDevice } from "./device.ts";
+import { type Dispatch, encodeProgram, Kernels } from "./kernel.ts";
+import { hardwareKernels, type KernelSettings, Ops, softwareKernels } from "./ops.ts";
+import { buildOptimizer, hyperValues, type Optimizer, type OptimizerState } from "./optimizer.ts";
+import { buildStageProgram, type StageProgram, type WirePort } from "./stage_program.ts";
+import { tokenIndex } from "./token_index.ts";
+
+export interface WebGpuStageOptions {
+  /** Shared by the stages of one device, so that each shader is compiled once. @default a new one */
+  readonly kernels?: Kernels;
+  /** @default by adapter: softwareKernels or hardwareKernels */
+  readonly settings?: KernelSettings;
+}
+
+/** A stage with all parameters zero, its shaders compiled. Load parameters before use. */
+export async function createWebGpuStage(
+  gpu: GpuDevice,
+  spec: StageSpec,
+  options: WebGpuStageOptions = {},
+): Promise<StageCompute> {
+  const kernels = options.kernels ?? new Kernels(gpu);
+  const settings = options.settings ?? (gpu.adapter.isSoftware ? softwareKernels : hardwareKernels);
+  const buffers = new StageBuffers(gpu);
+  try {
+    const stage = new WebGpuStage({ gpu, spec, buffers, ops: new Ops(kernels, settings) });
+    await stage.warmUp();
+    return stage;
+  } catch (error) {
+    buffers.destroy();
+    throw error;
+  }
+}
+
+const readChunkBytes = 4 << 20; // least staging, so that reading parameters does not take one 11 ms wait per small task size
+
+class WebGpuStage implements StageCompute {
+  readonly spec: StageSpec;
+  readonly adapter: AdapterDescription;
+  readonly #gpu: GpuDevice;
+  readonly #kernels: Kernels;
+  readonly #buffers: StageBuffers;
+  readonly #table: ParameterTable;
+  readonly #state: OptimizerState;
+  readonly #program: StageProgram;
+  readonly #optimizer: Optimizer;
+  readonly #tokens: number; // B * T
+  #steps = 0;
+  #isClosed = false;
+
+  constructor({ gpu, spec, buffers, ops }: { gpu: GpuDevice; spec: StageSpec; buffers: StageBuffers; ops: Ops }) {
+    this.spec = spec;
+    this.adapter = gpu.adapter;
+    this.#gpu = gpu;
+    this.#kernels = ops.kernels;
+    this.#table = parameterTable(spec);
+    this.#tokens = spec.sequences * spec.model.contextLength;
+    this.#buffers = buffers;
+    const { length, decayLength } = this.#table;
+    const state = this.#state = {
+      parameters: buffers.storage("parameters", length),
+      gradients: buffers.storage("gradients", length),
+      firstMoments: buffers.storage("first moments", length),
+      secondMoments: buffers.storage("second moments", length),
+    };
+    this.#program = buildStageProgram({ ops, buffers, spec, parameters: state.parameters, gradients: state.gradients });
+    const bindingBytes = gpu.device.limits.maxStorageBufferBindingSize;
+    this.#optimizer = buildOptimizer(ops.kernels, buffers, { state, length, decayLength, bindingBytes });
+    buffers.reserveStaging(Math.max(this.#largestReadBytes(), readChunkBytes));
+  }
+
+  /** Compiles what is new on this device. The trial runs leave rubbish behind, so all state is cleared. */
+  async warmUp(): Promise<void> {
+    await this.#kernels.warmUp();
+    this.#clear(Object.values(this.#state));
+    await this.#buffers.settle();
+  }
+
+  async loadParameters(parameters: Float32Array): Promise<void> {
+    this.#check();
+    this.#checkLength("parameters", parameters);
+    this.#buffers.upload(this.#state.parameters, parameters);
+    this.#clear([this.#state.gradients]);
+    await this.#buffers.settle();
+  }
+
+  readParameters(): Promise<Float32Array> {
+    return this.#readVector(this.#state.parameters);
+  }
+
+  async loadMoments({ first, second, steps }: Moments): Promise<void> {
+    this.#check();
+    this.#checkLength("first moments", first);
+    this.#checkLength("second moments", second);
+    this.#buffers.upload(this.#state.firstMoments, first);
+    this.#buffers.upload(this.#state.secondMoments, second);
+    await this.#buffers.settle();
+    this.#steps = steps;
+  }
+
+  async readMoments(): Promise<Moments> {
+    const first = await this.#readVector(this.#state.firstMoments);
+    const second = await this.#readVector(this.#state.secondMoments);
+    return { first, second, steps: this.#steps };
+  }
+
+  async forward(input: StageInput): Promise<Uint8Array> {
+    const { wire, port } = this.#wireOut();
+    this.#uploadInput(input);
+    const [values] = await this.#runAndRead([this.#program.trunk], [port.value]);
+    return encodeWire(wire, values!);
+  }
+
+  async backward(input: StageInput, gradient: Uint8Array): Promise<Uint8Array | null> {
+    const { wire, port } = this.#wireOut();
+    this.#checkBytes("the gradient", gradient, wire);
+    this.#uploadInput(input);
+    this.#uploadTokenIndex(input);
+    this.#buffers.upload(port.gradient, decodeWire(wire, gradient));
+    return await this.#backwardResult([this.#program.trunk, this.#program.trunkBackward]);
+  }
+
+  async turnaround(input: StageInput, targets: Uint32Array): Promise<Turnaround> {
+    const head = this.#head();
+    this.#uploadInput(input);
+    this.#uploadTokenIndex(input);
+    this.#uploadTokens("targets", head.targets, targets);
+    const { trunk, trunkBackward, wireIn } = this.#program;
+    const ranges = wireIn === null ? [head.losses] : [head.losses, wireIn.gradient];
+    const [losses, gradient] = await this.#runAndRead([trunk, head.forward, head.backward, trunkBackward], ranges);
+    return {
+      lossPerSequence: this.#meanPerSequence(losses!),
+      gradient: this.spec.wireIn === null ? null : encodeWire(this.spec.wireIn, gradient!),
+    };
+  }
+
+  async evaluate(input: StageInput, targets: Uint32Array): Promise<Float32Array> {
+    const head = this.#head();
+    this.#uploadInput(input);
+    this.#uploadTokens("targets", head.targets, targets);
+    const [losses] = await this.#runAndRead([this.#program.trunk, head.evaluate], [head.losses]);
+    return this.#meanPerSequence(losses!);
+  }
+
+  async logitsAt(input: StageInput, position: number): Promise<Float32Array> {
+    const { sampling } = this.#head();
+    const { contextLength, width } = this.spec.model;
+    assert(
+      Number.isInteger(position) && position >= 0 && position < contextLength,
+      `Cannot sample as 'position' must be 0 to ${contextLength - 1}: current value is ${position}`,
+    );
+    this.#uploadInput(input);
+    const encoder = this.#gpu.device.createCommandEncoder();
+    encodeProgram(encoder, [...this.#program.trunk, ...sampling.norm]);
+    const rowBytes = width * 4;
+    for (let sequence = 0; sequence < this.spec.sequences; sequence++) {
+      const from = (sequence * contextLength + position) * rowBytes;
+      encoder.copyBufferToBuffer(sampling.normed.buffer, from, sampling.picked.buffer, sequence * rowBytes, rowBytes);
+    }
+    encodeProgram(encoder, sampling.project);
+    const [logits] = await this.#buffers.submitAndRead(encoder, [sampling.logits]);
+    return new Float32Array(logits!);
+  }
+
+  async zeroGradients(): Promise<void> {
+    this.#check();
+    this.#clear([this.#state.gradients]);
+    await this.#buffers.settle();
+  }
+
+  async gradientSquareSum(): Promise<number> {
+    const [partial] = await this.#runAndRead([this.#optimizer.squareSum], [this.#optimizer.partialSums]);
+    return partial!.reduce((sum, value) => sum + value, 0);
+  }
+
+  readGradients(): Promise<Float32Array> {
+    return this.#readVector(this.#state.gradients);
+  }
+
+  async step(options: StepOptions): Promise<void> {
+    this.#check();
+    this.#steps++;
+    this.#buffers.upload(this.#optimizer.hyper, hyperValues(options, this.#steps));
+    this.#kernels.run(this.#optimizer.step);
+    await this.#buffers.settle();
+  }
+
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#buffers.destroy();
+  }
+
+  #check(): void {
+    assert(!this.#isClosed, `Cannot compute as stage ${this.spec.index} is closed`);
+    this.#gpu.throwIfFailed();
+  }
+
+  #checkLength(what: string, values: Float32Array): void {
+    const { length } = this.#table;
+    assert(
+      values.length === length,
+      `Cannot load ${what} as there must be ${length}: current value is ${values.length}`,
+    );
+  }
+
+  #checkBytes(what: string, bytes: Uint8Array, wire: WireSpec): void {
+    const expected = wireBytes(this.spec, wire);
+    assert(
+      bytes.length === expected,
+      `Cannot decode ${what} as it must have ${expected} bytes: current value is ${bytes.length}`,
+    );
+  }
+
+  #wireOut(): { wire: WireSpec; port: WirePort } {
+    this.#check();
+    const port = this.#program.wireOut;
+    assert(this.spec.wireOut !== null && port !== null, "The tail has no forward and no backward: use turnaround");
+    return { wire: this.spec.wireOut, port };
+  }
+
+  #head() {
+    this.#check();
+    const { head } = this.#program;
+    assert(head !== null, `Stage ${this.spec.index} has no loss and no logits: only the tail does`);
+    return head;
+  }
+
+  #uploadInput(input: StageInput): void {
+    const { embed, wireIn } = this.#program;
+    if (input.type === "tokens") {
+      assert(embed !== null, `Stage ${this.spec.index} reads a wire, not tokens`);
+      this.#uploadTokens("tokens", embed.tokens, input.tokens);
+    } else {
+      assert(wireIn !== null && this.spec.wireIn !== null, "The head stage reads tokens, not a wire");
+      this.#checkBytes("the wire", input.wire, this.spec.wireIn);
+      this.#buffers.upload(wireIn.value, decodeWire(this.spec.wireIn, input.wire));
+    }
+  }
+
+  #uploadTokens(what: string, range: BufferRange, tokens: Uint32Array): void {
+    const { vocabSize } = this.spec.model;
+    assert(
+      tokens.length === this.#tokens,
+      `Cannot use ${what} as there must be ${this.#tokens}: current value is ${tokens.length}`,
+    );
+    const largest = tokens.reduce((a, b) => Math.max(a, b), 0);
+    assert(largest < vocabSize, `Cannot use ${what} as ids must be below ${vocabSize}: current value is ${largest}`);
+    this.#buffers.upload(range, tokens);
+  }
+
+  /** Only a backward pass needs it, and only at the head. */
+  #uploadTokenIndex(input: StageInput): void {
+    const { embed } = this.#program;
+    if (embed !== null && input.type === "tokens") this.#buffers.upload(embed.index, tokenIndex(input.tokens));
+  }
+
+  async #backwardResult(programs: readonly (readonly Dispatch[])[]): Promise<Uint8Array | null> {
+    const { wireIn } = this.#program;
+    if (wireIn === null || this.spec.wireIn === null) {
+      this.#check();
+      this.#kernels.run(programs.flat());
+      await this.#buffers.settle();
+      return null;
+    }
+    const [gradient] = await this.#runAndRead(programs, [wireIn.gradient]);
+    return encodeWire(this.spec.wireIn, gradient!);
+  }
+
+  /** All programs in one pass and one submit, then one read-back. */
+  async #runAndRead(
+    programs: readonly (readonly Dispatch[])[],
+    ranges: readonly BufferRange[],
+  ): Promise<Float32Array<ArrayBuffer>[]> {
+    this.#check();
+    const encoder = this.#gpu.device.createCommandEncoder();
+    encodeProgram(encoder, programs.flat());
+    const read = await this.#buffers.submitAndRead(encoder, ranges);
+    return read.map((bytes) => new Float32Array(bytes));
+  }
+
+  async #readVector(range: BufferRange): Promise<Float32Array> {
+    this.#check();
+    return await this.#buffers.readFloats(range, this.#table.length);
+  }
+
+  #clear(ranges: readonly BufferRange[]): void {
+    const encoder = this.#gpu.device.createCommandEncoder();
+    for (const range of ranges) encoder.clearBuffer(range.buffer, range.offset, range.size);
+    this.#gpu.device.queue.submit([encoder.finish()]);
+  }
+
+  #largestReadBytes(): number {
+    const { wireIn, wireOut, head } = this.#program;
+    const sizes = [wireIn?.gradient.size ?? 0, wireOut?.value.size ?? 0, head?.sampling.logits.size ?? 0];
+    return Math.max(...sizes) + (head?.losses.size ?? 0) + this.#optimizer.partialSums.size;
+  }
+
+  #meanPerSequence(losses: Float32Array): Float32Array {
+    const { contextLength } = this.spec.model;
+    return Float32Array.from({ length: this.spec.sequences }, (_, sequence) => {
+      const own = losses.subarray(sequence * contextLength, (sequence + 1) * contextLength);
+      return own.reduce((sum, loss) => sum + loss, 0) / contextLength;
+    });
+  }
+}

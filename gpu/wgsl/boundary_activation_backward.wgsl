@@ -1,0 +1,23 @@
+// gradient *= derivative of the bottleneck's activation at input, in place.
+struct Shape {
+  vectors: u32, // of 4 floats in a row
+  relu: u32, // 1: ReLU, 0: SiLU
+}
+
+@group(0) @binding(0) var<storage, read> input: array<vec4f>; // (rows, width), before the activation
+@group(0) @binding(1) var<storage, read_write> gradient: array<vec4f>; // (rows, width)
+@group(0) @binding(2) var<uniform> shape: Shape;
+
+@compute @workgroup_size(32)
+fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) lane: u32) {
+  let column = workgroup.x * 32u + lane;
+  if (column >= shape.vectors) {
+    return;
+  }
+  let at = workgroup.y * shape.vectors + column;
+  let x = input[at];
+  let sigmoid = 1.0 / (1.0 + exp(-x));
+  let silu = sigmoid * (1.0 + x * (1.0 - sigmoid));
+  let relu = select(vec4f(), vec4f(1.0), x > vec4f());
+  gradient[at] *= select(silu, relu, shape.relu != 0u);
+}

@@ -1,0 +1,18 @@
+// output[row] = embedding[tokens[row]].
+struct Shape {
+  vectors: u32, // of 4 floats per row
+}
+
+@group(0) @binding(0) var<storage, read> tokens: array<u32>; // (rows)
+@group(0) @binding(1) var<storage, read> embedding: array<vec4f>; // (vocabulary, width)
+@group(0) @binding(2) var<storage, read_write> output: array<vec4f>; // (rows, width)
+@group(0) @binding(3) var<uniform> shape: Shape;
+
+@compute @workgroup_size(32)
+fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) lane: u32) {
+  let column = workgroup.x * 32u + lane;
+  if (column >= shape.vectors) {
+    return;
+  }
+  output[workgroup.y * shape.vectors + column] = embedding[tokens[workgroup.y] * shape.vectors + column];
+}

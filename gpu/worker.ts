@@ -1,0 +1,87 @@
+/**
+ * The thread that owns a device: Deno's WebGPU waits block, so compute must not share a thread with the network.
+ *
+ * Owns one device (or the reference) and any number of stages on it. Performs requests one at a time in the order they came;
+ * an exception becomes a `failed` response with its name and text, and the worker goes on.
+ */
+
+import { present, unreachable } from "../core/assert.ts";
+import type { StageSpec } from "../core/model/spec.ts";
+import type { AdapterDescription, StageCompute } from "./compute.ts";
+import { openGpuDevice } from "./device.ts";
+import { Kernels } from "./kernel.ts";
+import { createWebGpuStage } from "./stage.ts";
+import type { ComputeRequest, ComputeResponse, DeviceChoice, StageArguments, StageMethod } from "./worker_protocol.ts";
+import { ownedCopy } from "./worker_protocol.ts";
+
+interface ComputeDevice {
+  readonly adapter: AdapterDescription;
+  readonly createStage: (spec: StageSpec) => Promise<StageCompute>;
+}
+
+let device: ComputeDevice | null = null;
+const stages = new Map<number, StageCompute>();
+let previous: Promise<void> = Promise.resolve();
+
+self.onmessage = ({ data }: MessageEvent<ComputeRequest>) => {
+  previous = previous.then(() => answer(data));
+};
+
+async function answer(request: ComputeRequest): Promise<void> {
+  const { id } = request;
+  try {
+    send(await perform(request));
+  } catch (error) {
+    const { name, message } = error instanceof Error ? error : new Error(String(error));
+    send({ type: "failed", id, name, message });
+  }
+}
+
+function send(response: ComputeResponse): void {
+  const transfer: ArrayBuffer[] = [];
+  self.postMessage(ownedCopy(response, transfer), transfer);
+}
+
+async function perform(request: ComputeRequest): Promise<ComputeResponse> {
+  const { id } = request;
+  switch (request.type) {
+    case "openDevice":
+      device = await openDevice(request.device);
+      return { type: "deviceOpened", id, adapter: device.adapter };
+    case "openStage": {
+      const { createStage } = present(device, "A device must be open before a stage");
+      stages.set(request.stage, await createStage(request.spec));
+      return { type: "finished", id, result: null };
+    }
+    case "callStage": {
+      const stage = openStage(request.stage);
+      return { type: "finished", id, result: await callStage(stage, request.method, request.arguments) };
+    }
+    case "closeStage":
+      openStage(request.stage).close();
+      stages.delete(request.stage);
+      return { type: "finished", id, result: null };
+    default:
+      return unreachable(request);
+  }
+}
+
+function openStage(stage: number): StageCompute {
+  return present(stages.get(stage), `Stage ${stage} of this worker must be open`);
+}
+
+function callStage<M extends StageMethod>(stage: StageCompute, method: M, args: StageArguments<M>): Promise<unknown> {
+  const call = stage[method] as (...args: StageArguments<M>) => Promise<unknown>;
+  return call.apply(stage, args);
+}
+
+async function openDevice(choice: DeviceChoice): Promise<ComputeDevice> {
+  if (choice === "reference") {
+    const { createReferenceStage } = await import("./reference/stage.ts");
+    const adapter: AdapterDescription = { device: "reference", name: "float64 in TypeScript", isSoftware: true };
+    return { adapter, createStage: (spec) => Promise.resolve(createReferenceStage(spec)) };
+  }
+  const gpu = await openGpuDevice();
+  const kernels = new Kernels(gpu);
+  return { adapter: gpu.adapter, createStage: (spec) => createWebGpuStage(gpu, spec, { kernels }) };
+}

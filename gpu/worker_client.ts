@@ -1,0 +1,200 @@
+/**
+ * The near end of a compute worker: `StageCompute` over messages.
+ *
+ * Owns the worker and the calls in flight. A call that fails in the worker rejects with the worker's text; a worker that
+ * stops rejects all calls, now and later. Arguments are copied, so callers keep their arrays.
+ */
+
+import { unreachable } from "../core/assert.ts";
+import type { StageSpec } from "../core/model/spec.ts";
+import type { AdapterDescription, Moments, StageCompute, StageInput, StepOptions, Turnaround } from "./compute.ts";
+import type { ComputeRequest, ComputeResponse, DeviceChoice, StageMethod, StageResult } from "./worker_protocol.ts";
+import { ownedCopy, type StageArguments } from "./worker_protocol.ts";
+
+/** What went wrong in the worker. `kind` is the name of the error there, e.g. `NoAdapterError` or `GpuFailure`. */
+export class ComputeError extends Error {
+  override name = "ComputeError";
+  readonly kind: string;
+
+  constructor(kind: string, message: string) {
+    super(message);
+    this.kind = kind;
+  }
+}
+
+export interface ComputeWorker {
+  readonly adapter: AdapterDescription;
+  /** All stages of a worker share its device and its compiled shaders. */
+  openStage(spec: StageSpec): Promise<StageCompute>;
+  /** Stops the worker; calls in flight reject. */
+  close(): void;
+}
+
+export async function openComputeWorker(options: { device: DeviceChoice }): Promise<ComputeWorker> {
+  const link = new WorkerLink();
+  try {
+    const adapter = await link.openDevice(options.device);
+    let opened = 0;
+    return {
+      adapter,
+      openStage: async (spec) => {
+        const stage = opened++;
+        await link.openStage(stage, spec);
+        return new WorkerStage(link, { stage, spec, adapter });
+      },
+      close: () => link.close("the compute worker was closed"),
+    };
+  } catch (error) {
+    link.close("the compute worker did not start");
+    throw error;
+  }
+}
+
+/** A bundle holds JavaScript beside it, a checkout TypeScript. */
+function workerUrl(): URL {
+  return new URL(import.meta.url.endsWith(".js") ? "./worker.js" : "./worker.ts", import.meta.url);
+}
+
+type Unnumbered<T> = T extends { id: number } ? Omit<T, "id"> : never;
+
+class WorkerLink {
+  readonly #worker = new Worker(workerUrl(), { type: "module", name: "compute" });
+  readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>();
+  #sent = 0;
+  #stopped: ComputeError | null = null;
+
+  constructor() {
+    this.#worker.onmessage = ({ data }: MessageEvent<ComputeResponse>) => this.#receive(data);
+    this.#worker.onerror = (event) => {
+      event.preventDefault(); // otherwise an error in the worker ends this process
+      this.close(`the compute worker stopped: ${event.message}`);
+    };
+    this.#worker.onmessageerror = () => this.close("the compute worker sent a message that cannot be read");
+  }
+
+  openDevice(device: DeviceChoice): Promise<AdapterDescription> {
+    return this.#request({ type: "openDevice", device }) as Promise<AdapterDescription>;
+  }
+
+  async openStage(stage: number, spec: StageSpec): Promise<void> {
+    await this.#request({ type: "openStage", stage, spec });
+  }
+
+  callStage<M extends StageMethod>(stage: number, method: M, args: StageArguments<M>): Promise<StageResult<M>> {
+    return this.#request({ type: "callStage", stage, method, arguments: args }) as Promise<StageResult<M>>;
+  }
+
+  async closeStage(stage: number): Promise<void> {
+    if (this.#stopped === null) await this.#request({ type: "closeStage", stage });
+  }
+
+  close(reason: string): void {
+    if (this.#stopped !== null) return;
+    this.#stopped = new ComputeError("WorkerStopped", reason);
+    this.#worker.terminate();
+    for (const { reject } of this.#waiting.values()) reject(this.#stopped);
+    this.#waiting.clear();
+  }
+
+  #request(request: Unnumbered<ComputeRequest>): Promise<unknown> {
+    if (this.#stopped !== null) return Promise.reject(this.#stopped);
+    const id = this.#sent++;
+    const waiting = Promise.withResolvers<unknown>();
+    this.#waiting.set(id, waiting);
+    const transfer: ArrayBuffer[] = [];
+    this.#worker.postMessage(ownedCopy({ ...request, id }, transfer), transfer);
+    return waiting.promise;
+  }
+
+  #receive(response: ComputeResponse): void {
+    const waiting = this.#waiting.get(response.id);
+    if (waiting === undefined) return; // closed meanwhile
+    this.#waiting.delete(response.id);
+    switch (response.type) {
+      case "deviceOpened":
+        return waiting.resolve(response.adapter);
+      case "finished":
+        return waiting.resolve(response.result);
+      case "failed":
+        return waiting.reject(new ComputeError(response.name, response.message));
+      default:
+        return unreachable(response);
+    }
+  }
+}
+
+class WorkerStage implements StageCompute {
+  readonly spec: StageSpec;
+  readonly adapter: AdapterDescription;
+  readonly #link: WorkerLink;
+  readonly #stage: number;
+
+  constructor(link: WorkerLink, options: { stage: number; spec: StageSpec; adapter: AdapterDescription }) {
+    this.#link = link;
+    this.#stage = options.stage;
+    this.spec = options.spec;
+    this.adapter = options.adapter;
+  }
+
+  loadParameters(parameters: Float32Array): Promise<void> {
+    return this.#call("loadParameters", parameters);
+  }
+
+  readParameters(): Promise<Float32Array> {
+    return this.#call("readParameters");
+  }
+
+  loadMoments(moments: Moments): Promise<void> {
+    return this.#call("loadMoments", moments);
+  }
+
+  readMoments(): Promise<Moments> {
+    return this.#call("readMoments");
+  }
+
+  forward(input: StageInput): Promise<Uint8Array> {
+    return this.#call("forward", input);
+  }
+
+  backward(input: StageInput, gradient: Uint8Array): Promise<Uint8Array | null> {
+    return this.#call("backward", input, gradient);
+  }
+
+  turnaround(input: StageInput, targets: Uint32Array): Promise<Turnaround> {
+    return this.#call("turnaround", input, targets);
+  }
+
+  evaluate(input: StageInput, targets: Uint32Array): Promise<Float32Array> {
+    return this.#call("evaluate", input, targets);
+  }
+
+  logitsAt(input: StageInput, position: number): Promise<Float32Array> {
+    return this.#call("logitsAt", input, position);
+  }
+
+  zeroGradients(): Promise<void> {
+    return this.#call("zeroGradients");
+  }
+
+  gradientSquareSum(): Promise<number> {
+    return this.#call("gradientSquareSum");
+  }
+
+  readGradients(): Promise<Float32Array> {
+    return this.#call("readGradients");
+  }
+
+  step(options: StepOptions): Promise<void> {
+    return this.#call("step", options);
+  }
+
+  close(): void {
+    this.#link.closeStage(this.#stage).catch(() => {
+      // Nothing is lost: a worker that stopped meanwhile has freed the stage with everything else.
+    });
+  }
+
+  #call<M extends StageMethod>(method: M, ...args: StageArguments<M>): Promise<StageResult<M>> {
+    return this.#link.callStage(this.#stage, method, args);
+  }
+}

@@ -1,0 +1,44 @@
+/**
+ * The messages between a compute worker and the thread that opened it. Both ends are our own code of one version, so nothing
+ * is validated; typed arrays are copied once by the sender and then transferred.
+ */
+
+import type { StageSpec } from "../core/model/spec.ts";
+import type { AdapterDescription, StageCompute } from "./compute.ts";
+
+/** `auto` is `webgpu` today: without an adapter both refuse, because the reference is far too slow to take silently. */
+export type DeviceChoice = "auto" | "webgpu" | "reference";
+
+/** The methods of `StageCompute` that travel; `close` has its own message. */
+export type StageMethod = Exclude<keyof StageCompute, "spec" | "adapter" | "close">;
+export type StageArguments<M extends StageMethod> = Parameters<StageCompute[M]>;
+export type StageResult<M extends StageMethod> = Awaited<ReturnType<StageCompute[M]>>;
+
+export type ComputeRequest =
+  | { readonly type: "openDevice"; readonly id: number; readonly device: DeviceChoice }
+  | { readonly type: "openStage"; readonly id: number; readonly stage: number; readonly spec: StageSpec }
+  | {
+    readonly type: "callStage";
+    readonly id: number;
+    readonly stage: number;
+    readonly method: StageMethod;
+    readonly arguments: StageArguments<StageMethod>;
+  }
+  | { readonly type: "closeStage"; readonly id: number; readonly stage: number };
+
+export type ComputeResponse =
+  | { readonly type: "deviceOpened"; readonly id: number; readonly adapter: AdapterDescription }
+  | { readonly type: "finished"; readonly id: number; readonly result: unknown } // StageResult of the call with this id
+  | { readonly type: "failed"; readonly id: number; readonly name: string; readonly message: string };
+
+/** A copy of plain data in which every typed array has a buffer of its own, which is put on the `transfer` list. */
+export function ownedCopy<T>(value: T, transfer: ArrayBuffer[]): T {
+  if (value instanceof Float32Array || value instanceof Uint32Array || value instanceof Uint8Array) {
+    const copy = value.slice();
+    transfer.push(copy.buffer as ArrayBuffer);
+    return copy as T;
+  }
+  if (Array.isArray(value)) return value.map((item) => ownedCopy(item, transfer)) as T;
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, ownedCopy(item, transfer)])) as T;
+}

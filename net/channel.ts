@@ -1,0 +1,168 @@
+/**
+ * A session on whatever wire it has at the moment: what the hub's and the node's side of a link have in common.
+ *
+ * Owns: decoding, booking, delivery, sending within the window, heartbeats counted in beats (the owner has the timer).
+ * Refuses: making or closing wires, hello. Invariants: frames are handled in the order of arrival; while paused they wait
+ * unread and unacknowledged, so the other side's window closes by itself; more than a window of them breaks the rules.
+ */
+
+import { assert } from "../core/assert.ts";
+import { type Fault, fault, type Parsed } from "../core/fault.ts";
+import { decodeFrame } from "./frame.ts";
+import type { AgreedLimits } from "./hello.ts";
+import type { NetLimits } from "./limits.ts";
+import { Session } from "./session.ts";
+import type { Read } from "./transport.ts";
+import type { Wire } from "./wire.ts";
+
+export interface ChannelOptions<In> {
+  readonly limits: NetLimits;
+  readonly read: Read<In>;
+  onMessage(received: { message: In; segments: readonly Uint8Array[]; bytes: number }): void;
+  /** A message that the schema refused. The link goes on. */
+  onRefusedMessage(fault: Fault): void;
+  /** An unnumbered header, such as a refusal. */
+  onControl(header: unknown): void;
+  /** The other side breaks the rules of the link; nothing more is read from it. */
+  onBroken(fault: Fault): void;
+}
+
+export class Channel<In> {
+  readonly #options: ChannelOptions<In>;
+  readonly #session: Session;
+  #limits: NetLimits;
+  #wire: Wire | null = null;
+  #inbox: Uint8Array[] = [];
+  #inboxBytes = 0;
+  #paused = false;
+  #draining = false;
+  #silentBeats = 0;
+
+  constructor(options: ChannelOptions<In>) {
+    this.#options = options;
+    this.#limits = options.limits;
+    this.#session = new Session(options.limits);
+  }
+
+  get received(): number {
+    return this.#session.received;
+  }
+
+  /** Whether what the other side says it has fits what was sent to it. */
+  canResume(peerReceived: number): boolean {
+    return this.#session.canResume(peerReceived);
+  }
+
+  get outboxBytes(): number {
+    return this.#session.outboxBytes;
+  }
+
+  /** The outbox ran over: the session cannot keep its promise any more. */
+  get overflowed(): boolean {
+    return this.#session.overflowed;
+  }
+
+  /** To what the hub of the run works with, where that is less. */
+  lowerLimits(agreed: AgreedLimits): void {
+    const frameBytes = Math.min(this.#limits.frameBytes, agreed.frameBytes);
+    const headerBytes = Math.min(this.#limits.headerBytes, agreed.headerBytes);
+    this.#limits = { ...this.#limits, frameBytes, headerBytes };
+    this.#session.lowerLimits({ frameBytes, headerBytes });
+  }
+
+  /** Starts sending what the other side has not got; `canResume` has been asked. */
+  attach(wire: Wire, peerReceived: number): void {
+    assert(this.#wire === null, "Channel must be detached from one wire before it takes another");
+    this.#session.resume(peerReceived);
+    this.#wire = wire;
+    this.#silentBeats = 0;
+    if (this.#paused) wire.pause();
+    this.#pump();
+  }
+
+  /** What was received but not handled will be sent again. */
+  detach(): void {
+    this.#wire = null;
+    this.#inbox = [];
+    this.#inboxBytes = 0;
+  }
+
+  send(message: unknown, segments: readonly Uint8Array[]): Parsed<number> {
+    const bytes = this.#session.enqueue(message, segments);
+    if (bytes.ok) this.#pump();
+    return bytes;
+  }
+
+  pause(): void {
+    this.#paused = true;
+    this.#wire?.pause();
+  }
+
+  resume(): void {
+    this.#paused = false;
+    this.#wire?.resume();
+    this.#drain();
+  }
+
+  frame(bytes: Uint8Array): void {
+    this.#silentBeats = 0;
+    this.#inbox.push(bytes);
+    this.#inboxBytes += bytes.length;
+    const mostBytes = this.#limits.windowBytes + 2 * this.#limits.frameBytes;
+    if (this.#inboxBytes > mostBytes) {
+      const detail = `Cannot take a message as at most ${mostBytes} bytes may be sent without an acknowledgement`;
+      this.#break(fault("limitExceeded", `${detail}: current value is ${this.#inboxBytes}`));
+    } else if (!this.#draining) this.#drain();
+  }
+
+  /** Once every `heartbeatMs`. False: the other side has been silent for too long. */
+  beat(): boolean {
+    if (this.#wire === null) return true;
+    if (this.#paused) this.#silentBeats = 0; // a socket we do not read looks silent
+    if (++this.#silentBeats > this.#limits.silentHeartbeats) return false;
+    const acknowledgement = this.#session.takeAcknowledgement(true);
+    if (acknowledgement !== null) this.#wire.send(acknowledgement);
+    return true;
+  }
+
+  /** Callbacks may pause, detach or send; the loop sees it. */
+  #drain(): void {
+    this.#draining = true;
+    while (!this.#paused) {
+      const bytes = this.#inbox.shift();
+      if (bytes === undefined) break;
+      this.#inboxBytes -= bytes.length;
+      this.#handle(bytes);
+    }
+    this.#draining = false;
+    this.#pump();
+  }
+
+  #handle(bytes: Uint8Array): void {
+    const { read } = this.#options;
+    const frame = decodeFrame(bytes, this.#limits);
+    if (!frame.ok) return this.#break(frame.fault);
+    const { header, segments, sequence } = frame.value;
+    if (sequence === 0 && header !== null) return this.#options.onControl(header);
+    const receipt = this.#session.receive(frame.value, bytes.length);
+    if (!receipt.ok) return this.#break(receipt.fault);
+    if (receipt.value !== "delivered") return;
+    const message = read(header, segments);
+    if (message.ok) this.#options.onMessage({ message: message.value, segments, bytes: bytes.length });
+    else this.#options.onRefusedMessage(message.fault);
+  }
+
+  #break(fault: Fault): void {
+    this.detach();
+    this.#options.onBroken(fault);
+  }
+
+  #pump(): void {
+    if (this.#wire === null) return;
+    for (let frame = this.#session.takeFrame(); frame !== null; frame = this.#session.takeFrame()) {
+      this.#wire.send(frame);
+    }
+    const acknowledgement = this.#session.takeAcknowledgement();
+    if (acknowledgement !== null) this.#wire.send(acknowledgement);
+  }
+}

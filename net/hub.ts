@@ -1,0 +1,269 @@
+/**
+ * The orchestrator's end of every link, over any wire.
+ *
+ * Owns: hellos, the table of sessions (one per hotkey), heartbeats, the end of sessions. Refuses: sockets (server.ts and
+ * loopback.ts bring wires to `accept`), what messages mean. Invariants: a hotkey has at most one session and one wire, the
+ * newest hello wins; nothing of a peer reaches the application before its hello is proven; sessions, unproven connections
+ * and outboxes are bounded.
+ */
+
+import { type Fault, fault, type Parsed, refused } from "../core/fault.ts";
+import type { NodeId } from "../core/ids.ts";
+import type { Role } from "../core/protocol/message.ts";
+import { Channel } from "./channel.ts";
+import { decodeFrame, encodeFrame } from "./frame.ts";
+import { type Challenge, checkHello, createAccept, createChallenge, createRefusal, type Hello, hex } from "./hello.ts";
+import { type Cancel, every } from "./timers.ts";
+import type { HubEvent, HubOptions, HubTransport } from "./transport.ts";
+import type { Wire, WireHandler } from "./wire.ts";
+
+interface Peer<In> {
+  readonly node: NodeId;
+  readonly role: Role;
+  readonly session: string;
+  readonly channel: Channel<In>;
+  wire: Wire | null;
+  detachedAtMs: number; // meaningful without a wire
+}
+
+/** A connection that has not proven a hello yet. */
+interface Guest {
+  readonly wire: Wire;
+  readonly challenge: Challenge;
+  readonly cancel: Cancel;
+}
+
+export class Hub<In, Out> implements HubTransport<Out> {
+  readonly #options: HubOptions<In>;
+  readonly #peers = new Map<NodeId, Peer<In>>();
+  readonly #guests = new Set<Guest>();
+  readonly #stopBeating: Cancel;
+  #paused = false;
+
+  constructor(options: HubOptions<In>) {
+    this.#options = options;
+    this.#stopBeating = every(options.timers, options.limits.heartbeatMs, () => this.#beat());
+  }
+
+  /** A new connection; the caller reports what comes in on it. */
+  accept(wire: Wire): WireHandler {
+    if (this.#guests.size >= this.#options.limits.pendingHellos) {
+      wire.close("too many connections wait for their hello");
+      return { frame: () => {}, closed: () => {} };
+    }
+    const guest = this.#greet(wire);
+    let peer: Peer<In> | null = null;
+    return {
+      frame: (bytes) => {
+        if (peer !== null) {
+          if (peer.wire === wire) peer.channel.frame(bytes);
+        } else if (this.#guests.has(guest)) peer = this.#takeHello(guest, bytes);
+      },
+      closed: (reason) => {
+        this.#dismiss(guest);
+        if (peer !== null && peer.wire === wire) this.#disconnected(peer, reason);
+      },
+    };
+  }
+
+  send(node: NodeId, message: Out, segments: readonly Uint8Array[] = []): Parsed<number> {
+    const peer = this.#peers.get(node);
+    if (peer === undefined) return refused("notAdmitted", `Cannot send a message as ${node} has no session here`);
+    const bytes = peer.channel.send(message, segments);
+    if (!bytes.ok && peer.channel.overflowed) this.#lose(peer, bytes.fault);
+    return bytes;
+  }
+
+  close(node: NodeId, reason: Fault): void {
+    const peer = this.#peers.get(node);
+    if (peer !== undefined) this.#end(peer, reason);
+  }
+
+  pause(): void {
+    this.#paused = true;
+    for (const peer of this.#peers.values()) peer.channel.pause();
+  }
+
+  resume(): void {
+    this.#paused = false;
+    for (const peer of this.#peers.values()) {
+      if (this.#paused) return; // a delivered message may pause again
+      peer.channel.resume();
+    }
+  }
+
+  outboxBytes(node: NodeId): number {
+    return this.#peers.get(node)?.channel.outboxBytes ?? 0;
+  }
+
+  /** Closes every link without ending sessions for the nodes: they try again, as after a crash. */
+  shutDown(reason: string): void {
+    this.#stopBeating();
+    for (const guest of [...this.#guests]) {
+      this.#dismiss(guest);
+      guest.wire.close(reason);
+    }
+    for (const peer of this.#peers.values()) {
+      peer.channel.detach();
+      peer.wire?.close(reason);
+      peer.wire = null;
+    }
+    this.#peers.clear();
+  }
+
+  #emit(event: HubEvent<In>): void {
+    this.#options.onEvent(event);
+  }
+
+  #greet(wire: Wire): Guest {
+    const { run, signer, random, timers, limits } = this.#options;
+    const challenge = createChallenge(run, signer.address, random);
+    const cancel = timers.after(limits.helloMs, () => {
+      const detail = `Cannot wait for a hello longer than ${limits.helloMs} ms`;
+      this.#refuse(guest, fault("unauthenticated", detail), { report: false });
+    });
+    const guest: Guest = { wire, challenge, cancel };
+    this.#guests.add(guest);
+    wire.send(encodeFrame({ header: challenge }));
+    return guest;
+  }
+
+  #dismiss(guest: Guest): void {
+    guest.cancel();
+    this.#guests.delete(guest);
+  }
+
+  #refuse(guest: Guest, reason: Fault, { report }: { report: boolean }): null {
+    this.#dismiss(guest);
+    guest.wire.send(encodeFrame({ header: createRefusal(reason) }));
+    guest.wire.close(reason.detail);
+    if (report) this.#emit({ type: "fault", peer: null, fault: reason });
+    return null;
+  }
+
+  #takeHello(guest: Guest, bytes: Uint8Array): Peer<In> | null {
+    const { limits, verify, admit } = this.#options;
+    const frame = decodeFrame(bytes, { ...limits, frameBytes: limits.helloBytes });
+    if (!frame.ok) return this.#refuse(guest, frame.fault, { report: true });
+    const hello = checkHello(frame.value.header, { challenge: guest.challenge, verify, admit });
+    if (!hello.ok) return this.#refuse(guest, hello.fault, { report: true });
+    const resumable = this.#findResumable(hello.value);
+    if (resumable === null && !this.#hasRoomFor(hello.value.node)) {
+      const detail = `Cannot take another node as 'peers' must be at most ${limits.peers}; try again later`;
+      return this.#refuse(guest, fault("limitExceeded", detail), { report: true });
+    }
+    this.#dismiss(guest);
+    return this.#connect(hello.value, { wire: guest.wire, resumable });
+  }
+
+  #findResumable(hello: Hello): Peer<In> | null {
+    const peer = this.#peers.get(hello.node);
+    if (peer === undefined || hello.resume === null) return null;
+    const fits = peer.session === hello.resume.session && peer.role === hello.role;
+    return fits && !this.#isOver(peer) && peer.channel.canResume(hello.resume.received) ? peer : null;
+  }
+
+  /** Without a link for too long. */
+  #isOver(peer: Peer<In>): boolean {
+    const { timers, limits } = this.#options;
+    return peer.wire === null && timers.nowMs() - peer.detachedAtMs >= limits.sessionKeepMs;
+  }
+
+  /** A full table makes room by giving up the session that has been without a link for longest. */
+  #hasRoomFor(node: NodeId): boolean {
+    if (this.#peers.has(node) || this.#peers.size < this.#options.limits.peers) return true;
+    let oldest: Peer<In> | null = null;
+    for (const peer of this.#peers.values()) {
+      if (peer.wire === null && peer.detachedAtMs < (oldest?.detachedAtMs ?? Infinity)) oldest = peer;
+    }
+    if (oldest === null) return false;
+    this.#lose(oldest, fault("limitExceeded", "Cannot keep a session without a link as 'peers' is full"));
+    return true;
+  }
+
+  #connect(hello: Hello, from: { wire: Wire; resumable: Peer<In> | null }): Peer<In> {
+    const { wire, resumable } = from;
+    if (resumable === null) this.#displace(hello.node);
+    else if (resumable.wire !== null) this.#dropWire(resumable, "replaced by a newer connection of this node");
+    const peer = resumable ?? this.#createPeer(hello);
+    const resumed = resumable !== null;
+    const { frameBytes, headerBytes } = this.#options.limits;
+    const limits = { frameBytes, headerBytes };
+    const terms = { session: peer.session, resumed, received: peer.channel.received, limits };
+    wire.send(encodeFrame({ header: createAccept(hello, terms, this.#options.signer) }));
+    peer.wire = wire;
+    peer.channel.attach(wire, resumed ? hello.resume?.received ?? 0 : 0);
+    this.#emit({ type: "peerConnected", peer: peer.node, role: peer.role, resumed });
+    return peer;
+  }
+
+  #createPeer(hello: Hello): Peer<In> {
+    const { limits, read, random } = this.#options;
+    const node = hello.node;
+    const channel = new Channel<In>({
+      limits,
+      read,
+      onMessage: (received) => this.#emit({ type: "message", peer: node, ...received }),
+      onRefusedMessage: (reason) => this.#emit({ type: "fault", peer: node, fault: reason }),
+      onControl: () => broken(fault("malformedFrame", "Cannot take an unnumbered header after the hello")),
+      onBroken: (reason) => broken(reason),
+    });
+    const session = hex(random.bytes(32));
+    const peer: Peer<In> = { node, role: hello.role, session, channel, wire: null, detachedAtMs: 0 };
+    const broken = (reason: Fault) => {
+      this.#emit({ type: "fault", peer: node, fault: reason });
+      this.#lose(peer, reason);
+    };
+    if (this.#paused) channel.pause();
+    this.#peers.set(node, peer);
+    return peer;
+  }
+
+  /** A hello without our session: the process behind this hotkey is another one now. */
+  #displace(node: NodeId): void {
+    const peer = this.#peers.get(node);
+    if (peer === undefined) return;
+    const detail =
+      "Cannot keep two links for one hotkey: a newer process uses it; stop one of them or give it its own hotkey";
+    this.#lose(peer, fault("notAdmitted", detail));
+  }
+
+  #disconnected(peer: Peer<In>, reason: string): void {
+    peer.wire = null;
+    peer.channel.detach();
+    peer.detachedAtMs = this.#options.timers.nowMs();
+    this.#emit({ type: "peerDisconnected", peer: peer.node, reason });
+  }
+
+  #dropWire(peer: Peer<In>, reason: string): void {
+    const wire = peer.wire;
+    this.#disconnected(peer, reason);
+    wire?.close(reason);
+  }
+
+  #end(peer: Peer<In>, reason: Fault): void {
+    this.#peers.delete(peer.node);
+    peer.channel.detach();
+    peer.wire?.send(encodeFrame({ header: createRefusal(reason) }));
+    peer.wire?.close(reason.detail);
+    peer.wire = null;
+  }
+
+  #lose(peer: Peer<In>, reason: Fault): void {
+    if (this.#peers.get(peer.node) !== peer) return; // ended by a callback meanwhile
+    this.#end(peer, reason);
+    this.#emit({ type: "peerLost", peer: peer.node, fault: reason });
+  }
+
+  #beat(): void {
+    const { limits } = this.#options;
+    for (const peer of [...this.#peers.values()]) {
+      if (peer.wire === null) {
+        const detail = `Cannot keep a session longer than ${limits.sessionKeepMs} ms without a link`;
+        if (this.#isOver(peer)) this.#lose(peer, fault("notAdmitted", detail));
+      } else if (!peer.channel.beat()) {
+        this.#dropWire(peer, `no heartbeat for ${limits.heartbeatMs * limits.silentHeartbeats} ms`);
+      }
+    }
+  }
+}

@@ -1,0 +1,100 @@
+/**
+ * The in-memory transport: wires between a hub and nodes of one process, for `sim` and tests.
+ *
+ * Owns: pairs of wires that deliver in order, one frame a turn of `schedule`. Refuses: faults on purpose (tests wrap its
+ * `Dial`), sessions (hub.ts and node.ts are the same code as over sockets). Invariant: frames are copied, so neither side
+ * can change what the other one keeps.
+ */
+
+import type { Dial, Wire, WireHandler } from "./wire.ts";
+
+export type Schedule = (task: () => void) => void;
+
+/** Every dial reaches this hub, whatever the url. */
+export function createLoopback(accept: (wire: Wire) => WireHandler, schedule: Schedule = queueMicrotask): Dial {
+  return (_url, handler) => {
+    const nodeEnd = new LoopbackWire(schedule);
+    const hubEnd = new LoopbackWire(schedule);
+    nodeEnd.join(hubEnd);
+    hubEnd.join(nodeEnd);
+    nodeEnd.report(handler);
+    schedule(() => {
+      if (nodeEnd.isClosed) return;
+      handler.opened();
+      hubEnd.report(accept(hubEnd));
+    });
+    return nodeEnd;
+  };
+}
+
+type Arrival = { readonly type: "frame"; readonly bytes: Uint8Array } | {
+  readonly type: "end";
+  readonly reason: string;
+};
+
+class LoopbackWire implements Wire {
+  readonly #schedule: Schedule;
+  #other: LoopbackWire | null = null;
+  #handler: WireHandler | null = null;
+  #arrivals: Arrival[] = [];
+  #paused = false;
+  #closed = false;
+
+  constructor(schedule: Schedule) {
+    this.#schedule = schedule;
+  }
+
+  get isClosed(): boolean {
+    return this.#closed;
+  }
+
+  join(other: LoopbackWire): void {
+    this.#other = other;
+  }
+
+  /** What arrived before there was a handler waits for it. */
+  report(handler: WireHandler): void {
+    this.#handler = handler;
+    this.resume();
+  }
+
+  send(frame: Uint8Array): void {
+    if (this.#closed) return;
+    this.#other?.arrive({ type: "frame", bytes: frame.slice() });
+  }
+
+  close(reason: string): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#arrivals = [{ type: "end", reason }];
+    this.#paused = false;
+    this.#schedule(() => this.#deliver());
+    this.#other?.arrive({ type: "end", reason });
+  }
+
+  pause(): void {
+    this.#paused = true;
+  }
+
+  resume(): void {
+    this.#paused = false;
+    for (let waiting = this.#arrivals.length; waiting > 0; waiting--) this.#schedule(() => this.#deliver());
+  }
+
+  arrive(arrival: Arrival): void {
+    if (this.#closed) return;
+    this.#arrivals.push(arrival);
+    this.#schedule(() => this.#deliver());
+  }
+
+  /** A turn that finds the wire paused leaves its arrival to the turns that `resume` schedules. */
+  #deliver(): void {
+    if (this.#paused || this.#handler === null) return;
+    const arrival = this.#arrivals.shift();
+    if (arrival === undefined) return;
+    if (arrival.type === "frame") return this.#handler.frame(arrival.bytes);
+    this.#closed = true;
+    this.#arrivals = [];
+    this.#handler.closed(arrival.reason);
+  }
+}

@@ -1,0 +1,211 @@
+/**
+ * A miner's or validator's end of its one link, over any wire.
+ *
+ * Owns: dialling with jittered back-off, the node's side of the hello, resuming the session, heartbeats. Refuses: sockets
+ * (client.ts and loopback.ts bring `Dial`), what messages mean, giving up: it tries until the hub refuses it for good or
+ * `close` is called. Invariant: after `refused` or `close` nothing is sent, dialled or reported.
+ */
+
+import { assert } from "../core/assert.ts";
+import { type Fault, fault, type FaultCode, type Parsed, refused } from "../core/fault.ts";
+import { Channel } from "./channel.ts";
+import { decodeFrame, encodeFrame } from "./frame.ts";
+import { type Accept, answerChallenge, checkAccept, type Hello, readRefusal } from "./hello.ts";
+import { type Cancel, every } from "./timers.ts";
+import type { NodeEvent, NodeOptions, NodeTransport } from "./transport.ts";
+import type { Dial, Wire } from "./wire.ts";
+
+const firstRetryMs = 500;
+const longestRetryMs = 30_000;
+
+/** Trying again cannot mend these. */
+const finalCodes: ReadonlySet<FaultCode> = new Set<FaultCode>(["versionMismatch", "unauthenticated", "notAdmitted"]);
+
+type Phase =
+  | { readonly type: "idle" } // not connected yet, or waiting for the next attempt
+  | { readonly type: "challenged" } // dialled, the hub speaks first
+  | { readonly type: "greeted"; readonly hello: Hello }
+  | { readonly type: "connected" }
+  | { readonly type: "closed" };
+
+export class Node<In, Out> implements NodeTransport<Out> {
+  readonly #options: NodeOptions<In>;
+  readonly #dial: Dial;
+  #phase: Phase = { type: "idle" };
+  #wire: Wire | null = null;
+  #session: string | null = null;
+  #channel: Channel<In>;
+  #paused = false;
+  #attempt = 0; // failed ones in a row
+  #cancelTimer: Cancel = () => {};
+
+  constructor(options: NodeOptions<In>, dial: Dial) {
+    this.#options = options;
+    this.#dial = dial;
+    this.#channel = this.#createChannel();
+  }
+
+  connect(): void {
+    assert(this.#phase.type === "idle" && this.#wire === null, "Node must be connected once");
+    this.#open();
+  }
+
+  send(message: Out, segments: readonly Uint8Array[] = []): Parsed<number> {
+    if (this.#phase.type === "closed") return refused("notAdmitted", "Cannot send a message as this link is closed");
+    const bytes = this.#channel.send(message, segments);
+    if (!bytes.ok && this.#channel.overflowed) this.#restart(bytes.fault);
+    return bytes;
+  }
+
+  pause(): void {
+    this.#paused = true;
+    this.#channel.pause();
+  }
+
+  resume(): void {
+    this.#paused = false;
+    this.#channel.resume();
+  }
+
+  outboxBytes(): number {
+    return this.#channel.outboxBytes;
+  }
+
+  close(reason: string): void {
+    this.#phase = { type: "closed" };
+    this.#release(reason);
+  }
+
+  #emit(event: NodeEvent<In>): void {
+    this.#options.onEvent(event);
+  }
+
+  #createChannel(): Channel<In> {
+    const { limits, read } = this.#options;
+    const channel: Channel<In> = new Channel<In>({
+      limits,
+      read,
+      onMessage: (received) => this.#emit({ type: "message", ...received }),
+      onRefusedMessage: (reason) => this.#emit({ type: "fault", fault: reason }),
+      onControl: (header) => this.#takeControl(header),
+      onBroken: (reason) => this.#restart(reason),
+    });
+    if (this.#paused) channel.pause();
+    return channel;
+  }
+
+  #open(): void {
+    const { url, timers, limits } = this.#options;
+    this.#phase = { type: "challenged" };
+    const wire: Wire = this.#dial(url, {
+      opened: () => {},
+      frame: (bytes) => this.#wire === wire && this.#frame(bytes),
+      closed: (reason) => this.#wire === wire && this.#disconnected(reason),
+    });
+    this.#wire = wire;
+    this.#cancelTimer = timers.after(limits.helloMs, () => {
+      this.#disconnected(`no answer within ${limits.helloMs} ms`);
+    });
+  }
+
+  #frame(bytes: Uint8Array): void {
+    if (this.#phase.type === "connected") return this.#channel.frame(bytes);
+    const { limits } = this.#options;
+    const frame = decodeFrame(bytes, { ...limits, frameBytes: limits.helloBytes });
+    if (!frame.ok) return this.#disconnected(frame.fault.detail);
+    const header = frame.value.header;
+    if (this.#phase.type === "challenged") this.#takeChallenge(header);
+    else if (this.#phase.type === "greeted") this.#takeAccept(header, this.#phase.hello);
+  }
+
+  #takeChallenge(header: unknown): void {
+    const { identity, random } = this.#options;
+    const refusal = readRefusal(header);
+    if (refusal !== null) return this.#refused(refusal);
+    const resume = this.#session === null ? null : { session: this.#session, received: this.#channel.received };
+    const hello = answerChallenge(header, { identity, resume, random });
+    if (!hello.ok) return this.#refused(hello.fault);
+    this.#phase = { type: "greeted", hello: hello.value };
+    this.#wire?.send(encodeFrame({ header: hello.value }));
+  }
+
+  #takeAccept(header: unknown, hello: Hello): void {
+    const accept = checkAccept(header, { hello, verify: this.#options.verify });
+    if (!accept.ok) return this.#refused(accept.fault);
+    const resumed = this.#fits(accept.value);
+    if (!resumed && this.#session !== null) {
+      this.#forget(
+        fault("staleResult", "Cannot resume the session as the orchestrator does not have it any more; joining again"),
+      );
+    }
+    if (this.#wire === null) return; // closed by the application
+    this.#session = accept.value.session;
+    this.#phase = { type: "connected" };
+    this.#attempt = 0;
+    this.#beatInstead();
+    const { hub, run } = hello;
+    this.#channel.lowerLimits(accept.value.limits);
+    this.#channel.attach(this.#wire, resumed ? accept.value.received : 0);
+    this.#emit({ type: "connected", hub, run, resumed });
+  }
+
+  #fits(accept: Accept): boolean {
+    return accept.resumed && accept.session === this.#session && this.#channel.canResume(accept.received);
+  }
+
+  #beatInstead(): void {
+    const { timers, limits } = this.#options;
+    this.#cancelTimer();
+    this.#cancelTimer = every(timers, limits.heartbeatMs, () => {
+      if (this.#channel.beat()) return;
+      this.#disconnected(`no heartbeat for ${limits.heartbeatMs * limits.silentHeartbeats} ms`);
+    });
+  }
+
+  /** A refusal on an established link ends the session; whether for good depends on its code. */
+  #takeControl(header: unknown): void {
+    const refusal = readRefusal(header);
+    if (refusal === null) this.#restart(fault("malformedFrame", "Cannot take an unnumbered header after the hello"));
+    else if (finalCodes.has(refusal.code)) this.#refused(refusal);
+    else this.#restart(refusal);
+  }
+
+  #refused(reason: Fault): void {
+    if (!finalCodes.has(reason.code)) return this.#disconnected(reason.detail);
+    this.close(reason.detail);
+    this.#emit({ type: "refused", fault: reason });
+  }
+
+  /** The session cannot go on; the next link begins a new one. */
+  #restart(reason: Fault): void {
+    this.#forget(reason);
+    if (this.#wire !== null) this.#disconnected(reason.detail);
+  }
+
+  #forget(reason: Fault): void {
+    this.#channel.detach();
+    this.#channel = this.#createChannel();
+    this.#session = null;
+    this.#emit({ type: "sessionLost", fault: reason });
+  }
+
+  #disconnected(reason: string): void {
+    if (this.#phase.type === "closed") return;
+    this.#phase = { type: "idle" };
+    this.#release(reason);
+    const { timers, random } = this.#options;
+    this.#attempt++;
+    const longestMs = Math.min(longestRetryMs, firstRetryMs * 2 ** Math.min(this.#attempt - 1, 16));
+    const retryMs = Math.round(longestMs * (0.5 + 0.5 * random.unit()));
+    this.#cancelTimer = timers.after(retryMs, () => this.#open());
+    this.#emit({ type: "disconnected", reason, attempt: this.#attempt, retryMs });
+  }
+
+  #release(reason: string): void {
+    this.#cancelTimer();
+    this.#channel.detach();
+    const wire = this.#wire;
+    this.#wire = null;
+    wire?.close(reason);
+  }
+}

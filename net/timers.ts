@@ -1,0 +1,46 @@
+/**
+ * The clock and the dice of the network layer, injected, so that tests own both.
+ *
+ * Owns: the two interfaces and their genuine implementations. Invariant: nothing else under net reads a clock or draws at random.
+ */
+
+export type Cancel = () => void;
+
+export interface Timers {
+  nowMs(): number;
+  /** Calls back once. */
+  after(delayMs: number, callback: () => void): Cancel;
+}
+
+export interface Random {
+  bytes(count: number): Uint8Array;
+  /** In [0, 1). */
+  unit(): number;
+}
+
+export const systemTimers: Timers = {
+  nowMs: () => Date.now(),
+  after(delayMs, callback) {
+    const timer = setTimeout(callback, delayMs);
+    return () => clearTimeout(timer);
+  },
+};
+
+export const systemRandom: Random = {
+  bytes: (count) => crypto.getRandomValues(new Uint8Array(count)),
+  unit: () => Math.random(),
+};
+
+/** Calls back again and again; the next wait starts when the callback has returned. */
+export function every(timers: Timers, periodMs: number, callback: () => void): Cancel {
+  let cancel = timers.after(periodMs, fire);
+  let stopped = false;
+  function fire(): void {
+    callback();
+    if (!stopped) cancel = timers.after(periodMs, fire);
+  }
+  return () => {
+    stopped = true;
+    cancel();
+  };
+}

@@ -1,0 +1,28 @@
+/**
+ * The narrow waist below sessions: an ordered pipe of frames that may end at any time.
+ *
+ * Owns: the interfaces that a WebSocket (server.ts, client.ts) and its in-memory twin (loopback.ts) implement; hub.ts and
+ * node.ts know nothing else of sockets. Invariants: a handler is never called from inside a call on its wire; `closed` comes
+ * exactly once and is the last call, also after our own `close`.
+ */
+
+export interface Wire {
+  /** Does not copy and does not throw; on a closed wire it does nothing. */
+  send(frame: Uint8Array): void;
+  close(reason: string): void;
+  /** Stops reading where the socket can; a handler may still get what was on the way. */
+  pause(): void;
+  resume(): void;
+}
+
+export interface WireHandler {
+  frame(bytes: Uint8Array): void;
+  closed(reason: string): void;
+}
+
+export interface DialHandler extends WireHandler {
+  opened(): void;
+}
+
+/** Begins a connection; `closed` also reports that none came about. */
+export type Dial = (url: string, handler: DialHandler) => Wire;

@@ -1,0 +1,9 @@
+import { createLoopback } from "../../net/loopback.ts";
+import { transportSuite } from "./transport_suite.ts";
+
+transportSuite("loopback", ({ accept }) =>
+  Promise.resolve({
+    url: "loopback",
+    dial: createLoopback(accept),
+    stop: () => Promise.resolve(),
+  }));

@@ -1,0 +1,103 @@
+/**
+ * The tree as the tidy tests see it: every text file that belongs to the repository, and which module imports which.
+ *
+ * Imports come from the linter's own parser, so type imports, re-exports and dynamic imports count and a string that
+ * merely looks like an import does not. Paths are relative to the root, sorted. Git-ignored folders are not read.
+ */
+
+import { FOLDERS, resolveImport } from "./floor_plan.ts";
+
+export interface SourceFile {
+  readonly path: string;
+  readonly text: string;
+}
+
+export interface Import {
+  readonly specifier: string;
+  /** Path of the imported file, or null for a package. */
+  readonly target: string | null;
+}
+
+const ROOT = new URL("../../", import.meta.url);
+const TEXT =
+  /\.(ts|wgsl|md|json|toml|sh|txt|html|css|yml)$|^(Makefile|LICENSE)$|^\.ci\/run$|^\.(gitignore|editorconfig)$/;
+const IGNORED = new Set([".git", ".deno", ".cache", "runs", "dist", "node_modules", "coverage", "iota"]);
+
+/** Names at the top level, without those git ignores. */
+export function topLevel(): string[] {
+  return [...Deno.readDirSync(ROOT)].map((entry) => entry.name)
+    .filter((name) => !IGNORED.has(name) && !name.endsWith(".tmp")).sort();
+}
+
+function listFiles(folder: string): string[] {
+  const found: string[] = [];
+  for (const entry of Deno.readDirSync(new URL(folder === "" ? "." : folder, ROOT))) {
+    if (folder === "" && IGNORED.has(entry.name)) continue;
+    const path = folder + entry.name;
+    if (entry.isDirectory) found.push(...listFiles(`${path}/`));
+    else if (entry.isFile && !path.endsWith(".tmp")) found.push(path);
+  }
+  return found;
+}
+
+/** Every text file of the repository, sorted by path. */
+export function textFiles(): SourceFile[] {
+  return listFiles("").filter((path) => TEXT.test(path)).sort()
+    .map((path) => ({ path, text: Deno.readTextFileSync(new URL(path, ROOT)) }));
+}
+
+export function readText(path: string): string {
+  return Deno.readTextFileSync(new URL(path, ROOT));
+}
+
+/** Our modules: TypeScript in the six folders. */
+export function isModule(file: SourceFile): boolean {
+  return file.path.endsWith(".ts") && FOLDERS.some((folder) => file.path.startsWith(`${folder}/`));
+}
+
+/** What a file imports, in order of appearance. */
+export function importsOf(file: SourceFile): Import[] {
+  const specifiers: string[] = [];
+  function collect(source: Deno.lint.Node | null): void {
+    if (source?.type === "Literal" && typeof source.value === "string") specifiers.push(source.value);
+  }
+  const visitor: Deno.lint.LintVisitor = {
+    ImportDeclaration: (node) => collect(node.source),
+    ExportNamedDeclaration: (node) => collect(node.source),
+    ExportAllDeclaration: (node) => collect(node.source),
+    ImportExpression: (node) => collect(node.source),
+    TSImportType: (node) => collect(node.argument.type === "TSLiteralType" ? node.argument.literal : null),
+    // new Worker(new URL("./worker.ts", import.meta.url)) names a module as well
+    NewExpression(node) {
+      if (node.callee.type !== "Identifier" || node.callee.name !== "URL" || node.arguments.length !== 2) return;
+      const [path] = node.arguments;
+      if (path?.type === "Literal" && typeof path.value === "string" && path.value.endsWith(".ts")) collect(path);
+    },
+  };
+  Deno.lint.runPlugin({ name: "imports", rules: { collect: { create: () => visitor } } }, file.path, file.text);
+  return specifiers.map((specifier) => ({ specifier, target: resolveImport(file.path, specifier) }));
+}
+
+/** One cycle through `edges` as a list of nodes that ends where it begins, or null. */
+export function findCycle(edges: ReadonlyMap<string, readonly string[]>): string[] | null {
+  const done = new Set<string>();
+  const trail: string[] = [];
+  function visit(node: string): string[] | null {
+    if (done.has(node)) return null;
+    const start = trail.indexOf(node);
+    if (start >= 0) return [...trail.slice(start), node];
+    trail.push(node);
+    for (const next of edges.get(node) ?? []) {
+      const cycle = visit(next);
+      if (cycle !== null) return cycle;
+    }
+    trail.pop();
+    done.add(node);
+    return null;
+  }
+  for (const node of edges.keys()) {
+    const cycle = visit(node);
+    if (cycle !== null) return cycle;
+  }
+  return null;
+}

@@ -1,0 +1,177 @@
+/**
+ * Tidy: the rules of the house that need the whole tree. Each failure lists every offender and says what to do.
+ *
+ * What one file can show by itself (folder imports, core's purity, function length) is in floor_plan_plugin.ts and
+ * runs with `deno lint`.
+ */
+
+import { assertEquals, fail } from "@std/assert";
+import { folderOf, importProblem } from "./floor_plan.ts";
+import { findCycle, importsOf, isModule, readText, textFiles, topLevel } from "./source_tree.ts";
+
+const FILE_LINES_MAX = 350;
+const FILE_LINES_TARGET = 300;
+const README_LINES_MAX = 200;
+const FOLDER_README_LINES_MAX = 40;
+
+const TOP_LEVEL = [
+  ...["cli", "core", "gpu", "net", "chain", "tests"],
+  ...["deno.json", "deno.lock", "jsr.json", "Makefile", "README.md", "ARCHITECTURE.md", "LICENSE", "install.sh"],
+];
+
+/** Names that say nothing about what a file holds, and what to call it instead. */
+const EMPTY_NAMES = ["utils", "util", "helpers", "helper", "types", "index", "mod", "common", "misc", "manager"];
+
+/** Modules that something other than an import starts. */
+const ENTRY_POINTS = ["cli/main.ts", "tests/tidy/floor_plan_plugin.ts"];
+
+/** Source that tells tests apart from what they must not contain: these two files name the forbidden words. */
+const RULE_FILES = ["tests/tidy/tidy_test.ts", "tests/tidy/floor_plan_plugin.ts", "tests/tidy/floor_plan_test.ts"];
+
+const files = textFiles();
+const modules = files.filter(isModule);
+const imports = new Map(modules.map((file) => [file.path, importsOf(file)]));
+
+function lineCount(text: string): number {
+  return text.split("\n").length - (text.endsWith("\n") ? 1 : 0);
+}
+
+/** One check for all: no offender, or a list of them under the advice. */
+function check(advice: string, offenders: string[]): void {
+  if (offenders.length > 0) fail(`${advice}\n  ${offenders.join("\n  ")}\n`);
+}
+
+/** Lines that match, as `path:line: text`. */
+function linesMatching(pattern: RegExp, among = files): string[] {
+  return among.filter((file) => !RULE_FILES.includes(file.path)).flatMap((file) =>
+    file.text.split("\n").flatMap((line, i) => pattern.test(line) ? [`${file.path}:${i + 1}: ${line.trim()}`] : [])
+  );
+}
+
+Deno.test("Tidy: the top level holds what the floor plan names", () => {
+  const extra = topLevel().filter((name) => !TOP_LEVEL.includes(name) && !name.startsWith("."));
+  check("Move it into one of cli, core, gpu, net, chain, tests", extra);
+});
+
+Deno.test("Tidy: every import follows the floor plan", () => {
+  const problems = modules.flatMap((file) =>
+    (imports.get(file.path) ?? []).map((each) => importProblem(file.path, each.specifier))
+      .filter((problem) => problem !== null).map((problem) => `${file.path}: ${problem}`)
+  );
+  check("Follow ARCHITECTURE.md, Floor plan", problems);
+});
+
+Deno.test("Tidy: no import cycle, type imports included", () => {
+  const edges = new Map<string, string[]>();
+  for (const [path, list] of imports) {
+    edges.set(path, list.map((each) => each.target).filter((target) => target !== null));
+  }
+  const cycle = findCycle(edges);
+  check("Move what both need into a file that imports neither", cycle === null ? [] : [cycle.join(" -> ")]);
+});
+
+Deno.test("Tidy: findCycle sees a cycle and nothing else", () => {
+  assertEquals(findCycle(new Map([["a", ["b", "c"]], ["b", ["c"]], ["c", []]])), null);
+  assertEquals(findCycle(new Map([["a", ["b"]], ["b", ["c"]], ["c", ["b"]]])), ["b", "c", "b"]);
+  assertEquals(findCycle(new Map([["a", ["a"]]])), ["a", "a"]);
+});
+
+Deno.test("Tidy: every module is used", () => {
+  const used = new Set([...imports.values()].flat().map((each) => each.target));
+  const dead = modules.map((file) => file.path).filter((path) =>
+    !used.has(path) && !path.endsWith("_test.ts") && !path.endsWith("_bench.ts") && !ENTRY_POINTS.includes(path) &&
+    !path.includes("/shims/")
+  );
+  check("Nothing imports it: delete it, or import it where it belongs", dead);
+});
+
+Deno.test("Tidy: files stay short", () => {
+  const sized = files.filter((file) => /\.(ts|wgsl)$/.test(file.path))
+    .map((file) => ({ path: file.path, lines: lineCount(file.text) }));
+  for (const { path, lines } of sized) {
+    if (lines > FILE_LINES_TARGET) console.log(`note: ${path} has ${lines} lines, aim for ${FILE_LINES_TARGET}`);
+  }
+  const long = sized.filter((file) => file.lines > FILE_LINES_MAX).map((file) => `${file.path}: ${file.lines} lines`);
+  check(`Split it by idea: one file, one idea, at most ${FILE_LINES_MAX} lines`, long);
+});
+
+Deno.test("Tidy: README files stay short", () => {
+  const long = files.filter((file) => file.path.endsWith("README.md")).filter((file) =>
+    lineCount(file.text) > (file.path === "README.md" ? README_LINES_MAX : FOLDER_README_LINES_MAX)
+  ).map((file) => `${file.path}: ${lineCount(file.text)} lines`);
+  check(`Keep README.md to ${README_LINES_MAX} lines, a folder's to ${FOLDER_README_LINES_MAX}`, long);
+});
+
+Deno.test("Tidy: files are named in snake_case, after what they hold", () => {
+  const stems = modules.map((file) => ({ path: file.path, stem: file.path.replace(/^.*\//, "").replace(/\.ts$/, "") }));
+  check(
+    "Rename it to snake_case.ts",
+    stems.filter(({ stem }) => !/^[a-z][a-z0-9]*(_[a-z0-9]+)*$/.test(stem)).map(({ path }) => path),
+  );
+  check(
+    "Name it after the idea it holds (bfloat16, leases, butterfly), not after its kind",
+    stems.filter(({ stem }) => EMPTY_NAMES.includes(stem)).map(({ path }) => path),
+  );
+});
+
+Deno.test("Tidy: every source file opens with what it owns", () => {
+  const silent = files.filter((file) => /\.(ts|wgsl)$/.test(file.path))
+    .filter((file) => !/^(#!.*\n)?(\/\*\*|\/\/(?! deno-lint))/.test(file.text)).map((file) => file.path);
+  check("Begin with a comment of 3 to 10 lines: what the file owns, what it refuses, its invariants", silent);
+});
+
+Deno.test("Tidy: nothing is left for later", () => {
+  check(
+    "Finish it now or cut it; write what is missing into the issue",
+    linesMatching(/\b(TODO|FIXME|XXX|HACK)\b|[Nn]ot implemented/),
+  );
+});
+
+Deno.test("Tidy: no test is skipped or singled out in silence", () => {
+  const tests = files.filter((file) => file.path.startsWith("tests/"));
+  check("Remove it, so that all tests run", linesMatching(/\.only\(|\bonly: true/, tests));
+  check(
+    "Put the condition behind `ignore:` and the reason into the test's name, so that the report shows it",
+    linesMatching(/Deno\.test\.ignore|\bignore: true/, tests),
+  );
+});
+
+Deno.test("Tidy: a lint rule is switched off for one line, with the reason", () => {
+  check(
+    "Write `// deno-lint-ignore <rule> -- <why>` above the one line it is for",
+    linesMatching(/deno-lint-ignore-file|deno-lint-ignore(?!.* -- \S)/),
+  );
+  check("Fix the type; an error that is expected is `@ts-expect-error <why>`", linesMatching(/@ts-(ignore|nocheck)/));
+});
+
+Deno.test("Tidy: nothing points at one machine", () => {
+  const source = files.filter((file) => file.path !== "deno.lock");
+  check("Use a path relative to the file, or one the user gives", linesMatching(/\/(work|home|Users)\/[a-z]/, source));
+  check(
+    "Leave the registry to the client's own settings",
+    linesMatching(/registry\.npmjs|pypi\.org|\bjsr\.io/, source),
+  );
+});
+
+Deno.test("Tidy: packages are pinned exactly and both import maps name the same ones", () => {
+  const main: Record<string, string> = JSON.parse(readText("deno.json")).imports;
+  const genuine: Record<string, string> = JSON.parse(readText("jsr.json")).imports;
+  const loose = Object.entries(main).filter(([, target]) => !/^npm:.+@\d+\.\d+\.\d+(\/.*)?$|^\.\//.test(target));
+  check("Pin it: npm:name@1.2.3", loose.map(([name, target]) => `${name}: ${target}`));
+  const differing = [...new Set([...Object.keys(main), ...Object.keys(genuine)])]
+    .filter((name) => name.startsWith("@std/") ? !(name in main && name in genuine) : main[name] !== genuine[name]);
+  check("Write the same pin into deno.json and jsr.json", differing);
+});
+
+Deno.test("Tidy: the compiler's strict flags stay on", () => {
+  const flags: Record<string, unknown> = JSON.parse(readText("deno.json")).compilerOptions;
+  const needed = ["strict", "noUncheckedIndexedAccess", "exactOptionalPropertyTypes", "noImplicitOverride"];
+  check("Set it to true in deno.json, compilerOptions", needed.filter((name) => flags[name] !== true));
+});
+
+Deno.test("Tidy: every folder of modules is named in ARCHITECTURE.md", () => {
+  const map = readText("ARCHITECTURE.md");
+  const folders = new Set(modules.map((file) => file.path.slice(0, file.path.lastIndexOf("/"))));
+  const missing = [...folders].filter((folder) => folderOf(`${folder}/`) !== "tests" && !map.includes(folder));
+  check("Add a line about it to the map", missing);
+});
