@@ -21,6 +21,8 @@ const entryShape = v.object({
 });
 const headerShape = v.objectWithRest({ __metadata__: v.optional(v.record(v.string(), v.string())) }, entryShape);
 
+const notList = v.check((value: unknown) => !Array.isArray(value), "must be an object");
+
 export interface TensorData {
   readonly name: string;
   readonly shape: readonly number[];
@@ -125,7 +127,7 @@ async function readHeader(file: Deno.FsFile, path: string): Promise<SafetensorsH
 
 function parseHeader(text: string, options: { dataStart: number; dataBytes: number; path: string }): SafetensorsHeader {
   const { dataStart, dataBytes, path } = options;
-  const shaped = v.safeParse(v.pipe(v.string(), v.parseJson(), headerShape), text);
+  const shaped = v.safeParse(v.pipe(v.string(), v.parseJson(), notList, headerShape), text);
   if (!shaped.success) {
     const issue = shaped.issues[0];
     throw refusal(path, `its header is damaged (${v.getDotPath(issue) ?? "JSON"}: ${issue.message})`);

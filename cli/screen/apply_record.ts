@@ -8,7 +8,7 @@
 import { unreachable } from "../../core/assert.ts";
 import type { NodeId } from "../../core/ids.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
-import { decimal, printable, shortAddress } from "./format.ts";
+import { decimal, plural, printable, shortAddress } from "./format.ts";
 import { pushSeries } from "./series.ts";
 import type { EventLine, Hop, NodeView, RunView } from "./view.ts";
 
@@ -21,7 +21,7 @@ export function applyRecord(view: RunView, record: RunRecord, nowMs: number): vo
     case "runStarted":
       Object.assign(view, { phase: "training", step: record.step, stepAtStart: record.step, round: record.round });
       view.trainingSinceMs = nowMs;
-      return note(`training begins with ${record.miners} miners on ${record.stages} stages`);
+      return note(`training begins with ${plural(record.miners, "miner")} on ${plural(record.stages, "stage")}`);
     case "nodeJoined":
       view.nodes.set(record.node, { node: record.node, role: record.role, state: "loading", stage: null, tasks: 0 });
       return;
@@ -33,7 +33,7 @@ export function applyRecord(view: RunView, record: RunRecord, nowMs: number): vo
     case "nodeLost":
       nodeOf(view, record.node).state = "lost";
       return note(
-        `${shortAddress(record.node)} lost: ${record.reason}; ${record.tasksReissued} tasks go to others`,
+        `${shortAddress(record.node)} lost: ${record.reason}; ${plural(record.tasksReissued, "task")} leased again`,
         "warn",
       );
     case "taskReleased":

@@ -22,6 +22,18 @@ export function duration(ms: number): string {
   return `${Math.floor(whole / dayMs)} d ${two((whole % dayMs) / hourMs)} h`;
 }
 
+/** For estimates, which deserve no more digits: `40 s`, `12 min`, `3.5 h`, `2.1 days`. */
+export function roughly(ms: number): string {
+  if (ms < 90 * secondMs) return `${Math.ceil(ms / secondMs)} s`;
+  if (ms < 90 * minuteMs) return `${Math.round(ms / minuteMs)} min`;
+  return ms < 36 * hourMs ? `${(ms / hourMs).toFixed(1)} h` : `${(ms / dayMs).toFixed(1)} days`;
+}
+
+/** `1 task`, `2,400 tasks`. */
+export function plural(count: number, noun: string): string {
+  return `${decimal(count)} ${noun}${count === 1 ? "" : "s"}`;
+}
+
 /** Elapsed time that does not change its shape: `0:07`, `12:34`, `3:04:05`. */
 export function clock(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / secondMs));
@@ -71,11 +83,6 @@ function grouped(value: number): string {
 /** `5Grwva…utQY`: enough of an address to tell it from the others on one screen. */
 export function shortAddress(address: string): string {
   return address.length <= 12 ? address : `${address.slice(0, 6)}…${address.slice(-4)}`;
-}
-
-/** The end of a long path, which is the part that tells. */
-export function shortPath(path: string, width: number): string {
-  return path.length <= width ? path : `…${path.slice(path.length - Math.max(0, width - 1))}`;
 }
 
 const bars = "▁▂▃▄▅▆▇█";

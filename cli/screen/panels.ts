@@ -15,6 +15,8 @@ import {
   duration,
   padEnd,
   padStart,
+  plural,
+  roughly,
   short,
   shortAddress,
   sparkline,
@@ -41,7 +43,7 @@ export function frame(view: RunView, options: FrameOptions): string[] {
     ...lossPanel(view, options),
     ...speedPanel(view, options),
   ];
-  const bottom = [...mergePanel(view, options), ...verdictPanel(view, options)];
+  const bottom = [...waitingPanel(view, options), ...mergePanel(view, options), ...verdictPanel(view, options)];
   const heading = 2; // blank line and heading of the stages
   const room = Math.max(0, options.height - top.length - bottom.length - heading);
   const stages = stagePanel(view, { ...options, height: room + heading });
@@ -71,19 +73,19 @@ export function progressPanel(view: RunView, { width, nowMs, paint }: PanelOptio
       ? `round ${Math.min(view.round + 1, rounds)} of ${rounds}`
       : "",
     view.phase,
-    left === null ? "" : `about ${duration(left)} left`,
+    left === null ? "" : `about ${roughly(left)} left`,
   ].filter((part) => part !== "").join(" · ");
-  const room = width - labelWidth - counter.length - 2;
-  const barWidth = Math.min(30, Math.max(0, room - tail.length - 2));
-  const drawn = barWidth >= 8 ? `${paint.green(bar(view.step / steps, barWidth))}  ` : "";
-  return [label("step", paint) + `${counter}  ${drawn}${cut(tail, barWidth >= 8 ? room : room)}`];
+  const barWidth = width >= 100 ? 30 : width >= 80 ? 16 : 0;
+  const drawn = barWidth === 0 ? "" : `${paint.green(bar(view.step / steps, barWidth))}  `;
+  const room = width - labelWidth - counter.length - 2 - (barWidth === 0 ? 0 : barWidth + 2);
+  return [label("step", paint) + `${counter}  ${drawn}${cut(tail, room)}`];
 }
 
 export function lossPanel(view: RunView, { width, paint }: PanelOptions): string[] {
   if (view.lossLast === null || view.lossFirst === null) {
     return [label("loss", paint) + paint.dim("after the first step")];
   }
-  const now = view.lossLast.toFixed(4);
+  const now = `${view.lossLast.toFixed(4)} nats`;
   const first = view.validation[0];
   const last = view.validation.at(-1);
   const validation = first === undefined || last === undefined
@@ -104,17 +106,17 @@ export function speedPanel(view: RunView, { width, paint }: PanelOptions): strin
   const lines: string[] = [];
   if (speed !== null) {
     const rate = view.learningRate === null ? "" : ` · learning rate ${view.learningRate.toExponential(2)}`;
-    const again = view.reLeases === 0 ? "" : ` · ${decimal(view.reLeases)} tasks leased again`;
+    const again = view.reLeases === 0 ? "" : ` · ${plural(view.reLeases, "task")} leased again`;
     lines.push(label("speed", paint) + cut(`${decimal(speed)} tokens/s${rate}${again}`, width - labelWidth));
   }
   if (wire !== null) {
-    const way = (bytes: number) => `${decimal(bytes)} B (${decimal(wire.bf16Bytes / bytes)}x less)`;
-    const text = `per token ${way(wire.forwardBytes)} forward, ${way(wire.backwardBytes)} back; ` +
-      `bf16 ${decimal(wire.bf16Bytes)} B`;
-    const narrow = `${decimal(wire.forwardBytes)} + ${decimal(wire.backwardBytes)} B/token, bf16 ${
-      decimal(wire.bf16Bytes)
-    } B each`;
-    lines.push(label("wire", paint) + cut(text.length <= width - labelWidth ? text : narrow, width - labelWidth));
+    const [forward, backward, bf16] = [wire.forwardBytes, wire.backwardBytes, wire.bf16Bytes].map(decimal);
+    const [more, moreBack] = [wire.forwardBytes, wire.backwardBytes].map((bytes) =>
+      `${decimal(wire.bf16Bytes / bytes)}x`
+    );
+    const full = `${forward} B/token forward, ${backward} back · bf16 ${bf16}: ${more} and ${moreBack} the bytes`;
+    const narrow = `${forward} + ${backward} B/token · bf16 ${bf16}: ${more} and ${moreBack}`;
+    lines.push(label("wire", paint) + cut(full.length <= width - labelWidth ? full : narrow, width - labelWidth));
   }
   return lines;
 }
@@ -128,11 +130,22 @@ export function stagePanel(view: RunView, options: FrameOptions): string[] {
   const miners = [...view.nodes.values()].filter((node) => node.role === "miner");
   const lanes = view.stages.slice(0, shown).map((_, index) => lane(view, { ...options, index, miners }));
   const hidden = view.stages.length - shown;
-  const waiting = miners.filter((node) => node.stage === null && node.state !== "lost").length;
-  const note = waiting === 0 ? "" : ` · ${waiting} not assigned yet`;
-  const heading = `stage   layers     in flight   miners: ● ready ◌ loading × lost, tasks done${note}`;
-  const more = hidden > 0 ? [paint.dim(`        and ${hidden} more stages`)] : [];
-  return ["", paint.dim(cut(heading, width)), ...lanes, ...more];
+  const legend = "miners: ● ready ◌ loading × lost, tasks done";
+  const head = "stage   layers     in flight   ";
+  const heading = head + (head.length + legend.length <= width ? legend : "miners: tasks done");
+  const more = hidden === 0
+    ? []
+    : [paint.dim(`        ${shown === 0 ? "" : "and "}${hidden}${shown === 0 ? "" : " more"} stages`)];
+  return ["", paint.dim(heading), ...lanes, ...more];
+}
+
+/** Miners that have no stage yet: those of a starting run, and newcomers until the next round. */
+export function waitingPanel(view: RunView, { width, paint }: PanelOptions): string[] {
+  const waiting = [...view.nodes.values()]
+    .filter((node) => node.role === "miner" && node.stage === null && node.state !== "lost");
+  if (waiting.length === 0) return [];
+  const head = padEnd("waiting for a stage", 31);
+  return [paint.dim(head) + minerCells(waiting, { room: width - head.length, paint })];
 }
 
 interface LaneOptions extends PanelOptions {

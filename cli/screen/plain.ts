@@ -1,5 +1,5 @@
 /**
- * The run as plain lines, for a file, a pipe or --quiet's opposite: what the live screen shows, one fact a line.
+ * The run as plain lines, for a file or a pipe: what the live screen shows, one fact a line.
  *
  * Owns: the sentence of each record and how often steps may speak. A step says at most one line a second (the first and the last
  * always); single tasks say nothing. Pure but for the time of the last line, which the caller passes in.
@@ -7,7 +7,7 @@
 
 import { unreachable } from "../../core/assert.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
-import { byteSize, clock, decimal, duration, printable, shortAddress } from "./format.ts";
+import { byteSize, clock, decimal, duration, plural, printable, shortAddress } from "./format.ts";
 import { type RunView, tokensPerSecond } from "./view.ts";
 
 const throttleMs = 1_000;
@@ -39,7 +39,9 @@ export function createPlainLines(): PlainLines {
 function sentence(record: RunRecord, view: RunView): string | null {
   switch (record.type) {
     case "runStarted":
-      return `start    step ${record.step}, round ${record.round}, ${record.stages} stages, ${record.miners} miners`;
+      return `start    step ${record.step}, round ${record.round}, ${plural(record.stages, "stage")}, ${
+        plural(record.miners, "miner")
+      }`;
     case "nodeJoined":
       return `node     ${shortAddress(record.node)} joined as ${record.role} (${record.adapter})`;
     case "nodeAssigned":
@@ -49,7 +51,9 @@ function sentence(record: RunRecord, view: RunView): string | null {
     case "nodeReady":
       return `node     ${shortAddress(record.node)} serves stage ${record.stage} from round ${record.round}`;
     case "nodeLost":
-      return `lost     ${shortAddress(record.node)}: ${record.reason}; ${record.tasksReissued} tasks go to others`;
+      return `lost     ${shortAddress(record.node)}: ${record.reason}; ${
+        plural(record.tasksReissued, "task")
+      } leased again`;
     case "taskReleased":
       return `lease    task ${record.task} taken back from ${shortAddress(record.node)}: ${record.reason} ` +
         `(${view.reLeases} so far)`;
@@ -87,7 +91,7 @@ type Of<Type extends RunRecord["type"]> = Extract<RunRecord, { type: Type }>;
 function stepSentence(record: Of<"stepClosed">, view: RunView): string {
   const step = `step     ${String(record.step).padStart(String(record.steps).length)}/${record.steps}`;
   const speed = tokensPerSecond(view);
-  return `${step}  loss ${record.loss.toFixed(4)}  rate ${record.learningRate.toExponential(2)}  ` +
+  return `${step}  loss ${record.loss.toFixed(4)}  lr ${record.learningRate.toExponential(2)}  ` +
     `${speed === null ? "" : `${decimal(speed)} tokens/s  `}${duration(record.stepMs)}`;
 }
 

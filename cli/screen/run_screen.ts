@@ -33,7 +33,7 @@ export function openRunScreen({ output, view, nowMs }: RunScreenOptions): RunScr
   const region = output.openLive();
   const plain = createPlainLines();
   let drawnAtMs = -Infinity;
-  let pending: number | null = null;
+  let pending: ReturnType<typeof setTimeout> | null = null;
 
   const draw = () => {
     if (region === null) return;
@@ -43,11 +43,12 @@ export function openRunScreen({ output, view, nowMs }: RunScreenOptions): RunScr
   const drawSoon = () => {
     if (region === null || pending !== null) return;
     const waitMs = Math.max(0, drawnAtMs + frameMs - nowMs());
-    pending = setTimeout(() => {
+    const timer = setTimeout(() => {
       pending = null;
       draw();
     }, waitMs);
-    Deno.unrefTimer(pending);
+    Deno.unrefTimer(timer);
+    pending = timer;
   };
   const ticking = region === null ? null : setInterval(drawSoon, clockMs);
   if (ticking !== null) Deno.unrefTimer(ticking);

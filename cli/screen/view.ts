@@ -132,6 +132,6 @@ export function tokensPerSecond(view: RunView): number | null {
 /** From the pace of this session, merges included; null while it says too little or the run is over. */
 export function remainingMs(view: RunView, nowMs: number): number | null {
   const done = view.step - view.stepAtStart;
-  if (view.trainingSinceMs === null || done < 2 || view.phase === "finished") return null;
+  if (view.trainingSinceMs === null || done < 2 || view.step >= view.facts.steps) return null;
   return ((nowMs - view.trainingSinceMs) / done) * (view.facts.steps - view.step);
 }

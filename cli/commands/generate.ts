@@ -1,0 +1,29 @@
+/**
+ * `iota generate`: text from a run's newest checkpoint. The work is in cli/run/run_generate.ts.
+ */
+
+import type { Command } from "../command.ts";
+import { deviceOption } from "../node_options.ts";
+
+export const command: Command = {
+  name: "generate",
+  summary: "write text with a run's newest checkpoint",
+  usage: "generate --run DIR --prompt TEXT",
+  examples: [
+    'iota generate --run runs/demo --prompt "The people" --tokens 60',
+    'iota generate --run runs/demo --prompt "My fellow" --temperature 0 --json',
+  ],
+  options: [
+    { name: "run", kind: "string", placeholder: "DIR", doc: "the folder of the run" },
+    { name: "prompt", kind: "string", placeholder: "TEXT", default: "The people", doc: "what the text begins with" },
+    { name: "tokens", kind: "int", placeholder: "N", min: 1, max: 100_000, default: 60, doc: "tokens to write at most" },
+    { name: "temperature", kind: "float", placeholder: "X", min: 0, max: 100, default: 0.8, doc: "0 takes the likeliest token" },
+    { name: "top-k", kind: "int", placeholder: "N", min: 0, default: 40, doc: "candidates for each token; 0 takes all" },
+    { name: "seed", kind: "int", placeholder: "N", min: 0, max: 0xffff_ffff, default: 1, doc: "equal seeds give equal text" },
+    deviceOption,
+  ],
+  async run(context) {
+    const { runGenerate } = await import("../run/run_generate.ts");
+    return await runGenerate(context);
+  },
+};

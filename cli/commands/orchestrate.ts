@@ -1,0 +1,34 @@
+/**
+ * `iota orchestrate`: owns a run. The work is in cli/run/run_orchestrator.ts; this is its face on the command line.
+ */
+
+import type { Command } from "../command.ts";
+import { runOptions } from "../run_options.ts";
+import { walletOptions } from "../wallet_options.ts";
+
+export const command: Command = {
+  name: "orchestrate",
+  summary: "own a run: wire miners together, merge, keep checkpoints",
+  usage: "orchestrate [--config run.toml] [options]",
+  about:
+    "The orchestrator computes nothing of the model: it hands out tasks, closes steps and rounds, and keeps every wire until its step is closed, so that no work is lost when a miner dies. Miners and validators dial in.",
+  examples: [
+    "iota orchestrate --config run.toml",
+    "iota orchestrate --size tiny --replicas 2 --port 9009",
+    "iota orchestrate --data runs/first --resume",
+  ],
+  options: [
+    { name: "host", kind: "string", placeholder: "ADDRESS", default: "127.0.0.1", doc: "listen here; 0.0.0.0 for the whole network" },
+    { name: "port", kind: "int", placeholder: "PORT", min: 0, max: 65535, default: 9009, doc: "listen here; 0 takes any free one" },
+    ...runOptions,
+    ...walletOptions.map((option) =>
+      option.name === "wallet"
+        ? { name: "wallet", kind: "string" as const, placeholder: "NAME", defaultText: "one made in the data folder", doc: "the wallet whose hotkey signs for the orchestrator" }
+        : option
+    ),
+  ],
+  async run(context) {
+    const { runOrchestrator } = await import("../run/run_orchestrator.ts");
+    return await runOrchestrator(context);
+  },
+};

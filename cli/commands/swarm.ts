@@ -1,0 +1,31 @@
+/**
+ * `iota swarm`: a whole run on this machine, every role a process of its own. The work is in cli/run/run_swarm.ts.
+ */
+
+import type { Command } from "../command.ts";
+import { deviceOption } from "../node_options.ts";
+import { runOptions } from "../run_options.ts";
+
+export const command: Command = {
+  name: "swarm",
+  summary: "train a model on this machine: orchestrator, miners and validators as processes",
+  usage: "swarm [--size tiny] [--stages 3] [--replicas 2] [options]",
+  about:
+    "Starts every role as a real process on loopback, with hotkeys of their own and authenticated WebSockets, trains on real text and ends with a sample of what the model writes.",
+  examples: [
+    "iota swarm --size tiny --stages 3 --replicas 2 --steps 40",
+    "iota swarm --data runs/demo --resume --steps 200",
+    "iota swarm --size toy --deterministic --json",
+  ],
+  options: [
+    ...runOptions,
+    { name: "port", kind: "int", placeholder: "PORT", min: 0, max: 65535, default: 0, doc: "the orchestrator's port; 0 takes any free one" },
+    { name: "prompt", kind: "string", placeholder: "TEXT", default: "The people", doc: "what the sample at the end begins with" },
+    { name: "sample-tokens", kind: "int", placeholder: "N", min: 0, max: 10_000, default: 60, doc: "length of the sample; 0 for none" },
+    deviceOption,
+  ],
+  async run(context) {
+    const { runSwarm } = await import("../run/run_swarm.ts");
+    return await runSwarm(context);
+  },
+};

@@ -1,0 +1,20 @@
+/**
+ * `iota validate`: repeats sampled work and evaluates held-out text for a run. The work is in cli/run/run_node.ts.
+ */
+
+import type { Command } from "../command.ts";
+import { nodeOptions } from "../node_options.ts";
+
+export const command: Command = {
+  name: "validate",
+  summary: "repeat sampled work and evaluate the model for a run",
+  usage: "validate --orchestrator URL --wallet NAME",
+  about:
+    "Repeats tasks of every miner from the committed wires and the round's parameters, prints a verdict with its numbers, and measures the model on held-out text after every merge.",
+  examples: ["iota validate --wallet hot", "iota validate --orchestrator ws://10.0.0.5:9009 --wallet hot --json"],
+  options: nodeOptions,
+  async run(context) {
+    const { runValidator } = await import("../run/run_node.ts");
+    return await runValidator(context);
+  },
+};

@@ -1,0 +1,27 @@
+/**
+ * The options of a node that dials in, shared by `miner` and `validate`.
+ */
+
+import type { OptionSpec } from "./command.ts";
+import { walletOptions } from "./wallet_options.ts";
+
+export const deviceOption: OptionSpec = {
+  name: "device",
+  kind: "choice",
+  placeholder: "NAME",
+  choices: ["auto", "webgpu", "reference"],
+  default: "auto",
+  doc: "what computes: any WebGPU adapter, or the slow float64 reference",
+};
+
+export const nodeOptions: readonly OptionSpec[] = [
+  {
+    name: "orchestrator",
+    kind: "string",
+    placeholder: "URL",
+    default: "ws://127.0.0.1:9009",
+    doc: "the address of the run",
+  },
+  ...walletOptions,
+  deviceOption,
+];

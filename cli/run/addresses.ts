@@ -1,0 +1,29 @@
+/**
+ * Orchestrator addresses as people write them: `host:port`, `http://…`, `ws://…`, and the two forms the program needs.
+ */
+
+import { UsageError } from "../errors.ts";
+
+export interface HubAddress {
+  readonly socket: string; // ws:// or wss://
+  readonly http: string; // http:// or https://, without a slash at the end
+}
+
+const schemes: Readonly<Record<string, [string, string]>> = {
+  "ws:": ["ws:", "http:"],
+  "http:": ["ws:", "http:"],
+  "wss:": ["wss:", "https:"],
+  "https:": ["wss:", "https:"],
+};
+
+export function hubAddress(text: string): HubAddress {
+  const url = URL.parse(text.includes("://") ? text : `ws://${text}`);
+  const pair = url === null ? undefined : schemes[url.protocol];
+  if (url === null || pair === undefined || url.hostname === "") {
+    throw new UsageError(`Cannot use --orchestrator as it must be an address: current value is '${text}'`, {
+      next: "For example: --orchestrator ws://127.0.0.1:9009",
+    });
+  }
+  const rest = `//${url.host}${url.pathname.replace(/\/+$/, "")}`;
+  return { socket: `${pair[0]}${rest}`, http: `${pair[1]}${rest}` };
+}

@@ -1,0 +1,196 @@
+/**
+ * `iota miner` and `iota validate`, from the command line to the summary: wallet, device, link, then the role.
+ */
+
+import { verifySignature } from "../../chain/wallet/hotkey.ts";
+import type { MinerRecord } from "../../core/miner/event.ts";
+import type { ValidatorRecord } from "../../core/validator/event.ts";
+import { type ComputeWorker, ComputeError, openComputeWorker } from "../../gpu/worker_client.ts";
+import { HttpBlobs } from "../../net/blob_http.ts";
+import { dialWebSocket } from "../../net/client.ts";
+import type { Signer } from "../../net/hello.ts";
+import { defaultNetLimits } from "../../net/limits.ts";
+import { systemRandom, systemTimers } from "../../net/timers.ts";
+import type { CommandContext } from "../command.ts";
+import { UserError } from "../errors.ts";
+import { openHotkey } from "../wallet_options.ts";
+import { type HubAddress, hubAddress } from "./addresses.ts";
+import { type RunningRole, startMiner } from "./miner_role.ts";
+import { MomentsFolder } from "./moments_folder.ts";
+import type { NodeLink } from "./node_role.ts";
+import { startValidator } from "./validator_role.ts";
+
+/** Attempts before the first connection; afterwards a node never gives up by itself. */
+const firstAttempts = 6;
+
+interface OpenNode {
+  readonly signer: Signer;
+  readonly device: ComputeWorker;
+  readonly link: NodeLink;
+  readonly blobs: HttpBlobs;
+  readonly address: HubAddress;
+}
+
+export async function runMiner(context: CommandContext): Promise<number> {
+  const tally = { tasks: 0, steps: 0, rounds: 0, computeMs: 0 };
+  const node = await openNode(context);
+  const { output } = context;
+  const folder = `${context.dataFolder()}/miners/${node.signer.address}`;
+  return await runRole(context, {
+    node,
+    start: () =>
+      startMiner({
+        ...node,
+        moments: new MomentsFolder(folder, { warn: (text) => output.log.warn(text) }),
+        onRecord: (record) => {
+          countRecord(tally, record);
+          output.event(record);
+          const line = minerLine(record);
+          if (line !== null) output.line(line);
+        },
+      }),
+    summary: () => ({ ...tally }),
+  });
+}
+
+export async function runValidator(context: CommandContext): Promise<number> {
+  const tally = { evaluations: 0, verdictsPassed: 0, verdictsFailed: 0 };
+  const node = await openNode(context);
+  const { output } = context;
+  return await runRole(context, {
+    node,
+    start: () =>
+      Promise.resolve(startValidator({
+        ...node,
+        onRecord: (record) => {
+          if (record.type === "evaluated") tally.evaluations += 1;
+          if (record.type === "verdict") tally[record.passed ? "verdictsPassed" : "verdictsFailed"] += 1;
+          output.event(record);
+          const line = validatorLine(record);
+          if (line !== null) output.line(line);
+        },
+      })),
+    summary: () => ({ ...tally }),
+  });
+}
+
+async function openNode(context: CommandContext): Promise<OpenNode> {
+  const { options, output } = context;
+  const address = hubAddress(options.text("orchestrator") ?? "ws://127.0.0.1:9009");
+  const signer = await openHotkey(context);
+  const device = await openDevice(options.text("device"));
+  output.event({ type: "device", ...device.adapter });
+  output.line(`${signer.address} on ${device.adapter.name}`);
+  const blobs = new HttpBlobs({
+    url: address.http,
+    signer,
+    timers: systemTimers,
+    random: systemRandom,
+    limits: defaultNetLimits,
+  });
+  const link: NodeLink = {
+    url: address.socket,
+    signer,
+    verify: verifySignature,
+    dial: dialWebSocket,
+    limits: defaultNetLimits,
+    timers: systemTimers,
+    random: systemRandom,
+    firstAttempts,
+    onOffline: (text) => output.log.warn(text),
+  };
+  return { signer, device, link, blobs, address };
+}
+
+export async function openDevice(choice: string | undefined): Promise<ComputeWorker> {
+  const device = choice === "webgpu" || choice === "reference" ? choice : "auto";
+  try {
+    return await openComputeWorker({ device });
+  } catch (error) {
+    if (error instanceof ComputeError && error.kind === "NoAdapterError") {
+      throw new UserError(error.message, {
+        next: "On Debian or Ubuntu: apt-get install mesa-vulkan-drivers libvulkan1; with a GPU: install its Vulkan driver",
+        cause: error,
+      });
+    }
+    throw error;
+  }
+}
+
+async function runRole(
+  context: CommandContext,
+  options: { node: OpenNode; start: () => Promise<RunningRole>; summary: () => Record<string, unknown> },
+): Promise<number> {
+  const { node } = options;
+  const { output } = context;
+  const interruption = context.interruption();
+  const role = await options.start();
+  const onAbort = () => role.stop("interrupted");
+  interruption.addEventListener("abort", onAbort);
+  if (interruption.aborted) onAbort();
+  try {
+    const { finished, reason } = await role.finished;
+    const { address } = node.signer;
+    output.summary({ node: address, finished, reason, device: node.device.adapter.name, ...options.summary() });
+    if (!finished) output.log.warn(`Stopped: ${reason}`);
+    return finished ? 0 : 1;
+  } finally {
+    node.device.close();
+  }
+}
+
+function countRecord(
+  tally: { tasks: number; steps: number; rounds: number; computeMs: number },
+  record: MinerRecord,
+): void {
+  if (record.type === "taskComputed") {
+    tally.tasks += 1;
+    tally.computeMs += record.computeMs;
+  }
+  if (record.type === "stepApplied") tally.steps += 1;
+  if (record.type === "roundMerged") tally.rounds += 1;
+}
+
+/** What a miner's owner wants to read; tasks are counted, not listed. */
+function minerLine(record: MinerRecord): string | null {
+  switch (record.type) {
+    case "joined":
+      return record.resumed ? "link resumed, nothing lost" : "signed in";
+    case "stageAssigned":
+      return `stage ${record.stage}, round ${record.round}: loading`;
+    case "stageLoaded":
+      return `stage ${record.stage}, round ${record.round}: ready, parameters ${record.parameters.slice(0, 12)}`;
+    case "roundMerged":
+      return `round ${record.round}: merged, parameters ${record.parameters.slice(0, 12)}`;
+    case "refused":
+      return `refused (${record.code}): ${record.detail}`;
+    case "stopped":
+      return record.finished ? `done: ${record.reason}` : `stopped: ${record.reason}`;
+    case "offline":
+    case "taskComputed":
+    case "stepApplied":
+      return null;
+  }
+}
+
+function validatorLine(record: ValidatorRecord): string | null {
+  switch (record.type) {
+    case "joined":
+      return record.resumed ? "link resumed" : "signed in";
+    case "evaluated":
+      return `round ${record.round}: held-out loss ${record.loss.toFixed(4)} over ${record.tokens} tokens`;
+    case "verdict": {
+      const loss = record.lossError === null ? "" : `, loss error ${record.lossError.toExponential(1)}`;
+      return `round ${record.round}: stage ${record.stage} ${record.miner} ${record.passed ? "passed" : "FAILED"} on ${record.task}: ` +
+        `innovation error ${record.innovationError.toExponential(1)} (at most ${record.tolerance})${loss}, ` +
+        `${(100 * record.equalShare).toFixed(1)} % of values equal`;
+    }
+    case "requestFailed":
+    case "refused":
+      return `${record.type === "refused" ? "refused" : "request failed"} (${record.code}): ${record.detail}`;
+    case "stopped":
+      return record.finished ? `done: ${record.reason}` : `stopped: ${record.reason}`;
+    case "offline":
+      return null;
+  }
+}

@@ -1,0 +1,79 @@
+/**
+ * The summary of a run: what was measured, under names that stay.
+ */
+
+import type { OrchestratorState } from "../../core/orchestrator/state.ts";
+import type { Dataset } from "../data/dataset.ts";
+import type { RunView } from "../screen/view.ts";
+import type { Traffic } from "./traffic.ts";
+
+export interface RunSummaryInput {
+  readonly state: OrchestratorState;
+  readonly traffic: Traffic;
+  readonly view: RunView;
+  readonly dataset: Dataset;
+  readonly folder: string;
+  readonly startedMs: number;
+  readonly endedMs: number;
+}
+
+/** A number of nats or milliseconds is null where nothing was measured. */
+export interface RunSummary {
+  readonly finished: boolean;
+  readonly firstLossMs: number | null; // from the start of the program to the first closed step
+  readonly wallMs: number;
+  readonly steps: number;
+  readonly rounds: number;
+  readonly tokens: number;
+  readonly tokensPerSecond: number | null; // while training, merges included
+  readonly lossFirst: number | null;
+  readonly lossLast: number | null;
+  readonly validationLossFirst: number | null;
+  readonly validationLossLast: number | null;
+  readonly unigramEntropy: number;
+  readonly bytesPerTokenForward: number | null; // on the socket, a boundary
+  readonly bytesPerTokenBackward: number | null;
+  readonly bytesPerTokenBf16: number; // the same boundary uncompressed
+  readonly mergeBytesPerMiner: number | null; // uploaded a round
+  readonly microbatchesLost: number;
+  readonly reLeases: number;
+  readonly stageHashesAgree: boolean;
+  readonly verdictsPassed: number;
+  readonly verdictsFailed: number;
+  readonly checkpoint: string | null;
+  readonly run: string;
+  readonly [key: string]: unknown;
+}
+
+export function runSummary(input: RunSummaryInput): RunSummary {
+  const { state, traffic, view, dataset, folder, startedMs, endedMs } = input;
+  const { counters } = state;
+  const open = state.work?.flows.length ?? 0;
+  const validation = [...state.audit.lossByRound].sort(([a], [b]) => a - b).map(([, loss]) => loss);
+  const trainingMs = view.trainingSinceMs === null ? null : endedMs - view.trainingSinceMs;
+  return {
+    finished: state.step >= state.config.train.steps,
+    firstLossMs: view.firstStepAtMs === null ? null : view.firstStepAtMs - startedMs,
+    wallMs: endedMs - startedMs,
+    steps: state.step,
+    rounds: state.round,
+    tokens: counters.tokens,
+    tokensPerSecond: trainingMs === null ? null : (counters.tokens * 1000) / trainingMs,
+    lossFirst: view.lossFirst,
+    lossLast: view.lossLast,
+    validationLossFirst: validation[0] ?? null,
+    validationLossLast: validation.length > 1 ? validation.at(-1)! : null,
+    unigramEntropy: dataset.manifest.unigramEntropy,
+    bytesPerTokenForward: traffic.bytesPerToken("forward"),
+    bytesPerTokenBackward: traffic.bytesPerToken("backward"),
+    bytesPerTokenBf16: 2 * state.config.model.width,
+    mergeBytesPerMiner: counters.mergeMiners === 0 ? null : counters.mergeBytes / counters.mergeMiners,
+    microbatchesLost: counters.microbatchesIssued - counters.microbatchesCredited - open,
+    reLeases: counters.reLeases,
+    stageHashesAgree: counters.disagreements === 0,
+    verdictsPassed: view.verdicts.passed,
+    verdictsFailed: view.verdicts.failed,
+    checkpoint: state.sources.round === 0 ? null : `${folder}/checkpoints/round-${String(state.sources.round).padStart(6, "0")}`,
+    run: folder,
+  };
+}

@@ -1,0 +1,80 @@
+/**
+ * Where one run lies on disk, and what may happen to a run that lies there already.
+ *
+ *   dataset/  tokens and tokenizer        checkpoints/round-000012/     blobs/     wallets/     miners/     logs/
+ *   run.toml  the effective configuration                  summary.json  the last summary
+ *
+ * Refuses to touch an earlier run without --resume or --fresh. Without --data a new run gets a folder of its own below the
+ * user's data folder, and --resume takes the newest one there.
+ */
+
+import type { CommandContext } from "./command.ts";
+import { attempting, UsageError, UserError } from "./errors.ts";
+
+export interface RunFolder {
+  readonly path: string;
+  readonly isResumed: boolean;
+}
+
+const parts = ["checkpoints", "blobs", "miners", "logs", "run.toml", "summary.json"];
+
+export async function openRunFolder(context: CommandContext): Promise<RunFolder> {
+  const { options } = context;
+  const isResumed = options.flag("resume");
+  const isFresh = options.flag("fresh");
+  if (isResumed && isFresh) {
+    throw new UsageError("Cannot use --resume and --fresh together as one keeps the run and the other deletes it", {
+      next: "Leave one of them out",
+    });
+  }
+  const path = options.text("data") ?? await ownFolder(`${context.dataFolder()}/runs`, isResumed);
+  const holdsRun = await exists(`${path}/run.toml`);
+  if (holdsRun && !isResumed && !isFresh) {
+    throw new UserError(`Cannot begin a run in '${path}' as it must not hold another one`, {
+      next: "Go on with it: --resume; delete it and begin anew: --fresh; or pass another folder with --data DIR",
+    });
+  }
+  if (isResumed && !holdsRun) {
+    throw new UserError(`Cannot resume as '${path}' must hold a run`, { next: "Begin one: leave --resume out" });
+  }
+  await attempting({ action: "write to the data folder", value: path }, async () => {
+    await Deno.mkdir(path, { recursive: true });
+    if (isFresh) await removeRun(path);
+    const probe = `${path}/.writable-${crypto.randomUUID()}`;
+    await Deno.writeTextFile(probe, "");
+    await Deno.remove(probe);
+  });
+  return { path, isResumed };
+}
+
+async function ownFolder(runs: string, isResumed: boolean): Promise<string> {
+  if (!isResumed) {
+    return `${runs}/${new Date().toISOString().replace(/[-:]/g, "").slice(0, 15)}-${crypto.randomUUID().slice(0, 4)}`;
+  }
+  const names: string[] = [];
+  try {
+    for await (const entry of Deno.readDir(runs)) if (entry.isDirectory) names.push(entry.name);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+  const newest = names.sort().at(-1);
+  if (newest !== undefined) return `${runs}/${newest}`;
+  throw new UserError(`Cannot resume as '${runs}' must hold a run`, { next: "Pass the run's folder with --data DIR" });
+}
+
+/** Only what a run wrote; the dataset and the wallets serve the next one. */
+async function removeRun(path: string): Promise<void> {
+  for (const part of parts) {
+    if (await exists(`${path}/${part}`)) await Deno.remove(`${path}/${part}`, { recursive: true });
+  }
+}
+
+export async function exists(path: string): Promise<boolean> {
+  try {
+    await Deno.stat(path);
+    return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,153 @@
+/**
+ * The options that shape a run, shared by `orchestrate` and `swarm`, and the way from them to a resolved configuration.
+ *
+ * Owns: the flags with a name of their own and `--set path=value` for every other knob. Order of precedence: flag, file, size.
+ */
+
+import type { RunConfig } from "../core/config/config.ts";
+import type { KnobPath, KnobValue } from "../core/config/knob.ts";
+import type { Origins } from "../core/config/parse.ts";
+import type { CommandContext, OptionSpec } from "./command.ts";
+import { UsageError, UserError } from "./errors.ts";
+
+export const runOptions: readonly OptionSpec[] = [
+  {
+    name: "size",
+    kind: "string",
+    placeholder: "NAME",
+    defaultText: "tiny",
+    doc: "the size dial: toy, tiny, small, 100m, 1b, 3b, 8b, 15b",
+  },
+  { name: "stages", kind: "int", placeholder: "K", min: 1, defaultText: "from --size", doc: "pipeline stages" },
+  {
+    name: "replicas",
+    kind: "int",
+    placeholder: "N",
+    min: 1,
+    defaultText: "1",
+    doc: "miners a stage before the first step",
+  },
+  { name: "validators", kind: "int", placeholder: "N", min: 0, defaultText: "1", doc: "validators that are expected" },
+  {
+    name: "steps",
+    kind: "int",
+    placeholder: "N",
+    min: 1,
+    defaultText: "from --size",
+    doc: "optimizer steps of the whole run",
+  },
+  {
+    name: "seed",
+    kind: "int",
+    placeholder: "N",
+    min: 0,
+    max: 0xffff_ffff,
+    defaultText: "1",
+    doc: "seed of parameters, data order and wiring",
+  },
+  {
+    name: "codec",
+    kind: "choice",
+    placeholder: "NAME",
+    choices: ["iota", "none"],
+    defaultText: "from --size",
+    doc: "what crosses a stage boundary",
+  },
+  {
+    name: "corpus",
+    kind: "string",
+    placeholder: "NAME",
+    defaultText: "sotu",
+    doc: "the text: sotu, or the path of a text file",
+  },
+  { name: "deterministic", kind: "boolean", doc: "fixed wiring and order: equal seeds give equal parameter hashes" },
+  { name: "set", kind: "string", placeholder: "PATH=VALUE,…", doc: "set any other knob, e.g. train.learningRate=1e-3" },
+  { name: "resume", kind: "boolean", doc: "go on from the last checkpoint in the data folder" },
+  { name: "fresh", kind: "boolean", doc: "delete the run that lies in the data folder and begin anew" },
+];
+
+const flagPaths: Readonly<Record<string, KnobPath>> = {
+  stages: "pipeline.stages",
+  replicas: "swarm.replicas",
+  validators: "swarm.validators",
+  steps: "train.steps",
+  seed: "seed",
+  codec: "pipeline.codec",
+  corpus: "data.corpus",
+};
+
+export interface ResolvedRun {
+  readonly config: RunConfig;
+  readonly origins: Origins;
+}
+
+/** What the person set on the command line, by knob. */
+export async function overridesOf(context: CommandContext): Promise<Record<string, KnobValue>> {
+  const { options } = context;
+  const overrides: Record<string, KnobValue> = {};
+  for (const [name, path] of Object.entries(flagPaths)) {
+    const value = name === "codec" || name === "corpus" ? options.text(name) : options.number(name);
+    if (value !== undefined) overrides[path] = value;
+  }
+  if (options.flag("deterministic")) overrides["deterministic"] = true;
+  const text = options.text("set");
+  if (text === undefined) return overrides;
+  const { valueFromText } = await import("../core/config/parse.ts");
+  for (const entry of text.split(",")) {
+    const at = entry.indexOf("=");
+    if (at <= 0) {
+      throw new UsageError(`Cannot use --set as each entry must be PATH=VALUE: current value is '${entry}'`, {
+        next: "For example: --set train.learningRate=1e-3,outer.momentum=0.5",
+      });
+    }
+    const path = entry.slice(0, at).trim();
+    overrides[path] = valueFromText({ path, text: entry.slice(at + 1).trim() });
+  }
+  return overrides;
+}
+
+/** The configuration of a new run; every wrong field is named with its place. */
+export async function resolveRun(context: CommandContext): Promise<ResolvedRun> {
+  const [{ resolveConfig }, { placeProblems, readConfigFile }] = await Promise.all([
+    import("../core/config/parse.ts"),
+    import("./config_file.ts"),
+  ]);
+  const path = context.options.text("config");
+  const file = path === undefined ? null : await readConfigFile(path);
+  const size = context.options.text("size");
+  const resolved = resolveConfig({
+    ...(size === undefined ? {} : { size }),
+    ...(file === null ? {} : { file: file.table }),
+    overrides: await overridesOf(context),
+  });
+  if (resolved.ok) return resolved;
+  const lines = placeProblems({ problems: resolved.problems, file });
+  const next = "See every knob with its default and limits: iota help orchestrate, and README.md";
+  throw isFromFlag(resolved.problems)
+    ? new UsageError(lines.join("\n"), { next })
+    : new UserError(lines.join("\n"), { next: `Correct ${path ?? "the configuration"} and start again` });
+}
+
+function isFromFlag(problems: readonly { readonly origin: string }[]): boolean {
+  return problems.every((problem) => problem.origin !== "file");
+}
+
+/** The configuration of a run that goes on: the checkpoint's own, with what the person set now on top. */
+export async function resumeConfig(context: CommandContext, saved: RunConfig): Promise<RunConfig> {
+  const { resolveConfig } = await import("../core/config/parse.ts");
+  const overrides = await overridesOf(context);
+  const resolved = resolveConfig({ size: saved.size, file: withoutSize(saved), overrides });
+  if (!resolved.ok) throw new UsageError(resolved.problems.map((problem) => problem.text).join("\n"));
+  const fixed = ["model", "pipeline", "seed", "data"] as const;
+  for (const key of fixed) {
+    if (JSON.stringify(resolved.config[key]) === JSON.stringify(saved[key])) continue;
+    throw new UsageError(`Cannot resume as ${key} must stay what it was in the run`, {
+      next: "Leave the option out, or begin a new run with --fresh",
+    });
+  }
+  return resolved.config;
+}
+
+function withoutSize({ size: _, ...rest }: RunConfig): Record<string, unknown> {
+  return rest;
+}
