@@ -3,5 +3,10 @@
 import type { CommandTable } from "./command.ts";
 
 export const commandTable: CommandTable = {
+  swarm: async () => (await import("./commands/swarm.ts")).command,
+  miner: async () => (await import("./commands/miner.ts")).command,
+  validate: async () => (await import("./commands/validate.ts")).command,
+  orchestrate: async () => (await import("./commands/orchestrate.ts")).command,
+  generate: async () => (await import("./commands/generate.ts")).command,
   wallet: async () => (await import("./commands/wallet.ts")).command,
 };

@@ -22,7 +22,7 @@ export interface Output {
   readonly paint: Paint; // for stdout
   readonly log: Log;
   /** For programs: one JSON line. Nothing for people. */
-  event(record: { readonly type: string }): void;
+  event(record: { readonly type: string } & Readonly<Record<string, unknown>>): void;
   /** For people: one line. Nothing in --json mode and with --quiet. */
   line(text: string): void;
   /** The last thing on stdout, printed when the command ends; the last call counts. */
@@ -69,7 +69,7 @@ export class TerminalOutput implements Output {
     });
   }
 
-  event(record: { readonly type: string }): void {
+  event(record: { readonly type: string } & Readonly<Record<string, unknown>>): void {
     if (this.mode === "json") this.writeOut(`${JSON.stringify(record)}\n`);
   }
 

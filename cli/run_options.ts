@@ -151,3 +151,14 @@ export async function resumeConfig(context: CommandContext, saved: RunConfig): P
 function withoutSize({ size: _, ...rest }: RunConfig): Record<string, unknown> {
   return rest;
 }
+
+/** The given run options as words for a child process; the parent has dealt with --fresh. */
+export function runWords({ options }: CommandContext): string[] {
+  const words: string[] = [];
+  for (const { name, kind } of [...runOptions, { name: "config", kind: "string" as const }]) {
+    if (!options.given(name) || name === "fresh") continue;
+    if (kind === "boolean") words.push(`--${name}`);
+    else words.push(`--${name}`, String(kind === "int" ? options.number(name) : options.text(name)));
+  }
+  return words;
+}

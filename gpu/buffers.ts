@@ -119,6 +119,18 @@ export class StageBuffers {
     return result;
   }
 
+  /**
+   * For work without a result. In Deno asking for the queue's end blocks until the GPU is idle, and awaiting the answer would
+   * add 10 ms; later work is ordered behind this in any case, and a failure is found by the next call at the latest.
+   */
+  finish(): Promise<void> {
+    this.#gpu.device.queue.onSubmittedWorkDone().catch(() => {
+      // Only a lost device rejects, and GpuDevice reports that itself.
+    });
+    this.#gpu.throwIfFailed();
+    return Promise.resolve();
+  }
+
   /** Waits until all submitted work is done, and reports its failures. */
   async settle(): Promise<void> {
     await this.#gpu.device.queue.onSubmittedWorkDone();

@@ -7,8 +7,8 @@
  */
 
 import { assert } from "../core/assert.ts";
-import { decodeWire, encodeWire } from "../core/codec/wire.ts";
-import { type ParameterTable, parameterTable, type StageSpec, wireBytes, type WireSpec } from "../core/model/spec.ts";
+import { encodeWire } from "../core/codec/wire.ts";
+import { type ParameterTable, parameterTable, type StageSpec, type WireSpec } from "../core/model/spec.ts";
 import { type BufferRange, StageBuffers } from "./buffers.ts";
 import type { AdapterDescription, Moments, StageCompute, StageInput, StepOptions, Turnaround } from "./compute.ts";
 import type { GpuDevice } from "./device.ts";
@@ -16,7 +16,7 @@ import { type Dispatch, encodeProgram, Kernels } from "./kernel.ts";
 import { hardwareKernels, type KernelSettings, Ops, softwareKernels } from "./ops.ts";
 import { buildOptimizer, hyperValues, type Optimizer, type OptimizerState } from "./optimizer.ts";
 import { buildStageProgram, type StageProgram, type WirePort } from "./stage_program.ts";
-import { tokenIndex } from "./token_index.ts";
+import { StageUploads } from "./stage_uploads.ts";
 
 export interface WebGpuStageOptions {
   /** Shared by the stages of one device, so that each shader is compiled once. @default a new one */
@@ -56,7 +56,7 @@ class WebGpuStage implements StageCompute {
   readonly #state: OptimizerState;
   readonly #program: StageProgram;
   readonly #optimizer: Optimizer;
-  readonly #tokens: number; // B * T
+  readonly #uploads: StageUploads;
   #steps = 0;
   #isClosed = false;
 
@@ -66,7 +66,6 @@ class WebGpuStage implements StageCompute {
     this.#gpu = gpu;
     this.#kernels = ops.kernels;
     this.#table = parameterTable(spec);
-    this.#tokens = spec.sequences * spec.model.contextLength;
     this.#buffers = buffers;
     const { length, decayLength } = this.#table;
     const state = this.#state = {
@@ -76,6 +75,7 @@ class WebGpuStage implements StageCompute {
       secondMoments: buffers.storage("second moments", length),
     };
     this.#program = buildStageProgram({ ops, buffers, spec, parameters: state.parameters, gradients: state.gradients });
+    this.#uploads = new StageUploads({ spec, buffers, program: this.#program });
     const bindingBytes = gpu.device.limits.maxStorageBufferBindingSize;
     this.#optimizer = buildOptimizer(ops.kernels, buffers, { state, length, decayLength, bindingBytes });
     buffers.reserveStaging(Math.max(this.#largestReadBytes(), readChunkBytes));
@@ -93,7 +93,7 @@ class WebGpuStage implements StageCompute {
     this.#checkLength("parameters", parameters);
     this.#buffers.upload(this.#state.parameters, parameters);
     this.#clear([this.#state.gradients]);
-    await this.#buffers.settle();
+    await this.#buffers.finish();
   }
 
   readParameters(): Promise<Float32Array> {
@@ -106,7 +106,7 @@ class WebGpuStage implements StageCompute {
     this.#checkLength("second moments", second);
     this.#buffers.upload(this.#state.firstMoments, first);
     this.#buffers.upload(this.#state.secondMoments, second);
-    await this.#buffers.settle();
+    await this.#buffers.finish();
     this.#steps = steps;
   }
 
@@ -118,25 +118,22 @@ class WebGpuStage implements StageCompute {
 
   async forward(input: StageInput): Promise<Uint8Array> {
     const { wire, port } = this.#wireOut();
-    this.#uploadInput(input);
+    this.#uploads.input(input, { withIndex: false });
     const [values] = await this.#runAndRead([this.#program.trunk], [port.value]);
     return encodeWire(wire, values!);
   }
 
   async backward(input: StageInput, gradient: Uint8Array): Promise<Uint8Array | null> {
     const { wire, port } = this.#wireOut();
-    this.#checkBytes("the gradient", gradient, wire);
-    this.#uploadInput(input);
-    this.#uploadTokenIndex(input);
-    this.#buffers.upload(port.gradient, decodeWire(wire, gradient));
+    this.#uploads.input(input, { withIndex: true });
+    this.#uploads.gradient(port, { wire, bytes: gradient });
     return await this.#backwardResult([this.#program.trunk, this.#program.trunkBackward]);
   }
 
   async turnaround(input: StageInput, targets: Uint32Array): Promise<Turnaround> {
     const head = this.#head();
-    this.#uploadInput(input);
-    this.#uploadTokenIndex(input);
-    this.#uploadTokens("targets", head.targets, targets);
+    this.#uploads.input(input, { withIndex: true });
+    this.#uploads.targets(head.targets, targets);
     const { trunk, trunkBackward, wireIn } = this.#program;
     const ranges = wireIn === null ? [head.losses] : [head.losses, wireIn.gradient];
     const [losses, gradient] = await this.#runAndRead([trunk, head.forward, head.backward, trunkBackward], ranges);
@@ -148,8 +145,8 @@ class WebGpuStage implements StageCompute {
 
   async evaluate(input: StageInput, targets: Uint32Array): Promise<Float32Array> {
     const head = this.#head();
-    this.#uploadInput(input);
-    this.#uploadTokens("targets", head.targets, targets);
+    this.#uploads.input(input, { withIndex: false });
+    this.#uploads.targets(head.targets, targets);
     const [losses] = await this.#runAndRead([this.#program.trunk, head.evaluate], [head.losses]);
     return this.#meanPerSequence(losses!);
   }
@@ -161,7 +158,7 @@ class WebGpuStage implements StageCompute {
       Number.isInteger(position) && position >= 0 && position < contextLength,
       `Cannot sample as 'position' must be 0 to ${contextLength - 1}: current value is ${position}`,
     );
-    this.#uploadInput(input);
+    this.#uploads.input(input, { withIndex: false });
     const encoder = this.#gpu.device.createCommandEncoder();
     encodeProgram(encoder, [...this.#program.trunk, ...sampling.norm]);
     const rowBytes = width * 4;
@@ -177,7 +174,7 @@ class WebGpuStage implements StageCompute {
   async zeroGradients(): Promise<void> {
     this.#check();
     this.#clear([this.#state.gradients]);
-    await this.#buffers.settle();
+    await this.#buffers.finish();
   }
 
   async gradientSquareSum(): Promise<number> {
@@ -194,7 +191,7 @@ class WebGpuStage implements StageCompute {
     this.#steps++;
     this.#buffers.upload(this.#optimizer.hyper, hyperValues(options, this.#steps));
     this.#kernels.run(this.#optimizer.step);
-    await this.#buffers.settle();
+    await this.#buffers.finish();
   }
 
   close(): void {
@@ -216,14 +213,6 @@ class WebGpuStage implements StageCompute {
     );
   }
 
-  #checkBytes(what: string, bytes: Uint8Array, wire: WireSpec): void {
-    const expected = wireBytes(this.spec, wire);
-    assert(
-      bytes.length === expected,
-      `Cannot decode ${what} as it must have ${expected} bytes: current value is ${bytes.length}`,
-    );
-  }
-
   #wireOut(): { wire: WireSpec; port: WirePort } {
     this.#check();
     const port = this.#program.wireOut;
@@ -238,41 +227,12 @@ class WebGpuStage implements StageCompute {
     return head;
   }
 
-  #uploadInput(input: StageInput): void {
-    const { embed, wireIn } = this.#program;
-    if (input.type === "tokens") {
-      assert(embed !== null, `Stage ${this.spec.index} reads a wire, not tokens`);
-      this.#uploadTokens("tokens", embed.tokens, input.tokens);
-    } else {
-      assert(wireIn !== null && this.spec.wireIn !== null, "The head stage reads tokens, not a wire");
-      this.#checkBytes("the wire", input.wire, this.spec.wireIn);
-      this.#buffers.upload(wireIn.value, decodeWire(this.spec.wireIn, input.wire));
-    }
-  }
-
-  #uploadTokens(what: string, range: BufferRange, tokens: Uint32Array): void {
-    const { vocabSize } = this.spec.model;
-    assert(
-      tokens.length === this.#tokens,
-      `Cannot use ${what} as there must be ${this.#tokens}: current value is ${tokens.length}`,
-    );
-    const largest = tokens.reduce((a, b) => Math.max(a, b), 0);
-    assert(largest < vocabSize, `Cannot use ${what} as ids must be below ${vocabSize}: current value is ${largest}`);
-    this.#buffers.upload(range, tokens);
-  }
-
-  /** Only a backward pass needs it, and only at the head. */
-  #uploadTokenIndex(input: StageInput): void {
-    const { embed } = this.#program;
-    if (embed !== null && input.type === "tokens") this.#buffers.upload(embed.index, tokenIndex(input.tokens));
-  }
-
   async #backwardResult(programs: readonly (readonly Dispatch[])[]): Promise<Uint8Array | null> {
     const { wireIn } = this.#program;
     if (wireIn === null || this.spec.wireIn === null) {
       this.#check();
       this.#kernels.run(programs.flat());
-      await this.#buffers.settle();
+      await this.#buffers.finish();
       return null;
     }
     const [gradient] = await this.#runAndRead(programs, [wireIn.gradient]);

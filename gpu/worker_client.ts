@@ -50,9 +50,10 @@ export async function openComputeWorker(options: { device: DeviceChoice }): Prom
   }
 }
 
-/** A bundle holds JavaScript beside it, a checkout TypeScript. */
+/** This file may be bundled into cli/main.js, but the folders stay: the worker is in gpu, as JavaScript or TypeScript. */
 function workerUrl(): URL {
-  return new URL(import.meta.url.endsWith(".js") ? "./worker.js" : "./worker.ts", import.meta.url);
+  const extension = import.meta.url.endsWith(".js") ? "js" : "ts";
+  return new URL(`../gpu/worker.${extension}`, import.meta.url);
 }
 
 type Unnumbered<T> = T extends { id: number } ? Omit<T, "id"> : never;

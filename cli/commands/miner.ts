@@ -11,7 +11,10 @@ export const command: Command = {
   usage: "miner --orchestrator URL --wallet NAME",
   about:
     "Finds the GPU, signs in with the hotkey, loads the stage it is given and computes until the run is over. It dials out, so it works behind a home router; a dropped link is resumed. Ctrl-C hands its tasks back first.",
-  examples: ["iota miner --wallet hot", "iota miner --orchestrator ws://10.0.0.5:9009 --wallet hot --hotkey second --json"],
+  examples: [
+    "iota miner --wallet hot",
+    "iota miner --orchestrator ws://10.0.0.5:9009 --wallet hot --hotkey second --json",
+  ],
   options: nodeOptions,
   async run(context) {
     const { runMiner } = await import("../run/run_node.ts");

@@ -18,12 +18,32 @@ export const command: Command = {
     "iota orchestrate --data runs/first --resume",
   ],
   options: [
-    { name: "host", kind: "string", placeholder: "ADDRESS", default: "127.0.0.1", doc: "listen here; 0.0.0.0 for the whole network" },
-    { name: "port", kind: "int", placeholder: "PORT", min: 0, max: 65535, default: 9009, doc: "listen here; 0 takes any free one" },
+    {
+      name: "host",
+      kind: "string",
+      placeholder: "ADDRESS",
+      default: "127.0.0.1",
+      doc: "listen here; 0.0.0.0 for the whole network",
+    },
+    {
+      name: "port",
+      kind: "int",
+      placeholder: "PORT",
+      min: 0,
+      max: 65535,
+      default: 9009,
+      doc: "listen here; 0 takes any free one",
+    },
     ...runOptions,
     ...walletOptions.map((option) =>
       option.name === "wallet"
-        ? { name: "wallet", kind: "string" as const, placeholder: "NAME", defaultText: "one made in the data folder", doc: "the wallet whose hotkey signs for the orchestrator" }
+        ? {
+          name: "wallet",
+          kind: "string" as const,
+          placeholder: "NAME",
+          defaultText: "one made in the data folder",
+          doc: "the wallet whose hotkey signs for the orchestrator",
+        }
         : option
     ),
   ],

@@ -5,7 +5,7 @@
 import { verifySignature } from "../../chain/wallet/hotkey.ts";
 import type { MinerRecord } from "../../core/miner/event.ts";
 import type { ValidatorRecord } from "../../core/validator/event.ts";
-import { type ComputeWorker, ComputeError, openComputeWorker } from "../../gpu/worker_client.ts";
+import { ComputeError, type ComputeWorker, openComputeWorker } from "../../gpu/worker_client.ts";
 import { HttpBlobs } from "../../net/blob_http.ts";
 import { dialWebSocket } from "../../net/client.ts";
 import type { Signer } from "../../net/hello.ts";
@@ -109,7 +109,8 @@ export async function openDevice(choice: string | undefined): Promise<ComputeWor
   } catch (error) {
     if (error instanceof ComputeError && error.kind === "NoAdapterError") {
       throw new UserError(error.message, {
-        next: "On Debian or Ubuntu: apt-get install mesa-vulkan-drivers libvulkan1; with a GPU: install its Vulkan driver",
+        next:
+          "On Debian or Ubuntu: apt-get install mesa-vulkan-drivers libvulkan1; with a GPU: install its Vulkan driver",
         cause: error,
       });
     }
@@ -181,7 +182,9 @@ function validatorLine(record: ValidatorRecord): string | null {
       return `round ${record.round}: held-out loss ${record.loss.toFixed(4)} over ${record.tokens} tokens`;
     case "verdict": {
       const loss = record.lossError === null ? "" : `, loss error ${record.lossError.toExponential(1)}`;
-      return `round ${record.round}: stage ${record.stage} ${record.miner} ${record.passed ? "passed" : "FAILED"} on ${record.task}: ` +
+      return `round ${record.round}: stage ${record.stage} ${record.miner} ${
+        record.passed ? "passed" : "FAILED"
+      } on ${record.task}: ` +
         `innovation error ${record.innovationError.toExponential(1)} (at most ${record.tolerance})${loss}, ` +
         `${(100 * record.equalShare).toFixed(1)} % of values equal`;
     }

@@ -14,7 +14,7 @@ import { createApi } from "../../net/api.ts";
 import { DiskBlobs } from "../../net/blob_disk.ts";
 import type { Signer } from "../../net/hello.ts";
 import { netLimits } from "../../net/limits.ts";
-import { type Listener, listen } from "../../net/server.ts";
+import { listen, type Listener } from "../../net/server.ts";
 import { systemRandom, systemTimers } from "../../net/timers.ts";
 import { type FoundCheckpoint, latestCheckpoint } from "../checkpoint/checkpoint.ts";
 import type { CommandContext } from "../command.ts";
@@ -64,6 +64,7 @@ export async function runOrchestrator(context: CommandContext): Promise<number> 
     ? null
     : { step: found.manifest.step, sources: await sourcesFrom(found, { stages, blobs }) };
   const screen = openScreen(context, { config, layersOfStages, startedMs });
+  let firstStepAtMs: number | null = null;
   const limits = netLimits(config.limits);
   const { sequencesPerMicrobatch: sequences } = config.train;
   const role = startOrchestrator({
@@ -81,7 +82,10 @@ export async function runOrchestrator(context: CommandContext): Promise<number> 
     blobs,
     batches: dataset.batches({ seed: config.seed, sequences, contextLength: config.model.contextLength }),
     storeRound: (round) => storeRound(place, round, blobs),
-    onRecord: (record) => screen.record(record),
+    onRecord: (record) => {
+      if (record.type === "stepClosed") firstStepAtMs ??= systemTimers.nowMs();
+      screen.record(record);
+    },
   });
   let listener: Listener;
   try {
@@ -91,13 +95,24 @@ export async function runOrchestrator(context: CommandContext): Promise<number> 
     throw error;
   }
   output.event({ type: "listening", url: listener.url.replace(/^http/, "ws"), run: prepared.runId });
-  output.line(`Listening on ${listener.url.replace(/^http/, "ws")} for ${config.swarm.replicas * stages.length} miners`);
+  output.line(
+    `Listening on ${listener.url.replace(/^http/, "ws")} for ${config.swarm.replicas * stages.length} miners`,
+  );
   const onAbort = () => role.stop("interrupted");
   interruption.addEventListener("abort", onAbort);
   if (interruption.aborted) onAbort();
   try {
     const { finished, reason } = await role.finished;
-    const summary = runSummary({ state: role.state, traffic: role.traffic, view: screen.view, dataset, folder: folder.path, startedMs, endedMs: systemTimers.nowMs() });
+    const summary = runSummary({
+      state: role.state,
+      traffic: role.traffic,
+      view: screen.view,
+      dataset,
+      folder: folder.path,
+      startedMs,
+      firstStepAtMs,
+      endedMs: systemTimers.nowMs(),
+    });
     screen.close();
     output.summary(summary);
     await Deno.writeTextFile(`${folder.path}/summary.json`, `${JSON.stringify(summary, null, 2)}\n`);
@@ -111,7 +126,9 @@ export async function runOrchestrator(context: CommandContext): Promise<number> 
 }
 
 function stoppedText(state: OrchestratorState, { reason, folder }: { reason: string; folder: string }): string {
-  const saved = state.sources.round === 0 ? "before the first checkpoint" : `the last checkpoint is round ${state.sources.round}`;
+  const saved = state.sources.round === 0
+    ? "before the first checkpoint"
+    : `the last checkpoint is round ${state.sources.round}`;
   return `Stopped (${reason}) after step ${state.step} of ${state.config.train.steps}, ${saved}; go on with: --data ${folder} --resume`;
 }
 
@@ -123,7 +140,9 @@ async function prepare(context: CommandContext): Promise<Prepared> {
     ? await latestCheckpoint(`${folder.path}/checkpoints`, (text) => output.log.warn(text))
     : null;
   if (folder.isResumed && found === null) {
-    throw new UserError(`Cannot resume as '${folder.path}' must hold a whole checkpoint`, { next: "Begin anew: --fresh" });
+    throw new UserError(`Cannot resume as '${folder.path}' must hold a whole checkpoint`, {
+      next: "Begin anew: --fresh",
+    });
   }
   const resolved = fresh ?? { config: await resumeConfig(context, found!.manifest.config), origins: null };
   const { config } = resolved;
@@ -149,7 +168,9 @@ async function prepare(context: CommandContext): Promise<Prepared> {
   });
   const { train, bytesPerToken, unigramEntropy } = dataset.manifest;
   output.line(
-    `text ${corpus}: ${train.tokens} training tokens of ${bytesPerToken.toFixed(2)} bytes, unigram entropy ${unigramEntropy.toFixed(3)} nats`,
+    `text ${corpus}: ${train.tokens} training tokens of ${bytesPerToken.toFixed(2)} bytes, unigram entropy ${
+      unigramEntropy.toFixed(3)
+    } nats`,
   );
   const runId = found?.manifest.runId ?? `${config.name}-${crypto.randomUUID().slice(0, 8)}`;
   return { folder, found, config, runId, dataset };
@@ -160,7 +181,9 @@ function describe({ output }: CommandContext, config: RunConfig): void {
   const { model, train, pipeline, outer } = config;
   const tokens = train.microbatchesPerStep * train.sequencesPerMicrobatch * model.contextLength;
   output.line(
-    `model ${config.size}: ${(modelParameters(model) / 1e6).toFixed(2)} M parameters, width ${model.width}, ${model.layers} layers, ` +
+    `model ${config.size}: ${
+      (modelParameters(model) / 1e6).toFixed(2)
+    } M parameters, width ${model.width}, ${model.layers} layers, ` +
       `${model.heads}/${model.kvHeads} heads, ffn ${model.ffnWidth}, vocabulary ${model.vocabSize}, context ${model.contextLength}`,
   );
   output.line(
@@ -201,7 +224,14 @@ async function open(
   parts: { role: RunningOrchestrator; blobs: DiskBlobs; limits: ReturnType<typeof netLimits> },
 ): Promise<Listener> {
   const { role, blobs, limits } = parts;
-  const api = createApi({ blobs, limits, verify: verifySignature, isMember: (node) => role.isMember(node), timers: systemTimers, status: () => ({}) });
+  const api = createApi({
+    blobs,
+    limits,
+    verify: verifySignature,
+    isMember: (node) => role.isMember(node),
+    timers: systemTimers,
+    status: () => ({}),
+  });
   return await listen({
     host: options.text("host") ?? "127.0.0.1",
     port: options.number("port") ?? 9009,

@@ -14,6 +14,7 @@ export interface RunSummaryInput {
   readonly dataset: Dataset;
   readonly folder: string;
   readonly startedMs: number;
+  readonly firstStepAtMs: number | null;
   readonly endedMs: number;
 }
 
@@ -46,14 +47,14 @@ export interface RunSummary {
 }
 
 export function runSummary(input: RunSummaryInput): RunSummary {
-  const { state, traffic, view, dataset, folder, startedMs, endedMs } = input;
+  const { state, traffic, view, dataset, folder, startedMs, firstStepAtMs, endedMs } = input;
   const { counters } = state;
   const open = state.work?.flows.length ?? 0;
   const validation = [...state.audit.lossByRound].sort(([a], [b]) => a - b).map(([, loss]) => loss);
   const trainingMs = view.trainingSinceMs === null ? null : endedMs - view.trainingSinceMs;
   return {
     finished: state.step >= state.config.train.steps,
-    firstLossMs: view.firstStepAtMs === null ? null : view.firstStepAtMs - startedMs,
+    firstLossMs: firstStepAtMs === null ? null : firstStepAtMs - startedMs,
     wallMs: endedMs - startedMs,
     steps: state.step,
     rounds: state.round,
@@ -73,7 +74,9 @@ export function runSummary(input: RunSummaryInput): RunSummary {
     stageHashesAgree: counters.disagreements === 0,
     verdictsPassed: view.verdicts.passed,
     verdictsFailed: view.verdicts.failed,
-    checkpoint: state.sources.round === 0 ? null : `${folder}/checkpoints/round-${String(state.sources.round).padStart(6, "0")}`,
+    checkpoint: state.sources.round === 0
+      ? null
+      : `${folder}/checkpoints/round-${String(state.sources.round).padStart(6, "0")}`,
     run: folder,
   };
 }

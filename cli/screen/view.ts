@@ -67,7 +67,7 @@ export interface EventLine {
 }
 
 export interface RunView {
-  readonly facts: RunFacts;
+  facts: RunFacts;
   readonly startedAtMs: number;
   phase: "gathering" | "training" | "merging" | "finished";
   step: number; // closed

@@ -1,5 +1,5 @@
 /**
- * The two ends of the bottleneck wire (codec `iota`, ALGORITHMS.md section 1.1).
+ * The two ends of the bottleneck wire (codec `iota`, the block of the original IOTA miner).
  *
  * Receiver: x0 = ReLU(W_dec z) feeds the attention half, and z is re-inserted into the first r residual columns.
  * Sender: z = W_enc SiLU(f) + a[:, :r], where f is the FFN half's output without residual and a its input.

@@ -71,7 +71,11 @@ export function importsOf(file: SourceFile): Import[] {
     NewExpression(node) {
       if (node.callee.type !== "Identifier" || node.callee.name !== "URL" || node.arguments.length !== 2) return;
       const [path] = node.arguments;
-      if (path?.type === "Literal" && typeof path.value === "string" && path.value.endsWith(".ts")) collect(path);
+      const choices = path?.type === "ConditionalExpression" ? [path.consequent, path.alternate] : [path];
+      for (const choice of choices) {
+        if (choice?.type !== "Literal" || typeof choice.value !== "string") continue;
+        if (choice.value.endsWith(".ts")) collect(choice);
+      }
     },
   };
   Deno.lint.runPlugin({ name: "imports", rules: { collect: { create: () => visitor } } }, file.path, file.text);

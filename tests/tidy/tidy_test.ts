@@ -25,6 +25,9 @@ const EMPTY_NAMES = ["utils", "util", "helpers", "helper", "types", "index", "mo
 /** Modules that something other than an import starts. */
 const ENTRY_POINTS = ["cli/main.ts", "tests/tidy/floor_plan_plugin.ts"];
 
+/** Pinned for the sake of a package that asks for them: a peer, and a version whose parts can all be fetched. */
+const PIN_ONLY = ["hono", "msgpackr-extract"];
+
 /** Source that tells tests apart from what they must not contain: these two files name the forbidden words. */
 const RULE_FILES = ["tests/tidy/tidy_test.ts", "tests/tidy/floor_plan_plugin.ts", "tests/tidy/floor_plan_test.ts"];
 
@@ -161,6 +164,20 @@ Deno.test("Tidy: packages are pinned exactly and both import maps name the same 
   const differing = [...new Set([...Object.keys(main), ...Object.keys(genuine)])]
     .filter((name) => name.startsWith("@std/") ? !(name in main && name in genuine) : main[name] !== genuine[name]);
   check("Write the same pin into deno.json and jsr.json", differing);
+});
+
+Deno.test("Tidy: every pinned package is imported", () => {
+  const used = [...imports.values()].flat().map((each) => each.specifier);
+  const isUsed = (name: string) => used.some((specifier) => specifier === name || specifier.startsWith(`${name}/`));
+  const pinned = Object.keys(JSON.parse(readText("deno.json")).imports);
+  check("Remove it from deno.json and jsr.json", pinned.filter((name) => !isUsed(name) && !PIN_ONLY.includes(name)));
+});
+
+Deno.test("Tidy: documents that are cited are here", () => {
+  check(
+    "Cite the paper, the measurement or a file of this repository",
+    linesMatching(/\b(ALGORITHMS|DESIGN|REFERENCE|FACTS|GOALS|STYLE|CHAIN|GPU)(\.md\b| ?§| section \d)/),
+  );
 });
 
 Deno.test("Tidy: the compiler's strict flags stay on", () => {

@@ -12,6 +12,7 @@ import {
   writeCheckpoint,
 } from "../../cli/checkpoint/checkpoint.ts";
 import { CheckpointError, readManifest } from "../../cli/checkpoint/manifest.ts";
+import { realDisk } from "../../cli/data/disk.ts";
 import { sha256Hex } from "../../cli/data/sha256.ts";
 import { UserError } from "../../cli/errors.ts";
 import { initialParameters } from "../../core/model/initial.ts";
@@ -144,7 +145,7 @@ Deno.test("writeCheckpoint: a kill at any operation leaves the round before, or 
     await write(root, 1);
     await writeOn(counting);
     for (let survives = 0; survives < counting.operations; survives++) {
-      await Deno.remove(`${root}/round-000002`, { recursive: true });
+      await realDisk.remove(`${root}/round-000002`);
       await assertRejects(() => writeOn(failingDisk(survives)), Killed);
       const round = await latestRound(root);
       assert(round === 1 || round === 2, `after ${survives} operations: ${round}`);

@@ -57,7 +57,7 @@ Deno.test("Safetensors: tensors read back bit for bit", async () => {
 });
 
 Deno.test("Safetensors: the bytes are those of the format's reference implementation", async () => {
-  // safetensors 0.5 (Python): save({"a": np.array([1, 2], np.float32)}, metadata={"format": "pt"})
+  // safetensors 0.8.0 (Python): save({"a": np.array([1, 2], np.float32)}, metadata={"format": "pt"})
   const expected = fileOf(
     '{"__metadata__":{"format":"pt"},"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}   ',
     8,

@@ -1,0 +1,68 @@
+/**
+ * What a task brings to the GPU: tokens, targets, wires and gradients on wires, checked and decoded into their buffers.
+ *
+ * Refuses, as our bug, inputs of the wrong kind or length and ids outside the vocabulary; nothing is uploaded then. Foreign
+ * bytes have been through the shell's own checks before they come here.
+ */
+
+import { assert } from "../core/assert.ts";
+import { decodeWire } from "../core/codec/wire.ts";
+import { type StageSpec, wireBytes, type WireSpec } from "../core/model/spec.ts";
+import type { BufferRange, StageBuffers } from "./buffers.ts";
+import type { StageInput } from "./compute.ts";
+import type { StageProgram, WirePort } from "./stage_program.ts";
+import { tokenIndex } from "./token_index.ts";
+
+export class StageUploads {
+  readonly #spec: StageSpec;
+  readonly #buffers: StageBuffers;
+  readonly #program: StageProgram;
+
+  constructor(options: { spec: StageSpec; buffers: StageBuffers; program: StageProgram }) {
+    this.#spec = options.spec;
+    this.#buffers = options.buffers;
+    this.#program = options.program;
+  }
+
+  /** `withIndex` for a backward pass: the head's embedding gradient needs its tokens sorted. */
+  input(input: StageInput, { withIndex }: { withIndex: boolean }): void {
+    const { embed, wireIn } = this.#program;
+    if (input.type === "tokens") {
+      assert(embed !== null, `Stage ${this.#spec.index} reads a wire, not tokens`);
+      this.#ids("tokens", embed.tokens, input.tokens);
+      if (withIndex) this.#buffers.upload(embed.index, tokenIndex(input.tokens));
+    } else {
+      assert(wireIn !== null && this.#spec.wireIn !== null, "The head stage reads tokens, not a wire");
+      this.#wire("the wire", wireIn.value, { wire: this.#spec.wireIn, bytes: input.wire });
+    }
+  }
+
+  targets(range: BufferRange, targets: Uint32Array): void {
+    this.#ids("targets", range, targets);
+  }
+
+  gradient(port: WirePort, { wire, bytes }: { wire: WireSpec; bytes: Uint8Array }): void {
+    this.#wire("the gradient", port.gradient, { wire, bytes });
+  }
+
+  #wire(what: string, range: BufferRange, { wire, bytes }: { wire: WireSpec; bytes: Uint8Array }): void {
+    const expected = wireBytes(this.#spec, wire);
+    assert(
+      bytes.length === expected,
+      `Cannot decode ${what} as it must have ${expected} bytes: current value is ${bytes.length}`,
+    );
+    this.#buffers.upload(range, decodeWire(wire, bytes));
+  }
+
+  #ids(what: string, range: BufferRange, ids: Uint32Array): void {
+    const { sequences, model: { contextLength, vocabSize } } = this.#spec;
+    const expected = sequences * contextLength;
+    assert(
+      ids.length === expected,
+      `Cannot use ${what} as there must be ${expected}: current value is ${ids.length}`,
+    );
+    const largest = ids.reduce((a, b) => Math.max(a, b), 0);
+    assert(largest < vocabSize, `Cannot use ${what} as ids must be below ${vocabSize}: current value is ${largest}`);
+    this.#buffers.upload(range, ids);
+  }
+}

@@ -1,0 +1,150 @@
+/**
+ * What the compute suite feeds a stage, and how it compares numbers.
+ *
+ * Owns the table of stage shapes, the random inputs (wires, gradients, tokens: the same for every implementation), the
+ * perturbed parameters and the tolerances with their reasons.
+ */
+
+import { assert } from "@std/assert";
+import { decodeWire, encodeWire } from "../../core/codec/wire.ts";
+import type { Codec } from "../../core/config/config.ts";
+import { parameterTable, type StageSpec, wireBytes, type WireSpec } from "../../core/model/spec.ts";
+import type { StageInput } from "../../gpu/compute.ts";
+import { noise } from "../support/finite_difference.ts";
+import { parametersOf, specAt, specsOf, tinyConfig, tokensOf } from "../support/tiny_model.ts";
+
+export interface ComputeCase {
+  readonly name: string;
+  readonly spec: StageSpec;
+}
+
+interface Shape {
+  readonly codec?: Codec;
+  readonly layersOfStages: readonly number[];
+  readonly stage: number;
+  readonly kvHeads?: number;
+  readonly sequences?: number;
+  readonly contextLength?: number;
+}
+
+function specOf(shape: Shape): StageSpec {
+  const { codec = "none", layersOfStages, stage, kvHeads = 2, sequences = 2, contextLength = 16 } = shape;
+  const layers = layersOfStages.reduce((a, b) => a + b, 0);
+  const config = tinyConfig({
+    model: { layers, kvHeads, contextLength },
+    pipeline: { codec, stages: layersOfStages.length },
+    train: { sequencesPerMicrobatch: sequences },
+  });
+  return specAt(specsOf(config, layersOfStages), stage);
+}
+
+/** Every role of a stage, both codecs, the three kinds of head grouping, B of 1, 2 and 3, and a longer context. */
+export function computeCases(): ComputeCase[] {
+  const shapes: Record<string, Shape> = {
+    "whole model, 2 layers, 4:2 heads": { layersOfStages: [2], stage: 0 },
+    "head, codec none": { layersOfStages: [1, 1], stage: 0 },
+    "head, codec iota, 2 layers": { codec: "iota", layersOfStages: [2, 1], stage: 0 },
+    "body, codec none, 2 layers, T 32": { layersOfStages: [1, 2, 1], stage: 1, contextLength: 32 },
+    "body, codec iota, 1 layer that receives and sends": { codec: "iota", layersOfStages: [1, 1, 1], stage: 1 },
+    "body, codec iota, 3 layers, 4:4 heads": { codec: "iota", layersOfStages: [1, 3, 1], stage: 1, kvHeads: 4 },
+    "tail, codec none, 4:1 heads, B 3": { layersOfStages: [1, 1], stage: 1, kvHeads: 1, sequences: 3 },
+    "tail, codec iota, B 1": { codec: "iota", layersOfStages: [1, 1], stage: 1, sequences: 1 },
+    "tail, codec iota, 2 layers": { codec: "iota", layersOfStages: [1, 2], stage: 1 },
+  };
+  return Object.entries(shapes).map(([name, shape]) => ({ name, spec: specOf(shape) }));
+}
+
+/** Start values with gains moved off one, so that a forgotten gain shows. Padding stays zero. */
+export function suiteParameters(spec: StageSpec): Float32Array {
+  const parameters = parametersOf(spec);
+  for (const { name, shape, offset, size } of parameterTable(spec).tensors) {
+    if (shape.length > 1) continue;
+    noise(name, size, 0.3).forEach((value, i) => parameters[offset + i]! += value);
+  }
+  return parameters;
+}
+
+/** A flat vector like the parameters, zero in the padding. */
+export function suiteVector(spec: StageSpec, { label, scale }: { label: string; scale: number }): Float32Array {
+  const table = parameterTable(spec);
+  const vector = new Float32Array(table.length);
+  for (const { name, offset, size } of table.tensors) vector.set(noise(`${label} ${name}`, size, scale), offset);
+  return vector;
+}
+
+/** A segment of a frame: it starts at an odd offset, and the frame stays the caller's. */
+function randomWire(spec: StageSpec, wire: WireSpec, { label, scale }: { label: string; scale: number }): Uint8Array {
+  const values = noise(label, wireBytes(spec, wire) / wire.bytesPerValue, scale);
+  const bytes = encodeWire(wire, Float32Array.from(values));
+  const frame = new Uint8Array(bytes.length + 3);
+  frame.set(bytes, 3);
+  return frame.subarray(3);
+}
+
+export interface Microbatch {
+  readonly input: StageInput;
+  readonly targets: Uint32Array; // used at the tail
+  readonly gradient: Uint8Array | null; // on the outgoing wire; null at the tail
+}
+
+export function suiteMicrobatch(spec: StageSpec, index: number): Microbatch {
+  const { tokens, targets } = tokensOf(spec, index);
+  const { wireIn, wireOut } = spec;
+  const input: StageInput = wireIn === null
+    ? { type: "tokens", tokens }
+    : { type: "wire", wire: randomWire(spec, wireIn, { label: `wire ${index}`, scale: 1.5 }) };
+  const gradient = wireOut === null ? null : randomWire(spec, wireOut, { label: `gradient ${index}`, scale: 1e-2 });
+  return { input, targets, gradient };
+}
+
+/** |actual - expected| / |expected| over all entries. */
+export function relativeL2(actual: ArrayLike<number>, expected: ArrayLike<number>): number {
+  assert(actual.length === expected.length, `${actual.length} values where ${expected.length} are expected`);
+  let difference = 0, size = 0;
+  for (let i = 0; i < expected.length; i++) {
+    difference += (actual[i]! - expected[i]!) ** 2;
+    size += expected[i]! ** 2;
+  }
+  return size === 0 ? Math.sqrt(difference) : Math.sqrt(difference / size);
+}
+
+export interface Closeness {
+  readonly what: string;
+  readonly actual: ArrayLike<number>;
+  readonly expected: ArrayLike<number>;
+}
+
+/** `tolerance` is a relative L2; NaN never passes. */
+export function assertClose({ what, actual, expected }: Closeness, tolerance: number): void {
+  const error = relativeL2(actual, expected);
+  assert(error <= tolerance, `${what}: relative L2 ${error.toExponential(2)} above ${tolerance}`);
+}
+
+/** Distance between neighbouring bfloat16 values around `value`: 8 significant bits. */
+function bfloat16Ulp(value: number): number {
+  return value === 0 ? 0 : 2 ** (Math.floor(Math.log2(Math.abs(value))) - 7);
+}
+
+/**
+ * float32 wires by relative L2. bfloat16 wires value by value: two float32 results on either side of a rounding tie end one
+ * ulp apart, and a value near zero carries the float32 error of the large terms it is the difference of, hence the floor.
+ */
+export function assertWiresClose(
+  wire: WireSpec,
+  { what, actual, expected }: { what: string; actual: Uint8Array; expected: Uint8Array },
+): void {
+  const values = decodeWire(wire, actual);
+  const wanted = decodeWire(wire, expected);
+  if (wire.bytesPerValue === 4) return assertClose({ what, actual: values, expected: wanted }, wireTolerance);
+  assert(values.length === wanted.length, `${what}: ${values.length} values where ${wanted.length} are expected`);
+  const rms = Math.sqrt(wanted.reduce((sum, value) => sum + value * value, 0) / wanted.length);
+  wanted.forEach((value, i) => {
+    const allowed = Math.max(bfloat16Ulp(value), bfloat16Ulp(values[i]!), 1e-4 * rms);
+    assert(Math.abs(values[i]! - value) <= allowed, `${what}[${i}]: ${values[i]} where ${value} is expected`);
+  });
+}
+
+/** Our bar for float32 against float64; honest kernels are near 1e-6. */
+export const gradientTolerance = 1e-4;
+export const wireTolerance = 1e-5;
+export const lossTolerance = 1e-5;

@@ -1,0 +1,43 @@
+/**
+ * Tests that need a WebGPU adapter. Without one they are reported as ignored by name, and the reason is printed once.
+ *
+ * Owns one device for all tests of a file: shaders compile once. A test that breaks its device opens its own.
+ */
+
+import { type GpuDevice, NoAdapterError, openGpuDevice } from "../../gpu/device.ts";
+import { Kernels } from "../../gpu/kernel.ts";
+
+export interface GpuSupport {
+  readonly gpu: GpuDevice;
+  readonly kernels: Kernels;
+}
+
+const opened: GpuSupport | NoAdapterError = await open();
+
+async function open(): Promise<GpuSupport | NoAdapterError> {
+  try {
+    const gpu = await openGpuDevice();
+    return { gpu, kernels: new Kernels(gpu) };
+  } catch (error) {
+    if (!(error instanceof NoAdapterError)) throw error;
+    console.log(`Tests that need a WebGPU adapter are skipped: ${error.message}`);
+    return error;
+  }
+}
+
+/** Why GPU tests cannot run here, or null. */
+export const noGpuReason: string | null = opened instanceof NoAdapterError ? "no WebGPU adapter" : null;
+
+/** For the body of a test that is ignored when `noGpuReason` is not null. */
+export function gpuSupport(): GpuSupport {
+  if (opened instanceof NoAdapterError) throw opened;
+  return opened;
+}
+
+export function gpuTest(name: string, body: (support: GpuSupport) => Promise<void>): void {
+  Deno.test({
+    name: noGpuReason === null ? name : `${name} (skipped: ${noGpuReason})`,
+    ignore: noGpuReason !== null,
+    fn: () => body(gpuSupport()),
+  });
+}
