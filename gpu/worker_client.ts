@@ -50,10 +50,11 @@ export async function openComputeWorker(options: { device: DeviceChoice }): Prom
   }
 }
 
-/** This file may be bundled into cli/main.js, but the folders stay: the worker is in gpu, as JavaScript or TypeScript. */
+/** A bundle is JavaScript and has its worker beside it, as a checkout has the TypeScript. */
 function workerUrl(): URL {
-  const extension = import.meta.url.endsWith(".js") ? "js" : "ts";
-  return new URL(`../gpu/worker.${extension}`, import.meta.url);
+  return import.meta.url.endsWith(".js")
+    ? new URL("./worker.js", import.meta.url)
+    : new URL("./worker.ts", import.meta.url);
 }
 
 type Unnumbered<T> = T extends { id: number } ? Omit<T, "id"> : never;

@@ -37,6 +37,11 @@ export async function runSwarm(context: CommandContext): Promise<number> {
   if (interruption.aborted) return 1;
   const exitCode = await swarm.run();
   const summary = swarm.summary();
+  if (interruption.aborted) {
+    const next = summary["checkpoint"] === null ? "no checkpoint yet, begin anew with" : "go on with";
+    const flag = summary["checkpoint"] === null ? "--fresh" : "--resume";
+    context.output.log.warn(`Stopped after step ${summary["steps"]}; ${next}: iota swarm --data ${folder} ${flag}`);
+  }
   if (exitCode === 0 && !interruption.aborted) summary["sample"] = await writeSample(context, folder);
   summary["wallMs"] = systemTimers.nowMs() - startedMs;
   context.output.summary(summary);
@@ -72,6 +77,7 @@ class Swarm {
   readonly #startedMs: number;
   readonly #nodes: Child[] = [];
   #orchestrator: Child | null = null;
+  #config: RunConfig | null = null;
   #screen: RunScreen | null = null;
   #summary: Line | null = null;
   #device = "";
@@ -132,6 +138,7 @@ class Swarm {
         this.#screen = this.#openScreen(line["config"] as RunConfig);
         return;
       case "listening":
+        this.#context.output.event({ type: "listening", url: String(line["url"]) });
         this.#startNodes(String(line["url"])).catch((error) => this.#fail(error));
         return;
       case "summary":
@@ -168,8 +175,6 @@ class Swarm {
     return openRunScreen({ output, view, nowMs: () => systemTimers.nowMs() });
   }
 
-  #config: RunConfig | null = null;
-
   async #startNodes(url: string): Promise<void> {
     const config = this.#config;
     if (config === null) return;
@@ -205,6 +210,7 @@ class Swarm {
       onLine: () => {},
     });
     this.#nodes.push(child);
+    this.#context.output.event({ type: "nodeStarted", name, role: command, pid: child.pid });
     child.ended.then((code) => this.#onNodeEnded(child, code), (error) => this.#fail(error));
   }
 

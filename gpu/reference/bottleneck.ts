@@ -1,5 +1,5 @@
 /**
- * The two ends of the bottleneck wire (codec `iota`; the original's block, ALGORITHMS.md section 1.1).
+ * The two ends of the bottleneck wire (codec `iota`): the block of the original IOTA (arXiv 2507.17766).
  *
  * Sender, in place of the last block's second residual:   z = E SiLU(f) + a[:, :r]
  * Receiver, in place of the first block's attention input: x0 = ReLU(D z), and in place of its first residual: y[:, :r] += z

@@ -1,3 +1,7 @@
+/**
+ * bfloat16 rounding at every kind of value, and the wire encodings built on it: offsets, lengths, values that are no number.
+ */
+
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { decodeBfloat16, encodeBfloat16 } from "../../core/codec/bfloat16.ts";
 import { decodeWire, encodeWire, isFiniteWire, wireFault } from "../../core/codec/wire.ts";

@@ -1,3 +1,8 @@
+/**
+ * The generator against the published vectors, the streams drawn from it, and the start parameters made with it, whose bits
+ * are frozen: miners of different versions must start from the same model.
+ */
+
 import { assert, assertEquals, assertNotEquals, assertThrows } from "@std/assert";
 import { initialParameters } from "../../core/model/initial.ts";
 import type { ParameterTable } from "../../core/model/spec.ts";

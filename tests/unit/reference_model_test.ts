@@ -1,19 +1,16 @@
+/**
+ * The reference as a whole model: gradients through three stages and both codecs, causality, a split model against the whole
+ * one, learning, and continuing from shown state with the same bits.
+ */
+
 import { assert, assertAlmostEquals, assertEquals, assertRejects } from "@std/assert";
 import type { Codec, RunConfig } from "../../core/config/config.ts";
 import type { StageSpec } from "../../core/model/spec.ts";
 import type { StageCompute, StageInput } from "../../gpu/compute.ts";
-import { crossEntropy, crossEntropyBackward } from "../../gpu/reference/cross_entropy.ts";
 import { createReferenceStage } from "../../gpu/reference/stage.ts";
 import { createStageModel, type StageModel } from "../../gpu/reference/stage_model.ts";
-import {
-  headBackward,
-  headForward,
-  type PassInput,
-  stageBackward,
-  stageForward,
-  type StagePass,
-} from "../../gpu/reference/stage_pass.ts";
 import { checkGradient } from "../support/finite_difference.ts";
+import { type Batch, chainBackward, chainForward, mean } from "../support/reference_chain.ts";
 import { parametersOf, specAt, specsOf, tinyConfig, type TinyOverrides, tokensOf } from "../support/tiny_model.ts";
 
 /** d 32, 4 layers, T 8: small enough for thousands of forwards. */
@@ -33,51 +30,13 @@ function models(config: RunConfig): StageModel[] {
   });
 }
 
-/** The whole pipeline as one float64 function, no bytes and no rounding between the stages. */
-function chainForward(chain: readonly StageModel[], tokens: Uint32Array): StagePass[] {
-  const passes: StagePass[] = [];
-  let input: PassInput = { type: "tokens", tokens };
-  for (const model of chain) {
-    const pass = stageForward(model, input);
-    passes.push(pass);
-    input = { type: "values", values: pass.output };
-  }
-  return passes;
-}
-
-type Batch = { tokens: Uint32Array; targets: Uint32Array };
-
-function chainLosses(chain: readonly StageModel[], { tokens, targets }: Batch): Float64Array {
-  const tail = chain.at(-1)!;
-  const { logits } = headForward(tail, chainForward(chain, tokens).at(-1)!.output);
-  return crossEntropy({ logits, targets }, tail.spec.model.vocabSize);
-}
-
-function mean(values: Iterable<number>): number {
-  const all = [...values];
-  return all.reduce((a, b) => a + b, 0) / all.length;
-}
-
-function chainBackward(chain: readonly StageModel[], { tokens, targets }: Batch): void {
-  const tail = chain.at(-1)!;
-  const passes = chainForward(chain, tokens);
-  const head = headForward(tail, passes.at(-1)!.output);
-  const dLogits = crossEntropyBackward({ logits: head.logits, targets }, tail.spec.model.vocabSize);
-  let gradient: Float64Array | null = headBackward(tail, head, dLogits);
-  for (let stage = chain.length - 1; stage >= 0; stage--) {
-    assert(gradient !== null);
-    gradient = stageBackward(chain[stage]!, passes[stage]!, gradient);
-  }
-  assertEquals(gradient, null);
-}
-
 for (const codec of ["none", "iota"] as const) {
   Deno.test(`Model: every tensor's gradient through 3 stages agrees with finite differences, codec ${codec}`, () => {
     const config = smallConfig(codec);
     const chain = models(config);
     const batch = tokensOf(specAt(specsOf(config), 0));
     chainBackward(chain, batch);
-    const loss = () => mean(chainLosses(chain, batch));
+    const loss = () => mean(chainForward(chain, batch).losses);
     for (const model of chain) {
       for (const [name, { value, gradient }] of model.tensors) {
         checkGradient({ name, at: value, gradient, loss, samples: 6, tolerance: 1e-5 });
@@ -89,11 +48,11 @@ for (const codec of ["none", "iota"] as const) {
     const config = smallConfig(codec);
     const chain = models(config);
     const batch = tokensOf(specAt(specsOf(config), 0));
-    const before = chainLosses(chain, batch);
+    const before = chainForward(chain, batch).losses;
     const { contextLength: positions, vocabSize } = config.model;
     const changed = 5;
     batch.tokens[changed] = (batch.tokens[changed]! + 1) % vocabSize;
-    const after = chainLosses(chain, batch);
+    const after = chainForward(chain, batch).losses;
     assertEquals(after.slice(0, changed), before.slice(0, changed));
     assert(after[changed] !== before[changed], "the changed token's own loss moves");
     assertEquals(after.slice(positions), before.slice(positions), "sequences do not see each other");
@@ -102,7 +61,7 @@ for (const codec of ["none", "iota"] as const) {
 
 Deno.test("Model: an untrained model costs about ln(V)", () => {
   const config = smallConfig("none");
-  const loss = mean(chainLosses(models(config), tokensOf(specAt(specsOf(config), 0))));
+  const loss = mean(chainForward(models(config), tokensOf(specAt(specsOf(config), 0))).losses);
   assert(Math.abs(loss - Math.log(32)) < 1, `loss ${loss}`);
 });
 

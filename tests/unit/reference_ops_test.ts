@@ -1,3 +1,8 @@
+/**
+ * Every operation of the reference on its own: gradients against central finite differences, hand-worked values, and
+ * behaviour at extreme inputs.
+ */
+
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { adamw, type AdamwState } from "../../gpu/reference/adamw.ts";
 import { attention, attentionBackward } from "../../gpu/reference/attention.ts";

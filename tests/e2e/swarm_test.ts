@@ -1,0 +1,94 @@
+/** Swarms of real processes, on the reference device so that no adapter is needed. */
+
+import { assert, assertEquals, assertLess, assertMatch } from "@std/assert";
+import { IotaProcess, type Line } from "../support/iota_process.ts";
+import { withScratchFolder } from "../support/scratch_folder.ts";
+
+const toy = ["--size", "toy", "--device", "reference", "--json"];
+
+interface Merged {
+  round: number;
+  stages: { stage: number; parameters: string; agree: boolean }[];
+}
+
+Deno.test("Swarm: every role as a process trains, validates, keeps checkpoints and writes text", async () => {
+  await withScratchFolder(async (folder) => {
+    const swarm = new IotaProcess(["swarm", ...toy, "--replicas", "2", "--data", folder]);
+    const { code, stderr } = await swarm.ended;
+    assertEquals(code, 0, stderr);
+    const summary = swarm.lines.all.at(-1)!;
+    assertEquals(summary.type, "summary");
+    const { microbatchesLost, stageHashesAgree, steps, verdictsFailed } = summary;
+    assertEquals({ microbatchesLost, stageHashesAgree, steps, verdictsFailed }, {
+      microbatchesLost: 0,
+      stageHashesAgree: true,
+      steps: 20,
+      verdictsFailed: 0,
+    });
+    assertEquals(swarm.lines.count("verdict"), 6 * 4, "one verdict a miner and round");
+    assertLess(summary["validationLossLast"] as number, summary["validationLossFirst"] as number);
+    assertMatch(summary["sample"] as string, /^The people/);
+    const saved = JSON.parse(await Deno.readTextFile(`${folder}/summary.json`));
+    assertEquals(saved.checkpoint, summary["checkpoint"]);
+  });
+});
+
+Deno.test("Swarm: a miner killed in mid-step costs no microbatch, and a newcomer's hash equals its peer's", async () => {
+  await withScratchFolder(async (folder) => {
+    const swarm = new IotaProcess(["swarm", ...toy, "--replicas", "2", "--steps", "200", "--data", folder]);
+    const { url } = await swarm.lines.next("listening") as Line & { url: string };
+    const victim = await swarm.lines.next("nodeStarted") as Line & { pid: number };
+    await swarm.lines.next("stepClosed");
+    await swarm.lines.next("taskFinished");
+    Deno.kill(victim.pid, "SIGKILL");
+    const lost = await swarm.lines.next("nodeLost");
+    const newcomer = await startMiner({ folder, url });
+    const ready = await newcomer.lines.next("stageLoaded") as Line & { stage: number };
+    const merged = await newcomer.lines.next("roundMerged") as Line & { round: number; parameters: string };
+    const { code, stderr } = await swarm.ended;
+    assertEquals(code, 0, stderr);
+    assertEquals((await newcomer.ended).code, 0);
+    const merge = swarm.lines.all.find((line) => line.type === "roundMerged" && line["round"] === merged.round);
+    const stage = (merge as unknown as Merged).stages.find((each) => each.stage === ready.stage);
+    assertEquals(stage, { ...stage!, parameters: merged.parameters, agree: true });
+    const summary = swarm.lines.all.at(-1)!;
+    assertEquals([summary["microbatchesLost"], summary["stageHashesAgree"], summary["steps"]], [0, true, 200]);
+    assert(lost["node"] !== undefined);
+  });
+});
+
+async function startMiner({ folder, url }: { folder: string; url: string }): Promise<IotaProcess> {
+  const wallets = `${folder}/wallets`;
+  const made = await new IotaProcess(["wallet", "new", "--name", "late", "--wallet-path", wallets]).ended;
+  assertEquals(made.code, 0, made.stderr);
+  const link = ["--orchestrator", url, "--wallet", "late", "--wallet-path", wallets];
+  return new IotaProcess(["miner", ...link, "--device", "reference", "--data", folder, "--json"]);
+}
+
+Deno.test("Swarm: Ctrl-C while training ends cleanly, --resume goes on from the last checkpoint", async () => {
+  await withScratchFolder(async (folder) => {
+    const first = new IotaProcess(["swarm", ...toy, "--steps", "4000", "--data", folder]);
+    await first.lines.next("checkpointWritten");
+    await first.lines.next("stepClosed");
+    first.kill("SIGINT");
+    const stopped = await first.ended;
+    assertEquals(stopped.code, 1);
+    assertMatch(stopped.stderr, /--resume/);
+    const { steps, microbatchesLost } = first.lines.all.at(-1)!;
+    assertEquals(microbatchesLost, 0);
+    const again = new IotaProcess([
+      "swarm",
+      ...toy,
+      "--resume",
+      "--steps",
+      `${(steps as number) + 10}`,
+      "--data",
+      folder,
+    ]);
+    const started = await again.lines.next("runStarted") as Line & { round: number };
+    assert(started.round >= 1);
+    const { code, stderr } = await again.ended;
+    assertEquals(code, 0, stderr);
+    assertEquals(again.lines.all.at(-1)!["stageHashesAgree"], true);
+  });
+});

@@ -1,0 +1,75 @@
+/** Runs the program as a person does: a real process, its JSON lines as they come, its log. */
+
+import { EventLog } from "./event_log.ts";
+import { TextLineStream } from "../../cli/run/text_lines.ts";
+
+const root = new URL("../..", import.meta.url).pathname;
+
+export interface Line {
+  readonly type: string;
+  readonly [key: string]: unknown;
+}
+
+export interface Ended {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export class IotaProcess {
+  readonly lines = new EventLog<Line>();
+  readonly ended: Promise<Ended>;
+  readonly #process: Deno.ChildProcess;
+  #stdout = "";
+  #stderr = "";
+
+  constructor(words: readonly string[], env: Record<string, string> = {}) {
+    this.#process = new Deno.Command(Deno.execPath(), {
+      args: [
+        "run",
+        "--quiet",
+        "--no-prompt",
+        "--config",
+        `${root}deno.json`,
+        "--allow-all",
+        `${root}cli/main.ts`,
+        ...words,
+      ],
+      env,
+      stdin: "null",
+      stdout: "piped",
+      stderr: "piped",
+    }).spawn();
+    const isJson = words.includes("--json");
+    this.ended = Promise.all([
+      this.#process.status,
+      this.#readLines(isJson),
+      this.#readErrors(),
+    ]).then(([{ code }]) => ({ code, stdout: this.#stdout, stderr: this.#stderr }));
+  }
+
+  get pid(): number {
+    return this.#process.pid;
+  }
+
+  kill(signal: Deno.Signal): void {
+    this.#process.kill(signal);
+  }
+
+  async #readLines(isJson: boolean): Promise<void> {
+    const lines = this.#process.stdout.pipeThrough(new TextDecoderStream()).pipeThrough(new TextLineStream());
+    for await (const line of lines) {
+      this.#stdout += `${line}\n`;
+      if (isJson) this.lines.push(JSON.parse(line) as Line);
+    }
+  }
+
+  async #readErrors(): Promise<void> {
+    for await (const text of this.#process.stderr.pipeThrough(new TextDecoderStream())) this.#stderr += text;
+  }
+}
+
+/** Runs to the end. */
+export function iota(words: readonly string[], env: Record<string, string> = {}): Promise<Ended> {
+  return new IotaProcess(words, env).ended;
+}
