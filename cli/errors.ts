@@ -76,6 +76,6 @@ function systemCode(error: unknown): string {
   const code = (error as Error & { code?: unknown }).code;
   if (typeof code === "string") return code;
   if (error instanceof Deno.errors.AddrInUse) return "EADDRINUSE";
-  if (error instanceof Deno.errors.PermissionDenied) return "EACCES";
+  if (error instanceof Deno.errors.PermissionDenied || error instanceof Deno.errors.NotCapable) return "EACCES";
   return error instanceof Deno.errors.NotFound ? "ENOENT" : "";
 }

@@ -28,7 +28,8 @@ export async function openRunFolder(context: CommandContext): Promise<RunFolder>
     });
   }
   const path = options.text("data") ?? await ownFolder(`${context.dataFolder()}/runs`, isResumed);
-  const holdsRun = await exists(`${path}/run.toml`);
+  const attempt = { action: "write to the data folder", value: path };
+  const holdsRun = await attempting(attempt, () => exists(`${path}/run.toml`));
   if (holdsRun && !isResumed && !isFresh) {
     throw new UserError(`Cannot begin a run in '${path}' as it must not hold another one`, {
       next: "Go on with it: --resume; delete it and begin anew: --fresh; or pass another folder with --data DIR",
@@ -37,7 +38,7 @@ export async function openRunFolder(context: CommandContext): Promise<RunFolder>
   if (isResumed && !holdsRun) {
     throw new UserError(`Cannot resume as '${path}' must hold a run`, { next: "Begin one: leave --resume out" });
   }
-  await attempting({ action: "write to the data folder", value: path }, async () => {
+  await attempting(attempt, async () => {
     await Deno.mkdir(path, { recursive: true });
     if (isFresh) await removeRun(path);
     const probe = `${path}/.writable-${crypto.randomUUID()}`;

@@ -20,7 +20,7 @@ import { type FoundCheckpoint, latestCheckpoint } from "../checkpoint/checkpoint
 import type { CommandContext } from "../command.ts";
 import type { Dataset } from "../data/dataset.ts";
 import { prepareDataset } from "../data/prepare_dataset.ts";
-import { UserError } from "../errors.ts";
+import { explainRefusal, UserError } from "../errors.ts";
 import { openRunFolder, type RunFolder } from "../run_folder.ts";
 import { resolveRun, resumeConfig } from "../run_options.ts";
 import { openRunScreen, type RunScreen } from "../screen/run_screen.ts";
@@ -49,6 +49,7 @@ export async function runOrchestrator(context: CommandContext): Promise<number> 
   const signer = await hubSigner(context, folder.path);
   const layersOfStages = splitLayers(config);
   const stages = stageSpecs(config, layersOfStages);
+  await Deno.remove(`${folder.path}/blobs`, { recursive: true }).catch(ignoreMissing); // a killed run leaves some
   const blobs = await DiskBlobs.open({ folder: `${folder.path}/blobs`, blobBytes: config.limits.blobBytes });
   const place: CheckpointPlace = {
     folder: `${folder.path}/checkpoints`,
@@ -92,7 +93,7 @@ export async function runOrchestrator(context: CommandContext): Promise<number> 
     listener = await open(context, { role, blobs, limits });
   } catch (error) {
     screen.close();
-    throw error;
+    throw new UserError(error instanceof Error ? error.message : String(error), { cause: error });
   }
   output.event({ type: "listening", url: listener.url.replace(/^http/, "ws"), run: prepared.runId });
   output.line(
@@ -118,11 +119,17 @@ export async function runOrchestrator(context: CommandContext): Promise<number> 
     await Deno.writeTextFile(`${folder.path}/summary.json`, `${JSON.stringify(summary, null, 2)}\n`);
     if (!finished) output.log.warn(stoppedText(role.state, { reason, folder: folder.path }));
     return finished ? 0 : 1;
+  } catch (error) {
+    throw explainRefusal(error, { action: "keep the run on disk", value: folder.path }) ?? error;
   } finally {
     screen.close();
     await listener.close();
     dataset.close();
   }
+}
+
+function ignoreMissing(error: unknown): void {
+  if (!(error instanceof Deno.errors.NotFound)) throw error;
 }
 
 function stoppedText(state: OrchestratorState, { reason, folder }: { reason: string; folder: string }): string {

@@ -76,6 +76,7 @@ class Swarm {
   readonly #folder: string;
   readonly #startedMs: number;
   readonly #nodes: Child[] = [];
+  readonly #nodeErrors = new Map<string, UserError>();
   #orchestrator: Child | null = null;
   #config: RunConfig | null = null;
   #screen: RunScreen | null = null;
@@ -144,6 +145,9 @@ class Swarm {
       case "summary":
         this.#summary = line;
         return;
+      case "error":
+        this.#failure ??= errorOf(line);
+        return;
       default:
         return this.#onRecord(line as unknown as RunRecord);
     }
@@ -207,7 +211,9 @@ class Swarm {
         device,
       ],
       logFolder: `${this.#folder}/logs`,
-      onLine: () => {},
+      onLine: (line) => {
+        if (line["type"] === "error") this.#nodeErrors.set(name, errorOf(line));
+      },
     });
     this.#nodes.push(child);
     this.#context.output.event({ type: "nodeStarted", name, role: command, pid: child.pid });
@@ -216,9 +222,9 @@ class Swarm {
 
   async #onNodeEnded(child: Child, code: number): Promise<void> {
     if (this.#isEnding || code === 0) return;
-    const text = await lastLines(child.logPath);
-    if (this.#isTraining) this.#context.output.log.warn(`${child.name} ended with code ${code}: ${text}`);
-    else this.#fail(new UserError(`Cannot start ${child.name}: ${text}`, { next: `Its log: ${child.logPath}` }));
+    const error = this.#nodeErrors.get(child.name) ?? await failureOf(child);
+    if (this.#isTraining) this.#context.output.log.warn(`${child.name} ended with code ${code}: ${error.message}`);
+    else this.#fail(error);
   }
 
   #fail(error: unknown): void {
@@ -236,6 +242,12 @@ class Swarm {
     await all;
     cancel();
   }
+}
+
+/** A child's last word in --json mode. */
+function errorOf(line: Line): UserError {
+  const next = line["next"];
+  return new UserError(String(line["message"]), typeof next === "string" ? { next } : {});
 }
 
 async function failureOf(child: Child): Promise<UserError> {

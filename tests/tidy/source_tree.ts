@@ -16,6 +16,8 @@ export interface Import {
   readonly specifier: string;
   /** Path of the imported file, or null for a package. */
   readonly target: string | null;
+  /** False for a module that is only named, by its URL, to be started as a worker or a process of its own. */
+  readonly linked: boolean;
 }
 
 const ROOT = new URL("../../", import.meta.url);
@@ -57,9 +59,10 @@ export function isModule(file: SourceFile): boolean {
 
 /** What a file imports, in order of appearance. */
 export function importsOf(file: SourceFile): Import[] {
-  const specifiers: string[] = [];
-  function collect(source: Deno.lint.Node | null): void {
-    if (source?.type === "Literal" && typeof source.value === "string") specifiers.push(source.value);
+  const found: Import[] = [];
+  function collect(source: Deno.lint.Node | null, linked = true): void {
+    if (source?.type !== "Literal" || typeof source.value !== "string") return;
+    found.push({ specifier: source.value, target: resolveImport(file.path, source.value), linked });
   }
   const visitor: Deno.lint.LintVisitor = {
     ImportDeclaration: (node) => collect(node.source),
@@ -67,19 +70,19 @@ export function importsOf(file: SourceFile): Import[] {
     ExportAllDeclaration: (node) => collect(node.source),
     ImportExpression: (node) => collect(node.source),
     TSImportType: (node) => collect(node.argument.type === "TSLiteralType" ? node.argument.literal : null),
-    // new Worker(new URL("./worker.ts", import.meta.url)) names a module as well
+    // new URL("./worker.ts", import.meta.url) names a module as well
     NewExpression(node) {
       if (node.callee.type !== "Identifier" || node.callee.name !== "URL" || node.arguments.length !== 2) return;
       const [path] = node.arguments;
       const choices = path?.type === "ConditionalExpression" ? [path.consequent, path.alternate] : [path];
       for (const choice of choices) {
         if (choice?.type !== "Literal" || typeof choice.value !== "string") continue;
-        if (choice.value.endsWith(".ts")) collect(choice);
+        if (choice.value.endsWith(".ts")) collect(choice, false);
       }
     },
   };
   Deno.lint.runPlugin({ name: "imports", rules: { collect: { create: () => visitor } } }, file.path, file.text);
-  return specifiers.map((specifier) => ({ specifier, target: resolveImport(file.path, specifier) }));
+  return found;
 }
 
 /** One cycle through `edges` as a list of nodes that ends where it begins, or null. */

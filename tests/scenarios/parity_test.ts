@@ -1,0 +1,62 @@
+/**
+ * One process against K stages of one replica each, codec `none`: the same training, step by step, to rounding.
+ *
+ * On WebGPU the residual stream is float32 on both sides of a boundary, so only the order of the gradient norm's sum differs. The
+ * reference computes in float64 between float32 wires; there the rounding of the wires is the difference.
+ */
+
+import { assert, assertAlmostEquals } from "@std/assert";
+import type { ComputeHost } from "../../cli/run/compute_host.ts";
+import { openGpuDevice } from "../../gpu/device.ts";
+import { createWebGpuStage } from "../../gpu/stage.ts";
+import { gpuTest } from "../support/gpu_adapter.ts";
+import { LocalSwarm, referenceHost } from "../support/local_swarm.ts";
+import { tinyConfig } from "../support/tiny_model.ts";
+
+const steps = 200;
+const tolerance = 1e-5; // relative
+
+interface Case {
+  readonly microbatchesPerStep: number;
+  readonly learningRate: number;
+}
+
+async function lossesOf(stages: number, options: Case & { host: () => ComputeHost }): Promise<number[]> {
+  const { host, microbatchesPerStep, learningRate } = options;
+  const config = tinyConfig({
+    model: { width: 32 },
+    train: { steps, stepsPerRound: 50, microbatchesPerStep, learningRate },
+    outer: { learningRate: 1, momentum: 0 },
+    pipeline: { stages, codec: "none" },
+    swarm: { validators: 0 },
+  });
+  const swarm = new LocalSwarm({ config, host });
+  await swarm.startAll();
+  await swarm.run();
+  return swarm.records.all.flatMap((record) => record.type === "stepClosed" ? [record.loss] : []);
+}
+
+async function checkParity(options: Case & { host: () => ComputeHost }): Promise<void> {
+  const one = await lossesOf(1, options);
+  const many = await lossesOf(3, options);
+  assert(one.length === steps && one[steps - 1]! < one[0]! - 0.5, "the model learns");
+  for (const [step, loss] of one.entries()) assertAlmostEquals(many[step]! / loss, 1, tolerance, `step ${step + 1}`);
+}
+
+Deno.test("Parity: three stages train as one process does, reference compute", async () => {
+  await checkParity({ microbatchesPerStep: 2, learningRate: 1e-3, host: referenceHost });
+});
+
+gpuTest("Parity: three stages train as one process does, WebGPU", async () => {
+  const gpu = await openGpuDevice();
+  const host = (): ComputeHost => ({
+    adapter: gpu.adapter,
+    openStage: (spec) => createWebGpuStage(gpu, spec),
+    close: () => {},
+  });
+  try {
+    await checkParity({ microbatchesPerStep: 1, learningRate: 3e-3, host });
+  } finally {
+    gpu.close();
+  }
+});
