@@ -24,11 +24,12 @@ import { explainRefusal, UserError } from "../errors.ts";
 import { openRunFolder, type RunFolder } from "../run_folder.ts";
 import { resolveRun, resumeConfig } from "../run_options.ts";
 import { openRunScreen, type RunScreen } from "../screen/run_screen.ts";
-import { newRunView } from "../screen/view.ts";
+import { newRunView, type WireCost } from "../screen/view.ts";
 import { openHotkey } from "../wallet_options.ts";
 import { type CheckpointPlace, sourcesFrom, storeRound } from "./checkpoint_writer.ts";
 import { type RunningOrchestrator, startOrchestrator } from "./orchestrator_role.ts";
 import { runSummary } from "./run_summary.ts";
+import { bf16BytesPerToken, type Traffic } from "./traffic.ts";
 
 const keptCheckpoints = 3;
 
@@ -66,6 +67,12 @@ export async function runOrchestrator(context: CommandContext): Promise<number> 
     : { step: found.manifest.step, sources: await sourcesFrom(found, { stages, blobs }) };
   const screen = openScreen(context, { config, layersOfStages, startedMs });
   let firstStepAtMs: number | null = null;
+  const showWire = () => {
+    const cost = wireCost(role.traffic, config);
+    if (cost === null) return;
+    screen.wire(cost);
+    output.event({ type: "wire", ...cost });
+  };
   const limits = netLimits(config.limits);
   const { sequencesPerMicrobatch: sequences } = config.train;
   const role = startOrchestrator({
@@ -86,6 +93,7 @@ export async function runOrchestrator(context: CommandContext): Promise<number> 
     onRecord: (record) => {
       if (record.type === "stepClosed") firstStepAtMs ??= systemTimers.nowMs();
       screen.record(record);
+      if (record.type === "roundMerged" || record.type === "stepClosed") showWire();
     },
   });
   let listener: Listener;
@@ -126,6 +134,14 @@ export async function runOrchestrator(context: CommandContext): Promise<number> 
     await listener.close();
     dataset.close();
   }
+}
+
+/** Null before anything has crossed a boundary. */
+function wireCost(traffic: Traffic, config: RunConfig): WireCost | null {
+  const forwardBytes = traffic.bytesPerToken("forward");
+  const backwardBytes = traffic.bytesPerToken("backward");
+  if (forwardBytes === null || backwardBytes === null) return null;
+  return { forwardBytes, backwardBytes, bf16Bytes: bf16BytesPerToken(config) };
 }
 
 function ignoreMissing(error: unknown): void {

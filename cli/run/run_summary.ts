@@ -5,7 +5,7 @@
 import type { OrchestratorState } from "../../core/orchestrator/state.ts";
 import type { Dataset } from "../data/dataset.ts";
 import type { RunView } from "../screen/view.ts";
-import type { Traffic } from "./traffic.ts";
+import { bf16BytesPerToken, type Traffic } from "./traffic.ts";
 
 export interface RunSummaryInput {
   readonly state: OrchestratorState;
@@ -67,7 +67,7 @@ export function runSummary(input: RunSummaryInput): RunSummary {
     unigramEntropy: dataset.manifest.unigramEntropy,
     bytesPerTokenForward: traffic.bytesPerToken("forward"),
     bytesPerTokenBackward: traffic.bytesPerToken("backward"),
-    bytesPerTokenBf16: 2 * state.config.model.width,
+    bytesPerTokenBf16: bf16BytesPerToken(state.config),
     mergeBytesPerMiner: counters.mergeMiners === 0 ? null : counters.mergeBytes / counters.mergeMiners,
     microbatchesLost: counters.microbatchesIssued - counters.microbatchesCredited - open,
     reLeases: counters.reLeases,

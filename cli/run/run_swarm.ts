@@ -17,7 +17,7 @@ import { UserError } from "../errors.ts";
 import { openRunFolder } from "../run_folder.ts";
 import { resolveRun, runWords } from "../run_options.ts";
 import { openRunScreen, type RunScreen } from "../screen/run_screen.ts";
-import { newRunView } from "../screen/view.ts";
+import { newRunView, type WireCost } from "../screen/view.ts";
 import { type Child, lastLines, startChild } from "./child.ts";
 import { sampleRun } from "./run_generate.ts";
 import { openDevice } from "./run_node.ts";
@@ -144,6 +144,9 @@ class Swarm {
         return;
       case "summary":
         this.#summary = line;
+        return;
+      case "wire":
+        this.#screen?.wire(line as unknown as WireCost);
         return;
       case "error":
         this.#failure ??= errorOf(line);

@@ -34,3 +34,8 @@ export class Traffic {
     return tokens === 0 ? null : bytes / tokens;
   }
 }
+
+/** What a boundary would cost with uncompressed bf16 activations. */
+export function bf16BytesPerToken(config: RunConfig): number {
+  return 2 * config.model.width;
+}

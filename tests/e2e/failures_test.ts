@@ -1,0 +1,124 @@
+/** What can go wrong around a swarm: each gets a clear sentence with the next step, a clean exit, and a sound folder. */
+
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { iota, IotaProcess } from "../support/iota_process.ts";
+import { withScratchFolder } from "../support/scratch_folder.ts";
+
+const toy = ["--size", "toy", "--device", "reference"];
+
+async function check(
+  words: readonly string[],
+  expected: { code: number; says: RegExp; env?: Record<string, string> },
+): Promise<void> {
+  const { code, stderr, stdout } = await iota(words, expected.env);
+  assertMatch(stderr, expected.says, stdout);
+  assert(!/\bat (file|async|Object)/.test(stderr), `no stack trace for a person's mistake: ${stderr}`);
+  assertEquals(code, expected.code, stderr);
+}
+
+Deno.test("Failures: an unreachable orchestrator ends the miner with the address and what to check", async () => {
+  await withScratchFolder(async (folder) => {
+    const wallet = ["--wallet", "hot", "--wallet-path", `${folder}/wallets`];
+    await iota(["wallet", "new", "--name", "hot", "--wallet-path", `${folder}/wallets`]);
+    const words = ["miner", "--orchestrator", "ws://127.0.0.1:9", ...wallet, "--device", "reference"];
+    await check(words, { code: 1, says: /Cannot reach the orchestrator at 'ws:\/\/127\.0\.0\.1:9'[\s\S]*next/ });
+  });
+});
+
+Deno.test("Failures: a taken port is named with the way out", async () => {
+  const taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  try {
+    await withScratchFolder(async (folder) => {
+      const port = `${taken.addr.port}`;
+      const says = new RegExp(`Cannot listen on 127.0.0.1:${port} as the port is in use`);
+      await check(["swarm", ...toy, "--port", port, "--data", folder], { code: 1, says });
+    });
+  } finally {
+    taken.close();
+  }
+});
+
+Deno.test("Failures: every wrong setting of a file is named with its line", async () => {
+  await withScratchFolder(async (folder) => {
+    const path = `${folder}/run.toml`;
+    await Deno.writeTextFile(path, '[train]\nlearningRat = 1\nsteps = "x"\n[model]\nwidth = 33\n');
+    const { code, stderr } = await iota(["orchestrate", "--config", path, "--data", `${folder}/run`]);
+    assertEquals(code, 1);
+    assertMatch(stderr, /run\.toml:2: .*train\.learningRat.*did you mean train\.learningRate/);
+    assertMatch(stderr, /run\.toml:3: Cannot use train\.steps as it must be a whole number/);
+    assertMatch(stderr, /run\.toml:5: Cannot use model\.width as it must be a multiple of 32: current value is 33/);
+  });
+});
+
+Deno.test("Failures: a wrong option is a usage error", async () => {
+  await check(["swarm", "--stepz", "3"], { code: 2, says: /--steps/ });
+  await check(["swarm", "--steps", "many"], { code: 2, says: /must be a whole number.*current value is 'many'/ });
+  await check(["swarm", "--set", "train.steps=many"], { code: 2, says: /Cannot use train\.steps/ });
+});
+
+Deno.test("Failures: a machine without an adapter says what to install", async () => {
+  await withScratchFolder(async (folder) => {
+    const env = {
+      VK_ICD_FILENAMES: "/nonexistent.json",
+      VK_DRIVER_FILES: "/nonexistent.json",
+      DENO_WEBGPU_BACKEND: "vulkan",
+    };
+    const says = /no WebGPU adapter[\s\S]*mesa-vulkan-drivers/;
+    await check(["swarm", "--size", "toy", "--data", folder], { code: 1, says, env });
+  });
+});
+
+Deno.test("Failures: a data folder that cannot be one is named", async () => {
+  await withScratchFolder(async (folder) => {
+    await Deno.writeTextFile(`${folder}/file`, "");
+    const says = /Cannot write to the data folder as .*: current value is '.*file\/run'/;
+    await check(["swarm", ...toy, "--data", `${folder}/file/run`], { code: 1, says });
+  });
+});
+
+Deno.test("Failures: an earlier run is never touched without --resume or --fresh", async () => {
+  await withScratchFolder(async (folder) => {
+    await Deno.writeTextFile(`${folder}/run.toml`, "");
+    await check(["swarm", ...toy, "--data", folder], {
+      code: 1,
+      says: /must not hold another one[\s\S]*--resume[\s\S]*--fresh/,
+    });
+  });
+});
+
+Deno.test("Failures: a full disk ends the run with a sentence, and what was saved stays whole", async (t) => {
+  await withScratchFolder(async (folder) => {
+    const mounted = await new Deno.Command("mount", { args: ["-t", "tmpfs", "-o", "size=2m", "tmpfs", folder] })
+      .output()
+      .catch(() => null);
+    if (mounted?.success !== true) {
+      await t.step({ name: "skipped: a small file system cannot be mounted here", ignore: true, fn: () => {} });
+      return;
+    }
+    try {
+      const says = /disk must have room|No space left|no room/i;
+      await check(["swarm", ...toy, "--steps", "400", "--data", folder], { code: 1, says });
+    } finally {
+      await new Deno.Command("umount", { args: [folder] }).output();
+    }
+  });
+});
+
+for (const moment of ["listening", "nodeAssigned", "runStarted", "mergePhase", "checkpointWritten"]) {
+  Deno.test(`Failures: Ctrl-C at ${moment} ends cleanly and the folder can be used again`, async () => {
+    await withScratchFolder(async (folder) => {
+      const swarm = new IotaProcess(["swarm", ...toy, "--steps", "4000", "--json", "--data", folder]);
+      await swarm.lines.next(moment);
+      swarm.kill("SIGINT");
+      const { code, stderr } = await swarm.ended;
+      assertEquals(code, 1, stderr);
+      const summary = swarm.lines.all.at(-1)!;
+      assertEquals([summary.type, summary["microbatchesLost"]], ["summary", 0]);
+      const flag = summary["checkpoint"] === null ? "--fresh" : "--resume";
+      assertMatch(stderr, new RegExp(flag));
+      const steps = `${(summary["steps"] as number) + 10}`;
+      const again = await iota(["swarm", ...toy, flag, "--steps", steps, "--sample-tokens", "0", "--data", folder]);
+      assertEquals(again.code, 0, again.stderr);
+    });
+  });
+}
