@@ -136,7 +136,7 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
 
   "limits.leaseMs": int({ min: 100, max: day, unit: "ms" }, "A task not done by then goes to another miner."),
   "limits.disconnectGraceMs": int(
-    { min: 0, max: day, unit: "ms", default: 10_000 },
+    { min: 0, max: day, unit: "ms", default: 2_500 },
     "A silent miner keeps its work so long.",
   ),
   "limits.mergePhaseMs": int({ min: 100, max: day, unit: "ms" }, "Longest wait in each phase of a merge."),

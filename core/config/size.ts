@@ -83,7 +83,7 @@ const diloco = [0.7, 0.9] as const;
 const llamaVocab = 128_256;
 const minute = 60_000; // ms
 
-/** Parameters in words: toy 50 k, tiny 1.4 M, small 8.4 M, 100m 101 M, then as the name says. */
+/** Parameters in words: toy 50 k, tiny 0.85 M, small 8.4 M, 100m 101 M, then as the name says. */
 export const presets: Readonly<Record<SizeName, Preset>> = {
   "toy": preset({
     model: [32, 3, 2, 1, 64],
@@ -100,14 +100,14 @@ export const presets: Readonly<Record<SizeName, Preset>> = {
     patienceMs: [minute / 2, minute / 2],
   }),
   "tiny": preset({
-    model: [128, 6, 4, 2, 384],
+    model: [128, 3, 4, 2, 384],
     vocabSize: 1024,
     contextLength: 128,
     ropeBase: 10_000,
     pipeline: [3, 16],
-    batch: [4, 8],
-    run: [120, 10, 10],
-    learningRate: 2e-3,
+    batch: [4, 4],
+    run: [300, 10, 15],
+    learningRate: 4e-3,
     outer: averaging,
     maxBytes: 4_000_000,
     heldOutSequences: 32,

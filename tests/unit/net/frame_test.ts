@@ -1,0 +1,113 @@
+/** Frames: the way there and back, and that no bytes whatever make decoding throw. */
+
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { decodeFrame, encodeFrame, setAcknowledged } from "../../../net/frame.ts";
+import { readHubMessage } from "../../../net/schema_hub.ts";
+import { readNodeMessage } from "../../../net/schema_node.ts";
+import { faultCodes } from "../../../net/schema_values.ts";
+import { hubSamples, nodeSamples } from "../../support/message_vectors.ts";
+import { prngOf } from "../../support/small_prng.ts";
+
+const limits = { frameBytes: 100_000, headerBytes: 10_000, headerDepth: 8, segments: 4 };
+
+const full = encodeFrame({
+  header: { type: "note", list: [1, 2, { deep: "text" }] },
+  segments: [Uint8Array.of(1, 2, 3), new Uint8Array(0), new Uint8Array(16).fill(7)],
+  sequence: 9,
+  acknowledged: 4,
+});
+
+function problem(bytes: Uint8Array): string {
+  const frame = decodeFrame(bytes, limits);
+  assert(!frame.ok, "must be refused");
+  return frame.fault.detail;
+}
+
+function changed(offset: number, value: number): Uint8Array {
+  const bytes = full.slice();
+  new DataView(bytes.buffer).setUint32(offset, value, true);
+  return bytes;
+}
+
+Deno.test("Frame: header, segments and counters come back, segments at multiples of 8", () => {
+  const frame = decodeFrame(full, limits);
+  assert(frame.ok);
+  assertEquals(frame.value.header, { type: "note", list: [1, 2, { deep: "text" }] });
+  assertEquals(frame.value.segments.map((segment) => [...segment]), [[1, 2, 3], [], Array(16).fill(7)]);
+  assertEquals([frame.value.sequence, frame.value.acknowledged], [9, 4]);
+  assert(frame.value.segments.every((segment) => segment.byteOffset % 8 === 0));
+});
+
+Deno.test("Frame: bytes that start anywhere in their buffer give aligned segments", () => {
+  const shifted = new Uint8Array(full.length + 3);
+  shifted.set(full, 3);
+  const frame = decodeFrame(shifted.subarray(3), limits);
+  assert(frame.ok);
+  assert(frame.value.segments.every((segment) => segment.byteOffset % 8 === 0));
+  assertEquals([...frame.value.segments[0]!], [1, 2, 3]);
+});
+
+Deno.test("Frame: a bare acknowledgement is 20 bytes", () => {
+  const bytes = encodeFrame({ header: null, acknowledged: 1 });
+  setAcknowledged(bytes, 77);
+  assertEquals(bytes.length, 20);
+  const frame = decodeFrame(bytes, limits);
+  assertEquals(frame.ok && frame.value, { header: null, segments: [], sequence: 0, acknowledged: 77 });
+});
+
+Deno.test("Frame: each broken rule is named", () => {
+  assertStringIncludes(problem(new Uint8Array(5)), "less than a prefix");
+  assertStringIncludes(problem(changed(0, 0)), "begin with 'iota'");
+  assertStringIncludes(problem(changed(4, 0x0003_0002)), "layout must be 1");
+  assertStringIncludes(problem(changed(4, 0x0005_0001)), "'segments' must be at most 4: current value is 5");
+  assertStringIncludes(problem(changed(8, 10_001)), "'headerBytes' must be at most 10000");
+  assertStringIncludes(problem(changed(8, 5_000)), "ends inside its header");
+  assertStringIncludes(problem(changed(20, 90_000)), "ends inside segment 0");
+  assertStringIncludes(problem(full.subarray(0, full.length - 1)), "ends inside segment 2");
+  assertStringIncludes(problem(Uint8Array.of(...full, 0)), "1 bytes follow its last segment");
+  assertStringIncludes(problem(new Uint8Array(100_001)), "'frameBytes' must be at most 100000");
+  assertStringIncludes(problem(encodeFrame({ header: null, sequence: 1 })), "only an acknowledgement");
+});
+
+/** Bit flips, byte writes, cuts, growth, splices of two frames, and noise. */
+function mutate(source: Uint8Array, other: Uint8Array, pick: (below: number) => number): Uint8Array {
+  const bytes = source.slice();
+  switch (pick(6)) {
+    case 0:
+      return bytes.subarray(0, pick(bytes.length + 1));
+    case 1:
+      return Uint8Array.of(...bytes, ...other.subarray(0, pick(64)));
+    case 2:
+      return Uint8Array.of(...bytes.subarray(0, pick(bytes.length)), ...other.subarray(pick(other.length)));
+    case 3:
+      return Uint8Array.from({ length: pick(200) }, () => pick(256));
+    default:
+      for (let edits = 1 + pick(8); edits > 0; edits--) {
+        const at = pick(bytes.length);
+        bytes[at] = pick(2) === 0 ? pick(256) : bytes[at]! ^ (1 << pick(8));
+      }
+      return bytes;
+  }
+}
+
+Deno.test("Frame: 40,000 mutated, truncated and random frames give a typed fault or a valid message", () => {
+  const pick = prngOf(20_260_801);
+  const headers: unknown[] = [...Object.values(nodeSamples), ...Object.values(hubSamples)];
+  const frames = headers.map((header, index) =>
+    encodeFrame({ header, segments: index % 3 === 0 ? [new Uint8Array(index)] : [], sequence: index + 1 })
+  );
+  const codes = new Set<string>(faultCodes);
+  const seen = new Map<string, number>();
+  const any = () => frames[pick(frames.length)]!;
+  for (let round = 0; round < 40_000; round++) {
+    const frame = decodeFrame(mutate(any(), any(), pick), limits);
+    const read = round % 2 === 0 ? readNodeMessage : readHubMessage;
+    const result = frame.ok ? read(frame.value.header, frame.value.segments) : frame;
+    if (!result.ok) assert(codes.has(result.fault.code) && result.fault.detail.length < 600, result.fault.detail);
+    const outcome = result.ok ? "accepted" : result.fault.code;
+    seen.set(outcome, (seen.get(outcome) ?? 0) + 1);
+  }
+  for (const outcome of ["malformedFrame", "malformedMessage", "limitExceeded", "versionMismatch"]) {
+    assert((seen.get(outcome) ?? 0) > 50, `the mutations must reach ${outcome}: ${JSON.stringify([...seen])}`);
+  }
+});

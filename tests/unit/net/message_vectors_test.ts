@@ -1,0 +1,96 @@
+/** Every message: its frozen bytes, the way back through the schema, and what the schemas refuse. */
+
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { decodeFrame } from "../../../net/frame.ts";
+import { readRefusal } from "../../../net/hello.ts";
+import { defaultNetLimits } from "../../../net/limits.ts";
+import { readHubMessage } from "../../../net/schema_hub.ts";
+import { readNodeMessage } from "../../../net/schema_node.ts";
+import type { Read } from "../../../net/transport.ts";
+import {
+  frameSamples,
+  helloSamples,
+  hubSamples,
+  nodeSamples,
+  type Vectors,
+  vectorsPath,
+} from "../../support/message_vectors.ts";
+
+const vectors: Vectors = JSON.parse(Deno.readTextFileSync(vectorsPath));
+
+function headerOf(hex: string): unknown {
+  const frame = decodeFrame(Uint8Array.fromHex(hex), defaultNetLimits);
+  assert(frame.ok);
+  return frame.value.header;
+}
+
+Deno.test("Message vectors: every message and hello record has its frozen bytes", () => {
+  assertEquals(frameSamples(nodeSamples), { ...vectors.node });
+  assertEquals(frameSamples(hubSamples), { ...vectors.hub });
+  assertEquals(frameSamples(helloSamples), { ...vectors.hello });
+});
+
+Deno.test("Message vectors: frozen bytes read back as the message", () => {
+  const read = <M>(reader: Read<M>, frames: Readonly<Record<string, string>>) =>
+    Object.fromEntries(
+      Object.entries(frames).map(([type, hex]) => {
+        const message = reader(headerOf(hex), []);
+        assert(message.ok, message.ok ? "" : message.fault.detail);
+        return [type, message.value];
+      }),
+    );
+  assertEquals(read<unknown>(readNodeMessage, vectors.node), { ...nodeSamples });
+  assertEquals(read<unknown>(readHubMessage, vectors.hub), { ...hubSamples });
+  assertEquals(readRefusal(headerOf(vectors.hello["refusal"]!)), helloSamples.refusal.fault);
+});
+
+function refusal(reader: Read<unknown>, header: unknown, segments: Uint8Array[] = []): string {
+  const message = reader(header, segments);
+  assert(!message.ok, "must be refused");
+  assertEquals(message.fault.code, "malformedMessage");
+  return message.fault.detail;
+}
+
+Deno.test("Message schema: the sentence names the message and the field", () => {
+  const { taskDone, ready, join } = nodeSamples;
+  const say = (header: unknown) => refusal(readNodeMessage, header);
+  assertStringIncludes(
+    say({ ...taskDone, task: "12.1.sideways.0" }),
+    "a taskDone as 'task' does not fit: must read like",
+  );
+  assertStringIncludes(say({ ...taskDone, losses: [1, NaN] }), "'losses.1'");
+  assertStringIncludes(say({ ...taskDone, computeMs: -1 }), "'computeMs'");
+  assertStringIncludes(say({ ...ready, parameters: { hash: "AB".repeat(32), bytes: 1 } }), "64 lower-case hex");
+  assertStringIncludes(say({ ...ready, assignment: 2 ** 53 }), "'assignment'");
+  assertStringIncludes(say({ ...join, adapter: "x".repeat(200) }), "'adapter'");
+  assertStringIncludes(say({ ...join, extra: 1 }), "'extra'");
+  assertStringIncludes(say({ type: "join", role: "miner", adapter: "x" }), "'previousStage'");
+  assertStringIncludes(say({ type: "welcome" }), "its type must be known: welcome");
+  for (const header of [null, 3, "join", [], {}, { type: 5 }, { type: "toString" }]) say(header);
+});
+
+Deno.test("Message schema: only messages with tensors may carry segments", () => {
+  const one = [new Uint8Array(8)];
+  assert(readNodeMessage(nodeSamples.taskDone, one).ok);
+  assertStringIncludes(refusal(readNodeMessage, nodeSamples.taskDone, [...one, ...one]), "at most 1 segments");
+  assertStringIncludes(refusal(readNodeMessage, nodeSamples.ready, one), "at most 0 segments");
+});
+
+Deno.test("Message schema: a wrong configuration in welcome is refused in core's words", () => {
+  const { welcome } = hubSamples;
+  const config = { ...welcome.config, train: { ...welcome.config.train, steps: -1 } };
+  assertStringIncludes(refusal(readHubMessage, { ...welcome, config }), "Cannot use train.steps as it must be");
+});
+
+Deno.test("Message schema: removing or twisting any field of any message is refused or equal, never thrown", () => {
+  const twists = [null, -1, 1.5, NaN, "", "x".repeat(5000), true, [], {}, [[]], { type: "initial" }];
+  for (const [reader, samples] of [[readNodeMessage, nodeSamples], [readHubMessage, hubSamples]] as const) {
+    for (const message of Object.values<Record<string, unknown>>({ ...samples } as never)) {
+      for (const field of Object.keys(message)) {
+        const { [field]: _, ...rest } = message;
+        assert(!reader(rest, []).ok, `${message["type"]} without ${field}`);
+        for (const twist of twists) reader({ ...message, [field]: twist }, []);
+      }
+    }
+  }
+});

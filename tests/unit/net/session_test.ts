@@ -1,0 +1,130 @@
+/** Sessions without sockets: numbers, window, acknowledgements, and a random world of breaking links. */
+
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { decodeFrame } from "../../../net/frame.ts";
+import { defaultNetLimits } from "../../../net/limits.ts";
+import { type Receipt, Session } from "../../../net/session.ts";
+import { prngOf } from "../../support/small_prng.ts";
+
+const limits = {
+  ...defaultNetLimits,
+  frameBytes: 4096,
+  outboxBytes: 16_384,
+  windowBytes: 2048,
+  ackEveryBytes: 512,
+  ackEveryMessages: 4,
+};
+
+function arrive(session: Session, bytes: Uint8Array): Receipt {
+  const frame = decodeFrame(bytes, limits);
+  assert(frame.ok);
+  const receipt = session.receive(frame.value, bytes.length);
+  assert(receipt.ok, receipt.ok ? "" : receipt.fault.detail);
+  session.assertInvariants();
+  return receipt.value;
+}
+
+function drain(session: Session): Uint8Array[] {
+  const frames: Uint8Array[] = [];
+  for (let frame = session.takeFrame(); frame !== null; frame = session.takeFrame()) frames.push(frame.slice());
+  return frames;
+}
+
+Deno.test("Session: the window closes until an acknowledgement opens it", () => {
+  const [sender, receiver] = [new Session(limits), new Session(limits)];
+  for (let note = 0; note < 10; note++) assert(sender.enqueue({ note }, [new Uint8Array(600)]).ok);
+  const first = drain(sender);
+  assertEquals(first.length, 4); // the fourth overshoots 2048 bytes, the fifth has to wait
+  for (const frame of first) assertEquals(arrive(receiver, frame), "delivered");
+  const acknowledgement = receiver.takeAcknowledgement();
+  assert(acknowledgement !== null);
+  assertEquals(arrive(sender, acknowledgement), "acknowledgement");
+  assertEquals(drain(sender).length, 4);
+});
+
+Deno.test("Session: an acknowledgement rides on traffic that goes the other way", () => {
+  const [left, right] = [new Session(limits), new Session(limits)];
+  for (let note = 0; note < 4; note++) assert(left.enqueue({ note }, []).ok);
+  for (const frame of drain(left)) arrive(right, frame);
+  assert(right.enqueue({ answer: 1 }, []).ok);
+  const [answer] = drain(right);
+  assertEquals(right.takeAcknowledgement(), null);
+  arrive(left, answer!);
+  assertEquals(left.outboxBytes, 0);
+});
+
+Deno.test("Session: a full outbox refuses, keeps what it has, and stays over", () => {
+  const session = new Session(limits);
+  let taken = 0;
+  let detail = "";
+  for (; detail === ""; taken++) {
+    const result = session.enqueue({ taken }, [new Uint8Array(1000)]);
+    if (!result.ok) detail = result.fault.detail;
+  }
+  assertEquals(taken, 16);
+  assertStringIncludes(detail, "'outboxBytes' must be at most 16384");
+  assert(session.overflowed && session.outboxBytes <= limits.outboxBytes);
+});
+
+Deno.test("Session: gaps, unnumbered messages and acknowledgements of the unsent are faults", () => {
+  const session = new Session(limits);
+  const frame = { header: {}, segments: [], acknowledged: 0 };
+  const detail = (sequence: number, acknowledged = 0) => {
+    const receipt = session.receive({ ...frame, sequence, acknowledged }, 20);
+    return receipt.ok ? receipt.value : receipt.fault.detail;
+  };
+  assertStringIncludes(detail(2), "message 2 as 1 comes next");
+  assertStringIncludes(detail(0), "must be numbered");
+  assertStringIncludes(detail(1, 1), "acknowledgement of 1 as 0 was sent last");
+  assertEquals(session.canResume(1), false);
+});
+
+/** Two sessions on a link that loses everything in flight when it breaks; every message must arrive once, in order. */
+Deno.test("Session: 200 random histories of sends, arrivals and breaks deliver exactly once, in order", () => {
+  for (let seed = 1; seed <= 200; seed++) {
+    const pick = prngOf(seed);
+    const sides = [0, 1].map(() => ({
+      session: new Session(limits),
+      inFlight: [] as Uint8Array[],
+      sent: 0,
+      got: [] as number[],
+    }));
+    const pump = (from: typeof sides[0]) => {
+      from!.inFlight.push(...drain(from!.session));
+      const acknowledgement = from!.session.takeAcknowledgement(pick(8) === 0);
+      if (acknowledgement !== null) from!.inFlight.push(acknowledgement);
+    };
+    const arriveOne = (from: number) => {
+      const bytes = sides[from]!.inFlight.shift();
+      const to = sides[1 - from]!;
+      if (bytes === undefined) return;
+      const frame = decodeFrame(bytes, limits);
+      if (arrive(to.session, bytes) === "delivered" && frame.ok) to.got.push((frame.value.header as { n: number }).n);
+      pump(to);
+    };
+    const reconnect = () => {
+      const received = sides.map(({ session }) => session.received);
+      sides.forEach((side, index) => {
+        side.inFlight = [];
+        assert(side.session.canResume(received[1 - index]!));
+        side.session.resume(received[1 - index]!);
+        pump(side);
+      });
+    };
+    for (let turn = 0; turn < 300; turn++) {
+      const index = pick(2);
+      const side = sides[index]!;
+      if (pick(40) === 0) reconnect();
+      else if (pick(3) > 0) arriveOne(index);
+      else if (side.session.enqueue({ n: side.sent }, [new Uint8Array(pick(900))]).ok) {
+        side.sent++;
+        pump(side);
+      }
+    }
+    reconnect();
+    while (sides.some(({ inFlight }) => inFlight.length > 0)) for (const index of [0, 1]) arriveOne(index);
+    sides.forEach((side, index) => {
+      assertEquals(sides[1 - index]!.got, Array.from({ length: side.sent }, (_, n) => n), `seed ${seed}`);
+    });
+  }
+});
