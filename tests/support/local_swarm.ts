@@ -104,6 +104,7 @@ export class LocalSwarm {
   readonly orchestrator: RunningOrchestrator;
   readonly stages: StageSpec[];
   readonly members: LocalMember[] = [];
+  readonly refusals: unknown[] = [];
   readonly #options: LocalSwarmOptions;
   readonly #dial;
   #seeds = 10;
@@ -160,7 +161,7 @@ export class LocalSwarm {
   }
 
   #remember(member: LocalMember): LocalMember {
-    member.role.finished.catch(() => {}); // a refused member is what some tests are about
+    member.role.finished.catch((error) => this.refusals.push(error)); // what some tests are about
     this.members.push(member);
     return member;
   }

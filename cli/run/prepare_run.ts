@@ -1,0 +1,94 @@
+/**
+ * What a run needs before its first socket: folder, configuration, checkpoint, text, the orchestrator's hotkey.
+ */
+
+import { createHotkey, hotkeyExists, loadHotkey } from "../../chain/wallet/hotkey_files.ts";
+import type { RunConfig } from "../../core/config/config.ts";
+import { modelParameters } from "../../core/config/derive.ts";
+import { describeConfig } from "../../core/config/describe.ts";
+import type { Signer } from "../../net/hello.ts";
+import { type FoundCheckpoint, latestCheckpoint } from "../checkpoint/checkpoint.ts";
+import type { CommandContext } from "../command.ts";
+import type { Dataset } from "../data/dataset.ts";
+import { prepareDataset } from "../data/prepare_dataset.ts";
+import { UserError } from "../errors.ts";
+import { openRunFolder, type RunFolder } from "../run_folder.ts";
+import { resolveRun, resumeConfig } from "../run_options.ts";
+import { openHotkey } from "../wallet_options.ts";
+
+export interface PreparedRun {
+  readonly folder: RunFolder;
+  readonly found: FoundCheckpoint | null;
+  readonly config: RunConfig;
+  readonly runId: string;
+  readonly dataset: Dataset;
+}
+
+export async function prepareRun(context: CommandContext): Promise<PreparedRun> {
+  const { output } = context;
+  const fresh = context.options.flag("resume") ? null : await resolveRun(context);
+  const folder = await openRunFolder(context);
+  const found = folder.isResumed
+    ? await latestCheckpoint(`${folder.path}/checkpoints`, (text) => output.log.warn(text))
+    : null;
+  if (folder.isResumed && found === null) {
+    throw new UserError(`Cannot resume as '${folder.path}' must hold a whole checkpoint`, {
+      next: "Begin anew: --fresh",
+    });
+  }
+  const resolved = fresh ?? { config: await resumeConfig(context, found!.manifest.config), origins: null };
+  const { config } = resolved;
+  if (found !== null && found.manifest.step >= config.train.steps) {
+    throw new UserError(`Cannot resume as all ${config.train.steps} steps of the run are done`, {
+      next: `Ask for more: --resume --steps ${2 * config.train.steps}`,
+    });
+  }
+  if (fresh !== null) {
+    const lines = describeConfig(fresh.config, fresh.origins);
+    await Deno.writeTextFile(`${folder.path}/run.toml`, `${lines.join("\n")}\n`);
+  }
+  output.event({ type: "config", config });
+  describe(context, config);
+  const { corpus, heldOutFraction, maxBytes } = config.data;
+  const dataset = await prepareDataset({
+    folder: `${folder.path}/dataset`,
+    corpus,
+    vocabSize: config.model.vocabSize,
+    heldOutFraction,
+    maxBytes,
+    seed: config.seed,
+  });
+  const { train, bytesPerToken, unigramEntropy } = dataset.manifest;
+  output.line(
+    `text ${corpus}: ${train.tokens} training tokens of ${bytesPerToken.toFixed(2)} bytes, unigram entropy ${
+      unigramEntropy.toFixed(3)
+    } nats`,
+  );
+  const runId = found?.manifest.runId ?? `${config.name}-${crypto.randomUUID().slice(0, 8)}`;
+  return { folder, found, config, runId, dataset };
+}
+
+/** The numbers the size dial derived, for people; run.toml has all of them with their origin. */
+function describe({ output }: CommandContext, config: RunConfig): void {
+  const { model, train, pipeline, outer } = config;
+  const tokens = train.microbatchesPerStep * train.sequencesPerMicrobatch * model.contextLength;
+  output.line(
+    `model ${config.size}: ${
+      (modelParameters(model) / 1e6).toFixed(2)
+    } M parameters, width ${model.width}, ${model.layers} layers, ` +
+      `${model.heads}/${model.kvHeads} heads, ffn ${model.ffnWidth}, vocabulary ${model.vocabSize}, context ${model.contextLength}`,
+  );
+  output.line(
+    `run: ${pipeline.stages} stages, codec ${pipeline.codec} (r ${pipeline.bottleneckWidth}), ${train.steps} steps of ${tokens} tokens ` +
+      `(${train.microbatchesPerStep} x ${train.sequencesPerMicrobatch} x ${model.contextLength}), merge every ${train.stepsPerRound}, ` +
+      `lr ${train.learningRate}, outer lr ${outer.learningRate} momentum ${outer.momentum}, seed ${config.seed}`,
+  );
+}
+
+/** The wallet that was named, or a hotkey of the run's own in its folder. */
+export async function hubSigner(context: CommandContext, folder: string): Promise<Signer> {
+  if (context.options.given("wallet")) return await openHotkey(context);
+  const place = { folder: `${folder}/wallets`, wallet: "orchestrator", hotkey: "default" };
+  if (await hotkeyExists(place)) return await loadHotkey(place);
+  return (await createHotkey(place)).pair;
+}
