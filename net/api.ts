@@ -1,17 +1,35 @@
-/** Temporary stand-in until the real one lands. */
+/**
+ * The HTTP side of the hub's port: `/healthz`, `/status`, blobs.
+ *
+ * Owns: putting routes together and the answers for unknown paths and failures. Everything is a function from Request to
+ * Response, so tests need no socket. Refuses: what the status says (injected).
+ */
+
 import { Hono } from "hono";
-import { blobHash } from "../core/ids.ts";
-import type { NodeId } from "../core/ids.ts";
-import type { DiskBlobs } from "./blob_disk.ts";
-export function createApi({ blobs }: { blobs: DiskBlobs; limits: unknown; verify: unknown; isMember: (node: NodeId) => boolean; timers: unknown; status: () => unknown }): Hono {
+import { blobRoutes, type BlobRoutesOptions } from "./blob_routes.ts";
+
+export interface ApiOptions {
+  readonly blobs: BlobRoutesOptions;
+  /** Plain data about the run, for people and programs. */
+  readonly status: () => unknown;
+  /** A request failed in a way that no route foresaw. */
+  readonly onError: (error: Error) => void;
+}
+
+export function createApi(options: ApiOptions): Hono {
   const app = new Hono();
-  app.put("/blobs/:hash", async (c) => {
-    const ref = await blobs.put(new Uint8Array(await c.req.arrayBuffer()));
-    return ref.hash === c.req.param("hash") ? c.text("ok") : c.text("wrong hash", 422);
-  });
-  app.get("/blobs/:hash", async (c) => {
-    const bytes = await blobs.get({ hash: blobHash(c.req.param("hash")), bytes: 0 });
-    return c.body(bytes as Uint8Array<ArrayBuffer>);
+  app.get("/healthz", (context) => context.text("ok"));
+  app.get("/status", (context) => context.json(options.status() as Record<string, unknown>));
+  app.route("/", blobRoutes(options.blobs));
+  app.notFound((context) =>
+    context.json({ code: "missing", detail: `Cannot find ${context.req.path.slice(0, 200)}; try /status` }, 404)
+  );
+  app.onError((error, context) => {
+    options.onError(error);
+    return context.json({
+      code: "storage",
+      detail: "Cannot answer as something failed here; see the orchestrator's log",
+    }, 500);
   });
   return app;
 }

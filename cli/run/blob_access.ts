@@ -3,11 +3,31 @@
  */
 
 import type { BlobRef } from "../../core/ids.ts";
+import type { BlobStore, LocalBlobStore } from "../../net/blobs.ts";
 
 export interface BlobAccess {
   put(bytes: Uint8Array): Promise<BlobRef>;
   /** The whole blob, checked against its hash; throws when it cannot be had. */
   get(ref: BlobRef): Promise<Uint8Array>;
+}
+
+/** The hub's own view of its store. */
+export interface HubBlobs extends BlobAccess {
+  /** Deleting what is not there is no error. */
+  delete(ref: BlobRef): Promise<void>;
+}
+
+export function blobAccess(store: BlobStore): BlobAccess {
+  return { put: (bytes) => store.put(bytes), get: (ref) => store.get(ref.hash) };
+}
+
+export function hubBlobs(store: LocalBlobStore): HubBlobs {
+  return {
+    ...blobAccess(store),
+    delete: async (ref) => {
+      await store.delete(ref.hash);
+    },
+  };
 }
 
 /** A blob is a vector of little-endian f32, as every machine we run on stores it. */

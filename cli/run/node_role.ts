@@ -12,6 +12,7 @@ import type { HubMessage, NodeMessage, Role } from "../../core/protocol/message.
 import type { NodeIdentity, Signer, Verify } from "../../net/hello.ts";
 import type { NetLimits } from "../../net/limits.ts";
 import { Node } from "../../net/node.ts";
+import type { RequestScope } from "../../net/request_auth.ts";
 import { readHubMessage } from "../../net/schema_hub.ts";
 import type { Random, Timers } from "../../net/timers.ts";
 import type { NodeEvent } from "../../net/transport.ts";
@@ -31,6 +32,8 @@ export interface NodeLink {
   /** Attempts in a row before the first connection that end the role; null: never give up. */
   readonly firstAttempts: number | null;
   readonly onOffline: (text: string) => void;
+  /** Hears which run and hub signed requests are for. */
+  readonly onConnected: (scope: RequestScope) => void;
 }
 
 /** Events both node machines know. */
@@ -123,6 +126,7 @@ export class NodeRole<State, Event, Effect> {
     switch (event.type) {
       case "connected":
         this.#wasConnected = true;
+        this.#link.onConnected({ run: event.run, hub: event.hub });
         return this.#driver.enqueue({ type: "connected", resumed: event.resumed });
       case "disconnected":
         return this.#onDisconnected(event);

@@ -4,7 +4,6 @@
 
 import { createHotkey, hotkeyExists, loadHotkey } from "../../chain/wallet/hotkey_files.ts";
 import type { RunConfig } from "../../core/config/config.ts";
-import { modelParameters } from "../../core/config/derive.ts";
 import { describeConfig } from "../../core/config/describe.ts";
 import type { Signer } from "../../net/hello.ts";
 import { type FoundCheckpoint, latestCheckpoint } from "../checkpoint/checkpoint.ts";
@@ -15,6 +14,7 @@ import { UserError } from "../errors.ts";
 import { openRunFolder, type RunFolder } from "../run_folder.ts";
 import { resolveRun, resumeConfig } from "../run_options.ts";
 import { openHotkey } from "../wallet_options.ts";
+import { describeRun, describeText, type TextFacts } from "./describe_run.ts";
 
 export interface PreparedRun {
   readonly folder: RunFolder;
@@ -48,7 +48,7 @@ export async function prepareRun(context: CommandContext): Promise<PreparedRun> 
     await Deno.writeTextFile(`${folder.path}/run.toml`, `${lines.join("\n")}\n`);
   }
   output.event({ type: "config", config });
-  describe(context, config);
+  for (const line of describeRun(config)) output.line(line);
   const { corpus, heldOutFraction, maxBytes } = config.data;
   const dataset = await prepareDataset({
     folder: `${folder.path}/dataset`,
@@ -59,30 +59,11 @@ export async function prepareRun(context: CommandContext): Promise<PreparedRun> 
     seed: config.seed,
   });
   const { train, bytesPerToken, unigramEntropy } = dataset.manifest;
-  output.line(
-    `text ${corpus}: ${train.tokens} training tokens of ${bytesPerToken.toFixed(2)} bytes, unigram entropy ${
-      unigramEntropy.toFixed(3)
-    } nats`,
-  );
+  const text: TextFacts = { corpus, tokens: train.tokens, bytesPerToken, unigramEntropy };
+  output.event({ type: "text", ...text });
+  output.line(describeText(text));
   const runId = found?.manifest.runId ?? `${config.name}-${crypto.randomUUID().slice(0, 8)}`;
   return { folder, found, config, runId, dataset };
-}
-
-/** The numbers the size dial derived, for people; run.toml has all of them with their origin. */
-function describe({ output }: CommandContext, config: RunConfig): void {
-  const { model, train, pipeline, outer } = config;
-  const tokens = train.microbatchesPerStep * train.sequencesPerMicrobatch * model.contextLength;
-  output.line(
-    `model ${config.size}: ${
-      (modelParameters(model) / 1e6).toFixed(2)
-    } M parameters, width ${model.width}, ${model.layers} layers, ` +
-      `${model.heads}/${model.kvHeads} heads, ffn ${model.ffnWidth}, vocabulary ${model.vocabSize}, context ${model.contextLength}`,
-  );
-  output.line(
-    `run: ${pipeline.stages} stages, codec ${pipeline.codec} (r ${pipeline.bottleneckWidth}), ${train.steps} steps of ${tokens} tokens ` +
-      `(${train.microbatchesPerStep} x ${train.sequencesPerMicrobatch} x ${model.contextLength}), merge every ${train.stepsPerRound}, ` +
-      `lr ${train.learningRate}, outer lr ${outer.learningRate} momentum ${outer.momentum}, seed ${config.seed}`,
-  );
 }
 
 /** The wallet that was named, or a hotkey of the run's own in its folder. */

@@ -3,6 +3,7 @@
  */
 
 import { verifySignature } from "../../chain/wallet/hotkey.ts";
+import { present } from "../../core/assert.ts";
 import type { MinerRecord } from "../../core/miner/event.ts";
 import type { ValidatorRecord } from "../../core/validator/event.ts";
 import { ComputeError, type ComputeWorker, openComputeWorker } from "../../gpu/worker_client.ts";
@@ -10,10 +11,12 @@ import { HttpBlobs } from "../../net/blob_http.ts";
 import { dialWebSocket } from "../../net/client.ts";
 import type { Signer } from "../../net/hello.ts";
 import { defaultNetLimits } from "../../net/limits.ts";
+import { type Authorize, createAuthorize } from "../../net/request_auth.ts";
 import { systemRandom, systemTimers } from "../../net/timers.ts";
 import type { CommandContext } from "../command.ts";
 import { UserError } from "../errors.ts";
 import { openHotkey } from "../wallet_options.ts";
+import { type BlobAccess, blobAccess } from "./blob_access.ts";
 import { type HubAddress, hubAddress } from "./addresses.ts";
 import { type RunningRole, startMiner } from "./miner_role.ts";
 import { MomentsFolder } from "./moments_folder.ts";
@@ -27,7 +30,7 @@ interface OpenNode {
   readonly signer: Signer;
   readonly device: ComputeWorker;
   readonly link: NodeLink;
-  readonly blobs: HttpBlobs;
+  readonly blobs: BlobAccess;
   readonly address: HubAddress;
 }
 
@@ -81,12 +84,13 @@ async function openNode(context: CommandContext): Promise<OpenNode> {
   const device = await openDevice(options.text("device"));
   output.event({ type: "device", ...device.adapter });
   output.line(`${signer.address} on ${device.adapter.name}`);
-  const blobs = new HttpBlobs({
+  let authorize: Authorize | null = null; // until the hub has said who it is
+  const store = new HttpBlobs({
     url: address.http,
-    signer,
+    authorize: (request) => present(authorize, "blobs are asked for after the hello")(request),
+    blobBytes: defaultNetLimits.blobBytes,
     timers: systemTimers,
     random: systemRandom,
-    limits: defaultNetLimits,
   });
   const link: NodeLink = {
     url: address.socket,
@@ -98,7 +102,10 @@ async function openNode(context: CommandContext): Promise<OpenNode> {
     random: systemRandom,
     firstAttempts,
     onOffline: (text) => output.log.warn(text),
+    onConnected: (scope) =>
+      authorize = createAuthorize({ ...scope, signer, timers: systemTimers, random: systemRandom }),
   };
+  const blobs = blobAccess(store);
   return { signer, device, link, blobs, address };
 }
 

@@ -3,6 +3,7 @@
  */
 
 import type { RunConfig } from "../../core/config/config.ts";
+import { fault } from "../../core/fault.ts";
 import { splitLayers } from "../../core/model/stages.ts";
 import { type StageSpec, stageSpecs } from "../../core/model/spec.ts";
 import { modelParameters } from "../../core/config/derive.ts";
@@ -10,14 +11,16 @@ import type { OrchestratorState } from "../../core/orchestrator/state.ts";
 import { verifySignature } from "../../chain/wallet/hotkey.ts";
 import { createApi } from "../../net/api.ts";
 import { DiskBlobs } from "../../net/blob_disk.ts";
-import { netLimits } from "../../net/limits.ts";
+import { type NetLimits, netLimits } from "../../net/limits.ts";
 import { listen, type Listener } from "../../net/server.ts";
+import { RequestGate, type RequestScope } from "../../net/request_auth.ts";
 import { systemRandom, systemTimers } from "../../net/timers.ts";
 import type { CommandContext } from "../command.ts";
 import type { Output } from "../output.ts";
 import { explainRefusal, UserError } from "../errors.ts";
 import { openRunScreen, type RunScreen } from "../screen/run_screen.ts";
 import { newRunView, type WireCost } from "../screen/view.ts";
+import { hubBlobs } from "./blob_access.ts";
 import { type CheckpointPlace, sourcesFrom, storeRound } from "./checkpoint_writer.ts";
 import { hubSigner, type PreparedRun, prepareRun } from "./prepare_run.ts";
 import { type RunningOrchestrator, startOrchestrator } from "./orchestrator_role.ts";
@@ -25,6 +28,7 @@ import { runSummary } from "./run_summary.ts";
 import { bf16BytesPerToken, type Traffic } from "./traffic.ts";
 
 const keptCheckpoints = 3;
+const storedBlobs = 256; // of the largest size, at once
 
 export async function runOrchestrator(context: CommandContext): Promise<number> {
   const startedMs = systemTimers.nowMs();
@@ -77,7 +81,13 @@ async function startRun(
   const layersOfStages = splitLayers(config);
   const stages = stageSpecs(config, layersOfStages);
   await Deno.remove(`${folder.path}/blobs`, { recursive: true }).catch(ignoreMissing); // a killed run leaves some
-  const blobs = await DiskBlobs.open({ folder: `${folder.path}/blobs`, blobBytes: config.limits.blobBytes });
+  const { blobBytes } = config.limits;
+  const store = await DiskBlobs.open({
+    folder: `${folder.path}/blobs`,
+    blobBytes,
+    capacityBytes: storedBlobs * blobBytes,
+  });
+  const blobs = hubBlobs(store);
   const place = checkpointPlace(prepared, stages);
   const sources = found === null ? null : await sourcesFrom(found, { stages, blobs });
   const screen = openScreen(context, { config, layersOfStages, startedMs });
@@ -106,7 +116,7 @@ async function startRun(
       showWire({ output, screen, traffic: role.traffic, config });
     },
   });
-  const listener = await open(context, { role, blobs, limits, screen });
+  const listener = await open(context, { role, store, limits, screen, scope: { run: runId, hub: signer.address } });
   const url = listener.url.replace(/^http/, "ws");
   output.event({ type: "listening", url, run: runId });
   output.line(`Listening on ${url} for ${config.swarm.replicas * stages.length} miners`);
@@ -141,6 +151,11 @@ function showWire(
   if (cost === null) return;
   screen.wire(cost);
   output.event({ type: "wire", ...cost });
+}
+
+/** For `/status`: where the run is. */
+function statusOf({ phase, step, round, config, members }: OrchestratorState): Record<string, unknown> {
+  return { name: config.name, size: config.size, phase, step, steps: config.train.steps, round, nodes: members.size };
 }
 
 /** Null before anything has crossed a boundary. */
@@ -180,18 +195,29 @@ function openScreen(
   return openRunScreen({ output, view, nowMs: () => systemTimers.nowMs() });
 }
 
-async function open(
-  { options }: CommandContext,
-  parts: { role: RunningOrchestrator; blobs: DiskBlobs; limits: ReturnType<typeof netLimits>; screen: RunScreen },
-): Promise<Listener> {
-  const { role, blobs, limits, screen } = parts;
-  const api = createApi({
-    blobs,
-    limits,
+interface ListeningParts {
+  readonly role: RunningOrchestrator;
+  readonly store: DiskBlobs;
+  readonly limits: NetLimits;
+  readonly screen: RunScreen;
+  readonly scope: RequestScope;
+}
+
+/** Opens the port; only nodes of this run may use its blobs. */
+async function open({ options, output }: CommandContext, parts: ListeningParts): Promise<Listener> {
+  const { role, store, limits, screen, scope } = parts;
+  const gate = new RequestGate({
+    ...scope,
     verify: verifySignature,
-    isMember: (node) => role.isMember(node),
+    admit: (node) =>
+      role.isMember(node) ? null : fault("notAdmitted", "Cannot use blobs as the node must be in the run"),
+    limits,
     timers: systemTimers,
-    status: () => ({}),
+  });
+  const api = createApi({
+    blobs: { store, blobBytes: limits.blobBytes, check: (request, headers) => gate.check(request, headers) },
+    status: () => statusOf(role.state),
+    onError: (error) => output.log.error(`A request failed: ${error.message}`),
   });
   try {
     return await listen({

@@ -19,6 +19,7 @@ import { resolveRun, runWords } from "../run_options.ts";
 import { openRunScreen, type RunScreen } from "../screen/run_screen.ts";
 import { newRunView, type WireCost } from "../screen/view.ts";
 import { type Child, lastLines, startChild } from "./child.ts";
+import { describeRun, describeText, type TextFacts } from "./describe_run.ts";
 import { sampleRun } from "./run_generate.ts";
 import { openDevice } from "./run_node.ts";
 
@@ -44,7 +45,8 @@ export async function runSwarm(context: CommandContext): Promise<number> {
   }
   if (exitCode === 0 && !interruption.aborted) summary["sample"] = await writeSample(context, folder);
   summary["wallMs"] = systemTimers.nowMs() - startedMs;
-  context.output.summary(summary);
+  const { sample: _, ...table } = summary;
+  context.output.summary(context.output.mode === "json" ? summary : table); // people have seen the text
   await Deno.writeTextFile(`${folder}/summary.json`, `${JSON.stringify(summary, null, 2)}\n`);
   return exitCode;
 }
@@ -138,6 +140,9 @@ class Swarm {
       case "config":
         this.#screen = this.#openScreen(line["config"] as RunConfig);
         return;
+      case "text":
+        this.#context.output.line(describeText(line as unknown as TextFacts));
+        return;
       case "listening":
         this.#context.output.event({ type: "listening", url: String(line["url"]) });
         this.#startNodes(String(line["url"])).catch((error) => this.#fail(error));
@@ -179,6 +184,7 @@ class Swarm {
       layersOfStages: splitLayers(config),
     }, this.#startedMs);
     this.#config = config;
+    for (const text of describeRun(config)) output.line(text);
     return openRunScreen({ output, view, nowMs: () => systemTimers.nowMs() });
   }
 

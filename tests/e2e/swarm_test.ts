@@ -92,3 +92,21 @@ Deno.test("Swarm: Ctrl-C while training ends cleanly, --resume goes on from the 
     assertEquals(again.lines.all.at(-1)!["stageHashesAgree"], true);
   });
 });
+
+Deno.test("Swarm: two runs with one seed and --deterministic show the same parameter hashes", async () => {
+  const hashes = async (): Promise<string[]> => {
+    let found: string[] = [];
+    await withScratchFolder(async (folder) => {
+      const words = ["swarm", ...toy, "--replicas", "2", "--deterministic", "--steps", "10", "--data", folder];
+      const swarm = new IotaProcess([...words, "--validators", "0", "--sample-tokens", "0"]);
+      const { code, stderr } = await swarm.ended;
+      assertEquals(code, 0, stderr);
+      const merges = swarm.lines.all.filter((line) => line.type === "roundMerged") as unknown as Merged[];
+      found = merges.flatMap((merge) => merge.stages.map((stage) => stage.parameters));
+    });
+    return found;
+  };
+  const first = await hashes();
+  assertEquals(first.length, 2 * 3, "two rounds of three stages");
+  assertEquals(await hashes(), first);
+});

@@ -13,7 +13,7 @@ import { keyOf, nextBelow, openStream } from "../../core/prng.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
 import type { Batch, BatchSource } from "../../cli/data/dataset.ts";
 import type { ComputeHost } from "../../cli/run/compute_host.ts";
-import type { HubBlobs } from "../../cli/run/hub_blobs.ts";
+import type { HubBlobs } from "../../cli/run/blob_access.ts";
 import { type RunningRole, startMiner } from "../../cli/run/miner_role.ts";
 import type { Finished, NodeLink } from "../../cli/run/node_role.ts";
 import { type RunningOrchestrator, startOrchestrator } from "../../cli/run/orchestrator_role.ts";
@@ -179,6 +179,7 @@ export class LocalSwarm {
       random: countingRandom(seed),
       firstAttempts: null,
       onOffline: () => {},
+      onConnected: () => {},
     };
     return { link, control };
   }

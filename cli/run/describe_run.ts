@@ -1,0 +1,35 @@
+/**
+ * The opening lines of a run, for people: what the size dial derived, and the text. `run.toml` in the run's folder has every
+ * number with its origin.
+ */
+
+import type { RunConfig } from "../../core/config/config.ts";
+import { modelParameters } from "../../core/config/derive.ts";
+
+export interface TextFacts {
+  readonly corpus: string;
+  readonly tokens: number; // of the training split
+  readonly bytesPerToken: number;
+  readonly unigramEntropy: number; // nats per token of the held-out split
+}
+
+export function describeRun(config: RunConfig): string[] {
+  const { model, train, pipeline, outer } = config;
+  const batch = [train.microbatchesPerStep, train.sequencesPerMicrobatch, model.contextLength];
+  const codec = pipeline.codec === "iota"
+    ? `codec iota with ${pipeline.bottleneckWidth} values per token`
+    : "codec none";
+  return [
+    `model  ${config.size}: ${(modelParameters(model) / 1e6).toFixed(2)} M parameters, width ${model.width}, ` +
+    `${model.layers} layers, ${model.heads} heads over ${model.kvHeads}, ffn ${model.ffnWidth}, ` +
+    `vocabulary ${model.vocabSize}, context ${model.contextLength}`,
+    `run    ${pipeline.stages} stages x ${config.swarm.replicas} replicas, ${codec}; ${train.steps} steps of ` +
+    `${batch.reduce((a, b) => a * b)} tokens (${batch.join(" x ")}), merge every ${train.stepsPerRound}; ` +
+    `lr ${train.learningRate}, outer lr ${outer.learningRate} momentum ${outer.momentum}, seed ${config.seed}`,
+  ];
+}
+
+export function describeText({ corpus, tokens, bytesPerToken, unigramEntropy }: TextFacts): string {
+  return `text   ${corpus}: ${tokens} training tokens of ${bytesPerToken.toFixed(2)} bytes; ` +
+    `held-out unigram entropy ${unigramEntropy.toFixed(3)} nats per token`;
+}

@@ -1,0 +1,84 @@
+/**
+ * Blobs in memory: for tests, simulation and small runs.
+ *
+ * Owns: a map. Invariant: bytes are copied in and out, so nobody can change a stored blob.
+ */
+
+import type { BlobHash, BlobRef } from "../core/ids.ts";
+import {
+  type BlobCapacity,
+  BlobError,
+  BlobMeter,
+  type BlobSource,
+  type BlobUsage,
+  type ByteRange,
+  type ByteStream,
+  checkRange,
+  type LocalBlobStore,
+  missing,
+} from "./blobs.ts";
+
+export class MemoryBlobs implements LocalBlobStore {
+  readonly #blobs = new Map<BlobHash, Uint8Array>();
+  readonly #capacity: BlobCapacity;
+  #bytes = 0;
+
+  constructor(capacity: BlobCapacity) {
+    this.#capacity = capacity;
+  }
+
+  find(hash: BlobHash): Promise<BlobRef | null> {
+    const bytes = this.#blobs.get(hash);
+    return Promise.resolve(bytes === undefined ? null : { hash, bytes: bytes.length });
+  }
+
+  async put(source: BlobSource, expected?: BlobHash): Promise<BlobRef> {
+    const meter = new BlobMeter(this.#capacity.blobBytes);
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of source instanceof Uint8Array ? [source] : source) {
+      meter.add(chunk);
+      chunks.push(chunk.slice());
+    }
+    const ref = meter.finish(expected);
+    if (this.#blobs.has(ref.hash)) return ref;
+    if (this.#bytes + ref.bytes > this.#capacity.capacityBytes) throw this.#full(ref.bytes);
+    this.#blobs.set(ref.hash, new Uint8Array(await new Blob(chunks as Uint8Array<ArrayBuffer>[]).arrayBuffer()));
+    this.#bytes += ref.bytes;
+    return ref;
+  }
+
+  async get(hash: BlobHash): Promise<Uint8Array> {
+    return (await this.#bytesOf(hash)).slice();
+  }
+
+  async open(hash: BlobHash, range?: ByteRange): Promise<ByteStream> {
+    const bytes = await this.#bytesOf(hash);
+    if (range !== undefined) checkRange({ hash, bytes: bytes.length }, range);
+    return ReadableStream.from([bytes.slice(range?.start, range?.end)]);
+  }
+
+  delete(hash: BlobHash): Promise<boolean> {
+    this.#bytes -= this.#blobs.get(hash)?.length ?? 0;
+    return Promise.resolve(this.#blobs.delete(hash));
+  }
+
+  async *list(): AsyncIterable<BlobRef> {
+    for (const [hash, bytes] of this.#blobs) yield await Promise.resolve({ hash, bytes: bytes.length });
+  }
+
+  usage(): BlobUsage {
+    return { blobs: this.#blobs.size, bytes: this.#bytes };
+  }
+
+  #bytesOf(hash: BlobHash): Promise<Uint8Array> {
+    const bytes = this.#blobs.get(hash);
+    return bytes === undefined ? Promise.reject(missing(hash, "memory")) : Promise.resolve(bytes);
+  }
+
+  #full(bytes: number): BlobError {
+    const detail = `'capacityBytes' must be at most ${this.#capacity.capacityBytes}: current value is ${
+      this.#bytes + bytes
+    }`;
+    return new BlobError("noSpace", `Cannot store a blob as ${detail}`);
+  }
+}

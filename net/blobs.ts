@@ -1,0 +1,150 @@
+/**
+ * Content-addressed bytes: what every blob store promises.
+ *
+ * Owns: the interfaces, the one error class and the checks that all stores share. Implementations: blob_memory.ts,
+ * blob_disk.ts, blob_http.ts, one conformance suite over all. Invariants: a blob's name is the SHA-256 of its bytes; bytes
+ * that do not match their name are never returned as a whole blob and never stored; storing the same bytes again is free.
+ */
+
+import { createHash, type Hash as Digest } from "node:crypto";
+import { type BlobHash, blobHash, type BlobRef } from "../core/ids.ts";
+
+export type BlobProblem =
+  | "missing" // no such blob here
+  | "wrongHash" // the bytes are not what their name says
+  | "tooLarge" // above blobBytes
+  | "noSpace" // disk or quota is full
+  | "storage" // the folder cannot be used
+  | "refused" // the hub does not take this request
+  | "unreachable"; // no answer after every retry
+
+/** A store could not do it; `code` is for branching, the message says what to do next. */
+export class BlobError extends Error {
+  override name = "BlobError";
+  readonly code: BlobProblem;
+
+  constructor(code: BlobProblem, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+/** Bytes [start, end) of a blob. */
+export interface ByteRange {
+  readonly start: number;
+  readonly end: number;
+}
+
+export type ByteStream = ReadableStream<Uint8Array>;
+export type BlobSource = Uint8Array | ByteStream;
+
+export interface BlobStore {
+  /** What is known of a blob without reading it; null: not here. */
+  find(hash: BlobHash): Promise<BlobRef | null>;
+  /** Stores and names; with `expected`, bytes of another name are refused (`wrongHash`). Consumes a stream in any case. */
+  put(source: BlobSource, expected?: BlobHash): Promise<BlobRef>;
+  /** The whole blob, its hash checked. */
+  get(hash: BlobHash): Promise<Uint8Array>;
+  /** A whole blob fails at its end if its hash is wrong; a part cannot be checked. Ranges must lie within the blob. */
+  open(hash: BlobHash, range?: ByteRange): Promise<ByteStream>;
+}
+
+export interface BlobUsage {
+  readonly blobs: number;
+  readonly bytes: number;
+}
+
+/** A store that owns its blobs. */
+export interface LocalBlobStore extends BlobStore {
+  /** False: there was none. */
+  delete(hash: BlobHash): Promise<boolean>;
+  list(): AsyncIterable<BlobRef>;
+  usage(): BlobUsage;
+}
+
+export interface BlobCapacity {
+  readonly blobBytes: number; // of one blob
+  readonly capacityBytes: number; // of all
+}
+
+export function hashOf(bytes: Uint8Array): BlobHash {
+  return blobHash(createHash("sha256").update(bytes).digest("hex"));
+}
+
+/** Counts and hashes what passes, and refuses the byte that is too many. */
+export class BlobMeter {
+  readonly #digest: Digest = createHash("sha256");
+  readonly #blobBytes: number;
+  #bytes = 0;
+
+  constructor(blobBytes: number) {
+    this.#blobBytes = blobBytes;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  add(chunk: Uint8Array): void {
+    this.#bytes += chunk.length;
+    if (this.#bytes > this.#blobBytes) throw tooLarge({ limit: this.#blobBytes, value: this.#bytes });
+    this.#digest.update(chunk);
+  }
+
+  /** Ends the count; with `expected`, other bytes are refused. */
+  finish(expected?: BlobHash): BlobRef {
+    const hash = blobHash(this.#digest.digest("hex"));
+    if (expected !== undefined && hash !== expected) {
+      throw new BlobError("wrongHash", `Cannot take a blob as its hash must be ${expected}: current value is ${hash}`);
+    }
+    return { hash, bytes: this.#bytes };
+  }
+}
+
+export function tooLarge(size: { limit: number; value: number }): BlobError {
+  return new BlobError(
+    "tooLarge",
+    `Cannot store a blob as 'blobBytes' must be at most ${size.limit}: current value is ${size.value}`,
+  );
+}
+
+export function missing(hash: BlobHash, where: string): BlobError {
+  return new BlobError("missing", `Cannot read blob ${hash} as it is not in ${where}`);
+}
+
+export function checkRange(ref: BlobRef, range: ByteRange): void {
+  const { start, end } = range;
+  const fits = Number.isSafeInteger(start) && Number.isSafeInteger(end) && start >= 0 && start <= end &&
+    end <= ref.bytes;
+  if (!fits) {
+    throw new RangeError(
+      `Cannot read a blob as its range must lie in 0 to ${ref.bytes}: current value is ${start} to ${end}`,
+    );
+  }
+}
+
+/** Passes chunks on and fails at the end if they were not the blob. */
+export async function* verified(chunks: AsyncIterable<Uint8Array>, ref: BlobRef): AsyncGenerator<Uint8Array> {
+  const meter = new BlobMeter(ref.bytes);
+  for await (const chunk of chunks) {
+    meter.add(chunk);
+    yield chunk;
+  }
+  meter.finish(ref.hash);
+}
+
+export async function collect(chunks: AsyncIterable<Uint8Array>, bytes: number): Promise<Uint8Array> {
+  const whole = new Uint8Array(bytes);
+  let at = 0;
+  for await (const chunk of chunks) {
+    if (at + chunk.length > bytes) {
+      throw new RangeError(`Cannot collect a blob as it must have ${bytes} bytes: it has more`);
+    }
+    whole.set(chunk, at);
+    at += chunk.length;
+  }
+  if (at !== bytes) {
+    throw new RangeError(`Cannot collect a blob as it must have ${bytes} bytes: current value is ${at}`);
+  }
+  return whole;
+}

@@ -1,0 +1,77 @@
+/** The disk store keeps the promises of every blob store, and those about folders, full disks and stopped processes. */
+
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { type BlobFile, DiskBlobs, type DiskBlobsOptions } from "../../net/blob_disk.ts";
+import { hashOf } from "../../net/blobs.ts";
+import { assertProblem, localBlobSuite, suiteCapacity } from "./blobs_suite.ts";
+import { patterned } from "./transport_world.ts";
+
+async function withFolder(body: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir({ prefix: "iota-blobs-" });
+  try {
+    await body(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+const open = (folder: string, options: Partial<DiskBlobsOptions> = {}) =>
+  DiskBlobs.open({ ...suiteCapacity, folder, ...options });
+
+localBlobSuite("a folder", async () => {
+  const folder = await Deno.makeTempDir({ prefix: "iota-blobs-" });
+  return { store: await open(folder), close: () => Deno.remove(folder, { recursive: true }) };
+});
+
+Deno.test("Blobs in a folder: they outlive the process, its leftovers do not", () =>
+  withFolder(async (folder) => {
+    const bytes = patterned(100_000, 1);
+    const ref = await (await open(folder)).put(bytes);
+    await Deno.writeFile(`${folder}/incoming/99.part`, patterned(5_000, 2)); // as after kill -9
+    const again = await open(folder);
+    assertEquals(await again.get(ref.hash), bytes);
+    assertEquals(again.usage(), { blobs: 1, bytes: 100_000 });
+    assertEquals(await Array.fromAsync(Deno.readDir(`${folder}/incoming`)), []);
+  }));
+
+Deno.test("Blobs in a folder: bytes that changed on the disk are not handed out", () =>
+  withFolder(async (folder) => {
+    const store = await open(folder);
+    const { hash } = await store.put(patterned(100_000, 1));
+    const path = `${folder}/${hash.slice(0, 2)}/${hash}`;
+    await Deno.writeFile(path, patterned(100_000, 2));
+    await assertProblem(() => store.get(hash), "wrongHash");
+    const stream = await store.open(hash);
+    await assertProblem(() => Array.fromAsync(stream), "wrongHash");
+  }));
+
+/** Every write fails as on a full disk, by way of the system's own full device. */
+async function fullDisk(path: string): Promise<BlobFile> {
+  const [part, device] = [await Deno.create(path), await Deno.open("/dev/full", { write: true })];
+  return {
+    write: (bytes) => device.write(bytes),
+    sync: () => device.sync(),
+    close: () => [part, device].forEach((file) => file.close()),
+  };
+}
+
+Deno.test({
+  name: "Blobs in a folder: a full disk is a sentence with the next step, and nothing is left (Linux, has /dev/full)",
+  ignore: Deno.build.os !== "linux",
+  fn: () =>
+    withFolder(async (folder) => {
+      const store = await open(folder, { createFile: fullDisk });
+      const message = await assertProblem(() => store.put(patterned(1_000, 1)), "noSpace");
+      assertStringIncludes(message, `in ${folder} as the disk is full: free some space or choose another data folder`);
+      assertEquals(await store.find(hashOf(patterned(1_000, 1))), null);
+      assertEquals(await Array.fromAsync(Deno.readDir(`${folder}/incoming`)), []);
+    }),
+});
+
+Deno.test("Blobs in a folder: a folder that cannot be used is refused at once", () =>
+  withFolder(async (folder) => {
+    await Deno.writeTextFile(`${folder}/file`, "in the way");
+    const message = await assertProblem(() => open(`${folder}/file/blobs`), "storage");
+    assertStringIncludes(message, `Cannot use ${folder}/file/blobs for blobs as the system says`);
+    assertStringIncludes(message, "choose another data folder");
+  }));

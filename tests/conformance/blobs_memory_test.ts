@@ -1,0 +1,10 @@
+/** The memory store keeps the promises of every blob store. */
+
+import { MemoryBlobs } from "../../net/blob_memory.ts";
+import { localBlobSuite, suiteCapacity } from "./blobs_suite.ts";
+
+localBlobSuite("memory", () =>
+  Promise.resolve({
+    store: new MemoryBlobs(suiteCapacity),
+    close: () => Promise.resolve(),
+  }));

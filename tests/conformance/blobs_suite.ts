@@ -1,0 +1,171 @@
+/** What every blob store promises; run by blobs_memory_test.ts, blobs_disk_test.ts and blobs_http_test.ts. */
+
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { blobHash } from "../../core/ids.ts";
+import {
+  BlobError,
+  type BlobProblem,
+  type BlobStore,
+  type ByteStream,
+  collect,
+  hashOf,
+  type LocalBlobStore,
+} from "../../net/blobs.ts";
+import { patterned } from "./transport_world.ts";
+
+export const suiteCapacity = { blobBytes: 2_000_000, capacityBytes: 5_000_000 };
+
+export interface OpenedStore<S> {
+  readonly store: S;
+  close(): Promise<void>;
+}
+
+export type OpenStore<S> = () => Promise<OpenedStore<S>>;
+
+const absent = blobHash("0".repeat(64));
+
+export async function assertProblem(body: () => Promise<unknown>, code: BlobProblem): Promise<string> {
+  const error = await assertRejects(body, BlobError);
+  assertEquals(error.code, code, error.message);
+  return error.message;
+}
+
+/** `bytes` in pieces, then the end, or a failure of whoever feeds it. */
+export function streamOf(bytes: Uint8Array, { fails = false } = {}): ByteStream {
+  let at = 0;
+  return new ReadableStream<Uint8Array>({
+    pull(controller) {
+      if (at < bytes.length) controller.enqueue(bytes.slice(at, at += 10_007));
+      else if (fails) controller.error(new Error("the feeder broke"));
+      else controller.close();
+    },
+  });
+}
+
+function checker<S>(name: string, open: OpenStore<S>) {
+  return (behaviour: string, body: (store: S) => Promise<void>) => {
+    Deno.test(`Blobs in ${name}: ${behaviour}`, async () => {
+      const { store, close } = await open();
+      try {
+        await body(store);
+      } finally {
+        await close();
+      }
+    });
+  };
+}
+
+export function blobSuite<S extends BlobStore>(name: string, open: OpenStore<S>): void {
+  const check = checker(name, open);
+
+  check("bytes and streams come back under their hash", async (store) => {
+    for (const bytes of [new Uint8Array(0), patterned(1, 1), patterned(300_001, 2)]) {
+      const ref = await store.put(bytes);
+      assertEquals(ref, { hash: hashOf(bytes), bytes: bytes.length });
+      assertEquals(await store.get(ref.hash), bytes);
+    }
+    const streamed = patterned(1_500_000, 3);
+    const ref = await store.put(streamOf(streamed), hashOf(streamed));
+    assertEquals(ref.bytes, 1_500_000);
+    assertEquals(hashOf(await store.get(ref.hash)), ref.hash);
+  });
+
+  check("find tells the size, and null for what is not there", async (store) => {
+    const ref = await store.put(patterned(77, 1));
+    assertEquals(await store.find(ref.hash), ref);
+    assertEquals(await store.find(absent), null);
+  });
+
+  check("what is not there is missing", async (store) => {
+    await assertProblem(() => store.get(absent), "missing");
+    await assertProblem(() => store.open(absent), "missing");
+    await assertProblem(() => store.open(absent, { start: 0, end: 1 }), "missing");
+  });
+
+  check("open gives the whole or a range, and refuses one outside", async (store) => {
+    const bytes = patterned(700_000, 4);
+    const { hash } = await store.put(bytes);
+    assertEquals(hashOf(await collect(await store.open(hash), 700_000)), hash);
+    for (const [start, end] of [[0, 1], [0, 700_000], [699_999, 700_000], [300_000, 650_001]] as const) {
+      assertEquals(await collect(await store.open(hash, { start, end }), end - start), bytes.subarray(start, end));
+    }
+    assertEquals(await collect(await store.open(hash, { start: 5, end: 5 }), 0), new Uint8Array(0));
+    for (const [start, end] of [[0, 700_001], [-1, 3], [5, 4], [0.5, 3]] as const) {
+      await assertRejects(() => store.open(hash, { start, end }), RangeError, "must lie in 0 to 700000");
+    }
+  });
+
+  check("a reader that stops early harms nothing", async (store) => {
+    const { hash } = await store.put(patterned(1_000_000, 4));
+    const stream = await store.open(hash);
+    const reader = stream.getReader();
+    await reader.read();
+    await reader.cancel();
+    assertEquals((await store.get(hash)).length, 1_000_000);
+  });
+
+  check("bytes of another hash are refused and not kept", async (store) => {
+    const bytes = patterned(50_000, 5);
+    const message = await assertProblem(() => store.put(bytes, absent), "wrongHash");
+    assertStringIncludes(message, hashOf(bytes));
+    await assertProblem(() => store.put(streamOf(bytes), absent), "wrongHash");
+    assertEquals([await store.find(absent), await store.find(hashOf(bytes))], [null, null]);
+  });
+
+  check("a blob above blobBytes is refused, from bytes and from a stream", async (store) => {
+    const bytes = new Uint8Array(suiteCapacity.blobBytes + 1);
+    const message = await assertProblem(() => store.put(bytes), "tooLarge");
+    assertStringIncludes(message, "'blobBytes' must be at most 2000000: current value is 2000001");
+    await assertProblem(() => store.put(streamOf(bytes)), "tooLarge");
+    assertEquals(await store.find(hashOf(bytes)), null);
+  });
+
+  check("a stream that breaks leaves nothing behind", async (store) => {
+    const bytes = patterned(60_000, 6);
+    await assertRejects(() => store.put(streamOf(bytes, { fails: true })), Error, "the feeder broke");
+    assertEquals(await store.find(hashOf(bytes)), null);
+    assertEquals((await store.put(bytes)).bytes, 60_000);
+  });
+
+  check("the same bytes can be stored by many at once", async (store) => {
+    const bytes = patterned(200_000, 7);
+    const refs = await Promise.all(Array.from({ length: 6 }, () => store.put(bytes, hashOf(bytes))));
+    assert(refs.every((ref) => ref.hash === hashOf(bytes)));
+    assertEquals(await store.get(hashOf(bytes)), bytes);
+  });
+
+  check("a full store says so and keeps what it has", async (store) => {
+    const kept = await store.put(patterned(1_900_000, 8));
+    await store.put(patterned(1_900_000, 9));
+    assertStringIncludes(await assertProblem(() => store.put(patterned(1_900_000, 10)), "noSpace"), "'capacityBytes'");
+    assertEquals(hashOf(await store.get(kept.hash)), kept.hash);
+    assertEquals((await store.put(patterned(1_000, 11))).bytes, 1_000);
+  });
+}
+
+export function localBlobSuite<S extends LocalBlobStore>(name: string, open: OpenStore<S>): void {
+  blobSuite(name, open);
+  const check = checker(name, open);
+
+  check("list, usage and delete agree", async (store) => {
+    const refs = [
+      await store.put(patterned(10, 1)),
+      await store.put(patterned(20, 2)),
+      await store.put(new Uint8Array(0)),
+    ];
+    await store.put(patterned(10, 1)); // again: counts once
+    const listed = await Array.fromAsync(store.list());
+    assertEquals(listed.map(({ hash }) => hash).sort(), refs.map(({ hash }) => hash).sort());
+    assertEquals(store.usage(), { blobs: 3, bytes: 30 });
+    assertEquals(await store.delete(refs[1]!.hash), true);
+    assertEquals(await store.delete(refs[1]!.hash), false);
+    assertEquals(await store.delete(refs[2]!.hash), true);
+    assertEquals(store.usage(), { blobs: 1, bytes: 10 });
+    assertEquals(await store.find(refs[1]!.hash), null);
+  });
+
+  check("many at once of the same bytes count once", async (store) => {
+    await Promise.all(Array.from({ length: 6 }, () => store.put(patterned(100_000, 1))));
+    assertEquals(store.usage(), { blobs: 1, bytes: 100_000 });
+  });
+}

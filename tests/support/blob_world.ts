@@ -1,0 +1,63 @@
+/** A hub's HTTP side and one admitted node's view of it, with manual time and requests that a test can break. */
+
+import { fault } from "../../core/fault.ts";
+import type { NodeId } from "../../core/ids.ts";
+import { createApi } from "../../net/api.ts";
+import { HttpBlobs, type HttpBlobsOptions } from "../../net/blob_http.ts";
+import type { BlobStore } from "../../net/blobs.ts";
+import { defaultNetLimits } from "../../net/limits.ts";
+import { type Authorize, createAuthorize, RequestGate } from "../../net/request_auth.ts";
+import { countingRandom, ManualTimers } from "./manual_timers.ts";
+import { testSigner, testVerify } from "./test_keys.ts";
+
+export interface BlobWorldOptions {
+  readonly store: BlobStore;
+  readonly blobBytes: number;
+  readonly nonces?: number;
+}
+
+export class BlobWorld {
+  readonly timers = new ManualTimers();
+  readonly node = testSigner(1);
+  readonly admitted = new Set<NodeId>([this.node.address]);
+  readonly errors: Error[] = [];
+  readonly blobBytes: number;
+  readonly app: ReturnType<typeof createApi>;
+  readonly #scope = { run: "test", hub: testSigner(200).address };
+  #seed = 1;
+
+  constructor({ store, blobBytes, nonces = 64 }: BlobWorldOptions) {
+    this.blobBytes = blobBytes;
+    const gate = new RequestGate({
+      ...this.#scope,
+      verify: testVerify,
+      admit: (node) =>
+        this.admitted.has(node) ? null : fault("notAdmitted", `Cannot serve ${node} as it has not joined`),
+      limits: { ...defaultNetLimits, nonces },
+      timers: this.timers,
+    });
+    this.app = createApi({
+      blobs: { store, blobBytes, check: (request, headers) => gate.check(request, headers) },
+      status: () => ({ run: "test" }),
+      onError: (error) => this.errors.push(error),
+    });
+  }
+
+  authorize(options: { signer?: BlobWorld["node"]; run?: string } = {}): Authorize {
+    const { signer = this.node, run = "test" } = options;
+    return createAuthorize({ ...this.#scope, run, signer, timers: this.timers, random: countingRandom(++this.#seed) });
+  }
+
+  /** Without a socket, unless `url` is a listener's. */
+  client(options: Partial<HttpBlobsOptions> = {}): HttpBlobs {
+    return new HttpBlobs({
+      url: "http://hub",
+      authorize: this.authorize(),
+      blobBytes: this.blobBytes,
+      timers: this.timers,
+      random: countingRandom(++this.#seed),
+      ...options.url === undefined ? { fetch: (url: string, init: RequestInit) => this.app.request(url, init) } : {},
+      ...options,
+    });
+  }
+}
