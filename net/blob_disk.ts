@@ -39,8 +39,11 @@ const chunkBytes = 256 * 1024;
 export class DiskBlobs implements LocalBlobStore {
   readonly #options: DiskBlobsOptions;
   readonly #createFile: (path: string) => Promise<BlobFile>;
-  #usage: BlobUsage = { blobs: 0, bytes: 0 };
-  #incoming = 0;
+  /** Every blob under its final name and its size. */
+  readonly #index = new Map<BlobHash, number>();
+  #bytes = 0;
+  #receivingBytes = 0; // in `incoming/`
+  #received = 0; // names the next file there
 
   private constructor(options: DiskBlobsOptions) {
     this.#options = options;
@@ -57,26 +60,20 @@ export class DiskBlobs implements LocalBlobStore {
     } catch (error) {
       throw store.#problem(error);
     }
-    for await (const ref of store.list()) store.#count(ref.bytes);
+    await store.#scan();
     return store;
   }
 
-  async find(hash: BlobHash): Promise<BlobRef | null> {
-    try {
-      const { isFile, size } = await Deno.stat(this.#path(hash));
-      return isFile ? { hash, bytes: size } : null;
-    } catch (error) {
-      if (error instanceof Deno.errors.NotFound) return null;
-      throw this.#problem(error);
-    }
+  find(hash: BlobHash): Promise<BlobRef | null> {
+    const bytes = this.#index.get(hash);
+    return Promise.resolve(bytes === undefined ? null : { hash, bytes });
   }
 
   async put(source: BlobSource, expected?: BlobHash): Promise<BlobRef> {
-    const path = `${this.#incomingFolder}/${this.#incoming++}.part`;
+    const path = `${this.#incomingFolder}/${this.#received++}.part`;
     try {
       const ref = await this.#receive(path, source, expected);
-      if (await this.find(ref.hash) === null) await this.#adopt(path, ref);
-      else await Deno.remove(path);
+      await this.#adopt(path, ref);
       return ref;
     } catch (error) {
       await Deno.remove(path).catch(ignoreMissing);
@@ -97,30 +94,24 @@ export class DiskBlobs implements LocalBlobStore {
   }
 
   async delete(hash: BlobHash): Promise<boolean> {
-    const ref = await this.find(hash);
-    if (ref === null) return false;
+    const bytes = this.#index.get(hash);
+    if (bytes === undefined) return false;
+    this.#index.delete(hash);
+    this.#bytes -= bytes;
     try {
-      await Deno.remove(this.#path(hash));
+      await Deno.remove(this.#path(hash)).catch(ignoreMissing);
     } catch (error) {
-      if (error instanceof Deno.errors.NotFound) return false;
       throw this.#problem(error);
     }
-    this.#count(-ref.bytes);
     return true;
   }
 
   async *list(): AsyncIterable<BlobRef> {
-    for await (const folder of Deno.readDir(this.#options.folder)) {
-      if (!folder.isDirectory || !/^[0-9a-f]{2}$/.test(folder.name)) continue;
-      for await (const { name } of Deno.readDir(`${this.#options.folder}/${folder.name}`)) {
-        const ref = /^[0-9a-f]{64}$/.test(name) ? await this.find(blobHash(name)) : null;
-        if (ref !== null) yield ref;
-      }
-    }
+    for (const [hash, bytes] of this.#index) yield await Promise.resolve({ hash, bytes });
   }
 
   usage(): BlobUsage {
-    return this.#usage;
+    return { blobs: this.#index.size, bytes: this.#bytes };
   }
 
   get #incomingFolder(): string {
@@ -131,8 +122,22 @@ export class DiskBlobs implements LocalBlobStore {
     return `${this.#options.folder}/${hash.slice(0, 2)}/${hash}`;
   }
 
-  #count(bytes: number): void {
-    this.#usage = { blobs: this.#usage.blobs + Math.sign(bytes || 1), bytes: this.#usage.bytes + bytes };
+  #enter(ref: BlobRef): void {
+    if (this.#index.has(ref.hash)) return; // two stored the same bytes at once
+    this.#index.set(ref.hash, ref.bytes);
+    this.#bytes += ref.bytes;
+  }
+
+  async #scan(): Promise<void> {
+    const { folder } = this.#options;
+    for await (const { name, isDirectory } of Deno.readDir(folder)) {
+      if (!isDirectory || !/^[0-9a-f]{2}$/.test(name)) continue;
+      for await (const file of Deno.readDir(`${folder}/${name}`)) {
+        if (!file.isFile || !/^[0-9a-f]{64}$/.test(file.name)) continue;
+        const hash = blobHash(file.name);
+        this.#enter({ hash, bytes: (await Deno.stat(this.#path(hash))).size });
+      }
+    }
   }
 
   async #receive(path: string, source: BlobSource, expected?: BlobHash): Promise<BlobRef> {
@@ -140,28 +145,31 @@ export class DiskBlobs implements LocalBlobStore {
     const file = await this.#createFile(path);
     try {
       for await (const chunk of source instanceof Uint8Array ? [source] : source) {
+        this.#receivingBytes += chunk.length;
         meter.add(chunk);
-        this.#checkCapacity(meter.bytes);
+        this.#checkCapacity();
         for (let at = 0; at < chunk.length;) at += await file.write(chunk.subarray(at));
       }
       const ref = meter.finish(expected);
       await file.sync();
       return ref;
     } finally {
+      this.#receivingBytes -= meter.bytes;
       file.close();
     }
   }
 
   async #adopt(path: string, ref: BlobRef): Promise<void> {
+    if (this.#index.has(ref.hash)) return await Deno.remove(path);
     const folder = `${this.#options.folder}/${ref.hash.slice(0, 2)}`;
     await Deno.mkdir(folder, { recursive: true });
     await Deno.rename(path, this.#path(ref.hash));
-    this.#count(ref.bytes);
     await syncFolder(folder);
+    this.#enter(ref);
   }
 
-  #checkCapacity(bytes: number): void {
-    const value = this.#usage.bytes + bytes;
+  #checkCapacity(): void {
+    const value = this.#bytes + this.#receivingBytes;
     const limit = this.#options.capacityBytes;
     if (value <= limit) return;
     throw new BlobError(
@@ -177,7 +185,9 @@ export class DiskBlobs implements LocalBlobStore {
   }
 
   async *#read(ref: BlobRef, range: ByteRange): AsyncGenerator<Uint8Array> {
-    using file = await Deno.open(this.#path(ref.hash));
+    using file = await Deno.open(this.#path(ref.hash)).catch((error) => {
+      throw error instanceof Deno.errors.NotFound ? missing(ref.hash, this.#options.folder) : this.#problem(error);
+    });
     await file.seek(range.start, Deno.SeekMode.Start);
     for (let left = range.end - range.start; left > 0;) {
       const chunk = new Uint8Array(Math.min(chunkBytes, left));

@@ -16,6 +16,7 @@ import {
   type ByteStream,
   checkRange,
   collect,
+  concatenate,
   hashOf,
   missing,
   tooLarge,
@@ -122,7 +123,7 @@ export class HttpBlobs implements BlobStore {
       if (bytes > limit) throw tooLarge({ limit, value: bytes });
       chunks.push(chunk);
     }
-    return await collect(ReadableStream.from(chunks), bytes);
+    return concatenate(chunks, bytes);
   }
 
   /** The range, however many connections it takes; progress starts the count of attempts anew. */

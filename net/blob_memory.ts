@@ -14,6 +14,7 @@ import {
   type ByteRange,
   type ByteStream,
   checkRange,
+  concatenate,
   type LocalBlobStore,
   missing,
 } from "./blobs.ts";
@@ -42,7 +43,7 @@ export class MemoryBlobs implements LocalBlobStore {
     const ref = meter.finish(expected);
     if (this.#blobs.has(ref.hash)) return ref;
     if (this.#bytes + ref.bytes > this.#capacity.capacityBytes) throw this.#full(ref.bytes);
-    this.#blobs.set(ref.hash, new Uint8Array(await new Blob(chunks as Uint8Array<ArrayBuffer>[]).arrayBuffer()));
+    this.#blobs.set(ref.hash, concatenate(chunks, ref.bytes));
     this.#bytes += ref.bytes;
     return ref;
   }

@@ -133,6 +133,17 @@ export async function* verified(chunks: AsyncIterable<Uint8Array>, ref: BlobRef)
   meter.finish(ref.hash);
 }
 
+export function concatenate(chunks: readonly Uint8Array[], bytes: number): Uint8Array {
+  const whole = new Uint8Array(bytes);
+  let at = 0;
+  for (const chunk of chunks) {
+    whole.set(chunk, at);
+    at += chunk.length;
+  }
+  return whole;
+}
+
+/** The chunks as one array; a `RangeError` if they are not exactly `bytes` long. */
 export async function collect(chunks: AsyncIterable<Uint8Array>, bytes: number): Promise<Uint8Array> {
   const whole = new Uint8Array(bytes);
   let at = 0;

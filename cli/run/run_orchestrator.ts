@@ -11,6 +11,7 @@ import type { OrchestratorState } from "../../core/orchestrator/state.ts";
 import { verifySignature } from "../../chain/wallet/hotkey.ts";
 import { createApi } from "../../net/api.ts";
 import { DiskBlobs } from "../../net/blob_disk.ts";
+import { BlobError } from "../../net/blobs.ts";
 import { type NetLimits, netLimits } from "../../net/limits.ts";
 import { listen, type Listener } from "../../net/server.ts";
 import { RequestGate, type RequestScope } from "../../net/request_auth.ts";
@@ -57,7 +58,7 @@ export async function runOrchestrator(context: CommandContext): Promise<number> 
     if (!result.finished) context.output.log.warn(stoppedText(run.role.state, { reason: result.reason, folder: path }));
     return result.finished ? 0 : 1;
   } catch (error) {
-    throw explainRefusal(error, { action: "keep the run on disk", value: path }) ?? error;
+    throw explainStorage(error, path);
   } finally {
     await run.close();
     prepared.dataset.close();
@@ -151,6 +152,13 @@ function showWire(
   if (cost === null) return;
   screen.wire(cost);
   output.event({ type: "wire", ...cost });
+}
+
+/** A disk that refuses ends the run with its reason; what was saved before is whole. */
+function explainStorage(error: unknown, path: string): unknown {
+  const next = `Make room, then go on with: iota swarm --data ${path} --resume`;
+  if (error instanceof BlobError) return new UserError(error.message, { next, cause: error });
+  return explainRefusal(error, { action: "keep the run on disk", value: path }) ?? error;
 }
 
 /** For `/status`: where the run is. */

@@ -1,0 +1,216 @@
+/** Blobs over HTTP where the network is bad and callers are strangers: retries, resuming, signatures, status codes. */
+
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { MemoryBlobs } from "../../../net/blob_memory.ts";
+import { type BlobStore, hashOf } from "../../../net/blobs.ts";
+import { assertProblem } from "../../conformance/blobs_suite.ts";
+import { patterned } from "../../conformance/transport_world.ts";
+import { BlobWorld, type BlobWorldOptions } from "../../support/blob_world.ts";
+import { countingRandom } from "../../support/manual_timers.ts";
+import { testSigner } from "../../support/test_keys.ts";
+
+const capacity = { blobBytes: 1_000_000, capacityBytes: 4_000_000 };
+
+function createWorld(options: Partial<BlobWorldOptions> = {}): BlobWorld {
+  return new BlobWorld({ store: new MemoryBlobs(capacity), blobBytes: capacity.blobBytes, ...options });
+}
+
+type Fetch = (url: string, init: RequestInit) => Promise<Response>;
+
+/** A client whose waits end at once, over a network that the test decides about. */
+function impatient(world: BlobWorld, network: (pass: Fetch) => Fetch, blobBytes = capacity.blobBytes) {
+  const waits: number[] = [];
+  const timers = {
+    nowMs: () => world.timers.nowMs(),
+    after: (delayMs: number, callback: () => void) => {
+      if (delayMs === 30_000) return world.timers.after(delayMs, callback); // the limit on silence
+      waits.push(delayMs);
+      queueMicrotask(callback);
+      return () => {};
+    },
+  };
+  const pass: Fetch = async (url, init) => await world.app.request(url, init);
+  const client = world.client({ fetch: network(pass), timers, blobBytes, random: countingRandom(5) });
+  return { client, waits };
+}
+
+/** Ends the body after `bytes` as a dropped connection does. */
+function cutAfter(response: Response, bytes: number): Response {
+  let left = bytes;
+  const cut = new TransformStream<Uint8Array, Uint8Array>({
+    transform(chunk, controller) {
+      if (chunk.length >= left) {
+        controller.enqueue(chunk.subarray(0, left));
+        controller.error(new TypeError("connection reset"));
+      } else controller.enqueue(chunk);
+      left -= chunk.length;
+    },
+  });
+  return new Response(response.body!.pipeThrough(cut), { status: response.status, headers: response.headers });
+}
+
+Deno.test("HTTP blobs: a download goes on where the connection dropped", async () => {
+  const world = createWorld();
+  const bytes = patterned(900_000, 1);
+  const { hash } = await world.client().put(bytes);
+  const asked: (string | null)[] = [];
+  const { client } = impatient(world, (pass) => async (url, init) => {
+    asked.push(new Headers(init.headers).get("range"));
+    const response = await pass(url, init);
+    return asked.length <= 3 ? cutAfter(response, 200_000) : response;
+  });
+  assertEquals(await client.get(hash), bytes);
+  assertEquals(asked, [null, "bytes=200000-899999", "bytes=400000-899999", "bytes=600000-899999"]);
+});
+
+Deno.test("HTTP blobs: an upload is tried again after the connection dropped, waiting longer each time", async () => {
+  const world = createWorld();
+  let failures = 4;
+  const { client, waits } = impatient(world, (pass) => async (url, init) => {
+    if (failures-- > 0) throw new TypeError("connection refused");
+    return await pass(url, init);
+  });
+  assertEquals((await client.put(patterned(1_000, 1))).bytes, 1_000);
+  assertEquals(waits.length, 4);
+  waits.forEach((waitMs, failure) => {
+    assert(waitMs >= 125 * 2 ** failure && waitMs <= 250 * 2 ** failure, `wait ${failure}: ${waitMs}`);
+  });
+});
+
+Deno.test("HTTP blobs: after six attempts the error names the address and the next step", async () => {
+  const world = createWorld();
+  let attempts = 0;
+  const { client } = impatient(world, () => () => {
+    attempts++;
+    return Promise.reject(new TypeError("connection refused"));
+  });
+  const message = await assertProblem(() => client.get(hashOf(patterned(1, 1))), "unreachable");
+  assertEquals(attempts, 6);
+  assertStringIncludes(message, "Cannot reach http://hub after 6 attempts as connection refused; check");
+});
+
+Deno.test("HTTP blobs: a server that goes silent counts as a dropped connection", async () => {
+  const world = createWorld();
+  const bytes = patterned(10_000, 1);
+  const { hash } = await world.client().put(bytes);
+  const asked = Promise.withResolvers<void>();
+  let silent = true;
+  const { client } = impatient(world, (pass) => (url, init) => {
+    if (!silent) return pass(url, init);
+    silent = false;
+    asked.resolve();
+    return new Promise<Response>(() => {});
+  });
+  const download = client.get(hash);
+  await asked.promise;
+  world.timers.advance(30_000);
+  assertEquals(await download, bytes);
+});
+
+Deno.test("HTTP blobs: a hub that hands out other bytes is caught", async () => {
+  const world = createWorld();
+  const { hash } = await world.client().put(patterned(10_000, 1));
+  const swap = (body: Uint8Array) => async (pass: Fetch, url: string, init: RequestInit) => {
+    const { headers, status } = await pass(url, init);
+    return new Response(body as Uint8Array<ArrayBuffer>, { headers, status });
+  };
+  for (const body of [patterned(10_000, 2), patterned(10_001, 1)]) {
+    const { client } = impatient(world, (pass) => (url, init) => swap(body)(pass, url, init));
+    await assertProblem(() => client.get(hash), "wrongHash");
+  }
+});
+
+Deno.test("HTTP blobs: a download above the node's own limit is not begun", async () => {
+  const world = createWorld();
+  const { hash } = await world.client().put(patterned(10_000, 1));
+  const { client } = impatient(world, (pass) => pass, 9_999);
+  await assertProblem(() => client.get(hash), "tooLarge");
+});
+
+Deno.test("HTTP blobs: strangers, other runs, other keys, wrong clocks and replays are refused", async () => {
+  const world = createWorld();
+  const bytes = patterned(10, 1);
+  const stranger = testSigner(7);
+  const refusals: [string, Parameters<BlobWorld["authorize"]>[0]][] = [
+    ["has not joined", { signer: stranger }],
+    ["signature must be by", { run: "other" }],
+    ["signature must be by", { signer: { address: world.node.address, sign: stranger.sign } }],
+  ];
+  for (const [detail, options] of refusals) {
+    const client = world.client({ authorize: world.authorize(options) });
+    assertStringIncludes(await assertProblem(() => client.put(bytes), "refused"), detail);
+  }
+  const path = `/blobs/${hashOf(bytes)}`;
+  const headers = world.authorize()({ method: "PUT", path, bodyHash: hashOf(bytes) });
+  const request = (method: string, given: Record<string, string>) =>
+    world.app.request(path, { method, headers: given, ...method === "PUT" ? { body: bytes } : {} });
+  assertEquals((await request("GET", headers)).status, 401); // signed for another method
+  assertEquals((await request("PUT", headers)).status, 201);
+  const replay = await request("PUT", headers);
+  assertEquals(replay.status, 401);
+  assertStringIncludes((await replay.json()).detail, "nonce must be new");
+  const early = world.authorize()({ method: "GET", path, bodyHash: "" });
+  world.timers.advance(121_000);
+  const late = await request("GET", early);
+  assertEquals(late.status, 401);
+  assertStringIncludes((await late.json()).detail, "clock must agree to 120000 ms: current value is 121000");
+  assertEquals((await request("GET", {})).status, 401);
+});
+
+Deno.test("HTTP blobs: one node's nonces are bounded and do not touch another's", async () => {
+  const world = createWorld({ nonces: 3 });
+  const other = testSigner(2);
+  world.admitted.add(other.address);
+  const client = impatient(world, (pass) => pass).client;
+  const hash = hashOf(patterned(1, 1));
+  for (let request = 0; request < 3; request++) assertEquals(await client.find(hash), null);
+  assertStringIncludes(await assertProblem(() => client.find(hash), "unreachable"), "slow down");
+  assertEquals(await world.client({ authorize: world.authorize({ signer: other }) }).find(hash), null);
+  world.timers.advance(240_001);
+  assertEquals(await client.find(hash), null);
+});
+
+Deno.test("HTTP blobs: status codes of the routes", async () => {
+  const world = createWorld();
+  const bytes = patterned(1_000, 1);
+  const hash = hashOf(bytes);
+  const path = `/blobs/${hash}`;
+  const request = (method: string, init: RequestInit = {}) => {
+    const signed = world.authorize()({ method, path, bodyHash: method === "PUT" ? hash : "" });
+    return world.app.request(path, {
+      ...init,
+      method,
+      headers: { ...init.headers as Record<string, string>, ...signed },
+    });
+  };
+  assertEquals((await request("GET")).status, 404);
+  assertEquals((await request("PUT", { body: patterned(1_000, 2) })).status, 422);
+  assertEquals((await request("PUT", { body: "x", headers: { "content-length": "1000001" } })).status, 413);
+  assertEquals((await request("PUT", { body: bytes })).status, 201);
+  assertEquals((await request("PUT", { body: bytes })).status, 200);
+  const part = await request("GET", { headers: { range: "bytes=990-" } });
+  assertEquals([part.status, part.headers.get("content-range")], [206, "bytes 990-999/1000"]);
+  assertEquals(new Uint8Array(await part.arrayBuffer()), bytes.subarray(990));
+  const outside = await request("GET", { headers: { range: "bytes=1000-" } });
+  assertEquals([outside.status, outside.headers.get("content-range")], [416, "bytes */1000"]);
+  assertEquals((await request("GET", { headers: { range: "lines=1-2" } })).status, 200);
+  const head = await request("HEAD");
+  assertEquals([head.status, head.headers.get("content-length"), await head.text()], [200, "1000", ""]);
+});
+
+Deno.test("API: health, status, unknown paths, and failures that give nothing away", async () => {
+  const world = createWorld();
+  assertEquals(await (await world.app.request("/healthz")).text(), "ok");
+  assertEquals(await (await world.app.request("/status")).json(), { run: "test" });
+  const unknown = await world.app.request("/nothing");
+  assertEquals([unknown.status, (await unknown.json()).detail], [404, "Cannot find /nothing; try /status"]);
+  const broken = { find: () => Promise.reject(new Error("secret path")) } as unknown as BlobStore;
+  const failing = createWorld({ store: broken });
+  const path = `/blobs/${"0".repeat(64)}`;
+  const response = await failing.app.request(path, {
+    headers: failing.authorize()({ method: "GET", path, bodyHash: "" }),
+  });
+  assertEquals(response.status, 500);
+  assert(!(await response.text()).includes("secret"));
+  assertEquals(failing.errors.map(({ message }) => message), ["secret path"]);
+});
