@@ -73,6 +73,8 @@ export interface Command {
   readonly examples: readonly string[]; // whole command lines
   readonly options: readonly OptionSpec[];
   readonly positionals?: { readonly max: number }; // none when absent
+  /** What the file of --config holds: the settings of a run, or (when absent) this command's own options. */
+  readonly configures?: "run";
   run(context: CommandContext): Promise<number>; // exit code
 }
 
@@ -80,7 +82,12 @@ export interface Command {
 export type CommandTable = Readonly<Record<string, () => Promise<Command>>>;
 
 export const commonOptions: readonly OptionSpec[] = [
-  { name: "config", kind: "string", placeholder: "FILE", doc: "read the run's settings from this TOML file" },
+  {
+    name: "config",
+    kind: "string",
+    placeholder: "FILE",
+    doc: "read settings from this TOML file; what is typed counts more",
+  },
   {
     name: "data",
     kind: "string",

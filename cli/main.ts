@@ -6,7 +6,7 @@
  * wrong and the next step; an unexpected error prints one line, and its stack with --verbose.
  */
 
-import { closest, parseOptions, splitCommand } from "./args.ts";
+import { closest, type ParsedArguments, parseOptions, splitCommand } from "./args.ts";
 import { type Command, type CommandContext, type CommandTable, commonOptions } from "./command.ts";
 import { commandTable } from "./command_table.ts";
 import { UsageError, UserError } from "./errors.ts";
@@ -67,12 +67,7 @@ async function dispatch({ words, output, table }: Invocation): Promise<number> {
   }
   const command = await loadCommand(name, table);
   if (rest.includes("--help") || rest.includes("-h")) return await printHelp(name, { output, table });
-  const { options, positionals } = parseOptions({
-    words: rest,
-    options: [...command.options, ...commonOptions],
-    maxPositionals: command.positionals?.max ?? 0,
-    helpCommand: `iota help ${name}`,
-  });
+  const { options, positionals } = await readOptions(command, rest);
   if (options.flag("quiet") && options.flag("verbose")) {
     throw new UsageError("Cannot use --quiet and --verbose together as one asks for less and the other for more", {
       next: "Leave one of them out",
@@ -87,6 +82,22 @@ async function dispatch({ words, output, table }: Invocation): Promise<number> {
     dataFolder: () => dataFolder(environment, options.text("data")),
     interruption: interruptionOf(output),
   });
+}
+
+/** What was typed, over what the file of --config says where that file is about options and not about a run. */
+async function readOptions(command: Command, words: readonly string[]): Promise<ParsedArguments> {
+  const parse = (all: readonly string[]) =>
+    parseOptions({
+      words: all,
+      options: [...command.options, ...commonOptions],
+      maxPositionals: command.positionals?.max ?? 0,
+      helpCommand: `iota help ${command.name}`,
+    });
+  const typed = parse(words);
+  const path = typed.options.text("config");
+  if (path === undefined || command.configures === "run") return typed;
+  const { wordsOfFile } = await import("./option_file.ts");
+  return parse([...await wordsOfFile(path, command.options), ...words]);
 }
 
 async function printHelp(name: string | undefined, { output, table }: Omit<Invocation, "words">): Promise<number> {

@@ -204,7 +204,7 @@ export class HttpBlobs implements BlobStore {
   async #mustBe(response: Response, statuses: readonly number[]): Promise<void> {
     if (statuses.includes(response.status)) return;
     const text = (await this.#timely(response.text())).slice(0, 500);
-    const detail = `${this.#options.url} answered ${response.status}: ${readDetail(text)}`;
+    const detail = `${this.#options.url} answered ${response.status}${text === "" ? "" : `: ${readDetail(text)}`}`;
     if (response.status === 429 || (response.status >= 500 && response.status !== 507)) throw new Interrupted(detail);
     throw new BlobError(problemOf(response.status), `Cannot use a blob as ${detail}`);
   }

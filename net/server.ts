@@ -71,7 +71,7 @@ function bindProblem(from: { host: string; port: number; error: Error & { code?:
   if (/EACCES|PermissionDenied/.test(code)) {
     return `${start} this user may not use that port: choose one above 1023 with --port`;
   }
-  if (/EADDRNOTAVAIL|AddrNotAvailable|ENOTFOUND/.test(code)) {
+  if (/EADDRNOTAVAIL|AddrNotAvailable|ENOTFOUND|EINVAL/.test(code)) {
     return `${start} this machine does not have that address: use 0.0.0.0 or one of its own with --host`;
   }
   return `${start} the system refused it: ${error.message}`;

@@ -47,6 +47,7 @@ export const command: Command = {
         : option
     ),
   ],
+  configures: "run",
   async run(context) {
     const { runOrchestrator } = await import("../run/run_orchestrator.ts");
     return await runOrchestrator(context);

@@ -46,6 +46,7 @@ export const command: Command = {
     },
     deviceOption,
   ],
+  configures: "run",
   async run(context) {
     const { runSwarm } = await import("../run/run_swarm.ts");
     return await runSwarm(context);

@@ -1,3 +1,5 @@
+/** The in-memory transport keeps the promises of every transport. */
+
 import { createLoopback } from "../../net/loopback.ts";
 import { transportSuite } from "./transport_suite.ts";
 

@@ -1,3 +1,5 @@
+/** Real sockets keep the promises of every transport. */
+
 import { dialWebSocket } from "../../net/client.ts";
 import { listen } from "../../net/server.ts";
 import { transportSuite } from "./transport_suite.ts";

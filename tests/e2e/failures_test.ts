@@ -56,6 +56,18 @@ Deno.test("Failures: a wrong option is a usage error", async () => {
   await check(["swarm", "--set", "train.steps=many"], { code: 2, says: /Cannot use train\.steps/ });
 });
 
+Deno.test("Failures: a node's options can stand in a file, and a wrong one is named with its line", async () => {
+  await withScratchFolder(async (folder) => {
+    const path = `${folder}/miner.toml`;
+    await Deno.writeTextFile(path, 'device = "reference"\nwallett = "hot"\n');
+    await check(["miner", "--config", path], { code: 1, says: /miner\.toml:2: .*did you mean wallet\?/ });
+    await Deno.writeTextFile(path, 'wallet = "from-the-file"\n');
+    const place = ["--wallet-path", `${folder}/wallets`];
+    await check(["miner", "--config", path, ...place], { code: 1, says: /from-the-file/ });
+    await check(["miner", "--config", path, ...place, "--wallet", "typed"], { code: 1, says: /wallets\/typed/ });
+  });
+});
+
 Deno.test("Failures: a machine without an adapter says what to install", async () => {
   await withScratchFolder(async (folder) => {
     const env = {

@@ -164,7 +164,7 @@ Deno.test("HTTP blobs: one node's nonces are bounded and do not touch another's"
   const client = impatient(world, (pass) => pass).client;
   const hash = hashOf(patterned(1, 1));
   for (let request = 0; request < 3; request++) assertEquals(await client.find(hash), null);
-  assertStringIncludes(await assertProblem(() => client.find(hash), "unreachable"), "slow down");
+  assertStringIncludes(await assertProblem(() => client.get(hash), "unreachable"), "slow down");
   assertEquals(await world.client({ authorize: world.authorize({ signer: other }) }).find(hash), null);
   world.timers.advance(240_001);
   assertEquals(await client.find(hash), null);
