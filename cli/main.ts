@@ -152,6 +152,7 @@ function interruptionOf(output: TerminalOutput): CommandContext["interruption"] 
 }
 
 function explain(error: unknown, { output, verbose }: { output: TerminalOutput; verbose: boolean }): number {
+  output.closeLive(); // the error stands below the last frame, where it is seen
   const known = error instanceof UserError ? error : undefined;
   const name = error instanceof Error ? error.name : "Error";
   const text = printable(error instanceof Error ? error.message : String(error));
@@ -159,10 +160,10 @@ function explain(error: unknown, { output, verbose }: { output: TerminalOutput; 
   const next = known === undefined
     ? verbose ? undefined : "Run it again with --verbose for the stack, and report it"
     : known.next;
-  output.error(`${output.paint.red("error")} ${message}`);
-  if (next !== undefined) output.error(`${output.paint.dim("next")}  ${next}`);
+  output.error(`${output.errorPaint.red("error")} ${message}`);
+  if (next !== undefined) output.error(`${output.errorPaint.dim("next")}  ${next}`);
   if (known === undefined && verbose && error instanceof Error) output.error(error.stack ?? "(no stack)");
-  output.event({ type: "error", message, ...(next === undefined ? {} : { next }) } as { type: string });
+  output.event({ type: "error", message, ...(next === undefined ? {} : { next }) });
   return known?.exitCode ?? 1;
 }
 

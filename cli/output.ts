@@ -44,6 +44,7 @@ export class TerminalOutput implements Output {
   readonly mode: OutputMode;
   readonly quiet: boolean;
   readonly paint: Paint;
+  readonly errorPaint: Paint; // for stderr
   readonly log: Log;
   readonly host: Host;
   onReaderGone: () => void = () => {};
@@ -60,9 +61,10 @@ export class TerminalOutput implements Output {
     this.quiet = quiet;
     this.mode = json ? "json" : host.isTerminal("stdout") && !dumb && !quiet ? "live" : "plain";
     this.paint = createPaint(colorsWanted && !json && host.isTerminal("stdout"));
+    this.errorPaint = createPaint(colorsWanted && host.isTerminal("stderr"));
     this.log = createLog({
       least: verbose ? "debug" : quiet ? "warn" : "info",
-      paint: createPaint(colorsWanted && host.isTerminal("stderr")),
+      paint: this.errorPaint,
       withDate: !host.isTerminal("stderr"),
       now: () => host.now(),
       write: (line) => this.error(line),
@@ -114,8 +116,10 @@ export class TerminalOutput implements Output {
   }
 
   closeLive(): void {
-    this.#region?.close();
+    if (this.#region === null) return;
+    this.#region.close();
     this.#region = null;
+    this.writeOut("\n");
   }
 
   /** Gives the terminal back, then prints the summary. */

@@ -1,20 +1,19 @@
 /**
  * One port for everything: WebSockets for the hub, HTTP for blobs, status and dashboard.
  *
- * Owns: the listening socket, the upgrade, and the `ws` end of a wire. Refuses: sessions (hub.ts), routes (api.ts). Invariants:
- * a message larger than `frameBytes` closes its connection before it is assembled; a connection that does not drain is cut
- * and not waited for.
+ * Owns: the listening socket and the upgrade. Refuses: sessions (hub.ts), routes (api.ts). Invariant: a message larger than
+ * `frameBytes` closes its connection before it is assembled.
  */
 
-import { Buffer } from "node:buffer";
+import type { Buffer } from "node:buffer";
 import { createServer as createHttpServer, type IncomingMessage, type Server } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { getRequestListener } from "@hono/node-server";
-import { type RawData, type WebSocket, WebSocketServer } from "ws";
-import { shorten } from "./client.ts";
+import { WebSocketServer } from "ws";
 import type { NetLimits } from "./limits.ts";
+import { joinSocket, type Socket, socketOptions } from "./socket_wire.ts";
 import type { Wire, WireHandler } from "./wire.ts";
 
 export interface ListenOptions {
@@ -39,10 +38,12 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   const server: Server = tls === undefined
     ? createHttpServer(handle)
     : createHttpsServer({ cert: tls.certificate, key: tls.key }, handle);
-  const sockets = new WebSocketServer({ noServer: true, maxPayload: limits.frameBytes, perMessageDeflate: false });
+  const sockets = new WebSocketServer({ ...socketOptions, noServer: true, maxPayload: limits.frameBytes });
   server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on("error", () => socket.destroy());
-    sockets.handleUpgrade(request, socket, head, (webSocket: WebSocket) => joinWire(webSocket, options.accept));
+    sockets.handleUpgrade(request, socket, head, (webSocket: Socket) => {
+      joinSocket(webSocket, { handle: options.accept, explain: (error) => error.message });
+    });
   });
   await bind(server, options);
   const { port } = server.address() as AddressInfo;
@@ -82,41 +83,4 @@ async function closeServer(server: Server, sockets: WebSocketServer): Promise<vo
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   server.closeAllConnections();
   await closed;
-}
-
-/** More than this waiting in a socket that is to be closed, and its peer does not read. */
-const drainedBytes = 1024 * 1024;
-
-function joinWire(socket: WebSocket, accept: ListenOptions["accept"]): void {
-  let closeReason: string | null = null;
-  const wire: Wire = {
-    send: (frame) => {
-      if (socket.readyState === socket.OPEN) socket.send(frame);
-    },
-    close: (reason) => {
-      closeReason ??= reason;
-      if (socket.isPaused) socket.resume();
-      if (socket.bufferedAmount > drainedBytes) socket.terminate();
-      else socket.close(1000, shorten(reason));
-    },
-    pause: () => socket.pause(),
-    resume: () => socket.resume(),
-  };
-  const handler = accept(wire);
-  socket.on("message", (data: RawData, isBinary: boolean) => {
-    if (closeReason !== null) return;
-    if (isBinary) handler.frame(plainBytes(data));
-    else socket.close(1003, "text is not spoken here");
-  });
-  socket.on("error", (error: Error) => closeReason ??= error.message); // `close` follows
-  socket.on("close", (code: number, reason: Buffer) => {
-    handler.closed(closeReason ?? (reason.length > 0 ? reason.toString() : `the connection broke (code ${code})`));
-  });
-}
-
-/** A view as Uint8Array: `subarray` and `slice` of a Buffer mean other things. */
-function plainBytes(data: RawData): Uint8Array {
-  const buffer = Array.isArray(data) ? Buffer.concat(data) : data;
-  if (buffer instanceof ArrayBuffer) return new Uint8Array(buffer);
-  return new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.byteLength);
 }

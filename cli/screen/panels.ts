@@ -75,7 +75,7 @@ export function progressPanel(view: RunView, { width, nowMs, paint }: PanelOptio
     view.phase,
     left === null ? "" : `about ${roughly(left)} left`,
   ].filter((part) => part !== "").join(" · ");
-  const barWidth = width >= 100 ? 30 : width >= 80 ? 16 : 0;
+  const barWidth = width >= 100 ? 30 : width >= 76 ? 16 : 0;
   const drawn = barWidth === 0 ? "" : `${paint.green(bar(view.step / steps, barWidth))}  `;
   const room = width - labelWidth - counter.length - 2 - (barWidth === 0 ? 0 : barWidth + 2);
   return [label("step", paint) + `${counter}  ${drawn}${cut(tail, room)}`];

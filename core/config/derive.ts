@@ -37,7 +37,7 @@ export function deriveConfig({ size, given }: DeriveInput): RunConfig {
 const derivations: readonly (readonly [KnobPath, (config: RunConfig) => number])[] = [
   ["train.stepsPerRound", ({ train }) => Math.min(train.stepsPerRound, train.steps)],
   ["train.warmupSteps", ({ train }) => Math.min(train.warmupSteps, Math.ceil(train.steps / 4))],
-  ["train.joinWarmupSteps", ({ train }) => Math.ceil(15 * train.stepsPerRound / 100)], // 10-20 % of a round: ALGORITHMS §6
+  ["train.joinWarmupSteps", ({ train }) => Math.ceil(15 * train.stepsPerRound / 100)], // 10-20 % of a round
   ["pipeline.bottleneckWidth", ({ pipeline, model }) => Math.min(pipeline.bottleneckWidth, model.width)],
   ["limits.frameBytes", (config) => Math.max(4 * mebi, roundUp(neededFrameBytes(config)))],
   ["limits.outboxBytes", ({ limits }) => Math.max(64 * mebi, 4 * limits.frameBytes)],

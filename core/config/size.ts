@@ -1,11 +1,10 @@
 /**
  * The `--size` dial: what each size sets before files and flags override it.
  *
- * Owns the presets only; numbers that follow from others are in derive.ts, limits in knobs.ts. Shapes from 1b up follow
- * REFERENCE §3, with more stages where a stage's 16 bytes per parameter (value, gradient, two moments) would not fit 24 GB
- * (15b: 32 GB).
- * Learning rates fall from the pilot's 2e-3 at 1M parameters to 3e-4 at 7B (ALGORITHMS §8), warm-up is 1-2 % of the run from 100m
- * up, the run about 20 tokens per parameter. Runs with few rounds average plainly, long ones take DiLoCo's outer step (§2.5).
+ * Owns the presets only; numbers that follow from others are in derive.ts, limits in knobs.ts. Shapes from 1b up are those the
+ * original IOTA published, with more stages where a stage's 16 bytes per parameter (value, gradient, two moments) would not
+ * fit 24 GB (15b: 32 GB). Learning rates fall to 3e-4 at 7B; `tiny`'s was measured (tests/bench/LOG.md). Warm-up is 1-2 % of the
+ * run from 100m up, the run about 20 tokens per parameter. Runs with few rounds average plainly, long ones take DiLoCo's step.
  */
 
 import type { KnobPath } from "./knob.ts";

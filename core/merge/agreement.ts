@@ -1,7 +1,7 @@
 /**
  * What the reducers' hashes of one slice say. Honest results are equal by hash, because the merge adds in a fixed order.
  *
- * Two that agree are believed (a colluding pair can lie unseen on its own slice: ALGORITHMS §3.1; validators re-check samples).
+ * Two that agree are believed (a colluding pair can lie unseen on its own slice).
  * Two that differ prove that one lies but not who; a third settles it. Order of arrival does not matter.
  */
 

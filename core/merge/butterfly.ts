@@ -1,5 +1,5 @@
 /**
- * Who reduces what in a merge: the butterfly all-reduce with every slice computed twice (REFERENCE §5, ALGORITHMS §3.1).
+ * Who reduces what in a merge: the butterfly all-reduce with every slice computed twice.
  *
  * A stage's vector is cut into slices, each slice goes to two different miners, and every pair of miners shares slices, so one
  * liar disagrees with everybody. Traffic per miner does not grow with the number of miners.

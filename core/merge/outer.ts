@@ -1,7 +1,7 @@
 /**
  * The outer optimizer of a round: what a replica learned, and the step the stage takes with the average of it.
  *
- * DiLoCo (Douillard et al. 2023, arXiv 2311.08105; ALGORITHMS §2.1): the pseudo-gradient is the round's start minus the
+ * DiLoCo (Douillard et al. 2023, arXiv 2311.08105): the pseudo-gradient is the round's start minus the
  * replica's parameters, the outer step is SGD with Nesterov momentum in the form PyTorch gives it,
  *
  *     v <- mu v + g          theta <- theta - lr (g + mu v)          g: averaged pseudo-gradient

@@ -80,7 +80,7 @@ export function stageSpecs(config: RunConfig, layersOfStages: readonly number[])
 
 type Draft = { name: string; shape: number[]; initial: Initial };
 
-/** The stage's tensors. Sources of the scales: ALGORITHMS §8 (1/sqrt(fan in), residual outputs divided by sqrt(2 L)). */
+/** The stage's tensors. Scales: 1/sqrt(fan in); outputs into the residual stream divided by sqrt(2 L), as in GPT-2. */
 export function parameterTable(stage: StageSpec): ParameterTable {
   const { width: d, vocabSize, layers } = stage.model;
   const matrices: Draft[] = [];
@@ -147,7 +147,10 @@ function layOut(matrices: Draft[], gains: Draft[]): ParameterTable {
     const size = draft.shape.reduce((a, b) => a * b, 1);
     tensors.push({ ...draft, offset, size });
     const padded = Math.ceil(size / alignFloats) * alignFloats;
-    assert(padded === size || draft.shape.length === 1, `Cannot place ${draft.name} as its size must be a multiple of 64: current value is ${size}`);
+    assert(
+      padded === size || draft.shape.length === 1,
+      `Cannot place ${draft.name} as its size must be a multiple of 64: current value is ${size}`,
+    );
     offset += padded;
   }
   return { tensors, decayLength, length: offset };

@@ -147,7 +147,10 @@ function onPlainMessage(
 function runDue(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   const effects: OrchestratorEffect[] = [];
   const lose = (node: NodeId, reason: string) => {
-    effects.push({ type: "disconnect", node, fault: fault("staleResult", reason) }, ...loseNode(state, { node, reason }));
+    effects.push(
+      { type: "disconnect", node, fault: fault("staleResult", reason) },
+      ...loseNode(state, { node, reason }),
+    );
   };
   const { limits } = state.config;
   for (const node of silentNodes(state, nowMs)) lose(node, `silent for ${limits.disconnectGraceMs} ms`);

@@ -13,7 +13,14 @@ export type RunRecord =
   | { type: "nodeReady"; node: NodeId; stage: StageIndex; round: number; parameters: string }
   | { type: "nodeLost"; node: NodeId; reason: string; tasksReissued: number }
   | { type: "taskReleased"; task: TaskId; node: NodeId; reason: string }
-  | { type: "taskFinished"; task: TaskId; node: NodeId; stage: StageIndex; direction: Direction; microbatch: MicrobatchId }
+  | {
+    type: "taskFinished";
+    task: TaskId;
+    node: NodeId;
+    stage: StageIndex;
+    direction: Direction;
+    microbatch: MicrobatchId;
+  }
   | {
     type: "stepClosed";
     step: number; // 1-based count of closed steps

@@ -1,5 +1,5 @@
 /**
- * How far a claimed output is from a repeated one, measured on what the stage changed (ALGORITHMS §5.4).
+ * How far a claimed output is from a repeated one, measured on what the stage changed.
  *
  *     error = || claimed - repeated || / || repeated - lazy ||        lazy: the output of a stage that passes its input through
  *

@@ -1,7 +1,7 @@
 /**
  * The numbers of a step header: learning rate (warm-up, stable, decay: "WSD"), the ramp of a newcomer, the clip factor.
  *
- * WSD fits runs whose length changes with churn; shares and constants from ALGORITHMS §8. Pure arithmetic, steps are 0-based
+ * WSD fits runs whose length changes with churn; constants are knobs. Pure arithmetic, steps are 0-based
  * optimizer steps of the whole run.
  */
 

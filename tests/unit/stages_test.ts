@@ -68,12 +68,12 @@ Deno.test("Stages: a large vocabulary takes layers from the tail, a small one gi
   const small = splitLayers(configOf({ "model.vocabSize": 64, "model.layers": 24 }));
   assert(large[2]! < large[1]!, `${large}`);
   assert(small[2]! > small[1]!, `${small}`); // the tail recomputes nothing
-  assertEquals(splitLayers(configOf({})), [2, 2, 2]);
+  assertEquals(splitLayers(configOf({ "model.layers": 6 })), [2, 2, 2]);
 });
 
 Deno.test("Stages: as many stages as layers, and one stage for all", () => {
-  assertEquals(splitLayers(configOf({ "pipeline.stages": 6 })), [1, 1, 1, 1, 1, 1]);
-  assertEquals(splitLayers(configOf({ "pipeline.stages": 1 })), [6]);
+  assertEquals(splitLayers(configOf({ "model.layers": 6, "pipeline.stages": 6 })), [1, 1, 1, 1, 1, 1]);
+  assertEquals(splitLayers(configOf({ "model.layers": 6, "pipeline.stages": 1 })), [6]);
 });
 
 Deno.test("Stages: fewer layers than stages is refused before, as a problem to read", () => {

@@ -1,0 +1,82 @@
+/**
+ * A `ws` socket as a wire, for both ends.
+ *
+ * Owns: the step between socket events and a `WireHandler`. Both ends use `ws`, also the dialling one: the runtime's own
+ * WebSocket client leaves Nagle's algorithm on, which held every message of 5 to 50 kB back for 42 ms on loopback (one
+ * round trip elsewhere) against 0.1 ms here, and it can be neither paused nor bounded. Invariant: a connection that does
+ * not drain is cut, not waited for.
+ */
+
+import { Buffer } from "node:buffer";
+import type { Wire, WireHandler } from "./wire.ts";
+
+/** As much of a `ws` socket as is used here; the package brings no types. */
+export interface Socket {
+  readonly readyState: number;
+  readonly OPEN: number;
+  readonly isPaused: boolean;
+  readonly bufferedAmount: number;
+  send(data: Uint8Array): void;
+  close(code: number, reason: string): void;
+  terminate(): void;
+  pause(): void;
+  resume(): void;
+  on(event: "open", listener: () => void): void;
+  on(event: "message", listener: (data: Buffer | Buffer[] | ArrayBuffer, isBinary: boolean) => void): void;
+  on(event: "error", listener: (error: Error) => void): void;
+  on(event: "close", listener: (code: number, reason: Buffer) => void): void;
+}
+
+/** What both ends ask of `ws`. */
+export const socketOptions = {
+  perMessageDeflate: false,
+  closeTimeout: 2_000, // ms; a peer that does not answer a close is gone
+} as const;
+
+/** More than this waiting in a socket that is to be closed, and its peer does not read. */
+const drainedBytes = 1024 * 1024;
+
+/** `explain` turns a socket's error into a sentence. */
+export function joinSocket(
+  socket: Socket,
+  options: { handle: (wire: Wire) => WireHandler; explain: (error: Error) => string },
+): Wire {
+  let closeReason: string | null = null;
+  const wire: Wire = {
+    send: (frame) => {
+      if (socket.readyState === socket.OPEN) socket.send(frame);
+    },
+    close: (reason) => {
+      closeReason ??= reason;
+      if (socket.isPaused) socket.resume(); // or its end would never be read
+      if (socket.bufferedAmount > drainedBytes) socket.terminate();
+      else socket.close(1000, shorten(reason));
+    },
+    pause: () => socket.pause(),
+    resume: () => socket.resume(),
+  };
+  const handler = options.handle(wire);
+  socket.on("message", (data, isBinary) => {
+    if (closeReason !== null) return;
+    if (isBinary) handler.frame(plainBytes(data));
+    else socket.close(1003, "text is not spoken here");
+  });
+  socket.on("error", (error) => closeReason ??= options.explain(error)); // `close` follows
+  socket.on("close", (code, reason) => {
+    handler.closed(closeReason ?? (reason.length > 0 ? reason.toString() : `the connection broke (code ${code})`));
+  });
+  return wire;
+}
+
+/** A view as Uint8Array: `subarray` and `slice` of a Buffer mean other things. */
+function plainBytes(data: Buffer | Buffer[] | ArrayBuffer): Uint8Array {
+  const buffer = Array.isArray(data) ? Buffer.concat(data) : data;
+  if (buffer instanceof ArrayBuffer) return new Uint8Array(buffer);
+  return new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.byteLength);
+}
+
+/** A close reason holds at most 123 bytes. */
+function shorten(reason: string): string {
+  const bytes = new TextEncoder().encode(reason);
+  return bytes.length <= 123 ? reason : new TextDecoder().decode(bytes.subarray(0, 120)).replace(/\uFFFD+$/, "");
+}
