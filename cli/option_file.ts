@@ -10,7 +10,7 @@ import { commonOptions, type OptionSpec } from "./command.ts";
 import { readConfigFile } from "./config_file.ts";
 import { UserError } from "./errors.ts";
 
-const notInFiles = new Set(["config", "help"]);
+const notInFiles = new Set(["config", "help", "json", "quiet", "verbose", "no-color"]); // read before any file
 
 export async function wordsOfFile(path: string, options: readonly OptionSpec[]): Promise<string[]> {
   const file = await readConfigFile(path);

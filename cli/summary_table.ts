@@ -30,7 +30,7 @@ const unitSuffix = /(Ms|Bytes)$/;
 
 /** `firstLossMs` → `first loss`, `bytesPerTokenForward` → `bytes per token forward`. */
 function label(name: string): string {
-  return name.replace(unitSuffix, "").replace(/([a-z0-9])([A-Z])/g, "$1 $2").toLowerCase();
+  return name.replace(unitSuffix, "").replace(/([a-z0-9])([A-Z])/g, "$1 $2").toLowerCase().replace(/^re /, "re-");
 }
 
 function shownValue(name: string, value: unknown): string {
@@ -43,7 +43,7 @@ function shownValue(name: string, value: unknown): string {
   }
   if (typeof value !== "number") return String(value);
   if (name.endsWith("Ms")) return duration(value);
-  if (/Bytes(Per[A-Z][a-z]+)?$/.test(name)) return byteSize(value);
+  if (/^bytesPer|Bytes(Per[A-Z][a-z]+)?$/.test(name)) return byteSize(value);
   if (/loss|entropy/i.test(name) && !Number.isInteger(value)) return value.toFixed(4);
   return decimal(value);
 }

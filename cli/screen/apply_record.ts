@@ -13,7 +13,7 @@ import { pushSeries } from "./series.ts";
 import type { EventLine, Hop, NodeView, RunView } from "./view.ts";
 
 const maxEvents = 6;
-const recentStepCount = 8;
+const recentStepCount = 16; // one more is kept, for its time
 
 export function applyRecord(view: RunView, record: RunRecord, nowMs: number): void {
   const note = (text: string, level: EventLine["level"] = "info") => addEvent(view, { text, level, nowMs });
@@ -21,6 +21,7 @@ export function applyRecord(view: RunView, record: RunRecord, nowMs: number): vo
     case "runStarted":
       Object.assign(view, { phase: "training", step: record.step, stepAtStart: record.step, round: record.round });
       view.trainingSinceMs = nowMs;
+      view.recentSteps = [{ tokens: 0, closedAtMs: nowMs }];
       return note(`training begins with ${plural(record.miners, "miner")} on ${plural(record.stages, "stage")}`);
     case "nodeJoined":
       view.nodes.set(record.node, { node: record.node, role: record.role, state: "loading", stage: null, tasks: 0 });
@@ -43,7 +44,7 @@ export function applyRecord(view: RunView, record: RunRecord, nowMs: number): vo
       nodeOf(view, record.node).tasks += 1;
       return moveMicrobatch(view, record);
     case "stepClosed":
-      return stepClosed(view, record);
+      return stepClosed(view, record, nowMs);
     case "mergePhase":
       return mergePhase(view, record);
     case "sliceDisputed": {
@@ -111,12 +112,12 @@ function moveMicrobatch(view: RunView, { microbatch, stage, direction }: Of<"tas
   view.hops.set(microbatch, next);
 }
 
-function stepClosed(view: RunView, record: Of<"stepClosed">): void {
+function stepClosed(view: RunView, record: Of<"stepClosed">, nowMs: number): void {
   Object.assign(view, { phase: "training", step: record.step, round: record.round, learningRate: record.learningRate });
   view.lossFirst ??= record.loss;
   view.lossLast = record.loss;
   pushSeries(view.losses, record.loss);
-  view.recentSteps = [...view.recentSteps, { tokens: record.tokens, stepMs: record.stepMs }].slice(-recentStepCount);
+  view.recentSteps = [...view.recentSteps, { tokens: record.tokens, closedAtMs: nowMs }].slice(-recentStepCount - 1);
   view.hops.clear();
   for (const stage of view.stages) Object.assign(stage, { forward: 0, backward: 0 });
 }

@@ -1,5 +1,6 @@
 /**
- * The parts of the live screen: each is a pure function from the view and a width to lines no wider than that.
+ * The parts of the live screen: each is a pure function from the view and a width to lines no wider than that, from 40 columns on
+ * (in a narrower window the terminal cuts them: wrapping is off while the screen draws).
  *
  * Owns: what stands where, and what gives way when the window is small (events first, then stages). Refuses: drawing (terminal.ts).
  * Only measured numbers appear; what is not known yet is left out.
@@ -55,7 +56,8 @@ export function headerPanel(view: RunView, { width, nowMs, paint }: PanelOptions
   const { facts } = view;
   const elapsed = clock(nowMs - view.startedAtMs);
   const name = `iota ${facts.command}`;
-  const about = `${facts.run} · ${facts.size} (${short(facts.parameters)} parameters) · ${facts.device}`;
+  const device = facts.device === "" ? [] : [facts.device]; // not known before the first miner
+  const about = [facts.run, `${facts.size} (${short(facts.parameters)} parameters)`, ...device].join(" · ");
   const room = width - name.length - elapsed.length - 4;
   return [
     `${paint.bold(name)}  ${padEnd(cut(about, room), room)}  ${elapsed}`,
@@ -136,7 +138,7 @@ export function stagePanel(view: RunView, options: FrameOptions): string[] {
   const more = hidden === 0
     ? []
     : [paint.dim(`        ${shown === 0 ? "" : "and "}${hidden}${shown === 0 ? "" : " more"} stages`)];
-  return ["", paint.dim(heading), ...lanes, ...more];
+  return ["", paint.dim(cut(heading, width)), ...lanes, ...more];
 }
 
 /** Miners that have no stage yet: those of a starting run, and newcomers until the next round. */

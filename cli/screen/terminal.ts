@@ -44,7 +44,7 @@ export class LiveTerminal {
   /** Columns and lines a frame may take; one row stays free for the cursor. */
   room(): { width: number; height: number } {
     const { columns, rows } = this.#size();
-    return { width: Math.max(20, columns - 1), height: Math.max(1, rows - 1) };
+    return { width: Math.max(40, columns - 1), height: Math.max(1, rows - 1) };
   }
 
   draw(lines: readonly string[]): void {

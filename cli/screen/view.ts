@@ -81,7 +81,7 @@ export interface RunView {
   lossFirst: number | null;
   lossLast: number | null;
   learningRate: number | null;
-  recentSteps: { tokens: number; stepMs: number }[]; // the last few, for tokens per second
+  recentSteps: { tokens: number; closedAtMs: number }[]; // the last few; the first only says when the second began
   validation: { round: number; loss: number }[]; // first and latest evaluation
   wire: WireCost | null; // set by the command once it has measured
   lastMerge: { round: number; bytesPerMiner: number; mergeMs: number; agree: boolean } | null;
@@ -122,10 +122,12 @@ export function newRunView(facts: RunFacts, startedAtMs: number): RunView {
   };
 }
 
-/** Over the last few closed steps; null before the first one. */
+/** Over the last few closed steps with the merges between them; null before the first one. */
 export function tokensPerSecond(view: RunView): number | null {
-  const tokens = view.recentSteps.reduce((sum, step) => sum + step.tokens, 0);
-  const ms = view.recentSteps.reduce((sum, step) => sum + step.stepMs, 0);
+  const [before, ...steps] = view.recentSteps;
+  if (before === undefined || steps.length === 0) return null;
+  const tokens = steps.reduce((sum, step) => sum + step.tokens, 0);
+  const ms = steps.at(-1)!.closedAtMs - before.closedAtMs;
   return ms > 0 ? (tokens * 1_000) / ms : null;
 }
 

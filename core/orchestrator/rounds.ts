@@ -170,9 +170,18 @@ export function finish(
   if (state.phase === "finished") return [];
   state.phase = "finished";
   const stops = [...state.members.keys()].map((node) => send(node, { type: "stop", ...options }));
+  const held = heldSegments(state);
   return [
     ...stops,
+    ...(held.length === 0 ? [] : [{ type: "release" as const, refs: held }]),
     record({ type: "runFinished", step: state.step, ...options }),
     { type: "finish", ...options },
   ];
+}
+
+/** Wires of the open step and of audits that nobody will answer. */
+function heldSegments(state: OrchestratorState): BlobRef[] {
+  const flows = state.work?.flows ?? [];
+  const wires = flows.flatMap((flow) => [...flow.wires, ...flow.gradients].filter((ref) => ref !== null));
+  return [...wires, ...state.audit.held.flatMap((entry) => entry.refs)];
 }

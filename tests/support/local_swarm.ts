@@ -85,6 +85,8 @@ export function referenceHost(): ComputeHost {
 
 export interface LocalSwarmOptions {
   readonly config: RunConfig;
+  /** Hears every record before the machine's next effect is performed: the place to break something. */
+  readonly watch?: (record: RunRecord, swarm: LocalSwarm) => void;
   readonly miners?: number; // default: stages x replicas
   readonly host?: () => ComputeHost;
   readonly checkInvariants?: boolean;
@@ -131,7 +133,10 @@ export class LocalSwarm {
         this.rounds.push(round);
         return Promise.resolve(`round-${round.round}`);
       },
-      onRecord: (record) => this.records.push(record),
+      onRecord: (record) => {
+        this.records.push(record);
+        options.watch?.(record, this);
+      },
     });
     this.#dial = createLoopback((wire) => this.orchestrator.accept(wire));
   }
@@ -143,9 +148,9 @@ export class LocalSwarm {
     for (let i = 0; i < config.swarm.validators; i++) this.addValidator();
   }
 
-  async addMiner(blobs: HubBlobs = this.blobs): Promise<LocalMember> {
+  async addMiner(options: { blobs?: HubBlobs; device?: ComputeHost } = {}): Promise<LocalMember> {
     const { link, control } = this.#link();
-    const device = this.#options.host?.() ?? referenceHost();
+    const { blobs = this.blobs, device = this.#options.host?.() ?? referenceHost() } = options;
     const role = await startMiner({ link, device, blobs, moments: null, onRecord: () => {} });
     return this.#remember({ role, link: control, address: link.signer.address });
   }
@@ -154,6 +159,48 @@ export class LocalSwarm {
     const { link, control } = this.#link();
     const role = startValidator({ link, device: referenceHost(), blobs: this.blobs, onRecord: () => {} });
     return this.#remember({ role, link: control, address: link.signer.address });
+  }
+
+  member(address: string): LocalMember {
+    const member = this.members.find((each) => each.address === address);
+    if (member === undefined) throw new Error(`no member ${address}`);
+    return member;
+  }
+
+  /** As SIGKILL does: the link breaks and nobody answers any more. */
+  kill(address: string): void {
+    const { link } = this.member(address);
+    link.unreachable = true;
+    link.cut();
+  }
+
+  /** Resolves when nothing more happens without time: all promises, then one turn of the event loop. */
+  quiet(): Promise<void> {
+    return new Promise((resolve) => {
+      const { port1, port2 } = new MessageChannel();
+      port1.onmessage = () => {
+        port1.close();
+        resolve();
+      };
+      port2.postMessage(null);
+    });
+  }
+
+  /** Lets everything that can happen happen, then moves time, until `isDone`. */
+  async runUntil(isDone: () => boolean, options: { stepMs: number; atMostMs: number }): Promise<void> {
+    for (let passedMs = 0; passedMs <= options.atMostMs; passedMs += options.stepMs) {
+      await this.quiet();
+      if (isDone()) return;
+      this.timers.advance(options.stepMs);
+    }
+    throw new Error(`Not there after ${options.atMostMs} ms: phase is ${this.orchestrator.state.phase}`);
+  }
+
+  async runThrough(options: { stepMs: number; atMostMs: number }): Promise<Finished> {
+    let isOver = false;
+    this.orchestrator.finished.then(() => isOver = true);
+    await this.runUntil(() => isOver, options);
+    return await this.orchestrator.finished;
   }
 
   run(): Promise<Finished> {

@@ -1,0 +1,285 @@
+/**
+ * What a run survives: a miner that dies at any moment, a stage without replicas, a broken link, a straggler, wrong numbers,
+ * liars in a merge. Every run must finish, credit each microbatch once and end with equal hashes.
+ */
+
+import { assert, assertEquals } from "@std/assert";
+import type { RunRecord } from "../../core/protocol/record.ts";
+import type { BlobRef } from "../../core/ids.ts";
+import { orchestrator } from "../../core/orchestrator/machine.ts";
+import { LocalSwarm, MemoryHubBlobs, referenceHost } from "../support/local_swarm.ts";
+import { tinyConfig, type TinyOverrides } from "../support/tiny_model.ts";
+
+const patience = { stepMs: 1_000, atMostMs: 600_000 };
+
+function configOf(overrides: TinyOverrides = {}) {
+  return tinyConfig({
+    model: { width: 32 },
+    train: { steps: 6, stepsPerRound: 3 },
+    deterministic: false,
+    pipeline: { codec: "iota" },
+    outer: { learningRate: 1, momentum: 0 },
+    ...overrides,
+    swarm: { replicas: 2, validators: 0, ...overrides.swarm },
+  });
+}
+
+function recordsOf<T extends RunRecord["type"]>(swarm: LocalSwarm, type: T): Extract<RunRecord, { type: T }>[] {
+  return swarm.records.all.filter((record): record is Extract<RunRecord, { type: T }> => record.type === type);
+}
+
+/** The whole promise of a run that went well. */
+function assertWhole(swarm: LocalSwarm, steps = 6): void {
+  const { state, segments } = swarm.orchestrator;
+  orchestrator.assertInvariants(state);
+  const { microbatchesIssued, microbatchesCredited, disagreements } = state.counters;
+  assertEquals([state.phase, state.step, disagreements], ["finished", steps, 0]);
+  assertEquals(microbatchesIssued, microbatchesCredited);
+  assertEquals(
+    recordsOf(swarm, "stepClosed").map((record) => record.step),
+    Array.from({ length: steps }, (_, i) => i + 1),
+  );
+  assertEquals(segments.bytes, 0, "no segment is held after the run");
+}
+
+const moments: { name: string; when: (record: RunRecord) => boolean }[] = [
+  { name: "in a forward", when: (record) => record.type === "taskFinished" && record.direction === "forward" },
+  {
+    name: "after a gradient was accepted",
+    when: (record) => record.type === "taskFinished" && record.direction === "backward",
+  },
+  {
+    name: "after a turnaround was accepted",
+    when: (record) => record.type === "taskFinished" && record.direction === "turnaround",
+  },
+  { name: "when a step has closed", when: (record) => record.type === "stepClosed" && record.step === 2 },
+  {
+    name: "while payloads are committed",
+    when: (record) => record.type === "mergePhase" && record.phase === "committing",
+  },
+  { name: "while slices are reduced", when: (record) => record.type === "mergePhase" && record.phase === "reducing" },
+  { name: "while the merge is applied", when: (record) => record.type === "mergePhase" && record.phase === "applying" },
+  { name: "when its stage has agreed", when: (record) => record.type === "mergePhase" && record.phase === "agreed" },
+  { name: "when the round has merged", when: (record) => record.type === "roundMerged" },
+];
+
+for (const { name, when } of moments) {
+  for (const victimOf of ["the node or stage concerned", "the tail"] as const) {
+    Deno.test(`Faults: a miner of ${victimOf} killed ${name} costs nothing`, async () => {
+      let victim: string | null = null;
+      const stages = new Map<string, number>();
+      const swarm = new LocalSwarm({
+        config: configOf(),
+        watch: (record, world) => {
+          if (record.type === "nodeReady") stages.set(record.node, record.stage);
+          if (victim !== null || !when(record)) return;
+          const stage = "stage" in record && victimOf !== "the tail" ? record.stage : 2;
+          const concerned = "node" in record && victimOf !== "the tail" ? record.node : null;
+          victim = concerned ?? [...stages].find(([, other]) => other === stage)?.[0] ?? null;
+          assert(victim !== null);
+          world.kill(victim);
+        },
+      });
+      await swarm.startAll();
+      const { finished } = await swarm.runThrough(patience);
+      assert(finished && victim !== null);
+      assertEquals(recordsOf(swarm, "nodeLost").map((record) => record.node as string), [victim]);
+      assertWhole(swarm);
+    });
+  }
+}
+
+Deno.test("Faults: a stage that lost its only replica waits for a newcomer, who goes on from the round's start", async () => {
+  let victim: string | null = null;
+  const swarm = new LocalSwarm({
+    config: configOf({ swarm: { replicas: 1 } }),
+    watch: (record, world) => {
+      if (victim !== null || record.type !== "stepClosed" || record.step !== 2) return;
+      victim = world.members[1]!.address;
+      world.kill(victim);
+    },
+  });
+  await swarm.startAll();
+  await swarm.runUntil(() => swarm.records.count("nodeLost") === 1, patience);
+  assertEquals([swarm.orchestrator.state.phase, swarm.orchestrator.state.step], ["training", 2]);
+  const newcomer = await swarm.addMiner();
+  await swarm.runThrough(patience);
+  assertWhole(swarm);
+  const ready = recordsOf(swarm, "nodeReady").find((record) => record.node === newcomer.address);
+  assertEquals([ready?.stage, ready?.round], [1, 0]);
+});
+
+Deno.test("Faults: a newcomer works within the round and shows its peers' hash at the next merge", async () => {
+  let joined = false;
+  const swarm = new LocalSwarm({
+    config: configOf({ train: { steps: 9, stepsPerRound: 3 } }),
+    watch: (record, world) => {
+      if (joined || record.type !== "stepClosed" || record.step !== 4) return;
+      joined = true;
+      world.addMiner();
+    },
+  });
+  await swarm.startAll();
+  await swarm.runThrough(patience);
+  assertWhole(swarm, 9);
+  const newcomer = swarm.members.at(-1)!.address;
+  assert(recordsOf(swarm, "taskFinished").some((record) => record.node === newcomer), "it did tasks");
+  const last = recordsOf(swarm, "roundMerged").at(-1)!;
+  assertEquals(last.stages.map((stage) => stage.replicas).sort(), [2, 2, 3]);
+  assert(last.stages.every((stage) => stage.agree));
+});
+
+Deno.test("Faults: a link that breaks and comes back loses nothing and re-leases nothing", async () => {
+  let cuts = 0;
+  const swarm = new LocalSwarm({
+    config: configOf(),
+    watch: (record, world) => {
+      if (record.type !== "taskFinished" || record.microbatch % 3 !== 1) return;
+      cuts += 1;
+      world.member(record.node).link.cut();
+    },
+  });
+  await swarm.startAll();
+  await swarm.runThrough({ stepMs: 200, atMostMs: patience.atMostMs });
+  assert(cuts > 10, `${cuts} cuts`);
+  assertWhole(swarm);
+  assertEquals([recordsOf(swarm, "nodeLost").length, swarm.orchestrator.state.counters.reLeases], [0, 0]);
+});
+
+Deno.test("Faults: a straggler's task goes to another miner; its late gradient is replayed away", async () => {
+  let straggler: string | null = null;
+  const config = configOf({ limits: { leaseMs: 5_000, disconnectGraceMs: 60_000 } });
+  const swarm = new LocalSwarm({
+    config,
+    watch: (record, world) => {
+      if (straggler === null && record.type === "taskFinished" && record.direction === "turnaround") {
+        straggler = record.node;
+        world.member(record.node).link.hold(); // what it sends now is stuck
+      }
+      if (record.type === "taskReleased" && record.node === straggler) world.member(straggler).link.release();
+    },
+  });
+  await swarm.startAll();
+  await swarm.runThrough(patience);
+  assertWhole(swarm);
+  assert(recordsOf(swarm, "taskReleased").length > 0);
+  assertEquals(recordsOf(swarm, "nodeLost"), []);
+  const late = recordsOf(swarm, "faultSeen").filter((record) => record.code === "staleResult");
+  assert(late.length > 0, "the late result was refused");
+});
+
+/** Stores other bytes than it was given for slices of this size: a reducer that lies about its average. */
+class LyingBlobs extends MemoryHubBlobs {
+  readonly #inner: MemoryHubBlobs;
+  #puts = 0;
+
+  constructor(inner: MemoryHubBlobs) {
+    super();
+    this.#inner = inner;
+  }
+
+  override put(bytes: Uint8Array): Promise<BlobRef> {
+    const isPayload = this.#puts++ === 0; // of one slice, with two replicas; what follows is its reduction
+    return this.#inner.put(isPayload ? bytes : bytes.map((byte, i) => i === 0 ? byte ^ 1 : byte));
+  }
+
+  override get(ref: BlobRef): Promise<Uint8Array> {
+    return this.#inner.get(ref);
+  }
+}
+
+Deno.test("Faults: a replica that lies about its slice leaves the run within the round, and the honest value is taken", async () => {
+  const swarm = new LocalSwarm({ config: configOf() });
+  for (let i = 0; i < 5; i++) await swarm.addMiner();
+  const liar = await swarm.addMiner({ blobs: new LyingBlobs(swarm.blobs) });
+  await swarm.runThrough(patience);
+  assertWhole(swarm);
+  const disputes = recordsOf(swarm, "sliceDisputed");
+  assertEquals(disputes.map((record) => record.liar as string | null), [null, liar.address]);
+  assertEquals(disputes.every((record) => record.round === 0), true);
+  assertEquals(recordsOf(swarm, "nodeLost").map((record) => record.node as string), [liar.address]);
+  assertEquals(swarm.refusals.length, 1, "it is told, for good");
+});
+
+Deno.test("Faults: wrong numbers and wrong sizes are refused and done by another miner", async () => {
+  for (const wrong of ["nan", "short"] as const) {
+    const swarm = new LocalSwarm({ config: configOf() });
+    for (let i = 0; i < 5; i++) await swarm.addMiner();
+    const device = referenceHost();
+    const bad = await swarm.addMiner({
+      device: {
+        ...device,
+        openStage: async (spec) => {
+          const stage = await device.openStage(spec);
+          const turnaround = stage.turnaround.bind(stage);
+          stage.turnaround = async (input, targets) => {
+            const result = await turnaround(input, targets);
+            return wrong === "nan"
+              ? { ...result, lossPerSequence: result.lossPerSequence.fill(NaN) }
+              : { ...result, gradient: result.gradient!.subarray(2) };
+          };
+          return stage;
+        },
+      },
+    });
+    await swarm.runThrough(patience);
+    assertWhole(swarm);
+    const faults = recordsOf(swarm, "faultSeen").filter((record) => record.node === bad.address);
+    const code = wrong === "nan" ? "malformedMessage" : "badNumbers";
+    assert(faults.length > 0 && faults.every((record) => record.code === code), JSON.stringify(faults.slice(0, 3)));
+  }
+});
+
+Deno.test("Faults: a lazy miner fails its replays, honest ones show no error at all", async () => {
+  const config = configOf({ swarm: { replicas: 2, validators: 1 }, pipeline: { codec: "none" } });
+  const swarm = new LocalSwarm({ config });
+  for (let i = 0; i < 4; i++) await swarm.addMiner();
+  const device = referenceHost();
+  const lazy = await swarm.addMiner({
+    device: {
+      ...device,
+      openStage: async (spec) => {
+        const stage = await device.openStage(spec);
+        stage.forward = (input) => Promise.resolve(input.type === "wire" ? input.wire.slice() : new Uint8Array());
+        return stage;
+      },
+    },
+  });
+  await swarm.addMiner();
+  swarm.addValidator();
+  await swarm.runThrough(patience);
+  assertWhole(swarm);
+  const verdicts = recordsOf(swarm, "verdict");
+  for (const verdict of verdicts) {
+    if (verdict.miner !== lazy.address) assertEquals([verdict.passed, verdict.innovationError], [true, 0]);
+  }
+  const failed = verdicts.filter((verdict) => !verdict.passed);
+  assert(
+    failed.length > 0 && failed.every((verdict) => verdict.miner === lazy.address && verdict.innovationError > 0.5),
+  );
+});
+
+Deno.test("Faults: leaving hands the work back at once, without waiting for any deadline", async () => {
+  let left = false;
+  const swarm = new LocalSwarm({
+    config: configOf(),
+    watch: (record, world) => {
+      if (left || record.type !== "taskFinished" || record.direction !== "backward") return;
+      left = true;
+      world.member(record.node).role.stop("laptop closes");
+    },
+  });
+  await swarm.startAll();
+  await swarm.run(); // time stands still
+  assertWhole(swarm);
+  const lost = recordsOf(swarm, "nodeLost");
+  assertEquals(lost.map((record) => record.reason), ["laptop closes"]);
+  assert(lost[0]!.tasksReissued > 0);
+});
+
+Deno.test("Faults: a run without a validator ends without one", async () => {
+  const swarm = new LocalSwarm({ config: configOf({ swarm: { replicas: 1, validators: 1 } }) });
+  for (let i = 0; i < 3; i++) await swarm.addMiner();
+  await swarm.runThrough(patience);
+  assertWhole(swarm);
+});

@@ -1,0 +1,67 @@
+/** A process that is none: what a command writes is kept, the terminal and the environment are what the test says. */
+
+import type { Host, Stream } from "../../cli/host.ts";
+
+export interface FakeHostOptions {
+  readonly env?: Record<string, string>;
+  readonly terminal?: { columns: number; rows: number };
+  readonly now?: () => Date;
+}
+
+export class FakeHost implements Host {
+  readonly environment: Host["environment"];
+  readonly written: Record<Stream, string> = { stdout: "", stderr: "" };
+  readonly exits: number[] = [];
+  readerGone = false;
+  #terminal: { columns: number; rows: number } | null;
+  readonly #now: () => Date;
+  #interrupted: () => void = () => {};
+  #uncaught: (error: unknown) => void = () => {};
+
+  constructor({ env = {}, terminal, now = () => new Date(2026, 10, 21, 14, 3, 7) }: FakeHostOptions = {}) {
+    this.environment = { system: "linux", get: (name) => env[name] };
+    this.#terminal = terminal ?? null;
+    this.#now = now;
+  }
+
+  isTerminal(): boolean {
+    return this.#terminal !== null;
+  }
+
+  terminalSize(): { columns: number; rows: number } | null {
+    return this.#terminal;
+  }
+
+  write(stream: Stream, text: string): void {
+    if (this.readerGone && stream === "stdout") throw new Deno.errors.BrokenPipe("reader gone");
+    this.written[stream] += text;
+  }
+
+  now(): Date {
+    return this.#now();
+  }
+
+  onInterrupt(callback: () => void): void {
+    this.#interrupted = callback;
+  }
+
+  onUncaught(callback: (error: unknown) => void): void {
+    this.#uncaught = callback;
+  }
+
+  exit(code: number): void {
+    this.exits.push(code);
+  }
+
+  interrupt(): void {
+    this.#interrupted();
+  }
+
+  throwLater(error: unknown): void {
+    this.#uncaught(error);
+  }
+
+  resize(size: { columns: number; rows: number }): void {
+    this.#terminal = size;
+  }
+}
