@@ -67,6 +67,7 @@ export class NodeRole<State, Event, Effect> {
   #resolve!: (finished: Finished) => void;
   #reject!: (error: unknown) => void;
   #wasConnected = false;
+  #hasSession = false; // between the loss of one and the join of the next nothing may be sent
 
   constructor({ role, link, machine, state, perform }: NodeRoleOptions<State, Event, Effect>) {
     this.#link = link;
@@ -106,6 +107,7 @@ export class NodeRole<State, Event, Effect> {
   }
 
   send(message: NodeMessage, attachments: readonly BlobRef[] = []): void {
+    if (!this.#hasSession) return;
     this.#node.send(message, attachments.map((ref) => this.segments.get(ref)));
   }
 
@@ -126,6 +128,7 @@ export class NodeRole<State, Event, Effect> {
     switch (event.type) {
       case "connected":
         this.#wasConnected = true;
+        this.#hasSession = true;
         this.#link.onConnected({ run: event.run, hub: event.hub });
         return this.#driver.enqueue({ type: "connected", resumed: event.resumed });
       case "disconnected":
@@ -139,6 +142,7 @@ export class NodeRole<State, Event, Effect> {
       case "refused":
         return this.fail(refusedError(this.#link.url, event.fault));
       case "sessionLost":
+        this.#hasSession = false;
         return this.#link.onOffline(`The orchestrator ended this session: ${event.fault.detail}; joining again`);
       case "fault":
         return this.#link.onOffline(`A message of the orchestrator was refused: ${event.fault.detail}`);

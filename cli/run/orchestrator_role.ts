@@ -166,8 +166,7 @@ class OrchestratorRole implements RunningOrchestrator {
   #perform(effect: OrchestratorEffect): void {
     switch (effect.type) {
       case "send":
-        this.#hub.send(effect.to, effect.message, effect.attachments.map((attachment) => this.#bytesOf(attachment)));
-        return;
+        return this.#send(effect);
       case "disconnect":
         this.#left(effect.node);
         return this.#hub.close(effect.node, effect.fault);
@@ -189,6 +188,12 @@ class OrchestratorRole implements RunningOrchestrator {
       default:
         return unreachable(effect);
     }
+  }
+
+  #send({ to, message, attachments }: Extract<OrchestratorEffect, { type: "send" }>): void {
+    const sent = this.#hub.send(to, message, attachments.map((attachment) => this.#bytesOf(attachment)));
+    if (sent.ok || sent.fault.code === "notAdmitted") return; // a node that has just gone is told nothing
+    this.#options.onRecord({ type: "warning", text: `${message.type} for ${to} was not sent: ${sent.fault.detail}` });
   }
 
   #bytesOf(attachment: Attachment): Uint8Array {

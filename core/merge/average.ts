@@ -6,7 +6,6 @@
  * Refuses inputs of another length and values that are no numbers; it never returns one.
  */
 
-import type { NodeId } from "../ids.ts";
 import { type Parsed, parsed, refused } from "../fault.ts";
 
 export interface AverageInput {
@@ -61,12 +60,7 @@ export function isFiniteVector(values: Float32Array): boolean {
   return true;
 }
 
-/** Contributors in the one order every reducer uses: by the code units of their address, never by a locale. */
-export function inMergeOrder<T extends { readonly node: NodeId }>(contributors: readonly T[]): T[] {
-  return [...contributors].sort((a, b) => a.node < b.node ? -1 : a.node > b.node ? 1 : 0);
-}
-
-/** Weights by work done, capped at twice the median: a miner that claims much must not decide (ALGORITHMS §2.4). */
+/** Weights by work done, capped at twice the median: a miner that claims much must not decide. */
 export function contributionWeights(tokens: readonly number[]): number[] {
   const sorted = [...tokens].sort((a, b) => a - b);
   const middle = sorted.length >> 1;

@@ -8,7 +8,7 @@
  */
 
 import { assert } from "../assert.ts";
-import { nextBelow, shuffle, type Stream } from "../prng.ts";
+import { shuffle, type Stream } from "../prng.ts";
 import type { Slice } from "../protocol/message.ts";
 
 /** Indices into the merge's ordered list of contributors. */
@@ -106,18 +106,4 @@ function least(miners: readonly number[], rank: (miner: number) => readonly [num
     const [bestLoad, bestShare] = rank(best);
     return load < bestLoad || (load === bestLoad && share < bestShare) ? miner : best;
   });
-}
-
-/** Who settles a disagreement of `pair`; null when nobody else is there to ask. */
-export function thirdReducer(options: { pair: ReducerPair; miners: number; stream: Stream }): number | null {
-  const { pair: [first, second], miners, stream } = options;
-  assert(
-    first < second && second < miners,
-    `Cannot pick a third reducer as the pair must be ordered miners of this merge`,
-  );
-  if (miners < 3) return null;
-  let third = nextBelow(stream, miners - 2);
-  if (third >= first) third += 1;
-  if (third >= second) third += 1;
-  return third;
 }

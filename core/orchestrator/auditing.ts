@@ -22,6 +22,7 @@ import type {
   StepWork,
   WorkItem,
 } from "./state.ts";
+import { blobsOf, deleteUnused } from "./stored_blobs.ts";
 
 /** Picks the round's replays and keeps the step's wires for them. */
 export function holdForAudit(
@@ -213,13 +214,9 @@ export function settleRounds(state: OrchestratorState): OrchestratorEffect[] {
     effects.push({ type: "release", refs: held.refs });
   }
   audit.held = audit.held.filter((entry) => open.has(entry.round));
-  for (const sources of state.retired.filter((entry) => !open.has(entry.round))) {
-    const refs = sources.stages.flatMap((source) =>
-      source.type === "initial" ? [] : [source.parameters, ...(source.momentum === null ? [] : [source.momentum])]
-    );
-    if (refs.length > 0) effects.push({ type: "deleteBlobs", refs });
-  }
+  const over = state.retired.filter((entry) => !open.has(entry.round));
   state.retired = state.retired.filter((entry) => open.has(entry.round));
+  effects.push(...deleteUnused(state, over.flatMap((sources) => blobsOf(sources.stages))));
   return effects;
 }
 

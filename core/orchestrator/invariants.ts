@@ -13,8 +13,9 @@ export function assertInvariants(state: OrchestratorState): void {
     counters.microbatchesIssued === counters.microbatchesCredited + open,
     `Microbatches must be credited once or open: issued ${counters.microbatchesIssued}, credited ${counters.microbatchesCredited}, open ${open}`,
   );
+  const waitsForUpload = state.phase === "training" && state.upload !== null && state.step > state.roundFirstStep;
   assert(
-    (state.phase === "training") === (state.work !== null),
+    state.work === null ? state.phase !== "training" || waitsForUpload : state.phase === "training",
     `An open step must exist exactly while training: phase is ${state.phase}`,
   );
   assert(

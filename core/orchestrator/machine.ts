@@ -4,7 +4,7 @@
  * Refuses nothing silently: a message of a stranger, of the wrong role or at the wrong time is answered with `reject`.
  */
 
-import { unreachable } from "../assert.ts";
+import { assert, unreachable } from "../assert.ts";
 import { fault } from "../fault.ts";
 import type { BlobRef, NodeId } from "../ids.ts";
 import type { Machine } from "../protocol/machine.ts";
@@ -20,7 +20,7 @@ import {
   onSliceReduced,
   onSliceRefereed,
 } from "./merge_answers.ts";
-import { advanceMerge, lateParticipants, startMerge } from "./merging.ts";
+import { advanceMerge, answersDueMs, lateParticipants, startMerge } from "./merging.ts";
 import {
   assignWaiting,
   beginWhenGathered,
@@ -36,8 +36,10 @@ import {
   continueUpload,
   finish,
   finishRound,
+  lateUploaders,
   onCheckpointFailed,
   onCheckpointWritten,
+  onMergeRepeated,
   onParametersUploaded,
 } from "./rounds.ts";
 import type { Member, OrchestratorState } from "./state.ts";
@@ -78,8 +80,11 @@ function take(state: OrchestratorState, event: OrchestratorEvent, nowMs: number)
         : reject(event.node, event.fault);
     case "sliceRefereed":
       return onSliceRefereed(state, { ...event, nowMs });
-    case "mergeRefereed":
-      return onMergeRefereed(state, { round: event.round, stage: event.stage, merged: event });
+    case "mergeRefereed": {
+      const { round, stage, parameters, momentum } = event;
+      onMergeRepeated(state, { round, stage, merged: { parameters, momentum } });
+      return onMergeRefereed(state, { round, stage, merged: { parameters, momentum } });
+    }
     case "checkpointWritten":
       return onCheckpointWritten(state, event);
     case "checkpointFailed":
@@ -155,17 +160,22 @@ function runDue(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   const { limits } = state.config;
   for (const node of silentNodes(state, nowMs)) lose(node, `silent for ${limits.disconnectGraceMs} ms`);
   for (const node of lateSealers(state, nowMs)) lose(node, `no gradient within ${limits.leaseMs} ms`);
+  for (const node of lateUploaders(state, nowMs)) lose(node, `no parameters within ${limits.mergePhaseMs} ms`);
   for (const node of lateParticipants(state, nowMs)) {
     lose(node, `no answer in the merge within ${limits.mergePhaseMs} ms`);
   }
   return [...effects, ...expireLeases(state, nowMs)];
 }
 
+/** Phases that may follow each other without an event between them; more is a loop. */
+const mostTurns = 64;
+
 /** Acts on the state until nothing more can be done: phases first, then work for whoever is free. */
 function advance(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   if (state.phase === "finished") return [];
   const effects = [...assignWaiting(state), ...beginWhenGathered(state, nowMs)];
-  for (;;) {
+  for (let turns = 0;; turns++) {
+    assert(turns < mostTurns, "Phases must come to rest");
     const moved = [
       ...openWork(state, nowMs),
       ...sealStep(state, nowMs),
@@ -176,14 +186,19 @@ function advance(state: OrchestratorState, nowMs: number): OrchestratorEffect[] 
     effects.push(...moved);
     if (moved.length === 0) break;
   }
-  effects.push(...continueUpload(state), ...leaseWork(state, nowMs), ...requestAudits(state), ...settleRounds(state));
+  effects.push(
+    ...continueUpload(state, nowMs),
+    ...leaseWork(state, nowMs),
+    ...requestAudits(state),
+    ...settleRounds(state),
+  );
   return [...effects, ...closeRun(state, nowMs)];
 }
 
 /** What comes after a closed step: the next one, or the merge that ends the round. */
 function openWork(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   if (state.phase !== "training" || state.work !== null) return [];
-  if (roundIsOver(state)) return startMerge(state, nowMs);
+  if (roundIsOver(state)) return state.upload === null ? startMerge(state, nowMs) : [];
   openStep(state, nowMs);
   return [];
 }
@@ -199,6 +214,9 @@ function nextDeadlineMs(state: OrchestratorState): number | null {
   for (const member of state.members.values()) consider(member.graceUntilMs);
   for (const item of state.work?.leased.values() ?? []) consider(item.lease?.deadlineMs);
   consider(state.work?.sealDeadlineMs);
-  for (const merge of state.merge?.stages ?? []) if (merge.phase !== "agreed") consider(merge.deadlineMs);
+  for (const stage of state.upload?.stages ?? []) {
+    if (!stage.stored && stage.asked !== "hub") consider(stage.deadlineMs);
+  }
+  for (const merge of state.merge?.stages ?? []) consider(answersDueMs(merge));
   return earliest === Infinity ? null : earliest;
 }

@@ -7,7 +7,8 @@ import { fault } from "../fault.ts";
 import type { BlobRef, StageIndex } from "../ids.ts";
 import type { MergeApplied, MergeFailed, PayloadCommitted, SliceReduced } from "../protocol/message.ts";
 import { type OrchestratorEffect, record, reject } from "./event.ts";
-import { dropParticipants, skipMerge } from "./merging.ts";
+import { skipMerge } from "./merging.ts";
+import { dropParticipants } from "./reducers.ts";
 import type { Member, MergedStage, OrchestratorState, StageMerge } from "./state.ts";
 
 function stageOf(state: OrchestratorState, options: { member: Member; round: number }): StageMerge | null {

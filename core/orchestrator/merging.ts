@@ -10,10 +10,12 @@
 
 import { assert, present } from "../assert.ts";
 import type { BlobRef, NodeId, StageIndex } from "../ids.ts";
-import { fault } from "../fault.ts";
 import { agreement } from "../merge/agreement.ts";
+import { contributionWeights } from "../merge/average.ts";
 import { assignReducers, sliceLayout } from "../merge/butterfly.ts";
-import { type OrchestratorEffect, record, send, type WeightedPayload } from "./event.ts";
+import { nextBelow } from "../prng.ts";
+import { type OrchestratorEffect, record, send } from "./event.ts";
+import { askReducer, dropParticipants } from "./reducers.ts";
 import {
   type MergedStage,
   type OrchestratorState,
@@ -41,11 +43,10 @@ export function startMerge(state: OrchestratorState, nowMs: number): Orchestrato
 
 function openStage(state: OrchestratorState, options: { stage: StageIndex; nowMs: number }): StageMerge {
   const replicas = replicasOf(state, options.stage);
-  const weights = new Map<NodeId, number>();
-  for (const member of replicas) {
-    if (member.roundTasks > 0) weights.set(member.node, member.roundTasks);
-    member.roundTasks = 0;
-  }
+  const workers = replicas.filter((member) => member.roundTasks > 0);
+  const counted = contributionWeights(workers.map((member) => member.roundTasks));
+  const weights = new Map(workers.map((member, i) => [member.node, present(counted[i], "a weight a worker")]));
+  for (const member of replicas) member.roundTasks = 0;
   const length = present(state.stageFloats[options.stage], "a length a stage");
   return {
     stage: options.stage,
@@ -138,34 +139,6 @@ function reduce(state: OrchestratorState, options: { merge: StageMerge; nowMs: n
   ];
 }
 
-function weightedPayloads(state: OrchestratorState, options: { merge: StageMerge; index: number }): WeightedPayload[] {
-  const { merge, index } = options;
-  return replicasInOrder(merge).map(([node, refs]) => ({
-    payload: present(refs[index], "a payload has every slice"),
-    weight: present(merge.weights.get(node), `a weight for ${node} in round ${state.round}`),
-  }));
-}
-
-/** Payloads in slot order: `weights` was filled in that order. */
-function replicasInOrder(merge: StageMerge): [NodeId, readonly BlobRef[]][] {
-  return [...merge.weights.keys()].flatMap((node): [NodeId, readonly BlobRef[]][] => {
-    const refs = merge.payloads.get(node);
-    return refs === undefined ? [] : [[node, refs]];
-  });
-}
-
-function askReducer(
-  state: OrchestratorState,
-  options: { merge: StageMerge; index: number; reducer: Reducer },
-): OrchestratorEffect {
-  const { merge, index, reducer } = options;
-  const inputs = weightedPayloads(state, { merge, index });
-  const { round } = state;
-  return reducer === "hub"
-    ? { type: "refereeSlice", round, stage: merge.stage, slice: index, inputs }
-    : send(reducer, { type: "reduceSlice", round, slice: index, inputs });
-}
-
 /** Compares a slice's hashes; equal: accepted, unequal: a third reducer, then the odd one out is expelled. */
 function judge(
   state: OrchestratorState,
@@ -192,7 +165,10 @@ function judge(
       ...dropParticipants(state, { merge, nodes: liars, expel: "its reduced slice differed from two others" }),
     ];
   }
-  const third: Reducer = merge.participants.find((node) => !slice.asked.includes(node)) ?? "hub";
+  const others = merge.participants.filter((node) => !slice.asked.includes(node));
+  const third: Reducer = others.length === 0
+    ? "hub"
+    : present(others[nextBelow(state.stream, others.length)], "a third");
   if (verdict.type === "unresolved" || slice.asked.includes(third)) return skipMerge(state, { merge, nowMs });
   slice.asked.push(third);
   return [
@@ -256,53 +232,17 @@ function majority(merge: StageMerge): MergedStage | null {
   return null;
 }
 
-// -------------------------------------------------------------------------------------------- losses and deadlines
-
-/** Takes nodes out of a stage's merge; their work goes to others. `expel` ends their membership for a proven lie. */
-export function dropParticipants(
-  state: OrchestratorState,
-  options: { merge: StageMerge; nodes: readonly NodeId[]; expel?: string },
-): OrchestratorEffect[] {
-  const { merge, nodes, expel } = options;
-  const effects: OrchestratorEffect[] = [];
-  for (const node of nodes) {
-    merge.participants = merge.participants.filter((other) => other !== node);
-    merge.applied.delete(node);
-    if (!merge.payloads.has(node)) merge.weights.delete(node);
-    const member = state.members.get(node);
-    if (member !== undefined) member.status = "waiting";
-    if (expel !== undefined) {
-      state.members.delete(node);
-      state.expelled.add(node);
-      effects.push(
-        { type: "disconnect", node, fault: fault("notAdmitted", expel) },
-        record({ type: "nodeLost", node, reason: expel, tasksReissued: 0 }),
-      );
-    }
-    if (merge.phase === "reducing") effects.push(...replaceReducer(state, { merge, node }));
-  }
-  return effects;
-}
-
-function replaceReducer(state: OrchestratorState, options: { merge: StageMerge; node: NodeId }): OrchestratorEffect[] {
-  const { merge, node } = options;
-  const effects: OrchestratorEffect[] = [];
-  for (const [index, slice] of merge.slices.entries()) {
-    const place = slice.asked.indexOf(node);
-    if (slice.accepted !== null || place === -1 || slice.results.has(node)) continue;
-    const other: Reducer = merge.participants.find((candidate) => !slice.asked.includes(candidate)) ?? "hub";
-    slice.asked.splice(place, 1);
-    if (slice.asked.includes(other)) continue;
-    slice.asked.push(other);
-    effects.push(askReducer(state, { merge, index, reducer: other }));
-  }
-  return effects;
-}
-
 /** A node was lost during the merge. */
 export function leaveMerge(state: OrchestratorState, node: NodeId): OrchestratorEffect[] {
   const merge = state.merge?.stages.find((stage) => stage.participants.includes(node));
   return merge === undefined ? [] : dropParticipants(state, { merge, nodes: [node] });
+}
+
+/** When the answers of this phase are due; null while no replica owes one (the hub is at work itself). */
+export function answersDueMs(merge: StageMerge): number | null {
+  return merge.phase !== "agreed" && merge.participants.some((node) => isAwaited(merge, node))
+    ? merge.deadlineMs
+    : null;
 }
 
 /** Participants whose answer is overdue; the caller loses them. */

@@ -2,17 +2,19 @@
  * The edge between two rounds: new hashes become the run's parameters, one replica of each stage uploads them, the shell
  * writes the checkpoint, waiting miners get assigned, validators get their evaluation.
  *
- * Training goes on at once after agreement; upload and checkpoint run beside it. The run closes when the last checkpoint is
+ * Training goes on at once after agreement; upload and checkpoint run beside it, and the next merge waits for them, so that
+ * at any moment the store holds a round's parameters or what makes them. The run closes when the last checkpoint is
  * written and the validators have answered, or when closing takes too long.
  */
 
-import { present } from "../assert.ts";
+import { assert, present } from "../assert.ts";
 import { fault } from "../fault.ts";
-import type { BlobRef } from "../ids.ts";
+import type { BlobRef, NodeId, StageIndex } from "../ids.ts";
 import type { ParameterSource, ParametersUploaded } from "../protocol/message.ts";
 import { auditsAreDone } from "./auditing.ts";
 import { type OrchestratorEffect, record, reject, send } from "./event.ts";
-import type { Member, MergedStage, OrchestratorState, StageMerge, UploadWork } from "./state.ts";
+import { deleteUnused } from "./stored_blobs.ts";
+import type { Member, MergedStage, OrchestratorState, StageMerge, StageUpload, UploadWork } from "./state.ts";
 
 /** Books the merge once every stage has agreed. */
 export function finishRound(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
@@ -29,11 +31,15 @@ export function finishRound(state: OrchestratorState, nowMs: number): Orchestrat
     round: state.round,
     step: state.step,
     stages: merge.stages.map((stage) => ({
+      stage: stage.stage,
       merged: present(stage.agreed, "an agreed stage"),
+      slices: acceptedSlices(stage),
       holders: holdersOf(stage),
       asked: null,
+      deadlineMs: Infinity,
       stored: stage.refereed !== null,
     })),
+    payloads: payloadRefs(merge.stages),
     writing: false,
   };
   const effects: OrchestratorEffect[] = [
@@ -49,7 +55,6 @@ export function finishRound(state: OrchestratorState, nowMs: number): Orchestrat
       bytesPerMiner: bytes / miners,
       mergeMs: nowMs - merge.startedMs,
     }),
-    { type: "deleteBlobs", refs: payloadRefs(merge.stages) },
   ];
   const isLast = state.step >= state.config.train.steps;
   state.phase = isLast ? "closing" : "training";
@@ -60,6 +65,10 @@ export function finishRound(state: OrchestratorState, nowMs: number): Orchestrat
 function holdersOf(stage: StageMerge): StageMerge["participants"] {
   const agreed = present(stage.agreed, "an agreed stage").parameters.hash;
   return stage.participants.filter((node) => stage.applied.get(node)?.parameters.hash === agreed);
+}
+
+function acceptedSlices(stage: StageMerge): BlobRef[] {
+  return stage.slices.map((slice) => present(slice.accepted, "an agreed stage has its slices"));
 }
 
 /** Every payload and reduced slice of the merge, each once. */
@@ -75,15 +84,20 @@ function payloadRefs(stages: readonly StageMerge[]): BlobRef[] {
 // ---------------------------------------------------------------------------------------------------- checkpoints
 
 /** Asks a holder of each stage that is not stored yet; writes the checkpoint when all are. */
-export function continueUpload(state: OrchestratorState): OrchestratorEffect[] {
+export function continueUpload(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   const { upload } = state;
   if (upload === null || upload.writing) return [];
   const effects: OrchestratorEffect[] = [];
   for (const stage of upload.stages) {
     if (stage.stored || stage.asked !== null) continue;
     stage.holders = stage.holders.filter((node) => state.members.has(node));
-    stage.asked = stage.holders[0] ?? null;
-    if (stage.asked !== null) effects.push(send(stage.asked, { type: "uploadParameters", round: upload.round }));
+    stage.asked = stage.holders[0] ?? "hub";
+    stage.deadlineMs = nowMs + state.config.limits.mergePhaseMs;
+    effects.push(
+      stage.asked === "hub"
+        ? repeatMerge(state, { round: upload.round - 1, stage })
+        : send(stage.asked, { type: "uploadParameters", round: upload.round }),
+    );
   }
   if (upload.stages.every((stage) => stage.stored)) {
     upload.writing = true;
@@ -92,8 +106,33 @@ export function continueUpload(state: OrchestratorState): OrchestratorEffect[] {
   return effects;
 }
 
+/** Every replica that had the parameters is gone: what made them is still here. */
+function repeatMerge(
+  state: OrchestratorState,
+  { round, stage }: { round: number; stage: StageUpload },
+): OrchestratorEffect {
+  const source = present(state.sources.stages[stage.stage], "a source a stage");
+  return { type: "refereeMerge", round, stage: stage.stage, source, slices: stage.slices };
+}
+
+export function onMergeRepeated(
+  state: OrchestratorState,
+  options: { round: number; stage: StageIndex; merged: MergedStage },
+): void {
+  const stage = state.upload?.round === options.round + 1 ? state.upload.stages[options.stage] : undefined;
+  if (stage?.asked !== "hub") return;
+  assert(isSame(stage.merged, options.merged), "The hub's own merge must have the round's agreed hash");
+  stage.stored = true;
+}
+
+/** Holders that do not deliver; the caller loses them. */
+export function lateUploaders(state: OrchestratorState, nowMs: number): NodeId[] {
+  const late = state.upload?.stages.filter((stage) => !stage.stored && stage.deadlineMs <= nowMs) ?? [];
+  return late.flatMap((stage) => stage.asked === null || stage.asked === "hub" ? [] : [stage.asked]);
+}
+
 function sourcesOf(upload: UploadWork): ParameterSource[] {
-  return upload.stages.map(({ merged }) => ({ type: "blobs", ...merged }));
+  return upload.stages.map(({ merged }) => ({ ...merged, type: "blobs" }));
 }
 
 export function onParametersUploaded(
@@ -112,7 +151,7 @@ export function onParametersUploaded(
   return [];
 }
 
-function isSame(merged: MergedStage, message: ParametersUploaded): boolean {
+function isSame(merged: MergedStage, message: MergedStage): boolean {
   return merged.parameters.hash === message.parameters.hash && merged.momentum?.hash === message.momentum?.hash;
 }
 
@@ -131,7 +170,10 @@ export function onCheckpointWritten(
   const { upload } = state;
   if (upload === null || upload.round !== options.round) return [];
   publishSources(state, upload);
-  return [record({ type: "checkpointWritten", round: options.round, step: upload.step, folder: options.folder })];
+  return [
+    record({ type: "checkpointWritten", round: options.round, step: upload.step, folder: options.folder }),
+    ...deleteUnused(state, upload.payloads),
+  ];
 }
 
 function publishSources(state: OrchestratorState, upload: UploadWork): void {
@@ -146,10 +188,11 @@ export function onCheckpointFailed(
   state: OrchestratorState,
   options: { round: number; detail: string },
 ): OrchestratorEffect[] {
-  if (state.upload?.round !== options.round) return [];
-  publishSources(state, state.upload);
+  const { upload } = state;
+  if (upload === null || upload.round !== options.round) return [];
+  publishSources(state, upload);
   const text = `The checkpoint of round ${options.round} was not written: ${options.detail}`;
-  return [record({ type: "warning", text })];
+  return [record({ type: "warning", text }), ...deleteUnused(state, upload.payloads)];
 }
 
 // ---------------------------------------------------------------------------------------------------------- closing

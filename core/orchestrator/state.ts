@@ -97,11 +97,22 @@ export interface MergeWork {
   readonly startedMs: number;
 }
 
+export interface StageUpload {
+  readonly stage: StageIndex;
+  readonly merged: MergedStage;
+  readonly slices: readonly BlobRef[]; // what made it, should every holder be lost
+  holders: NodeId[];
+  asked: Reducer | null;
+  deadlineMs: number; // of the one that was asked
+  stored: boolean;
+}
+
 /** The new round's parameters on their way from one replica of each stage into the hub's store. */
 export interface UploadWork {
   readonly round: number;
   readonly step: number;
-  readonly stages: { merged: MergedStage; holders: NodeId[]; asked: NodeId | null; stored: boolean }[];
+  readonly stages: readonly StageUpload[];
+  readonly payloads: readonly BlobRef[]; // of the merge, kept until the parameters are stored
   writing: boolean;
 }
 

@@ -1,7 +1,7 @@
 /** Slices and reducers of a merge: cut, dealt, and what that costs in traffic. */
 
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
-import { assignReducers, pairCount, type ReducerPair, sliceLayout, thirdReducer } from "../../core/merge/butterfly.ts";
+import { assignReducers, pairCount, type ReducerPair, sliceLayout } from "../../core/merge/butterfly.ts";
 import { keyOf, openStream, type Stream } from "../../core/prng.ts";
 import type { Slice } from "../../core/protocol/message.ts";
 
@@ -91,19 +91,6 @@ Deno.test("Reducers: the same stream gives the same pairs, another one others", 
   const pairs = (label: string) => assignReducers({ slices: 45, miners: 10, stream: streamOf(label) });
   assertEquals(pairs("a"), pairs("a"));
   assert(JSON.stringify(pairs("a")) !== JSON.stringify(pairs("b")));
-});
-
-Deno.test("Reducers: the third is anybody but the two", () => {
-  for (let miners = 3; miners <= 8; miners++) {
-    const stream = streamOf(miners);
-    for (const pair of assignReducers({ slices: pairCount(miners), miners, stream })) {
-      const seen = new Set<number | null>();
-      for (let draw = 0; draw < 60 * miners; draw++) seen.add(thirdReducer({ pair, miners, stream }));
-      assertEquals(seen.size, miners - 2);
-      assert(!seen.has(pair[0]) && !seen.has(pair[1]) && !seen.has(null));
-    }
-  }
-  assertEquals(thirdReducer({ pair: [0, 1], miners: 2, stream: streamOf() }), null);
 });
 
 interface Traffic {
