@@ -43,9 +43,9 @@ class Chaos {
 
   async run(): Promise<void> {
     await this.swarm.startAll();
-    await this.swarm.runUntil(() => this.#left === 0 || this.#isOver(), { stepMs: 500, atMostMs: 30_000 }).catch(
-      () => {},
-    );
+    const untilMs = this.swarm.timers.nowMs() + 30_000;
+    const isCalm = () => this.#left === 0 || this.#isOver() || this.swarm.timers.nowMs() > untilMs;
+    await this.swarm.runUntil(isCalm, { stepMs: 500, atMostMs: 60_000 });
     this.#left = 0; // faults stop; whoever is left and three newcomers must bring it to its end
     this.#stuck?.link.release();
     for (const _ of this.swarm.stages) await this.swarm.addMiner();

@@ -1,7 +1,7 @@
 /** Merge arithmetic: averages, the outer step, agreement; each against a naive version of itself. */
 
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
-import { type BlobHash, blobHash, nodeId } from "../../core/ids.ts";
+import { type BlobHash, blobHash } from "../../core/ids.ts";
 import { type Agreement, agreement } from "../../core/merge/agreement.ts";
 import { averageSlices, contributionWeights } from "../../core/merge/average.ts";
 import { assignReducers, sliceLayout } from "../../core/merge/butterfly.ts";

