@@ -283,3 +283,38 @@ Deno.test("Faults: a run without a validator ends without one", async () => {
   await swarm.runThrough(patience);
   assertWhole(swarm);
 });
+
+Deno.test("Faults: when every replica of a stage is lost between agreement and upload, the hub makes the parameters again", async () => {
+  let lost = 0;
+  const swarm = new LocalSwarm({
+    config: configOf({ swarm: { replicas: 1 } }),
+    watch: (record, world) => {
+      if (record.type !== "roundMerged" || record.round !== 1) return;
+      world.kill(world.members[1]!.address);
+      lost += 1;
+    },
+  });
+  await swarm.startAll();
+  await swarm.runUntil(() => swarm.orchestrator.state.sources.round === 1, patience);
+  assertEquals([lost, swarm.records.count("nodeLost")], [1, 1]);
+  const newcomer = await swarm.addMiner();
+  await swarm.runThrough(patience);
+  assertWhole(swarm);
+  const merged = recordsOf(swarm, "roundMerged")[0]!.stages[1]!.parameters;
+  const ready = recordsOf(swarm, "nodeReady").find((record) => record.node === newcomer.address);
+  assertEquals([ready?.stage, ready?.round, ready?.parameters], [1, 1, merged]);
+});
+
+Deno.test("Faults: a slice that is also the outer momentum, byte for byte, outlives its merge", async () => {
+  const swarm = new LocalSwarm({
+    config: configOf({ swarm: { replicas: 1 }, outer: { learningRate: 0.7, momentum: 0.9 } }),
+    watch: (record, world) => {
+      if (record.type === "stepClosed" && record.step === 4) world.kill(world.members[0]!.address);
+    },
+  });
+  await swarm.startAll();
+  await swarm.runUntil(() => swarm.records.count("nodeLost") === 1, patience);
+  await swarm.addMiner(); // needs the momentum of round 1, which was the only payload's only slice
+  await swarm.runThrough(patience);
+  assertWhole(swarm);
+});
