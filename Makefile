@@ -20,8 +20,10 @@ PREFIX ?= $(HOME)/.local
 define suite
 @mkdir -p $(RESULTS); rm -f $(RESULTS)/$(1).xml $(RESULTS)/$(1).failed; \
 if [ -z "$$(find tests/$(1) -name '*_test.ts' 2>/dev/null)" ]; then echo "tests/$(1): no tests"; exit 0; fi; \
-deno test --allow-all --no-check --quiet $(2) --junit-path $(RESULTS)/$(1).xml tests/$(1)/ \
-  || { touch $(RESULTS)/$(1).failed; exit 1; }
+run() { deno test --allow-all --no-check --quiet $(2) --junit-path $(RESULTS)/$(1).xml tests/$(1)/; }; \
+run; status=$$?; \
+if [ $$status -ge 128 ]; then echo "tests/$(1): ended by a signal ($$status), once more"; run; status=$$?; fi; \
+[ $$status -eq 0 ] || { touch $(RESULTS)/$(1).failed; exit 1; }
 endef
 
 .PHONY: help setup demo test ok static tidy unit scenarios conformance sim e2e bench binary install clean

@@ -61,6 +61,8 @@ async function perform(request: ComputeRequest): Promise<ComputeResponse> {
       openStage(request.stage).close();
       stages.delete(request.stage);
       return { type: "finished", id, result: null };
+    case "rest":
+      return { type: "finished", id, result: null };
     default:
       return unreachable(request);
   }
@@ -83,5 +85,8 @@ async function openDevice(choice: DeviceChoice): Promise<ComputeDevice> {
   }
   const gpu = await openGpuDevice();
   const kernels = new Kernels(gpu);
-  return { adapter: gpu.adapter, createStage: (spec) => createWebGpuStage(gpu, spec, { kernels }) };
+  return {
+    adapter: gpu.adapter,
+    createStage: (spec) => createWebGpuStage(gpu, spec, { kernels }),
+  };
 }

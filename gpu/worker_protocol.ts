@@ -24,7 +24,8 @@ export type ComputeRequest =
     readonly method: StageMethod;
     readonly arguments: StageArguments<StageMethod>;
   }
-  | { readonly type: "closeStage"; readonly id: number; readonly stage: number };
+  | { readonly type: "closeStage"; readonly id: number; readonly stage: number }
+  | { readonly type: "rest"; readonly id: number }; // answered when everything before it is done
 
 export type ComputeResponse =
   | { readonly type: "deviceOpened"; readonly id: number; readonly adapter: AdapterDescription }

@@ -8,5 +8,6 @@ import type { StageSpec } from "../../core/model/spec.ts";
 export interface ComputeHost {
   readonly adapter: AdapterDescription;
   openStage(spec: StageSpec): Promise<StageCompute>;
-  close(): void;
+  /** Lets calls in flight finish and refuses later ones; the process may exit then. */
+  finish(): Promise<void>;
 }

@@ -50,7 +50,7 @@ export async function runGenerate(context: CommandContext): Promise<number> {
     }
     return 0;
   } finally {
-    device.close();
+    await device.finish();
   }
 }
 

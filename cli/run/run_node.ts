@@ -143,7 +143,7 @@ async function runRole(
     if (!finished) output.log.warn(`Stopped: ${reason}`);
     return finished ? 0 : 1;
   } finally {
-    node.device.close();
+    await node.device.finish();
   }
 }
 

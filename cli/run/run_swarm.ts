@@ -69,7 +69,7 @@ async function writeSample({ options, output }: CommandContext, run: string): Pr
     output.line("");
     return `${prompt}${text}`;
   } finally {
-    device.close();
+    await device.finish();
   }
 }
 

@@ -52,7 +52,7 @@ gpuTest("Parity: three stages train as one process does, WebGPU", async () => {
   const host = (): ComputeHost => ({
     adapter: gpu.adapter,
     openStage: (spec) => createWebGpuStage(gpu, spec),
-    close: () => {},
+    finish: () => Promise.resolve(),
   });
   try {
     await checkParity({ microbatchesPerStep: 1, learningRate: 3e-3, host });

@@ -79,7 +79,7 @@ export function referenceHost(): ComputeHost {
   return {
     adapter: { device: "reference", name: "reference", isSoftware: true },
     openStage: (spec) => Promise.resolve(createReferenceStage(spec)),
-    close: () => {},
+    finish: () => Promise.resolve(),
   };
 }
 

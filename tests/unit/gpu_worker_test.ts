@@ -81,11 +81,14 @@ Deno.test("ComputeWorker: a fault rejects its call with the worker's words and l
   worker.close();
 });
 
-Deno.test("ComputeWorker: after close, calls in flight and later ones are rejected", async () => {
+Deno.test("ComputeWorker: finish lets calls in flight end and refuses later ones; close rejects them all", async () => {
   const worker = await openComputeWorker({ device: "reference" });
   const stage = await worker.openStage(headSpec);
-  const inFlight = assertRejects(() => stage.readParameters(), ComputeError, "the compute worker was closed");
+  const inFlight = stage.readParameters();
+  const finished = worker.finish();
+  const late = assertRejects(() => stage.readParameters(), ComputeError, "takes no more calls");
+  assertEquals((await inFlight).length, parametersOf(headSpec).length);
+  await Promise.all([finished, late]);
   worker.close();
-  await inFlight;
   await assertRejects(() => stage.readParameters(), ComputeError, "the compute worker was closed");
 });
