@@ -247,7 +247,8 @@ class Swarm {
     const cancel = systemTimers.after(nodesLeaveMs, () => {
       for (const node of this.#nodes) node.kill("SIGKILL");
     });
-    if (this.#failure !== null || this.#summary === null) { for (const node of this.#nodes) node.kill("SIGTERM"); }
+    const isEarly = this.#failure !== null || this.#summary?.["finished"] !== true;
+    if (isEarly) { for (const node of this.#nodes) node.kill("SIGTERM"); } // some still look for the orchestrator
     await all;
     cancel();
   }
