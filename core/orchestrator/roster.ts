@@ -39,6 +39,7 @@ export function onJoin(
     loadingRound: null,
     graceUntilMs: null,
     leases: new Set(),
+    stepLeases: 0,
     stepTasks: [],
     roundTasks: 0,
   };

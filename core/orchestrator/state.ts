@@ -25,6 +25,7 @@ export interface Member {
   loadingRound: number | null; // of the parameters it was told to load
   graceUntilMs: number | null; // disconnected until then at most
   readonly leases: Set<TaskId>;
+  stepLeases: number; // tasks handed to it in the open step, for an even share
   stepTasks: TaskId[]; // accepted gradient tasks of the open step, in the order they came
   roundTasks: number; // gradient tasks of the round's closed steps: the weight in the merge
 }

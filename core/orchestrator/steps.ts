@@ -220,7 +220,10 @@ export function closeStep(state: OrchestratorState, nowMs: number): Orchestrator
   }));
   const refs = work.flows.flatMap((flow) => [...flow.wires, ...flow.gradients].filter((ref) => ref !== null));
   effects.push(...(state.step === state.roundFirstStep ? holdForAudit(state, { work, refs }) : releaseEffect(refs)));
-  for (const member of state.members.values()) member.stepTasks = [];
+  for (const member of state.members.values()) {
+    member.stepTasks = [];
+    member.stepLeases = 0;
+  }
   state.work = null;
   state.step += 1;
   return effects;

@@ -109,9 +109,7 @@ function nextPair(
 ): { item: WorkItem; member: Member } | null {
   const free = options.replicas
     .filter((member) => member.graceUntilMs === null && member.leases.size < state.config.limits.leasesPerMiner)
-    .sort((a, b) =>
-      a.leases.size - b.leases.size || a.stepTasks.length - b.stepTasks.length || a.assignment - b.assignment
-    );
+    .sort((a, b) => a.leases.size - b.leases.size || a.stepLeases - b.stepLeases || a.assignment - b.assignment);
   for (const member of free) {
     let best: WorkItem | null = null;
     for (const item of options.waiting) {
@@ -168,6 +166,7 @@ function lease(
   item.status = "leased";
   item.lease = { task, node: member.node, deadlineMs: nowMs + state.config.limits.leaseMs };
   member.leases.add(task);
+  member.stepLeases += 1;
   present(state.work, "an open step").leased.set(task, item);
   return send(
     member.node,
