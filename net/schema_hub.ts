@@ -18,6 +18,7 @@ import {
   faultValue,
   finite,
   flag,
+  httpUrl,
   list,
   microbatch,
   nonNegative,
@@ -46,7 +47,7 @@ const slice = v.strictObject({ offset: count, size: positiveCount });
 const reduceInput = v.strictObject({ payload: blobRef, weight: nonNegative });
 
 const rules: MessageRules<HubMessage> = {
-  welcome: { schema: v.strictObject({ type: v.literal("welcome"), config, layersOfStages: list(u32) }) },
+  welcome: { schema: v.strictObject({ type: v.literal("welcome"), config, layersOfStages: list(u32), isKept: flag }) },
   assign: {
     schema: v.strictObject({
       type: v.literal("assign"),
@@ -54,6 +55,7 @@ const rules: MessageRules<HubMessage> = {
       stage,
       round: count,
       source: parameterSource,
+      peers: list(httpUrl),
     }),
   },
   runTask: {

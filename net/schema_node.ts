@@ -13,6 +13,7 @@ import {
   count,
   faultValue,
   finite,
+  httpUrl,
   list,
   nonNegative,
   role,
@@ -26,7 +27,16 @@ import {
 
 const rules: MessageRules<NodeMessage> = {
   join: {
-    schema: v.strictObject({ type: v.literal("join"), role, adapter: shortText, previousStage: v.nullable(stage) }),
+    schema: v.strictObject({
+      type: v.literal("join"),
+      role,
+      adapter: shortText,
+      previousStage: v.nullable(stage),
+      holding: v.nullable(
+        v.strictObject({ assignment: count, round: count, step: v.nullable(count), tasks: list(task) }),
+      ),
+      listens: v.nullable(httpUrl),
+    }),
   },
   ready: { schema: v.strictObject({ type: v.literal("ready"), assignment: count, parameters: blobRef }) },
   taskDone: {

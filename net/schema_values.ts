@@ -15,6 +15,12 @@ const largestList = 65_536; // header bytes bound it first
 
 export const text = v.pipe(v.string(), v.maxLength(largestText));
 export const shortText = v.pipe(v.string(), v.maxLength(128));
+/** A base URL of a peer. */
+export const httpUrl = v.pipe(
+  v.string(),
+  v.maxLength(256),
+  v.regex(/^https?:\/\/[^\s/?#]+\/?$/, "must be an http address"),
+);
 export const flag = v.boolean();
 export const finite = v.pipe(v.number(), v.finite());
 export const count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));

@@ -4,6 +4,7 @@
 
 import type { RunConfig } from "../../core/config/config.ts";
 import type { RoundSources } from "../../core/orchestrator/state.ts";
+import type { StageIndex } from "../../core/ids.ts";
 import { parameterTable, type StageSpec } from "../../core/model/spec.ts";
 import type { ParameterSource } from "../../core/protocol/message.ts";
 import {
@@ -33,6 +34,19 @@ export interface RoundState {
   readonly sources: readonly ParameterSource[];
 }
 
+/** A stage's blobs are not in the store, or are not what their name says. */
+export class StageUnavailable extends Error {
+  override name = "StageUnavailable";
+  readonly stage: StageIndex;
+
+  constructor(stage: StageIndex, cause: unknown) {
+    super(`Cannot read stage ${stage} of the round: ${cause instanceof Error ? cause.message : String(cause)}`, {
+      cause,
+    });
+    this.stage = stage;
+  }
+}
+
 /** Returns the checkpoint's folder. */
 export async function storeRound(
   place: CheckpointPlace,
@@ -44,7 +58,9 @@ export async function storeRound(
   async function* vectors(): AsyncGenerator<StageVectors> {
     for (const [index, source] of sources.entries()) {
       const table = parameterTable(stages[index]!);
-      const { parameters, momentum } = await loadSource({ config, table, source, blobs });
+      const { parameters, momentum } = await loadSource({ config, table, source, blobs }).catch((error) => {
+        throw new StageUnavailable(stages[index]!.index, error);
+      });
       yield momentum === null ? { table, parameters } : { table, parameters, momentum };
     }
   }

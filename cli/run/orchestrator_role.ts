@@ -7,7 +7,7 @@
 
 import { present, unreachable } from "../../core/assert.ts";
 import type { RunConfig } from "../../core/config/config.ts";
-import type { BlobRef, NodeId } from "../../core/ids.ts";
+import type { BlobRef, NodeId, StageIndex } from "../../core/ids.ts";
 import { parameterTable, type StageSpec } from "../../core/model/spec.ts";
 import type { Attachment, OrchestratorEffect, OrchestratorEvent } from "../../core/orchestrator/event.ts";
 import { orchestrator } from "../../core/orchestrator/machine.ts";
@@ -22,7 +22,7 @@ import type { Random, Timers } from "../../net/timers.ts";
 import type { HubEvent } from "../../net/transport.ts";
 import type { Wire, WireHandler } from "../../net/wire.ts";
 import type { Batch, BatchSource } from "../data/dataset.ts";
-import type { RoundState } from "./checkpoint_writer.ts";
+import { type RoundState, StageUnavailable } from "./checkpoint_writer.ts";
 import { Driver } from "./driver.ts";
 import { bytesOfFloats, type HubBlobs } from "./blob_access.ts";
 import { mergeStage, reduceSlice } from "./merge_work.ts";
@@ -247,7 +247,8 @@ class OrchestratorRole implements RunningOrchestrator {
     const { round } = effect;
     this.#options.storeRound(effect).then(
       (folder) => this.#driver.enqueue({ type: "checkpointWritten", round, folder }),
-      (error) => this.#driver.enqueue({ type: "checkpointFailed", round, detail: textOf(error) }),
+      (error) =>
+        this.#driver.enqueue({ type: "checkpointFailed", round, detail: textOf(error), missing: missingStage(error) }),
     );
   }
 
@@ -278,6 +279,11 @@ class OrchestratorRole implements RunningOrchestrator {
 
 function bytesOfTokens(tokens: Uint32Array): Uint8Array {
   return new Uint8Array(tokens.buffer, tokens.byteOffset, tokens.byteLength);
+}
+
+/** The stage whose blobs the store does not have, if that is why. */
+function missingStage(error: unknown): StageIndex | null {
+  return error instanceof StageUnavailable ? error.stage : null;
 }
 
 function textOf(error: unknown): string {

@@ -164,6 +164,8 @@ function minerLine(record: MinerRecord): string | null {
   switch (record.type) {
     case "joined":
       return record.resumed ? "link resumed, nothing lost" : "signed in";
+    case "kept":
+      return `stage ${record.stage}, round ${record.round}: kept, with ${record.tasks} gradients`;
     case "stageAssigned":
       return `stage ${record.stage}, round ${record.round}: loading`;
     case "stageLoaded":

@@ -38,6 +38,8 @@ export interface RunSummary {
   readonly mergeBytesPerMiner: number | null; // uploaded a round
   readonly microbatchesLost: number;
   readonly reLeases: number;
+  readonly speculations: number; // tasks given to a second miner while the first still worked
+  readonly orchestratorRestarts: number;
   readonly stageHashesAgree: boolean;
   readonly verdictsPassed: number;
   readonly verdictsFailed: number;
@@ -48,9 +50,8 @@ export interface RunSummary {
 
 export function runSummary(input: RunSummaryInput): RunSummary {
   const { state, traffic, view, dataset, folder, startedMs, firstStepAtMs, endedMs } = input;
-  const { counters } = state;
+  const { counters, facts } = state;
   const open = state.work?.flows.length ?? 0;
-  const validation = [...state.audit.lossByRound].sort(([a], [b]) => a - b).map(([, loss]) => loss);
   const trainingMs = view.trainingSinceMs === null ? null : endedMs - view.trainingSinceMs;
   return {
     finished: state.step >= state.config.train.steps,
@@ -60,10 +61,10 @@ export function runSummary(input: RunSummaryInput): RunSummary {
     rounds: state.round,
     tokens: counters.tokens,
     tokensPerSecond: trainingMs === null ? null : (counters.tokens * 1000) / trainingMs,
-    lossFirst: view.lossFirst,
-    lossLast: view.lossLast,
-    validationLossFirst: validation[0] ?? null,
-    validationLossLast: validation.length > 1 ? validation.at(-1)! : null,
+    lossFirst: facts.lossFirst,
+    lossLast: facts.lossLast,
+    validationLossFirst: facts.heldOutFirst,
+    validationLossLast: (facts.heldOutLast?.round ?? 0) > 0 ? facts.heldOutLast!.loss : null,
     unigramEntropy: dataset.manifest.unigramEntropy,
     bytesPerTokenForward: traffic.bytesPerToken("forward"),
     bytesPerTokenBackward: traffic.bytesPerToken("backward"),
@@ -71,9 +72,11 @@ export function runSummary(input: RunSummaryInput): RunSummary {
     mergeBytesPerMiner: counters.mergeMiners === 0 ? null : counters.mergeBytes / counters.mergeMiners,
     microbatchesLost: counters.microbatchesIssued - counters.microbatchesCredited - open,
     reLeases: counters.reLeases,
+    speculations: counters.speculations,
+    orchestratorRestarts: counters.restarts,
     stageHashesAgree: counters.disagreements === 0,
-    verdictsPassed: view.verdicts.passed,
-    verdictsFailed: view.verdicts.failed,
+    verdictsPassed: facts.verdictsPassed,
+    verdictsFailed: facts.verdictsFailed,
     checkpoint: state.sources.round === 0
       ? null
       : `${folder}/checkpoints/round-${String(state.sources.round).padStart(6, "0")}`,

@@ -101,18 +101,21 @@ export class StageHost {
     const spec = present(stageSpecs(config, layersOfStages)[stage], "the assigned stage exists");
     const table = parameterTable(spec);
     const start = await loadSource({ config, table, source, blobs });
+    const parameters = refOf(bytesOfFloats(start.parameters));
+    const held = this.#open;
+    if (held !== null && held.spec.index === stage && JSON.stringify(held.config) === JSON.stringify(config)) {
+      held.start = start; // it comes back to its stage: the moments it has are warmer than none
+      await held.compute.loadParameters(start.parameters);
+      await held.compute.zeroGradients();
+      return { type: "loadStage", parameters, localSteps: (await held.compute.readMoments()).steps };
+    }
     this.close();
     const compute = await device.openStage(spec);
     this.#open = { config, spec, table, compute, start };
     await compute.loadParameters(start.parameters);
-    const kept = await moments?.load({
-      stage,
-      round,
-      length: table.length,
-      parameters: refOf(bytesOfFloats(start.parameters)),
-    });
-    if (kept !== undefined && kept !== null) await compute.loadMoments(kept);
-    return { type: "loadStage", parameters: refOf(bytesOfFloats(start.parameters)), localSteps: kept?.steps ?? 0 };
+    const kept = await moments?.load({ stage, round, length: table.length, parameters }) ?? null;
+    if (kept !== null) await compute.loadMoments(kept);
+    return { type: "loadStage", parameters, localSteps: kept?.steps ?? 0 };
   }
 
   async #runTask(work: Extract<MinerWork, { type: "runTask" }>): Promise<MinerResult> {

@@ -31,6 +31,18 @@ export function applyRecord(view: RunView, record: RunRecord, nowMs: number): vo
       return;
     case "nodeReady":
       return nodeReady(view, record, nowMs);
+    case "nodeResumed":
+      Object.assign(nodeOf(view, record.node), { stage: record.stage, state: "ready" });
+      return note(
+        `${shortAddress(record.node)} is back with what it had; ${plural(record.tasksReissued, "task")} again`,
+      );
+    case "nodeMoved":
+      Object.assign(nodeOf(view, record.node), { stage: record.to, state: "loading" });
+      return note(`${shortAddress(record.node)} moves from stage ${record.from} to ${record.to}, which limits the run`);
+    case "mergeLate":
+      return note(`stage ${record.stage} goes on without ${shortAddress(record.node)} (${record.phase})`, "warn");
+    case "resumed":
+      return note(`the orchestrator is back at step ${record.step} and waits for ${plural(record.nodes, "node")}`);
     case "nodeLost":
       nodeOf(view, record.node).state = "lost";
       return note(

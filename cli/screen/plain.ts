@@ -50,6 +50,16 @@ function sentence(record: RunRecord, view: RunView): string | null {
       return null;
     case "nodeReady":
       return `node     ${shortAddress(record.node)} serves stage ${record.stage} from round ${record.round}`;
+    case "nodeResumed":
+      return `back     ${shortAddress(record.node)} on stage ${record.stage} with what it had; ${
+        plural(record.tasksReissued, "task")
+      } leased again`;
+    case "nodeMoved":
+      return `move     ${shortAddress(record.node)} from stage ${record.from} to ${record.to}, which limits the run`;
+    case "mergeLate":
+      return `late     stage ${record.stage} goes on without ${shortAddress(record.node)} (${record.phase})`;
+    case "resumed":
+      return `resume   at step ${record.step}, round ${record.round}; waiting for ${plural(record.nodes, "node")}`;
     case "nodeLost":
       return `lost     ${shortAddress(record.node)}: ${record.reason}; ${
         plural(record.tasksReissued, "task")

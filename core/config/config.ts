@@ -68,7 +68,10 @@ export interface SwarmConfig {
 export interface LimitConfig {
   leaseMs: number; // a task's lease
   disconnectGraceMs: number; // a silent miner keeps its work this long
+  restartGraceMs: number; // nodes may take to come back to a restarted orchestrator
   mergePhaseMs: number; // each phase of a merge
+  mergeQuorum: number; // share of a stage's work or replicas after which only the grace is left
+  mergeGraceMs: number; // for answers after the quorum
   leasesPerMiner: number; // tasks outstanding at one miner
   minersPerStage: number;
   frameBytes: number; // one WebSocket message

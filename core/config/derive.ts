@@ -39,6 +39,7 @@ const derivations: readonly (readonly [KnobPath, (config: RunConfig) => number])
   ["train.warmupSteps", ({ train }) => Math.min(train.warmupSteps, Math.ceil(train.steps / 4))],
   ["train.joinWarmupSteps", ({ train }) => Math.ceil(15 * train.stepsPerRound / 100)], // 10-20 % of a round
   ["pipeline.bottleneckWidth", ({ pipeline, model }) => Math.min(pipeline.bottleneckWidth, model.width)],
+  ["limits.mergeGraceMs", ({ limits }) => Math.ceil(limits.mergePhaseMs / 4)],
   ["limits.frameBytes", (config) => Math.max(4 * mebi, roundUp(neededFrameBytes(config)))],
   ["limits.outboxBytes", ({ limits }) => Math.max(64 * mebi, 4 * limits.frameBytes)],
   ["limits.blobBytes", ({ model }) => Math.max(64 * mebi, roundUp(8 * modelParameters(model)))], // f32, and room

@@ -23,9 +23,12 @@ export interface SliceLayoutOptions {
 
 const alignFloats = 64;
 
+/** Every payload names every slice; above 23 miners not each pair shares one in each merge. */
+const mostSlices = 256;
+
 /**
- * Slices for `contributors` miners: one for every pair, or a multiple of that when they would be larger than `maxFloats`, or as
- * many as `minFloats` allows when the vector is too short for all pairs. Sizes differ by 64 floats at most.
+ * Slices for `contributors` miners: one for every pair up to `mostSlices`, or a multiple of that when they would be larger than
+ * `maxFloats`, or as many as `minFloats` allows when the vector is too short for all. Sizes differ by 64 floats at most.
  */
 export function sliceLayout(options: SliceLayoutOptions): Slice[] {
   const { length, contributors, minFloats = alignFloats, maxFloats = 2 ** 24 } = options;
@@ -35,7 +38,7 @@ export function sliceLayout(options: SliceLayoutOptions): Slice[] {
   );
   assert(contributors >= 1, `Cannot cut a vector as a merge needs a contributor: current value is ${contributors}`);
   const blocks = length / alignFloats;
-  const pairs = Math.max(1, pairCount(contributors));
+  const pairs = Math.min(mostSlices, Math.max(1, pairCount(contributors)));
   const perPair = Math.ceil(length / (pairs * maxFloats));
   const count = Math.max(1, Math.min(pairs * perPair, Math.floor(length / minFloats), blocks));
   const slices: Slice[] = [];

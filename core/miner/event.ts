@@ -24,6 +24,7 @@ export type MinerWork =
     readonly stage: StageIndex;
     readonly round: number;
     readonly source: ParameterSource;
+    readonly peers: readonly string[];
   }
   | {
     readonly type: "runTask";
@@ -72,6 +73,7 @@ export type MinerEvent =
 export type MinerRecord =
   | { type: "joined"; resumed: boolean }
   | { type: "offline" }
+  | { type: "kept"; stage: StageIndex; round: number; tasks: number } // a new session, nothing lost here
   | { type: "stageAssigned"; stage: StageIndex; round: number }
   | { type: "stageLoaded"; stage: StageIndex; round: number; parameters: string }
   | { type: "taskComputed"; task: TaskId; direction: Direction; computeMs: number; loss: number | null }

@@ -61,9 +61,10 @@ export function jobDone(state: MinerState, options: { job: Job; result: MinerRes
       assert(result.type === "applyMerge", "a merge answers a merge");
       state.round = job.round + 1;
       const { parameters, momentum } = result;
+      state.merged = { type: "mergeApplied", round: state.round, parameters, momentum };
       return [
         record({ type: "roundMerged", round: state.round, parameters: parameters.hash }),
-        send({ type: "mergeApplied", round: state.round, parameters, momentum }),
+        send(state.merged),
       ];
     }
     default:
@@ -77,6 +78,8 @@ function stageLoaded(
 ): MinerEffect[] {
   const { assignment, result } = options;
   const stage = present(state.stage, "a loaded miner has a stage");
+  state.assignment = assignment;
+  state.countedStep = null;
   state.localSteps = result.localSteps;
   state.isRamping = state.round > 0 && result.localSteps === 0;
   state.wasReplayed = false;
@@ -130,7 +133,10 @@ function stepApplied(state: MinerState, job: Extract<Job, { type: "applyStep" }>
   const applied = record({ type: "stepApplied", step: job.step, tasks: job.tasks, replayed: state.wasReplayed });
   state.log = [];
   state.wasReplayed = false;
-  if (job.tasks > 0) state.localSteps += 1;
+  if (job.tasks > 0) {
+    state.localSteps += 1;
+    state.countedStep = job.step;
+  }
   return [...release(refs), applied];
 }
 

@@ -10,10 +10,10 @@ import { assert, unreachable } from "../assert.ts";
 import { fault } from "../fault.ts";
 import type { BlobRef } from "../ids.ts";
 import type { Machine } from "../protocol/machine.ts";
-import type { Assign, HubMessage, RunTask } from "../protocol/message.ts";
+import type { Assign, Holding, HubMessage, RunTask, Welcome } from "../protocol/message.ts";
 import { type MinerEffect, type MinerEvent, record, release, send } from "./event.ts";
 import { jobDone, jobFailed, workOf } from "./jobs.ts";
-import type { Job, MinerState, SideJob } from "./state.ts";
+import type { Job, MinerState, RunningJob, SideJob } from "./state.ts";
 
 export const miner: Machine<MinerState, MinerEvent, MinerEffect> = {
   step(state, event) {
@@ -52,13 +52,36 @@ function take(state: MinerState, event: MinerEvent): MinerEffect[] {
   }
 }
 
-/** A new session: whatever was under way is void. */
+/** A new session: requests of the last one are void, what was computed stays until the hub says otherwise. */
 function join(state: MinerState): MinerEffect[] {
-  const dropped = dropWork(state);
+  const queued = state.queue.flatMap(refsOf);
+  state.queue.length = 0;
+  state.side.clear();
+  if (state.running !== null) state.running.isUntold = true;
   state.phase = "joined";
+  const { adapter, listens } = state;
   const previousStage = state.stage ?? state.previousStage;
+  const hello = send({ type: "join", role: "miner", adapter, previousStage, holding: holdingOf(state), listens });
+  return [...release(queued), hello];
+}
+
+/** A header that is being applied counts as applied: its job is not undone. */
+function holdingOf(state: MinerState): Holding | null {
+  const { assignment, round, running } = state;
+  if (assignment === null) return null;
+  const applying = running?.job.type === "applyStep" ? running.job : null;
+  if (applying !== null && applying.tasks > 0) return { assignment, round, step: applying.step, tasks: [] };
+  return { assignment, round, step: state.countedStep, tasks: state.log.map((entry) => entry.task) };
+}
+
+function onWelcome(state: MinerState, message: Welcome): MinerEffect[] {
+  state.config = message.config;
+  state.layersOfStages = message.layersOfStages;
+  const { stage, round } = state;
+  if (message.isKept && stage !== null) return [record({ type: "kept", stage, round, tasks: state.log.length })];
+  state.previousStage = stage ?? state.previousStage;
   state.stage = null;
-  return [...dropped, send({ type: "join", role: "miner", adapter: state.adapter, previousStage })];
+  return dropWork(state);
 }
 
 function stop(state: MinerState, options: { reason: string; finished?: boolean }): MinerEffect[] {
@@ -75,6 +98,9 @@ function dropWork(state: MinerState): MinerEffect[] {
   state.queue.length = 0;
   state.log = [];
   state.side.clear();
+  state.assignment = null;
+  state.countedStep = null;
+  state.merged = null;
   if (state.running === null) return release([...queued, ...logged]);
   state.running.isObsolete = true;
   state.running.held.push(...logged);
@@ -98,9 +124,7 @@ function onMessage(
 function onPlainMessage(state: MinerState, message: Exclude<HubMessage, RunTask>): MinerEffect[] {
   switch (message.type) {
     case "welcome":
-      state.config = message.config;
-      state.layersOfStages = message.layersOfStages;
-      return [];
+      return onWelcome(state, message);
     case "assign":
       return onAssign(state, message);
     case "cancelTasks":
@@ -137,14 +161,14 @@ function onPlainMessage(state: MinerState, message: Exclude<HubMessage, RunTask>
 function onAssign(state: MinerState, message: Assign): MinerEffect[] {
   if (state.config === null) return [];
   const dropped = dropWork(state);
-  const { stage, round, source } = message;
+  const { stage, round, source, peers } = message;
   state.stage = stage;
   state.round = round;
   const { config, layersOfStages } = state;
   state.queue.push({
     type: "loadStage",
     assignment: message.assignment,
-    work: { type: "loadStage", config, layersOfStages, stage, round, source },
+    work: { type: "loadStage", config, layersOfStages, stage, round, source, peers },
   });
   return [...dropped, record({ type: "stageAssigned", stage, round })];
 }
@@ -187,21 +211,33 @@ function beside(
 
 /** Starts the next device job when none runs. */
 function startNext(state: MinerState): MinerEffect[] {
-  if (state.running !== null || state.phase === "stopped") return [];
-  const job = state.queue.shift();
-  if (job === undefined) return [];
-  const id = state.jobs++;
-  state.running = { id, job, isObsolete: false, held: [] };
-  return [{ type: "perform", job: id, work: workOf(state, job) }];
+  const effects: MinerEffect[] = [];
+  while (state.running === null && state.phase !== "stopped") {
+    const job = state.queue.shift();
+    if (job === undefined) break;
+    if (job.type === "applyMerge" && state.merged?.round === job.round + 1) {
+      effects.push(send(state.merged)); // done already: the answer was lost with its session
+      continue;
+    }
+    const id = state.jobs++;
+    state.running = { id, job, isObsolete: false, isUntold: false, held: [] };
+    effects.push({ type: "perform", job: id, work: workOf(state, job) });
+  }
+  return effects;
 }
 
 function onWorkDone(state: MinerState, event: Extract<MinerEvent, { type: "workDone" }>): MinerEffect[] {
   const { running } = state;
   if (running?.id !== event.job) return onSideDone(state, event);
   state.running = null;
-  if (!running.isObsolete) return jobDone(state, { job: running.job, result: event.result });
+  if (!running.isObsolete) return told(running, jobDone(state, { job: running.job, result: event.result }));
   const output = event.result.type === "runTask" && event.result.output !== null ? [event.result.output] : [];
   return release([...output, ...refsOf(running.job), ...running.held]);
+}
+
+/** Without what the hub asked in a session that is over. */
+function told(running: RunningJob, effects: MinerEffect[]): MinerEffect[] {
+  return running.isUntold ? effects.filter((effect) => effect.type !== "send") : effects;
 }
 
 function onSideDone(state: MinerState, event: Extract<MinerEvent, { type: "workDone" }>): MinerEffect[] {
@@ -223,7 +259,8 @@ function onWorkFailed(state: MinerState, event: Extract<MinerEvent, { type: "wor
   if (running?.id === event.job) {
     state.running = null;
     if (running.isObsolete) return release([...refsOf(running.job), ...running.held]);
-    return [...release(refsOf(running.job)), ...jobFailed(state, { job: running.job, fault: event.fault })];
+    const failed = jobFailed(state, { job: running.job, fault: event.fault });
+    return [...release(refsOf(running.job)), ...(state.phase === "stopped" ? failed : told(running, failed))];
   }
   const job = state.side.get(event.job);
   state.side.delete(event.job);

@@ -5,7 +5,7 @@
 
 import type { RunConfig } from "../config/config.ts";
 import type { BlobRef, Direction, StageIndex, TaskId } from "../ids.ts";
-import type { Slice } from "../protocol/message.ts";
+import type { MergeApplied, Slice } from "../protocol/message.ts";
 import type { LoggedTask, MinerWork } from "./event.ts";
 
 /** Queued device work and what its answer needs. */
@@ -36,32 +36,53 @@ export type SideJob =
 
 export interface MinerState {
   readonly adapter: string;
+  readonly listens: string | null; // where peers may fetch this node's parameters
   previousStage: StageIndex | null;
   phase: "idle" | "joined" | "stopped";
   config: RunConfig | null;
   layersOfStages: readonly number[];
   stage: StageIndex | null;
+  assignment: number | null; // of the loaded stage
   round: number;
+  countedStep: number | null; // of the last header that counted tasks of this assignment
+  merged: MergeApplied | null; // the last merge's answer, should it be asked for again
   isRamping: boolean; // began with empty moments in a run that was under way
   localSteps: number;
   readonly queue: Job[];
-  /** `held`: log segments a running job may still read although the log was dropped. */
-  running: { id: number; job: Job; isObsolete: boolean; held: BlobRef[] } | null;
+  running: RunningJob | null;
   readonly side: Map<number, SideJob>;
   jobs: number;
   log: LoggedTask[];
   wasReplayed: boolean; // in the open step
 }
 
-export function openMiner(options: { adapter: string; previousStage: StageIndex | null }): MinerState {
+export interface RunningJob {
+  readonly id: number;
+  readonly job: Job;
+  isObsolete: boolean; // its stage was dropped: the result is for nothing
+  isUntold: boolean; // asked in a session that is over: the result is booked, the hub asks again
+  readonly held: BlobRef[]; // log segments it may still read although the log was dropped
+}
+
+export interface OpenMinerOptions {
+  readonly adapter: string;
+  readonly previousStage: StageIndex | null;
+  readonly listens?: string | null;
+}
+
+export function openMiner(options: OpenMinerOptions): MinerState {
   return {
     adapter: options.adapter,
+    listens: options.listens ?? null,
     previousStage: options.previousStage,
     phase: "idle",
     config: null,
     layersOfStages: [],
     stage: null,
+    assignment: null,
     round: 0,
+    countedStep: null,
+    merged: null,
     isRamping: false,
     localSteps: 0,
     queue: [],

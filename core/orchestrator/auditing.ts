@@ -11,18 +11,16 @@ import { present } from "../assert.ts";
 import type { BlobRef, NodeId } from "../ids.ts";
 import { nextBelow } from "../prng.ts";
 import type { Evaluated, Replayed, RequestFailed } from "../protocol/message.ts";
+import { addRequest, type AuditRequest, closeRequest, type ReplayTask, roundOf } from "./audit_state.ts";
 import { type Attachment, type OrchestratorEffect, record, send } from "./event.ts";
-import type {
-  AuditRequest,
-  Flow,
-  Member,
-  OrchestratorState,
-  ReplayTask,
-  RoundSources,
-  StepWork,
-  WorkItem,
-} from "./state.ts";
+import type { Member, OrchestratorState, RoundSources } from "./state.ts";
+import type { Flow, StepWork, WorkItem } from "./step_state.ts";
 import { blobsOf, deleteUnused } from "./stored_blobs.ts";
+
+/** Whether anyone will ever answer. */
+export function isAudited(state: OrchestratorState): boolean {
+  return state.config.swarm.validators > 0 || state.validators.size > 0;
+}
 
 /** Picks the round's replays and keeps the step's wires for them. */
 export function holdForAudit(
@@ -31,18 +29,30 @@ export function holdForAudit(
 ): OrchestratorEffect[] {
   const { work, refs } = options;
   const { audit, config } = state;
-  if (config.swarm.validators === 0 && validators(state).length === 0) return [{ type: "release", refs }];
+  if (!isAudited(state)) return [{ type: "release", refs }, ...dropBacklog(state)];
   audit.held.push({ round: state.round, refs });
-  for (const member of state.members.values()) {
-    const candidates = work.flows.flatMap((flow) =>
-      flow.items.filter((item) => item.doneBy === member.node).map((item) => ({ flow, item }))
-    ).map(({ flow, item }) => replayTask(state, { flow, item })).filter((replay) => replay !== null);
+  for (const candidates of replayable(state, work).values()) {
     for (let i = 0; i < config.validate.replaysPerMiner && candidates.length > 0; i++) {
       const [replay] = candidates.splice(nextBelow(state.stream, candidates.length), 1);
-      audit.pending.push({ type: "replay", replay: present(replay, "a drawn candidate") });
+      addRequest(audit, { type: "replay", replay: present(replay, "a drawn candidate") });
     }
   }
   return dropBacklog(state);
+}
+
+/** What each miner did in the step and a validator can repeat. */
+function replayable(state: OrchestratorState, work: StepWork): Map<NodeId, ReplayTask[]> {
+  const byMiner = new Map<NodeId, ReplayTask[]>();
+  for (const flow of work.flows) {
+    for (const item of flow.items) {
+      const replay = replayTask(state, { flow, item });
+      if (replay === null || !state.members.has(replay.miner)) continue;
+      const own = byMiner.get(replay.miner);
+      if (own === undefined) byMiner.set(replay.miner, [replay]);
+      else own.push(replay);
+    }
+  }
+  return byMiner;
 }
 
 /** The head's backward has no output to compare. */
@@ -64,20 +74,16 @@ function replayTask(state: OrchestratorState, options: { flow: Flow; item: WorkI
   };
 }
 
-const roundOf = (request: AuditRequest): number => request.type === "evaluate" ? request.round : request.replay.round;
-
 function dropBacklog(state: OrchestratorState): OrchestratorEffect[] {
   const { audit } = state;
-  const dropped = audit.pending.filter((request) => roundOf(request) < state.round - 1);
+  const isOld = (request: AuditRequest) => roundOf(request) < state.round - 1;
+  const dropped = audit.pending.filter(isOld);
   if (dropped.length === 0) return [];
-  audit.pending = audit.pending.filter((request) => !dropped.includes(request));
+  audit.pending = audit.pending.filter((request) => !isOld(request));
+  for (const request of dropped) closeRequest(audit, request);
   const text =
     `${dropped.length} audits of old rounds were dropped as no validator kept up; start another with: iota validate`;
   return [record({ type: "warning", text })];
-}
-
-function validators(state: OrchestratorState): Member[] {
-  return [...state.members.values()].filter((member) => member.role === "validator");
 }
 
 function sourcesOf(state: OrchestratorState, round: number): RoundSources | null {
@@ -88,14 +94,15 @@ function sourcesOf(state: OrchestratorState, round: number): RoundSources | null
 /** Gives every idle validator the oldest request whose parameters can be fetched. */
 export function requestAudits(state: OrchestratorState): OrchestratorEffect[] {
   const { audit } = state;
+  if (audit.pending.length === 0 || audit.running.size >= state.validators.size) return [];
   const effects: OrchestratorEffect[] = [];
   const busy = new Set([...audit.running.values()].map((running) => running.validator));
-  for (const member of validators(state)) {
-    if (busy.has(member.node) || member.graceUntilMs !== null) continue;
+  for (const node of state.validators) {
+    if (busy.has(node) || present(state.members.get(node), "a validator is a member").graceUntilMs !== null) continue;
     const next = audit.pending.findIndex((request) => sourcesOf(state, roundOf(request)) !== null);
     if (next === -1) break;
     const [request] = audit.pending.splice(next, 1);
-    effects.push(sendRequest(state, { validator: member.node, request: present(request, "a found request") }));
+    effects.push(sendRequest(state, { validator: node, request: present(request, "a found request") }));
   }
   return effects;
 }
@@ -141,6 +148,7 @@ function takeRunning(state: OrchestratorState, options: { member: Member; reques
   const running = state.audit.running.get(options.request);
   if (running?.validator !== options.member.node) return null;
   state.audit.running.delete(options.request);
+  closeRequest(state.audit, running.request);
   return running.request;
 }
 
@@ -151,8 +159,9 @@ export function onEvaluated(
   const { member, message } = options;
   const request = takeRunning(state, { member, request: message.request });
   if (request?.type !== "evaluate") return [];
-  state.audit.lossByRound.set(request.round, message.loss);
   const { loss, tokens } = message;
+  state.facts.heldOutFirst ??= loss;
+  if ((state.facts.heldOutLast?.round ?? -1) <= request.round) state.facts.heldOutLast = { round: request.round, loss };
   return [record({ type: "evaluated", round: request.round, validator: member.node, loss, tokens })];
 }
 
@@ -167,6 +176,7 @@ export function onReplayed(
   const { innovationError, equalShare, lossError } = message;
   const { round, miner, stage, task } = request.replay;
   const passed = innovationError <= tolerance && (lossError === null || lossError <= tolerance);
+  state.facts[passed ? "verdictsPassed" : "verdictsFailed"] += 1;
   return [
     record({
       type: "verdict",
@@ -205,18 +215,16 @@ export function reissueAuditsOf(state: OrchestratorState, node: NodeId): void {
 
 /** Frees wires and parameters of rounds that no open request needs. */
 export function settleRounds(state: OrchestratorState): OrchestratorEffect[] {
-  const { audit } = state;
-  const open = new Set(
-    [...audit.pending, ...[...audit.running.values()].map((running) => running.request)].map(roundOf),
-  );
+  const { audit, retired } = state;
+  const isOver = ({ round }: { round: number }) => !audit.open.has(round);
+  if (!audit.held.some(isOver) && !retired.some(isOver)) return [];
   const effects: OrchestratorEffect[] = [];
-  for (const held of audit.held.filter((entry) => !open.has(entry.round))) {
-    effects.push({ type: "release", refs: held.refs });
+  for (const { refs } of audit.held.filter(isOver)) {
+    if (refs.length > 0) effects.push({ type: "release", refs });
   }
-  audit.held = audit.held.filter((entry) => open.has(entry.round));
-  const over = state.retired.filter((entry) => !open.has(entry.round));
-  state.retired = state.retired.filter((entry) => open.has(entry.round));
-  effects.push(...deleteUnused(state, over.flatMap((sources) => blobsOf(sources.stages))));
+  audit.held = audit.held.filter((held) => !isOver(held));
+  state.retired = retired.filter((sources) => !isOver(sources));
+  effects.push(...deleteUnused(state, retired.filter(isOver).flatMap((sources) => blobsOf(sources.stages))));
   return effects;
 }
 

@@ -35,7 +35,14 @@ export type OrchestratorEvent =
     readonly momentum: BlobRef | null;
   }
   | { readonly type: "checkpointWritten"; readonly round: number; readonly folder: string }
-  | { readonly type: "checkpointFailed"; readonly round: number; readonly detail: string }
+  | {
+    readonly type: "checkpointFailed";
+    readonly round: number;
+    readonly detail: string;
+    readonly missing: StageIndex | null; // whose blobs the store does not have
+  }
+  /** The state was read back from the journal: sessions and the hub's own work of the last life are gone. */
+  | { readonly type: "restarted" }
   | { readonly type: "stopRequested"; readonly reason: string }
   | { readonly type: "tick" };
 

@@ -1,10 +1,13 @@
 /**
  * What must hold after every event, as assertions: bookkeeping that contradicts itself stops the process before it can do
- * harm. Cheap enough for every tick; simulations call it after every step.
+ * harm. It looks at everything, so production calls it on ticks only and simulations after every step of small swarms.
  */
 
 import { assert, present } from "../assert.ts";
-import type { Member, OrchestratorState, StepWork } from "./state.ts";
+import { assertMerge } from "./merge_invariants.ts";
+import { hasFreePlace } from "./replicas.ts";
+import type { Member, OrchestratorState, StageRoster } from "./state.ts";
+import { type Flow, isEmpty, type ItemQueue, type StepWork, unitsOf, type WorkItem } from "./step_state.ts";
 
 export function assertInvariants(state: OrchestratorState): void {
   const { counters } = state;
@@ -24,13 +27,10 @@ export function assertInvariants(state: OrchestratorState): void {
   );
   assert(state.sources.round <= state.round, "Sources must not be newer than the round");
   for (const member of state.members.values()) assertMember(state, member);
+  for (const [stage, roster] of state.rosters.entries()) assertRoster(state, { stage, roster });
   if (state.work !== null) assertWork(state, state.work);
-  for (const merge of state.merge?.stages ?? []) {
-    for (const node of merge.participants) assert(state.members.has(node), `A participant must be a member: ${node}`);
-  }
-  for (const running of state.audit.running.values()) {
-    assert(state.members.has(running.validator), "A running audit must have its validator");
-  }
+  for (const merge of state.merge?.stages ?? []) assertMerge(state, merge);
+  assertAudits(state);
 }
 
 function assertMember(state: OrchestratorState, member: Member): void {
@@ -40,33 +40,92 @@ function assertMember(state: OrchestratorState, member: Member): void {
     `${node} must not hold more leases than leasesPerMiner`,
   );
   assert(member.status !== "active" || member.stage !== null, `${node} is active without a stage`);
+  assert(member.status === "active" || (member.leases.size === 0 && isEmpty(member.own)), `${node} holds work idly`);
+  assert(state.waiting.has(node) <= (member.role === "miner" && member.status !== "active"), `${node} waits wrongly`);
+  let units = 0;
   for (const task of member.leases) {
-    assert(state.work?.leased.get(task)?.lease?.node === node, `${node} holds ${task}, which is not leased to it`);
+    const item = present(state.work?.leased.get(task), `${node} holds ${task}, which must be leased`);
+    assert(
+      item.leases.some((lease) => lease.task === task && lease.node === node),
+      `${task} must be leased to ${node}`,
+    );
+    units += unitsOf(item.direction);
+  }
+  assert(units === member.leasedUnits, `${node} must hold ${units} units: current value is ${member.leasedUnits}`);
+}
+
+function assertRoster(
+  state: OrchestratorState,
+  { stage, roster }: { stage: number; roster: StageRoster },
+): void {
+  const members = [...state.members.values()].filter((member) => member.stage === stage);
+  const active = members.filter((member) => member.status === "active");
+  assert(roster.assigned === members.length, `Stage ${stage} must count its members`);
+  assert(active.length === roster.members.length, `Stage ${stage} must list its active members`);
+  assert(active.every((member) => roster.members.includes(member)), `Stage ${stage} lists a stranger`);
+  assert(roster.present === active.filter((member) => member.graceUntilMs === null).length, "Present ones are counted");
+  for (const member of active) {
+    const isPlaced = roster.ready.some((place) => place.member === member && place.busyMs === member.busyMs);
+    assert(
+      !member.isReady || (isPlaced && hasFreePlace(state, member)),
+      `${member.node} must have a place to be ready`,
+    );
+    assert(member.isReady || !hasFreePlace(state, member), `${member.node} has a free place and must be ready`);
+    assert(roster.backlog.has(member) === !isEmpty(member.own), `${member.node}'s own queue must be known`);
   }
 }
 
 function assertWork(state: OrchestratorState, work: StepWork): void {
+  const queued = new Set<WorkItem>();
+  const collect = (queue: ItemQueue) => {
+    for (const item of [...queue.gradients, ...queue.forwards]) {
+      assert(!queued.has(item), "An item must be queued once");
+      queued.add(item);
+    }
+  };
+  work.queues.forEach(collect);
+  for (const member of state.members.values()) collect(member.own);
   let left = 0;
-  const queued = new Set(work.queues.flat());
-  assert(queued.size === work.queues.flat().length, "An item must be queued once");
+  let credited = 0;
   for (const flow of work.flows) {
     for (const item of flow.items) {
       if (item.status !== "done") left += 1;
+      else if (item.direction !== "forward") credited += 1;
       assert((item.status === "queued") === queued.has(item), "Exactly the queued items must be in a queue");
-      assert((item.status === "leased") === (item.lease !== null), "Exactly the leased items must have a lease");
-      if (item.lease !== null) {
-        assert(work.leased.get(item.lease.task) === item, "A lease must be in the table of leases");
-        const holder = present(state.members.get(item.lease.node), "a lease's node is a member");
-        assert(holder.leases.has(item.lease.task), "A lease must be known at its member");
-      }
-      if (item.status === "done" && item.direction !== "forward") {
-        const doer = state.members.get(present(item.doneBy, "a done item has a doer"));
-        assert(
-          doer?.stepTasks.includes(present(item.task, "a done item has a task")),
-          "A gradient must count for its miner",
-        );
-      }
+      assertItem(state, { work, flow, item });
     }
   }
   assert(left === work.left, `Items left must be ${left}: current value is ${work.left}`);
+  assert(credited === work.credited.size, "Every accepted gradient must be credited once");
+}
+
+function assertItem(
+  state: OrchestratorState,
+  { work, flow, item }: { work: StepWork; flow: Flow; item: WorkItem },
+): void {
+  assert((item.status === "leased") === (item.leases.length > 0), "Exactly the leased items must have a lease");
+  assert(item.leases.length <= 2, "An item must be tried by two at most");
+  for (const lease of item.leases) {
+    assert(work.leased.get(lease.task) === item, "A lease must be in the table of leases");
+    const holder = present(state.members.get(lease.node), "a lease's node is a member");
+    assert(holder.leases.has(lease.task), "A lease must be known at its member");
+  }
+  if (item.status !== "done") return;
+  const needsOutput = item.direction === "forward" ? flow.wires : flow.gradients;
+  assert(item.stage === 0 && item.direction !== "forward" || needsOutput[item.stage] !== null, "A result must be held");
+  if (item.direction === "forward") return;
+  const doer = present(state.members.get(present(item.doneBy, "a done item has a doer")), "its doer is a member");
+  const task = present(item.task, "a done item has a task");
+  assert(doer.stepTasks.includes(task), "A gradient must count for its miner");
+  assert(work.credited.get(task) === item && work.contributors.has(doer.node), "A gradient must be credited");
+}
+
+function assertAudits(state: OrchestratorState): void {
+  const { audit } = state;
+  for (const running of audit.running.values()) {
+    assert(state.members.has(running.validator), "A running audit must have its validator");
+  }
+  let open = 0;
+  for (const count of audit.open.values()) open += count;
+  assert(open === audit.pending.length + audit.running.size, "Every open audit must be pending or running");
 }

@@ -9,9 +9,12 @@ import { fault } from "../fault.ts";
 import type { BlobRef, NodeId } from "../ids.ts";
 import type { Machine } from "../protocol/machine.ts";
 import type { NodeMessage } from "../protocol/message.ts";
+import { nextAlarm } from "./alarms.ts";
 import { onEvaluated, onReplayed, onRequestFailed, requestAudits, settleRounds } from "./auditing.ts";
-import { type OrchestratorEffect, type OrchestratorEvent, record, reject } from "./event.ts";
+import { leaseWork } from "./dispatch.ts";
+import { type OrchestratorEffect, type OrchestratorEvent, record, reject, send } from "./event.ts";
 import { assertInvariants } from "./invariants.ts";
+import { onLeaseAlarm } from "./leases.ts";
 import {
   onMergeApplied,
   onMergeFailed,
@@ -20,32 +23,23 @@ import {
   onSliceReduced,
   onSliceRefereed,
 } from "./merge_answers.ts";
-import { advanceMerge, answersDueMs, lateParticipants, startMerge } from "./merging.ts";
+import { answersDueMs, endLateAnswers } from "./merge_deadlines.ts";
+import { advanceMerge, startMerge } from "./merging.ts";
+import { onRestarted } from "./restart.ts";
 import {
   assignWaiting,
   beginWhenGathered,
+  isLost,
   loseNode,
   onDisconnected,
   onJoin,
   onReady,
   onReconnected,
-  silentNodes,
 } from "./roster.ts";
-import {
-  closeRun,
-  continueUpload,
-  finish,
-  finishRound,
-  lateUploaders,
-  onCheckpointFailed,
-  onCheckpointWritten,
-  onMergeRepeated,
-  onParametersUploaded,
-} from "./rounds.ts";
-import type { Member, OrchestratorState } from "./state.ts";
+import { closeRun, finish, finishRound } from "./rounds.ts";
+import type { Alarm, Member, OrchestratorState } from "./state.ts";
 import {
   closeStep,
-  expireLeases,
   lateSealers,
   onStepSealed,
   onTaskDone,
@@ -54,16 +48,32 @@ import {
   roundIsOver,
   sealStep,
 } from "./steps.ts";
-import { leaseWork, openStep } from "./wiring.ts";
+import {
+  continueUpload,
+  onCheckpointFailed,
+  onCheckpointWritten,
+  onMergeRepeated,
+  onParametersUploaded,
+  replaceLateUploaders,
+} from "./uploads.ts";
+import { openStep } from "./wiring.ts";
 
 export const orchestrator: Machine<OrchestratorState, OrchestratorEvent, OrchestratorEffect> = {
   step(state, event, nowMs) {
-    if (state.phase === "finished") return event.type === "messageReceived" ? releaseEffect(event.segments) : [];
+    if (state.phase === "finished") return afterTheEnd(event);
     return [...take(state, event, nowMs), ...runDue(state, nowMs), ...advance(state, nowMs)];
   },
   nextDeadlineMs,
   assertInvariants,
 };
+
+/** Who comes late is told that it is over. */
+function afterTheEnd(event: OrchestratorEvent): OrchestratorEffect[] {
+  if (event.type !== "messageReceived") return [];
+  const isLate = event.message.type === "join";
+  const stop = send(event.node, { type: "stop", finished: true, reason: "the run is over" });
+  return isLate ? [...releaseEffect(event.segments), stop] : releaseEffect(event.segments);
+}
 
 /** Books what happened; acting on it is `advance`'s. */
 function take(state: OrchestratorState, event: OrchestratorEvent, nowMs: number): OrchestratorEffect[] {
@@ -73,7 +83,7 @@ function take(state: OrchestratorState, event: OrchestratorEvent, nowMs: number)
     case "nodeDisconnected":
       return onDisconnected(state, { node: event.node, nowMs });
     case "messageReceived":
-      return onMessage(state, event);
+      return onMessage(state, { ...event, nowMs });
     case "faultReceived":
       return event.node === null
         ? [record({ type: "faultSeen", node: null, code: event.fault.code, detail: event.fault.detail })]
@@ -89,6 +99,8 @@ function take(state: OrchestratorState, event: OrchestratorEvent, nowMs: number)
       return onCheckpointWritten(state, event);
     case "checkpointFailed":
       return onCheckpointFailed(state, event);
+    case "restarted":
+      return onRestarted(state, nowMs);
     case "stopRequested":
       return finish(state, { finished: false, reason: event.reason });
     case "tick":
@@ -100,39 +112,39 @@ function take(state: OrchestratorState, event: OrchestratorEvent, nowMs: number)
 
 function onMessage(
   state: OrchestratorState,
-  options: { node: NodeId; message: NodeMessage; segments: readonly BlobRef[] },
+  options: { node: NodeId; message: NodeMessage; segments: readonly BlobRef[]; nowMs: number },
 ): OrchestratorEffect[] {
-  const { node, message, segments } = options;
-  if (message.type === "join") return [...releaseEffect(segments), ...onJoin(state, { node, message })];
+  const { node, message, segments, nowMs } = options;
+  if (message.type === "join") return [...releaseEffect(segments), ...onJoin(state, { node, message, nowMs })];
   const member = state.members.get(node);
   if (member === undefined) {
     const stranger = fault("wrongPhase", `Cannot take ${message.type} as the first message must be join`);
     return [...releaseEffect(segments), ...reject(node, stranger)];
   }
-  if (message.type === "taskDone") return onTaskDone(state, { member, message, segments });
-  return [...releaseEffect(segments), ...onPlainMessage(state, { member, message })];
+  if (message.type === "taskDone") return onTaskDone(state, { member, message, segments, nowMs });
+  return [...releaseEffect(segments), ...onPlainMessage(state, { member, message, nowMs })];
 }
 
 function onPlainMessage(
   state: OrchestratorState,
-  options: { member: Member; message: Exclude<NodeMessage, { type: "join" | "taskDone" }> },
+  options: { member: Member; message: Exclude<NodeMessage, { type: "join" | "taskDone" }>; nowMs: number },
 ): OrchestratorEffect[] {
-  const { member, message } = options;
+  const { member, message, nowMs } = options;
   switch (message.type) {
     case "ready":
       return onReady(state, { member, message });
     case "taskFailed":
-      return onTaskFailed(state, { member, message });
+      return onTaskFailed(state, { member, message, nowMs });
     case "stepSealed":
       return onStepSealed(state, { member, message });
     case "payloadCommitted":
-      return onPayloadCommitted(state, { member, message });
+      return onPayloadCommitted(state, { member, message, nowMs });
     case "sliceReduced":
-      return onSliceReduced(state, { member, message });
+      return onSliceReduced(state, { member, message, nowMs });
     case "mergeApplied":
-      return onMergeApplied(state, { member, message });
+      return onMergeApplied(state, { member, message, nowMs });
     case "mergeFailed":
-      return onMergeFailed(state, { member, message });
+      return onMergeFailed(state, { member, message, nowMs });
     case "parametersUploaded":
       return onParametersUploaded(state, { member, message });
     case "evaluated":
@@ -142,7 +154,7 @@ function onPlainMessage(
     case "requestFailed":
       return onRequestFailed(state, { member, message });
     case "leaving":
-      return loseNode(state, { node: member.node, reason: message.reason });
+      return loseNode(state, { node: member.node, reason: message.reason, nowMs });
     default:
       return unreachable(message);
   }
@@ -151,20 +163,44 @@ function onPlainMessage(
 /** Everything whose deadline has passed. */
 function runDue(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   const effects: OrchestratorEffect[] = [];
-  const lose = (node: NodeId, reason: string) => {
-    effects.push(
-      { type: "disconnect", node, fault: fault("staleResult", reason) },
-      ...loseNode(state, { node, reason }),
-    );
-  };
-  const { limits } = state.config;
-  for (const node of silentNodes(state, nowMs)) lose(node, `silent for ${limits.disconnectGraceMs} ms`);
-  for (const node of lateSealers(state, nowMs)) lose(node, `no gradient within ${limits.leaseMs} ms`);
-  for (const node of lateUploaders(state, nowMs)) lose(node, `no parameters within ${limits.mergePhaseMs} ms`);
-  for (const node of lateParticipants(state, nowMs)) {
-    lose(node, `no answer in the merge within ${limits.mergePhaseMs} ms`);
+  for (let alarm = nextAlarm(state, nowMs); alarm !== null; alarm = nextAlarm(state, nowMs)) {
+    effects.push(...onAlarm(state, { alarm, nowMs }));
   }
-  return [...effects, ...expireLeases(state, nowMs)];
+  const { leaseMs } = state.config.limits;
+  for (const node of lateSealers(state, nowMs)) {
+    effects.push(...throwOut(state, { node, reason: `no gradient within ${leaseMs} ms`, nowMs }));
+  }
+  replaceLateUploaders(state, nowMs);
+  return [...effects, ...endLateAnswers(state, nowMs)];
+}
+
+function onAlarm(state: OrchestratorState, { alarm, nowMs }: { alarm: Alarm; nowMs: number }): OrchestratorEffect[] {
+  const { limits } = state.config;
+  switch (alarm.type) {
+    case "lease":
+      return onLeaseAlarm(state, { task: alarm.task, nowMs });
+    case "silence":
+      if (!isLost(state, { node: alarm.node, nowMs })) return [];
+      return throwOut(state, { node: alarm.node, reason: `silent for ${limits.disconnectGraceMs} ms`, nowMs });
+    case "loading": {
+      const member = state.members.get(alarm.node);
+      if (member?.status !== "loading" || member.assignment !== alarm.assignment) return [];
+      return throwOut(state, { node: alarm.node, reason: "its stage was not loaded in time", nowMs });
+    }
+    default:
+      return unreachable(alarm);
+  }
+}
+
+/** It may join again. */
+function throwOut(
+  state: OrchestratorState,
+  { node, reason, nowMs }: { node: NodeId; reason: string; nowMs: number },
+): OrchestratorEffect[] {
+  return [
+    { type: "disconnect", node, fault: fault("staleResult", reason) },
+    ...loseNode(state, { node, reason, nowMs }),
+  ];
 }
 
 /** Phases that may follow each other without an event between them; more is a loop. */
@@ -173,7 +209,7 @@ const mostTurns = 64;
 /** Acts on the state until nothing more can be done: phases first, then work for whoever is free. */
 function advance(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   if (state.phase === "finished") return [];
-  const effects = [...assignWaiting(state), ...beginWhenGathered(state, nowMs)];
+  const effects = [...assignWaiting(state, nowMs), ...beginWhenGathered(state, nowMs)];
   for (let turns = 0;; turns++) {
     assert(turns < mostTurns, "Phases must come to rest");
     const moved = [
@@ -211,11 +247,10 @@ function nextDeadlineMs(state: OrchestratorState): number | null {
   };
   if (state.phase === "gathering") consider(state.gatherUntilMs);
   if (state.phase === "closing") consider(state.closeUntilMs);
-  for (const member of state.members.values()) consider(member.graceUntilMs);
-  for (const item of state.work?.leased.values() ?? []) consider(item.lease?.deadlineMs);
+  consider(state.alarms[0]?.atMs);
   consider(state.work?.sealDeadlineMs);
   for (const stage of state.upload?.stages ?? []) {
-    if (!stage.stored && stage.asked !== "hub") consider(stage.deadlineMs);
+    if (!stage.stored && stage.asked !== null && stage.asked !== "hub") consider(stage.deadlineMs);
   }
   for (const merge of state.merge?.stages ?? []) consider(answersDueMs(merge));
   return earliest === Infinity ? null : earliest;

@@ -1,5 +1,5 @@
 /**
- * The replicas' answers during a merge, checked and booked. What follows from them is merging.ts's.
+ * The replicas' answers during a merge, checked and booked, and the hub's own. What follows from them is merging.ts's.
  */
 
 import { present } from "../assert.ts";
@@ -7,22 +7,33 @@ import { fault } from "../fault.ts";
 import type { BlobRef, StageIndex } from "../ids.ts";
 import type { MergeApplied, MergeFailed, PayloadCommitted, SliceReduced } from "../protocol/message.ts";
 import { type OrchestratorEffect, record, reject } from "./event.ts";
+import { noteQuorum } from "./merge_deadlines.ts";
+import type { MergedStage, StageMerge } from "./merge_state.ts";
 import { skipMerge } from "./merging.ts";
-import { dropParticipants } from "./reducers.ts";
-import type { Member, MergedStage, OrchestratorState, StageMerge } from "./state.ts";
+import { dropParticipants, settle } from "./reducers.ts";
+import type { Member, OrchestratorState } from "./state.ts";
 
-function stageOf(state: OrchestratorState, options: { member: Member; round: number }): StageMerge | null {
-  if (state.merge === null || options.round !== state.round) return null;
-  const merge = state.merge.stages.find((stage) => stage.participants.includes(options.member.node));
-  return merge ?? null;
+/** The merge of the sender's stage, if it takes part in it. */
+export function mergeOf(
+  state: OrchestratorState,
+  { member, round }: { member: Member; round: number },
+): StageMerge | null {
+  if (state.merge === null || round !== state.round || member.stage === null) return null;
+  const merge = present(state.merge.stages[member.stage], "a merge a stage");
+  return merge.participants.includes(member.node) ? merge : null;
+}
+
+interface Answer<Message> {
+  readonly member: Member;
+  readonly message: Message;
+  readonly nowMs: number;
 }
 
 export function onPayloadCommitted(
   state: OrchestratorState,
-  options: { member: Member; message: PayloadCommitted },
+  { member, message, nowMs }: Answer<PayloadCommitted>,
 ): OrchestratorEffect[] {
-  const { member, message } = options;
-  const merge = stageOf(state, { member, round: message.round });
+  const merge = mergeOf(state, { member, round: message.round });
   if (merge === null || merge.phase !== "committing" || !merge.weights.has(member.node)) {
     return reject(member.node, fault("wrongPhase", `Cannot take a payload of round ${message.round} now`));
   }
@@ -34,23 +45,28 @@ export function onPayloadCommitted(
       fault("badBlob", "Cannot take a payload as its slices must have the layout of startMerge"),
     );
   }
+  if (merge.payloads.has(member.node)) return []; // told again after a broken link
   merge.payloads.set(member.node, message.slices);
+  settle(merge, member.node);
   countUpload(merge, message.slices);
+  noteQuorum(state, { merge, nowMs });
   return [];
 }
 
 export function onSliceReduced(
   state: OrchestratorState,
-  options: { member: Member; message: SliceReduced },
+  { member, message }: Answer<SliceReduced>,
 ): OrchestratorEffect[] {
-  const { member, message } = options;
-  const merge = stageOf(state, { member, round: message.round });
+  const merge = mergeOf(state, { member, round: message.round });
   const slice = merge?.slices[message.slice];
   if (merge === null || merge.phase !== "reducing" || slice === undefined || !slice.asked.includes(member.node)) {
     return reject(member.node, fault("wrongPhase", `Cannot take slice ${message.slice} of round ${message.round} now`));
   }
-  countUpload(merge, [message.result]);
+  if (slice.results.has(member.node)) return [];
   slice.results.set(member.node, message.result);
+  settle(merge, member.node);
+  countUpload(merge, [message.result]);
+  merge.unjudged.push(message.slice);
   return [];
 }
 
@@ -63,21 +79,25 @@ export function onSliceRefereed(
   if (merge === undefined || slice === undefined || options.round !== state.round || merge.phase !== "reducing") {
     return [];
   }
-  if (options.result === null) return skipMerge(state, { merge, nowMs: options.nowMs });
+  const { nowMs } = options;
+  if (options.result === null) return skipMerge(state, { merge, nowMs });
   slice.results.set("hub", options.result);
+  merge.unjudged.push(options.slice);
   return [];
 }
 
 export function onMergeApplied(
   state: OrchestratorState,
-  options: { member: Member; message: MergeApplied },
+  { member, message, nowMs }: Answer<MergeApplied>,
 ): OrchestratorEffect[] {
-  const { member, message } = options;
-  const merge = stageOf(state, { member, round: message.round - 1 });
+  const merge = mergeOf(state, { member, round: message.round - 1 });
   if (merge === null || merge.phase !== "applying") {
     return reject(member.node, fault("wrongPhase", `Cannot take the parameters of round ${message.round} now`));
   }
+  if (merge.applied.has(member.node)) return [];
   merge.applied.set(member.node, { parameters: message.parameters, momentum: message.momentum });
+  settle(merge, member.node);
+  noteQuorum(state, { merge, nowMs });
   return [];
 }
 
@@ -94,14 +114,14 @@ export function onMergeRefereed(
 /** A replica that cannot do its part leaves the merge; the rest goes on. */
 export function onMergeFailed(
   state: OrchestratorState,
-  options: { member: Member; message: MergeFailed },
+  { member, message, nowMs }: Answer<MergeFailed>,
 ): OrchestratorEffect[] {
-  const merge = stageOf(state, { member: options.member, round: options.message.round });
-  const seen = record({ type: "faultSeen", node: options.member.node, ...options.message.fault });
+  const merge = mergeOf(state, { member, round: message.round });
+  const seen = record({ type: "faultSeen", node: member.node, ...message.fault });
   if (merge === null) return [seen];
-  return [seen, ...dropParticipants(state, { merge, nodes: [options.member.node] })];
+  return [seen, ...dropParticipants(state, { merge, nodes: [member.node], nowMs })];
 }
 
 function countUpload(merge: StageMerge, refs: readonly BlobRef[]): void {
-  for (const ref of refs) merge.uploads.bytes += ref.bytes;
+  for (const ref of refs) merge.uploadedBytes += ref.bytes;
 }

@@ -5,7 +5,7 @@
  * ones go to a third reducer and the odd one out leaves the run within the round. Where too few replicas are alive the hub
  * itself is the second or third reducer, so no slice is ever accepted on one word (a single payload needs no reduction).
  * Then every replica takes the outer step and shows one parameter hash; whoever shows another must load the agreed one.
- * Phases close by answer or deadline, never by hope.
+ * Phases close by answers, by quorum and grace, or by deadline, never by hope; the deadlines are merge_deadlines.ts's.
  */
 
 import { assert, present } from "../assert.ts";
@@ -15,15 +15,11 @@ import { contributionWeights } from "../merge/average.ts";
 import { assignReducers, sliceLayout } from "../merge/butterfly.ts";
 import { nextBelow } from "../prng.ts";
 import { type OrchestratorEffect, record, send } from "./event.ts";
-import { askReducer, dropParticipants } from "./reducers.ts";
-import {
-  type MergedStage,
-  type OrchestratorState,
-  type Reducer,
-  replicasOf,
-  type SliceWork,
-  type StageMerge,
-} from "./state.ts";
+import type { MergedStage, Reducer, SliceWork, StageMerge } from "./merge_state.ts";
+import { askReducer, dropParticipants, owe } from "./reducers.ts";
+import { replicasOf } from "./replicas.ts";
+import { benchMember } from "./roster_changes.ts";
+import type { OrchestratorState } from "./state.ts";
 
 export function startMerge(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   assert(state.work === null && state.merge === null, "Cannot start a merge as the step must be closed");
@@ -33,12 +29,17 @@ export function startMerge(state: OrchestratorState, nowMs: number): Orchestrato
   const effects: OrchestratorEffect[] = [];
   for (const merge of stages) {
     effects.push(phaseRecord(state, merge));
-    for (const node of merge.participants) {
-      const contributes = merge.weights.has(node);
-      effects.push(send(node, { type: "startMerge", round: state.round, slices: merge.layout, contributes }));
-    }
+    for (const node of merge.participants) effects.push(askForPayload(state, { merge, node }));
   }
   return effects;
+}
+
+export function askForPayload(
+  state: OrchestratorState,
+  { merge, node }: { merge: StageMerge; node: NodeId },
+): OrchestratorEffect {
+  const contributes = merge.weights.has(node);
+  return send(node, { type: "startMerge", round: state.round, slices: merge.layout, contributes });
 }
 
 function openStage(state: OrchestratorState, options: { stage: StageIndex; nowMs: number }): StageMerge {
@@ -56,12 +57,17 @@ function openStage(state: OrchestratorState, options: { stage: StageIndex; nowMs
     layout: sliceLayout({ length, contributors: Math.max(replicas.length, 1) }),
     payloads: new Map(),
     slices: [],
+    openSlices: 0,
+    unjudged: [],
+    owing: new Map([...weights.keys()].map((node) => [node, 1])),
+    slow: new Set(),
     applied: new Map(),
     isHubAsked: false,
     refereed: null,
     agreed: null,
     deadlineMs: options.nowMs + state.config.limits.mergePhaseMs,
-    uploads: { bytes: 0 },
+    hasQuorum: false,
+    uploadedBytes: 0,
   };
 }
 
@@ -85,20 +91,16 @@ export function advanceMerge(state: OrchestratorState, nowMs: number): Orchestra
 }
 
 function advanceStage(state: OrchestratorState, options: { merge: StageMerge; nowMs: number }): OrchestratorEffect[] {
-  const { merge, nowMs } = options;
+  const { merge } = options;
   switch (merge.phase) {
     case "committing":
-      return [...merge.weights.keys()].every((node) => merge.payloads.has(node)) ? reduce(state, options) : [];
+      return merge.owing.size === 0 ? reduce(state, options) : [];
     case "reducing": {
-      const effects: OrchestratorEffect[] = [];
-      for (const [index, slice] of merge.slices.entries()) {
-        if (slice.accepted === null) effects.push(...judge(state, { merge, slice, index, nowMs }));
-      }
-      if (merge.phase !== "reducing" || merge.slices.some((slice) => slice.accepted === null)) return effects;
-      return [...effects, ...apply(state, options)];
+      const effects = judgeSlices(state, options);
+      return merge.phase === "reducing" && merge.openSlices === 0 ? [...effects, ...apply(state, options)] : effects;
     }
     case "applying":
-      return agree(state, options);
+      return merge.owing.size === 0 ? agree(state, options) : [];
     case "agreed":
       return [];
   }
@@ -108,9 +110,13 @@ function enter(
   state: OrchestratorState,
   options: { merge: StageMerge; phase: StageMerge["phase"]; nowMs: number },
 ): OrchestratorEffect {
-  options.merge.phase = options.phase;
-  options.merge.deadlineMs = options.nowMs + state.config.limits.mergePhaseMs;
-  return phaseRecord(state, options.merge);
+  const { merge, phase, nowMs } = options;
+  merge.phase = phase;
+  merge.owing.clear();
+  merge.unjudged.length = 0;
+  merge.hasQuorum = false;
+  merge.deadlineMs = nowMs + state.config.limits.mergePhaseMs;
+  return phaseRecord(state, merge);
 }
 
 function reduce(state: OrchestratorState, options: { merge: StageMerge; nowMs: number }): OrchestratorEffect[] {
@@ -120,52 +126,63 @@ function reduce(state: OrchestratorState, options: { merge: StageMerge; nowMs: n
   if (payloads.length <= 1) {
     const only = payloads[0] ?? [];
     merge.slices = only.map((ref) => ({ asked: [], results: new Map(), accepted: ref }));
+    merge.openSlices = 0;
     return [entered];
   }
   const replicas = merge.participants.length;
   const pairs = replicas >= 2
     ? assignReducers({ slices: merge.layout.length, miners: replicas, stream: state.stream })
-    : merge.layout.map(() => [0] as const);
+    : merge.layout.map(() => replicas === 0 ? [] : [0]);
   merge.slices = pairs.map((pair) => {
     const asked: Reducer[] = [...pair].map((index) => present(merge.participants[index], "a reducer is a participant"));
     if (asked.length < 2) asked.push("hub");
     return { asked, results: new Map(), accepted: null };
   });
-  return [
-    entered,
-    ...merge.slices.flatMap((slice, index) =>
-      slice.asked.map((reducer) => askReducer(state, { merge, index, reducer }))
-    ),
-  ];
+  merge.openSlices = merge.slices.length;
+  const effects = [entered];
+  for (const [index, slice] of merge.slices.entries()) {
+    for (const reducer of slice.asked) effects.push(askReducer(state, { merge, index, reducer }));
+  }
+  return effects;
+}
+
+function judgeSlices(state: OrchestratorState, options: { merge: StageMerge; nowMs: number }): OrchestratorEffect[] {
+  const { merge } = options;
+  const effects: OrchestratorEffect[] = [];
+  for (let index = merge.unjudged.pop(); index !== undefined; index = merge.unjudged.pop()) {
+    effects.push(...judgeSlice(state, { ...options, index }));
+  }
+  return effects;
 }
 
 /** Compares a slice's hashes; equal: accepted, unequal: a third reducer, then the odd one out is expelled. */
-function judge(
+function judgeSlice(
   state: OrchestratorState,
-  options: { merge: StageMerge; slice: SliceWork; index: number; nowMs: number },
+  options: { merge: StageMerge; index: number; nowMs: number },
 ): OrchestratorEffect[] {
-  const { merge, slice, index, nowMs } = options;
-  if (slice.asked.some((reducer) => !slice.results.has(reducer))) return [];
+  const { merge, index, nowMs } = options;
+  const slice = present(merge.slices[index], "a judged slice exists");
+  if (slice.accepted !== null || slice.asked.some((reducer) => !slice.results.has(reducer))) return [];
   const answers = [...slice.results];
   if (answers.length === 1) { // every replica is gone: the hub's own result is all there is
-    slice.accepted = present(answers[0], "one answer")[1];
+    accept(merge, { slice, ref: present(answers[0], "one answer")[1] });
     return [];
   }
   const verdict = agreement(answers.map(([, ref]) => ref.hash));
   if (verdict.type === "accepted") {
-    slice.accepted = present(answers.find(([, ref]) => ref.hash === verdict.hash), "the accepted hash was given")[1];
+    const ref = present(answers.find(([, each]) => each.hash === verdict.hash), "the accepted hash was given")[1];
+    accept(merge, { slice, ref });
     const liars = verdict.liars.map((i) => present(answers[i], "an answer")[0]).filter((reducer): reducer is NodeId =>
       reducer !== "hub"
     );
     const disputes = liars.map((liar) =>
       record({ type: "sliceDisputed", round: state.round, stage: merge.stage, slice: index, liar })
     );
-    return liars.length === 0 ? [] : [
-      ...disputes,
-      ...dropParticipants(state, { merge, nodes: liars, expel: "its reduced slice differed from two others" }),
-    ];
+    if (liars.length === 0) return [];
+    const expel = "its reduced slice differed from two others";
+    return [...disputes, ...dropParticipants(state, { merge, nodes: liars, expel, nowMs })];
   }
-  const others = merge.participants.filter((node) => !slice.asked.includes(node));
+  const others = merge.participants.filter((node) => !slice.asked.includes(node) && !merge.slow.has(node));
   const third: Reducer = others.length === 0
     ? "hub"
     : present(others[nextBelow(state.stream, others.length)], "a third");
@@ -177,13 +194,23 @@ function judge(
   ];
 }
 
+function accept(merge: StageMerge, { slice, ref }: { slice: SliceWork; ref: BlobRef }): void {
+  slice.accepted = ref;
+  merge.openSlices -= 1;
+}
+
 function apply(state: OrchestratorState, options: { merge: StageMerge; nowMs: number }): OrchestratorEffect[] {
   const { merge, nowMs } = options;
-  const slices = acceptedSlices(merge);
-  return [
-    enter(state, { merge, phase: "applying", nowMs }),
-    ...merge.participants.map((node) => send(node, { type: "applyMerge", round: state.round, slices })),
-  ];
+  const entered = enter(state, { merge, phase: "applying", nowMs });
+  for (const node of merge.participants) owe(merge, node);
+  return [entered, ...merge.participants.map((node) => askToApply(state, { merge, node }))];
+}
+
+export function askToApply(
+  state: OrchestratorState,
+  { merge, node }: { merge: StageMerge; node: NodeId },
+): OrchestratorEffect {
+  return send(node, { type: "applyMerge", round: state.round, slices: acceptedSlices(merge) });
 }
 
 function acceptedSlices(merge: StageMerge): BlobRef[] {
@@ -197,6 +224,7 @@ export function skipMerge(
 ): OrchestratorEffect[] {
   const { merge } = options;
   merge.slices = [];
+  merge.openSlices = 0;
   const text = `Stage ${merge.stage} keeps the parameters of round ${state.round} as its payloads could not be merged`;
   return [record({ type: "warning", text }), ...apply(state, options)];
 }
@@ -204,22 +232,22 @@ export function skipMerge(
 /** One hash for all: the majority's; without one the hub computes it. */
 function agree(state: OrchestratorState, options: { merge: StageMerge; nowMs: number }): OrchestratorEffect[] {
   const { merge, nowMs } = options;
-  if (merge.participants.some((node) => !merge.applied.has(node))) return [];
   const agreed = merge.refereed ?? majority(merge);
   if (agreed === null) {
     if (merge.isHubAsked) return [];
     merge.isHubAsked = true;
-    const source = present(state.sources.stages[merge.stage], "a source a stage");
-    return [{ type: "refereeMerge", round: state.round, stage: merge.stage, source, slices: acceptedSlices(merge) }];
+    return [askHubToApply(state, merge)];
   }
   merge.agreed = agreed;
   const odd = merge.participants.filter((node) => merge.applied.get(node)?.parameters.hash !== agreed.parameters.hash);
   state.counters.disagreements += odd.length;
-  for (const node of odd) {
-    const member = present(state.members.get(node), "a participant is a member");
-    member.status = "waiting";
-  }
+  for (const node of odd) benchMember(state, present(state.members.get(node), "a participant is a member"));
   return [enter(state, { merge, phase: "agreed", nowMs })];
+}
+
+export function askHubToApply(state: OrchestratorState, merge: StageMerge): OrchestratorEffect {
+  const source = present(state.sources.stages[merge.stage], "a source a stage");
+  return { type: "refereeMerge", round: state.round, stage: merge.stage, source, slices: acceptedSlices(merge) };
 }
 
 function majority(merge: StageMerge): MergedStage | null {
@@ -230,35 +258,4 @@ function majority(merge: StageMerge): MergedStage | null {
   }
   for (const vote of votes.values()) if (2 * vote.count > merge.applied.size) return vote.merged;
   return null;
-}
-
-/** A node was lost during the merge. */
-export function leaveMerge(state: OrchestratorState, node: NodeId): OrchestratorEffect[] {
-  const merge = state.merge?.stages.find((stage) => stage.participants.includes(node));
-  return merge === undefined ? [] : dropParticipants(state, { merge, nodes: [node] });
-}
-
-/** When the answers of this phase are due; null while no replica owes one (the hub is at work itself). */
-export function answersDueMs(merge: StageMerge): number | null {
-  return merge.phase !== "agreed" && merge.participants.some((node) => isAwaited(merge, node))
-    ? merge.deadlineMs
-    : null;
-}
-
-/** Participants whose answer is overdue; the caller loses them. */
-export function lateParticipants(state: OrchestratorState, nowMs: number): NodeId[] {
-  const late: NodeId[] = [];
-  for (const merge of state.merge?.stages ?? []) {
-    if (merge.deadlineMs > nowMs || merge.phase === "agreed") continue;
-    late.push(...merge.participants.filter((node) => isAwaited(merge, node)));
-  }
-  return late;
-}
-
-function isAwaited(merge: StageMerge, node: NodeId): boolean {
-  if (merge.phase === "committing") return merge.weights.has(node) && !merge.payloads.has(node);
-  if (merge.phase === "applying") return !merge.applied.has(node);
-  return merge.slices.some((slice) =>
-    slice.accepted === null && slice.asked.includes(node) && !slice.results.has(node)
-  );
 }

@@ -1,49 +1,46 @@
 /**
  * Who takes part: joining, assignment to a stage, silence, loss, leaving.
  *
- * A newcomer goes to the stage with the fewest miners (its previous one if that still has room), loads the newest round's
- * parameters and is active at once when the round is still the same, else it is assigned again. A silent node keeps its work
- * for `disconnectGraceMs`; after that it is lost and its work goes to others.
+ * A newcomer goes to the stage that limits the run (its previous one if that is nearly as short of miners), loads the newest
+ * round's parameters and is active at once when the round is still the same, else it is assigned again. A silent node keeps its
+ * work for `disconnectGraceMs`; after that it is lost and its work goes to others. Who comes back with what it had is
+ * resume.ts's.
  */
 
 import { present } from "../assert.ts";
 import { fault } from "../fault.ts";
 import { type NodeId, type StageIndex, stageIndex } from "../ids.ts";
 import type { Join, Ready } from "../protocol/message.ts";
+import { setAlarm } from "./alarms.ts";
 import { reissueAuditsOf } from "./auditing.ts";
 import { type OrchestratorEffect, record, reject, send } from "./event.ts";
-import { leaveMerge } from "./merging.ts";
-import { replaceUploader } from "./rounds.ts";
-import { type Member, type OrchestratorState, replicasOf } from "./state.ts";
-import { unseal } from "./steps.ts";
-import { reissueWorkOf } from "./wiring.ts";
+import { reissueWorkOf } from "./leases.ts";
+import { dropParticipants } from "./reducers.ts";
+import { activate, capacityOf, replicasOf, rosterOf, setAway, setBack, setStage } from "./replicas.ts";
+import { mayResume, resumeMember } from "./resume.ts";
+import { benchMember, forgetMember } from "./roster_changes.ts";
+import { type Member, newMember, type OrchestratorState } from "./state.ts";
+import { replaceUploader } from "./uploads.ts";
+import { rewire } from "./wiring.ts";
+
+const loadingPatience = 4; // times mergePhaseMs: fetching a stage may take a while
 
 export function onJoin(
   state: OrchestratorState,
-  options: { node: NodeId; message: Join },
+  options: { node: NodeId; message: Join; nowMs: number },
 ): OrchestratorEffect[] {
-  const { node, message } = options;
+  const { node, message, nowMs } = options;
   if (state.expelled.has(node)) {
     return [{ type: "disconnect", node, fault: fault("notAdmitted", "this node was expelled from the run") }];
   }
   const old = state.members.get(node);
-  const effects = old === undefined ? [] : loseNode(state, { node, reason: "it joined anew" });
-  const member: Member = {
-    node,
-    role: message.role,
-    adapter: message.adapter,
-    previousStage: message.previousStage,
-    status: "waiting",
-    stage: null,
-    assignment: 0,
-    loadingRound: null,
-    graceUntilMs: null,
-    leases: new Set(),
-    stepLeases: 0,
-    stepTasks: [],
-    roundTasks: 0,
-  };
-  if (message.role === "miner" && chooseStage(state, member) === null) {
+  if (old !== undefined && old.role === message.role && mayResume(state, { member: old, holding: message.holding })) {
+    return resumeMember(state, { member: old, holding: present(message.holding, "a resuming node holds a stage") });
+  }
+  const { role, adapter, listens } = message;
+  const effects = old === undefined ? [] : loseNode(state, { node, reason: "it joined anew", nowMs });
+  const member = newMember({ node, role, adapter, listens, previousStage: message.previousStage });
+  if (role === "miner" && chooseStage(state, member) === null) {
     const most = state.config.limits.minersPerStage;
     return [
       ...effects,
@@ -51,49 +48,83 @@ export function onJoin(
     ];
   }
   state.members.set(node, member);
+  if (role === "miner") state.waiting.add(node);
+  else state.validators.add(node);
+  const { config, layersOfStages } = state;
   return [
     ...effects,
-    record({ type: "nodeJoined", node, role: message.role, adapter: message.adapter }),
-    send(node, { type: "welcome", config: state.config, layersOfStages: state.layersOfStages }),
+    record({ type: "nodeJoined", node, role, adapter }),
+    send(node, { type: "welcome", config, layersOfStages, isKept: false }),
   ];
 }
 
 /** The stage that needs a miner most; null when all are full. */
 function chooseStage(state: OrchestratorState, member: Member): StageIndex | null {
-  const counts = state.stages.map(() => 0);
-  for (const other of state.members.values()) {
-    if (other.stage !== null && other !== member) counts[other.stage] = (counts[other.stage] ?? 0) + 1;
-  }
+  const { limits, swarm } = state.config;
   const previous = member.previousStage;
-  if (previous !== null && (counts[previous] ?? Infinity) < state.config.swarm.replicas) return previous;
-  let best: number | null = null;
-  for (const [stage, count] of counts.entries()) {
-    if (count >= state.config.limits.minersPerStage) continue;
-    if (best === null || count < present(counts[best], "a count a stage")) best = stage;
+  const hasStage = previous !== null && previous < state.stages.length;
+  if (hasStage && rosterOf(state, previous).assigned < swarm.replicas) return previous;
+  let best: { stage: StageIndex; capacity: number; assigned: number } | null = null;
+  for (const spec of state.stages) {
+    const stage = stageIndex(spec.index);
+    const { assigned } = rosterOf(state, stage);
+    if (assigned >= limits.minersPerStage) continue;
+    const capacity = expectedCapacity(state, stage);
+    const isShorter = best === null || capacity < best.capacity ||
+      (capacity === best.capacity && assigned < best.assigned);
+    if (isShorter) best = { stage, capacity, assigned };
   }
-  return best === null ? null : stageIndex(best);
+  return best?.stage ?? null;
+}
+
+/** What the stage's miners will do together once those that are loading have begun. */
+function expectedCapacity(state: OrchestratorState, stage: StageIndex): number {
+  const { members, assigned } = rosterOf(state, stage);
+  if (members.length === 0) return assigned;
+  return capacityOf(state, stage) * (assigned / members.length);
 }
 
 /** Sends every waiting miner to a stage, with the newest parameters that can be fetched. */
-export function assignWaiting(state: OrchestratorState): OrchestratorEffect[] {
-  if (state.sources.round !== state.round || state.phase === "closing" || state.phase === "finished") return [];
+export function assignWaiting(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
+  if (state.waiting.size === 0 || state.sources.round !== state.round || state.phase === "closing") return [];
   const effects: OrchestratorEffect[] = [];
-  for (const member of state.members.values()) {
-    if (member.role !== "miner" || member.status === "active") continue;
+  for (const node of [...state.waiting]) {
+    const member = present(state.members.get(node), "a waiting miner is a member");
     const stage = member.stage ?? chooseStage(state, member);
-    if (stage === null) continue;
-    if (member.status === "loading" && member.loadingRound === state.round) continue;
-    member.stage = stage;
+    if (stage === null || member.graceUntilMs !== null) continue; // it may have lost its session: it asks again
+    state.waiting.delete(node);
+    setStage(state, member, stage);
     member.status = "loading";
     member.assignment = ++state.assignments;
     member.loadingRound = state.round;
+    member.header = null;
+    const { assignment } = member;
+    const { round } = state;
     const source = present(state.sources.stages[stage], "a source a stage");
+    setAlarm(state, {
+      type: "loading",
+      node,
+      assignment,
+      atMs: nowMs + loadingPatience * state.config.limits.mergePhaseMs,
+    });
     effects.push(
-      send(member.node, { type: "assign", assignment: member.assignment, stage, round: state.round, source }),
-      record({ type: "nodeAssigned", node: member.node, stage, round: state.round }),
+      send(node, { type: "assign", assignment, stage, round, source, peers: peersOf(state, stage) }),
+      record({ type: "nodeAssigned", node, stage, round }),
     );
   }
   return effects;
+}
+
+const mostPeers = 8;
+
+/** Replicas that hold the stage and can be asked for it, the idlest first. */
+function peersOf(state: OrchestratorState, stage: StageIndex): string[] {
+  const peers: string[] = [];
+  for (const member of replicasOf(state, stage)) {
+    if (member.listens !== null && member.graceUntilMs === null) peers.push(member.listens);
+    if (peers.length === mostPeers) break;
+  }
+  return peers;
 }
 
 export function onReady(
@@ -103,19 +134,20 @@ export function onReady(
   const { member, message } = options;
   if (member.status !== "loading" || message.assignment !== member.assignment || member.stage === null) return [];
   if (member.loadingRound !== state.round || state.phase === "merging") {
-    member.status = "waiting"; // the round has moved on; the next checkpoint brings a new assignment
+    benchMember(state, member); // the round has moved on; the next checkpoint brings a new assignment
     return [];
   }
   const source = present(state.sources.stages[member.stage], "a source a stage");
   if (source.type === "blobs" && source.parameters.hash !== message.parameters.hash) {
-    member.status = "waiting";
+    benchMember(state, member);
     const wrong = fault(
       "badBlob",
       `Cannot use stage ${member.stage} as its parameters must have the round's agreed hash`,
     );
     return reject(member.node, wrong);
   }
-  member.status = "active";
+  activate(state, member);
+  rewire(state, member.stage);
   const { node, stage } = member;
   return [record({ type: "nodeReady", node, stage, round: state.round, parameters: message.parameters.hash })];
 }
@@ -149,35 +181,42 @@ export function onDisconnected(
   options: { node: NodeId; nowMs: number },
 ): OrchestratorEffect[] {
   const member = state.members.get(options.node);
-  if (member !== undefined) member.graceUntilMs = options.nowMs + state.config.limits.disconnectGraceMs;
+  if (member === undefined || member.graceUntilMs !== null) return [];
+  const atMs = options.nowMs + state.config.limits.disconnectGraceMs;
+  setAway(state, member, atMs);
+  setAlarm(state, { type: "silence", node: member.node, atMs });
   return [];
 }
 
 export function onReconnected(state: OrchestratorState, node: NodeId): OrchestratorEffect[] {
   const member = state.members.get(node);
-  if (member !== undefined) member.graceUntilMs = null;
+  if (member !== undefined) setBack(state, member);
   return [];
 }
 
-/** Nodes whose silence is over the grace. */
-export function silentNodes(state: OrchestratorState, nowMs: number): NodeId[] {
-  return [...state.members.values()]
-    .filter((member) => member.graceUntilMs !== null && member.graceUntilMs <= nowMs)
-    .map((member) => member.node);
+/** Whether the silence is over the grace; a later grace sets the alarm anew. */
+export function isLost(state: OrchestratorState, { node, nowMs }: { node: NodeId; nowMs: number }): boolean {
+  const graceUntilMs = state.members.get(node)?.graceUntilMs ?? null;
+  if (graceUntilMs === null) return false;
+  if (graceUntilMs <= nowMs) return true;
+  setAlarm(state, { type: "silence", node, atMs: graceUntilMs });
+  return false;
 }
 
 /** Forgets a node and hands everything it held to others. */
 export function loseNode(
   state: OrchestratorState,
-  options: { node: NodeId; reason: string },
+  options: { node: NodeId; reason: string; nowMs: number },
 ): OrchestratorEffect[] {
-  const { node, reason } = options;
+  const { node, reason, nowMs } = options;
   const member = state.members.get(node);
   if (member === undefined) return [];
-  state.members.delete(node);
-  const tasksReissued = reissueWorkOf(state, node);
-  if (state.work !== null && tasksReissued > 0) unseal(state.work);
+  setAway(state, member, nowMs);
+  const tasksReissued = reissueWorkOf(state, member);
+  const merge = state.merge?.stages.find((stage) => stage.participants.includes(node));
+  forgetMember(state, member);
   reissueAuditsOf(state, node);
   replaceUploader(state, node);
-  return [record({ type: "nodeLost", node, reason, tasksReissued }), ...leaveMerge(state, node)];
+  const lost = record({ type: "nodeLost", node, reason, tasksReissued });
+  return merge === undefined ? [lost] : [lost, ...dropParticipants(state, { merge, nodes: [node], nowMs })];
 }

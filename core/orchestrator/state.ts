@@ -1,154 +1,85 @@
 /**
  * The orchestrator's whole state: plain data, mutated only by the modules of this folder, no tensors, no clock.
  *
- * Invariants (checked in invariants.ts): every work item of the open step is in exactly one of blocked, queued, leased, done;
- * a leased item's node is an active member that knows the lease; a done backward counts for exactly one member.
+ * Everything that is looked at for every event has an index here (replicas of a stage, who waits for a stage, alarms by time),
+ * so that an event costs the same with ten miners and with ten thousand. Invariants are checked in invariants.ts.
  */
 
 import type { RunConfig } from "../config/config.ts";
-import type { BlobRef, Direction, MicrobatchId, NodeId, StageIndex, TaskId } from "../ids.ts";
+import type { NodeId, StageIndex, TaskId } from "../ids.ts";
 import type { StageSpec } from "../model/spec.ts";
 import { keyOf, openStream, type Stream } from "../prng.ts";
-import type { ParameterSource, Role, Slice } from "../protocol/message.ts";
+import type { ParameterSource, Role } from "../protocol/message.ts";
+import type { AuditWork } from "./audit_state.ts";
+import { addRequest } from "./audit_state.ts";
+import type { MergeWork, UploadWork } from "./merge_state.ts";
+import { type ItemQueue, newQueue, type StepWork } from "./step_state.ts";
 
 /** waiting: no stage yet; loading: `assign` sent; active: holds the round's parameters and takes tasks. */
 export type MemberStatus = "waiting" | "loading" | "active";
+
+/** The last step header a member got that counted tasks of its own. */
+export interface SentHeader {
+  readonly step: number;
+  readonly tasks: number;
+  readonly learningRate: number;
+  readonly clipFactor: number;
+  readonly before: number | null; // step of the one before it
+}
 
 export interface Member {
   readonly node: NodeId;
   readonly role: Role;
   readonly adapter: string;
-  readonly previousStage: StageIndex | null;
+  readonly listens: string | null; // where peers may fetch its parameters
+  previousStage: StageIndex | null;
   status: MemberStatus;
   stage: StageIndex | null; // null: waiting, or a validator
   assignment: number; // of the last `assign`; orders the replicas of a stage
   loadingRound: number | null; // of the parameters it was told to load
   graceUntilMs: number | null; // disconnected until then at most
   readonly leases: Set<TaskId>;
-  stepLeases: number; // tasks handed to it in the open step, for an even share
+  leasedUnits: number; // of work, see unitsOf
+  unitMs: number | null; // measured time of one unit; null: nothing measured yet
+  lastResultMs: number;
+  busyMs: number; // expected busy time handed to it, on its stage's clock (interleaved weighted round robin)
+  isReady: boolean; // has a valid place in its stage's `ready`
+  own: ItemQueue; // queued items that only it should take
   stepTasks: TaskId[]; // accepted gradient tasks of the open step, in the order they came
   roundTasks: number; // gradient tasks of the round's closed steps: the weight in the merge
+  header: SentHeader | null;
 }
 
-export type ItemStatus = "blocked" | "queued" | "leased" | "done";
-
-/** One microbatch through one stage in one direction, whoever does it. */
-export interface WorkItem {
-  readonly microbatch: MicrobatchId;
-  readonly stage: StageIndex;
-  readonly direction: Direction;
-  status: ItemStatus;
-  attempts: number;
-  lease: { task: TaskId; node: NodeId; deadlineMs: number } | null;
-  task: TaskId | null; // accepted attempt
-  doneBy: NodeId | null;
-  avoid: NodeId | null; // whoever let it down last
+/** Valid while its member is ready and `busyMs` is still the member's. */
+export interface ReadyPlace {
+  readonly busyMs: number;
+  readonly member: Member;
 }
 
-/** A microbatch on its way; `items` in the order of its chain: forwards, turnaround, backwards. */
-export interface Flow {
-  readonly microbatch: MicrobatchId;
-  readonly items: readonly WorkItem[];
-  readonly wires: (BlobRef | null)[]; // output of each stage's forward
-  readonly gradients: (BlobRef | null)[]; // output of each stage's backward, towards the stage before
-  losses: readonly number[] | null;
+/** The active replicas of a stage. */
+export interface StageRoster {
+  readonly members: Member[]; // in slot order: by assignment
+  readonly ready: ReadyPlace[]; // heap by busyMs: connected, with a free place; stale entries are skipped
+  readonly due: Set<Member>; // ready, and its own queue may hold something for it
+  readonly backlog: Set<Member>; // whose own queue is not empty
+  present: number; // connected ones
+  assigned: number; // members whose stage it is, loading ones included
+  clockMs: number; // busyMs of the one that got work last
+  unitMs: number | null; // mean of what was measured here
 }
 
-export interface StepWork {
-  readonly flows: readonly Flow[];
-  readonly queues: WorkItem[][]; // queued items of each stage
-  readonly leased: Map<TaskId, WorkItem>;
-  left: number; // items not done
-  readonly startedMs: number;
-  sealed: Map<NodeId, { tasks: number; squareSum: number }> | null; // non-null: sealing
-  sealDeadlineMs: number | null;
-}
-
-export type Reducer = NodeId | "hub";
-
-export interface SliceWork {
-  readonly asked: Reducer[];
-  readonly results: Map<Reducer, BlobRef>;
-  accepted: BlobRef | null;
-}
-
-export interface MergedStage {
-  readonly parameters: BlobRef;
-  readonly momentum: BlobRef | null;
-}
-
-export interface StageMerge {
-  readonly stage: StageIndex;
-  phase: "committing" | "reducing" | "applying" | "agreed";
-  participants: NodeId[]; // active replicas, in slot order
-  readonly weights: Map<NodeId, number>; // of those that contribute
-  readonly layout: readonly Slice[];
-  readonly payloads: Map<NodeId, readonly BlobRef[]>;
-  slices: SliceWork[];
-  readonly applied: Map<NodeId, MergedStage>;
-  isHubAsked: boolean; // to take the outer step itself
-  refereed: MergedStage | null;
-  agreed: MergedStage | null;
-  deadlineMs: number;
-  readonly uploads: { bytes: number };
-}
-
-export interface MergeWork {
-  readonly stages: readonly StageMerge[];
-  readonly startedMs: number;
-}
-
-export interface StageUpload {
-  readonly stage: StageIndex;
-  readonly merged: MergedStage;
-  readonly slices: readonly BlobRef[]; // what made it, should every holder be lost
-  holders: NodeId[];
-  asked: Reducer | null;
-  deadlineMs: number; // of the one that was asked
-  stored: boolean;
-}
-
-/** The new round's parameters on their way from one replica of each stage into the hub's store. */
-export interface UploadWork {
-  readonly round: number;
-  readonly step: number;
-  readonly stages: readonly StageUpload[];
-  readonly payloads: readonly BlobRef[]; // of the merge, kept until the parameters are stored
-  writing: boolean;
-}
-
-/** A task of the round's first step that validators repeat; all of it can be recomputed from `source`. */
-export interface ReplayTask {
-  readonly round: number;
-  readonly miner: NodeId;
-  readonly task: TaskId;
-  readonly microbatch: MicrobatchId;
-  readonly stage: StageIndex;
-  readonly direction: Direction;
-  readonly input: BlobRef | null; // null: token ids
-  readonly gradient: BlobRef | null;
-  readonly output: BlobRef;
-  readonly losses: readonly number[] | null;
-}
-
-export type AuditRequest =
-  | { readonly type: "evaluate"; readonly round: number }
-  | { readonly type: "replay"; readonly replay: ReplayTask };
-
-export interface AuditWork {
-  pending: AuditRequest[];
-  readonly running: Map<number, { validator: NodeId; request: AuditRequest }>;
-  requests: number;
-  held: { round: number; refs: BlobRef[] }[]; // wires of replay tasks
-  lossByRound: Map<number, number>;
-}
+export type Alarm =
+  | { readonly atMs: number; readonly type: "lease"; readonly task: TaskId }
+  | { readonly atMs: number; readonly type: "silence"; readonly node: NodeId }
+  | { readonly atMs: number; readonly type: "loading"; readonly node: NodeId; readonly assignment: number };
 
 export type Phase = "gathering" | "training" | "merging" | "closing" | "finished";
 
 export interface Counters {
   microbatchesIssued: number;
   microbatchesCredited: number;
-  reLeases: number;
+  reLeases: number; // tasks handed out again after a loss, a failure or a deadline
+  speculations: number; // tasks handed to a second miner while the first still worked
   tokens: number;
   disagreements: number; // replicas whose hash was not the agreed one
   wireBytesForward: number;
@@ -157,6 +88,17 @@ export interface Counters {
   wireTokensBackward: number;
   mergeBytes: number; // uploaded payloads and reduced slices, summed over miners
   mergeMiners: number; // miner-rounds in that sum
+  restarts: number; // of the orchestrator
+}
+
+/** What a summary tells of the whole run, over every life of the process. Losses in nats per token. */
+export interface RunFacts {
+  lossFirst: number | null;
+  lossLast: number | null;
+  heldOutFirst: number | null;
+  heldOutLast: { round: number; loss: number } | null;
+  verdictsPassed: number;
+  verdictsFailed: number;
 }
 
 export interface RoundSources {
@@ -174,7 +116,11 @@ export interface OrchestratorState {
   gatherUntilMs: number | null;
   closeUntilMs: number | null;
   readonly members: Map<NodeId, Member>;
+  readonly rosters: readonly StageRoster[];
+  readonly waiting: Set<NodeId>; // miners that need an `assign`
+  readonly validators: Set<NodeId>;
   readonly expelled: Set<NodeId>; // proven liars
+  readonly alarms: Alarm[]; // heap by atMs; stale ones are dropped when they ring
   assignments: number;
   round: number; // of the parameters in use
   roundFirstStep: number;
@@ -186,6 +132,7 @@ export interface OrchestratorState {
   upload: UploadWork | null;
   readonly audit: AuditWork;
   readonly counters: Counters;
+  readonly facts: RunFacts;
 }
 
 export interface OpenOptions {
@@ -203,6 +150,8 @@ export function openOrchestrator(options: OpenOptions): OrchestratorState {
   const initial: RoundSources = { round: 0, stages: stages.map(() => ({ type: "initial" })) };
   const sources = options.from?.sources ?? initial;
   const step = options.from?.step ?? 0;
+  const audit: AuditWork = { pending: [], running: new Map(), open: new Map(), requests: 0, held: [] };
+  addRequest(audit, { type: "evaluate", round: sources.round });
   return {
     config,
     stages,
@@ -213,7 +162,11 @@ export function openOrchestrator(options: OpenOptions): OrchestratorState {
     gatherUntilMs: options.nowMs + config.swarm.gatherMs,
     closeUntilMs: null,
     members: new Map(),
+    rosters: stages.map(newRoster),
+    waiting: new Set(),
+    validators: new Set(),
     expelled: new Set(),
+    alarms: [],
     assignments: 0,
     round: sources.round,
     roundFirstStep: step,
@@ -223,36 +176,69 @@ export function openOrchestrator(options: OpenOptions): OrchestratorState {
     work: null,
     merge: null,
     upload: null,
-    audit: {
-      pending: [{ type: "evaluate", round: sources.round }],
-      running: new Map(),
-      requests: 0,
-      held: [],
-      lossByRound: new Map(),
-    },
-    counters: {
-      microbatchesIssued: 0,
-      microbatchesCredited: 0,
-      reLeases: 0,
-      tokens: 0,
-      disagreements: 0,
-      wireBytesForward: 0,
-      wireTokensForward: 0,
-      wireBytesBackward: 0,
-      wireTokensBackward: 0,
-      mergeBytes: 0,
-      mergeMiners: 0,
+    audit,
+    counters: newCounters(),
+    facts: {
+      lossFirst: null,
+      lossLast: null,
+      heldOutFirst: null,
+      heldOutLast: null,
+      verdictsPassed: 0,
+      verdictsFailed: 0,
     },
   };
 }
 
-/** Active replicas of a stage in slot order, the order of merges and of fixed wiring. */
-export function replicasOf(state: OrchestratorState, stage: StageIndex): Member[] {
-  const replicas: Member[] = [];
-  for (const member of state.members.values()) {
-    if (member.stage === stage && member.status === "active") replicas.push(member);
-  }
-  return replicas.sort((a, b) => a.assignment - b.assignment);
+const newRoster = (): StageRoster => ({
+  members: [],
+  ready: [],
+  due: new Set(),
+  backlog: new Set(),
+  present: 0,
+  assigned: 0,
+  clockMs: 0,
+  unitMs: null,
+});
+
+function newCounters(): Counters {
+  return {
+    microbatchesIssued: 0,
+    microbatchesCredited: 0,
+    reLeases: 0,
+    speculations: 0,
+    tokens: 0,
+    disagreements: 0,
+    wireBytesForward: 0,
+    wireTokensForward: 0,
+    wireBytesBackward: 0,
+    wireTokensBackward: 0,
+    mergeBytes: 0,
+    mergeMiners: 0,
+    restarts: 0,
+  };
+}
+
+export function newMember(
+  options: Pick<Member, "node" | "role" | "adapter" | "listens" | "previousStage">,
+): Member {
+  return {
+    ...options,
+    status: "waiting",
+    stage: null,
+    assignment: 0,
+    loadingRound: null,
+    graceUntilMs: null,
+    leases: new Set(),
+    leasedUnits: 0,
+    unitMs: null,
+    lastResultMs: 0,
+    busyMs: 0,
+    isReady: false,
+    own: newQueue(),
+    stepTasks: [],
+    roundTasks: 0,
+    header: null,
+  };
 }
 
 export function tokensPerMicrobatch(config: RunConfig): number {

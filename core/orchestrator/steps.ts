@@ -14,45 +14,46 @@ import type { StepSealed, TaskDone, TaskFailed } from "../protocol/message.ts";
 import { clipFactor, learningRateAt } from "../train/schedule.ts";
 import { holdForAudit } from "./auditing.ts";
 import { type OrchestratorEffect, record, reject, send } from "./event.ts";
-import {
-  type Member,
-  type OrchestratorState,
-  replicasOf,
-  type StepWork,
-  tokensPerMicrobatch,
-  type WorkItem,
-} from "./state.ts";
-import { acceptResult, releaseLease } from "./wiring.ts";
+import { acceptResult, releaseLease } from "./leases.ts";
+import { replicasOf } from "./replicas.ts";
+import { type Member, type OrchestratorState, tokensPerMicrobatch } from "./state.ts";
+import type { Lease, StepWork, WorkItem } from "./step_state.ts";
+
+/** The lease a message speaks of, if it is the sender's. */
+function heldBy(
+  state: OrchestratorState,
+  { member, task }: { member: Member; task: Lease["task"] },
+): { item: WorkItem; held: Lease } | null {
+  const item = state.work?.leased.get(task);
+  const held = item?.leases.find((each) => each.task === task && each.node === member.node);
+  return item === undefined || held === undefined ? null : { item, held };
+}
 
 export function onTaskDone(
   state: OrchestratorState,
-  options: { member: Member; message: TaskDone; segments: readonly BlobRef[] },
+  options: { member: Member; message: TaskDone; segments: readonly BlobRef[]; nowMs: number },
 ): OrchestratorEffect[] {
-  const { member, message, segments } = options;
-  const work = state.work;
-  const item = work?.leased.get(message.task);
-  if (work === null || item === undefined || item.lease?.node !== member.node) {
+  const { member, message, segments, nowMs } = options;
+  const leased = heldBy(state, { member, task: message.task });
+  if (leased === null) {
     const stale = fault("staleResult", `Cannot take ${message.task} as it must be leased to the sender`);
     return [...releaseEffect(segments), ...reject(member.node, stale)];
   }
+  const { item, held } = leased;
   const wrong = wrongResult(state, { item, message, segments });
   if (wrong !== null) {
     return [
       ...releaseEffect(segments),
       ...reject(member.node, fault("badNumbers", wrong)),
-      ...releaseLease(state, { item, reason: wrong }),
+      ...releaseLease(state, { item, held, reason: wrong, nowMs }),
     ];
   }
-  const unused = acceptResult(state, { item, member, output: segments[0] ?? null, losses: message.losses });
+  const output = segments[0] ?? null;
+  const { unused, effects } = acceptResult(state, { item, held, member, output, losses: message.losses, nowMs });
+  const { stage, direction, microbatch } = item;
   return [
-    record({
-      type: "taskFinished",
-      task: message.task,
-      node: member.node,
-      stage: item.stage,
-      direction: item.direction,
-      microbatch: item.microbatch,
-    }),
+    record({ type: "taskFinished", task: message.task, node: member.node, stage, direction, microbatch }),
+    ...effects,
     ...releaseEffect(unused),
   ];
 }
@@ -81,35 +82,15 @@ function wrongResult(
 
 export function onTaskFailed(
   state: OrchestratorState,
-  options: { member: Member; message: TaskFailed },
+  options: { member: Member; message: TaskFailed; nowMs: number },
 ): OrchestratorEffect[] {
-  const { member, message } = options;
-  const item = state.work?.leased.get(message.task);
-  if (item === undefined || item.lease?.node !== member.node) return [];
+  const { member, message, nowMs } = options;
+  const leased = heldBy(state, { member, task: message.task });
+  if (leased === null) return [];
   return [
     record({ type: "faultSeen", node: member.node, ...message.fault }),
-    ...releaseLease(state, { item, reason: message.fault.detail }),
+    ...releaseLease(state, { ...leased, reason: message.fault.detail, nowMs }),
   ];
-}
-
-/** Leases past their deadline go to someone else. */
-export function expireLeases(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
-  const work = state.work;
-  if (work === null) return [];
-  const effects: OrchestratorEffect[] = [];
-  for (const [task, item] of [...work.leased]) {
-    const held = present(item.lease, "a leased item");
-    if (held.deadlineMs > nowMs) continue;
-    effects.push(
-      ...releaseLease(state, { item, reason: `no result within ${state.config.limits.leaseMs} ms` }),
-      send(held.node, { type: "cancelTasks", tasks: [task] }),
-    );
-  }
-  return effects;
-}
-
-function contributors(state: OrchestratorState): Member[] {
-  return [...state.members.values()].filter((member) => member.stepTasks.length > 0);
 }
 
 /** Asks every contributor for the norm of exactly its accepted gradient. */
@@ -118,15 +99,11 @@ export function sealStep(state: OrchestratorState, nowMs: number): OrchestratorE
   if (work === null || work.left > 0 || work.sealed !== null) return [];
   work.sealed = new Map();
   work.sealDeadlineMs = nowMs + state.config.limits.leaseMs;
-  return contributors(state).map((member) =>
-    send(member.node, { type: "sealStep", step: state.step, tasks: [...member.stepTasks] })
-  );
+  return [...work.contributors].map((node) => askForSeal(state, present(state.members.get(node), "a contributor")));
 }
 
-/** A contributor was lost while sealing: its tasks wait again, the others keep what they have. */
-export function unseal(work: StepWork): void {
-  work.sealed = null;
-  work.sealDeadlineMs = null;
+export function askForSeal(state: OrchestratorState, member: Member): OrchestratorEffect {
+  return send(member.node, { type: "sealStep", step: state.step, tasks: [...member.stepTasks] });
 }
 
 /** Nodes that did not confirm in time; the caller loses them. */
@@ -134,7 +111,7 @@ export function lateSealers(state: OrchestratorState, nowMs: number): NodeId[] {
   const work = state.work;
   if (work === null || work.sealed === null || work.sealDeadlineMs === null || work.sealDeadlineMs > nowMs) return [];
   const { sealed } = work;
-  return contributors(state).map((member) => member.node).filter((node) => !sealed.has(node));
+  return [...work.contributors].filter((node) => !sealed.has(node));
 }
 
 export function onStepSealed(
@@ -144,7 +121,8 @@ export function onStepSealed(
   const { member, message } = options;
   const work = state.work;
   if (
-    work === null || work.sealed === null || message.step !== state.step || message.tasks !== member.stepTasks.length
+    work === null || work.sealed === null || !work.contributors.has(member.node) || message.step !== state.step ||
+    message.tasks !== member.stepTasks.length
   ) {
     return []; // an answer to a seal that was broken by a loss; a new one is on its way
   }
@@ -157,8 +135,9 @@ export function onStepSealed(
   return [];
 }
 
-function isSealed(state: OrchestratorState, work: StepWork): boolean {
-  return work.sealed !== null && contributors(state).every((member) => work.sealed?.has(member.node));
+/** Only contributors can confirm, each once. */
+function isSealed(work: StepWork): boolean {
+  return work.sealed !== null && work.sealed.size === work.contributors.size;
 }
 
 /** Global squared norm of the mean gradient: sum over stages of the mean over replicas. */
@@ -191,41 +170,55 @@ function meanLoss(work: StepWork): number {
 
 /** Sends the step header once every contributor has confirmed. */
 export function closeStep(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
-  const { work, config, counters } = state;
-  if (work === null || !isSealed(state, work)) return [];
+  const { work, config, counters, facts } = state;
+  if (work === null || !isSealed(work)) return [];
   const squareSum = globalSquareSum(state, work);
   const learningRate = learningRateAt({ config: config.train, step: state.step });
   const clip = clipFactor({ squareSum, clipNorm: config.train.clipNorm });
-  const effects: OrchestratorEffect[] = [];
-  for (const member of state.members.values()) {
-    if (member.role !== "miner" || member.status !== "active") continue;
-    const tasks = member.stepTasks.length;
-    effects.push(send(member.node, { type: "applyStep", step: state.step, tasks, learningRate, clipFactor: clip }));
-    member.roundTasks += tasks;
-  }
+  const loss = meanLoss(work);
   const tokens = work.flows.length * tokensPerMicrobatch(config);
   counters.microbatchesCredited += work.flows.length;
   counters.tokens += tokens;
-  effects.push(record({
-    type: "stepClosed",
-    step: state.step + 1,
-    steps: config.train.steps,
-    round: state.round,
-    loss: meanLoss(work),
-    learningRate,
-    gradientNorm: Math.sqrt(squareSum),
-    clipFactor: clip,
-    tokens,
-    stepMs: nowMs - work.startedMs,
-  }));
+  facts.lossFirst ??= loss;
+  facts.lossLast = loss;
+  const effects: OrchestratorEffect[] = [
+    ...sendHeaders(state, { work, learningRate, clipFactor: clip }),
+    record({
+      type: "stepClosed",
+      step: state.step + 1,
+      steps: config.train.steps,
+      round: state.round,
+      loss,
+      learningRate,
+      gradientNorm: Math.sqrt(squareSum),
+      clipFactor: clip,
+      tokens,
+      stepMs: nowMs - work.startedMs,
+    }),
+  ];
   const refs = work.flows.flatMap((flow) => [...flow.wires, ...flow.gradients].filter((ref) => ref !== null));
   effects.push(...(state.step === state.roundFirstStep ? holdForAudit(state, { work, refs }) : releaseEffect(refs)));
-  for (const member of state.members.values()) {
-    member.stepTasks = [];
-    member.stepLeases = 0;
-  }
+  for (const node of work.contributors) present(state.members.get(node), "a contributor").stepTasks = [];
   state.work = null;
   state.step += 1;
+  return effects;
+}
+
+/** Whoever may hold a gradient hears what becomes of it; with no task that counts it is thrown away. */
+function sendHeaders(
+  state: OrchestratorState,
+  { work, learningRate, clipFactor }: { work: StepWork; learningRate: number; clipFactor: number },
+): OrchestratorEffect[] {
+  const effects: OrchestratorEffect[] = [];
+  for (const node of work.touched) {
+    const member = state.members.get(node);
+    if (member === undefined || member.status !== "active") continue;
+    const tasks = member.stepTasks.length;
+    const { step } = state;
+    if (tasks > 0) member.header = { step, tasks, learningRate, clipFactor, before: member.header?.step ?? null };
+    member.roundTasks += tasks;
+    effects.push(send(node, { type: "applyStep", step, tasks, learningRate, clipFactor }));
+  }
   return effects;
 }
 

@@ -1,32 +1,26 @@
 /**
- * The open step's work: which item waits, who gets it, what a result or a loss of a node changes.
+ * The open step's work: a chain of items for each microbatch, and the queue in which an item waits.
  *
- * Owns: flows, queues, leases. A result counts only for the node that holds the lease; everything else is stale. Gradients
- * live at the miner that made them, so when it goes, its finished backwards of the open step are queued again: their inputs
- * are still held here. Fixed wiring (`deterministic`) sends microbatch i to replica i mod n and its gradients in ascending
- * order, so that every sum is made in the same order in every run.
+ * A backward waits for the replica that did the forward, where it is connected; other items wait for any replica of the stage.
+ * Fixed wiring (`deterministic`) sends microbatch i to replica i mod n and its gradients in ascending order, so that every sum
+ * is made in the same order in every run. Who gets what is dispatch.ts's, leases are leases.ts's.
  */
 
 import { assert, present } from "../assert.ts";
-import {
-  type BlobRef,
-  type Direction,
-  microbatchId,
-  type NodeId,
-  type StageIndex,
-  stageIndex,
-  taskId,
-} from "../ids.ts";
-import { type Attachment, type OrchestratorEffect, record, send } from "./event.ts";
+import { heapPush } from "../heap.ts";
+import { type Direction, microbatchId, type StageIndex, stageIndex } from "../ids.ts";
+import type { Attachment } from "./event.ts";
+import { presentReplica, replicasOf, rosterOf } from "./replicas.ts";
+import type { Member, OrchestratorState } from "./state.ts";
 import {
   type Flow,
-  type Member,
-  type OrchestratorState,
-  replicasOf,
+  heapOf,
+  inDataOrder,
+  type ItemQueue,
+  newQueue,
   type StepWork,
-  tokensPerMicrobatch,
   type WorkItem,
-} from "./state.ts";
+} from "./step_state.ts";
 
 /** Position of a (stage, direction) in a microbatch's chain of 2K - 1 items. */
 export function chainPosition(stages: number, item: { stage: number; direction: Direction }): number {
@@ -44,7 +38,7 @@ function openFlow(state: OrchestratorState, index: number): Flow {
       direction: position < count - 1 ? "forward" : position === count - 1 ? "turnaround" : "backward",
       status: "blocked",
       attempts: 0,
-      lease: null,
+      leases: [],
       task: null,
       doneBy: null,
       avoid: null,
@@ -60,8 +54,11 @@ export function openStep(state: OrchestratorState, nowMs: number): void {
   const flows = Array.from({ length: perStep }, (_, i) => openFlow(state, state.step * perStep + i));
   const work: StepWork = {
     flows,
-    queues: state.stages.map(() => []),
+    queues: state.stages.map(newQueue),
     leased: new Map(),
+    credited: new Map(),
+    contributors: new Set(),
+    touched: new Set(),
     left: flows.length * (2 * state.stages.length - 1),
     startedMs: nowMs,
     sealed: null,
@@ -69,117 +66,66 @@ export function openStep(state: OrchestratorState, nowMs: number): void {
   };
   state.work = work;
   state.counters.microbatchesIssued += flows.length;
-  for (const flow of flows) queue(work, present(flow.items[0], "a flow has items"));
-}
-
-function queue(work: StepWork, item: WorkItem): void {
-  item.status = "queued";
-  present(work.queues[item.stage], "a queue a stage").push(item);
+  for (const flow of flows) queueItem(state, present(flow.items[0], "a flow has items"));
 }
 
 export function flowOf(state: OrchestratorState, item: WorkItem): Flow {
   const work = present(state.work, "an open step");
-  return present(
-    work.flows[item.microbatch - present(work.flows[0], "a step has flows").microbatch],
-    "the item's flow",
-  );
+  const first = present(work.flows[0], "a step has flows").microbatch;
+  return present(work.flows[item.microbatch - first], "the item's flow");
 }
 
-/** Gives queued items to nodes with a free place, least loaded first, until nothing fits. */
-export function leaseWork(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
-  const work = state.work;
-  if (work === null || work.sealed !== null || state.phase !== "training") return [];
-  const effects: OrchestratorEffect[] = [];
-  for (const [stage, waiting] of work.queues.entries()) {
-    if (waiting.length === 0) continue;
-    const replicas = replicasOf(state, stageIndex(stage));
-    for (;;) {
-      const found = nextPair(state, { replicas, waiting });
-      if (found === null) break;
-      waiting.splice(waiting.indexOf(found.item), 1);
-      effects.push(lease(state, { ...found, nowMs }));
-    }
+export function queueItem(state: OrchestratorState, item: WorkItem): void {
+  const work = present(state.work, "an open step");
+  item.status = "queued";
+  const owner = ownerOf(state, item);
+  if (owner === null) return pushItem(present(work.queues[item.stage], "a queue a stage"), item);
+  pushItem(owner.own, item);
+  const roster = rosterOf(state, item.stage);
+  roster.backlog.add(owner);
+  if (owner.isReady) roster.due.add(owner);
+}
+
+function pushItem(queue: ItemQueue, item: WorkItem): void {
+  heapPush(heapOf(queue, item), item, inDataOrder);
+}
+
+/** Whose turn alone it is; null: any replica's. */
+function ownerOf(state: OrchestratorState, item: WorkItem): Member | null {
+  const { stage } = item;
+  if (state.config.deterministic) {
+    const replicas = replicasOf(state, stage);
+    return replicas[item.microbatch % replicas.length] ?? null;
   }
-  return effects;
+  if (item.direction !== "backward") return null;
+  const { doneBy } = present(flowOf(state, item).items[stage], "the stage's forward");
+  return item.avoid === doneBy ? null : presentReplica(state, { node: doneBy, stage });
 }
 
-function nextPair(
-  state: OrchestratorState,
-  options: { replicas: readonly Member[]; waiting: readonly WorkItem[] },
-): { item: WorkItem; member: Member } | null {
-  const free = options.replicas
-    .filter((member) => member.graceUntilMs === null && member.leases.size < state.config.limits.leasesPerMiner)
-    .sort((a, b) => a.leases.size - b.leases.size || a.stepLeases - b.stepLeases || a.assignment - b.assignment);
-  for (const member of free) {
-    let best: WorkItem | null = null;
-    for (const item of options.waiting) {
-      if ((best === null || comesBefore(item, best)) && mayTake(state, { item, member, replicas: options.replicas })) {
-        best = item;
-      }
-    }
-    if (best !== null) return { item: best, member };
+/** Fixed wiring after a stage's replicas have changed: every waiting item goes to its new owner. */
+export function rewire(state: OrchestratorState, stage: StageIndex): void {
+  if (!state.config.deterministic || state.work === null) return;
+  const shared = present(state.work.queues[stage], "a queue a stage");
+  const roster = rosterOf(state, stage);
+  const items: WorkItem[] = [];
+  for (const queue of [shared, ...roster.members.map((member) => member.own)]) {
+    items.push(...queue.gradients.splice(0), ...queue.forwards.splice(0));
   }
-  return null;
+  roster.backlog.clear();
+  roster.due.clear();
+  for (const item of items) queueItem(state, item);
 }
 
-/** Gradients first: they free memory and let the step close; then in data order. */
-function comesBefore(a: WorkItem, b: WorkItem): boolean {
-  const rank = (item: WorkItem) => item.direction === "forward" ? 1 : 0;
-  return rank(a) !== rank(b) ? rank(a) < rank(b) : a.microbatch < b.microbatch;
-}
-
-function mayTake(
-  state: OrchestratorState,
-  options: { item: WorkItem; member: Member; replicas: readonly Member[] },
-): boolean {
-  const { item, member, replicas } = options;
-  if (state.config.deterministic) return mayTakeFixed(state, options);
-  if (item.avoid === member.node && replicas.length > 1) return false;
-  if (item.direction !== "backward") return true;
-  const forwardBy = present(flowOf(state, item).items[item.stage], "the stage's forward").doneBy;
-  if (forwardBy === member.node || forwardBy === item.avoid) return true;
-  return !replicas.some((replica) => replica.node === forwardBy && replica.graceUntilMs === null);
-}
-
-function mayTakeFixed(
-  state: OrchestratorState,
-  options: { item: WorkItem; member: Member; replicas: readonly Member[] },
-): boolean {
-  const { item, member, replicas } = options;
-  const owner = (index: number) => replicas[index % replicas.length]?.node;
-  if (owner(item.microbatch) !== member.node) return false;
-  if (item.direction === "forward") return true;
+/** Fixed wiring adds gradients in ascending order: every earlier one of this member is on its way or done. */
+export function isInOrder(state: OrchestratorState, { item, member }: { item: WorkItem; member: Member }): boolean {
+  if (!state.config.deterministic) return true;
+  const replicas = replicasOf(state, item.stage);
   const position = chainPosition(state.stages.length, item);
-  return present(state.work, "an open step").flows.every((flow) =>
-    flow.microbatch >= item.microbatch || owner(flow.microbatch) !== member.node ||
-    flow.items[position]?.status === "leased" || flow.items[position]?.status === "done"
-  );
-}
-
-function lease(
-  state: OrchestratorState,
-  options: { item: WorkItem; member: Member; nowMs: number },
-): OrchestratorEffect {
-  const { item, member, nowMs } = options;
-  const task = taskId({ ...item, attempt: item.attempts });
-  item.attempts += 1;
-  item.status = "leased";
-  item.lease = { task, node: member.node, deadlineMs: nowMs + state.config.limits.leaseMs };
-  member.leases.add(task);
-  member.stepLeases += 1;
-  present(state.work, "an open step").leased.set(task, item);
-  return send(
-    member.node,
-    {
-      type: "runTask",
-      task,
-      microbatch: item.microbatch,
-      stage: item.stage,
-      direction: item.direction,
-      step: state.step,
-    },
-    taskAttachments(flowOf(state, item), item),
-  );
+  return present(state.work, "an open step").flows.every((flow) => {
+    if (flow.microbatch >= item.microbatch || replicas[flow.microbatch % replicas.length] !== member) return true;
+    const { status } = present(flow.items[position], "the same position");
+    return status === "leased" || status === "done";
+  });
 }
 
 /** The input of a task, then its targets or the gradient it starts from. */
@@ -191,90 +137,4 @@ export function taskAttachments(flow: Flow, item: { stage: StageIndex; direction
   if (item.direction === "forward") return [input];
   if (item.direction === "turnaround") return [input, { type: "targets", microbatch }];
   return [input, { type: "blob", ref: present(flow.gradients[item.stage + 1], "the gradient behind the stage") }];
-}
-
-/** Ends a lease without a result: the item waits again. */
-export function releaseLease(
-  state: OrchestratorState,
-  options: { item: WorkItem; reason: string },
-): OrchestratorEffect[] {
-  const { item, reason } = options;
-  const work = present(state.work, "an open step");
-  const held = present(item.lease, "a leased item");
-  item.lease = null;
-  item.avoid = held.node;
-  work.leased.delete(held.task);
-  state.members.get(held.node)?.leases.delete(held.task);
-  queue(work, item);
-  state.counters.reLeases += 1;
-  return [record({ type: "taskReleased", task: held.task, node: held.node, reason })];
-}
-
-/** Books a checked result and unblocks what follows. Returns refs that nobody needs. */
-export function acceptResult(
-  state: OrchestratorState,
-  options: { item: WorkItem; member: Member; output: BlobRef | null; losses: readonly number[] | null },
-): BlobRef[] {
-  const { item, member, output, losses } = options;
-  const work = present(state.work, "an open step");
-  const flow = flowOf(state, item);
-  const held = present(item.lease, "a leased item");
-  item.status = "done";
-  item.lease = null;
-  item.task = held.task;
-  item.doneBy = member.node;
-  work.leased.delete(held.task);
-  member.leases.delete(held.task);
-  work.left -= 1;
-  if (item.direction !== "forward") member.stepTasks.push(held.task);
-  if (losses !== null && flow.losses === null) flow.losses = losses;
-  const next = flow.items[chainPosition(state.stages.length, item) + 1];
-  if (next?.status === "blocked") queue(work, next);
-  return keepOutput(state, { flow, item, output });
-}
-
-/** A repeated task's output is not needed: what came first has been used already. */
-function keepOutput(
-  state: OrchestratorState,
-  options: { flow: Flow; item: WorkItem; output: BlobRef | null },
-): BlobRef[] {
-  const { flow, item, output } = options;
-  if (output === null) return [];
-  const place = item.direction === "forward" ? flow.wires : flow.gradients;
-  if (place[item.stage] !== null) return [output];
-  place[item.stage] = output;
-  const tokens = tokensPerMicrobatch(state.config);
-  const { counters } = state;
-  if (item.direction === "forward") {
-    counters.wireBytesForward += output.bytes;
-    counters.wireTokensForward += tokens;
-  } else {
-    counters.wireBytesBackward += output.bytes;
-    counters.wireTokensBackward += tokens;
-  }
-  return [];
-}
-
-/** Everything of the open step that went down with a node waits again. Returns how many tasks. */
-export function reissueWorkOf(state: OrchestratorState, node: NodeId): number {
-  const work = state.work;
-  if (work === null) return 0;
-  let reissued = 0;
-  for (const flow of work.flows) {
-    for (const item of flow.items) {
-      const lostLease = item.lease?.node === node;
-      const lostGradient = item.status === "done" && item.doneBy === node && item.direction !== "forward";
-      if (!lostLease && !lostGradient) continue;
-      if (item.lease !== null) work.leased.delete(item.lease.task);
-      if (lostGradient) work.left += 1;
-      item.lease = null;
-      item.doneBy = null;
-      item.task = null;
-      item.avoid = node;
-      queue(work, item);
-      reissued += 1;
-    }
-  }
-  state.counters.reLeases += reissued;
-  return reissued;
 }

@@ -1,5 +1,5 @@
 /**
- * Every message between a node (miner, validator) and the hub (orchestrator), protocol version 1.
+ * Every message between a node (miner, validator) and the hub (orchestrator), protocol version 2.
  *
  * Owns: the two closed unions and what each message's raw segments are. Refuses: bytes (net/frame), checks of foreign
  * values (net/schema). A message that carries tensors names them only in its comment: segment i of the frame is the i-th
@@ -11,7 +11,7 @@ import type { RunConfig } from "../config/config.ts";
 import type { Fault } from "../fault.ts";
 import type { BlobRef, Direction, MicrobatchId, NodeId, StageIndex, TaskId } from "../ids.ts";
 
-export const PROTOCOL_VERSION = 1;
+export const PROTOCOL_VERSION = 2;
 
 export type Role = "miner" | "validator";
 
@@ -28,12 +28,22 @@ export type ParameterSource =
 
 // ---------------------------------------------------------------------------------------------------- node to hub
 
-/** First message after hello. `previous`: the stage whose optimizer state this node still has on disk. */
+/** What a miner still has of an assignment when its session was lost. */
+export interface Holding {
+  readonly assignment: number;
+  readonly round: number; // whose parameters it began with
+  readonly step: number | null; // of the last header it applied that counted tasks; null: none since the assignment
+  readonly tasks: readonly TaskId[]; // whose gradients it has accumulated, in order
+}
+
+/** First message of a session. A node that joins again says what it holds, and may be kept as it is. */
 export interface Join {
   readonly type: "join";
   readonly role: Role;
   readonly adapter: string; // for people
-  readonly previousStage: StageIndex | null;
+  readonly previousStage: StageIndex | null; // whose optimizer state this node still has
+  readonly holding: Holding | null;
+  readonly listens: string | null; // base URL where peers may fetch its parameters
 }
 
 /** The assigned stage is loaded and computed once. */
@@ -145,19 +155,22 @@ export type NodeMessage =
 
 // ---------------------------------------------------------------------------------------------------- hub to node
 
+/** `isKept`: the node goes on with what it holds; else it drops it and waits for `assign`. */
 export interface Welcome {
   readonly type: "welcome";
   readonly config: RunConfig;
   readonly layersOfStages: readonly number[];
+  readonly isKept: boolean;
 }
 
-/** Load this stage; answered by `ready`. A node drops what it had. */
+/** Load this stage, from peers where some are named, else from the hub; answered by `ready`. A node drops what it had. */
 export interface Assign {
   readonly type: "assign";
   readonly assignment: number; // grows with every assignment of the run
   readonly stage: StageIndex;
   readonly round: number;
   readonly source: ParameterSource;
+  readonly peers: readonly string[]; // base URLs of replicas that serve it
 }
 
 /** Segments: forward [input]; turnaround [input, targets]; backward [input, gradient]. Tokens and targets are u32 (B, T). */

@@ -11,6 +11,8 @@ export type RunRecord =
   | { type: "nodeJoined"; node: NodeId; role: "miner" | "validator"; adapter: string }
   | { type: "nodeAssigned"; node: NodeId; stage: StageIndex; round: number }
   | { type: "nodeReady"; node: NodeId; stage: StageIndex; round: number; parameters: string }
+  | { type: "nodeResumed"; node: NodeId; stage: StageIndex; tasksReissued: number } // came back with what it had
+  | { type: "nodeMoved"; node: NodeId; from: StageIndex; to: StageIndex } // to the stage that limits the run
   | { type: "nodeLost"; node: NodeId; reason: string; tasksReissued: number }
   | { type: "taskReleased"; task: TaskId; node: NodeId; reason: string }
   | {
@@ -34,6 +36,13 @@ export type RunRecord =
     stepMs: number;
   }
   | { type: "mergePhase"; round: number; stage: StageIndex; phase: "committing" | "reducing" | "applying" | "agreed" }
+  | {
+    type: "mergeLate"; // the stage goes on without this answer
+    round: number;
+    stage: StageIndex;
+    node: NodeId;
+    phase: "committing" | "reducing" | "applying" | "agreed";
+  }
   | { type: "sliceDisputed"; round: number; stage: StageIndex; slice: number; liar: NodeId | null }
   | {
     type: "roundMerged";
@@ -57,6 +66,7 @@ export type RunRecord =
     lossError: number | null;
     tolerance: number;
   }
+  | { type: "resumed"; step: number; round: number; nodes: number } // the orchestrator itself, from its journal
   | { type: "faultSeen"; node: NodeId | null; code: string; detail: string }
   | { type: "warning"; text: string }
   | { type: "runFinished"; step: number; finished: boolean; reason: string };

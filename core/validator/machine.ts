@@ -83,7 +83,9 @@ function take(state: ValidatorState, event: ValidatorEvent): ValidatorEffect[] {
 function join(state: ValidatorState): ValidatorEffect[] {
   const dropped = dropWork(state);
   state.phase = "joined";
-  return [...dropped, send({ type: "join", role: "validator", adapter: state.adapter, previousStage: null })];
+  const { adapter } = state;
+  const hello = send({ type: "join", role: "validator", adapter, previousStage: null, holding: null, listens: null });
+  return [...dropped, hello];
 }
 
 function stop(state: ValidatorState, options: { finished: boolean; reason: string }): ValidatorEffect[] {

@@ -27,7 +27,14 @@ const fault = { code: "badBlob", detail: "Cannot use a slice as it is missing â€
 const source = { type: "blobs", parameters, momentum } as const;
 
 export const nodeSamples: Samples<NodeMessage> = {
-  join: { type: "join", role: "miner", adapter: "llvmpipe (LLVM 15.0.6, 256 bits)", previousStage: null },
+  join: {
+    type: "join",
+    role: "miner",
+    adapter: "llvmpipe (LLVM 15.0.6, 256 bits)",
+    previousStage: null,
+    holding: { assignment: 3, round: 2, step: 19, tasks: [task] },
+    listens: "http://203.0.113.7:9010",
+  },
   ready: { type: "ready", assignment: 3, parameters },
   taskDone: { type: "taskDone", task, losses: [5.5, 0.1, 11], computeMs: 12.25 },
   taskFailed: { type: "taskFailed", task, fault },
@@ -44,8 +51,15 @@ export const nodeSamples: Samples<NodeMessage> = {
 };
 
 export const hubSamples: Samples<HubMessage> = {
-  welcome: { type: "welcome", config: sampleConfig(), layersOfStages: [1, 2, 1] },
-  assign: { type: "assign", assignment: 3, stage: stageIndex(1), round: 0, source: { type: "initial" } },
+  welcome: { type: "welcome", config: sampleConfig(), layersOfStages: [1, 2, 1], isKept: true },
+  assign: {
+    type: "assign",
+    assignment: 3,
+    stage: stageIndex(1),
+    round: 0,
+    source: { type: "initial" },
+    peers: ["http://203.0.113.7:9010"],
+  },
   runTask: {
     type: "runTask",
     task,
@@ -85,10 +99,10 @@ export const hubSamples: Samples<HubMessage> = {
 const session = { session: "5e".repeat(32), received: 12 };
 
 export const helloSamples: Samples<HelloRecord> = {
-  challenge: { type: "challenge", protocol: 1, run: "demo", hub, nonce: "aa".repeat(32) },
+  challenge: { type: "challenge", protocol: 2, run: "demo", hub, nonce: "aa".repeat(32) },
   hello: {
     type: "hello",
-    protocol: 1,
+    protocol: 2,
     run: "demo",
     role: "miner",
     node: miner,

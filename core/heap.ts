@@ -1,0 +1,48 @@
+/**
+ * A binary min-heap over a plain array, so that it can lie in machine state and be saved with it.
+ *
+ * The order is the caller's: `before(a, b)` must be a strict weak order that does not change for what is inside.
+ */
+
+export type Before<T> = (a: T, b: T) => boolean;
+
+export function heapPush<T>(heap: T[], value: T, before: Before<T>): void {
+  let at = heap.length;
+  heap.push(value);
+  while (at > 0) {
+    const parent = (at - 1) >> 1;
+    if (!before(value, heap[parent]!)) break;
+    heap[at] = heap[parent]!;
+    at = parent;
+  }
+  heap[at] = value;
+}
+
+/** The first of the order, taken out; undefined when there is none. */
+export function heapPop<T>(heap: T[], before: Before<T>): T | undefined {
+  const first = heap[0];
+  const last = heap.pop();
+  if (heap.length === 0 || last === undefined) return first;
+  sink(heap, { at: 0, value: last, before });
+  return first;
+}
+
+/** Keeps what passes and restores the order: for rare removals from the middle. */
+export function heapKeep<T>(heap: T[], keeps: (value: T) => boolean, before: Before<T>): void {
+  const kept = heap.filter(keeps);
+  if (kept.length === heap.length) return;
+  heap.splice(0, heap.length, ...kept);
+  for (let at = (heap.length >> 1) - 1; at >= 0; at--) sink(heap, { at, value: heap[at]!, before });
+}
+
+function sink<T>(heap: T[], { at, value, before }: { at: number; value: T; before: Before<T> }): void {
+  for (;;) {
+    let child = 2 * at + 1;
+    if (child >= heap.length) break;
+    if (child + 1 < heap.length && before(heap[child + 1]!, heap[child]!)) child += 1;
+    if (!before(heap[child]!, value)) break;
+    heap[at] = heap[child]!;
+    at = child;
+  }
+  heap[at] = value;
+}

@@ -1,0 +1,74 @@
+/**
+ * When a phase of a merge stops waiting. All answers end it at once; a quorum of them leaves the rest a grace; the phase's
+ * deadline ends it in any case.
+ *
+ * Who is late loses as little as the phase allows. Committing: its payload is left out, it stays a replica. Reducing: its open
+ * slices go to others. Applying: it leaves the active replicas and loads the agreed parameters. Nobody is disconnected for
+ * being slow.
+ */
+
+import type { NodeId } from "../ids.ts";
+import { type OrchestratorEffect, record } from "./event.ts";
+import type { StageMerge } from "./merge_state.ts";
+import { dropParticipants, replaceReducer } from "./reducers.ts";
+import type { OrchestratorState } from "./state.ts";
+
+/** Once a quorum has answered, the phase waits for the grace only. */
+export function noteQuorum(
+  state: OrchestratorState,
+  { merge, nowMs }: { merge: StageMerge; nowMs: number },
+): void {
+  const { mergeQuorum, mergeGraceMs } = state.config.limits;
+  if (merge.hasQuorum || answeredShare(merge) < mergeQuorum) return;
+  merge.hasQuorum = true;
+  merge.deadlineMs = Math.min(merge.deadlineMs, nowMs + mergeGraceMs);
+}
+
+/** Of the round's work while payloads are committed, of the replicas while they are applied. */
+function answeredShare(merge: StageMerge): number {
+  if (merge.phase === "applying") return merge.applied.size / Math.max(1, merge.participants.length);
+  let answered = 0;
+  let whole = 0;
+  for (const [node, weight] of merge.weights) {
+    whole += weight;
+    if (merge.payloads.has(node)) answered += weight;
+  }
+  return whole === 0 ? 1 : answered / whole;
+}
+
+/** When the answers of this phase are due; null while no replica owes one (the hub is at work itself). */
+export function answersDueMs(merge: StageMerge): number | null {
+  return merge.phase !== "agreed" && merge.owing.size > 0 ? merge.deadlineMs : null;
+}
+
+/** Ends the waiting of every stage whose deadline has passed. */
+export function endLateAnswers(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
+  const effects: OrchestratorEffect[] = [];
+  for (const merge of state.merge?.stages ?? []) {
+    const dueMs = answersDueMs(merge);
+    if (dueMs === null || dueMs > nowMs) continue;
+    for (const node of [...merge.owing.keys()]) effects.push(...goOnWithout(state, { merge, node, nowMs }));
+    merge.deadlineMs = nowMs + state.config.limits.mergePhaseMs;
+  }
+  return effects;
+}
+
+function goOnWithout(
+  state: OrchestratorState,
+  { merge, node, nowMs }: { merge: StageMerge; node: NodeId; nowMs: number },
+): OrchestratorEffect[] {
+  const late = record({ type: "mergeLate", round: state.round, stage: merge.stage, node, phase: merge.phase });
+  switch (merge.phase) {
+    case "committing":
+      merge.weights.delete(node);
+      merge.owing.delete(node);
+      return [late];
+    case "reducing":
+      merge.slow.add(node);
+      return [late, ...replaceReducer(state, { merge, node })];
+    case "applying":
+      return [late, ...dropParticipants(state, { merge, nodes: [node], nowMs })];
+    case "agreed":
+      return [];
+  }
+}

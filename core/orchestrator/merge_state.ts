@@ -1,0 +1,67 @@
+/**
+ * A merge under way and the upload that follows it. Plain data.
+ *
+ * Invariants: a participant is an active replica of its stage; `owing` counts exactly the answers that participants still owe
+ * in the present phase; `openSlices` counts the slices without an accepted result.
+ */
+
+import type { BlobRef, NodeId, StageIndex } from "../ids.ts";
+import type { Slice } from "../protocol/message.ts";
+
+export type Reducer = NodeId | "hub";
+
+export interface SliceWork {
+  readonly asked: Reducer[];
+  readonly results: Map<Reducer, BlobRef>;
+  accepted: BlobRef | null;
+}
+
+export interface MergedStage {
+  readonly parameters: BlobRef;
+  readonly momentum: BlobRef | null;
+}
+
+export interface StageMerge {
+  readonly stage: StageIndex;
+  phase: "committing" | "reducing" | "applying" | "agreed";
+  participants: NodeId[]; // in slot order
+  readonly weights: Map<NodeId, number>; // of those whose payload counts, in slot order
+  readonly layout: readonly Slice[];
+  readonly payloads: Map<NodeId, readonly BlobRef[]>;
+  slices: SliceWork[];
+  openSlices: number;
+  readonly unjudged: number[]; // slices that got an answer or lost a reducer
+  readonly owing: Map<NodeId, number>;
+  readonly slow: Set<NodeId>; // reducers that did not answer in time; not asked again
+  readonly applied: Map<NodeId, MergedStage>;
+  isHubAsked: boolean; // to take the outer step itself
+  refereed: MergedStage | null;
+  agreed: MergedStage | null;
+  deadlineMs: number;
+  hasQuorum: boolean; // of this phase: the rest has only the grace left
+  uploadedBytes: number;
+}
+
+export interface MergeWork {
+  readonly stages: readonly StageMerge[];
+  readonly startedMs: number;
+}
+
+export interface StageUpload {
+  readonly stage: StageIndex;
+  readonly merged: MergedStage;
+  readonly slices: readonly BlobRef[]; // what made it, should every holder be lost
+  holders: NodeId[];
+  asked: Reducer | null;
+  deadlineMs: number; // of the one that was asked
+  stored: boolean;
+}
+
+/** The new round's parameters on their way from one replica of each stage into the hub's store. */
+export interface UploadWork {
+  readonly round: number;
+  readonly step: number;
+  readonly stages: readonly StageUpload[];
+  readonly payloads: readonly BlobRef[]; // of the merge, kept until the parameters are stored
+  writing: boolean;
+}

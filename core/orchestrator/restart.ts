@@ -1,0 +1,72 @@
+/**
+ * A new life of the orchestrator with the state of the last one: what only the dead process knew is asked for again.
+ *
+ * Sessions are gone, so every member is away until it comes back (resume.ts) or the grace is over. Leases end, running audits
+ * wait again, the hub's own work (reductions, merges, checkpoints) is begun anew, and deadlines start afresh: nobody is late
+ * because the orchestrator was.
+ */
+
+import { setAlarm } from "./alarms.ts";
+import { reissueAuditsOf } from "./auditing.ts";
+import { type OrchestratorEffect, record } from "./event.ts";
+import { returnLeases } from "./leases.ts";
+import type { StageMerge } from "./merge_state.ts";
+import { askHubToApply } from "./merging.ts";
+import { reduceEffect } from "./reducers.ts";
+import { setAway } from "./replicas.ts";
+import type { OrchestratorState } from "./state.ts";
+import { repeatMerge, writeCheckpoint } from "./uploads.ts";
+
+export function onRestarted(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
+  const { limits, swarm } = state.config;
+  const backMs = nowMs + limits.restartGraceMs;
+  state.counters.restarts += 1;
+  for (const member of state.members.values()) {
+    setAway(state, member, backMs);
+    setAlarm(state, { type: "silence", node: member.node, atMs: backMs });
+    if (member.leases.size > 0) returnLeases(state, member);
+  }
+  for (const node of state.validators) reissueAuditsOf(state, node);
+  if (state.gatherUntilMs !== null) state.gatherUntilMs = backMs + swarm.gatherMs;
+  if (state.closeUntilMs !== null) state.closeUntilMs = backMs + limits.mergePhaseMs;
+  if (state.work !== null && state.work.sealDeadlineMs !== null) state.work.sealDeadlineMs = backMs + limits.leaseMs;
+  const { step, round } = state;
+  return [
+    record({ type: "resumed", step, round, nodes: state.members.size }),
+    ...resumeMerge(state, backMs),
+    ...resumeUpload(state, backMs),
+  ];
+}
+
+function resumeMerge(state: OrchestratorState, backMs: number): OrchestratorEffect[] {
+  const effects: OrchestratorEffect[] = [];
+  for (const merge of state.merge?.stages ?? []) {
+    merge.deadlineMs = backMs + state.config.limits.mergePhaseMs;
+    effects.push(...hubWork(state, merge));
+  }
+  return effects;
+}
+
+/** What the hub itself owed to a stage's merge. */
+function hubWork(state: OrchestratorState, merge: StageMerge): OrchestratorEffect[] {
+  if (merge.phase === "applying" && merge.isHubAsked && merge.refereed === null) return [askHubToApply(state, merge)];
+  if (merge.phase !== "reducing") return [];
+  return merge.slices.flatMap((slice, index) =>
+    slice.asked.includes("hub") && !slice.results.has("hub")
+      ? [reduceEffect(state, { merge, index, reducer: "hub" })]
+      : []
+  );
+}
+
+function resumeUpload(state: OrchestratorState, backMs: number): OrchestratorEffect[] {
+  const { upload } = state;
+  if (upload === null) return [];
+  if (upload.writing) return [writeCheckpoint(upload)];
+  const effects: OrchestratorEffect[] = [];
+  for (const stage of upload.stages) {
+    if (stage.stored || stage.asked === null) continue;
+    stage.deadlineMs = backMs + state.config.limits.mergePhaseMs;
+    if (stage.asked === "hub") effects.push(repeatMerge(state, { upload, stage }));
+  }
+  return effects;
+}

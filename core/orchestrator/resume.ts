@@ -1,0 +1,90 @@
+/**
+ * A node that comes back with a new session and says what it still holds: what fits is kept, what was lost on the way is sent
+ * again. So neither a restart of the orchestrator nor a lost session costs a gradient.
+ *
+ * Kept: an active replica of the same assignment that has applied every step header but possibly the last. Its leases end (the
+ * task or its result may have been lost), credited tasks that are not in its log wait again, and every request it has not
+ * answered is repeated; a miner answers a repeated request as it did the first.
+ */
+
+import { present } from "../assert.ts";
+import type { TaskId } from "../ids.ts";
+import type { Holding } from "../protocol/message.ts";
+import { type OrchestratorEffect, record, send } from "./event.ts";
+import { reissueCredited, returnLeases } from "./leases.ts";
+import type { StageMerge } from "./merge_state.ts";
+import { askForPayload, askToApply } from "./merging.ts";
+import { reduceEffect } from "./reducers.ts";
+import { setBack } from "./replicas.ts";
+import type { Member, OrchestratorState, SentHeader } from "./state.ts";
+import { askForSeal } from "./steps.ts";
+
+export function mayResume(
+  state: OrchestratorState,
+  { member, holding }: { member: Member; holding: Holding | null },
+): boolean {
+  if (holding === null || member.status !== "active" || member.assignment !== holding.assignment) return false;
+  if (holding.round === state.round + 1) return mergeOwing(state, member)?.phase === "applying"; // its word was lost
+  const { header } = member;
+  return holding.round === state.round && (holding.step === (header?.step ?? null) || holding.step === header?.before);
+}
+
+function mergeOwing(state: OrchestratorState, member: Member): StageMerge | null {
+  const merge = member.stage === null ? undefined : state.merge?.stages[member.stage];
+  return merge?.participants.includes(member.node) ? merge : null;
+}
+
+export function resumeMember(
+  state: OrchestratorState,
+  { member, holding }: { member: Member; holding: Holding },
+): OrchestratorEffect[] {
+  const { node } = member;
+  const { config, layersOfStages } = state;
+  const missed = missedHeader(member, holding);
+  const held = new Set<TaskId>(missed === null ? holding.tasks : []);
+  const gone = member.stepTasks.filter((task) => !held.has(task));
+  setBack(state, member);
+  const tasksReissued = returnLeases(state, member) + reissueCredited(state, { member, tasks: gone });
+  const effects: OrchestratorEffect[] = [
+    send(node, { type: "welcome", config, layersOfStages, isKept: true }),
+    record({ type: "nodeResumed", node, stage: present(member.stage, "an active member has a stage"), tasksReissued }),
+  ];
+  if (missed !== null) {
+    const { step, tasks, learningRate, clipFactor } = missed;
+    effects.push(send(node, { type: "applyStep", step, tasks, learningRate, clipFactor }));
+  }
+  const { work, upload } = state;
+  if (work?.sealed != null && work.contributors.has(node) && !work.sealed.has(node)) {
+    effects.push(askForSeal(state, member));
+  }
+  effects.push(...repeatMergeRequests(state, member));
+  if (upload?.stages.some((stage) => stage.asked === node && !stage.stored)) {
+    effects.push(send(node, { type: "uploadParameters", round: upload.round }));
+  }
+  return effects;
+}
+
+function missedHeader(member: Member, holding: Holding): SentHeader | null {
+  const { header } = member;
+  return header === null || holding.step === header.step ? null : header;
+}
+
+function repeatMergeRequests(state: OrchestratorState, member: Member): OrchestratorEffect[] {
+  const merge = mergeOwing(state, member);
+  const { node } = member;
+  if (merge === null || !merge.owing.has(node)) return [];
+  switch (merge.phase) {
+    case "committing":
+      return [askForPayload(state, { merge, node })];
+    case "reducing":
+      return merge.slices.flatMap((slice, index) =>
+        slice.asked.includes(node) && !slice.results.has(node)
+          ? [reduceEffect(state, { merge, index, reducer: node })]
+          : []
+      );
+    case "applying":
+      return [askToApply(state, { merge, node })];
+    case "agreed":
+      return [];
+  }
+}

@@ -1,0 +1,75 @@
+/**
+ * The open step: microbatches on their way, the queues of each stage, leases, and who has confirmed its gradient.
+ *
+ * Plain data. Invariants (invariants.ts): an item is in exactly one of blocked, queued, leased, done; a queued item lies in one
+ * queue, its stage's or that of the one member it belongs to; a leased item has one lease, or two while it is tried elsewhere.
+ */
+
+import type { Before } from "../heap.ts";
+import type { BlobRef, Direction, MicrobatchId, NodeId, StageIndex, TaskId } from "../ids.ts";
+
+export type ItemStatus = "blocked" | "queued" | "leased" | "done";
+
+export interface Lease {
+  readonly task: TaskId;
+  readonly node: NodeId;
+  readonly leasedMs: number;
+  readonly deadlineMs: number;
+}
+
+/** One microbatch through one stage in one direction, whoever does it. */
+export interface WorkItem {
+  readonly microbatch: MicrobatchId;
+  readonly stage: StageIndex;
+  readonly direction: Direction;
+  status: ItemStatus;
+  attempts: number;
+  leases: Lease[];
+  task: TaskId | null; // accepted attempt
+  doneBy: NodeId | null;
+  avoid: NodeId | null; // whoever let it down last
+}
+
+/** A microbatch on its way; `items` in the order of its chain: forwards, turnaround, backwards. */
+export interface Flow {
+  readonly microbatch: MicrobatchId;
+  readonly items: readonly WorkItem[];
+  readonly wires: (BlobRef | null)[]; // output of each stage's forward
+  readonly gradients: (BlobRef | null)[]; // output of each stage's backward, towards the stage before
+  losses: readonly number[] | null;
+}
+
+/** Gradients before forwards: they free memory and let the step close; each in data order. */
+export interface ItemQueue {
+  readonly gradients: WorkItem[]; // heaps by microbatch
+  readonly forwards: WorkItem[];
+}
+
+export const newQueue = (): ItemQueue => ({ gradients: [], forwards: [] });
+export const inDataOrder: Before<WorkItem> = (a, b) => a.microbatch < b.microbatch;
+export const heapOf = (queue: ItemQueue, item: WorkItem): WorkItem[] =>
+  item.direction === "forward" ? queue.forwards : queue.gradients;
+export const isEmpty = (queue: ItemQueue): boolean => queue.gradients.length === 0 && queue.forwards.length === 0;
+
+export interface SealedGradient {
+  readonly tasks: number;
+  readonly squareSum: number; // of the plain sum over the tasks
+}
+
+export interface StepWork {
+  readonly flows: readonly Flow[];
+  readonly queues: readonly ItemQueue[]; // a stage each: items that any replica may take
+  readonly leased: Map<TaskId, WorkItem>;
+  readonly credited: Map<TaskId, WorkItem>; // accepted gradient tasks
+  readonly contributors: Set<NodeId>; // who has credited tasks
+  readonly touched: Set<NodeId>; // who was handed a gradient task: its accumulator may hold something
+  left: number; // items not done
+  readonly startedMs: number;
+  sealed: Map<NodeId, SealedGradient> | null; // non-null: sealing
+  sealDeadlineMs: number | null;
+}
+
+/** What a device spends on a task, in forwards: a gradient task repeats the forward and does two more of its size. */
+export function unitsOf(direction: Direction): number {
+  return direction === "forward" ? 1 : 3;
+}

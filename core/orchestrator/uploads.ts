@@ -1,0 +1,157 @@
+/**
+ * The new round's parameters on their way into the hub's store: one replica of each stage uploads them, the shell writes the
+ * checkpoint, then they are the sources that newcomers and validators fetch.
+ *
+ * Runs beside training; the next merge waits for it, so that at any moment the store holds a round's parameters or what makes
+ * them. A holder that is slow, gone, or whose word turns out false is replaced by another, at last by the hub, which repeats
+ * the merge and must get the agreed hash.
+ */
+
+import { assert, present } from "../assert.ts";
+import { fault } from "../fault.ts";
+import type { NodeId, StageIndex } from "../ids.ts";
+import type { ParameterSource, ParametersUploaded } from "../protocol/message.ts";
+import { addRequest } from "./audit_state.ts";
+import { isAudited } from "./auditing.ts";
+import { type OrchestratorEffect, record, reject, send } from "./event.ts";
+import type { MergedStage, StageUpload, UploadWork } from "./merge_state.ts";
+import type { Member, OrchestratorState } from "./state.ts";
+import { deleteUnused } from "./stored_blobs.ts";
+
+/** Asks a holder of each stage that is not stored yet; writes the checkpoint when all are. */
+export function continueUpload(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
+  const { upload } = state;
+  if (upload === null || upload.writing) return [];
+  const effects: OrchestratorEffect[] = [];
+  for (const stage of upload.stages) {
+    if (stage.stored || stage.asked !== null) continue;
+    stage.holders = stage.holders.filter((node) => state.members.has(node));
+    stage.asked = stage.holders[0] ?? "hub";
+    stage.deadlineMs = nowMs + state.config.limits.mergePhaseMs;
+    effects.push(
+      stage.asked === "hub"
+        ? repeatMerge(state, { upload, stage })
+        : send(stage.asked, { type: "uploadParameters", round: upload.round }),
+    );
+  }
+  if (upload.stages.every((stage) => stage.stored)) {
+    upload.writing = true;
+    effects.push(writeCheckpoint(upload));
+  }
+  return effects;
+}
+
+export function writeCheckpoint(upload: UploadWork): OrchestratorEffect {
+  return { type: "writeCheckpoint", round: upload.round, step: upload.step, sources: sourcesOf(upload) };
+}
+
+/** Every replica that had the parameters is gone: what made them is still here. */
+export function repeatMerge(
+  state: OrchestratorState,
+  { upload, stage }: { upload: UploadWork; stage: StageUpload },
+): OrchestratorEffect {
+  const source = present(state.sources.stages[stage.stage], "a source a stage");
+  return { type: "refereeMerge", round: upload.round - 1, stage: stage.stage, source, slices: stage.slices };
+}
+
+export function onMergeRepeated(
+  state: OrchestratorState,
+  options: { round: number; stage: StageIndex; merged: MergedStage },
+): void {
+  const stage = state.upload?.round === options.round + 1 ? state.upload.stages[options.stage] : undefined;
+  if (stage?.asked !== "hub") return;
+  assert(isSame(stage.merged, options.merged), "The hub's own merge must have the round's agreed hash");
+  stage.stored = true;
+}
+
+/** Holders that do not deliver in time: others are asked. */
+export function replaceLateUploaders(state: OrchestratorState, nowMs: number): void {
+  for (const stage of state.upload?.stages ?? []) {
+    const { asked } = stage;
+    if (stage.stored || asked === null || asked === "hub" || stage.deadlineMs > nowMs) continue;
+    stage.holders = stage.holders.filter((holder) => holder !== asked);
+    stage.asked = null;
+  }
+}
+
+function sourcesOf(upload: UploadWork): ParameterSource[] {
+  return upload.stages.map(({ merged }) => ({ ...merged, type: "blobs" }));
+}
+
+export function onParametersUploaded(
+  state: OrchestratorState,
+  options: { member: Member; message: ParametersUploaded },
+): OrchestratorEffect[] {
+  const { member, message } = options;
+  const { upload } = state;
+  const stage = upload?.stages.find((candidate) => candidate.asked === member.node);
+  if (upload === null || stage === undefined || message.round !== upload.round || stage.stored) return [];
+  const { merged } = stage;
+  if (!isSame(merged, message)) {
+    return reject(member.node, fault("badBlob", "Cannot take an upload as it must have the round's agreed hash"));
+  }
+  stage.stored = true;
+  return [];
+}
+
+function isSame(merged: MergedStage, message: MergedStage): boolean {
+  return merged.parameters.hash === message.parameters.hash && merged.momentum?.hash === message.momentum?.hash;
+}
+
+/** A holder is gone: another one uploads. */
+export function replaceUploader(state: OrchestratorState, node: NodeId): void {
+  for (const stage of state.upload?.stages ?? []) {
+    if (stage.asked === node && !stage.stored) stage.asked = null;
+    stage.holders = stage.holders.filter((holder) => holder !== node);
+  }
+}
+
+export function onCheckpointWritten(
+  state: OrchestratorState,
+  options: { round: number; folder: string },
+): OrchestratorEffect[] {
+  const { upload } = state;
+  if (upload === null || upload.round !== options.round) return [];
+  publishSources(state, upload);
+  return [
+    record({ type: "checkpointWritten", round: options.round, step: upload.step, folder: options.folder }),
+    ...deleteUnused(state, upload.payloads),
+  ];
+}
+
+function publishSources(state: OrchestratorState, upload: UploadWork): void {
+  state.retired.push(state.sources);
+  state.sources = { round: upload.round, stages: sourcesOf(upload) };
+  state.upload = null;
+  if (isAudited(state)) addRequest(state.audit, { type: "evaluate", round: upload.round });
+  for (const member of state.members.values()) {
+    if (member.status === "loading" && member.loadingRound !== state.round) state.waiting.add(member.node);
+  }
+}
+
+/**
+ * A stage whose blob is not there was never uploaded, whatever its holder said: another one is asked. Otherwise the disk
+ * refused: the blobs are still in the store, so the run goes on and the next round tries again.
+ */
+export function onCheckpointFailed(
+  state: OrchestratorState,
+  options: { round: number; detail: string; missing: StageIndex | null },
+): OrchestratorEffect[] {
+  const { upload } = state;
+  const { round, detail, missing } = options;
+  if (upload === null || upload.round !== round) return [];
+  const stage = missing === null ? undefined : upload.stages[missing];
+  if (stage !== undefined && stage.asked !== "hub") {
+    const { asked } = stage;
+    upload.writing = false;
+    stage.stored = false;
+    stage.holders = stage.holders.filter((holder) => holder !== asked);
+    stage.asked = null;
+    const text =
+      `Stage ${missing} of round ${round} is not in the store though ${asked} said so; asking another holder`;
+    return [record({ type: "warning", text })];
+  }
+  publishSources(state, upload);
+  const text = `The checkpoint of round ${round} was not written: ${detail}`;
+  return [record({ type: "warning", text }), ...deleteUnused(state, upload.payloads)];
+}
