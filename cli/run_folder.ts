@@ -2,7 +2,8 @@
  * Where one run lies on disk, and what may happen to a run that lies there already.
  *
  *   dataset/  tokens and tokenizer        checkpoints/round-000012/     blobs/     wallets/     miners/     logs/
- *   run.toml  the effective configuration                  summary.json  the last summary
+ *   run.toml  the effective configuration     run.json  the same for programs     summary.json  the last summary
+ *   journal.db  what happened since the last snapshot of the orchestrator's state
  *
  * Refuses to touch an earlier run without --resume or --fresh. Without --data a new run gets a folder of its own below the
  * user's data folder, and --resume takes the newest one there.
@@ -16,7 +17,8 @@ export interface RunFolder {
   readonly isResumed: boolean;
 }
 
-const parts = ["checkpoints", "blobs", "miners", "logs", "run.toml", "summary.json"];
+const journal = ["journal.db", "journal.db-wal", "journal.db-shm"];
+const parts = ["checkpoints", "blobs", "miners", "logs", "run.toml", "run.json", "summary.json", ...journal];
 
 export async function openRunFolder(context: CommandContext): Promise<RunFolder> {
   const { options } = context;

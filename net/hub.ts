@@ -166,7 +166,7 @@ export class Hub<In, Out> implements HubTransport<Out> {
   /** Without a link for too long. */
   #isOver(peer: Peer<In>): boolean {
     const { timers, limits } = this.#options;
-    return peer.wire === null && timers.nowMs() - peer.detachedAtMs >= limits.sessionKeepMs;
+    return peer.wire === null && timers.steadyMs() - peer.detachedAtMs >= limits.sessionKeepMs;
   }
 
   /** A full table makes room by giving up the session that has been without a link for longest. */
@@ -231,7 +231,7 @@ export class Hub<In, Out> implements HubTransport<Out> {
   #disconnected(peer: Peer<In>, reason: string): void {
     peer.wire = null;
     peer.channel.detach();
-    peer.detachedAtMs = this.#options.timers.nowMs();
+    peer.detachedAtMs = this.#options.timers.steadyMs();
     this.#emit({ type: "peerDisconnected", peer: peer.node, reason });
   }
 

@@ -7,7 +7,10 @@
 export type Cancel = () => void;
 
 export interface Timers {
+  /** The wall clock, which others read too: signed requests carry it. It may be set back or jump. */
   nowMs(): number;
+  /** Never goes back; only differences mean something. */
+  steadyMs(): number;
   /** Calls back once. */
   after(delayMs: number, callback: () => void): Cancel;
 }
@@ -20,6 +23,7 @@ export interface Random {
 
 export const systemTimers: Timers = {
   nowMs: () => Date.now(),
+  steadyMs: () => performance.timeOrigin + performance.now(),
   after(delayMs, callback) {
     const timer = setTimeout(callback, delayMs);
     return () => clearTimeout(timer);

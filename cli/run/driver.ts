@@ -1,29 +1,46 @@
 /**
  * Runs a role machine in the real world: one inbox, one writer, run to completion.
  *
- * Owns: the order of events, the deadline timer, the bound of the inbox (a full one pauses the network until it has drained).
- * Whatever throws in a machine or in performing an effect is our bug: it ends the role through `onFailure`.
+ * Owns: the order of events, the machine's clock, the deadline timer, the bound of the inbox (a full one pauses the network
+ * until it has drained). Events are taken in batches: each is stepped, then `commit` makes the whole batch durable, then its
+ * effects are performed in order, so nothing leaves this process that a restart would not know. Whatever throws in a machine,
+ * in `commit` or in performing an effect ends the role through `onFailure`.
+ *
+ * The machine's clock never goes back and does not follow steps of the wall clock; `startMs` lets it go on where the journal's
+ * last entry was.
  */
 
 import type { Machine } from "../../core/protocol/machine.ts";
 import type { Cancel, Timers } from "../../net/timers.ts";
+
+export interface TimedEvent<Event> {
+  readonly nowMs: number;
+  readonly event: Event;
+}
 
 export interface DriverOptions<State, Event, Effect> {
   readonly machine: Machine<State, Event, Effect>;
   readonly state: State;
   /** Must not wait; results come back through `enqueue`. */
   readonly perform: (effect: Effect) => void;
+  /** Makes a batch durable before any of its effects is performed. */
+  commit?(batch: readonly TimedEvent<Event>[]): void;
   /** The event of a passed deadline; null for machines without deadlines. */
   readonly tick: Event | null;
   readonly timers: Timers;
+  readonly startMs?: number; // the machine's time is not before it
   readonly inboxMessages: number;
   readonly onPressure: (isFull: boolean) => void;
   readonly onFailure: (error: unknown) => void;
 }
 
+const batchEvents = 64; // made durable at once
+
 export class Driver<State, Event, Effect> {
   readonly #options: DriverOptions<State, Event, Effect>;
   readonly #inbox: Event[] = [];
+  readonly #aheadMs: number; // of the steady clock
+  #lastMs = -Infinity;
   #isDraining = false;
   #isClosed = false;
   #isFull = false;
@@ -31,6 +48,7 @@ export class Driver<State, Event, Effect> {
 
   constructor(options: DriverOptions<State, Event, Effect>) {
     this.#options = options;
+    this.#aheadMs = Math.max(0, (options.startMs ?? 0) - options.timers.steadyMs());
   }
 
   enqueue(event: Event): void {
@@ -49,17 +67,19 @@ export class Driver<State, Event, Effect> {
     this.#cancelTimer();
   }
 
+  #nowMs(): number {
+    this.#lastMs = Math.max(this.#lastMs, this.#options.timers.steadyMs() + this.#aheadMs);
+    return this.#lastMs;
+  }
+
   #drain(): void {
-    const { machine, state, perform, timers, onFailure } = this.#options;
     this.#isDraining = true;
     try {
-      for (let event = this.#inbox.shift(); event !== undefined && !this.#isClosed; event = this.#inbox.shift()) {
-        for (const effect of machine.step(state, event, timers.nowMs())) perform(effect);
-      }
+      while (this.#inbox.length > 0 && !this.#isClosed) this.#takeBatch(this.#inbox.splice(0, batchEvents));
       this.#setTimer();
     } catch (error) {
       this.close();
-      onFailure(error);
+      this.#options.onFailure(error);
     } finally {
       this.#isDraining = false;
     }
@@ -68,12 +88,25 @@ export class Driver<State, Event, Effect> {
     this.#options.onPressure(false);
   }
 
+  #takeBatch(events: readonly Event[]): void {
+    const { machine, state, perform } = this.#options;
+    const effects: Effect[] = [];
+    const batch: TimedEvent<Event>[] = [];
+    for (const event of events) {
+      const nowMs = this.#nowMs();
+      for (const effect of machine.step(state, event, nowMs)) effects.push(effect);
+      batch.push({ nowMs, event });
+    }
+    this.#options.commit?.(batch);
+    for (const effect of effects) perform(effect);
+  }
+
   #setTimer(): void {
     const { machine, state, tick, timers } = this.#options;
     this.#cancelTimer();
     const deadlineMs = machine.nextDeadlineMs(state);
     if (tick === null || deadlineMs === null || this.#isClosed) return;
-    this.#cancelTimer = timers.after(Math.max(0, deadlineMs - timers.nowMs()), () => {
+    this.#cancelTimer = timers.after(Math.max(0, deadlineMs - this.#nowMs()), () => {
       machine.assertInvariants(state);
       this.enqueue(tick);
     });

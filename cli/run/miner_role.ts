@@ -42,7 +42,7 @@ export async function startMiner(options: MinerRoleOptions): Promise<RunningRole
     state,
     perform,
   });
-  const stage = new StageHost({ device, blobs, segments: role.segments, moments, nowMs: () => link.timers.nowMs() });
+  const stage = new StageHost({ device, blobs, segments: role.segments, moments, nowMs: () => link.timers.steadyMs() });
 
   function perform(effect: MinerEffect): void {
     switch (effect.type) {

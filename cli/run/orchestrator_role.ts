@@ -11,6 +11,7 @@ import type { BlobRef, NodeId, StageIndex } from "../../core/ids.ts";
 import { parameterTable, type StageSpec } from "../../core/model/spec.ts";
 import type { Attachment, OrchestratorEffect, OrchestratorEvent } from "../../core/orchestrator/event.ts";
 import { orchestrator } from "../../core/orchestrator/machine.ts";
+import { heldSegments } from "../../core/orchestrator/rounds.ts";
 import { openOrchestrator, type OrchestratorState, type RoundSources } from "../../core/orchestrator/state.ts";
 import type { HubMessage, NodeMessage } from "../../core/protocol/message.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
@@ -25,6 +26,7 @@ import type { Batch, BatchSource } from "../data/dataset.ts";
 import { type RoundState, StageUnavailable } from "./checkpoint_writer.ts";
 import { Driver } from "./driver.ts";
 import { bytesOfFloats, type HubBlobs } from "./blob_access.ts";
+import type { HubJournal, RecoveredRun } from "./hub_journal.ts";
 import { mergeStage, reduceSlice } from "./merge_work.ts";
 import type { Finished } from "./node_role.ts";
 import { Segments } from "./segments.ts";
@@ -37,6 +39,10 @@ export interface OrchestratorRoleOptions {
   readonly stages: readonly StageSpec[];
   readonly layersOfStages: readonly number[];
   readonly from?: { readonly step: number; readonly sources: RoundSources };
+  /** Events and wires go there before they have any effect; null: a restart goes on from the checkpoint. */
+  readonly journal?: HubJournal | null;
+  /** The last life's state; `from` is not looked at then. */
+  readonly recovered?: RecoveredRun | null;
   readonly signer: Signer;
   readonly verify: Verify;
   readonly admit: Admit;
@@ -69,7 +75,7 @@ export function startOrchestrator(options: OrchestratorRoleOptions): RunningOrch
 class OrchestratorRole implements RunningOrchestrator {
   readonly state: OrchestratorState;
   readonly traffic: Traffic;
-  readonly segments = new Segments();
+  readonly segments: Segments;
   readonly finished: Promise<Finished>;
   readonly #options: OrchestratorRoleOptions;
   readonly #hub: Hub<NodeMessage, HubMessage>;
@@ -81,27 +87,25 @@ class OrchestratorRole implements RunningOrchestrator {
   #onLastLeft: (() => void) | null = null;
 
   constructor(options: OrchestratorRoleOptions) {
-    const { config, stages, layersOfStages, from, timers } = options;
+    const { config, timers, journal = null, recovered = null } = options;
     this.#options = options;
+    this.segments = new Segments((hash) => journal?.drop(hash));
     this.traffic = new Traffic(config);
     this.finished = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    this.state = openOrchestrator({
-      config,
-      stages,
-      layersOfStages,
-      stageFloats: stages.map((spec) => parameterTable(spec).length),
-      ...(from === undefined ? {} : { from }),
-      nowMs: timers.nowMs(),
-    });
+    this.state = recovered?.state ?? this.#newState();
+    if (recovered === null) journal?.begin(this.state, timers.steadyMs());
+    else for (const bytes of journal?.takeSegments(heldSegments(this.state)) ?? []) this.segments.hold(bytes);
     this.#driver = new Driver({
       machine: orchestrator,
       state: this.state,
       perform: (effect) => this.#perform(effect),
+      commit: (batch) => journal?.commit(batch, { state: this.state, bytesOf: (ref) => this.segments.get(ref) }),
       tick: { type: "tick" },
       timers,
+      ...(recovered === null ? {} : { startMs: recovered.nowMs }),
       inboxMessages: config.limits.inboxMessages,
       onPressure: (isFull) => isFull ? this.#hub.pause() : this.#hub.resume(),
       onFailure: (error) => this.#fail(error),
@@ -117,7 +121,19 @@ class OrchestratorRole implements RunningOrchestrator {
       random: options.random,
       onEvent: (event) => this.#onHubEvent(event),
     });
-    this.#driver.enqueue({ type: "tick" }); // sets the first deadline
+    this.#driver.enqueue({ type: recovered === null ? "tick" : "restarted" }); // sets the first deadline
+  }
+
+  #newState(): OrchestratorState {
+    const { config, stages, layersOfStages, from, timers } = this.#options;
+    return openOrchestrator({
+      config,
+      stages,
+      layersOfStages,
+      stageFloats: stages.map((spec) => parameterTable(spec).length),
+      ...(from === undefined ? {} : { from }),
+      nowMs: timers.steadyMs(),
+    });
   }
 
   accept(wire: Wire): WireHandler {

@@ -3,6 +3,7 @@
  */
 
 import { createHotkey, hotkeyExists, loadHotkey } from "../../chain/wallet/hotkey_files.ts";
+import { present } from "../../core/assert.ts";
 import type { RunConfig } from "../../core/config/config.ts";
 import { describeConfig } from "../../core/config/describe.ts";
 import type { Signer } from "../../net/hello.ts";
@@ -14,11 +15,14 @@ import { UserError } from "../errors.ts";
 import { openRunFolder, type RunFolder } from "../run_folder.ts";
 import { resolveRun, resumeConfig } from "../run_options.ts";
 import { openHotkey } from "../wallet_options.ts";
+import { hasJournal } from "./recover_run.ts";
+import { readSavedRun } from "./saved_run.ts";
 import { describeRun, describeText, type TextFacts } from "./describe_run.ts";
 
 export interface PreparedRun {
   readonly folder: RunFolder;
   readonly found: FoundCheckpoint | null;
+  readonly savedPort: number | null; // of the run's last life
   readonly config: RunConfig;
   readonly runId: string;
   readonly dataset: Dataset;
@@ -31,14 +35,16 @@ export async function prepareRun(context: CommandContext): Promise<PreparedRun> 
   const found = folder.isResumed
     ? await latestCheckpoint(`${folder.path}/checkpoints`, (text) => output.log.warn(text))
     : null;
-  if (folder.isResumed && found === null) {
-    throw new UserError(`Cannot resume as '${folder.path}' must hold a whole checkpoint`, {
+  const saved = folder.isResumed ? await readSavedRun(folder.path) : null;
+  const isJournaled = folder.isResumed && saved !== null && await hasJournal(folder.path);
+  if (folder.isResumed && found === null && !isJournaled) {
+    throw new UserError(`Cannot resume as '${folder.path}' must hold a journal or a whole checkpoint`, {
       next: "Begin anew: --fresh",
     });
   }
-  const resolved = fresh ?? { config: await resumeConfig(context, found!.manifest.config), origins: null };
-  const { config } = resolved;
-  if (found !== null && found.manifest.step >= config.train.steps) {
+  const config = fresh?.config ??
+    await resumeConfig(context, present(saved?.config ?? found?.manifest.config, "a resumed run has a configuration"));
+  if (found !== null && !isJournaled && found.manifest.step >= config.train.steps) {
     throw new UserError(`Cannot resume as all ${config.train.steps} steps of the run are done`, {
       next: `Ask for more: --resume --steps ${2 * config.train.steps}`,
     });
@@ -62,8 +68,8 @@ export async function prepareRun(context: CommandContext): Promise<PreparedRun> 
   const text: TextFacts = { corpus, tokens: train.tokens, bytesPerToken, unigramEntropy };
   output.event({ type: "text", ...text });
   output.line(describeText(text));
-  const runId = found?.manifest.runId ?? `${config.name}-${crypto.randomUUID().slice(0, 8)}`;
-  return { folder, found, config, runId, dataset };
+  const runId = saved?.runId ?? found?.manifest.runId ?? `${config.name}-${crypto.randomUUID().slice(0, 8)}`;
+  return { folder, found, savedPort: saved?.port ?? null, config, runId, dataset };
 }
 
 /** The wallet that was named, or a hotkey of the run's own in its folder. */

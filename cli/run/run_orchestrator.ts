@@ -7,10 +7,11 @@ import { fault } from "../../core/fault.ts";
 import { splitLayers } from "../../core/model/stages.ts";
 import { type StageSpec, stageSpecs } from "../../core/model/spec.ts";
 import { modelParameters } from "../../core/config/derive.ts";
+import type { OrchestratorEffect } from "../../core/orchestrator/event.ts";
 import type { OrchestratorState } from "../../core/orchestrator/state.ts";
 import { verifySignature } from "../../chain/wallet/hotkey.ts";
 import { createApi } from "../../net/api.ts";
-import { DiskBlobs } from "../../net/blob_disk.ts";
+import type { DiskBlobs } from "../../net/blob_disk.ts";
 import { BlobError } from "../../net/blobs.ts";
 import { type NetLimits, netLimits } from "../../net/limits.ts";
 import { listen, type Listener } from "../../net/server.ts";
@@ -18,18 +19,21 @@ import { RequestGate, type RequestScope } from "../../net/request_auth.ts";
 import { systemRandom, systemTimers } from "../../net/timers.ts";
 import type { CommandContext } from "../command.ts";
 import type { Output } from "../output.ts";
+import { JournalError } from "../journal/journal_error.ts";
 import { explainRefusal, UserError } from "../errors.ts";
 import { openRunScreen, type RunScreen } from "../screen/run_screen.ts";
 import { newRunView, type WireCost } from "../screen/view.ts";
 import { hubBlobs } from "./blob_access.ts";
-import { type CheckpointPlace, sourcesFrom, storeRound } from "./checkpoint_writer.ts";
+import { type CheckpointPlace, storeRound } from "./checkpoint_writer.ts";
+import { openRunState } from "./open_run_state.ts";
 import { hubSigner, type PreparedRun, prepareRun } from "./prepare_run.ts";
 import { type RunningOrchestrator, startOrchestrator } from "./orchestrator_role.ts";
+import { removeJournal, userError as journalError } from "./recover_run.ts";
 import { runSummary } from "./run_summary.ts";
+import { writeSavedRun } from "./saved_run.ts";
 import { bf16BytesPerToken, type Traffic } from "./traffic.ts";
 
 const keptCheckpoints = 3;
-const storedBlobs = 256; // of the largest size, at once
 
 export async function runOrchestrator(context: CommandContext): Promise<number> {
   const startedMs = systemTimers.nowMs();
@@ -40,6 +44,7 @@ export async function runOrchestrator(context: CommandContext): Promise<number> 
   interruption.addEventListener("abort", onAbort);
   if (interruption.aborted) onAbort();
   const { path } = prepared.folder;
+  let isOver = false; // the nodes were told, so there is nothing left to go on with but the checkpoint
   try {
     const result = await run.role.finished;
     const summary = runSummary({
@@ -51,9 +56,11 @@ export async function runOrchestrator(context: CommandContext): Promise<number> 
       startedMs,
       firstStepAtMs: run.firstStepAtMs(),
       endedMs: systemTimers.nowMs(),
+      tokensBefore: run.tokensBefore,
     });
     run.screen.close();
     context.output.summary(summary);
+    isOver = true;
     await Deno.writeTextFile(`${path}/summary.json`, `${JSON.stringify(summary, null, 2)}\n`);
     if (!result.finished) context.output.log.warn(stoppedText(run.role.state, { reason: result.reason, folder: path }));
     return result.finished ? 0 : 1;
@@ -61,6 +68,7 @@ export async function runOrchestrator(context: CommandContext): Promise<number> 
     throw explainStorage(error, path);
   } finally {
     await run.close();
+    if (isOver) await removeJournal(path);
     prepared.dataset.close();
   }
 }
@@ -68,6 +76,7 @@ export async function runOrchestrator(context: CommandContext): Promise<number> 
 interface StartedRun {
   readonly role: RunningOrchestrator;
   readonly screen: RunScreen;
+  readonly tokensBefore: number;
   firstStepAtMs(): number | null;
   close(): Promise<void>;
 }
@@ -77,30 +86,29 @@ async function startRun(
   { prepared, startedMs }: { prepared: PreparedRun; startedMs: number },
 ): Promise<StartedRun> {
   const { output } = context;
-  const { config, dataset, folder, found, runId } = prepared;
+  const { config, dataset, folder, runId } = prepared;
   const signer = await hubSigner(context, folder.path);
   const layersOfStages = splitLayers(config);
   const stages = stageSpecs(config, layersOfStages);
-  await Deno.remove(`${folder.path}/blobs`, { recursive: true }).catch(ignoreMissing); // a killed run leaves some
-  const { blobBytes } = config.limits;
-  const store = await DiskBlobs.open({
-    folder: `${folder.path}/blobs`,
-    blobBytes,
-    capacityBytes: storedBlobs * blobBytes,
-  });
+  const screen = openScreen(context, { config, layersOfStages, startedMs });
+  const onReplayed = (effects: readonly OrchestratorEffect[]) => {
+    for (const effect of effects) if (effect.type === "record") screen.replay(effect.record);
+  };
+  const { store, journal, recovered, from } = await openRunState(context, { prepared, stages, onReplayed });
   const blobs = hubBlobs(store);
   const place = checkpointPlace(prepared, stages);
-  const sources = found === null ? null : await sourcesFrom(found, { stages, blobs });
-  const screen = openScreen(context, { config, layersOfStages, startedMs });
   const limits = netLimits(config.limits);
   const { sequencesPerMicrobatch: sequences } = config.train;
+  const tokensBefore = recovered?.state.counters.tokens ?? 0;
   let firstStepAtMs: number | null = null;
   const role = startOrchestrator({
     runId,
     config,
     stages,
     layersOfStages,
-    ...(found === null || sources === null ? {} : { from: { step: found.manifest.step, sources } }),
+    ...(from === null ? {} : { from }),
+    journal,
+    recovered,
     signer,
     verify: verifySignature,
     admit: () => null, // a local run takes anyone; the chain decides elsewhere
@@ -117,15 +125,18 @@ async function startRun(
       showWire({ output, screen, traffic: role.traffic, config });
     },
   });
-  const listener = await open(context, { role, store, limits, screen, scope: { run: runId, hub: signer.address } });
+  const scope = { run: runId, hub: signer.address };
+  const listener = await open(context, { role, store, limits, screen, scope, savedPort: prepared.savedPort });
+  await writeSavedRun(folder.path, { runId, config, port: listener.port });
   const url = listener.url.replace(/^http/, "ws");
   output.event({ type: "listening", url, run: runId });
   output.line(`Listening on ${url} for ${config.swarm.replicas * stages.length} miners`);
   const close = async () => {
     screen.close();
     await listener.close();
+    journal.close();
   };
-  return { role, screen, firstStepAtMs: () => firstStepAtMs, close };
+  return { role, screen, tokensBefore, firstStepAtMs: () => firstStepAtMs, close };
 }
 
 function checkpointPlace(
@@ -157,6 +168,7 @@ function showWire(
 /** A disk that refuses ends the run with its reason; what was saved before is whole. */
 function explainStorage(error: unknown, path: string): unknown {
   const next = `Make room, then go on with: iota swarm --data ${path} --resume`;
+  if (error instanceof JournalError) return journalError(error, path);
   if (error instanceof BlobError) return new UserError(error.message, { next, cause: error });
   return explainRefusal(error, { action: "keep the run on disk", value: path }) ?? error;
 }
@@ -172,10 +184,6 @@ function wireCost(traffic: Traffic, config: RunConfig): WireCost | null {
   const backwardBytes = traffic.bytesPerToken("backward");
   if (forwardBytes === null || backwardBytes === null) return null;
   return { forwardBytes, backwardBytes, bf16Bytes: bf16BytesPerToken(config) };
-}
-
-function ignoreMissing(error: unknown): void {
-  if (!(error instanceof Deno.errors.NotFound)) throw error;
 }
 
 function stoppedText(state: OrchestratorState, { reason, folder }: { reason: string; folder: string }): string {
@@ -209,11 +217,12 @@ interface ListeningParts {
   readonly limits: NetLimits;
   readonly screen: RunScreen;
   readonly scope: RequestScope;
+  readonly savedPort: number | null;
 }
 
 /** Opens the port; only nodes of this run may use its blobs. */
 async function open({ options, output }: CommandContext, parts: ListeningParts): Promise<Listener> {
-  const { role, store, limits, screen, scope } = parts;
+  const { role, store, limits, screen, scope, savedPort } = parts;
   const gate = new RequestGate({
     ...scope,
     verify: verifySignature,
@@ -230,7 +239,7 @@ async function open({ options, output }: CommandContext, parts: ListeningParts):
   try {
     return await listen({
       host: options.text("host") ?? "127.0.0.1",
-      port: options.number("port") ?? 9009,
+      port: (options.given("port") ? options.number("port") : savedPort ?? options.number("port")) ?? 9009,
       limits,
       accept: (wire) => role.accept(wire),
       fetch: (request) => api.fetch(request),

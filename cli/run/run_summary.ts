@@ -16,6 +16,7 @@ export interface RunSummaryInput {
   readonly startedMs: number;
   readonly firstStepAtMs: number | null;
   readonly endedMs: number;
+  readonly tokensBefore: number; // trained in earlier lives of this process
 }
 
 /** A number of nats or milliseconds is null where nothing was measured. */
@@ -49,7 +50,7 @@ export interface RunSummary {
 }
 
 export function runSummary(input: RunSummaryInput): RunSummary {
-  const { state, traffic, view, dataset, folder, startedMs, firstStepAtMs, endedMs } = input;
+  const { state, traffic, view, dataset, folder, startedMs, firstStepAtMs, endedMs, tokensBefore } = input;
   const { counters, facts } = state;
   const open = state.work?.flows.length ?? 0;
   const trainingMs = view.trainingSinceMs === null ? null : endedMs - view.trainingSinceMs;
@@ -60,7 +61,7 @@ export function runSummary(input: RunSummaryInput): RunSummary {
     steps: state.step,
     rounds: state.round,
     tokens: counters.tokens,
-    tokensPerSecond: trainingMs === null ? null : (counters.tokens * 1000) / trainingMs,
+    tokensPerSecond: trainingMs === null ? null : ((counters.tokens - tokensBefore) * 1000) / trainingMs,
     lossFirst: facts.lossFirst,
     lossLast: facts.lossLast,
     validationLossFirst: facts.heldOutFirst,

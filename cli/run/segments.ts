@@ -7,15 +7,21 @@
 
 import { createHash } from "node:crypto";
 import { assert, present } from "../../core/assert.ts";
-import { blobHash, type BlobRef } from "../../core/ids.ts";
+import { type BlobHash, blobHash, type BlobRef } from "../../core/ids.ts";
 
 export function refOf(bytes: Uint8Array): BlobRef {
   return { hash: blobHash(createHash("sha256").update(bytes).digest("hex")), bytes: bytes.byteLength };
 }
 
 export class Segments {
+  readonly #onFreed: (hash: BlobHash) => void;
   readonly #held = new Map<string, { bytes: Uint8Array; holders: number }>();
   #bytes = 0;
+
+  /** `onFreed` hears of every segment whose last holder is gone. */
+  constructor(onFreed: (hash: BlobHash) => void = () => {}) {
+    this.#onFreed = onFreed;
+  }
 
   get bytes(): number {
     return this.#bytes;
@@ -43,6 +49,7 @@ export class Segments {
       if (entry.holders > 0) continue;
       this.#held.delete(ref.hash);
       this.#bytes -= entry.bytes.byteLength;
+      this.#onFreed(ref.hash);
     }
   }
 }

@@ -42,6 +42,10 @@ export function applyRecord(view: RunView, record: RunRecord, nowMs: number): vo
     case "mergeLate":
       return note(`stage ${record.stage} goes on without ${shortAddress(record.node)} (${record.phase})`, "warn");
     case "resumed":
+      Object.assign(view, { step: record.step, stepAtStart: record.step, round: record.round });
+      if (record.step > 0) view.phase = "training";
+      view.trainingSinceMs = nowMs;
+      view.recentSteps = [{ tokens: 0, closedAtMs: nowMs }];
       return note(`the orchestrator is back at step ${record.step} and waits for ${plural(record.nodes, "node")}`);
     case "nodeLost":
       nodeOf(view, record.node).state = "lost";

@@ -24,6 +24,8 @@ export interface RunScreenOptions {
 export interface RunScreen {
   readonly view: RunView;
   record(record: RunRecord): void;
+  /** A record of an earlier life: known, but not told again. */
+  replay(record: RunRecord): void;
   /** What the boundaries cost, once measured. */
   wire(cost: WireCost): void;
   close(): void;
@@ -63,6 +65,7 @@ export function openRunScreen({ output, view, nowMs }: RunScreenOptions): RunScr
       if (region !== null) drawSoon();
       else for (const line of plain.of(record, view, atMs)) output.line(line);
     },
+    replay: (record) => applyRecord(view, record, nowMs()),
     wire(cost) {
       view.wire = cost;
       drawSoon();

@@ -175,13 +175,12 @@ function runDue(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
 }
 
 function onAlarm(state: OrchestratorState, { alarm, nowMs }: { alarm: Alarm; nowMs: number }): OrchestratorEffect[] {
-  const { limits } = state.config;
   switch (alarm.type) {
     case "lease":
       return onLeaseAlarm(state, { task: alarm.task, nowMs });
     case "silence":
       if (!isLost(state, { node: alarm.node, nowMs })) return [];
-      return throwOut(state, { node: alarm.node, reason: `silent for ${limits.disconnectGraceMs} ms`, nowMs });
+      return throwOut(state, { node: alarm.node, reason: "it did not come back in time", nowMs });
     case "loading": {
       const member = state.members.get(alarm.node);
       if (member?.status !== "loading" || member.assignment !== alarm.assignment) return [];

@@ -105,8 +105,8 @@ export function finish(
   ];
 }
 
-/** Wires of the open step and of audits that nobody will answer. */
-function heldSegments(state: OrchestratorState): BlobRef[] {
+/** Wires of the open step and of open audits: everything received that the shell must hold for this state. */
+export function heldSegments(state: OrchestratorState): BlobRef[] {
   const flows = state.work?.flows ?? [];
   const wires = flows.flatMap((flow) => [...flow.wires, ...flow.gradients].filter((ref) => ref !== null));
   return [...wires, ...state.audit.held.flatMap((entry) => entry.refs)];

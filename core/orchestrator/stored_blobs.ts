@@ -18,21 +18,29 @@ export function blobsOf(sources: readonly ParameterSource[]): BlobRef[] {
   );
 }
 
-/** Deletes those of `refs` that no round in use, no upload and no merge needs. */
-export function deleteUnused(state: OrchestratorState, refs: readonly BlobRef[]): OrchestratorEffect[] {
-  const used = new Set(
-    [...blobsOf(state.sources.stages), ...state.retired.flatMap(({ stages }) => blobsOf(stages))].map(hashOf),
-  );
+/** Hashes of everything that a round in use, an upload, a merge or an open audit may still be asked for. */
+export function usedBlobs(state: OrchestratorState): Set<string> {
+  const used = new Set<string>();
+  const use = (refs: readonly BlobRef[]) => {
+    for (const ref of refs) used.add(ref.hash);
+  };
+  use(blobsOf(state.sources.stages));
+  for (const { stages } of state.retired) use(blobsOf(stages));
   for (const { merged } of state.upload?.stages ?? []) {
-    used.add(merged.parameters.hash);
-    if (merged.momentum !== null) used.add(merged.momentum.hash);
+    use(merged.momentum === null ? [merged.parameters] : [merged.parameters, merged.momentum]);
   }
+  use(state.upload?.payloads ?? []);
   for (const stage of state.merge?.stages ?? []) {
-    for (const payload of stage.payloads.values()) for (const ref of payload) used.add(ref.hash);
-    for (const slice of stage.slices) for (const ref of slice.results.values()) used.add(ref.hash);
+    for (const payload of stage.payloads.values()) use(payload);
+    for (const slice of stage.slices) use([...slice.results.values()]);
   }
+  return used;
+}
+
+/** Deletes those of `refs` that nothing needs any more. */
+export function deleteUnused(state: OrchestratorState, refs: readonly BlobRef[]): OrchestratorEffect[] {
+  if (refs.length === 0) return [];
+  const used = usedBlobs(state);
   const unused = refs.filter((ref) => !used.has(ref.hash));
   return unused.length === 0 ? [] : [{ type: "deleteBlobs", refs: unused }];
 }
-
-const hashOf = (ref: BlobRef): string => ref.hash;

@@ -10,6 +10,10 @@ export class ManualTimers implements Timers {
     return this.#nowMs;
   }
 
+  steadyMs(): number {
+    return this.#nowMs;
+  }
+
   after(delayMs: number, callback: () => void): Cancel {
     const entry = { atMs: this.#nowMs + delayMs, callback };
     this.#due.push(entry);

@@ -22,6 +22,7 @@ function impatient(world: BlobWorld, network: (pass: Fetch) => Fetch, blobBytes 
   const waits: number[] = [];
   const timers = {
     nowMs: () => world.timers.nowMs(),
+    steadyMs: () => world.timers.nowMs(),
     after: (delayMs: number, callback: () => void) => {
       if (delayMs === 30_000) return world.timers.after(delayMs, callback); // the limit on silence
       waits.push(delayMs);

@@ -1,0 +1,50 @@
+/**
+ * What can be wrong with a journal, as one error class with a code, and the translation from SQLite's errors.
+ */
+
+export type JournalProblem =
+  | "foreign" // of another run, program version or configuration
+  | "damaged" // cannot be trusted as far as its snapshot
+  | "locked" // another process holds it
+  | "noSpace" // disk full, or the file would exceed its limit
+  | "storage"; // the folder cannot be used
+
+export class JournalError extends Error {
+  override name = "JournalError";
+  readonly code: JournalProblem;
+
+  constructor(code: JournalProblem, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+/** Deno's SQLite tells the kind of an error only by its text. */
+const texts: readonly (readonly [RegExp, JournalProblem])[] = [
+  [/locked|busy/i, "locked"],
+  [/full|no space|ENOSPC/i, "noSpace"],
+  [/malformed|not a database|corrupt/i, "damaged"],
+];
+
+/** Any error of a journal operation as a `JournalError` that says what to do. */
+export function journalProblem(error: unknown, from: { path: string; maxBytes: number | null }): JournalError {
+  if (error instanceof JournalError) return error;
+  const text = error instanceof Error ? error.message : String(error);
+  const code = texts.find(([pattern]) => pattern.test(text))?.[1] ?? "storage";
+  return new JournalError(code, `${sentence(code, from)}: ${text}`, { cause: error });
+}
+
+function sentence(code: JournalProblem, { path, maxBytes }: { path: string; maxBytes: number | null }): string {
+  switch (code) {
+    case "locked":
+      return `Cannot open the journal '${path}' as one process at a time may hold it; is the orchestrator still running?`;
+    case "damaged":
+      return `Cannot read the journal '${path}' as it is damaged`;
+    case "noSpace":
+      return `Cannot write the journal '${path}' as the disk is full${
+        maxBytes === null ? "" : ` or the file would be larger than ${maxBytes} bytes`
+      }`;
+    default:
+      return `Cannot use the journal '${path}'`;
+  }
+}

@@ -1,0 +1,108 @@
+/**
+ * The orchestrator machine's life on disk: its events before their effects, its state now and then, the wires it holds.
+ *
+ * Owns the encoding (V8's own, which keeps maps, sets and shared objects) and the way back: snapshot, then every event after it
+ * through the same machine. A clean stop is not an event of the journal: whoever stops a run has told the nodes, so the next
+ * start goes on from the checkpoint.
+ */
+
+import { deserialize, serialize } from "node:v8";
+import type { BlobRef } from "../../core/ids.ts";
+import type { OrchestratorEffect, OrchestratorEvent } from "../../core/orchestrator/event.ts";
+import { orchestrator } from "../../core/orchestrator/machine.ts";
+import type { OrchestratorState } from "../../core/orchestrator/state.ts";
+import { Journal, type JournalIdentity } from "../journal/journal.ts";
+import type { TimedEvent } from "./driver.ts";
+
+/** A run as it was when its last life ended. */
+export interface RecoveredRun {
+  readonly state: OrchestratorState;
+  readonly nowMs: number; // of the machine's clock at the last event
+  readonly events: number; // replayed
+  readonly cut: string | null;
+}
+
+export interface OpenHubJournal {
+  readonly path: string;
+  readonly identity: JournalIdentity;
+  readonly maxBytes: number;
+  /** Hears the effects of replayed events again; nothing of them is performed. */
+  readonly onReplayed?: (effects: readonly OrchestratorEffect[]) => void;
+}
+
+interface Snapshot {
+  readonly state: OrchestratorState;
+  readonly nowMs: number;
+}
+
+export class HubJournal {
+  readonly #journal: Journal;
+  readonly #dropped = new Set<string>();
+  #lastMs = 0;
+
+  static open(options: OpenHubJournal): { journal: HubJournal; recovered: RecoveredRun | null } {
+    const { journal, recovered } = Journal.open(options);
+    const own = new HubJournal(journal);
+    if (recovered.snapshot === null) return { journal: own, recovered: null };
+    const { state, nowMs }: Snapshot = deserialize(recovered.snapshot);
+    own.#lastMs = nowMs;
+    for (const entry of recovered.entries) {
+      const event: OrchestratorEvent = deserialize(entry.event);
+      const effects = orchestrator.step(state, event, entry.nowMs);
+      options.onReplayed?.(effects);
+      own.#lastMs = entry.nowMs;
+    }
+    orchestrator.assertInvariants(state);
+    const events = recovered.entries.length;
+    return { journal: own, recovered: { state, nowMs: own.#lastMs, events, cut: recovered.cut } };
+  }
+
+  private constructor(journal: Journal) {
+    this.#journal = journal;
+  }
+
+  /** Before the first event of a life: the state it begins with. */
+  begin(state: OrchestratorState, nowMs: number): void {
+    this.#lastMs = nowMs;
+    this.#journal.snapshot(serialize({ state, nowMs } satisfies Snapshot));
+  }
+
+  /** After stepping a batch, before performing its effects. `bytesOf` has every segment that came with it. */
+  commit(
+    batch: readonly TimedEvent<OrchestratorEvent>[],
+    { state, bytesOf }: { state: OrchestratorState; bytesOf: (ref: BlobRef) => Uint8Array },
+  ): void {
+    const events = batch.filter(({ event }) => event.type !== "stopRequested");
+    const segments = events.flatMap(({ event }) =>
+      event.type === "messageReceived" && event.message.type === "taskDone" ? event.segments : []
+    );
+    this.#journal.append({
+      entries: events.map(({ nowMs, event }) => ({ nowMs, event: serialize(event) })),
+      segments: segments.map((ref) => ({ hash: ref.hash, bytes: bytesOf(ref) })),
+      droppedSegments: [...this.#dropped],
+    });
+    this.#dropped.clear();
+    this.#lastMs = batch.at(-1)?.nowMs ?? this.#lastMs;
+    if (this.#journal.needsSnapshot && events.length === batch.length) this.begin(state, this.#lastMs);
+  }
+
+  /** Its last holder has released it; the file forgets it with the next batch. */
+  drop(hash: string): void {
+    this.#dropped.add(hash);
+  }
+
+  /** The bytes of everything the recovered state holds; the rest is deleted. Throws when one is missing. */
+  takeSegments(refs: readonly BlobRef[]): Uint8Array[] {
+    const kept = refs.map((ref) => {
+      const bytes = this.#journal.segment(ref.hash);
+      if (bytes === null) throw new Error(`Cannot go on from the journal as it must have wire ${ref.hash}`);
+      return bytes;
+    });
+    this.#journal.keepSegments(new Set(refs.map((ref) => ref.hash)));
+    return kept;
+  }
+
+  close(): void {
+    this.#journal.close();
+  }
+}

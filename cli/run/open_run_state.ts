@@ -1,0 +1,85 @@
+/**
+ * Where a run begins: its journal if its last life left one, else its last checkpoint, else step 0.
+ *
+ * Also sees to the blob store: what nothing needs is deleted, and a round's parameters that are gone are put back from the
+ * checkpoint of the same round.
+ */
+
+import { blobHash, type BlobRef } from "../../core/ids.ts";
+import type { StageSpec } from "../../core/model/spec.ts";
+import type { OrchestratorEffect } from "../../core/orchestrator/event.ts";
+import type { OrchestratorState, RoundSources } from "../../core/orchestrator/state.ts";
+import { blobsOf, usedBlobs } from "../../core/orchestrator/stored_blobs.ts";
+import { DiskBlobs } from "../../net/blob_disk.ts";
+import type { FoundCheckpoint } from "../checkpoint/checkpoint.ts";
+import type { CommandContext } from "../command.ts";
+import { UserError } from "../errors.ts";
+import { hubBlobs } from "./blob_access.ts";
+import { sourcesFrom } from "./checkpoint_writer.ts";
+import type { HubJournal, RecoveredRun } from "./hub_journal.ts";
+import type { PreparedRun } from "./prepare_run.ts";
+import { openRunJournal, removeJournal } from "./recover_run.ts";
+
+const storedBlobs = 256; // of the largest size, at once
+
+export interface OpenRunState {
+  readonly store: DiskBlobs;
+  readonly journal: HubJournal;
+  readonly recovered: RecoveredRun | null;
+  readonly from: { readonly step: number; readonly sources: RoundSources } | null;
+}
+
+export interface OpenRunOptions {
+  readonly prepared: PreparedRun;
+  readonly stages: readonly StageSpec[];
+  readonly onReplayed: (effects: readonly OrchestratorEffect[]) => void;
+}
+
+export async function openRunState(context: CommandContext, options: OpenRunOptions): Promise<OpenRunState> {
+  const { prepared, stages, onReplayed } = options;
+  const { config, folder, runId, found } = prepared;
+  const { path } = folder;
+  const warn = (text: string) => context.output.log.warn(text);
+  if (!folder.isResumed) await removeJournal(path);
+  const { journal, recovered } = await openRunJournal({ folder: path, runId, config, onReplayed, warn });
+  const { blobBytes } = config.limits;
+  const store = await DiskBlobs.open({ folder: `${path}/blobs`, blobBytes, capacityBytes: storedBlobs * blobBytes });
+  await sweep(store, recovered === null ? new Set() : usedBlobs(recovered.state));
+  if (recovered !== null) {
+    await putBack(store, { state: recovered.state, found, stages });
+    return { store, journal, recovered, from: null };
+  }
+  if (found === null) {
+    if (!folder.isResumed) return { store, journal, recovered: null, from: null };
+    journal.close();
+    throw new UserError(`Cannot resume as '${path}' must hold a whole checkpoint`, { next: "Begin anew: --fresh" });
+  }
+  const sources = await sourcesFrom(found, { stages, blobs: hubBlobs(store) });
+  return { store, journal, recovered: null, from: { step: found.manifest.step, sources } };
+}
+
+/** A killed process leaves blobs that nobody will ask for. */
+async function sweep(store: DiskBlobs, used: ReadonlySet<string>): Promise<void> {
+  const unused: BlobRef[] = [];
+  for await (const ref of store.list()) if (!used.has(ref.hash)) unused.push(ref);
+  for (const ref of unused) await store.delete(ref.hash);
+}
+
+async function putBack(
+  store: DiskBlobs,
+  { state, found, stages }: { state: OrchestratorState; found: FoundCheckpoint | null; stages: readonly StageSpec[] },
+): Promise<void> {
+  const missing: string[] = [];
+  for (const ref of blobsOf(state.sources.stages)) if (await store.find(ref.hash) === null) missing.push(ref.hash);
+  if (missing.length === 0) return;
+  if (found?.manifest.round === state.sources.round) await sourcesFrom(found, { stages, blobs: hubBlobs(store) });
+  for (const hash of missing) {
+    if (await store.find(blobHash(hash)) !== null) continue;
+    throw new UserError(
+      `Cannot go on as the parameters of round ${state.sources.round} must be in the store: ${hash}`,
+      {
+        next: "Go on from the last checkpoint: delete journal.db in the run's folder, then --resume",
+      },
+    );
+  }
+}

@@ -1,0 +1,80 @@
+/**
+ * Opens a run's journal: the state to go on with, or a new journal where there is none that fits.
+ *
+ * A journal of another program version or configuration, or one damaged beyond its tail, is put aside with a warning; the run
+ * then goes on from its last checkpoint.
+ */
+
+import { createHash } from "node:crypto";
+import type { RunConfig } from "../../core/config/config.ts";
+import { UserError } from "../errors.ts";
+import { JournalError } from "../journal/journal_error.ts";
+import { exists } from "../run_folder.ts";
+import { version } from "../version.ts";
+import { HubJournal, type OpenHubJournal, type RecoveredRun } from "./hub_journal.ts";
+
+const fileName = "journal.db";
+
+/** Room for the wires of the open step and of audits, and for the events between two snapshots. */
+const largestShare = 8; // of all segments of a step
+
+export interface RecoverOptions {
+  readonly folder: string;
+  readonly runId: string;
+  readonly config: RunConfig;
+  readonly onReplayed: NonNullable<OpenHubJournal["onReplayed"]>;
+  readonly warn: (text: string) => void;
+}
+
+export interface OpenedJournal {
+  readonly journal: HubJournal;
+  readonly recovered: RecoveredRun | null;
+}
+
+export async function openRunJournal(options: RecoverOptions): Promise<OpenedJournal> {
+  const { folder, runId, config, onReplayed, warn } = options;
+  const path = `${folder}/${fileName}`;
+  const identity = { run: runId, program: version, config: hashOf(config) };
+  const request: OpenHubJournal = { path, identity, maxBytes: journalBytes(config), onReplayed };
+  try {
+    const opened = HubJournal.open(request);
+    if (opened.recovered?.cut != null) warn(opened.recovered.cut);
+    return opened;
+  } catch (error) {
+    if (!(error instanceof JournalError)) throw error;
+    if (error.code !== "foreign" && error.code !== "damaged") throw userError(error, folder);
+    warn(`${error.message}; going on from the last checkpoint`);
+    await removeJournal(folder);
+    return HubJournal.open(request);
+  }
+}
+
+/** A run that ended in order needs no journal. */
+export async function removeJournal(folder: string): Promise<void> {
+  for (const suffix of ["", "-wal", "-shm"]) {
+    const path = `${folder}/${fileName}${suffix}`;
+    if (await exists(path)) await Deno.remove(path);
+  }
+}
+
+export function hasJournal(folder: string): Promise<boolean> {
+  return exists(`${folder}/${fileName}`);
+}
+
+/** For a journal that cannot be opened or written. */
+export function userError(error: JournalError, folder: string): UserError {
+  const next = error.code === "locked"
+    ? "Stop the other orchestrator first, or choose another folder with --data DIR"
+    : `Make room or repair the folder, then go on with --data ${folder} --resume`;
+  return new UserError(error.message, { next, cause: error });
+}
+
+function hashOf(config: RunConfig): string {
+  return createHash("sha256").update(JSON.stringify(config)).digest("hex");
+}
+
+function journalBytes(config: RunConfig): number {
+  const { microbatchesPerStep } = config.train;
+  const boundaries = 2 * config.pipeline.stages;
+  return 2 ** 30 + largestShare * microbatchesPerStep * boundaries * config.limits.frameBytes;
+}
