@@ -35,7 +35,22 @@ interface Snapshot {
   readonly nowMs: number;
 }
 
-export class HubJournal {
+/** What the orchestrator's role needs of a journal. */
+export interface StateJournal {
+  /** Before the first event of a life: the state it begins with. */
+  begin(state: OrchestratorState, nowMs: number): void;
+  /** After stepping a batch, before performing its effects. `bytesOf` has every segment that came with it. */
+  commit(
+    batch: readonly TimedEvent<OrchestratorEvent>[],
+    shell: { state: OrchestratorState; bytesOf: (ref: BlobRef) => Uint8Array },
+  ): void;
+  /** A segment's last holder has released it; the file forgets it with the next batch. */
+  drop(hash: string): void;
+  /** The bytes of everything the recovered state holds; the rest is deleted. Throws when one is missing. */
+  takeSegments(refs: readonly BlobRef[]): Uint8Array[];
+}
+
+export class HubJournal implements StateJournal {
   readonly #journal: Journal;
   readonly #dropped = new Set<string>();
   #lastMs = 0;
@@ -61,13 +76,11 @@ export class HubJournal {
     this.#journal = journal;
   }
 
-  /** Before the first event of a life: the state it begins with. */
   begin(state: OrchestratorState, nowMs: number): void {
     this.#lastMs = nowMs;
     this.#journal.snapshot(serialize({ state, nowMs } satisfies Snapshot));
   }
 
-  /** After stepping a batch, before performing its effects. `bytesOf` has every segment that came with it. */
   commit(
     batch: readonly TimedEvent<OrchestratorEvent>[],
     { state, bytesOf }: { state: OrchestratorState; bytesOf: (ref: BlobRef) => Uint8Array },
@@ -86,12 +99,10 @@ export class HubJournal {
     if (this.#journal.needsSnapshot && events.length === batch.length) this.begin(state, this.#lastMs);
   }
 
-  /** Its last holder has released it; the file forgets it with the next batch. */
   drop(hash: string): void {
     this.#dropped.add(hash);
   }
 
-  /** The bytes of everything the recovered state holds; the rest is deleted. Throws when one is missing. */
   takeSegments(refs: readonly BlobRef[]): Uint8Array[] {
     const kept = refs.map((ref) => {
       const bytes = this.#journal.segment(ref.hash);

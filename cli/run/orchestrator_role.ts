@@ -26,7 +26,7 @@ import type { Batch, BatchSource } from "../data/dataset.ts";
 import { type RoundState, StageUnavailable } from "./checkpoint_writer.ts";
 import { Driver } from "./driver.ts";
 import { bytesOfFloats, type HubBlobs } from "./blob_access.ts";
-import type { HubJournal, RecoveredRun } from "./hub_journal.ts";
+import type { RecoveredRun, StateJournal } from "./hub_journal.ts";
 import { mergeStage, reduceSlice } from "./merge_work.ts";
 import type { Finished } from "./node_role.ts";
 import { Segments } from "./segments.ts";
@@ -40,7 +40,7 @@ export interface OrchestratorRoleOptions {
   readonly layersOfStages: readonly number[];
   readonly from?: { readonly step: number; readonly sources: RoundSources };
   /** Events and wires go there before they have any effect; null: a restart goes on from the checkpoint. */
-  readonly journal?: HubJournal | null;
+  readonly journal?: StateJournal | null;
   /** The last life's state; `from` is not looked at then. */
   readonly recovered?: RecoveredRun | null;
   readonly signer: Signer;
@@ -97,7 +97,9 @@ class OrchestratorRole implements RunningOrchestrator {
     });
     this.state = recovered?.state ?? this.#newState();
     if (recovered === null) journal?.begin(this.state, timers.steadyMs());
-    else for (const bytes of journal?.takeSegments(heldSegments(this.state)) ?? []) this.segments.hold(bytes);
+    else if (this.state.phase !== "finished") {
+      for (const bytes of journal?.takeSegments(heldSegments(this.state)) ?? []) this.segments.hold(bytes);
+    }
     this.#driver = new Driver({
       machine: orchestrator,
       state: this.state,

@@ -24,29 +24,15 @@ export function applyRecord(view: RunView, record: RunRecord, nowMs: number): vo
       view.recentSteps = [{ tokens: 0, closedAtMs: nowMs }];
       return note(`training begins with ${plural(record.miners, "miner")} on ${plural(record.stages, "stage")}`);
     case "nodeJoined":
-      view.nodes.set(record.node, { node: record.node, role: record.role, state: "loading", stage: null, tasks: 0 });
-      return;
     case "nodeAssigned":
-      Object.assign(nodeOf(view, record.node), { stage: record.stage, state: "loading" });
-      return;
     case "nodeReady":
-      return nodeReady(view, record, nowMs);
     case "nodeResumed":
-      Object.assign(nodeOf(view, record.node), { stage: record.stage, state: "ready" });
-      return note(
-        `${shortAddress(record.node)} is back with what it had; ${plural(record.tasksReissued, "task")} again`,
-      );
     case "nodeMoved":
-      Object.assign(nodeOf(view, record.node), { stage: record.to, state: "loading" });
-      return note(`${shortAddress(record.node)} moves from stage ${record.from} to ${record.to}, which limits the run`);
+      return nodeChanged(view, record, nowMs);
     case "mergeLate":
       return note(`stage ${record.stage} goes on without ${shortAddress(record.node)} (${record.phase})`, "warn");
     case "resumed":
-      Object.assign(view, { step: record.step, stepAtStart: record.step, round: record.round });
-      if (record.step > 0) view.phase = "training";
-      view.trainingSinceMs = nowMs;
-      view.recentSteps = [{ tokens: 0, closedAtMs: nowMs }];
-      return note(`the orchestrator is back at step ${record.step} and waits for ${plural(record.nodes, "node")}`);
+      return resumed(view, record, nowMs);
     case "nodeLost":
       nodeOf(view, record.node).state = "lost";
       return note(
@@ -102,6 +88,42 @@ function nodeOf(view: RunView, node: NodeId): NodeView {
   const met: NodeView = { node, role: "miner", state: "loading", stage: null, tasks: 0 };
   view.nodes.set(node, met);
   return met;
+}
+
+function nodeChanged(
+  view: RunView,
+  record: Of<"nodeJoined" | "nodeAssigned" | "nodeReady" | "nodeResumed" | "nodeMoved">,
+  nowMs: number,
+): void {
+  const note = (text: string) => addEvent(view, { text, level: "info", nowMs });
+  switch (record.type) {
+    case "nodeJoined":
+      view.nodes.set(record.node, { node: record.node, role: record.role, state: "loading", stage: null, tasks: 0 });
+      return;
+    case "nodeAssigned":
+      Object.assign(nodeOf(view, record.node), { stage: record.stage, state: "loading" });
+      return;
+    case "nodeReady":
+      return nodeReady(view, record, nowMs);
+    case "nodeResumed":
+      Object.assign(nodeOf(view, record.node), { stage: record.stage, state: "ready" });
+      return note(
+        `${shortAddress(record.node)} is back with what it had; ${plural(record.tasksReissued, "task")} again`,
+      );
+    case "nodeMoved":
+      Object.assign(nodeOf(view, record.node), { stage: record.to, state: "loading" });
+      return note(`${shortAddress(record.node)} moves from stage ${record.from} to ${record.to}, which limits the run`);
+  }
+}
+
+/** The orchestrator is back; what it had counted stays, its pace is measured anew. */
+function resumed(view: RunView, record: Of<"resumed">, nowMs: number): void {
+  Object.assign(view, { step: record.step, stepAtStart: record.step, round: record.round });
+  if (record.step > 0) view.phase = "training";
+  view.trainingSinceMs = nowMs;
+  view.recentSteps = [{ tokens: 0, closedAtMs: nowMs }];
+  const text = `the orchestrator is back at step ${record.step} and waits for ${plural(record.nodes, "node")}`;
+  addEvent(view, { text, level: "info", nowMs });
 }
 
 function nodeReady(view: RunView, record: Of<"nodeReady">, nowMs: number): void {

@@ -67,8 +67,9 @@ export const orchestrator: Machine<OrchestratorState, OrchestratorEvent, Orchest
   assertInvariants,
 };
 
-/** Who comes late is told that it is over. */
+/** Who comes late is told that it is over; a life that begins after the end ends at once. */
 function afterTheEnd(event: OrchestratorEvent): OrchestratorEffect[] {
+  if (event.type === "restarted") return [{ type: "finish", finished: true, reason: "all steps are done" }];
   if (event.type !== "messageReceived") return [];
   const isLate = event.message.type === "join";
   const stop = send(event.node, { type: "stop", finished: true, reason: "the run is over" });
@@ -244,7 +245,7 @@ function nextDeadlineMs(state: OrchestratorState): number | null {
   const consider = (deadlineMs: number | null | undefined) => {
     if (deadlineMs !== null && deadlineMs !== undefined) earliest = Math.min(earliest, deadlineMs);
   };
-  if (state.phase === "gathering") consider(state.gatherUntilMs);
+  if (state.phase === "gathering" && !state.config.deterministic) consider(state.gatherUntilMs); // fixed wiring waits for all
   if (state.phase === "closing") consider(state.closeUntilMs);
   consider(state.alarms[0]?.atMs);
   consider(state.work?.sealDeadlineMs);

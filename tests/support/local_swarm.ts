@@ -14,6 +14,7 @@ import type { RunRecord } from "../../core/protocol/record.ts";
 import type { Batch, BatchSource } from "../../cli/data/dataset.ts";
 import type { ComputeHost } from "../../cli/run/compute_host.ts";
 import type { HubBlobs } from "../../cli/run/blob_access.ts";
+import type { RecoveredRun, StateJournal } from "../../cli/run/hub_journal.ts";
 import { type RunningRole, startMiner } from "../../cli/run/miner_role.ts";
 import type { Finished, NodeLink } from "../../cli/run/node_role.ts";
 import { type RunningOrchestrator, startOrchestrator } from "../../cli/run/orchestrator_role.ts";
@@ -89,7 +90,7 @@ export interface LocalSwarmOptions {
   readonly watch?: (record: RunRecord, swarm: LocalSwarm) => void;
   readonly miners?: number; // default: stages x replicas
   readonly host?: () => ComputeHost;
-  readonly checkInvariants?: boolean;
+  readonly journal?: StateJournal;
 }
 
 export interface LocalMember {
@@ -103,24 +104,40 @@ export class LocalSwarm {
   readonly blobs = new MemoryHubBlobs();
   readonly records = new EventLog<RunRecord>();
   readonly rounds: RoundState[] = [];
-  readonly orchestrator: RunningOrchestrator;
+  orchestrator: RunningOrchestrator;
   readonly stages: StageSpec[];
   readonly members: LocalMember[] = [];
   readonly refusals: unknown[] = [];
   readonly #options: LocalSwarmOptions;
+  readonly #layersOfStages: number[];
   readonly #dial;
   #seeds = 10;
 
   constructor(options: LocalSwarmOptions) {
     const { config } = options;
     this.#options = options;
-    const layersOfStages = splitLayers(config);
-    this.stages = stageSpecs(config, layersOfStages);
-    this.orchestrator = startOrchestrator({
+    this.#layersOfStages = splitLayers(config);
+    this.stages = stageSpecs(config, this.#layersOfStages);
+    this.orchestrator = this.#startOrchestrator({ journal: options.journal ?? null, recovered: null });
+    this.#dial = createLoopback((wire) => this.orchestrator.accept(wire));
+  }
+
+  /** A new life of the orchestrator with what the journal of the last one says. */
+  restart(from: { journal: StateJournal; recovered: RecoveredRun | null }): void {
+    this.orchestrator = this.#startOrchestrator(from);
+  }
+
+  #startOrchestrator(
+    { journal, recovered }: { journal: StateJournal | null; recovered: RecoveredRun | null },
+  ): RunningOrchestrator {
+    const { config, watch } = this.#options;
+    return startOrchestrator({
       runId: "local",
       config,
       stages: this.stages,
-      layersOfStages,
+      layersOfStages: this.#layersOfStages,
+      journal,
+      recovered,
       signer: testSigner(1),
       verify: testVerify,
       admit: () => null,
@@ -135,10 +152,9 @@ export class LocalSwarm {
       },
       onRecord: (record) => {
         this.records.push(record);
-        options.watch?.(record, this);
+        watch?.(record, this);
       },
     });
-    this.#dial = createLoopback((wire) => this.orchestrator.accept(wire));
   }
 
   /** Starts every miner and validator the configuration asks for. */

@@ -1,0 +1,115 @@
+/**
+ * The orchestrator dies at every entry of its journal, before and after the entry is durable, and goes on from what is there:
+ * the run ends whole and with the same parameter hashes as one that nobody interrupted.
+ */
+
+import { assert, assertEquals } from "@std/assert";
+import type { OrchestratorEffect } from "../../core/orchestrator/event.ts";
+import type { RunRecord } from "../../core/protocol/record.ts";
+import { HubJournal, type RecoveredRun, type StateJournal } from "../../cli/run/hub_journal.ts";
+import { LocalSwarm } from "../support/local_swarm.ts";
+import { tinyConfig } from "../support/tiny_model.ts";
+
+class Crash extends Error {}
+
+const config = tinyConfig({
+  model: { width: 32, contextLength: 8 },
+  train: { steps: 4, stepsPerRound: 2, microbatchesPerStep: 2 },
+  deterministic: true,
+  pipeline: { codec: "none" },
+  swarm: { replicas: 1, validators: 0 },
+});
+const identity = { run: "local", program: "test", config: "test" };
+const maxBytes = 2 ** 28;
+const patience = { stepMs: 500, atMostMs: 600_000 };
+
+function openJournal(path: string, onReplayed?: (effects: readonly OrchestratorEffect[]) => void) {
+  return HubJournal.open({ path, identity, maxBytes, ...(onReplayed === undefined ? {} : { onReplayed }) });
+}
+
+/** Dies at one commit: the entry is lost with it, or just durable with nothing of its effects done. */
+function dyingJournal(inner: HubJournal, options: { at: number; isDurable: boolean }): StateJournal {
+  let commits = 0;
+  return {
+    begin: (state, nowMs) => inner.begin(state, nowMs),
+    commit(batch, shell) {
+      commits += 1;
+      if (commits < options.at) return inner.commit(batch, shell);
+      if (options.isDurable) inner.commit(batch, shell);
+      throw new Crash();
+    },
+    drop: (hash) => inner.drop(hash),
+    takeSegments: (refs) => inner.takeSegments(refs),
+  };
+}
+
+function mergedHashes(records: readonly RunRecord[]): string[] {
+  return records.flatMap((record) =>
+    record.type === "roundMerged"
+      ? record.stages.map((stage) => `${record.round}.${stage.stage} ${stage.parameters}`)
+      : []
+  );
+}
+
+async function withJournal<T>(body: (path: string) => Promise<T>): Promise<T> {
+  const folder = await Deno.makeTempDir({ prefix: "iota-journal-" });
+  try {
+    return await body(`${folder}/journal.db`);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+/** Runs to the end with one crash; null when the run was over before it. */
+function runWithCrash(options: { at: number; isDurable: boolean }): Promise<LocalSwarm | null> {
+  return withJournal(async (path) => {
+    const first = openJournal(path).journal;
+    const swarm = new LocalSwarm({ config, journal: dyingJournal(first, options) });
+    const firstLife = swarm.orchestrator.finished.then(() => "finished", (error) => {
+      assert(error instanceof Crash, String(error));
+      return "crashed";
+    });
+    let end: string | null = null;
+    firstLife.then((how) => end = how);
+    await swarm.startAll();
+    await swarm.runUntil(() => end !== null, patience);
+    first.close();
+    if (end === "finished") return null;
+    const replayed: RunRecord[] = [];
+    const { journal, recovered } = openJournal(path, (effects) => {
+      for (const effect of effects) if (effect.type === "record") replayed.push(effect.record);
+    });
+    swarm.restart({ journal, recovered: present(recovered) });
+    swarm.records.all.splice(0, swarm.records.all.length, ...replayed);
+    await swarm.runThrough(patience);
+    journal.close();
+    return swarm;
+  });
+}
+
+function present(recovered: RecoveredRun | null): RecoveredRun {
+  assert(recovered !== null, "a journal that was begun has a state");
+  return recovered;
+}
+
+for (const isDurable of [false, true]) {
+  const when = isDurable ? "just after an entry is durable" : "just before an entry is durable";
+  Deno.test(`Restart: an orchestrator killed ${when}, at every entry, ends with the hashes of an undisturbed run`, async () => {
+    const undisturbed = new LocalSwarm({ config });
+    await undisturbed.startAll();
+    await undisturbed.runThrough(patience);
+    const expected = mergedHashes(undisturbed.records.all);
+    let crashes = 0;
+    for (let at = 1;; at++) {
+      const swarm = await runWithCrash({ at, isDurable });
+      if (swarm === null) break;
+      crashes += 1;
+      const { state, segments } = swarm.orchestrator;
+      const { microbatchesIssued, microbatchesCredited } = state.counters;
+      assertEquals([state.step, state.phase, microbatchesCredited], [4, "finished", microbatchesIssued], `crash ${at}`);
+      assertEquals(segments.bytes, 0, `crash at entry ${at} leaves a segment`);
+      assertEquals(mergedHashes(swarm.records.all), expected, `crash at entry ${at}`);
+    }
+    assert(crashes > 40, `${crashes} crashes`);
+  });
+}
