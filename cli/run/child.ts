@@ -31,24 +31,22 @@ export function startChild({ name, words, logFolder, keepsLog, onLine }: ChildOp
     stdout: "piped",
     stderr: "piped",
   }).spawn();
+  const kill = (signal: Deno.Signal) => {
+    try {
+      process.kill(signal);
+    } catch (error) {
+      if (!(error instanceof TypeError || error instanceof Deno.errors.NotFound)) throw error; // it has ended already
+    }
+  };
   const ended = Promise.all([
     process.status,
     readLines(process.stdout, onLine),
     saveLog(process.stderr, { path: logPath, append: keepsLog }),
-  ]).then(([status]) => status.code);
-  return {
-    name,
-    pid: process.pid,
-    logPath,
-    ended,
-    kill(signal) {
-      try {
-        process.kill(signal);
-      } catch (error) {
-        if (!(error instanceof TypeError || error instanceof Deno.errors.NotFound)) throw error; // it has ended already
-      }
-    },
-  };
+  ]).then(([status]) => status.code, (error) => {
+    kill("SIGKILL"); // nobody hears it any more
+    throw error;
+  });
+  return { name, pid: process.pid, logPath, ended, kill };
 }
 
 async function readLines(

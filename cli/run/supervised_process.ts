@@ -109,7 +109,7 @@ export class SupervisedProcess {
       const child = this.#begin(words);
       code = await child.ended;
       if (!this.#livesAgain(child, code)) {
-        if (code !== 0 && !this.#hasSpoken && !this.#isLetGo) this.#error = await failureOf(child);
+        if (code !== 0 && !this.#hasSpoken && !this.#isLetGo) this.#error = await failureOf(child, code);
         return this.#end(code);
       }
     }
@@ -158,9 +158,9 @@ function errorOf(line: Line): UserError {
   return new UserError(String(line["message"]), typeof next === "string" ? { next } : {});
 }
 
-async function failureOf(child: Child): Promise<UserError> {
+async function failureOf(child: Child, code: number): Promise<UserError> {
   const text = await lastLines(child.logPath);
-  return new UserError(`The ${child.name} ended early: ${text === "" ? "it left no log" : text}`, {
+  return new UserError(`The ${child.name} ended early with code ${code}: ${text === "" ? "it left no log" : text}`, {
     next: `Its log: ${child.logPath}`,
   });
 }

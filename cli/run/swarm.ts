@@ -70,12 +70,15 @@ export class Swarm {
     });
     this.#orchestrator = orchestrator;
     if (this.#isInterrupted) orchestrator.process.letGo("SIGINT");
-    const { code, error } = await orchestrator.ended;
-    this.#screen?.close();
-    this.#failure ??= error;
-    await this.#nodes.end({ isFinished: this.#failure === null && this.#summary?.["finished"] === true });
-    if (this.#failure !== null) throw this.#failure;
-    return this.#summary === null ? 1 : code;
+    try {
+      const { code, error } = await orchestrator.ended;
+      this.#failure ??= error;
+      if (this.#failure !== null) throw this.#failure;
+      return this.#summary === null ? 1 : code; // none of one that was away when the swarm was interrupted
+    } finally {
+      this.#screen?.close();
+      await this.#nodes.end({ isFinished: this.#failure === null && this.#summary?.["finished"] === true });
+    }
   }
 
   /** The orchestrator tells the nodes; its own end brings everything down. */

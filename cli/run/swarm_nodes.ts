@@ -118,7 +118,7 @@ export class SwarmNodes {
     if (!isFinished) signalAll("SIGTERM");
     const cancelAsking = isFinished ? systemTimers.after(askToLeaveMs, () => signalAll("SIGTERM")) : () => {};
     const cancelEnding = systemTimers.after(endMs, () => signalAll("SIGKILL"));
-    await Promise.all([...this.#nodes.values()].map(({ process }) => process.ended));
+    await Promise.allSettled([...this.#nodes.values()].map(({ process }) => process.ended)); // failures were reported
     cancelAsking();
     cancelEnding();
   }

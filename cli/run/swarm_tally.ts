@@ -61,7 +61,8 @@ export class SwarmTally {
 
   /** The orchestrator's summary with what the swarm knows better; without one (it was away at the end), what the swarm knows. */
   summary(orchestrator: Line | null, nowMs: number): Record<string, unknown> {
-    const { type: _, ...told } = orchestrator ?? { finished: false, steps: this.#step ?? 0, rounds: this.#round };
+    const untold = { finished: false, steps: this.#step ?? 0, rounds: this.#round, microbatchesLost: null };
+    const { type: _, ...told }: Line = orchestrator ?? untold;
     const trainingMs = this.#trainingSinceMs === null ? null : nowMs - this.#trainingSinceMs;
     return {
       ...told,
