@@ -22,6 +22,8 @@ import { SwarmNodes } from "./swarm_nodes.ts";
 import { SwarmOrchestrator } from "./swarm_orchestrator.ts";
 import { SwarmTally } from "./swarm_tally.ts";
 
+const askToStopMs = 300; // an orchestrator that was interrupted says so at once
+
 export interface SwarmOptions {
   readonly folder: string;
   readonly startedMs: number;
@@ -41,6 +43,7 @@ export class Swarm {
   #device = "";
   #isTraining = false;
   #isInterrupted = false;
+  #isOver = false; // the orchestrator has said so
   #failure: unknown = null;
 
   constructor(context: CommandContext, options: SwarmOptions) {
@@ -69,7 +72,7 @@ export class Swarm {
       onRestart: (death) => this.#onRestart(death),
     });
     this.#orchestrator = orchestrator;
-    if (this.#isInterrupted) orchestrator.process.letGo("SIGINT");
+    if (this.#isInterrupted) orchestrator.process.letGo();
     try {
       const { code, error } = await orchestrator.ended;
       this.#failure ??= error;
@@ -81,12 +84,18 @@ export class Swarm {
     }
   }
 
-  /** The orchestrator tells the nodes; its own end brings everything down. */
+  /**
+   * The orchestrator tells the nodes; its own end brings everything down. A terminal's Ctrl-C has reached it already, and a
+   * second one would end it without its summary, so it is asked only when it has not begun to stop by itself.
+   */
   interrupt(): void {
     this.#isInterrupted = true;
     this.#context.output.log.info("Stopping: the nodes hand their work back");
     this.#nodes.letGo();
-    this.#orchestrator?.process.letGo("SIGINT");
+    this.#orchestrator?.process.letGo();
+    systemTimers.after(askToStopMs, () => {
+      if (!this.#isOver) this.#orchestrator?.process.signal("SIGINT");
+    });
   }
 
   summary(): Record<string, unknown> {
@@ -165,8 +174,11 @@ export class Swarm {
   }
 
   #onRecord(record: RunRecord): void {
-    if (record.type === "runStarted") this.#isTraining = true;
-    if (record.type === "runFinished") this.#nodes.letGo();
+    if (record.type === "runStarted" || record.type === "stepClosed") this.#isTraining = true;
+    if (record.type === "runFinished") {
+      this.#isOver = true;
+      this.#nodes.letGo();
+    }
     if (record.type === "nodeJoined" && this.#device === "") {
       this.#device = record.adapter;
       if (this.#screen !== null) this.#screen.view.facts = { ...this.#screen.view.facts, device: record.adapter };

@@ -2,7 +2,7 @@
  * What a swarm saw of its run over all lives of the orchestrator, for the summary.
  *
  * A restarted orchestrator counts from nothing and may repeat steps, merges and audits. Here a step counts once, by the highest
- * one closed, and an audit once, by round, validator and task. Bounded: audits are remembered for the last few rounds, which
+ * one closed, and an audit once, by round, validator, task and outcome. Bounded: audits are remembered for the last few rounds, which
  * is as far back as a restart goes.
  */
 
@@ -98,7 +98,7 @@ export class SwarmTally {
 
   #onVerdict({ round, validator, miner, task, passed }: Extract<RunRecord, { type: "verdict" }>): void {
     const seen = this.#audits.get(round) ?? new Set();
-    const audit = `${validator} ${miner} ${task}`;
+    const audit = `${validator} ${miner} ${task} ${passed}`; // two outcomes of one audit are both news
     if (seen.has(audit)) return;
     this.#audits.set(round, seen.add(audit));
     for (const other of this.#audits.keys()) if (other < round - rememberedRounds) this.#audits.delete(other);
