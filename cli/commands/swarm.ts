@@ -3,6 +3,7 @@
  */
 
 import type { Command } from "../command.ts";
+import { chaosGrammar } from "../chaos/plan.ts";
 import { deviceOption } from "../node_options.ts";
 import { runOptions } from "../run_options.ts";
 
@@ -16,6 +17,7 @@ export const command: Command = {
     "iota swarm --size tiny --stages 3 --replicas 2 --steps 40",
     "iota swarm --data runs/demo --resume --steps 200",
     "iota swarm --size toy --deterministic --json",
+    'iota swarm --replicas 2 --chaos "kill-miner every 20 steps; kill-orchestrator at step 30"',
   ],
   options: [
     ...runOptions,
@@ -45,6 +47,13 @@ export const command: Command = {
       doc: "length of the sample; 0 for none",
     },
     deviceOption,
+    {
+      name: "chaos",
+      kind: "string",
+      placeholder: "PLAN",
+      defaultText: "nothing",
+      doc: `break the swarm on schedule and keep it whole; PLAN is ${chaosGrammar}`,
+    },
   ],
   configures: "run",
   async run(context) {

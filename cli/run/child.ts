@@ -9,6 +9,7 @@ export interface ChildOptions {
   readonly name: string; // of its log file
   readonly words: readonly string[]; // the command and its options, without --json
   readonly logFolder: string;
+  readonly keepsLog: boolean; // of an earlier process of this name
   readonly onLine: (record: Record<string, unknown>) => void;
 }
 
@@ -21,7 +22,7 @@ export interface Child {
   kill(signal: Deno.Signal): void;
 }
 
-export function startChild({ name, words, logFolder, onLine }: ChildOptions): Child {
+export function startChild({ name, words, logFolder, keepsLog, onLine }: ChildOptions): Child {
   const self = selfCommand();
   const logPath = `${logFolder}/${name}.log`;
   const process = new Deno.Command(self.command, {
@@ -30,38 +31,41 @@ export function startChild({ name, words, logFolder, onLine }: ChildOptions): Ch
     stdout: "piped",
     stderr: "piped",
   }).spawn();
+  const kill = (signal: Deno.Signal) => {
+    try {
+      process.kill(signal);
+    } catch (error) {
+      if (!(error instanceof TypeError || error instanceof Deno.errors.NotFound)) throw error; // it has ended already
+    }
+  };
   const ended = Promise.all([
     process.status,
     readLines(process.stdout, onLine),
-    saveLog(process.stderr, logPath),
-  ]).then(([status]) => status.code);
-  return {
-    name,
-    pid: process.pid,
-    logPath,
-    ended,
-    kill(signal) {
-      try {
-        process.kill(signal);
-      } catch (error) {
-        if (!(error instanceof TypeError || error instanceof Deno.errors.NotFound)) throw error; // it has ended already
-      }
-    },
-  };
+    saveLog(process.stderr, { path: logPath, append: keepsLog }),
+  ]).then(([status]) => status.code, (error) => {
+    kill("SIGKILL"); // nobody hears it any more
+    throw error;
+  });
+  return { name, pid: process.pid, logPath, ended, kill };
 }
 
 async function readLines(
   stream: ReadableStream<Uint8Array<ArrayBuffer>>,
   onLine: ChildOptions["onLine"],
 ): Promise<void> {
-  for await (const line of stream.pipeThrough(new TextDecoderStream()).pipeThrough(new TextLineStream())) {
+  for await (
+    const line of stream.pipeThrough(new TextDecoderStream()).pipeThrough(new TextLineStream({ wholeOnly: true }))
+  ) {
     const record: unknown = JSON.parse(line);
     if (typeof record === "object" && record !== null) onLine(record as Record<string, unknown>);
   }
 }
 
-async function saveLog(stream: ReadableStream<Uint8Array<ArrayBuffer>>, path: string): Promise<void> {
-  const file = await Deno.open(path, { write: true, create: true, truncate: true });
+async function saveLog(
+  stream: ReadableStream<Uint8Array<ArrayBuffer>>,
+  { path, append }: { path: string; append: boolean },
+): Promise<void> {
+  const file = await Deno.open(path, { create: true, ...(append ? { append } : { write: true, truncate: true }) });
   await stream.pipeTo(file.writable);
 }
 

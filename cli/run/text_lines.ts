@@ -1,6 +1,9 @@
-/** Cuts a stream of text into its lines, without their ends; empty lines are dropped. */
+/**
+ * Cuts a stream of text into its lines, without their ends; empty lines are dropped. With `wholeOnly` a last line without an
+ * end is dropped too: its writer was killed in the middle of it.
+ */
 export class TextLineStream extends TransformStream<string, string> {
-  constructor() {
+  constructor({ wholeOnly = false }: { wholeOnly?: boolean } = {}) {
     let rest = "";
     super({
       transform(chunk, controller) {
@@ -9,7 +12,7 @@ export class TextLineStream extends TransformStream<string, string> {
         for (const line of lines) if (line !== "") controller.enqueue(line);
       },
       flush(controller) {
-        if (rest !== "") controller.enqueue(rest);
+        if (rest !== "" && !wholeOnly) controller.enqueue(rest);
       },
     });
   }

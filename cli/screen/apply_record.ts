@@ -21,6 +21,7 @@ export function applyRecord(view: RunView, record: RunRecord, nowMs: number): vo
     case "runStarted":
       Object.assign(view, { phase: "training", step: record.step, stepAtStart: record.step, round: record.round });
       view.trainingSinceMs = nowMs;
+      forgetFlight(view); // of an orchestrator that was killed
       view.recentSteps = [{ tokens: 0, closedAtMs: nowMs }];
       return note(`training begins with ${plural(record.miners, "miner")} on ${plural(record.stages, "stage")}`);
     case "nodeJoined":
@@ -76,7 +77,8 @@ export function applyRecord(view: RunView, record: RunRecord, nowMs: number): vo
 
 type Of<Type extends RunRecord["type"]> = Extract<RunRecord, { type: Type }>;
 
-function addEvent(view: RunView, event: { text: string; level: EventLine["level"]; nowMs: number }): void {
+/** Puts a line under the panels; the oldest makes room. */
+export function addEvent(view: RunView, event: { text: string; level: EventLine["level"]; nowMs: number }): void {
   const { text, level, nowMs } = event;
   view.events.push({ text: printable(text), level, atMs: nowMs - view.startedAtMs });
   if (view.events.length > maxEvents) view.events.shift();
@@ -156,6 +158,10 @@ function stepClosed(view: RunView, record: Of<"stepClosed">, nowMs: number): voi
   view.lossLast = record.loss;
   pushSeries(view.losses, record.loss);
   view.recentSteps = [...view.recentSteps, { tokens: record.tokens, closedAtMs: nowMs }].slice(-recentStepCount - 1);
+  forgetFlight(view);
+}
+
+function forgetFlight(view: RunView): void {
   view.hops.clear();
   for (const stage of view.stages) Object.assign(stage, { forward: 0, backward: 0 });
 }

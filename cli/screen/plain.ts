@@ -31,9 +31,13 @@ export function createPlainLines(): PlainLines {
         lastReleaseMs = nowMs;
       }
       const text = sentence(record, view);
-      return text === null ? [] : [`${clock(nowMs - view.startedAtMs).padStart(7)}  ${printable(text)}`];
+      return text === null ? [] : [timedLine(text, { view, nowMs })];
     },
   };
+}
+
+export function timedLine(text: string, { view, nowMs }: { view: RunView; nowMs: number }): string {
+  return `${clock(nowMs - view.startedAtMs).padStart(7)}  ${printable(text)}`;
 }
 
 function sentence(record: RunRecord, view: RunView): string | null {

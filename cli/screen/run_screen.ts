@@ -7,9 +7,9 @@
 
 import type { RunRecord } from "../../core/protocol/record.ts";
 import type { Output } from "../output.ts";
-import { applyRecord } from "./apply_record.ts";
+import { addEvent, applyRecord } from "./apply_record.ts";
 import { frame } from "./panels.ts";
-import { createPlainLines } from "./plain.ts";
+import { createPlainLines, timedLine } from "./plain.ts";
 import type { RunView, WireCost } from "./view.ts";
 
 const frameMs = 100;
@@ -28,6 +28,8 @@ export interface RunScreen {
   replay(record: RunRecord): void;
   /** What the boundaries cost, once measured. */
   wire(cost: WireCost): void;
+  /** What no record tells, as a line of its own. */
+  note(label: string, text: string): void;
   close(): void;
 }
 
@@ -69,6 +71,12 @@ export function openRunScreen({ output, view, nowMs }: RunScreenOptions): RunScr
     wire(cost) {
       view.wire = cost;
       drawSoon();
+    },
+    note(label, text) {
+      const atMs = nowMs();
+      addEvent(view, { text, level: "warn", nowMs: atMs });
+      if (region !== null) drawSoon();
+      else output.line(timedLine(`${label.padEnd(8)} ${text}`, { view, nowMs: atMs }));
     },
     close() {
       if (pending !== null) clearTimeout(pending);

@@ -145,3 +145,16 @@ for (const moment of ["listening", "nodeAssigned", "runStarted", "mergePhase", "
     });
   });
 }
+
+Deno.test("Failures: a terminal's Ctrl-C, which reaches every process, costs nothing of the summary", async () => {
+  await withScratchFolder(async (folder) => {
+    const words = ["swarm", ...toy, "--steps", "4000", "--json", "--data", folder];
+    const swarm = new IotaProcess(words, {}, { ownSession: true });
+    await swarm.lines.next("checkpointWritten");
+    swarm.interruptAll();
+    const { code, stderr } = await swarm.ended;
+    assertEquals(code, 1, stderr);
+    const { type, microbatchesLost, unigramEntropy, restarts } = swarm.lines.all.at(-1)!;
+    assertEquals([type, microbatchesLost, typeof unigramEntropy, restarts], ["summary", 0, "number", 0]);
+  });
+});

@@ -23,7 +23,8 @@ export class IotaProcess {
   #stdout = "";
   #stderr = "";
 
-  constructor(words: readonly string[], env: Record<string, string> = {}) {
+  /** With `ownSession` it leads a session, as a program in a terminal of its own: see `interruptAll`. */
+  constructor(words: readonly string[], env: Record<string, string> = {}, { ownSession = false } = {}) {
     this.#process = new Deno.Command(Deno.execPath(), {
       args: [
         "run",
@@ -39,6 +40,7 @@ export class IotaProcess {
       stdin: "null",
       stdout: "piped",
       stderr: "piped",
+      detached: ownSession,
     }).spawn();
     const isJson = words.includes("--json");
     this.ended = Promise.all([
@@ -54,6 +56,11 @@ export class IotaProcess {
 
   kill(signal: Deno.Signal): void {
     this.#process.kill(signal);
+  }
+
+  /** What a terminal does on Ctrl-C: the signal goes to the process and to all of its children. */
+  interruptAll(): void {
+    Deno.kill(-this.#process.pid, "SIGINT");
   }
 
   async #readLines(isJson: boolean): Promise<void> {

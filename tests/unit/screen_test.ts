@@ -291,6 +291,20 @@ Deno.test("Run screen: --json passes every record through and prints nothing for
   assertEquals(lines, JSON.parse(JSON.stringify(records)));
 });
 
+Deno.test("Run screen: a note is a line with its time, and no JSON line of its own", () => {
+  const written = (json: boolean) => {
+    const host = new FakeHost();
+    const output = new TerminalOutput({ host, json, quiet: false, verbose: false, noColor: true });
+    const screen = openRunScreen({ output, view: newRunView(sampleFacts, 0), nowMs: () => 65_000 });
+    screen.note("chaos", "step 20: killed miner-3 (pid 7), restarted as pid 9");
+    screen.close();
+    assertEquals(screen.view.events.length, 1);
+    return host.written.stdout;
+  };
+  assertEquals(written(false), "   1:05  chaos    step 20: killed miner-3 (pid 7), restarted as pid 9\n");
+  assertEquals(written(true), "");
+});
+
 Deno.test("Run screen: on a terminal the last frame stands above the summary, with the cursor shown", () => {
   const host = new FakeHost({ terminal: { columns: 80, rows: 30 } });
   const output = new TerminalOutput({ host, json: false, quiet: false, verbose: false, noColor: true });

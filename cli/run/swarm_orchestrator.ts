@@ -1,0 +1,84 @@
+/**
+ * The orchestrator of a swarm over all of its lives: one run, one folder, one port.
+ *
+ * Owns: the words each life is started with, and whether nodes can reach it. A later life listens where the first did, so
+ * nodes that are running find it again by themselves.
+ */
+
+import type { CommandContext } from "../command.ts";
+import { runWords } from "../run_options.ts";
+import { startChild } from "./child.ts";
+import { readSavedRun } from "./saved_run.ts";
+import { type Death, type LastEnd, type Line, SupervisedProcess } from "./supervised_process.ts";
+
+export interface SwarmOrchestratorOptions {
+  readonly context: CommandContext;
+  readonly folder: string;
+  readonly onLine: (line: Line) => void;
+  readonly onRestart: (death: Death) => void;
+}
+
+export class SwarmOrchestrator {
+  readonly process: SupervisedProcess;
+  readonly #options: SwarmOrchestratorOptions;
+  #url: string | null = null;
+  #step = 0; // the highest that was closed in any life
+  #listening = Promise.withResolvers<void>();
+
+  constructor(options: SwarmOrchestratorOptions) {
+    this.#options = options;
+    const { folder, onRestart } = options;
+    this.process = new SupervisedProcess({
+      name: "orchestrator",
+      words: (life) => this.#words(life),
+      start: ({ number, words, onLine }) =>
+        startChild({ name: "orchestrator", words, logFolder: `${folder}/logs`, keepsLog: number > 1, onLine }),
+      onLine: (line) => this.#onLine(line),
+      isProgress: (line) => line["type"] === "stepClosed" && Number(line["step"]) > this.#step,
+      onStarted: () => {},
+      onRestart,
+    });
+  }
+
+  /** Resolves when nodes can reach it, or when it has ended for good. */
+  reachable(): Promise<void> {
+    return Promise.race([this.#listening.promise, this.process.ended.then(() => {})]);
+  }
+
+  /** The end of its last life. */
+  get ended(): Promise<LastEnd> {
+    return this.process.ended;
+  }
+
+  async #words(life: number): Promise<string[]> {
+    const { context, folder } = this.#options;
+    const given = runWords(context);
+    const place = (port: number) => ["--data", folder, "--port", `${port}`];
+    if (life === 1) return ["orchestrate", ...given, ...place(context.options.number("port") ?? 0)];
+    this.#listening = Promise.withResolvers();
+    const kept = given.filter((word) => word !== "--resume");
+    const port = this.#url === null ? context.options.number("port") ?? 0 : Number(new URL(this.#url).port);
+    return ["orchestrate", ...kept, ...await wordsToGoOn(folder), ...place(port)];
+  }
+
+  #onLine(line: Line): void {
+    if (line["type"] === "listening") {
+      this.#url = String(line["url"]);
+      this.#listening.resolve();
+    }
+    this.#options.onLine(line);
+    if (line["type"] === "stepClosed") this.#step = Math.max(this.#step, Number(line["step"]));
+  }
+}
+
+/**
+ * How the run in this folder is taken up by another process. A life that ended before it was listening left nothing to go on
+ * from: the run begins again, with the same seed, in the same folder.
+ */
+async function wordsToGoOn(folder: string): Promise<string[]> {
+  if (await readSavedRun(folder) !== null) return ["--resume"];
+  await Deno.remove(`${folder}/run.toml`).catch((error) => { // with it the folder holds a run that must not be touched
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  });
+  return [];
+}

@@ -1,0 +1,107 @@
+/**
+ * What a swarm saw of its run over all lives of the orchestrator, for the summary.
+ *
+ * A restarted orchestrator counts from nothing and may repeat steps, merges and audits. Here a step counts once, by the highest
+ * one closed, and an audit once, by round, validator, task and outcome. Bounded: audits are remembered for the last few rounds, which
+ * is as far back as a restart goes.
+ */
+
+import type { RunRecord } from "../../core/protocol/record.ts";
+import type { Line } from "./supervised_process.ts";
+
+const rememberedRounds = 8;
+
+interface RoundLoss {
+  readonly round: number;
+  readonly loss: number;
+}
+
+export class SwarmTally {
+  firstStepAtMs: number | null = null;
+  #trainingSinceMs: number | null = null;
+  #step: number | null = null; // the highest that was closed
+  #round = 0;
+  #tokens = 0;
+  #lossFirst: number | null = null;
+  #lossLast: number | null = null;
+  #validationFirst: RoundLoss | null = null;
+  #validationLast: RoundLoss | null = null;
+  #reLeases = 0;
+  #stageHashesAgree = true;
+  #verdicts = { passed: 0, failed: 0 };
+  #checkpoint: string | null = null;
+  readonly #audits = new Map<number, Set<string>>(); // by round
+
+  onRecord(record: RunRecord, nowMs: number): void {
+    switch (record.type) {
+      case "runStarted":
+        this.#trainingSinceMs ??= nowMs;
+        return;
+      case "stepClosed":
+        return this.#onStep(record, nowMs);
+      case "nodeLost":
+        this.#reLeases += record.tasksReissued;
+        return;
+      case "taskReleased":
+        this.#reLeases += 1;
+        return;
+      case "roundMerged":
+        this.#round = Math.max(this.#round, record.round);
+        this.#stageHashesAgree &&= record.stages.every((stage) => stage.agree);
+        return;
+      case "checkpointWritten":
+        this.#checkpoint = record.folder;
+        return;
+      case "evaluated":
+        return this.#onEvaluated(record);
+      case "verdict":
+        return this.#onVerdict(record);
+    }
+  }
+
+  /** The orchestrator's summary with what the swarm knows better; without one (it was away at the end), what the swarm knows. */
+  summary(orchestrator: Line | null, nowMs: number): Record<string, unknown> {
+    const untold = { finished: false, steps: this.#step ?? 0, rounds: this.#round, microbatchesLost: null };
+    const { type: _, ...told }: Line = orchestrator ?? untold;
+    const trainingMs = this.#trainingSinceMs === null ? null : nowMs - this.#trainingSinceMs;
+    return {
+      ...told,
+      tokens: this.#tokens,
+      tokensPerSecond: trainingMs === null || trainingMs === 0 ? null : (this.#tokens * 1000) / trainingMs,
+      lossFirst: this.#lossFirst,
+      lossLast: this.#lossLast,
+      validationLossFirst: this.#validationFirst?.loss ?? null,
+      validationLossLast: this.#validationLast?.loss ?? null,
+      reLeases: this.#reLeases,
+      stageHashesAgree: this.#stageHashesAgree && told["stageHashesAgree"] !== false,
+      verdictsPassed: this.#verdicts.passed,
+      verdictsFailed: this.#verdicts.failed,
+      checkpoint: told["checkpoint"] ?? this.#checkpoint,
+    };
+  }
+
+  #onStep(record: Extract<RunRecord, { type: "stepClosed" }>, nowMs: number): void {
+    this.firstStepAtMs ??= nowMs;
+    this.#trainingSinceMs ??= nowMs;
+    this.#lossFirst ??= record.loss;
+    this.#lossLast = record.loss;
+    if (this.#step !== null && record.step <= this.#step) return;
+    this.#step = record.step;
+    this.#tokens += record.tokens;
+  }
+
+  #onEvaluated({ round, loss }: Extract<RunRecord, { type: "evaluated" }>): void {
+    if (this.#validationFirst === null || round < this.#validationFirst.round) this.#validationFirst = { round, loss };
+    if (round === this.#validationFirst.round) return;
+    if (this.#validationLast === null || round >= this.#validationLast.round) this.#validationLast = { round, loss };
+  }
+
+  #onVerdict({ round, validator, miner, task, passed }: Extract<RunRecord, { type: "verdict" }>): void {
+    const seen = this.#audits.get(round) ?? new Set();
+    const audit = `${validator} ${miner} ${task} ${passed}`; // two outcomes of one audit are both news
+    if (seen.has(audit)) return;
+    this.#audits.set(round, seen.add(audit));
+    for (const other of this.#audits.keys()) if (other < round - rememberedRounds) this.#audits.delete(other);
+    this.#verdicts[passed ? "passed" : "failed"] += 1;
+  }
+}
