@@ -19,8 +19,13 @@ import {
   missing,
 } from "./blobs.ts";
 
+interface HeldBlob {
+  readonly bytes: Uint8Array;
+  readonly leaves: readonly BlobHash[];
+}
+
 export class MemoryBlobs implements LocalBlobStore {
-  readonly #blobs = new Map<BlobHash, Uint8Array>();
+  readonly #blobs = new Map<BlobHash, HeldBlob>();
   readonly #capacity: BlobCapacity;
   #bytes = 0;
 
@@ -29,8 +34,8 @@ export class MemoryBlobs implements LocalBlobStore {
   }
 
   find(hash: BlobHash): Promise<BlobRef | null> {
-    const bytes = this.#blobs.get(hash);
-    return Promise.resolve(bytes === undefined ? null : { hash, bytes: bytes.length });
+    const blob = this.#blobs.get(hash);
+    return Promise.resolve(blob === undefined ? null : { hash, bytes: blob.bytes.length });
   }
 
   async put(source: BlobSource, expected?: BlobHash): Promise<BlobRef> {
@@ -40,10 +45,10 @@ export class MemoryBlobs implements LocalBlobStore {
       meter.add(chunk);
       chunks.push(chunk.slice());
     }
-    const ref = meter.finish(expected);
+    const { ref, leaves } = meter.finish(expected);
     if (this.#blobs.has(ref.hash)) return ref;
     if (this.#bytes + ref.bytes > this.#capacity.capacityBytes) throw this.#full(ref.bytes);
-    this.#blobs.set(ref.hash, concatenate(chunks, ref.bytes));
+    this.#blobs.set(ref.hash, { bytes: concatenate(chunks, ref.bytes), leaves });
     this.#bytes += ref.bytes;
     return ref;
   }
@@ -58,13 +63,17 @@ export class MemoryBlobs implements LocalBlobStore {
     return ReadableStream.from([bytes.slice(range?.start, range?.end)]);
   }
 
+  leaves(hash: BlobHash): Promise<readonly BlobHash[] | null> {
+    return Promise.resolve(this.#blobs.get(hash)?.leaves ?? null);
+  }
+
   delete(hash: BlobHash): Promise<boolean> {
-    this.#bytes -= this.#blobs.get(hash)?.length ?? 0;
+    this.#bytes -= this.#blobs.get(hash)?.bytes.length ?? 0;
     return Promise.resolve(this.#blobs.delete(hash));
   }
 
   async *list(): AsyncIterable<BlobRef> {
-    for (const [hash, bytes] of this.#blobs) yield await Promise.resolve({ hash, bytes: bytes.length });
+    for (const [hash, { bytes }] of this.#blobs) yield await Promise.resolve({ hash, bytes: bytes.length });
   }
 
   usage(): BlobUsage {
@@ -72,8 +81,8 @@ export class MemoryBlobs implements LocalBlobStore {
   }
 
   #bytesOf(hash: BlobHash): Promise<Uint8Array> {
-    const bytes = this.#blobs.get(hash);
-    return bytes === undefined ? Promise.reject(missing(hash, "memory")) : Promise.resolve(bytes);
+    const blob = this.#blobs.get(hash);
+    return blob === undefined ? Promise.reject(missing(hash, "memory")) : Promise.resolve(blob.bytes);
   }
 
   #full(bytes: number): BlobError {

@@ -11,6 +11,7 @@ import type { OrchestratorState } from "../../core/orchestrator/state.ts";
 import { verifySignature } from "../../chain/wallet/hotkey.ts";
 import { createApi } from "../../net/api.ts";
 import { DiskBlobs } from "../../net/blob_disk.ts";
+import { DiskUploads } from "../../net/blob_uploads.ts";
 import { BlobError } from "../../net/blobs.ts";
 import { type NetLimits, netLimits } from "../../net/limits.ts";
 import { listen, type Listener } from "../../net/server.ts";
@@ -93,6 +94,7 @@ async function startRun(
   const sources = found === null ? null : await sourcesFrom(found, { stages, blobs });
   const screen = openScreen(context, { config, layersOfStages, startedMs });
   const limits = netLimits(config.limits);
+  const uploads = await DiskUploads.open({ folder: `${folder.path}/uploads`, store, limits, timers: systemTimers });
   const { sequencesPerMicrobatch: sequences } = config.train;
   let firstStepAtMs: number | null = null;
   const role = startOrchestrator({
@@ -117,13 +119,15 @@ async function startRun(
       showWire({ output, screen, traffic: role.traffic, config });
     },
   });
-  const listener = await open(context, { role, store, limits, screen, scope: { run: runId, hub: signer.address } });
+  const scope = { run: runId, hub: signer.address };
+  const listener = await open(context, { role, store, uploads, limits, screen, scope });
   const url = listener.url.replace(/^http/, "ws");
   output.event({ type: "listening", url, run: runId });
   output.line(`Listening on ${url} for ${config.swarm.replicas * stages.length} miners`);
   const close = async () => {
     screen.close();
     await listener.close();
+    await uploads.close();
   };
   return { role, screen, firstStepAtMs: () => firstStepAtMs, close };
 }
@@ -206,6 +210,7 @@ function openScreen(
 interface ListeningParts {
   readonly role: RunningOrchestrator;
   readonly store: DiskBlobs;
+  readonly uploads: DiskUploads;
   readonly limits: NetLimits;
   readonly screen: RunScreen;
   readonly scope: RequestScope;
@@ -213,7 +218,7 @@ interface ListeningParts {
 
 /** Opens the port; only nodes of this run may use its blobs. */
 async function open({ options, output }: CommandContext, parts: ListeningParts): Promise<Listener> {
-  const { role, store, limits, screen, scope } = parts;
+  const { role, store, uploads, limits, screen, scope } = parts;
   const gate = new RequestGate({
     ...scope,
     verify: verifySignature,
@@ -223,7 +228,12 @@ async function open({ options, output }: CommandContext, parts: ListeningParts):
     timers: systemTimers,
   });
   const api = createApi({
-    blobs: { store, blobBytes: limits.blobBytes, check: (request, headers) => gate.check(request, headers) },
+    blobs: {
+      store,
+      uploads,
+      blobBytes: limits.blobBytes,
+      check: (request, headers) => gate.check(request, headers),
+    },
     status: () => statusOf(role.state),
     onError: (error) => output.log.error(`A request failed: ${error.message}`),
   });

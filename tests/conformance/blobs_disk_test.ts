@@ -2,7 +2,7 @@
 
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { type BlobFile, DiskBlobs, type DiskBlobsOptions } from "../../net/blob_disk.ts";
-import { hashOf } from "../../net/blobs.ts";
+import { hashOf } from "../../net/blob_hash.ts";
 import { assertProblem, localBlobSuite, suiteCapacity } from "./blobs_suite.ts";
 import { patterned } from "./transport_world.ts";
 

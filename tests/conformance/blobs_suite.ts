@@ -2,13 +2,13 @@
 
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { blobHash } from "../../core/ids.ts";
+import { hashOf } from "../../net/blob_hash.ts";
 import {
   BlobError,
   type BlobProblem,
   type BlobStore,
   type ByteStream,
   collect,
-  hashOf,
   type LocalBlobStore,
 } from "../../net/blobs.ts";
 import { patterned } from "./transport_world.ts";

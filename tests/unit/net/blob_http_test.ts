@@ -2,7 +2,8 @@
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { MemoryBlobs } from "../../../net/blob_memory.ts";
-import { type BlobStore, hashOf } from "../../../net/blobs.ts";
+import { hashOf } from "../../../net/blob_hash.ts";
+import type { BlobStore } from "../../../net/blobs.ts";
 import { assertProblem } from "../../conformance/blobs_suite.ts";
 import { patterned } from "../../conformance/transport_world.ts";
 import { BlobWorld, type BlobWorldOptions } from "../../support/blob_world.ts";
