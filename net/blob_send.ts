@@ -78,8 +78,9 @@ export class BlobSend {
   }
 
   async #ask(): Promise<Progress> {
-    const response = await this.#requests.ask({ method: "HEAD", hash: this.#hash, part: "upload" });
+    const response = await this.#requests.ask({ method: "GET", hash: this.#hash, part: "upload" });
     await this.#requests.mustBe(response, [200, 204]);
+    await response.body?.cancel();
     return response.status === 200 ? { type: "stored" } : { type: "offset", offset: offsetIn(response) };
   }
 

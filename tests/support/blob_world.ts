@@ -15,6 +15,7 @@ export interface BlobWorldOptions {
   readonly blobBytes: number;
   readonly nonces?: number;
   readonly uploads?: BlobUploads; // for blobs that are sent in parts
+  readonly timers?: ManualTimers;
 }
 
 const refuse = () =>
@@ -22,7 +23,7 @@ const refuse = () =>
 const noUploads: BlobUploads = { offset: refuse, append: refuse };
 
 export class BlobWorld {
-  readonly timers = new ManualTimers();
+  readonly timers: ManualTimers;
   readonly node = testSigner(1);
   readonly admitted = new Set<NodeId>([this.node.address]);
   readonly errors: Error[] = [];
@@ -31,7 +32,9 @@ export class BlobWorld {
   readonly #scope = { run: "test", hub: testSigner(200).address };
   #seed = 1;
 
-  constructor({ store, blobBytes, nonces = 64, uploads = noUploads }: BlobWorldOptions) {
+  constructor(options: BlobWorldOptions) {
+    const { store, blobBytes, nonces = 64, uploads = noUploads, timers = new ManualTimers() } = options;
+    this.timers = timers;
     this.blobBytes = blobBytes;
     const gate = new RequestGate({
       ...this.#scope,
