@@ -15,7 +15,7 @@ export type StageIndex = Brand<number, "StageIndex">;
 export type MicrobatchId = Brand<number, "MicrobatchId">;
 /** One microbatch through one stage in one direction, one attempt: `12.1.forward.0`. */
 export type TaskId = Brand<string, "TaskId">;
-/** Lower-case hex SHA-256 of a blob's bytes. */
+/** Lower-case hex name of a blob by its content: SHA-256 up to 1 MiB, above that a root over the hashes of its leaves. */
 export type BlobHash = Brand<string, "BlobHash">;
 
 export const nodeId = (address: string): NodeId => address as NodeId;

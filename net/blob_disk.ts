@@ -1,12 +1,15 @@
 /**
- * Blobs as files: `<folder>/ab/abcdef…`, one file a blob.
+ * Blobs as files: `<folder>/ab/abcdef…`, one file a blob, and `abcdef….leaves` beside one of several leaves.
  *
  * Owns: the folder. A blob is written to `incoming/`, hashed on the way, synced, and renamed: a file under its final name is
  * whole, whenever the process or the machine stops. What a stopped process left in `incoming/` is removed at the next
- * start, so one process at a time may own a folder. Refuses: bytes that do not match (also bytes that changed on the disk).
+ * start, so one process at a time may own a folder. A leaf list proves itself against the name, so it is written plainly and
+ * made again when it is torn or gone; its 32 bytes a MiB are not counted. Refuses: bytes that do not match (also bytes that
+ * changed on the disk).
  */
 
 import { type BlobHash, blobHash, type BlobRef } from "../core/ids.ts";
+import { decodeLeaves, encodeLeaves, leafBytes } from "./blob_hash.ts";
 import {
   type BlobCapacity,
   BlobError,
@@ -18,9 +21,11 @@ import {
   checkRange,
   collect,
   type LocalBlobStore,
+  type MeteredBlob,
   missing,
   verified,
 } from "./blobs.ts";
+import { diskProblem } from "./disk_problem.ts";
 
 /** The part of a file that storing needs; tests put a full disk here. */
 export interface BlobFile {
@@ -58,7 +63,7 @@ export class DiskBlobs implements LocalBlobStore {
       await Deno.remove(store.#incomingFolder, { recursive: true }).catch(ignoreMissing);
       await Deno.mkdir(store.#incomingFolder);
     } catch (error) {
-      throw store.#problem(error);
+      throw diskProblem(error, options.folder);
     }
     await store.#scan();
     return store;
@@ -72,12 +77,24 @@ export class DiskBlobs implements LocalBlobStore {
   async put(source: BlobSource, expected?: BlobHash): Promise<BlobRef> {
     const path = `${this.#incomingFolder}/${this.#received++}.part`;
     try {
-      const ref = await this.#receive(path, source, expected);
-      await this.#adopt(path, ref);
-      return ref;
+      const blob = await this.#receive(path, source, expected);
+      await this.#adopt(path, blob);
+      return blob.ref;
     } catch (error) {
       await Deno.remove(path).catch(ignoreMissing);
-      throw this.#problem(error);
+      throw diskProblem(error, this.#options.folder);
+    }
+  }
+
+  /** Takes over a file of the same disk as this blob; it is gone afterwards, also when its bytes are refused. */
+  async adoptFile(path: string, expected: BlobHash): Promise<BlobRef> {
+    try {
+      const blob = await this.#meterFile(path, expected);
+      await this.#adopt(path, blob);
+      return blob.ref;
+    } catch (error) {
+      await Deno.remove(path).catch(ignoreMissing);
+      throw diskProblem(error, this.#options.folder);
     }
   }
 
@@ -93,6 +110,20 @@ export class DiskBlobs implements LocalBlobStore {
     return ReadableStream.from(this.#read(ref, range));
   }
 
+  async leaves(hash: BlobHash): Promise<readonly BlobHash[] | null> {
+    const ref = await this.find(hash);
+    if (ref === null) return null;
+    if (ref.bytes <= leafBytes) return [hash];
+    const list = await Deno.readFile(this.#leavesPath(hash)).catch(ignoreMissing);
+    const kept = list === undefined ? null : decodeLeaves(list, ref);
+    if (kept !== null) return kept;
+    const meter = new BlobMeter(ref.bytes);
+    for await (const chunk of this.#read(ref, { start: 0, end: ref.bytes })) meter.add(chunk);
+    const blob = meter.finish(hash);
+    await this.#keepLeaves(blob);
+    return blob.leaves;
+  }
+
   async delete(hash: BlobHash): Promise<boolean> {
     const bytes = this.#index.get(hash);
     if (bytes === undefined) return false;
@@ -100,8 +131,9 @@ export class DiskBlobs implements LocalBlobStore {
     this.#bytes -= bytes;
     try {
       await Deno.remove(this.#path(hash)).catch(ignoreMissing);
+      await Deno.remove(this.#leavesPath(hash)).catch(ignoreMissing);
     } catch (error) {
-      throw this.#problem(error);
+      throw diskProblem(error, this.#options.folder);
     }
     return true;
   }
@@ -122,6 +154,10 @@ export class DiskBlobs implements LocalBlobStore {
     return `${this.#options.folder}/${hash.slice(0, 2)}/${hash}`;
   }
 
+  #leavesPath(hash: BlobHash): string {
+    return `${this.#path(hash)}.leaves`;
+  }
+
   #enter(ref: BlobRef): void {
     if (this.#index.has(ref.hash)) return; // two stored the same bytes at once
     this.#index.set(ref.hash, ref.bytes);
@@ -132,15 +168,18 @@ export class DiskBlobs implements LocalBlobStore {
     const { folder } = this.#options;
     for await (const { name, isDirectory } of Deno.readDir(folder)) {
       if (!isDirectory || !/^[0-9a-f]{2}$/.test(name)) continue;
-      for await (const file of Deno.readDir(`${folder}/${name}`)) {
-        if (!file.isFile || !/^[0-9a-f]{64}$/.test(file.name)) continue;
+      const files = (await Array.fromAsync(Deno.readDir(`${folder}/${name}`))).filter((file) => file.isFile);
+      for (const file of files.filter((file) => /^[0-9a-f]{64}$/.test(file.name))) {
         const hash = blobHash(file.name);
         this.#enter({ hash, bytes: (await Deno.stat(this.#path(hash))).size });
+      }
+      for (const file of files.filter((file) => /^[0-9a-f]{64}\.leaves$/.test(file.name))) {
+        if (!this.#index.has(blobHash(file.name.slice(0, 64)))) await Deno.remove(`${folder}/${name}/${file.name}`);
       }
     }
   }
 
-  async #receive(path: string, source: BlobSource, expected?: BlobHash): Promise<BlobRef> {
+  async #receive(path: string, source: BlobSource, expected?: BlobHash): Promise<MeteredBlob> {
     const meter = new BlobMeter(this.#options.blobBytes);
     const file = await this.#createFile(path);
     try {
@@ -150,22 +189,45 @@ export class DiskBlobs implements LocalBlobStore {
         this.#checkCapacity();
         for (let at = 0; at < chunk.length;) at += await file.write(chunk.subarray(at));
       }
-      const ref = meter.finish(expected);
+      const blob = meter.finish(expected);
       await file.sync();
-      return ref;
+      return blob;
     } finally {
       this.#receivingBytes -= meter.bytes;
       file.close();
     }
   }
 
-  async #adopt(path: string, ref: BlobRef): Promise<void> {
+  /** Hashes and syncs a whole file of this disk. */
+  async #meterFile(path: string, expected: BlobHash): Promise<MeteredBlob> {
+    using file = await Deno.open(path, { read: true, write: true });
+    const { size } = await file.stat();
+    this.#receivingBytes += size;
+    try {
+      this.#checkCapacity();
+      const meter = new BlobMeter(this.#options.blobBytes);
+      for await (const chunk of chunksOf(file, size)) meter.add(chunk);
+      const blob = meter.finish(expected);
+      await file.sync();
+      return blob;
+    } finally {
+      this.#receivingBytes -= size;
+    }
+  }
+
+  async #adopt(path: string, blob: MeteredBlob): Promise<void> {
+    const { ref } = blob;
     if (this.#index.has(ref.hash)) return await Deno.remove(path);
     const folder = `${this.#options.folder}/${ref.hash.slice(0, 2)}`;
     await Deno.mkdir(folder, { recursive: true });
+    await this.#keepLeaves(blob);
     await Deno.rename(path, this.#path(ref.hash));
     await syncFolder(folder);
     this.#enter(ref);
+  }
+
+  async #keepLeaves({ ref, leaves }: MeteredBlob): Promise<void> {
+    if (leaves.length > 1) await Deno.writeFile(this.#leavesPath(ref.hash), encodeLeaves(leaves));
   }
 
   #checkCapacity(): void {
@@ -186,38 +248,30 @@ export class DiskBlobs implements LocalBlobStore {
 
   async *#read(ref: BlobRef, range: ByteRange): AsyncGenerator<Uint8Array> {
     using file = await Deno.open(this.#path(ref.hash)).catch((error) => {
-      throw error instanceof Deno.errors.NotFound ? missing(ref.hash, this.#options.folder) : this.#problem(error);
+      throw error instanceof Deno.errors.NotFound
+        ? missing(ref.hash, this.#options.folder)
+        : diskProblem(error, this.#options.folder);
     });
     await file.seek(range.start, Deno.SeekMode.Start);
-    for (let left = range.end - range.start; left > 0;) {
-      const chunk = new Uint8Array(Math.min(chunkBytes, left));
-      const bytes = await file.read(chunk);
-      if (bytes === null) {
-        throw new BlobError("wrongHash", `Cannot read blob ${ref.hash} as its file ends too early; delete it`);
-      }
-      left -= bytes;
-      yield chunk.subarray(0, bytes);
+    let left = range.end - range.start;
+    for await (const chunk of chunksOf(file, left)) {
+      left -= chunk.length;
+      yield chunk;
+    }
+    if (left > 0) {
+      throw new BlobError("wrongHash", `Cannot read blob ${ref.hash} as its file ends too early; delete it`);
     }
   }
+}
 
-  /** What the system said, as a sentence with a next step. */
-  #problem(error: unknown): unknown {
-    if (error instanceof BlobError || !(error instanceof Error)) return error;
-    const { folder } = this.#options;
-    const code = "code" in error ? error.code : undefined;
-    if (code === "ENOSPC" || code === "EDQUOT" || /os error (28|122)/.test(error.message)) {
-      const next = "free some space or choose another data folder";
-      return new BlobError("noSpace", `Cannot store a blob in ${folder} as the disk is full: ${next}`, {
-        cause: error,
-      });
-    }
-    const isOurs = error instanceof Deno.errors.PermissionDenied || error instanceof Deno.errors.NotCapable ||
-      /os error \d+/.test(error.message);
-    if (!isOurs) return error; // of the source, not of the disk
-    const next = "make it a folder that this user can write, or choose another data folder";
-    return new BlobError("storage", `Cannot use ${folder} for blobs as the system says '${error.message}': ${next}`, {
-      cause: error,
-    });
+/** What follows in the file, at most so many bytes. */
+async function* chunksOf(file: Deno.FsFile, bytes: number): AsyncGenerator<Uint8Array> {
+  for (let left = bytes; left > 0;) {
+    const chunk = new Uint8Array(Math.min(chunkBytes, left));
+    const count = await file.read(chunk);
+    if (count === null) return;
+    left -= count;
+    yield chunk.subarray(0, count);
   }
 }
 

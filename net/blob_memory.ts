@@ -19,8 +19,15 @@ import {
   missing,
 } from "./blobs.ts";
 
+const chunkBytes = 256 * 1024;
+
+interface HeldBlob {
+  readonly bytes: Uint8Array;
+  readonly leaves: readonly BlobHash[];
+}
+
 export class MemoryBlobs implements LocalBlobStore {
-  readonly #blobs = new Map<BlobHash, Uint8Array>();
+  readonly #blobs = new Map<BlobHash, HeldBlob>();
   readonly #capacity: BlobCapacity;
   #bytes = 0;
 
@@ -29,8 +36,8 @@ export class MemoryBlobs implements LocalBlobStore {
   }
 
   find(hash: BlobHash): Promise<BlobRef | null> {
-    const bytes = this.#blobs.get(hash);
-    return Promise.resolve(bytes === undefined ? null : { hash, bytes: bytes.length });
+    const blob = this.#blobs.get(hash);
+    return Promise.resolve(blob === undefined ? null : { hash, bytes: blob.bytes.length });
   }
 
   async put(source: BlobSource, expected?: BlobHash): Promise<BlobRef> {
@@ -40,10 +47,10 @@ export class MemoryBlobs implements LocalBlobStore {
       meter.add(chunk);
       chunks.push(chunk.slice());
     }
-    const ref = meter.finish(expected);
+    const { ref, leaves } = meter.finish(expected);
     if (this.#blobs.has(ref.hash)) return ref;
     if (this.#bytes + ref.bytes > this.#capacity.capacityBytes) throw this.#full(ref.bytes);
-    this.#blobs.set(ref.hash, concatenate(chunks, ref.bytes));
+    this.#blobs.set(ref.hash, { bytes: concatenate(chunks, ref.bytes), leaves });
     this.#bytes += ref.bytes;
     return ref;
   }
@@ -55,16 +62,20 @@ export class MemoryBlobs implements LocalBlobStore {
   async open(hash: BlobHash, range?: ByteRange): Promise<ByteStream> {
     const bytes = await this.#bytesOf(hash);
     if (range !== undefined) checkRange({ hash, bytes: bytes.length }, range);
-    return ReadableStream.from([bytes.slice(range?.start, range?.end)]);
+    return ReadableStream.from(copies(bytes.subarray(range?.start, range?.end)));
+  }
+
+  leaves(hash: BlobHash): Promise<readonly BlobHash[] | null> {
+    return Promise.resolve(this.#blobs.get(hash)?.leaves ?? null);
   }
 
   delete(hash: BlobHash): Promise<boolean> {
-    this.#bytes -= this.#blobs.get(hash)?.length ?? 0;
+    this.#bytes -= this.#blobs.get(hash)?.bytes.length ?? 0;
     return Promise.resolve(this.#blobs.delete(hash));
   }
 
   async *list(): AsyncIterable<BlobRef> {
-    for (const [hash, bytes] of this.#blobs) yield await Promise.resolve({ hash, bytes: bytes.length });
+    for (const [hash, { bytes }] of this.#blobs) yield await Promise.resolve({ hash, bytes: bytes.length });
   }
 
   usage(): BlobUsage {
@@ -72,8 +83,8 @@ export class MemoryBlobs implements LocalBlobStore {
   }
 
   #bytesOf(hash: BlobHash): Promise<Uint8Array> {
-    const bytes = this.#blobs.get(hash);
-    return bytes === undefined ? Promise.reject(missing(hash, "memory")) : Promise.resolve(bytes);
+    const blob = this.#blobs.get(hash);
+    return blob === undefined ? Promise.reject(missing(hash, "memory")) : Promise.resolve(blob.bytes);
   }
 
   #full(bytes: number): BlobError {
@@ -82,4 +93,9 @@ export class MemoryBlobs implements LocalBlobStore {
     }`;
     return new BlobError("noSpace", `Cannot store a blob as ${detail}`);
   }
+}
+
+/** Piece by piece, so that many slow readers of a large blob hold little. */
+function* copies(bytes: Uint8Array): Generator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += chunkBytes) yield bytes.slice(at, at + chunkBytes);
 }

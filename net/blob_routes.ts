@@ -1,25 +1,45 @@
 /**
  * Blobs over HTTP, the serving side.
  *
- *   PUT  /blobs/<sha256>   201 stored, 200 was there, 422 other bytes, 413 too large, 507 full
- *   GET  /blobs/<sha256>   200, 206 for `Range: bytes=a-b`, 404, 416
- *   HEAD /blobs/<sha256>   as GET, without reading
+ *   GET   /blobs/<hash>          200, 206 for `Range: bytes=a-b`, 404, 416
+ *   GET   /blobs/<hash>/leaves   200 with 32 bytes a leaf and the blob's size in `Iota-Blob-Bytes`, 404
+ *   PUT   /blobs/<hash>          201 stored, 200 was there, 422 other bytes, 413 too large, 507 full
+ *   GET   /blobs/<hash>/upload   204 with `Upload-Offset`: so much of this node's upload is there; 200: the blob is
+ *   PATCH /blobs/<hash>          adds a body at `Upload-Offset`: 204 with the new one, 409 with the one that fits;
+ *                                with `Upload-Complete: ?1` it is the last, then as PUT
  *
- * Owns: status codes and headers. Every request passes the gate first (401, 403). Refuses: storage (injected store).
- * Errors are `{code, detail}` in JSON, for programs and people.
+ * HEAD is as GET, without the body. Owns: status codes and headers. Every request passes the gate first (401, 403). Refuses:
+ * storage (injected). Errors are `{code, detail}` in JSON, for programs and people.
  */
 
 import { type Context, Hono } from "hono";
 import type { FaultCode, Parsed } from "../core/fault.ts";
 import { type BlobHash, blobHash, type BlobRef, type NodeId } from "../core/ids.ts";
-import { BlobError, type BlobProblem, type BlobStore, type ByteRange, tooLarge } from "./blobs.ts";
+import { encodeLeaves } from "./blob_hash.ts";
+import {
+  BlobError,
+  type BlobProblem,
+  type BlobStore,
+  type BlobUploads,
+  type ByteRange,
+  tooLarge,
+  type UploadAnswer,
+} from "./blobs.ts";
 import type { SignedRequest } from "./request_auth.ts";
 
-export interface BlobRoutesOptions {
+export interface BlobReadRoutesOptions {
   readonly store: BlobStore;
-  readonly blobBytes: number;
   readonly check: (request: SignedRequest, headers: Headers) => Parsed<NodeId>;
 }
+
+export interface BlobRoutesOptions extends BlobReadRoutesOptions {
+  readonly uploads: BlobUploads;
+  readonly blobBytes: number;
+}
+
+/** `node` is who asks, proven by the gate. */
+type Gated = { Variables: { node: NodeId } };
+type BlobContext = Context<Gated>;
 
 type ErrorStatus = 400 | 401 | 403 | 404 | 413 | 416 | 422 | 429 | 500 | 507;
 
@@ -38,17 +58,23 @@ const statusOfFault: Partial<Record<FaultCode, ErrorStatus>> = {
   limitExceeded: 429,
 };
 
-export function blobRoutes(options: BlobRoutesOptions): Hono {
-  const app = new Hono();
-  app.use("/blobs/:hash{[0-9a-f]{64}}", async (context, next) => {
-    const { method, path, url } = context.req;
-    const bodyHash = method === "PUT" ? hashIn(context) : "";
-    const node = options.check({ method, path: path + new URL(url).search, bodyHash }, context.req.raw.headers);
-    if (node.ok) return await next();
-    return context.json(node.fault, statusOfFault[node.fault.code] ?? 403);
-  });
-  app.put("/blobs/:hash{[0-9a-f]{64}}", (context) => putBlob(context, options));
-  app.get("/blobs/:hash{[0-9a-f]{64}}", (context) => getBlob(context, options.store)); // HEAD too
+const blobPath = "/blobs/:hash{[0-9a-f]{64}}";
+
+/** For whoever only hands out. */
+export function blobReadRoutes({ store, check }: BlobReadRoutesOptions): Hono<Gated> {
+  const app = new Hono<Gated>();
+  for (const path of [blobPath, `${blobPath}/leaves`, `${blobPath}/upload`]) {
+    app.use(path, async (context, next) => {
+      const { method, path, url } = context.req;
+      const bodyHash = method === "PUT" || method === "PATCH" ? hashIn(context) : "";
+      const node = check({ method, path: path + new URL(url).search, bodyHash }, context.req.raw.headers);
+      if (!node.ok) return context.json(node.fault, statusOfFault[node.fault.code] ?? 403);
+      context.set("node", node.value);
+      await next();
+    });
+  }
+  app.get(blobPath, (context) => getBlob(context, store)); // HEAD too
+  app.get(`${blobPath}/leaves`, (context) => getLeaves(context, store));
   app.onError((error, context) => {
     if (!(error instanceof BlobError)) throw error;
     return context.json({ code: error.code, detail: error.message }, statusOfProblem[error.code]);
@@ -56,9 +82,17 @@ export function blobRoutes(options: BlobRoutesOptions): Hono {
   return app;
 }
 
-const hashIn = (context: Context): BlobHash => blobHash(context.req.param("hash") ?? "");
+export function blobRoutes(options: BlobRoutesOptions): Hono<Gated> {
+  const app = blobReadRoutes(options);
+  app.put(blobPath, (context) => putBlob(context, options));
+  app.patch(blobPath, (context) => patchBlob(context, options));
+  app.get(`${blobPath}/upload`, (context) => getUpload(context, options));
+  return app;
+}
 
-async function putBlob(context: Context, { store, blobBytes }: BlobRoutesOptions): Promise<Response> {
+const hashIn = (context: BlobContext): BlobHash => blobHash(context.req.param("hash") ?? "");
+
+async function putBlob(context: BlobContext, { store, blobBytes }: BlobRoutesOptions): Promise<Response> {
   const hash = hashIn(context);
   const body = context.req.raw.body;
   const known = await store.find(hash);
@@ -71,27 +105,90 @@ async function putBlob(context: Context, { store, blobBytes }: BlobRoutesOptions
   return context.json(await store.put(body ?? new Uint8Array(0), hash), 201);
 }
 
-async function getBlob(context: Context, store: BlobStore): Promise<Response> {
-  const ref = await store.find(hashIn(context));
-  if (ref === null) {
-    return context.json({ code: "missing", detail: `Cannot read blob ${hashIn(context)} as it is not here` }, 404);
+async function getUpload(context: BlobContext, { store, uploads }: BlobRoutesOptions): Promise<Response> {
+  const hash = hashIn(context);
+  const offset = await uploads.offset({ hash, node: context.get("node") });
+  const known = await store.find(hash);
+  context.header("upload-offset", String(known?.bytes ?? offset));
+  return known === null ? context.body(null, 204) : context.json(known, 200);
+}
+
+async function patchBlob(context: BlobContext, { store, uploads }: BlobRoutesOptions): Promise<Response> {
+  const hash = hashIn(context);
+  const body = context.req.raw.body;
+  const known = await store.find(hash);
+  if (known !== null) {
+    await body?.cancel();
+    return context.json(known, 200);
   }
+  const offset = readCount(context.req.header("upload-offset"));
+  if (offset === null) {
+    await body?.cancel();
+    return refuse(context, "Cannot take an upload as 'Upload-Offset' must be a count of bytes");
+  }
+  const answer = await uploads.append({ hash, node: context.get("node") }, {
+    offset,
+    bytes: readCount(context.req.header("content-length")),
+    isLast: context.req.header("upload-complete") === "?1",
+    source: body ?? new Blob([]).stream(),
+  });
+  return answerUpload(context, { answer, offset });
+}
+
+function answerUpload(context: BlobContext, { answer, offset }: { answer: UploadAnswer; offset: number }): Response {
+  if (answer.type === "stored") return context.json(answer.ref, 201);
+  context.header("upload-offset", String(answer.bytes));
+  if (answer.type === "appended") return context.body(null, 204);
+  const detail = `Cannot take an upload as 'Upload-Offset' must be ${answer.bytes}: current value is ${offset}`;
+  return context.json({ code: answer.type, detail }, 409);
+}
+
+function refuse(context: BlobContext, detail: string): Response {
+  return context.json({ code: "refused", detail }, 400);
+}
+
+function notHere(context: BlobContext): Response {
+  return context.json({ code: "missing", detail: `Cannot read blob ${hashIn(context)} as it is not here` }, 404);
+}
+
+async function getLeaves(context: BlobContext, store: BlobStore): Promise<Response> {
+  const ref = await store.find(hashIn(context));
+  const leaves = ref === null ? null : await store.leaves(ref.hash);
+  if (ref === null || leaves === null) return notHere(context);
+  const list = encodeLeaves(leaves);
+  const headers = fileHeaders(list.length);
+  headers.set("iota-blob-bytes", String(ref.bytes));
+  return new Response(context.req.method === "HEAD" ? null : list, { headers });
+}
+
+async function getBlob(context: BlobContext, store: BlobStore): Promise<Response> {
+  const ref = await store.find(hashIn(context));
+  if (ref === null) return notHere(context);
   const range = readRange(context.req.header("range"), ref);
   if (range === null) {
     context.header("content-range", `bytes */${ref.bytes}`);
     return context.json({ code: "refused", detail: `Cannot read that range as the blob has ${ref.bytes} bytes` }, 416);
   }
   const isWhole = range.end - range.start === ref.bytes;
-  const headers = new Headers({
-    "content-type": "application/octet-stream",
-    "content-length": String(range.end - range.start),
-    "accept-ranges": "bytes",
-    "cache-control": "private, immutable, max-age=31536000",
-    etag: `"${ref.hash}"`,
-  });
+  const headers = fileHeaders(range.end - range.start);
+  headers.set("accept-ranges", "bytes");
+  headers.set("etag", `"${ref.hash}"`);
   if (!isWhole) headers.set("content-range", `bytes ${range.start}-${range.end - 1}/${ref.bytes}`);
   const body = context.req.method === "HEAD" ? null : await store.open(ref.hash, isWhole ? undefined : range);
   return new Response(body, { status: isWhole ? 200 : 206, headers });
+}
+
+function fileHeaders(bytes: number): Headers {
+  return new Headers({
+    "content-type": "application/octet-stream",
+    "content-length": String(bytes),
+    "cache-control": "private, immutable, max-age=31536000",
+  });
+}
+
+/** Null: no count of bytes. */
+function readCount(header: string | undefined): number | null {
+  return header !== undefined && /^\d{1,15}$/.test(header) ? Number(header) : null;
 }
 
 /** One range or none; null: it lies outside. Other units and several ranges are answered with the whole, as HTTP allows. */

@@ -2,12 +2,12 @@
  * Content-addressed bytes: what every blob store promises.
  *
  * Owns: the interfaces, the one error class and the checks that all stores share. Implementations: blob_memory.ts,
- * blob_disk.ts, blob_http.ts, one conformance suite over all. Invariants: a blob's name is the SHA-256 of its bytes; bytes
+ * blob_disk.ts, blob_http.ts, one conformance suite over all. Invariants: a blob is named by its bytes (blob_hash.ts); bytes
  * that do not match their name are never returned as a whole blob and never stored; storing the same bytes again is free.
  */
 
-import { createHash, type Hash as Digest } from "node:crypto";
-import { type BlobHash, blobHash, type BlobRef } from "../core/ids.ts";
+import type { BlobHash, BlobRef, NodeId } from "../core/ids.ts";
+import { TreeDigest } from "./blob_hash.ts";
 
 export type BlobProblem =
   | "missing" // no such blob here
@@ -47,6 +47,34 @@ export interface BlobStore {
   get(hash: BlobHash): Promise<Uint8Array>;
   /** A whole blob fails at its end if its hash is wrong; a part cannot be checked. Ranges must lie within the blob. */
   open(hash: BlobHash, range?: ByteRange): Promise<ByteStream>;
+  /** The SHA-256 of each MiB, which with the size gives the name; null: not here. With it, parts can be checked. */
+  leaves(hash: BlobHash): Promise<readonly BlobHash[] | null>;
+}
+
+/** Of one node and one blob. */
+export interface UploadKey {
+  readonly hash: BlobHash;
+  readonly node: NodeId;
+}
+
+export interface UploadPart {
+  readonly offset: number; // of its first byte in the blob
+  readonly bytes: number | null; // as announced; null: not announced
+  readonly isLast: boolean;
+  readonly source: ByteStream;
+}
+
+export type UploadAnswer =
+  | { readonly type: "appended"; readonly bytes: number } // there now, also when the part broke off
+  | { readonly type: "wrongOffset"; readonly bytes: number } // nothing was taken; the next byte is this one
+  | { readonly type: "stored"; readonly ref: BlobRef };
+
+/** Blobs that arrive in parts over several requests; none is seen in a store before its last byte is checked. */
+export interface BlobUploads {
+  /** How many bytes are there. Ends a request that still adds to them, as its sender asks because it broke. */
+  offset(key: UploadKey): Promise<number>;
+  /** Takes the part, also when it breaks off in the middle. */
+  append(key: UploadKey, part: UploadPart): Promise<UploadAnswer>;
 }
 
 export interface BlobUsage {
@@ -67,37 +95,37 @@ export interface BlobCapacity {
   readonly capacityBytes: number; // of all
 }
 
-export function hashOf(bytes: Uint8Array): BlobHash {
-  return blobHash(createHash("sha256").update(bytes).digest("hex"));
+/** A blob that went through a meter. */
+export interface MeteredBlob {
+  readonly ref: BlobRef;
+  readonly leaves: readonly BlobHash[];
 }
 
 /** Counts and hashes what passes, and refuses the byte that is too many. */
 export class BlobMeter {
-  readonly #digest: Digest = createHash("sha256");
+  readonly #digest = new TreeDigest();
   readonly #blobBytes: number;
-  #bytes = 0;
 
   constructor(blobBytes: number) {
     this.#blobBytes = blobBytes;
   }
 
   get bytes(): number {
-    return this.#bytes;
+    return this.#digest.bytes;
   }
 
   add(chunk: Uint8Array): void {
-    this.#bytes += chunk.length;
-    if (this.#bytes > this.#blobBytes) throw tooLarge({ limit: this.#blobBytes, value: this.#bytes });
+    const value = this.bytes + chunk.length;
+    if (value > this.#blobBytes) throw tooLarge({ limit: this.#blobBytes, value });
     this.#digest.update(chunk);
   }
 
   /** Ends the count; with `expected`, other bytes are refused. */
-  finish(expected?: BlobHash): BlobRef {
-    const hash = blobHash(this.#digest.digest("hex"));
-    if (expected !== undefined && hash !== expected) {
-      throw new BlobError("wrongHash", `Cannot take a blob as its hash must be ${expected}: current value is ${hash}`);
-    }
-    return { hash, bytes: this.#bytes };
+  finish(expected?: BlobHash): MeteredBlob {
+    const blob = this.#digest.finish();
+    const { hash } = blob.ref;
+    if (expected === undefined || hash === expected) return blob;
+    throw new BlobError("wrongHash", `Cannot take a blob as its hash must be ${expected}: current value is ${hash}`);
   }
 }
 

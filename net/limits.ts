@@ -28,6 +28,11 @@ export interface NetLimits {
   readonly nonces: number; // of one node's HTTP requests, remembered against replay
   readonly clockSkewMs: number; // of signed HTTP requests; the hello needs no clock
   readonly blobBytes: number;
+  readonly uploads: number; // unfinished ones, of all nodes
+  readonly uploadsOfNode: number;
+  readonly uploadBytes: number; // of all unfinished uploads
+  readonly uploadKeepMs: number; // an unfinished upload that nobody continues
+  readonly peerRequestsPerSecond: number; // that a node answers to other nodes
 }
 
 const mebibyte = 1024 * 1024;
@@ -52,6 +57,11 @@ export const defaultNetLimits: NetLimits = {
   nonces: 4096,
   clockSkewMs: 120_000,
   blobBytes: 1024 * mebibyte,
+  uploads: 1024,
+  uploadsOfNode: 8, // a miner sends its slices a few at a time
+  uploadBytes: 64 * 1024 * mebibyte,
+  uploadKeepMs: 600_000,
+  peerRequestsPerSecond: 200, // of 1 MiB each: more than a miner's line carries, and a fifth of a core for signatures
 };
 
 /** What the hub of a run works with. */
@@ -62,6 +72,7 @@ export function netLimits(limits: LimitConfig): NetLimits {
     headerBytes: limits.headerBytes,
     outboxBytes: limits.outboxBytes,
     blobBytes: limits.blobBytes,
+    uploadBytes: 64 * limits.blobBytes,
     sessionKeepMs: limits.disconnectGraceMs,
   });
 }

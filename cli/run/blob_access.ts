@@ -1,14 +1,18 @@
 /**
- * Blobs as the roles use them: whole vectors by hash. Behind it the hub's HTTP store, its disk, or memory.
+ * Blobs as the roles use them: whole vectors by hash. Behind it the hub's HTTP store, its disk, or memory, and other nodes
+ * that offer the same blob: they are asked first, the hub when they fail.
  */
 
 import type { BlobRef } from "../../core/ids.ts";
+import { fetchBlob } from "../../net/blob_fetch.ts";
 import type { BlobStore, LocalBlobStore } from "../../net/blobs.ts";
+import type { FetchSource, SourceProblem } from "../../net/fetch_sources.ts";
+import type { Timers } from "../../net/timers.ts";
 
 export interface BlobAccess {
   put(bytes: Uint8Array): Promise<BlobRef>;
-  /** The whole blob, checked against its hash; throws when it cannot be had. */
-  get(ref: BlobRef): Promise<Uint8Array>;
+  /** The whole blob, checked against its hash; throws when it cannot be had. `peers`: base URLs of nodes that may have it. */
+  get(ref: BlobRef, peers?: readonly string[]): Promise<Uint8Array>;
 }
 
 /** The hub's own view of its store. */
@@ -17,8 +21,44 @@ export interface HubBlobs extends BlobAccess {
   delete(ref: BlobRef): Promise<void>;
 }
 
-export function blobAccess(store: BlobStore): BlobAccess {
-  return { put: (bytes) => store.put(bytes), get: (ref) => store.get(ref.hash) };
+/** How other nodes' stores are reached. */
+export interface PeerAccess {
+  /** Of a base URL as `peerUrl` writes it. */
+  readonly open: (url: string) => BlobStore;
+  readonly blobBytes: number;
+  readonly timers: Timers;
+  readonly onProblem: (problem: SourceProblem) => void;
+}
+
+const peersOfBlob = 8; // more would not be faster; the list comes from the network
+const leavesUnderWay = 8;
+
+/** Without `access`, or where no peers are named, every blob comes from the store. */
+export function blobAccess(store: BlobStore, access: PeerAccess | null = null): BlobAccess {
+  const put = (bytes: Uint8Array) => store.put(bytes);
+  if (access === null) return { put, get: (ref) => store.get(ref.hash) };
+  const opened = new Map<string, BlobStore>();
+  const peerStore = (url: string): BlobStore => {
+    const known = opened.get(url) ?? access.open(url);
+    opened.delete(url);
+    opened.set(url, known); // the newest last
+    if (opened.size > 8 * peersOfBlob) opened.delete(opened.keys().next().value!);
+    return known;
+  };
+  const get = async (ref: BlobRef, peers: readonly string[] = []) => {
+    const urls = new Set(peers.slice(0, peersOfBlob).map(peerUrl).filter((url) => url !== null));
+    if (urls.size === 0) return await store.get(ref.hash);
+    const sources: FetchSource[] = [...urls].map((url) => ({ name: url, store: peerStore(url), isFallback: false }));
+    sources.push({ name: "the orchestrator", store, isFallback: true });
+    return await fetchBlob({ ref, sources, concurrency: leavesUnderWay, ...access });
+  };
+  return { put, get };
+}
+
+/** The address alone, without path or credentials; null: not one to ask. */
+export function peerUrl(text: string): string | null {
+  const url = URL.parse(text);
+  return url !== null && /^https?:$/.test(url.protocol) && url.username === "" ? url.origin : null;
 }
 
 export function hubBlobs(store: LocalBlobStore): HubBlobs {

@@ -8,9 +8,9 @@
 import type { BlobRef, StageIndex } from "../../core/ids.ts";
 import { stageIndex } from "../../core/ids.ts";
 import type { Moments } from "../../gpu/compute.ts";
+import { refOf } from "../../net/blob_hash.ts";
 import { type Disk, readIfPresent, realDisk, writeAtomically } from "../data/disk.ts";
 import { bytesOfFloats, floatsOf } from "./blob_access.ts";
-import { refOf } from "./segments.ts";
 
 interface Header {
   readonly format: "iota-moments-1";

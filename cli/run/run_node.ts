@@ -11,7 +11,7 @@ import { HttpBlobs } from "../../net/blob_http.ts";
 import { dialWebSocket } from "../../net/client.ts";
 import type { Signer } from "../../net/hello.ts";
 import { defaultNetLimits } from "../../net/limits.ts";
-import { type Authorize, createAuthorize } from "../../net/request_auth.ts";
+import { type Authorize, createAuthorize, type SignedRequest } from "../../net/request_auth.ts";
 import { systemRandom, systemTimers } from "../../net/timers.ts";
 import type { CommandContext } from "../command.ts";
 import { UserError } from "../errors.ts";
@@ -25,6 +25,8 @@ import { startValidator } from "./validator_role.ts";
 
 /** Attempts before the first connection; afterwards a node never gives up by itself. */
 const firstAttempts = 6;
+/** Of a request to another miner, as the orchestrator has the same bytes. */
+const peerAttempts = 2;
 
 interface OpenNode {
   readonly signer: Signer;
@@ -85,13 +87,13 @@ async function openNode(context: CommandContext): Promise<OpenNode> {
   output.event({ type: "device", ...device.adapter });
   output.line(`${signer.address} on ${device.adapter.name}`);
   let authorize: Authorize | null = null; // until the hub has said who it is
-  const store = new HttpBlobs({
-    url: address.http,
-    authorize: (request) => present(authorize, "blobs are asked for after the hello")(request),
-    blobBytes: defaultNetLimits.blobBytes,
+  const { blobBytes } = defaultNetLimits;
+  const storeOptions = {
+    authorize: (request: SignedRequest) => present(authorize, "blobs are asked for after the hello")(request),
+    blobBytes,
     timers: systemTimers,
     random: systemRandom,
-  });
+  };
   const link: NodeLink = {
     url: address.socket,
     signer,
@@ -105,7 +107,12 @@ async function openNode(context: CommandContext): Promise<OpenNode> {
     onConnected: (scope) =>
       authorize = createAuthorize({ ...scope, signer, timers: systemTimers, random: systemRandom }),
   };
-  const blobs = blobAccess(store);
+  const blobs = blobAccess(new HttpBlobs({ ...storeOptions, url: address.http }), {
+    open: (url) => new HttpBlobs({ ...storeOptions, url, attempts: peerAttempts }),
+    blobBytes,
+    timers: systemTimers,
+    onProblem: ({ source, code, detail }) => output.log.debug(`${source} as a source of a blob (${code}): ${detail}`),
+  });
   return { signer, device, link, blobs, address };
 }
 

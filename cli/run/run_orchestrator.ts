@@ -12,6 +12,7 @@ import type { OrchestratorState } from "../../core/orchestrator/state.ts";
 import { verifySignature } from "../../chain/wallet/hotkey.ts";
 import { createApi } from "../../net/api.ts";
 import type { DiskBlobs } from "../../net/blob_disk.ts";
+import { DiskUploads } from "../../net/blob_uploads.ts";
 import { BlobError } from "../../net/blobs.ts";
 import { type NetLimits, netLimits } from "../../net/limits.ts";
 import { listen, type Listener } from "../../net/server.ts";
@@ -98,6 +99,7 @@ async function startRun(
   const blobs = hubBlobs(store);
   const place = checkpointPlace(prepared, stages);
   const limits = netLimits(config.limits);
+  const uploads = await DiskUploads.open({ folder: `${folder.path}/uploads`, store, limits, timers: systemTimers });
   const { sequencesPerMicrobatch: sequences } = config.train;
   const tokensBefore = recovered?.state.counters.tokens ?? 0;
   let firstStepAtMs: number | null = null;
@@ -126,7 +128,8 @@ async function startRun(
     },
   });
   const scope = { run: runId, hub: signer.address };
-  const listener = await open(context, { role, store, limits, screen, scope, savedPort: prepared.savedPort });
+  const { savedPort } = prepared;
+  const listener = await open(context, { role, store, uploads, limits, screen, scope, savedPort });
   await writeSavedRun(folder.path, { runId, config, port: listener.port });
   const url = listener.url.replace(/^http/, "ws");
   output.event({ type: "listening", url, run: runId });
@@ -134,6 +137,7 @@ async function startRun(
   const close = async () => {
     screen.close();
     await listener.close();
+    await uploads.close();
     journal.close();
   };
   return { role, screen, tokensBefore, firstStepAtMs: () => firstStepAtMs, close };
@@ -214,6 +218,7 @@ function openScreen(
 interface ListeningParts {
   readonly role: RunningOrchestrator;
   readonly store: DiskBlobs;
+  readonly uploads: DiskUploads;
   readonly limits: NetLimits;
   readonly screen: RunScreen;
   readonly scope: RequestScope;
@@ -222,7 +227,7 @@ interface ListeningParts {
 
 /** Opens the port; only nodes of this run may use its blobs. */
 async function open({ options, output }: CommandContext, parts: ListeningParts): Promise<Listener> {
-  const { role, store, limits, screen, scope, savedPort } = parts;
+  const { role, store, uploads, limits, screen, scope, savedPort } = parts;
   const gate = new RequestGate({
     ...scope,
     verify: verifySignature,
@@ -232,7 +237,12 @@ async function open({ options, output }: CommandContext, parts: ListeningParts):
     timers: systemTimers,
   });
   const api = createApi({
-    blobs: { store, blobBytes: limits.blobBytes, check: (request, headers) => gate.check(request, headers) },
+    blobs: {
+      store,
+      uploads,
+      blobBytes: limits.blobBytes,
+      check: (request, headers) => gate.check(request, headers),
+    },
     status: () => statusOf(role.state),
     onError: (error) => output.log.error(`A request failed: ${error.message}`),
   });

@@ -5,13 +5,9 @@
  * and short-lived; anything large or lasting is a blob.
  */
 
-import { createHash } from "node:crypto";
 import { assert, present } from "../../core/assert.ts";
-import { type BlobHash, blobHash, type BlobRef } from "../../core/ids.ts";
-
-export function refOf(bytes: Uint8Array): BlobRef {
-  return { hash: blobHash(createHash("sha256").update(bytes).digest("hex")), bytes: bytes.byteLength };
-}
+import type { BlobHash, BlobRef } from "../../core/ids.ts";
+import { refOf } from "../../net/blob_hash.ts";
 
 export class Segments {
   readonly #onFreed: (hash: BlobHash) => void;

@@ -14,11 +14,12 @@ import { type ParameterTable, parameterTable, type StageSpec, stageSpecs } from 
 import type { RunConfig } from "../../core/config/config.ts";
 import type { Slice } from "../../core/protocol/message.ts";
 import type { StageCompute } from "../../gpu/compute.ts";
+import { refOf } from "../../net/blob_hash.ts";
 import { type BlobAccess, bytesOfFloats } from "./blob_access.ts";
 import type { ComputeHost } from "./compute_host.ts";
 import { mergeStage, reduceSlice } from "./merge_work.ts";
 import type { MomentsFolder } from "./moments_folder.ts";
-import { refOf, type Segments } from "./segments.ts";
+import type { Segments } from "./segments.ts";
 import { loadSource, type StageVectors } from "./source.ts";
 import { readInput, readTokens, readWire } from "./stage_input.ts";
 

@@ -2,7 +2,7 @@
 
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { type BlobFile, DiskBlobs, type DiskBlobsOptions } from "../../net/blob_disk.ts";
-import { hashOf } from "../../net/blobs.ts";
+import { hashOf, leafHashesOf } from "../../net/blob_hash.ts";
 import { assertProblem, localBlobSuite, suiteCapacity } from "./blobs_suite.ts";
 import { patterned } from "./transport_world.ts";
 
@@ -43,6 +43,51 @@ Deno.test("Blobs in a folder: bytes that changed on the disk are not handed out"
     await assertProblem(() => store.get(hash), "wrongHash");
     const stream = await store.open(hash);
     await assertProblem(() => Array.fromAsync(stream), "wrongHash");
+  }));
+
+Deno.test("Blobs in a folder: a leaf list that is torn or gone is made again, and goes with its blob", () =>
+  withFolder(async (folder) => {
+    const bytes = patterned(1_500_000, 1);
+    const { hash } = await (await open(folder)).put(bytes);
+    const path = `${folder}/${hash.slice(0, 2)}/${hash}.leaves`;
+    const list = await Deno.readFile(path);
+    for (
+      const damage of [
+        () => Deno.truncate(path, 40),
+        () => Deno.writeFile(path, list.toReversed()),
+        () => Deno.remove(path),
+      ]
+    ) {
+      await damage();
+      assertEquals(await (await open(folder)).leaves(hash), leafHashesOf(bytes));
+      assertEquals(await Deno.readFile(path), list);
+    }
+    await Deno.remove(path.replace(".leaves", "")); // as when a removal was interrupted
+    const store = await open(folder);
+    assertEquals([await store.leaves(hash), store.usage()], [null, { blobs: 0, bytes: 0 }]);
+    assertEquals(await Array.fromAsync(Deno.readDir(`${folder}/${hash.slice(0, 2)}`)), []);
+    await store.put(bytes);
+    await store.delete(hash);
+    assertEquals(await Array.fromAsync(Deno.readDir(`${folder}/${hash.slice(0, 2)}`)), []);
+  }));
+
+Deno.test("Blobs in a folder: a file is taken over as the blob it must be, and removed otherwise", () =>
+  withFolder(async (folder) => {
+    const store = await open(`${folder}/blobs`);
+    const path = `${folder}/arrived`;
+    const bytes = patterned(1_500_000, 1);
+    await Deno.writeFile(path, bytes);
+    assertEquals(await store.adoptFile(path, hashOf(bytes)), { hash: hashOf(bytes), bytes: 1_500_000 });
+    assertEquals(await store.get(hashOf(bytes)), bytes);
+    const refusals = [[patterned(10, 1), "wrongHash"], [patterned(2_000_001, 1), "tooLarge"]] as const;
+    for (const [content, code] of refusals) {
+      await Deno.writeFile(path, content);
+      await assertProblem(() => store.adoptFile(path, hashOf(bytes)), code);
+    }
+    const full = await open(`${folder}/full`, { capacityBytes: 1_000_000 });
+    await Deno.writeFile(path, bytes);
+    await assertProblem(() => full.adoptFile(path, hashOf(bytes)), "noSpace");
+    assertEquals((await Array.fromAsync(Deno.readDir(folder))).map(({ name }) => name).sort(), ["blobs", "full"]);
   }));
 
 /** Every write fails as on a full disk, by way of the system's own full device. */

@@ -1,11 +1,15 @@
 /** The HTTP client over the hub's routes keeps the promises of every blob store, with and without sockets. */
 
 import { DiskBlobs } from "../../net/blob_disk.ts";
+import type { HttpBlobsOptions } from "../../net/blob_http.ts";
 import { MemoryBlobs } from "../../net/blob_memory.ts";
+import { DiskUploads } from "../../net/blob_uploads.ts";
+import type { BlobStore } from "../../net/blobs.ts";
 import { defaultNetLimits } from "../../net/limits.ts";
 import { listen } from "../../net/server.ts";
 import { BlobWorld } from "../support/blob_world.ts";
-import { blobSuite, suiteCapacity } from "./blobs_suite.ts";
+import { ManualTimers } from "../support/manual_timers.ts";
+import { blobSuite, type OpenedStore, suiteCapacity } from "./blobs_suite.ts";
 
 const { blobBytes } = suiteCapacity;
 
@@ -14,13 +18,16 @@ blobSuite("a hub, by routes alone", () => {
   return Promise.resolve({ store: world.client(), close: () => Promise.resolve() });
 });
 
-blobSuite("a hub, by HTTP from its disk", async () => {
+async function overHttp(options: Partial<HttpBlobsOptions>): Promise<OpenedStore<BlobStore>> {
   const folder = await Deno.makeTempDir({ prefix: "iota-blobs-" });
-  const world = new BlobWorld({ store: await DiskBlobs.open({ ...suiteCapacity, folder }), blobBytes });
+  const store = await DiskBlobs.open({ ...suiteCapacity, folder: `${folder}/blobs` });
+  const limits = { ...defaultNetLimits, blobBytes };
+  const uploads = await DiskUploads.open({ folder: `${folder}/uploads`, store, limits, timers: new ManualTimers() });
+  const world = new BlobWorld({ store, uploads, blobBytes });
   const listener = await listen({
     host: "127.0.0.1",
     port: 0,
-    limits: defaultNetLimits,
+    limits,
     accept: (wire) => {
       wire.close("no sockets here");
       return { frame: () => {}, closed: () => {} };
@@ -29,7 +36,11 @@ blobSuite("a hub, by HTTP from its disk", async () => {
   });
   const close = async () => {
     await listener.close();
+    await uploads.close();
     await Deno.remove(folder, { recursive: true });
   };
-  return { store: world.client({ url: listener.url }), close };
-});
+  return { store: world.client({ url: listener.url, ...options }), close };
+}
+
+blobSuite("a hub, by HTTP from its disk", () => overHttp({}));
+blobSuite("a hub, by HTTP in parts", () => overHttp({ uploadChunkBytes: 300_000 }));

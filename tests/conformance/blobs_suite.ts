@@ -2,13 +2,13 @@
 
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { blobHash } from "../../core/ids.ts";
+import { hashOf, leafHashesOf } from "../../net/blob_hash.ts";
 import {
   BlobError,
   type BlobProblem,
   type BlobStore,
   type ByteStream,
   collect,
-  hashOf,
   type LocalBlobStore,
 } from "../../net/blobs.ts";
 import { patterned } from "./transport_world.ts";
@@ -101,6 +101,15 @@ function readingCases(check: Check<BlobStore>): void {
     }
   });
 
+  check("leaves are those of the bytes, one a mebibyte, and null for what is not there", async (store) => {
+    for (const size of [0, 5, 1_048_576, 1_048_577, 2_000_000]) {
+      const bytes = patterned(size, size);
+      const { hash } = await store.put(bytes);
+      assertEquals(await store.leaves(hash), leafHashesOf(bytes), `${size} bytes`);
+    }
+    assertEquals(await store.leaves(absent), null);
+  });
+
   check("a reader that stops early harms nothing", async (store) => {
     const { hash } = await store.put(patterned(1_000_000, 4));
     const stream = await store.open(hash);
@@ -133,6 +142,15 @@ function refusalCases(check: Check<BlobStore>): void {
     await assertRejects(() => store.put(streamOf(bytes, { fails: true })), Error, "the feeder broke");
     assertEquals(await store.find(hashOf(bytes)), null);
     assertEquals((await store.put(bytes)).bytes, 60_000);
+  });
+
+  check("a large stream is stored under the name it must have, and no other", async (store) => {
+    const bytes = patterned(1_400_000, 12);
+    await assertProblem(() => store.put(streamOf(bytes), absent), "wrongHash");
+    await assertRejects(() => store.put(streamOf(bytes, { fails: true }), hashOf(bytes)), Error, "the feeder broke");
+    assertEquals([await store.find(absent), await store.find(hashOf(bytes))], [null, null]);
+    assertEquals(await store.put(streamOf(bytes), hashOf(bytes)), { hash: hashOf(bytes), bytes: 1_400_000 });
+    assertEquals(await store.get(hashOf(bytes)), bytes);
   });
 
   check("the same bytes can be stored by many at once", async (store) => {

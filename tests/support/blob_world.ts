@@ -4,7 +4,7 @@ import { fault } from "../../core/fault.ts";
 import type { NodeId } from "../../core/ids.ts";
 import { createApi } from "../../net/api.ts";
 import { HttpBlobs, type HttpBlobsOptions } from "../../net/blob_http.ts";
-import type { BlobStore } from "../../net/blobs.ts";
+import { BlobError, type BlobStore, type BlobUploads } from "../../net/blobs.ts";
 import { defaultNetLimits } from "../../net/limits.ts";
 import { type Authorize, createAuthorize, RequestGate } from "../../net/request_auth.ts";
 import { countingRandom, ManualTimers } from "./manual_timers.ts";
@@ -14,10 +14,16 @@ export interface BlobWorldOptions {
   readonly store: BlobStore;
   readonly blobBytes: number;
   readonly nonces?: number;
+  readonly uploads?: BlobUploads; // for blobs that are sent in parts
+  readonly timers?: ManualTimers;
 }
 
+const refuse = () =>
+  Promise.reject(new BlobError("refused", "Cannot take a part of a blob as this world has no folder"));
+const noUploads: BlobUploads = { offset: refuse, append: refuse };
+
 export class BlobWorld {
-  readonly timers = new ManualTimers();
+  readonly timers: ManualTimers;
   readonly node = testSigner(1);
   readonly admitted = new Set<NodeId>([this.node.address]);
   readonly errors: Error[] = [];
@@ -26,7 +32,9 @@ export class BlobWorld {
   readonly #scope = { run: "test", hub: testSigner(200).address };
   #seed = 1;
 
-  constructor({ store, blobBytes, nonces = 64 }: BlobWorldOptions) {
+  constructor(options: BlobWorldOptions) {
+    const { store, blobBytes, nonces = 64, uploads = noUploads, timers = new ManualTimers() } = options;
+    this.timers = timers;
     this.blobBytes = blobBytes;
     const gate = new RequestGate({
       ...this.#scope,
@@ -37,7 +45,7 @@ export class BlobWorld {
       timers: this.timers,
     });
     this.app = createApi({
-      blobs: { store, blobBytes, check: (request, headers) => gate.check(request, headers) },
+      blobs: { store, uploads, blobBytes, check: (request, headers) => gate.check(request, headers) },
       status: () => ({ run: "test" }),
       onError: (error) => this.errors.push(error),
     });

@@ -2,7 +2,8 @@
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { MemoryBlobs } from "../../../net/blob_memory.ts";
-import { type BlobStore, hashOf } from "../../../net/blobs.ts";
+import { hashOf } from "../../../net/blob_hash.ts";
+import { type BlobStore, collect } from "../../../net/blobs.ts";
 import { assertProblem } from "../../conformance/blobs_suite.ts";
 import { patterned } from "../../conformance/transport_world.ts";
 import { BlobWorld, type BlobWorldOptions } from "../../support/blob_world.ts";
@@ -119,6 +120,43 @@ Deno.test("HTTP blobs: a hub that hands out other bytes is caught", async () => 
     const { client } = impatient(world, (pass) => (url, init) => swap(body)(pass, url, init));
     await assertProblem(() => client.get(hash), "wrongHash");
   }
+});
+
+Deno.test("HTTP blobs: a leaf list that does not give the name is not believed, whatever size it claims", async () => {
+  const world = createWorld();
+  const bytes = patterned(10_000, 1);
+  const { hash } = await world.client().put(bytes);
+  const list = Uint8Array.fromHex(hash);
+  const answers: [Uint8Array, string | null][] = [
+    [list.toReversed(), "10000"],
+    [list, "2000000"], // above the limit
+    [list, "-1"],
+    [list, null],
+    [new Uint8Array(0), "10000"],
+    [new Uint8Array(50_000_000), "10000"],
+  ];
+  for (const [body, size] of answers) {
+    const { client } = impatient(world, () => () => {
+      const headers = new Headers({ "content-length": String(body.length) });
+      if (size !== null) headers.set("iota-blob-bytes", size);
+      return Promise.resolve(new Response(body as Uint8Array<ArrayBuffer>, { headers }));
+    });
+    await assertProblem(() => client.leaves(hash), "wrongHash");
+  }
+});
+
+Deno.test("HTTP blobs: a range is asked for at once, without asking for the size before", async () => {
+  const world = createWorld();
+  const bytes = patterned(900_000, 1);
+  const { hash } = await world.client().put(bytes);
+  const asked: string[] = [];
+  const { client } = impatient(world, (pass) => async (url, init) => {
+    asked.push(`${init.method} ${new Headers(init.headers).get("range")}`);
+    const response = await pass(url, init);
+    return asked.length === 1 ? cutAfter(response, 1_000) : response;
+  });
+  assertEquals(await collect(await client.open(hash, { start: 5, end: 5_005 }), 5_000), bytes.subarray(5, 5_005));
+  assertEquals(asked, ["GET bytes=5-5004", "GET bytes=1005-5004"]);
 });
 
 Deno.test("HTTP blobs: a download above the node's own limit is not begun", async () => {

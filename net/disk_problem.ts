@@ -1,0 +1,19 @@
+/** What the system says about a folder of blobs, as a sentence with a next step. Errors of other origin are left alone. */
+
+import { BlobError } from "./blobs.ts";
+
+export function diskProblem(error: unknown, folder: string): unknown {
+  if (error instanceof BlobError || !(error instanceof Error)) return error;
+  const code = "code" in error ? error.code : undefined;
+  if (code === "ENOSPC" || code === "EDQUOT" || /os error (28|122)/.test(error.message)) {
+    const next = "free some space or choose another data folder";
+    return new BlobError("noSpace", `Cannot store a blob in ${folder} as the disk is full: ${next}`, { cause: error });
+  }
+  const isOurs = error instanceof Deno.errors.PermissionDenied || error instanceof Deno.errors.NotCapable ||
+    /os error \d+/.test(error.message);
+  if (!isOurs) return error; // of the source, not of the disk
+  const next = "make it a folder that this user can write, or choose another data folder";
+  return new BlobError("storage", `Cannot use ${folder} for blobs as the system says '${error.message}': ${next}`, {
+    cause: error,
+  });
+}
