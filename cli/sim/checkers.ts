@@ -71,8 +71,8 @@ export class Checkers implements HubWatch, NodeWatch {
   }
 
   onSend(to: NodeId, message: HubMessage, state: OrchestratorState): void {
-    if (message.type === "applyMerge") this.#merges.onApplyMerge(to, message, state);
-    else this.#credit.onSend(to, message);
+    this.#merges.onSend(to, message, state);
+    this.#credit.onSend(to, message);
   }
 
   onDisconnect(node: NodeId, fault: Fault): void {

@@ -2,12 +2,12 @@
  * What goes wrong in a simulated swarm, and when.
  *
  * Owns the kinds. The seed switches each kind on or off unless the command line names them: a run without, say, restarts reaches
- * states that one with everything at once never does. Strikes come at random, at a rate that grows with the swarm. Faults of the
- * frame level (loss, doubling, reordering) show as `cut`. A node's clock has no kind: no node machine reads one.
+ * states that one with everything at once never does. Each kind strikes at random times of its own, the more often the larger
+ * the swarm, so leaving one kind out moves the others little: that lets a failure shrink. Faults of the frame level (loss, doubling, reordering) show as `cut`. A node's clock has no kind: no node machine reads one.
  */
 
 import { unreachable } from "../../core/assert.ts";
-import type { Dice } from "./dice.ts";
+import { Dice } from "./dice.ts";
 import { staleMessage } from "./garbage.ts";
 import type { MinerProcess } from "./miner_process.ts";
 import type { World } from "./world.ts";
@@ -34,6 +34,12 @@ export const faultKinds = [
 
 export type FaultKind = typeof faultKinds[number];
 
+/** What happens to a miner that lives on. */
+type Disturbance = Extract<
+  FaultKind,
+  "cut" | "partition" | "slowLink" | "straggler" | "stuck" | "liar" | "badResult" | "flood"
+>;
+
 export function isFaultKind(text: string): text is FaultKind {
   return faultKinds.some((kind) => kind === text);
 }
@@ -50,8 +56,8 @@ const crashGapMs = 30_000;
 
 export class Faults {
   readonly #world: World;
-  readonly #dice: Dice;
   readonly #kinds: readonly FaultKind[];
+  readonly #seed: number;
   readonly #firstMiners: number;
   readonly #meanGapMs: number;
   #isOver = false;
@@ -60,16 +66,16 @@ export class Faults {
   crashes = 0;
   strikes = 0;
 
-  constructor(options: { world: World; dice: Dice; kinds: readonly FaultKind[]; miners: number }) {
+  constructor(options: { world: World; seed: number; kinds: readonly FaultKind[]; miners: number }) {
     this.#world = options.world;
-    this.#dice = options.dice;
+    this.#seed = options.seed;
     this.#kinds = options.kinds;
     this.#firstMiners = options.miners;
-    this.#meanGapMs = 60_000 / Math.max(8, options.miners / 8);
+    this.#meanGapMs = 60_000 / Math.max(1, options.miners / 64);
   }
 
   start(): void {
-    if (this.#kinds.length > 0) this.#strikeLater();
+    for (const kind of this.#kinds) this.#strikeLater(kind, new Dice(this.#seed, `fault ${kind}`));
   }
 
   /** No more strikes, and what goes on ends. */
@@ -84,36 +90,36 @@ export class Faults {
     }
   }
 
-  #strikeLater(): void {
-    this.#world.queue.after(2 * this.#meanGapMs * this.#dice.unit(), () => {
+  #strikeLater(kind: FaultKind, dice: Dice): void {
+    this.#world.queue.after(2 * this.#meanGapMs * dice.unit(), () => {
       if (this.#isOver) return;
       this.strikes += 1;
-      this.#strike(this.#dice.pick(this.#kinds));
-      this.#strikeLater();
+      this.#strike(kind, dice);
+      this.#strikeLater(kind, dice);
     });
   }
 
-  #strike(kind: FaultKind): void {
+  #strike(kind: FaultKind, dice: Dice): void {
     const miners = this.#world.miners();
     const spare = miners.length - this.#asleep > smallestShare * this.#firstMiners;
-    const miner = miners.length === 0 ? null : this.#dice.pick(miners);
+    const miner = miners.length === 0 ? null : dice.pick(miners);
     switch (kind) {
       case "join":
         return this.#world.addMiner();
       case "slowDisk":
-        return this.#diskFor("slow", 90_000);
+        return this.#diskFor("slow", dice.between(30_000, 90_000));
       case "fullDisk":
-        return this.#diskFor("full", 30_000);
+        return this.#diskFor("full", dice.between(10_000, 30_000));
       case "validator":
-        return this.#changeValidators();
+        return this.#changeValidators(dice);
       case "crash":
-        return this.#crash();
+        return this.#crash(dice);
       case "kill":
         return spare ? miner?.kill() : undefined;
       case "leave":
         return spare ? miner?.requestStop("its owner said so") : undefined;
       case "restart":
-        return miner === null ? undefined : this.#restart(miner);
+        return miner === null ? undefined : this.#restart(miner, dice);
       case "sleep":
         return spare && miner !== null ? this.#sleep(miner) : undefined;
       case "cut":
@@ -124,7 +130,7 @@ export class Faults {
       case "liar":
       case "badResult":
       case "flood":
-        return miner === null ? undefined : this.#disturb(miner, kind);
+        return miner === null ? undefined : this.#disturb(miner, { kind, dice });
       default:
         return unreachable(kind);
     }
@@ -132,16 +138,17 @@ export class Faults {
 
   #disturb(
     miner: MinerProcess,
-    kind: "cut" | "partition" | "slowLink" | "straggler" | "stuck" | "liar" | "badResult" | "flood",
+    options: { kind: Disturbance; dice: Dice },
   ): void {
+    const { kind, dice } = options;
     const { network } = this.#world;
     const { node } = miner;
-    const forMs = this.#dice.between(2_000, 60_000);
+    const forMs = dice.between(2_000, 60_000);
     switch (kind) {
       case "cut":
         return network.cut(node);
       case "partition":
-        return network.partition(node, { towards: this.#dice.pick(["hub", "node"]), forMs });
+        return network.partition(node, { towards: dice.pick(["hub", "node"]), forMs });
       case "slowLink":
         return network.slow(node, forMs);
       case "straggler":
@@ -151,31 +158,31 @@ export class Faults {
       case "liar":
         if (this.#world.dishonest.size >= liarShare * this.#firstMiners) return;
         this.#world.corrupt(miner);
-        miner.stage.lie = this.#dice.pick(["tasks", "slices", "parameters"]);
+        miner.stage.lie = dice.pick(["tasks", "slices", "parameters"]);
         return;
       case "badResult":
         this.#world.corrupt(miner);
-        return miner.spoilResults(this.#dice.between(1, 4));
+        return miner.spoilResults(dice.between(1, 4));
       case "flood":
-        return this.#flood(miner);
+        return this.#flood(miner, dice);
       default:
         return unreachable(kind);
     }
   }
 
-  #flood(miner: MinerProcess): void {
+  #flood(miner: MinerProcess, dice: Dice): void {
     this.#world.corrupt(miner);
     const { step, round, counters } = this.#world.hub.state;
-    for (let left = this.#dice.between(20, 100); left > 0; left--) {
-      const { message, segments } = staleMessage(this.#dice, { step, round, microbatch: counters.microbatchesIssued });
+    for (let left = dice.between(20, 100); left > 0; left--) {
+      const { message, segments } = staleMessage(dice, { step, round, microbatch: counters.microbatchesIssued });
       miner.sendStale(message, segments);
     }
   }
 
-  #restart(miner: MinerProcess): void {
+  #restart(miner: MinerProcess, dice: Dice): void {
     const { node, state: { stage } } = miner;
     miner.kill();
-    this.#world.queue.after(this.#dice.between(1_000, 60_000), () => this.#world.startMiner(node, stage));
+    this.#world.queue.after(dice.between(1_000, 60_000), () => this.#world.startMiner(node, stage));
   }
 
   #sleep(miner: MinerProcess): void {
@@ -188,22 +195,22 @@ export class Faults {
   #diskFor(disk: "slow" | "full", forMs: number): void {
     const { hub, queue } = this.#world;
     hub.disk = disk;
-    queue.after(this.#dice.between(forMs / 3, forMs), () => hub.disk = "fine");
+    queue.after(forMs, () => hub.disk = "fine");
   }
 
-  #changeValidators(): void {
+  #changeValidators(dice: Dice): void {
     const validators = this.#world.validators();
-    if (validators.length < 3 && this.#dice.chance(0.5)) return this.#world.addValidator();
-    if (validators.length > 0) this.#dice.pick(validators).kill();
+    if (validators.length < 3 && dice.chance(0.5)) return this.#world.addValidator();
+    if (validators.length > 0) dice.pick(validators).kill();
   }
 
-  #crash(): void {
+  #crash(dice: Dice): void {
     const { hub, queue, checkers } = this.#world;
     if (hub.isDown || queue.nowMs < this.#nextCrashMs) return;
     this.#nextCrashMs = queue.nowMs + 2 * crashGapMs;
     this.crashes += 1;
     checkers.hubCrashed();
     hub.crash();
-    queue.after(this.#dice.between(500, 10_000), () => hub.restart());
+    queue.after(dice.between(500, 10_000), () => hub.restart());
   }
 }

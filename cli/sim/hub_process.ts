@@ -19,7 +19,8 @@ import type { EventQueue } from "./event_queue.ts";
 import { HubShellState, type OwnWork } from "./hub_shell_state.ts";
 import { MemoryStore } from "./hub_store.ts";
 import type { HubWatch } from "./hub_watch.ts";
-import type { HubEnd, Network } from "./network.ts";
+import type { Network } from "./network.ts";
+import type { HubEnd } from "./network_peer.ts";
 import { blobsOfSource, mergedVectors, reducedSlice, vectorsOf } from "./symbolic_stage.ts";
 import type { SwarmShape } from "./swarm_shape.ts";
 

@@ -8,7 +8,7 @@
 import type { BlobHash, NodeId, StageIndex } from "../../core/ids.ts";
 import type { OrchestratorEvent } from "../../core/orchestrator/event.ts";
 import type { OrchestratorState } from "../../core/orchestrator/state.ts";
-import type { ApplyMerge } from "../../core/protocol/message.ts";
+import type { ApplyMerge, HubMessage } from "../../core/protocol/message.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
 import { must } from "./violation.ts";
 
@@ -26,7 +26,8 @@ export class MergeCheck {
   readonly #agreed = new Map<number, string[]>(); // by round that begins, a hash a stage
   readonly #early = new Map<number, OwnMerge[]>(); // merged before all stages had agreed
   #votes = new Map<BlobHash, Set<NodeId> | typeof hubVotes>(); // of the merge under way
-  #payloads = new Map<StageIndex, Set<NodeId>>();
+  #payloads = new Map<StageIndex, Set<NodeId>>(); // of the layout that was asked for
+  #slices = new Map<NodeId, number>();
   #checked = new Set<StageIndex>();
 
   onEvent(event: OrchestratorEvent, state: OrchestratorState): void {
@@ -40,15 +41,20 @@ export class MergeCheck {
       else if (votes !== hubVotes) votes.add(node);
     } else if (message.type === "payloadCommitted") {
       const stage = state.members.get(node)?.stage ?? null;
-      if (stage === null) return;
+      if (stage === null || message.slices.length !== this.#slices.get(node)) return;
       const committed = this.#payloads.get(stage);
       if (committed === undefined) this.#payloads.set(stage, new Set([node]));
       else committed.add(node);
     }
   }
 
-  /** The first header of a stage that says which slices were accepted. */
-  onApplyMerge(to: NodeId, message: ApplyMerge, state: OrchestratorState): void {
+  onSend(to: NodeId, message: HubMessage, state: OrchestratorState): void {
+    if (message.type === "startMerge") this.#slices.set(to, message.slices.length);
+    else if (message.type === "applyMerge") this.#onApplyMerge(to, message, state);
+  }
+
+  /** The first header of a stage says which slices were accepted. */
+  #onApplyMerge(to: NodeId, message: ApplyMerge, state: OrchestratorState): void {
     const stage = state.members.get(to)?.stage ?? null;
     if (stage === null || this.#checked.has(stage)) return;
     this.#checked.add(stage);
@@ -72,6 +78,7 @@ export class MergeCheck {
     this.#early.delete(round);
     this.#votes = new Map();
     this.#payloads = new Map();
+    this.#slices = new Map();
     this.#checked = new Set();
   }
 

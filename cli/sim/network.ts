@@ -8,62 +8,25 @@
  */
 
 import type { BlobRef, NodeId } from "../../core/ids.ts";
-import type { HubMessage, NodeMessage, Role } from "../../core/protocol/message.ts";
+import type { HubMessage, NodeMessage } from "../../core/protocol/message.ts";
 import { present } from "../../core/assert.ts";
 import { defaultNetLimits } from "../../net/limits.ts";
-import type { Dice } from "./dice.ts";
+import { Dice } from "./dice.ts";
 import type { EventQueue } from "./event_queue.ts";
-import { Lane, letterOf } from "./lane.ts";
-
-export interface HubEnd {
-  connected(node: NodeId, options: { role: Role; resumed: boolean }): void;
-  disconnected(node: NodeId): void;
-  received(node: NodeId, message: NodeMessage, segments: readonly BlobRef[]): void;
-}
-
-/** One process behind a hotkey. */
-export interface NodeEnd {
-  readonly node: NodeId;
-  readonly role: Role;
-  connected(resumed: boolean): void;
-  disconnected(): void;
-  sessionLost(): void;
-  received(message: HubMessage, segments: readonly BlobRef[]): void;
-  /** The hub will not have this node: final. */
-  refused(): void;
-}
-
-interface Session {
-  readonly toHub: Lane;
-  readonly toNode: Lane;
-}
-
-interface Link {
-  readonly end: NodeEnd;
-  readonly session: Session;
-  carries: boolean; // false: broken, whoever has noticed
-  hubSees: boolean; // the hub takes it for good
-  nodeSees: boolean;
-}
-
-/** What the network knows of a hotkey. */
-interface Peer {
-  readonly node: NodeId;
-  readonly latencyMs: number; // one way
-  readonly bytesPerMs: number;
-  end: NodeEnd | null; // the process that runs
-  hubSession: Session | null;
-  detachedAtMs: number; // meaningful while the hub sees no link
-  nodeSession: Session | null;
-  link: Link | null;
-  failedDials: number;
-  unreachableUntilMs: number;
-  slowUntilMs: number;
-}
+import { type Lane, letterOf } from "./lane.ts";
+import {
+  type HubEnd,
+  type Link,
+  type NodeEnd,
+  openPeer,
+  openSession,
+  type Peer,
+  type Session,
+} from "./network_peer.ts";
 
 export interface NetworkOptions {
   readonly queue: EventQueue;
-  readonly dice: Dice;
+  readonly seed: number;
   readonly sessionKeepMs: number;
 }
 
@@ -96,22 +59,9 @@ export class Network {
 
   /** A process begins to dial. A new one behind a known hotkey has no session to resume. */
   start(end: NodeEnd): void {
-    const { dice } = this.#options;
     let peer = this.#peers.get(end.node);
     if (peer === undefined) {
-      peer = {
-        node: end.node,
-        latencyMs: dice.between(5, 150),
-        bytesPerMs: dice.pick([250, 625, 1250, 2500, 12_500]), // 2 to 100 Mbit/s
-        end,
-        hubSession: null,
-        detachedAtMs: 0,
-        nodeSession: null,
-        link: null,
-        failedDials: 0,
-        unreachableUntilMs: 0,
-        slowUntilMs: 0,
-      };
+      peer = openPeer(end, new Dice(this.#options.seed, `network ${end.node}`));
       this.#peers.set(end.node, peer);
     }
     peer.end = end;
@@ -125,8 +75,8 @@ export class Network {
     const peer = this.#peer(node);
     peer.end = null;
     peer.nodeSession = null;
-    const { dice } = this.#options;
-    this.#break(peer, { nodeNoticesMs: 0, hubNoticesMs: dice.chance(0.5) ? dice.between(0, 500) : this.#silence() });
+    const { dice } = peer;
+    this.#break(peer, { nodeNoticesMs: 0, hubNoticesMs: dice.chance(0.5) ? dice.between(0, 500) : silenceOf(peer) });
   }
 
   /** The process ends of its own accord: what it has sent still arrives, then the link closes. */
@@ -152,7 +102,7 @@ export class Network {
   hubDown(): void {
     this.#hub = null;
     for (const peer of this.#peers.values()) {
-      this.#break(peer, { nodeNoticesMs: this.#options.dice.between(0, 2000), hubNoticesMs: Infinity });
+      this.#break(peer, { nodeNoticesMs: peer.dice.between(0, 2000), hubNoticesMs: Infinity });
       peer.hubSession = null;
     }
   }
@@ -203,10 +153,10 @@ export class Network {
 
   /** The link breaks; a reset, or silence that each side notices by missing heartbeats. */
   cut(node: NodeId): void {
-    const { dice } = this.#options;
-    const isReset = dice.chance(0.5);
-    const notice = () => isReset ? dice.between(0, 1000) : this.#silence();
-    this.#break(this.#peer(node), { nodeNoticesMs: notice(), hubNoticesMs: notice() });
+    const peer = this.#peer(node);
+    const isReset = peer.dice.chance(0.5);
+    const notice = () => isReset ? peer.dice.between(0, 1000) : silenceOf(peer);
+    this.#break(peer, { nodeNoticesMs: notice(), hubNoticesMs: notice() });
   }
 
   /** Nothing passes one way for a while; the other way goes on until somebody misses heartbeats. */
@@ -217,7 +167,7 @@ export class Network {
     if (link === null || !link.carries) return;
     const lane = options.towards === "hub" ? link.session.toHub : link.session.toNode;
     lane.isHeld = true;
-    this.#options.queue.after(this.#silence(), () => {
+    this.#options.queue.after(silenceOf(peer), () => {
       if (peer.link === link) this.#break(peer, { nodeNoticesMs: 0, hubNoticesMs: 0 });
     });
   }
@@ -230,7 +180,7 @@ export class Network {
   sleep(node: NodeId, forMs: number): void {
     const peer = this.#peer(node);
     peer.unreachableUntilMs = Math.max(peer.unreachableUntilMs, this.#nowMs + forMs);
-    this.#break(peer, { nodeNoticesMs: forMs, hubNoticesMs: this.#silence() });
+    this.#break(peer, { nodeNoticesMs: forMs, hubNoticesMs: silenceOf(peer) });
   }
 
   /** Every fault of links is over. */
@@ -247,10 +197,6 @@ export class Network {
 
   #peer(node: NodeId): Peer {
     return present(this.#peers.get(node), `a peer for ${node}`);
-  }
-
-  #silence(): number {
-    return silentMs + this.#options.dice.between(0, heartbeatMs);
   }
 
   #bandwidth(peer: Peer): number {
@@ -280,9 +226,9 @@ export class Network {
   /** Puts a letter on the link: it arrives behind those before it. */
   #carry(peer: Peer, { link, lane, bytes }: { link: Link; lane: Lane; bytes: number }): void {
     if (lane.isHeld) return;
-    const { queue, dice } = this.#options;
+    const { queue } = this.#options;
     lane.freeAtMs = Math.max(this.#nowMs, lane.freeAtMs) + bytes / this.#bandwidth(peer);
-    const jitterMs = dice.between(0, peer.latencyMs >> 2);
+    const jitterMs = peer.dice.between(0, peer.latencyMs >> 2);
     lane.lastArrivalMs = Math.max(lane.lastArrivalMs, lane.freeAtMs + peer.latencyMs + jitterMs);
     queue.at(lane.lastArrivalMs, () => this.#arrive(peer, link, lane));
   }
@@ -338,10 +284,10 @@ export class Network {
   }
 
   #dialLater(peer: Peer): void {
-    const { queue, dice } = this.#options;
+    const { queue } = this.#options;
     peer.failedDials += 1;
     const longestMs = Math.min(longestRetryMs, firstRetryMs * 2 ** Math.min(peer.failedDials - 1, 16));
-    const { end } = peer;
+    const { end, dice } = peer;
     queue.after(longestMs * (0.5 + 0.5 * dice.unit()), () => {
       if (peer.end === end) this.#dial(peer);
     });
@@ -371,7 +317,7 @@ export class Network {
     if (peer.hubSession !== null && (hubSawLink || !resumed)) hub.disconnected(peer.node); // replaced, or displaced
     if (!resumed) {
       if (peer.nodeSession !== null) end.sessionLost();
-      peer.hubSession = peer.nodeSession = { toHub: new Lane(), toNode: new Lane() };
+      peer.hubSession = peer.nodeSession = openSession();
     }
     const session = present(peer.nodeSession, "a joined node has a session");
     const link: Link = { end, session, carries: true, hubSees: true, nodeSees: true };
@@ -384,4 +330,9 @@ export class Network {
     hub.connected(peer.node, { role: end.role, resumed });
     end.connected(resumed);
   }
+}
+
+/** How long until a side misses heartbeats. */
+function silenceOf(peer: Peer): number {
+  return silentMs + peer.dice.between(0, heartbeatMs);
 }

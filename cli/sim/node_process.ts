@@ -9,10 +9,11 @@ import { assert } from "../../core/assert.ts";
 import type { BlobRef, NodeId } from "../../core/ids.ts";
 import type { HubMessage, NodeMessage, Role } from "../../core/protocol/message.ts";
 import type { BlobSet } from "./blob_set.ts";
-import type { Dice } from "./dice.ts";
+import { Dice } from "./dice.ts";
 import type { EventQueue } from "./event_queue.ts";
 import { HeldSegments } from "./held_segments.ts";
-import type { Network, NodeEnd } from "./network.ts";
+import type { Network } from "./network.ts";
+import type { NodeEnd } from "./network_peer.ts";
 import type { NodeWatch } from "./node_watch.ts";
 import type { SwarmShape } from "./swarm_shape.ts";
 import { type Garbage, spoil } from "./garbage.ts";
@@ -22,7 +23,7 @@ export interface NodeServices {
   readonly queue: EventQueue;
   readonly network: Network;
   readonly blobs: BlobSet;
-  readonly dice: Dice; // of compute times
+  readonly seed: number;
   readonly watch: NodeWatch;
 }
 
@@ -42,6 +43,7 @@ export abstract class NodeProcess implements NodeEnd {
   readonly segments = new HeldSegments();
   readonly bornMs: number;
   protected readonly services: NodeServices;
+  readonly #dice: Dice; // of compute times
   readonly #slowness: number;
   #hasSession = false;
   #stuckUntilMs = 0;
@@ -56,7 +58,8 @@ export abstract class NodeProcess implements NodeEnd {
     this.node = node;
     this.services = services;
     this.bornMs = services.queue.nowMs;
-    this.#slowness = services.dice.slowness();
+    this.#dice = new Dice(services.seed, `compute ${node}`);
+    this.#slowness = this.#dice.slowness();
   }
 
   protected abstract take(event: LinkEvent): void;
@@ -124,9 +127,9 @@ export abstract class NodeProcess implements NodeEnd {
     work: { medianMs: number; bytes: number; onDevice: boolean },
     done: (computeMs: number) => void,
   ): void {
-    const { queue, network, dice } = this.services;
+    const { queue, network } = this.services;
     const isSlow = queue.nowMs < this.#slowUntilMs;
-    const factor = this.#slowness * (isSlow ? stragglerFactor : 1) * (0.9 + 0.2 * dice.unit());
+    const factor = this.#slowness * (isSlow ? stragglerFactor : 1) * (0.9 + 0.2 * this.#dice.unit());
     const computeMs = Math.ceil(work.medianMs * factor);
     const transferMs = work.bytes === 0 ? 0 : network.transferMs(this.node, work.bytes);
     if (work.onDevice) this.busyMs += computeMs;

@@ -97,7 +97,7 @@ class Simulation {
     this.#options = options;
     this.#kinds = kinds;
     this.world = new World({ seed, miners, machine, shape: shapeOf(options), keepsJournal: kinds.includes("crash") });
-    this.#faults = new Faults({ world: this.world, dice: new Dice(seed, "faults"), kinds, miners });
+    this.#faults = new Faults({ world: this.world, seed, kinds, miners });
   }
 
   run(): SimSummary {

@@ -46,7 +46,7 @@ export class World {
     const { queue, blobs } = this;
     this.network = new Network({
       queue,
-      dice: new Dice(seed, "network"),
+      seed,
       sessionKeepMs: shape.config.limits.disconnectGraceMs,
     });
     this.checkers = new Checkers({
@@ -57,7 +57,7 @@ export class World {
       isHonest: (node) => !this.dishonest.has(node),
     });
     const { network, checkers: watch } = this;
-    this.#services = { shape, queue, network, blobs, watch, dice: new Dice(seed, "compute") };
+    this.#services = { shape, queue, network, blobs, watch, seed };
     this.hub = new HubProcess({
       shape,
       queue,
