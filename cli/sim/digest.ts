@@ -8,7 +8,10 @@
 
 import { type BlobHash, blobHash } from "../../core/ids.ts";
 
-const hexOf16Bits = Array.from({ length: 1 << 16 }, (_, value) => value.toString(16).padStart(4, "0"));
+const letters = Uint8Array.from(
+  "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz~",
+  (letter) => letter.charCodeAt(0),
+);
 const double = new Float64Array(1);
 const wordsOfDouble = new Uint32Array(double.buffer);
 
@@ -44,9 +47,25 @@ class Hasher {
     high = Math.imul(high ^ (high >>> 16), 0x85ebca6b);
     low = Math.imul(low ^ (low >>> 13) ^ high, 0xc2b2ae35);
     high = Math.imul(high ^ (low >>> 15), 0x27d4eb2f);
-    return hexOf16Bits[high >>> 16]! + hexOf16Bits[high & 0xffff]! + hexOf16Bits[low >>> 16]! +
-      hexOf16Bits[low & 0xffff]!;
+    return lettersOf(high, low);
   }
+}
+
+/** Six bits a letter. In one call, because a text joined of parts is flattened again when it becomes the key of a map. */
+function lettersOf(high: number, low: number): string {
+  return String.fromCharCode(
+    letters[high >>> 26]!,
+    letters[(high >>> 20) & 63]!,
+    letters[(high >>> 14) & 63]!,
+    letters[(high >>> 8) & 63]!,
+    letters[(high >>> 2) & 63]!,
+    letters[((high & 3) << 4) | (low >>> 28)]!,
+    letters[(low >>> 22) & 63]!,
+    letters[(low >>> 16) & 63]!,
+    letters[(low >>> 10) & 63]!,
+    letters[(low >>> 4) & 63]!,
+    letters[(low & 15) << 2]!,
+  );
 }
 
 const shared = new Hasher();
@@ -63,7 +82,12 @@ export function digest(kind: string, ...parts: readonly (string | number)[]): Bl
 
 /** In [0, 1), a function of the digest alone. */
 export function unitOf(hash: string): number {
-  return parseInt(hash.slice(0, 6), 16) / 2 ** 24;
+  const high = positionOf(hash, 0) << 18 | positionOf(hash, 1) << 12 | positionOf(hash, 2) << 6 | positionOf(hash, 3);
+  return high / 2 ** 24;
+}
+
+function positionOf(hash: string, place: number): number {
+  return letters.indexOf(hash.charCodeAt(place));
 }
 
 /** One digest for a whole value of plain objects, arrays, maps and sets. */

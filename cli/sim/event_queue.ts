@@ -2,20 +2,19 @@
  * Virtual time: what happens next, and when.
  *
  * Owns the clock of a simulation and a binary heap of what is due, ordered by time, then by the order of scheduling, so that the
- * same schedule runs the same way every time. Refuses the past. Nothing waits: time jumps to the next entry.
+ * same schedule runs the same way every time. Refuses the past. Nothing waits: time jumps to the next entry. Keys lie in typed
+ * arrays beside the callbacks: ten thousand miners keep as many entries, and comparing them must not chase pointers.
  */
 
 import { assert } from "../../core/assert.ts";
 
-interface Entry {
-  readonly atMs: number;
-  readonly sequence: number;
-  readonly run: () => void;
-}
+const firstCapacity = 1024;
 
 export class EventQueue {
-  readonly #heap: Entry[] = [];
-  #sequence = 0;
+  #times = new Float64Array(firstCapacity);
+  #sequences = new Float64Array(firstCapacity);
+  readonly #runs: (() => void)[] = [];
+  #scheduled = 0;
   #nowMs = 0;
 
   get nowMs(): number {
@@ -23,12 +22,12 @@ export class EventQueue {
   }
 
   get size(): number {
-    return this.#heap.length;
+    return this.#runs.length;
   }
 
   /** When the next entry is due; Infinity when there is none. */
   get nextMs(): number {
-    return this.#heap[0]?.atMs ?? Infinity;
+    return this.#runs.length === 0 ? Infinity : this.#times[0]!;
   }
 
   after(delayMs: number, run: () => void): void {
@@ -38,50 +37,74 @@ export class EventQueue {
   /** Whole milliseconds, as the clock of a real machine. */
   at(atMs: number, run: () => void): void {
     assert(atMs >= this.#nowMs, `Cannot schedule as the time must not have passed: ${atMs} is before ${this.#nowMs}`);
-    this.#push({ atMs: Math.ceil(atMs), sequence: this.#sequence++, run });
+    const place = this.#runs.length;
+    if (place === this.#times.length) this.#grow();
+    this.#runs.push(run);
+    this.#rise(place, { atMs: Math.ceil(atMs), sequence: this.#scheduled++, run });
   }
 
   /** Moves time to the next entry and runs it; false when there is none. */
   runNext(): boolean {
-    const next = this.#pop();
-    if (next === undefined) return false;
-    this.#nowMs = next.atMs;
-    next.run();
+    const run = this.#runs[0];
+    if (run === undefined) return false;
+    this.#nowMs = this.#times[0]!;
+    this.#removeFirst();
+    run();
     return true;
   }
 
-  #push(entry: Entry): void {
-    const heap = this.#heap;
-    let place = heap.length;
-    heap.push(entry);
+  #rise(from: number, entry: { atMs: number; sequence: number; run: () => void }): void {
+    const { atMs, sequence, run } = entry;
+    const times = this.#times;
+    let place = from;
     while (place > 0) {
       const parent = (place - 1) >> 1;
-      if (!isBefore(entry, heap[parent]!)) break;
-      heap[place] = heap[parent]!;
+      if (times[parent]! <= atMs) break; // an equal time was scheduled before
+      this.#move(parent, place);
       place = parent;
     }
-    heap[place] = entry;
+    times[place] = atMs;
+    this.#sequences[place] = sequence;
+    this.#runs[place] = run;
   }
 
-  #pop(): Entry | undefined {
-    const heap = this.#heap;
-    const first = heap[0];
-    const last = heap.pop();
-    if (first === undefined || last === undefined || heap.length === 0) return first;
+  /** The last entry sinks from the root to where it belongs. */
+  #removeFirst(): void {
+    const runs = this.#runs;
+    const last = runs.length - 1;
+    const run = runs.pop()!;
+    if (last === 0) return;
+    const atMs = this.#times[last]!;
+    const sequence = this.#sequences[last]!;
     let place = 0;
-    for (;;) {
-      let child = 2 * place + 1;
-      if (child >= heap.length) break;
-      if (child + 1 < heap.length && isBefore(heap[child + 1]!, heap[child]!)) child++;
-      if (!isBefore(heap[child]!, last)) break;
-      heap[place] = heap[child]!;
+    for (let child = 1; child < last; child = 2 * place + 1) {
+      if (child + 1 < last && this.#isBefore(child + 1, this.#times[child]!, this.#sequences[child]!)) child++;
+      if (!this.#isBefore(child, atMs, sequence)) break;
+      this.#move(child, place);
       place = child;
     }
-    heap[place] = last;
-    return first;
+    this.#times[place] = atMs;
+    this.#sequences[place] = sequence;
+    runs[place] = run;
   }
-}
 
-function isBefore(a: Entry, b: Entry): boolean {
-  return a.atMs < b.atMs || (a.atMs === b.atMs && a.sequence < b.sequence);
+  #isBefore(place: number, atMs: number, sequence: number): boolean {
+    const own = this.#times[place]!;
+    return own < atMs || (own === atMs && this.#sequences[place]! < sequence);
+  }
+
+  #move(from: number, to: number): void {
+    this.#times[to] = this.#times[from]!;
+    this.#sequences[to] = this.#sequences[from]!;
+    this.#runs[to] = this.#runs[from]!;
+  }
+
+  #grow(): void {
+    const times = new Float64Array(2 * this.#times.length);
+    const sequences = new Float64Array(times.length);
+    times.set(this.#times);
+    sequences.set(this.#sequences);
+    this.#times = times;
+    this.#sequences = sequences;
+  }
 }

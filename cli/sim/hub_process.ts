@@ -41,6 +41,12 @@ const mostTicksAtOnce = 1000; // a deadline that ticks do not clear would spin f
 
 export class HubProcess implements HubEnd {
   readonly #options: HubOptions;
+  /**
+   * Nodes with a new session that have not joined in it. The machine goes on sending them an old membership's work, which stops
+   * the new process (it has no configuration yet), so until the machine takes a new session for the end of the membership such
+   * messages end here.
+   */
+  readonly #strangers = new Set<NodeId>();
   #state: OrchestratorState;
   #shell = new HubShellState();
   #store: MemoryStore | null;
@@ -74,6 +80,7 @@ export class HubProcess implements HubEnd {
   }
 
   connected(node: NodeId, options: { role: Role; resumed: boolean }): void {
+    if (!options.resumed) this.#strangers.add(node);
     this.#deliver({ type: "nodeConnected", node, ...options });
   }
 
@@ -82,6 +89,7 @@ export class HubProcess implements HubEnd {
   }
 
   received(node: NodeId, message: NodeMessage, segments: readonly BlobRef[]): void {
+    if (message.type === "join") this.#strangers.delete(node);
     this.#deliver({ type: "messageReceived", node, message, segments });
   }
 
@@ -139,7 +147,7 @@ export class HubProcess implements HubEnd {
       case "send": {
         const segments = effect.attachments.map((attachment) => this.#segmentOf(attachment));
         watch.onSend(effect.to, effect.message, this.#state);
-        return network.sendToNode(effect.to, effect.message, segments);
+        return this.#strangers.has(effect.to) ? undefined : network.sendToNode(effect.to, effect.message, segments);
       }
       case "disconnect":
         watch.onDisconnect(effect.node, effect.fault);

@@ -25,6 +25,7 @@ export interface NodeServices {
   readonly blobs: BlobSet;
   readonly seed: number;
   readonly watch: NodeWatch;
+  readonly ended: (process: NodeProcess) => void;
 }
 
 /** Link events that both machines know. */
@@ -51,7 +52,6 @@ export abstract class NodeProcess implements NodeEnd {
   #garbage: Garbage | null = null;
   isAlive = true;
   isHonest = true; // never lied, spoiled or flooded
-  endedMs = 0;
   busyMs = 0; // of the device
 
   constructor(node: NodeId, services: NodeServices) {
@@ -117,7 +117,7 @@ export abstract class NodeProcess implements NodeEnd {
 
   #end(): void {
     this.isAlive = false;
-    this.endedMs = this.services.queue.nowMs;
+    this.services.ended(this);
   }
 
   // ----------------------------------------------------------------------------------------------------- compute

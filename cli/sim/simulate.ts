@@ -135,7 +135,7 @@ class Simulation {
   #coverStages(): void {
     const { world } = this;
     const covered = new Set<number>();
-    for (const miner of world.miners()) {
+    for (const miner of world.miners.all) {
       const stage = world.hub.state.members.get(miner.node)?.stage ?? null;
       if (stage !== null && world.network.isConnected(miner.node)) covered.add(stage);
     }
@@ -149,7 +149,7 @@ class Simulation {
   #mustEndClean(): void {
     const { world } = this;
     const { hub, shape: { config } } = world;
-    for (const process of [...world.miners(), ...world.validators()]) {
+    for (const process of [...world.miners.all, ...world.validators.all]) {
       must(
         process.segments.count === process.heldByState(),
         "a node holds what its state names",

@@ -7,6 +7,7 @@
 import { type NodeId, nodeId, type StageIndex } from "../../core/ids.ts";
 import { BlobSet } from "./blob_set.ts";
 import { Checkers } from "./checkers.ts";
+import { Crowd } from "./crowd.ts";
 import { Dice } from "./dice.ts";
 import { EventQueue } from "./event_queue.ts";
 import { HubProcess, type OrchestratorMachine } from "./hub_process.ts";
@@ -35,7 +36,8 @@ export class World {
   readonly shape: SwarmShape;
   readonly dishonest = new Set<NodeId>();
   readonly #services: NodeServices;
-  readonly #live = new Map<NodeId, NodeProcess>();
+  readonly miners = new Crowd<MinerProcess>();
+  readonly validators = new Crowd<ValidatorProcess>();
   #named = 0;
   #pastBusyMs = 0; // of miners that are gone
   #pastLifeMs = 0;
@@ -57,7 +59,7 @@ export class World {
       isHonest: (node) => !this.dishonest.has(node),
     });
     const { network, checkers: watch } = this;
-    this.#services = { shape, queue, network, blobs, watch, seed };
+    this.#services = { shape, queue, network, blobs, watch, seed, ended: (process) => this.#ended(process) };
     this.hub = new HubProcess({
       shape,
       queue,
@@ -92,14 +94,6 @@ export class World {
     this.#start(new ValidatorProcess(nodeId(`validator-${++this.#named}`), this.#services));
   }
 
-  miners(): MinerProcess[] {
-    return this.#living().filter((process) => process instanceof MinerProcess);
-  }
-
-  validators(): ValidatorProcess[] {
-    return this.#living().filter((process) => process instanceof ValidatorProcess);
-  }
-
   /** From now on nothing this hotkey does is held against the machines. */
   corrupt(process: NodeProcess): void {
     process.isHonest = false;
@@ -117,31 +111,24 @@ export class World {
 
   /** Share of their lives that miners' devices were busy. */
   busyShare(): number {
-    const miners = this.miners();
-    const busyMs = miners.reduce((sum, each) => sum + each.busyMs, this.#pastBusyMs);
-    const lifeMs = miners.reduce((sum, each) => sum + this.nowMs - each.bornMs, this.#pastLifeMs);
+    const { all } = this.miners;
+    const busyMs = all.reduce((sum, each) => sum + each.busyMs, this.#pastBusyMs);
+    const lifeMs = all.reduce((sum, each) => sum + this.nowMs - each.bornMs, this.#pastLifeMs);
     return lifeMs === 0 ? 0 : busyMs / lifeMs;
   }
 
-  #start(process: NodeProcess): void {
+  #start(process: MinerProcess | ValidatorProcess): void {
     if (this.dishonest.has(process.node)) process.isHonest = false;
-    this.#living();
-    this.#live.set(process.node, process);
+    if (process instanceof MinerProcess) this.miners.add(process);
+    else this.validators.add(process);
     this.network.start(process);
   }
 
-  /** Those that still run; the others are booked and forgotten. */
-  #living(): NodeProcess[] {
-    const living: NodeProcess[] = [];
-    for (const [node, process] of this.#live) {
-      if (process.isAlive) living.push(process);
-      else {
-        this.#live.delete(node);
-        if (process.role !== "miner") continue;
-        this.#pastBusyMs += process.busyMs;
-        this.#pastLifeMs += process.endedMs - process.bornMs;
-      }
-    }
-    return living;
+  #ended(process: NodeProcess): void {
+    if (process instanceof ValidatorProcess) this.validators.remove(process);
+    if (!(process instanceof MinerProcess)) return;
+    this.miners.remove(process);
+    this.#pastBusyMs += process.busyMs;
+    this.#pastLifeMs += this.nowMs - process.bornMs;
   }
 }
