@@ -42,6 +42,15 @@ export const command: Command = {
       default: "drawn",
       doc: "kinds with commas between them, all, none, or drawn by the seed",
     },
+    {
+      name: "forward-ms",
+      kind: "int",
+      placeholder: "MS",
+      min: 1,
+      max: 3_600_000,
+      defaultText: "drawn by the seed",
+      doc: "a median miner's time for a forward task",
+    },
     { name: "shrink", kind: "boolean", doc: "look for a smaller run that fails as well" },
   ],
   async run(context) {

@@ -49,6 +49,7 @@ export class Checkers implements HubWatch, NodeWatch {
   nodesJoined = 0;
   nodesLost = 0;
   nodesRefused = 0;
+  mostSlices = 0; // of a stage in a merge
   slowestRecoveryMs: number | null = null;
 
   constructor(options: CheckersOptions) {
@@ -71,6 +72,7 @@ export class Checkers implements HubWatch, NodeWatch {
   }
 
   onSend(to: NodeId, message: HubMessage, state: OrchestratorState): void {
+    if (message.type === "startMerge") this.mostSlices = Math.max(this.mostSlices, message.slices.length);
     this.#merges.onSend(to, message, state);
     this.#credit.onSend(to, message);
   }

@@ -52,7 +52,8 @@ export function drawKinds(dice: Dice): FaultKind[] {
 const sleepMs = 600_000;
 const smallestShare = 0.5; // of the first miners that stay alive and awake
 const liarShare = 0.1;
-const crashGapMs = 30_000;
+const firstCrashMs = 20_000;
+const crashGapMs = 90_000; // a crash costs every open gradient, so a step needs the time between two
 
 export class Faults {
   readonly #world: World;
@@ -62,7 +63,7 @@ export class Faults {
   readonly #meanGapMs: number;
   #isOver = false;
   #asleep = 0;
-  #nextCrashMs = crashGapMs;
+  #nextCrashMs = firstCrashMs;
   crashes = 0;
   strikes = 0;
 
@@ -71,7 +72,7 @@ export class Faults {
     this.#seed = options.seed;
     this.#kinds = options.kinds;
     this.#firstMiners = options.miners;
-    this.#meanGapMs = 60_000 / Math.max(1, options.miners / 64);
+    this.#meanGapMs = 60_000 / Math.max(1, options.miners / 128);
   }
 
   start(): void {
@@ -210,7 +211,7 @@ export class Faults {
     // After a crash every node joins anew. A stage whose replicas all go so while they commit stops the orchestrator: it
     // looks for reducers among nobody. Until it asks the hub instead, crashes spare merges.
     if (hub.state.phase === "merging") return;
-    this.#nextCrashMs = queue.nowMs + 2 * crashGapMs;
+    this.#nextCrashMs = queue.nowMs + crashGapMs;
     this.crashes += 1;
     checkers.hubCrashed();
     hub.crash();

@@ -58,7 +58,7 @@ export function openPeer(end: NodeEnd, dice: Dice): Peer {
   return {
     node: end.node,
     dice,
-    latencyMs: dice.between(5, 150),
+    latencyMs: dice.between(5, 100),
     bytesPerMs: dice.pick([250, 625, 1250, 2500, 12_500]), // 2 to 100 Mbit/s
     end,
     hubSession: null,

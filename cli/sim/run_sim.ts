@@ -10,11 +10,13 @@ import { shrink } from "./shrink.ts";
 import { kindsOf, type SimFailure, type SimOptions, simulate } from "./simulate.ts";
 
 export function runSim({ options, output }: CommandContext): number {
+  const forwardMs = options.number("forward-ms");
   const asked: SimOptions = {
     seed: options.number("seed") ?? 1,
     miners: options.number("miners") ?? 256,
     minutes: options.number("minutes") ?? 2,
     faults: faultsOf(options.text("faults") ?? "drawn"),
+    ...(forwardMs === undefined ? {} : { forwardMs }),
   };
   output.line(`Replay: ${replayLine({ ...asked, faults: kindsOf(asked) })}`);
   const result = simulate(asked);
@@ -44,9 +46,10 @@ function faultsOf(text: string): SimOptions["faults"] {
 }
 
 /** The command that does the same again; kinds by name, so that it also holds when the list of kinds grows. */
-export function replayLine({ seed, miners, minutes, faults }: SimOptions): string {
+export function replayLine({ seed, miners, minutes, faults, forwardMs }: SimOptions): string {
   const kinds = faults === "drawn" ? "drawn" : faults.length === 0 ? "none" : faults.join(",");
-  return `iota sim --seed ${seed} --miners ${miners} --minutes ${minutes} --faults ${kinds}`;
+  const pace = forwardMs === undefined ? "" : ` --forward-ms ${forwardMs}`;
+  return `iota sim --seed ${seed} --miners ${miners} --minutes ${minutes} --faults ${kinds}${pace}`;
 }
 
 function printFailure(output: Output, asked: SimOptions, failure: SimFailure): void {

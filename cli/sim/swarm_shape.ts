@@ -25,19 +25,26 @@ export interface SwarmShape {
 const mostStages = 32;
 const model = { vocabSize: 64, width: 32, heads: 2, kvHeads: 1, ffnWidth: 32, contextLength: 16 };
 
-export function shapeOf({ seed, miners }: { seed: number; miners: number }): SwarmShape {
+export interface ShapeOptions {
+  readonly seed: number;
+  readonly miners: number;
+  readonly forwardMs?: number; // of the median miner; drawn when it is not given
+}
+
+export function shapeOf({ seed, miners, forwardMs: givenMs }: ShapeOptions): SwarmShape {
   const dice = new Dice(seed, "shape");
   const mostReplicas = maxOf("limits.minersPerStage");
   const deepest = Math.min(mostStages, Math.max(1, Math.floor(miners / 2)));
   const fewest = Math.min(deepest, Math.ceil(miners / mostReplicas));
   const stages = Math.max(fewest, deepest >> dice.pick([0, 0, 1, 2, 3, 4]));
   const replicas = Math.max(1, Math.floor(miners / stages));
-  const forwardMs = Math.round(dice.between(1000, 4000) / Math.max(1, stages / 4));
+  const drawnMs = Math.round(dice.between(1000, 4000) / Math.max(1, stages / 4));
+  const forwardMs = givenMs ?? drawnMs;
   const microbatches = Math.min(4096, Math.max(2, replicas * dice.between(2, 4)));
   const config = configOf({
     seed,
     "train.microbatchesPerStep": microbatches,
-    "train.stepsPerRound": dice.between(1, 3),
+    "train.stepsPerRound": dice.pick([1, 1, 2, 3]),
     "pipeline.stages": stages,
     "pipeline.codec": dice.pick(["none", "iota"]),
     "outer.learningRate": 0.7,
@@ -46,8 +53,8 @@ export function shapeOf({ seed, miners }: { seed: number; miners: number }): Swa
     "swarm.replicas": Math.min(mostReplicas, Math.max(1, Math.floor(replicas * 0.75))),
     "swarm.validators": dice.between(0, 2),
     "limits.disconnectGraceMs": dice.pick([2_500, 10_000, 30_000]),
-    "limits.leaseMs": 15_000 + 40 * forwardMs,
-    "limits.mergePhaseMs": 20_000 + 10 * forwardMs,
+    "limits.leaseMs": 6_000 + 60 * forwardMs,
+    "limits.mergePhaseMs": 10_000 + 20 * forwardMs,
     "limits.minersPerStage": Math.min(mostReplicas, Math.max(64, 2 * replicas)),
     "limits.leasesPerMiner": dice.between(2, 4),
   });

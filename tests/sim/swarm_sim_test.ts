@@ -15,6 +15,7 @@ import { orchestrator } from "../../core/orchestrator/machine.ts";
 const number = (name: string, otherwise: number) => Number(Deno.env.get(name) ?? otherwise);
 const miners = number("MINERS", 256);
 const minutes = number("MINUTES", 1);
+const forwardMs = 60; // short tasks: several rounds in a minute
 const perTest = 8; // seeds
 const only = Deno.env.get("SEED");
 const seeds = only === undefined ? Array.from({ length: number("SEEDS", 64) }, (_, i) => i + 1) : [Number(only)];
@@ -29,7 +30,7 @@ function pass(options: SimOptions): SimSummary {
 for (let first = 0; first < seeds.length; first += perTest) {
   const batch = seeds.slice(first, first + perTest);
   Deno.test(`Swarm: ${miners} miners live through the faults of seeds ${batch.join(", ")}`, () => {
-    for (const seed of batch) pass({ seed, miners, minutes, faults: "drawn" });
+    for (const seed of batch) pass({ seed, miners, minutes, forwardMs, faults: "drawn" });
   });
 }
 
