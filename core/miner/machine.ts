@@ -44,7 +44,7 @@ function take(state: MinerState, event: MinerEvent): MinerEffect[] {
       return onWorkFailed(state, event);
     case "stopRequested":
       return [
-        ...(state.phase === "joined" ? [send({ type: "leaving", reason: event.reason })] : []),
+        ...(state.phase === "idle" ? [] : [send({ type: "leaving", reason: event.reason })]),
         ...stop(state, event),
       ];
     default:
@@ -58,7 +58,7 @@ function join(state: MinerState): MinerEffect[] {
   state.queue.length = 0;
   state.side.clear();
   if (state.running !== null) state.running.isUntold = true;
-  state.phase = "joined";
+  state.phase = "joining";
   const { adapter, listens } = state;
   const previousStage = state.stage ?? state.previousStage;
   const hello = send({ type: "join", role: "miner", adapter, previousStage, holding: holdingOf(state), listens });
@@ -75,6 +75,7 @@ function holdingOf(state: MinerState): Holding | null {
 }
 
 function onWelcome(state: MinerState, message: Welcome): MinerEffect[] {
+  state.phase = "joined";
   state.config = message.config;
   state.layersOfStages = message.layersOfStages;
   const { stage, round } = state;
@@ -112,11 +113,15 @@ function refsOf(job: Job): BlobRef[] {
   return job.second === null ? [job.input] : [job.input, job.second];
 }
 
+/** Anything else was meant for the session before; what is still wanted of it is asked for again after the welcome. */
+const beforeWelcome: ReadonlySet<HubMessage["type"]> = new Set(["welcome", "reject", "stop"]);
+
 function onMessage(
   state: MinerState,
   options: { message: HubMessage; segments: readonly BlobRef[] },
 ): MinerEffect[] {
   const { message, segments } = options;
+  if (state.phase === "joining" && !beforeWelcome.has(message.type)) return release(segments);
   if (message.type === "runTask") return onRunTask(state, { message, segments });
   return [...release(segments), ...onPlainMessage(state, message)];
 }

@@ -38,7 +38,7 @@ export interface MinerState {
   readonly adapter: string;
   readonly listens: string | null; // where peers may fetch this node's parameters
   previousStage: StageIndex | null;
-  phase: "idle" | "joined" | "stopped";
+  phase: "idle" | "joining" | "joined" | "stopped"; // joining: from a new session to its welcome
   config: RunConfig | null;
   layersOfStages: readonly number[];
   stage: StageIndex | null;

@@ -60,10 +60,11 @@ function replayTask(state: OrchestratorState, options: { flow: Flow; item: WorkI
   const { flow, item } = options;
   const output = item.direction === "forward" ? flow.wires[item.stage] : flow.gradients[item.stage];
   if (output === null || output === undefined) return null;
+  const { node, task } = present(item.madeBy, "a kept output has a maker");
   return {
     round: state.round,
-    miner: present(item.doneBy, "a done item"),
-    task: present(item.task, "a done item"),
+    miner: node,
+    task,
     microbatch: item.microbatch,
     stage: item.stage,
     direction: item.direction,

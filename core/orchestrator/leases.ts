@@ -153,7 +153,7 @@ export function acceptResult(
   const next = flow.items[chainPosition(state.stages.length, item) + 1];
   if (next?.status === "blocked") queueItem(state, next);
   return {
-    unused: keepOutput(state, { flow, item, output }),
+    unused: keepOutput(state, { flow, item, held, output }),
     effects: rivals.map((rival) => send(rival.node, { type: "cancelTasks", tasks: [rival.task] })),
   };
 }
@@ -161,13 +161,14 @@ export function acceptResult(
 /** A repeated task's output is not needed: what came first has been used already. */
 function keepOutput(
   state: OrchestratorState,
-  options: { flow: Flow; item: WorkItem; output: BlobRef | null },
+  options: { flow: Flow; item: WorkItem; held: Lease; output: BlobRef | null },
 ): BlobRef[] {
-  const { flow, item, output } = options;
+  const { flow, item, held, output } = options;
   if (output === null) return [];
   const place = item.direction === "forward" ? flow.wires : flow.gradients;
   if (place[item.stage] !== null) return [output];
   place[item.stage] = output;
+  item.madeBy = { node: held.node, task: held.task };
   const tokens = tokensPerMicrobatch(state.config);
   const { counters } = state;
   if (item.direction === "forward") {

@@ -27,6 +27,7 @@ export interface WorkItem {
   leases: Lease[];
   task: TaskId | null; // accepted attempt
   doneBy: NodeId | null;
+  madeBy: { readonly node: NodeId; readonly task: TaskId } | null; // of the output that is kept: the first attempt's
   avoid: NodeId | null; // whoever let it down last
 }
 

@@ -41,6 +41,7 @@ function openFlow(state: OrchestratorState, index: number): Flow {
       leases: [],
       task: null,
       doneBy: null,
+      madeBy: null,
       avoid: null,
     });
   }

@@ -1,0 +1,60 @@
+/**
+ * `iota sim`: a whole swarm in one thread and virtual time, under faults. The work is in cli/sim/run_sim.ts.
+ */
+
+import type { Command } from "../command.ts";
+
+export const command: Command = {
+  name: "sim",
+  summary: "simulate a swarm under faults: thousands of miners in seconds, replayed by a seed",
+  usage: "sim [--seed 1] [--miners 256] [--minutes 2] [--faults KINDS]",
+  about:
+    "Runs the machines of orchestrator, miners and validators on virtual time and a simulated network, checks every rule of the protocol, then stops the faults and checks that the run goes on. A failure prints the line that replays it.",
+  examples: [
+    "iota sim --seed 7 --miners 256 --minutes 5 --faults kill,cut",
+    "iota sim --seed 7 --miners 256 --minutes 5 --faults all --shrink",
+    "iota sim --miners 2000 --faults none --json",
+  ],
+  options: [
+    {
+      name: "seed",
+      kind: "int",
+      placeholder: "N",
+      min: 0,
+      max: 0xffff_ffff,
+      default: 1,
+      doc: "equal seeds give equal runs",
+    },
+    { name: "miners", kind: "int", placeholder: "N", min: 1, max: 16_000, default: 256, doc: "miners at the start" },
+    {
+      name: "minutes",
+      kind: "float",
+      placeholder: "M",
+      min: 0,
+      max: 100_000,
+      default: 2,
+      doc: "virtual minutes with faults",
+    },
+    {
+      name: "faults",
+      kind: "string",
+      placeholder: "KINDS",
+      default: "drawn",
+      doc: "kinds with commas between them, all, none, or drawn by the seed",
+    },
+    {
+      name: "forward-ms",
+      kind: "int",
+      placeholder: "MS",
+      min: 1,
+      max: 3_600_000,
+      defaultText: "drawn by the seed",
+      doc: "a median miner's time for a forward task",
+    },
+    { name: "shrink", kind: "boolean", doc: "look for a smaller run that fails as well" },
+  ],
+  async run(context) {
+    const { runSim } = await import("../sim/run_sim.ts");
+    return runSim(context);
+  },
+};

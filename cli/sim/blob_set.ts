@@ -1,0 +1,37 @@
+/**
+ * Which blobs the hub's store has. Content addressing without content: putting a blob twice stores it once, a delete takes it
+ * away from everybody who shares it.
+ */
+
+import type { BlobRef } from "../../core/ids.ts";
+
+export class BlobSet {
+  readonly #stored = new Set<string>();
+  #peak = 0;
+
+  get size(): number {
+    return this.#stored.size;
+  }
+
+  get peak(): number {
+    return this.#peak;
+  }
+
+  put(refs: readonly BlobRef[]): void {
+    for (const { hash } of refs) this.#stored.add(hash);
+    this.#peak = Math.max(this.#peak, this.#stored.size);
+  }
+
+  has(ref: BlobRef): boolean {
+    return this.#stored.has(ref.hash);
+  }
+
+  /** The first of these that is not stored. */
+  missing(refs: readonly BlobRef[]): BlobRef | null {
+    return refs.find((ref) => !this.#stored.has(ref.hash)) ?? null;
+  }
+
+  delete(refs: readonly BlobRef[]): void {
+    for (const { hash } of refs) this.#stored.delete(hash);
+  }
+}

@@ -1,0 +1,66 @@
+/**
+ * What must be true when a simulation is over: nothing is held that no state names, nothing grew without bound, nobody honest
+ * was expelled, and no microbatch is missing.
+ */
+
+import type { OrchestratorState } from "../../core/orchestrator/state.ts";
+import { must } from "./violation.ts";
+import type { World } from "./world.ts";
+
+export function mustEndClean(world: World): void {
+  const { hub, shape: { config } } = world;
+  for (const process of [...world.miners.all, ...world.validators.all]) {
+    must(
+      process.segments.count === process.heldByState(),
+      "a node holds what its state names",
+      () => `${process.node} holds ${process.segments.count} segments, its state names ${process.heldByState()}`,
+    );
+  }
+  must(
+    world.network.mostOutboxBytes <= config.limits.outboxBytes,
+    "outboxes are bounded",
+    () => `${world.network.mostOutboxBytes} bytes`,
+  );
+  const { counters, expelled } = hub.state;
+  for (const node of expelled) must(world.dishonest.has(node), "an honest node is never expelled", () => node);
+  const open = hub.state.work?.flows.length ?? 0;
+  must(
+    counters.microbatchesIssued === counters.microbatchesCredited + open,
+    "no microbatch is lost",
+    () => `issued ${counters.microbatchesIssued}, credited ${counters.microbatchesCredited}, open ${open}`,
+  );
+  const mostStrays = mostStrayBlobs(world);
+  must(
+    strayBlobs(world) <= mostStrays,
+    "stored blobs are bounded",
+    () => `${strayBlobs(world)} blobs that no state names, more than the ${mostStrays} of lost and wrong answers`,
+  );
+  hub.stop("the simulation is over");
+  must(hub.segments.count === 0, "no segment is held after the end", () => `${hub.segments.count} holders`);
+}
+
+/** At least so many stored blobs are named by nothing any more. */
+export function strayBlobs({ blobs, hub }: World): number {
+  return Math.max(0, blobs.size - namedBlobs(hub.state));
+}
+
+/**
+ * Blobs of an answer that came too late, was wrong, or never came, stay in the store: the orchestrator deletes what it was told
+ * of. So each node that was lost or is dishonest may leave one merge's share behind.
+ */
+function mostStrayBlobs({ checkers, dishonest }: World): number {
+  return (checkers.nodesLost + dishonest.size) * (checkers.mostSlices + 2);
+}
+
+/** At most so many blobs are what the open rounds, the upload and the merge consist of. */
+function namedBlobs({ stages, retired, upload, merge }: OrchestratorState): number {
+  const ofRounds = 2 * stages.length * (1 + retired.length);
+  const ofUpload = upload === null ? 0 : 2 * stages.length + upload.payloads.length;
+  let ofMerge = 0;
+  for (const stage of merge?.stages ?? []) {
+    ofMerge += stage.layout.length * stage.participants.length; // payloads, committed or on their way
+    for (const payload of stage.payloads.values()) ofMerge += payload.length;
+    for (const slice of stage.slices) ofMerge += slice.asked.length;
+  }
+  return ofRounds + ofUpload + ofMerge;
+}

@@ -1,0 +1,264 @@
+/**
+ * The simulated orchestrator: the production machine, its segments and blobs counted, its own work answered after a while.
+ *
+ * Does what cli/run/orchestrator_role.ts and driver.ts do: events in, effects out, a tick at the machine's deadline. Survives
+ * `crash` by snapshot and replay; a replay that does not end in the state that crashed fails the run. Refuses to read a deleted
+ * blob or a released segment.
+ */
+
+import { assert, present, unreachable } from "../../core/assert.ts";
+import type { BlobRef, NodeId } from "../../core/ids.ts";
+import type { Attachment, OrchestratorEffect, OrchestratorEvent } from "../../core/orchestrator/event.ts";
+import { heldSegments } from "../../core/orchestrator/rounds.ts";
+import { openOrchestrator, type OrchestratorState } from "../../core/orchestrator/state.ts";
+import type { Machine } from "../../core/protocol/machine.ts";
+import type { NodeMessage, Role } from "../../core/protocol/message.ts";
+import type { BlobSet } from "./blob_set.ts";
+import type { Dice } from "./dice.ts";
+import { digest, digestOfState } from "./digest.ts";
+import type { EventQueue } from "./event_queue.ts";
+import { HeldSegments } from "./held_segments.ts";
+import { MemoryStore } from "./hub_store.ts";
+import type { HubWatch } from "./hub_watch.ts";
+import type { Network } from "./network.ts";
+import type { HubEnd } from "./network_peer.ts";
+import { blobsOfSource, mergedVectors, reducedSlice, vectorsOf } from "./symbolic_stage.ts";
+import type { SwarmShape } from "./swarm_shape.ts";
+
+type OwnWork = Extract<OrchestratorEffect, { type: "refereeSlice" | "refereeMerge" | "writeCheckpoint" }>;
+
+export type OrchestratorMachine = Machine<OrchestratorState, OrchestratorEvent, OrchestratorEffect>;
+
+export interface HubOptions {
+  readonly machine: OrchestratorMachine;
+  readonly shape: SwarmShape;
+  readonly queue: EventQueue;
+  readonly network: Network;
+  readonly blobs: BlobSet;
+  readonly dice: Dice;
+  readonly watch: HubWatch;
+  readonly keepsJournal: boolean; // needed to crash
+}
+
+const mostTicksAtOnce = 1000; // a deadline that ticks do not clear would spin for ever
+
+export class HubProcess implements HubEnd {
+  readonly #options: HubOptions;
+  #state: OrchestratorState;
+  #segments = new HeldSegments();
+  #store: MemoryStore | null;
+  #isDown = false;
+  #runs = 0; // starts of this process; results of an earlier one do not count
+  #tickAtMs = Infinity;
+  #ticksAtOnce = 0;
+  #lastTickMs = -1;
+  disk: "fine" | "slow" | "full" = "fine";
+  events = 0;
+
+  constructor(options: HubOptions) {
+    this.#options = options;
+    const { shape, queue } = options;
+    this.#state = openOrchestrator({ ...shape, nowMs: queue.nowMs });
+    this.#store = options.keepsJournal ? new MemoryStore(this.#state) : null;
+    options.network.hubUp(this);
+    this.#deliver({ type: "tick" });
+  }
+
+  get state(): OrchestratorState {
+    return this.#state;
+  }
+
+  get segments(): HeldSegments {
+    return this.#segments;
+  }
+
+  get isDown(): boolean {
+    return this.#isDown;
+  }
+
+  connected(node: NodeId, options: { role: Role; resumed: boolean }): void {
+    this.#deliver({ type: "nodeConnected", node, ...options });
+  }
+
+  disconnected(node: NodeId): void {
+    this.#deliver({ type: "nodeDisconnected", node });
+  }
+
+  received(node: NodeId, message: NodeMessage, segments: readonly BlobRef[]): void {
+    this.#deliver({ type: "messageReceived", node, message, segments });
+  }
+
+  stop(reason: string): void {
+    this.#deliver({ type: "stopRequested", reason });
+  }
+
+  // ------------------------------------------------------------------------------------------------------ events
+
+  #deliver(event: OrchestratorEvent): void {
+    if (this.#isDown) return;
+    const { machine, queue, watch } = this.#options;
+    const { nowMs } = queue;
+    this.events += 1;
+    this.#store?.append(nowMs, event);
+    watch.onEvent(event, this.#state);
+    if (event.type === "messageReceived") this.#segments.hold(event.segments);
+    for (const effect of machine.step(this.#state, event, nowMs)) this.#perform(effect);
+    // A finished machine keeps the step it was stopped in, which its own invariants do not allow for.
+    if (this.#state.phase !== "finished" && watch.isCheckDue()) machine.assertInvariants(this.#state);
+    this.#setTimer();
+    if (this.#store?.isSnapshotDue === true) this.#store.snapshot(this.#state);
+  }
+
+  #setTimer(): void {
+    const { machine, queue } = this.#options;
+    const deadlineMs = machine.nextDeadlineMs(this.#state);
+    if (deadlineMs === null || deadlineMs >= this.#tickAtMs) return; // the tick that is set asks again
+    const atMs = Math.max(queue.nowMs, deadlineMs);
+    const run = this.#runs;
+    this.#tickAtMs = atMs;
+    queue.at(atMs, () => {
+      if (run === this.#runs && this.#tickAtMs === atMs) this.#tick();
+    });
+  }
+
+  #tick(): void {
+    const { machine, queue } = this.#options;
+    this.#tickAtMs = Infinity;
+    const deadlineMs = machine.nextDeadlineMs(this.#state);
+    if (deadlineMs !== null && deadlineMs <= queue.nowMs) {
+      this.#ticksAtOnce = this.#lastTickMs === queue.nowMs ? this.#ticksAtOnce + 1 : 0;
+      this.#lastTickMs = queue.nowMs;
+      assert(this.#ticksAtOnce < mostTicksAtOnce, `A tick must clear the deadline of ${deadlineMs} ms`);
+      this.#deliver({ type: "tick" });
+    } else this.#setTimer();
+  }
+
+  // ----------------------------------------------------------------------------------------------------- effects
+
+  #perform(effect: OrchestratorEffect): void {
+    const { network, blobs, watch } = this.#options;
+    switch (effect.type) {
+      case "send": {
+        const segments = effect.attachments.map((attachment) => this.#segmentOf(attachment));
+        watch.onSend(effect.to, effect.message, this.#state);
+        return network.sendToNode(effect.to, effect.message, segments);
+      }
+      case "disconnect":
+        watch.onDisconnect(effect.node, effect.fault);
+        return network.close(effect.node, { isFinal: effect.fault.code === "notAdmitted" });
+      case "release":
+        return this.#segments.release(effect.refs);
+      case "deleteBlobs":
+        return blobs.delete(effect.refs);
+      case "refereeSlice":
+      case "refereeMerge":
+      case "writeCheckpoint":
+        return this.#work(effect);
+      case "record":
+        return watch.onRecord(effect.record, this.#state);
+      case "finish":
+        return;
+      default:
+        return unreachable(effect);
+    }
+  }
+
+  #segmentOf(attachment: Attachment): BlobRef {
+    const { shape: { config } } = this.#options;
+    const tokenBytes = 4 * config.model.contextLength;
+    const batchBytes = config.train.sequencesPerMicrobatch * tokenBytes;
+    const heldOutBytes = config.validate.heldOutSequences * tokenBytes;
+    switch (attachment.type) {
+      case "blob":
+        return this.#segments.read(attachment.ref);
+      case "inputs":
+      case "targets":
+        return { hash: digest(attachment.type, attachment.microbatch), bytes: batchBytes };
+      case "heldOutInputs":
+      case "heldOutTargets":
+        return { hash: digest(attachment.type), bytes: heldOutBytes };
+      default:
+        return unreachable(attachment);
+    }
+  }
+
+  /** What the hub does itself, in another thread or on the disk. */
+  #work(work: OwnWork): void {
+    const { queue, dice } = this.#options;
+    const run = this.#runs;
+    const isSlow = work.type === "writeCheckpoint" && this.disk === "slow";
+    queue.after(isSlow ? dice.between(60_000, 180_000) : dice.between(50, 500), () => {
+      if (run === this.#runs && !this.#isDown) this.#answer(work);
+    });
+  }
+
+  #answer(work: OwnWork): void {
+    const { round } = work;
+    switch (work.type) {
+      case "refereeSlice": {
+        this.#mustBeStored(work.inputs.map((input) => input.payload), `slice ${work.slice} of round ${round}`);
+        const result = reducedSlice(work.inputs);
+        this.#options.blobs.put([result]);
+        return this.#deliver({ type: "sliceRefereed", round, stage: work.stage, slice: work.slice, result });
+      }
+      case "refereeMerge":
+        return this.#refereeMerge(work);
+      case "writeCheckpoint":
+        if (this.disk === "full") {
+          return this.#deliver({
+            type: "checkpointFailed",
+            round,
+            detail: "no space left on the device",
+            missing: null,
+          });
+        }
+        this.#mustBeStored(work.sources.flatMap(blobsOfSource), `the checkpoint of round ${round}`);
+        return this.#deliver({ type: "checkpointWritten", round, folder: `round-${round}` });
+      default:
+        return unreachable(work);
+    }
+  }
+
+  #refereeMerge({ round, stage, source, slices }: Extract<OwnWork, { type: "refereeMerge" }>): void {
+    const { shape, blobs } = this.#options;
+    this.#mustBeStored([...blobsOfSource(source), ...slices], `the merge of stage ${stage} in round ${round}`);
+    const merged = mergedVectors(vectorsOf(source, { shape, stage }), slices);
+    const bytes = 4 * present(shape.stageFloats[stage], "a length a stage");
+    const parameters = { hash: merged.parameters, bytes };
+    const momentum = merged.momentum === null ? null : { hash: merged.momentum, bytes };
+    blobs.put(momentum === null ? [parameters] : [parameters, momentum]);
+    this.#deliver({ type: "mergeRefereed", round, stage, parameters, momentum });
+  }
+
+  #mustBeStored(refs: readonly BlobRef[], purpose: string): void {
+    const missing = this.#options.blobs.missing(refs);
+    assert(missing === null, `Blob ${missing?.hash} must be stored, as the hub needs it for ${purpose}`);
+  }
+
+  // ------------------------------------------------------------------------------------------------------- crash
+
+  /** kill -9: memory is gone, the store is not. */
+  crash(): void {
+    assert(this.#store !== null && !this.#isDown, "A hub that crashes keeps a journal and is up");
+    this.#isDown = true;
+    this.#runs += 1;
+    this.#tickAtMs = Infinity;
+    this.#options.network.hubDown();
+  }
+
+  restart(): void {
+    const { machine, network } = this.#options;
+    const { state, events } = present(this.#store, "a hub that crashes keeps a journal").recover();
+    for (const { nowMs, event } of events) machine.step(state, event, nowMs);
+    const isSame = digestOfState(state) === digestOfState(this.#state);
+    assert(isSame, `A replay of ${events.length} events must end in the state that crashed`);
+    const segments = new HeldSegments();
+    segments.hold(heldSegments(state));
+    assert(segments.equals(this.#segments), "The state must name exactly the segments that are held");
+    this.#state = state;
+    this.#segments = segments;
+    this.#isDown = false;
+    network.hubUp(this);
+    this.#deliver({ type: "restarted" });
+  }
+}

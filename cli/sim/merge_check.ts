@@ -1,0 +1,101 @@
+/**
+ * Merges: rounds follow each other, no slice is taken on one word, and all honest replicas of a stage begin a round with the
+ * same parameters.
+ *
+ * Votes are counted from the events the orchestrator was given, hashes from the miners' own symbolic state.
+ */
+
+import type { BlobHash, NodeId, StageIndex } from "../../core/ids.ts";
+import type { OrchestratorEvent } from "../../core/orchestrator/event.ts";
+import type { OrchestratorState } from "../../core/orchestrator/state.ts";
+import type { ApplyMerge, HubMessage } from "../../core/protocol/message.ts";
+import type { RunRecord } from "../../core/protocol/record.ts";
+import { must } from "./violation.ts";
+
+interface OwnMerge {
+  readonly node: NodeId;
+  readonly stage: StageIndex;
+  readonly parameters: BlobHash;
+}
+
+const roundsRemembered = 8;
+const hubVotes = 2; // the hub's own result needs no second
+
+export class MergeCheck {
+  #round = 0;
+  readonly #agreed = new Map<number, string[]>(); // by round that begins, a hash a stage
+  readonly #early = new Map<number, OwnMerge[]>(); // merged before all stages had agreed
+  #votes = new Map<BlobHash, Set<NodeId> | typeof hubVotes>(); // of the merge under way
+  #payloads = new Map<StageIndex, Set<NodeId>>(); // of the layout that was asked for
+  #slices = new Map<NodeId, number>();
+  #checked = new Set<StageIndex>();
+
+  onEvent(event: OrchestratorEvent, state: OrchestratorState): void {
+    if (state.merge === null) return;
+    if (event.type === "sliceRefereed" && event.result !== null) this.#votes.set(event.result.hash, hubVotes);
+    if (event.type !== "messageReceived") return;
+    const { message, node } = event;
+    if (message.type === "sliceReduced") {
+      const votes = this.#votes.get(message.result.hash);
+      if (votes === undefined) this.#votes.set(message.result.hash, new Set([node]));
+      else if (votes !== hubVotes) votes.add(node);
+    } else if (message.type === "payloadCommitted") {
+      const stage = state.members.get(node)?.stage ?? null;
+      if (stage === null || message.slices.length !== this.#slices.get(node)) return;
+      const committed = this.#payloads.get(stage);
+      if (committed === undefined) this.#payloads.set(stage, new Set([node]));
+      else committed.add(node);
+    }
+  }
+
+  onSend(to: NodeId, message: HubMessage, state: OrchestratorState): void {
+    if (message.type === "startMerge") this.#slices.set(to, message.slices.length);
+    else if (message.type === "applyMerge") this.#onApplyMerge(to, message, state);
+  }
+
+  /** The first header of a stage says which slices were accepted. */
+  #onApplyMerge(to: NodeId, message: ApplyMerge, state: OrchestratorState): void {
+    const stage = state.members.get(to)?.stage ?? null;
+    if (stage === null || this.#checked.has(stage)) return;
+    this.#checked.add(stage);
+    if ((this.#payloads.get(stage)?.size ?? 0) <= 1) return; // a single payload needs no reduction
+    for (const { hash } of message.slices) {
+      const votes = this.#votes.get(hash);
+      must(
+        votes === hubVotes || (votes !== undefined && votes.size >= 2),
+        "no slice is merged on one word",
+        () => `stage ${stage} of round ${message.round} accepts ${hash} with ${votes === undefined ? 0 : 1} votes`,
+      );
+    }
+  }
+
+  roundMerged({ round, stages }: Extract<RunRecord, { type: "roundMerged" }>): void {
+    must(round === this.#round + 1, "rounds follow each other", () => `${round} after ${this.#round}`);
+    this.#round = round;
+    this.#agreed.set(round, stages.map((stage) => stage.parameters));
+    this.#agreed.delete(round - roundsRemembered);
+    for (const merge of this.#early.get(round) ?? []) this.#compare(round, merge);
+    this.#early.delete(round);
+    this.#votes = new Map();
+    this.#payloads = new Map();
+    this.#slices = new Map();
+    this.#checked = new Set();
+  }
+
+  /** What an honest miner has in its own memory. */
+  merged(round: number, merge: OwnMerge): void {
+    if (this.#agreed.has(round)) return this.#compare(round, merge);
+    const early = this.#early.get(round);
+    if (early !== undefined) early.push(merge);
+    else if (round === this.#round + 1) this.#early.set(round, [merge]);
+  }
+
+  #compare(round: number, { node, stage, parameters }: OwnMerge): void {
+    const agreed = this.#agreed.get(round)?.[stage];
+    must(
+      agreed === parameters,
+      "honest replicas have one parameter hash",
+      () => `${node} begins round ${round} of stage ${stage} with ${parameters}, agreed is ${agreed}`,
+    );
+  }
+}

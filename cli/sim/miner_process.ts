@@ -1,0 +1,140 @@
+/**
+ * A simulated miner: the production machine, a symbolic stage, and how long work takes.
+ */
+
+import { assert, present, unreachable } from "../../core/assert.ts";
+import type { NodeId, StageIndex } from "../../core/ids.ts";
+import type { MinerEffect, MinerEvent, MinerWork } from "../../core/miner/event.ts";
+import { miner } from "../../core/miner/machine.ts";
+import { type MinerState, openMiner } from "../../core/miner/state.ts";
+import { type LinkEvent, NodeProcess, type NodeServices } from "./node_process.ts";
+import { blobsOfSource, SymbolicStage, type WorkOutcome } from "./symbolic_stage.ts";
+
+const gradientTaskFactor = 3; // recomputed forward, then backward of twice its cost
+
+export class MinerProcess extends NodeProcess {
+  readonly role = "miner";
+  readonly state: MinerState;
+  readonly stage: SymbolicStage;
+
+  constructor(node: NodeId, services: NodeServices, options: { previousStage: StageIndex | null }) {
+    super(node, services);
+    this.state = openMiner({ adapter: "simulated", previousStage: options.previousStage });
+    const { shape, blobs } = services;
+    this.stage = new SymbolicStage({ shape, blobs, segments: this.segments, owner: node });
+  }
+
+  protected take(event: LinkEvent): void {
+    this.#step(event);
+  }
+
+  heldByState(): number {
+    const { queue, log, running } = this.state;
+    const refsOf = (job: MinerState["queue"][number]) => job.type !== "runTask" ? 0 : job.second === null ? 1 : 2;
+    const queued = queue.reduce((sum, job) => sum + refsOf(job), 0);
+    return queued + 2 * log.length + (running === null ? 0 : refsOf(running.job) + running.held.length);
+  }
+
+  #step(event: MinerEvent): void {
+    if (!this.isAlive) return;
+    for (const effect of miner.step(this.state, event, this.services.queue.nowMs)) this.#perform(effect);
+    if (this.services.watch.isCheckDue()) miner.assertInvariants(this.state);
+  }
+
+  #perform(effect: MinerEffect): void {
+    switch (effect.type) {
+      case "send":
+        return this.send(effect.message, effect.attachments);
+      case "release":
+        return this.segments.release(effect.refs);
+      case "record":
+        return;
+      case "perform":
+        return this.#work(effect.job, effect.work);
+      case "finish":
+        return this.finish();
+      default:
+        return unreachable(effect);
+    }
+  }
+
+  #work(job: number, work: MinerWork): void {
+    if (work.type === "applyStep") this.#reportStep();
+    const outcome = this.stage.perform(work);
+    const onDevice = work.type !== "reduceSlice" && work.type !== "uploadParameters";
+    const cost = { medianMs: this.#medianMs(work), bytes: bytesOf(work, outcome), onDevice };
+    this.compute(cost, (computeMs) => this.#done({ job, work, outcome, computeMs }));
+  }
+
+  #done(options: { job: number; work: MinerWork; outcome: WorkOutcome; computeMs: number }): void {
+    const { job, work, outcome, computeMs } = options;
+    const { watch, blobs } = this.services;
+    if (!outcome.result.ok) {
+      const { fault } = outcome.result;
+      watch.workFailed(this, { work: work.type, round: roundOf(this.state, work), fault });
+      return this.#step({ type: "workFailed", job, fault });
+    }
+    blobs.put(outcome.puts);
+    const result = outcome.result.value;
+    if (result.type !== "runTask") {
+      if (result.type === "applyMerge" && work.type === "applyMerge" && this.state.running?.isObsolete === false) {
+        const stage = present(this.state.stage, "a merging miner has a stage");
+        watch.merged(this, { stage, round: work.round, parameters: result.parameters.hash });
+      }
+      return this.#step({ type: "workDone", job, result });
+    }
+    watch.taskComputed();
+    if (result.output !== null) this.segments.hold([result.output]);
+    this.#step({ type: "workDone", job, result: { ...result, computeMs } });
+  }
+
+  /** The accumulated gradient must be over exactly the log, which must be what the step header counts. */
+  #reportStep(): void {
+    const { running, log } = this.state;
+    const job = present(running, "work is under way").job;
+    assert(job.type === "applyStep", "a step header is applied");
+    assert(
+      job.tasks === log.length && this.stage.accumulated === log.length &&
+        this.stage.gradient === this.stage.gradientOf(log),
+      `${this.node} must accumulate exactly the ${job.tasks} tasks that count: current value is ${this.stage.accumulated}`,
+    );
+    this.services.watch.stepApplied(this, { step: job.step, tasks: log.map((entry) => entry.task) });
+  }
+
+  #medianMs(work: MinerWork): number {
+    const { forwardMs } = this.services.shape;
+    switch (work.type) {
+      case "runTask":
+        return work.direction === "forward" ? forwardMs : gradientTaskFactor * forwardMs;
+      case "sealGradients":
+        return 0.1 * forwardMs + (work.replay?.length ?? 0) * gradientTaskFactor * forwardMs;
+      case "loadStage":
+        return forwardMs;
+      case "applyStep":
+      case "formPayload":
+      case "applyMerge":
+        return 0.2 * forwardMs;
+      case "zeroGradients":
+      case "reduceSlice":
+      case "uploadParameters":
+        return 0.02 * forwardMs;
+      default:
+        return unreachable(work);
+    }
+  }
+}
+
+/** Bytes between the miner and the store. */
+function bytesOf(work: MinerWork, outcome: WorkOutcome): number {
+  let bytes = 0;
+  for (const ref of outcome.puts) bytes += ref.bytes;
+  if (work.type === "reduceSlice") { for (const { payload } of work.inputs) bytes += payload.bytes; }
+  if (work.type === "applyMerge") { for (const ref of work.slices) bytes += ref.bytes; }
+  if (work.type === "loadStage") { for (const ref of blobsOfSource(work.source)) bytes += ref.bytes; }
+  return bytes;
+}
+
+function roundOf(state: MinerState, work: MinerWork): number | null {
+  if (work.type === "loadStage") return work.round;
+  return work.type === "applyMerge" ? work.round - 1 : work.type === "reduceSlice" ? state.round : null;
+}

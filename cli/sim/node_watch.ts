@@ -1,0 +1,25 @@
+/**
+ * What simulated nodes tell the checkers about themselves.
+ */
+
+import type { Fault } from "../../core/fault.ts";
+import type { BlobHash, NodeId, StageIndex, TaskId } from "../../core/ids.ts";
+
+interface WatchedNode {
+  readonly node: NodeId;
+  readonly isHonest: boolean;
+}
+
+export interface NodeWatch {
+  /** A node's machine is about to be checked; large swarms check some of the times. */
+  isCheckDue(): boolean;
+  /** A miner applies a step to a gradient over exactly these tasks. */
+  stepApplied(node: WatchedNode, step: { step: number; tasks: readonly TaskId[] }): void;
+  /** A miner has taken the outer step that begins `round`. */
+  merged(node: WatchedNode, merged: { stage: StageIndex; round: number; parameters: BlobHash }): void;
+  taskComputed(): void;
+  /** Work failed at a node, in production for want of a blob. */
+  workFailed(node: WatchedNode, failed: { work: string; round: number | null; fault: Fault }): void;
+  /** The hub refused the node for good. */
+  refused(node: WatchedNode): void;
+}

@@ -1,0 +1,73 @@
+/**
+ * `iota sim`, from the command line to the summary, or to the line that replays what failed.
+ */
+
+import type { CommandContext } from "../command.ts";
+import { UsageError } from "../errors.ts";
+import type { Output } from "../output.ts";
+import { type FaultKind, faultKinds, isFaultKind } from "./faults.ts";
+import { shrink } from "./shrink.ts";
+import { kindsOf, type SimFailure, type SimOptions, simulate } from "./simulate.ts";
+
+export function runSim({ options, output }: CommandContext): number {
+  const forwardMs = options.number("forward-ms");
+  const asked: SimOptions = {
+    seed: options.number("seed") ?? 1,
+    miners: options.number("miners") ?? 256,
+    minutes: options.number("minutes") ?? 2,
+    faults: faultsOf(options.text("faults") ?? "drawn"),
+    ...(forwardMs === undefined ? {} : { forwardMs }),
+  };
+  output.line(`Replay: ${replayLine({ ...asked, faults: kindsOf(asked) })}`);
+  const result = simulate(asked);
+  if (result.ok) {
+    output.summary({ ...result.summary });
+    return 0;
+  }
+  printFailure(output, asked, result.failure);
+  if (options.flag("shrink")) {
+    const smallest = shrink(asked, result.failure);
+    output.log.error(`${smallest.runs} smaller runs later it still fails: ${smallest.failure.detail}`);
+    output.log.error(`Replay: ${replayLine(smallest.options)}`);
+  }
+  return 1;
+}
+
+function faultsOf(text: string): SimOptions["faults"] {
+  if (text === "drawn") return "drawn";
+  if (text === "all") return faultKinds;
+  if (text === "none") return [];
+  return text.split(",").map((word): FaultKind => {
+    if (isFaultKind(word)) return word;
+    throw new UsageError(`Cannot use --faults as each kind must be one of the known ones: current value is '${word}'`, {
+      next: `The kinds are ${faultKinds.join(", ")}; or all, none, drawn`,
+    });
+  });
+}
+
+/** The command that does the same again; kinds by name, so that it also holds when the list of kinds grows. */
+export function replayLine({ seed, miners, minutes, faults, forwardMs }: SimOptions): string {
+  const kinds = faults === "drawn" ? "drawn" : faults.length === 0 ? "none" : faults.join(",");
+  const pace = forwardMs === undefined ? "" : ` --forward-ms ${forwardMs}`;
+  return `iota sim --seed ${seed} --miners ${miners} --minutes ${minutes} --faults ${kinds}${pace}`;
+}
+
+function printFailure(output: Output, asked: SimOptions, failure: SimFailure): void {
+  const { rule, detail, virtualMs, cause } = failure;
+  const named = { ...asked, faults: failure.faults };
+  output.log.error(`Simulation broke a rule after ${virtualMs} virtual ms: ${detail}`);
+  output.log.error(`Replay: ${replayLine(named)}`);
+  if (cause instanceof Error && cause.stack !== undefined) output.log.debug(cause.stack);
+  const { seed, miners, minutes } = asked;
+  output.summary({
+    seed,
+    miners,
+    minutes,
+    faults: failure.faults,
+    virtualMs,
+    violations: 1,
+    rule,
+    detail,
+    replay: replayLine(named),
+  });
+}

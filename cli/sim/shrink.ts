@@ -1,0 +1,48 @@
+/**
+ * A smaller simulation that still fails: fewer kinds of fault, fewer miners, less time.
+ *
+ * Greedy and bounded. Any broken rule counts as failing, for a smaller swarm may hit the same mistake at another rule.
+ */
+
+import type { FaultKind } from "./faults.ts";
+import { kindsOf, type SimFailure, type SimOptions, simulate } from "./simulate.ts";
+
+export interface Shrunk {
+  readonly options: SimOptions;
+  readonly failure: SimFailure;
+  readonly runs: number;
+}
+
+const mostRuns = 100;
+const fewestMiners = 2;
+const leastMinutes = 0.25;
+const minuteMs = 60_000;
+
+export function shrink(failing: SimOptions, failure: SimFailure): Shrunk {
+  let best: Shrunk = { options: { ...failing, faults: kindsOf(failing) }, failure, runs: 0 };
+  let runs = 0;
+  for (let candidates = smaller(best.options, failure); candidates.length > 0 && runs < mostRuns;) {
+    const [candidate, ...others] = candidates;
+    const result = simulate(candidate!);
+    runs += 1;
+    candidates = others;
+    if (result.ok) continue;
+    best = { options: candidate!, failure: result.failure, runs };
+    candidates = smaller(best.options, best.failure);
+  }
+  return { ...best, runs };
+}
+
+/** The boldest cuts first. */
+function smaller(options: SimOptions, { virtualMs }: SimFailure): SimOptions[] {
+  const { miners, minutes } = options;
+  const kinds = options.faults as readonly FaultKind[];
+  const cuts: SimOptions[] = [];
+  const failedAt = Math.ceil(virtualMs / minuteMs * 100) / 100; // minutes
+  if (failedAt < minutes) cuts.push({ ...options, minutes: failedAt });
+  if (miners >= 2 * fewestMiners) cuts.push({ ...options, miners: miners >> 1 });
+  if (minutes >= 2 * leastMinutes) cuts.push({ ...options, minutes: minutes / 2 });
+  for (const kind of kinds) cuts.push({ ...options, faults: kinds.filter((other) => other !== kind) });
+  if (miners > fewestMiners) cuts.push({ ...options, miners: Math.floor((3 * miners) / 4) });
+  return cuts;
+}

@@ -1,0 +1,134 @@
+/**
+ * One simulated swarm: the orchestrator, its nodes, the network between them, and the checkers that watch.
+ *
+ * Owns who lives. Everything happens in one thread in the order of the event queue, so the same options give the same run.
+ */
+
+import { type NodeId, nodeId, type StageIndex } from "../../core/ids.ts";
+import { BlobSet } from "./blob_set.ts";
+import { Checkers } from "./checkers.ts";
+import { Crowd } from "./crowd.ts";
+import { Dice } from "./dice.ts";
+import { EventQueue } from "./event_queue.ts";
+import { HubProcess, type OrchestratorMachine } from "./hub_process.ts";
+import { MinerProcess } from "./miner_process.ts";
+import { Network } from "./network.ts";
+import type { NodeProcess, NodeServices } from "./node_process.ts";
+import type { SwarmShape } from "./swarm_shape.ts";
+import { ValidatorProcess } from "./validator_process.ts";
+
+export interface WorldOptions {
+  readonly seed: number;
+  readonly miners: number;
+  readonly shape: SwarmShape;
+  readonly machine: OrchestratorMachine;
+  readonly keepsJournal: boolean;
+}
+
+const startWithinMs = 5000; // nodes of a swarm do not start in one instant
+
+export class World {
+  readonly queue = new EventQueue();
+  readonly network: Network;
+  readonly blobs = new BlobSet();
+  readonly checkers: Checkers;
+  readonly hub: HubProcess;
+  readonly shape: SwarmShape;
+  readonly dishonest = new Set<NodeId>();
+  readonly #services: NodeServices;
+  readonly miners = new Crowd<MinerProcess>();
+  readonly validators = new Crowd<ValidatorProcess>();
+  #named = 0;
+  #pastBusyMs = 0; // of miners that are gone
+  #pastLifeMs = 0;
+
+  constructor(options: WorldOptions) {
+    const { seed, miners, shape, machine, keepsJournal } = options;
+    this.shape = shape;
+    const { queue, blobs } = this;
+    this.network = new Network({
+      queue,
+      seed,
+      sessionKeepMs: shape.config.limits.disconnectGraceMs,
+    });
+    this.checkers = new Checkers({
+      shape,
+      miners,
+      nowMs: () => queue.nowMs,
+      hubState: () => this.hub.state,
+      isHonest: (node) => !this.dishonest.has(node),
+    });
+    const { network, checkers: watch } = this;
+    this.#services = { shape, queue, network, blobs, watch, seed, ended: (process) => this.#ended(process) };
+    this.hub = new HubProcess({
+      shape,
+      queue,
+      network,
+      blobs,
+      watch,
+      machine,
+      keepsJournal,
+      dice: new Dice(seed, "hub"),
+    });
+    const dice = new Dice(seed, "start");
+    for (let i = 0; i < miners; i++) queue.after(dice.between(0, startWithinMs), () => this.addMiner());
+    for (let i = 0; i < shape.config.swarm.validators; i++) {
+      queue.after(dice.between(0, startWithinMs), () => this.addValidator());
+    }
+  }
+
+  get nowMs(): number {
+    return this.queue.nowMs;
+  }
+
+  addMiner(): void {
+    this.startMiner(nodeId(`miner-${++this.#named}`), null);
+  }
+
+  /** A new process, which may be behind a known hotkey. */
+  startMiner(node: NodeId, previousStage: StageIndex | null): void {
+    this.#start(new MinerProcess(node, this.#services, { previousStage }));
+  }
+
+  addValidator(): void {
+    this.#start(new ValidatorProcess(nodeId(`validator-${++this.#named}`), this.#services));
+  }
+
+  /** From now on nothing this hotkey does is held against the machines. */
+  corrupt(process: NodeProcess): void {
+    process.isHonest = false;
+    this.dishonest.add(process.node);
+  }
+
+  /** Runs until a condition holds or the time has come; says whether it held. */
+  runUntil(isDone: () => boolean, untilMs: number): boolean {
+    while (!isDone()) {
+      if (this.queue.nextMs > untilMs) return false;
+      this.queue.runNext();
+    }
+    return true;
+  }
+
+  /** Share of their lives that miners' devices were busy. */
+  busyShare(): number {
+    const { all } = this.miners;
+    const busyMs = all.reduce((sum, each) => sum + each.busyMs, this.#pastBusyMs);
+    const lifeMs = all.reduce((sum, each) => sum + this.nowMs - each.bornMs, this.#pastLifeMs);
+    return lifeMs === 0 ? 0 : busyMs / lifeMs;
+  }
+
+  #start(process: MinerProcess | ValidatorProcess): void {
+    if (this.dishonest.has(process.node)) process.isHonest = false;
+    if (process instanceof MinerProcess) this.miners.add(process);
+    else this.validators.add(process);
+    this.network.start(process);
+  }
+
+  #ended(process: NodeProcess): void {
+    if (process instanceof ValidatorProcess) this.validators.remove(process);
+    if (!(process instanceof MinerProcess)) return;
+    this.miners.remove(process);
+    this.#pastBusyMs += process.busyMs;
+    this.#pastLifeMs += this.nowMs - process.bornMs;
+  }
+}
