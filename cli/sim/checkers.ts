@@ -172,7 +172,7 @@ export class Checkers implements HubWatch, NodeWatch {
       case "reduceSlice":
       case "applyMerge":
         return state.round === failed.round &&
-          state.merge?.stages.some((stage) => stage.phase !== "agreed" && stage.participants.includes(node)) === true;
+          state.merge?.stages.some((stage) => stage.phase !== "agreed" && stage.participants.has(node)) === true;
       default:
         return [...state.audit.running.values()].some((running) => running.validator === node);
     }

@@ -31,7 +31,7 @@ export class CreditCheck {
         this.#sealed.delete(message.step - stepsRemembered);
       }
       ofStep.set(to, message.tasks);
-    } else if (message.type === "applyStep" && message.tasks > 0) {
+    } else if (message.type === "applyStep" && message.tasks > 0 && message.step === this.#closed) { // else sent again
       const tasks = this.#sealed.get(message.step)?.get(to) ?? [];
       must(
         tasks.length === message.tasks,

@@ -58,7 +58,7 @@ function namedBlobs({ stages, retired, upload, merge }: OrchestratorState): numb
   const ofUpload = upload === null ? 0 : 2 * stages.length + upload.payloads.length;
   let ofMerge = 0;
   for (const stage of merge?.stages ?? []) {
-    ofMerge += stage.layout.length * stage.participants.length; // payloads, committed or on their way
+    ofMerge += stage.layout.length * stage.participants.size; // payloads, committed or on their way
     for (const payload of stage.payloads.values()) ofMerge += payload.length;
     for (const slice of stage.slices) ofMerge += slice.asked.length;
   }

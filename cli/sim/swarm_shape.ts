@@ -50,7 +50,7 @@ export function shapeOf({ seed, miners, forwardMs: givenMs }: ShapeOptions): Swa
     "outer.learningRate": 0.7,
     "outer.momentum": dice.pick([0, 0.9]),
     "model.layers": stages,
-    "swarm.replicas": Math.min(mostReplicas, Math.max(1, Math.floor(replicas * 0.75))),
+    "swarm.replicas": Math.min(maxOf("swarm.replicas"), Math.max(1, Math.floor(replicas * 0.75))),
     "swarm.validators": dice.between(0, 2),
     "limits.disconnectGraceMs": dice.pick([2_500, 10_000, 30_000]),
     "limits.leaseMs": 6_000 + 60 * forwardMs,
@@ -75,7 +75,7 @@ function configOf(overrides: Readonly<Record<string, string | number>>): RunConf
 }
 
 /** Read from the knob, so that a larger limit of the program is a larger one here. */
-function maxOf(path: "limits.minersPerStage"): number {
+function maxOf(path: "limits.minersPerStage" | "swarm.replicas"): number {
   const knob = knobAt(path);
   assert(knob.kind === "int", `${path} is a whole number`);
   return knob.max;

@@ -92,6 +92,13 @@ function evenPairs({ count, miners, stream }: { count: number; miners: number; s
   const key = (a: number, b: number) => a < b ? `${a},${b}` : `${b},${a}`;
   const pairs: ReducerPair[] = [];
   for (let slice = 0; slice < count; slice++) {
+    if (2 * slice + 1 < miners) { // the first ones have no load yet
+      const [a, b] = [order[2 * slice]!, order[2 * slice + 1]!];
+      loads[a] = loads[b] = 1;
+      shared.set(key(a, b), 1);
+      pairs.push(a < b ? [a, b] : [b, a]);
+      continue;
+    }
     const a = least(order, (miner) => [loads[miner]!, 0]);
     const b = least(order.filter((miner) => miner !== a), (miner) => [loads[miner]!, shared.get(key(a, miner)) ?? 0]);
     loads[a]! += 1;

@@ -62,12 +62,13 @@ function assertRoster(
   const active = members.filter((member) => member.status === "active");
   assert(roster.assigned === members.length, `Stage ${stage} must count its members`);
   assert(active.length === roster.members.length, `Stage ${stage} must list its active members`);
-  assert(active.every((member) => roster.members.includes(member)), `Stage ${stage} lists a stranger`);
+  const listed = new Set(roster.members);
+  assert(active.every((member) => listed.has(member)), `Stage ${stage} lists a stranger`);
   assert(roster.present === active.filter((member) => member.graceUntilMs === null).length, "Present ones are counted");
+  const placed = new Set(roster.ready.flatMap(({ member, busyMs }) => busyMs === member.busyMs ? [member] : []));
   for (const member of active) {
-    const isPlaced = roster.ready.some((place) => place.member === member && place.busyMs === member.busyMs);
     assert(
-      !member.isReady || (isPlaced && hasFreePlace(state, member)),
+      !member.isReady || (placed.has(member) && hasFreePlace(state, member)),
       `${member.node} must have a place to be ready`,
     );
     assert(member.isReady || !hasFreePlace(state, member), `${member.node} has a free place and must be ready`);

@@ -20,7 +20,7 @@ export function mergeOf(
 ): StageMerge | null {
   if (state.merge === null || round !== state.round || member.stage === null) return null;
   const merge = present(state.merge.stages[member.stage], "a merge a stage");
-  return merge.participants.includes(member.node) ? merge : null;
+  return merge.participants.has(member.node) ? merge : null;
 }
 
 interface Answer<Message> {

@@ -26,7 +26,7 @@ export function noteQuorum(
 
 /** Of the round's work while payloads are committed, of the replicas while they are applied. */
 function answeredShare(merge: StageMerge): number {
-  if (merge.phase === "applying") return merge.applied.size / Math.max(1, merge.participants.length);
+  if (merge.phase === "applying") return merge.applied.size / Math.max(1, merge.participants.size);
   let answered = 0;
   let whole = 0;
   for (const [node, weight] of merge.weights) {

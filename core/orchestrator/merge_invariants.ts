@@ -12,7 +12,7 @@ export function assertMerge(state: OrchestratorState, merge: StageMerge): void {
   const open = merge.slices.filter((slice) => slice.accepted === null).length;
   assert(open === merge.openSlices, `Open slices must be ${open}: current value is ${merge.openSlices}`);
   for (const [node, count] of merge.owing) {
-    assert(merge.participants.includes(node), `Who owes an answer must take part: ${node}`);
+    assert(merge.participants.has(node), `Who owes an answer must take part: ${node}`);
     const owed = owedBy(merge, node);
     assert(owed === count, `${node} must owe ${owed} answers: current value is ${count}`);
   }

@@ -24,7 +24,7 @@ export interface MergedStage {
 export interface StageMerge {
   readonly stage: StageIndex;
   phase: "committing" | "reducing" | "applying" | "agreed";
-  participants: NodeId[]; // in slot order
+  readonly participants: Set<NodeId>; // in slot order
   readonly weights: Map<NodeId, number>; // of those whose payload counts, in slot order
   readonly layout: readonly Slice[];
   readonly payloads: Map<NodeId, readonly BlobRef[]>;

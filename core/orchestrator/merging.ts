@@ -52,7 +52,7 @@ function openStage(state: OrchestratorState, options: { stage: StageIndex; nowMs
   return {
     stage: options.stage,
     phase: "committing",
-    participants: replicas.map((member) => member.node),
+    participants: new Set(replicas.map((member) => member.node)),
     weights,
     layout: sliceLayout({ length, contributors: Math.max(replicas.length, 1) }),
     payloads: new Map(),
@@ -129,12 +129,13 @@ function reduce(state: OrchestratorState, options: { merge: StageMerge; nowMs: n
     merge.openSlices = 0;
     return [entered];
   }
-  const replicas = merge.participants.length;
+  const inOrder = [...merge.participants];
+  const replicas = inOrder.length;
   const pairs = replicas >= 2
     ? assignReducers({ slices: merge.layout.length, miners: replicas, stream: state.stream })
     : merge.layout.map(() => replicas === 0 ? [] : [0]);
   merge.slices = pairs.map((pair) => {
-    const asked: Reducer[] = [...pair].map((index) => present(merge.participants[index], "a reducer is a participant"));
+    const asked: Reducer[] = [...pair].map((index) => present(inOrder[index], "a reducer is a participant"));
     if (asked.length < 2) asked.push("hub");
     return { asked, results: new Map(), accepted: null };
   });
@@ -182,7 +183,7 @@ function judgeSlice(
     const expel = "its reduced slice differed from two others";
     return [...disputes, ...dropParticipants(state, { merge, nodes: liars, expel, nowMs })];
   }
-  const others = merge.participants.filter((node) => !slice.asked.includes(node) && !merge.slow.has(node));
+  const others = [...merge.participants].filter((node) => !slice.asked.includes(node) && !merge.slow.has(node));
   const third: Reducer = others.length === 0
     ? "hub"
     : present(others[nextBelow(state.stream, others.length)], "a third");
@@ -203,7 +204,7 @@ function apply(state: OrchestratorState, options: { merge: StageMerge; nowMs: nu
   const { merge, nowMs } = options;
   const entered = enter(state, { merge, phase: "applying", nowMs });
   for (const node of merge.participants) owe(merge, node);
-  return [entered, ...merge.participants.map((node) => askToApply(state, { merge, node }))];
+  return [entered, ...[...merge.participants].map((node) => askToApply(state, { merge, node }))];
 }
 
 export function askToApply(
@@ -239,7 +240,9 @@ function agree(state: OrchestratorState, options: { merge: StageMerge; nowMs: nu
     return [askHubToApply(state, merge)];
   }
   merge.agreed = agreed;
-  const odd = merge.participants.filter((node) => merge.applied.get(node)?.parameters.hash !== agreed.parameters.hash);
+  const odd = [...merge.participants].filter((node) =>
+    merge.applied.get(node)?.parameters.hash !== agreed.parameters.hash
+  );
   state.counters.disagreements += odd.length;
   for (const node of odd) benchMember(state, present(state.members.get(node), "a participant is a member"));
   return [enter(state, { merge, phase: "agreed", nowMs })];

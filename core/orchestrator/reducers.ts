@@ -6,7 +6,7 @@ import { assert, present } from "../assert.ts";
 import { fault } from "../fault.ts";
 import type { BlobRef, NodeId } from "../ids.ts";
 import { type OrchestratorEffect, record, send, type WeightedPayload } from "./event.ts";
-import type { Reducer, StageMerge } from "./merge_state.ts";
+import type { Reducer, SliceWork, StageMerge } from "./merge_state.ts";
 import { benchMember, forgetMember } from "./roster_changes.ts";
 import type { OrchestratorState } from "./state.ts";
 
@@ -66,7 +66,7 @@ export function dropParticipants(
   const { merge, nodes, expel } = options;
   const effects: OrchestratorEffect[] = [];
   for (const node of nodes) {
-    merge.participants = merge.participants.filter((other) => other !== node);
+    merge.participants.delete(node);
     merge.applied.delete(node);
     merge.owing.delete(node);
     if (!merge.payloads.has(node)) merge.weights.delete(node);
@@ -98,9 +98,7 @@ export function replaceReducer(
   for (const [index, slice] of merge.slices.entries()) {
     const place = slice.asked.indexOf(node);
     if (slice.accepted !== null || place === -1 || slice.results.has(node)) continue;
-    const other: Reducer = merge.participants.find((candidate) =>
-      !slice.asked.includes(candidate) && !merge.slow.has(candidate)
-    ) ?? "hub";
+    const other = nextReducer(merge, slice);
     slice.asked.splice(place, 1);
     merge.unjudged.push(index);
     if (slice.asked.includes(other)) continue;
@@ -108,4 +106,11 @@ export function replaceReducer(
     effects.push(askReducer(state, { merge, index, reducer: other }));
   }
   return effects;
+}
+
+function nextReducer(merge: StageMerge, slice: SliceWork): Reducer {
+  for (const candidate of merge.participants) {
+    if (!slice.asked.includes(candidate) && !merge.slow.has(candidate)) return candidate;
+  }
+  return "hub";
 }

@@ -31,7 +31,7 @@ export function mayResume(
 
 function mergeOwing(state: OrchestratorState, member: Member): StageMerge | null {
   const merge = member.stage === null ? undefined : state.merge?.stages[member.stage];
-  return merge?.participants.includes(member.node) ? merge : null;
+  return merge?.participants.has(member.node) ? merge : null;
 }
 
 export function resumeMember(

@@ -213,7 +213,7 @@ export function loseNode(
   if (member === undefined) return [];
   setAway(state, member, nowMs);
   const tasksReissued = reissueWorkOf(state, member);
-  const merge = state.merge?.stages.find((stage) => stage.participants.includes(node));
+  const merge = state.merge?.stages.find((stage) => stage.participants.has(node));
   forgetMember(state, member);
   reissueAuditsOf(state, node);
   replaceUploader(state, node);

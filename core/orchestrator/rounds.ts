@@ -61,7 +61,7 @@ export function finishRound(state: OrchestratorState, nowMs: number): Orchestrat
 
 function holdersOf(stage: StageMerge): NodeId[] {
   const agreed = present(stage.agreed, "an agreed stage").parameters.hash;
-  return stage.participants.filter((node) => stage.applied.get(node)?.parameters.hash === agreed);
+  return [...stage.participants].filter((node) => stage.applied.get(node)?.parameters.hash === agreed);
 }
 
 function acceptedSlices(stage: StageMerge): BlobRef[] {
