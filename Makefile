@@ -26,7 +26,7 @@ if [ $$status -ge 128 ]; then echo "tests/$(1): ended by a signal ($$status), on
 [ $$status -eq 0 ] || { touch $(RESULTS)/$(1).failed; exit 1; }
 endef
 
-.PHONY: help setup demo test ok static tidy unit scenarios conformance sim e2e bench binary install clean
+.PHONY: help setup demo test ok static tidy unit scenarios conformance seeds sim e2e bench binary install clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,7 +39,7 @@ demo: setup ## train a small model on this machine: orchestrator, miners, valida
 
 test: setup static tidy unit scenarios conformance ## format, lint, types and all quick suites
 
-ok: setup static tidy unit scenarios conformance sim ## what must pass before a commit: test and the simulator's seeds
+ok: setup static tidy unit scenarios conformance seeds ## what must pass before a commit: test and the simulator's seeds
 
 static: setup
 	@mkdir -p $(RESULTS); rm -f $(RESULTS)/static_*.failed; status=0; \
@@ -61,8 +61,11 @@ scenarios: setup ## scripted runs of the role machines
 conformance: setup ## one suite per interface, run by each of its implementations
 	$(call suite,conformance,--parallel)
 
-sim: setup ## seeded simulations; SEED=n replays one
+seeds: setup ## 64 seeded simulations of 256 miners
 	$(call suite,sim,--parallel)
+
+sim: setup ## thousands of seeded simulations: SEEDS=n MINERS=n MINUTES=n; SEED=n replays one
+	@export SEEDS=$${SEEDS:-10000} MINERS=$${MINERS:-24}; $(subst @mkdir,mkdir,$(call suite,sim,--parallel))
 
 e2e: setup ## real processes on this machine
 	$(call suite,e2e)

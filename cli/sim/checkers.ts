@@ -32,7 +32,7 @@ export interface CheckersOptions {
   readonly isHonest: (node: NodeId) => boolean;
 }
 
-const alwaysUpTo = 512; // miners; then less often, as a check costs as much as there are miners
+const alwaysUpTo = 64; // miners; then less often, as a check costs as much as there are miners
 
 export class Checkers implements HubWatch, NodeWatch {
   readonly #options: CheckersOptions;
@@ -55,7 +55,7 @@ export class Checkers implements HubWatch, NodeWatch {
   constructor(options: CheckersOptions) {
     this.#options = options;
     this.#credit = new CreditCheck(options.shape.config);
-    this.#checkEvery = options.miners <= alwaysUpTo ? 1 : Math.ceil((options.miners / 64) ** 2 / 8);
+    this.#checkEvery = options.miners <= alwaysUpTo ? 1 : Math.ceil((options.miners / 64) ** 2);
   }
 
   isCheckDue(): boolean {

@@ -17,7 +17,7 @@ import { isInOrder } from "./wiring.ts";
 /** Hands queued items to replicas with a free place until nothing fits. */
 export function leaseWork(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   const { work } = state;
-  if (work === null || work.sealed !== null || state.phase !== "training") return [];
+  if (work === null || work.isSealing || state.phase !== "training") return [];
   const effects: OrchestratorEffect[] = [];
   for (const [stage, queue] of work.queues.entries()) {
     const roster = rosterOf(state, stage as StageIndex);

@@ -97,6 +97,9 @@ function assertWork(state: OrchestratorState, work: StepWork): void {
     }
   }
   assert(left === work.left, `Items left must be ${left}: current value is ${work.left}`);
+  for (const [node, { tasks }] of work.sealed) {
+    assert(state.members.get(node)?.stepTasks.length === tasks, `${node} must have confirmed what it is credited`);
+  }
   assert(credited === work.credited.size, "Every accepted gradient must be credited once");
 }
 

@@ -45,7 +45,10 @@ export function lease(
   item.status = "leased";
   item.leases.push({ task, node: member.node, leasedMs: nowMs, deadlineMs });
   work.leased.set(task, item);
-  if (direction !== "forward") work.touched.add(member.node);
+  if (direction !== "forward") {
+    work.touched.add(member.node);
+    work.sealed.delete(member.node); // its accumulator will hold more than it confirmed
+  }
   roster.clockMs = Math.max(roster.clockMs, member.busyMs);
   member.leases.add(task);
   member.leasedUnits += units;
@@ -215,7 +218,8 @@ export function reissueCredited(
   }
   member.stepTasks = member.stepTasks.filter((task) => !gone.has(task));
   if (member.stepTasks.length === 0) work.contributors.delete(member.node);
-  work.sealed = null; // whoever has confirmed keeps what it has and is asked again
+  work.sealed.delete(member.node);
+  work.isSealing = false; // the others' confirmations stay
   work.sealDeadlineMs = null;
   state.counters.reLeases += gone.size;
   return gone.size;

@@ -54,7 +54,7 @@ export function resumeMember(
     effects.push(send(node, { type: "applyStep", step, tasks, learningRate, clipFactor }));
   }
   const { work, upload } = state;
-  if (work?.sealed != null && work.contributors.has(node) && !work.sealed.has(node)) {
+  if (work?.isSealing === true && work.contributors.has(node) && !work.sealed.has(node)) {
     effects.push(askForSeal(state, member));
   }
   effects.push(...repeatMergeRequests(state, member));

@@ -66,7 +66,8 @@ export interface StepWork {
   readonly touched: Set<NodeId>; // who was handed a gradient task: its accumulator may hold something
   left: number; // items not done
   readonly startedMs: number;
-  sealed: Map<NodeId, SealedGradient> | null; // non-null: sealing
+  isSealing: boolean; // nothing is left but to confirm
+  readonly sealed: Map<NodeId, SealedGradient>; // confirmed and nothing added since
   sealDeadlineMs: number | null;
 }
 

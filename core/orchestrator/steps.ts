@@ -93,13 +93,14 @@ export function onTaskFailed(
   ];
 }
 
-/** Asks every contributor for the norm of exactly its accepted gradient. */
+/** Asks every contributor that has not confirmed it for the norm of exactly its accepted gradient. */
 export function sealStep(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   const { work } = state;
-  if (work === null || work.left > 0 || work.sealed !== null) return [];
-  work.sealed = new Map();
+  if (work === null || work.left > 0 || work.isSealing) return [];
+  work.isSealing = true;
   work.sealDeadlineMs = nowMs + state.config.limits.leaseMs;
-  return [...work.contributors].map((node) => askForSeal(state, present(state.members.get(node), "a contributor")));
+  return [...work.contributors].filter((node) => !work.sealed.has(node))
+    .map((node) => askForSeal(state, present(state.members.get(node), "a contributor")));
 }
 
 export function askForSeal(state: OrchestratorState, member: Member): OrchestratorEffect {
@@ -109,7 +110,7 @@ export function askForSeal(state: OrchestratorState, member: Member): Orchestrat
 /** Nodes that did not confirm in time; the caller loses them. */
 export function lateSealers(state: OrchestratorState, nowMs: number): NodeId[] {
   const work = state.work;
-  if (work === null || work.sealed === null || work.sealDeadlineMs === null || work.sealDeadlineMs > nowMs) return [];
+  if (work === null || work.sealDeadlineMs === null || work.sealDeadlineMs > nowMs) return [];
   const { sealed } = work;
   return [...work.contributors].filter((node) => !sealed.has(node));
 }
@@ -121,7 +122,7 @@ export function onStepSealed(
   const { member, message } = options;
   const work = state.work;
   if (
-    work === null || work.sealed === null || !work.contributors.has(member.node) || message.step !== state.step ||
+    work === null || !work.isSealing || !work.contributors.has(member.node) || message.step !== state.step ||
     message.tasks !== member.stepTasks.length
   ) {
     return []; // an answer to a seal that was broken by a loss; a new one is on its way
@@ -137,12 +138,12 @@ export function onStepSealed(
 
 /** Only contributors can confirm, each once. */
 function isSealed(work: StepWork): boolean {
-  return work.sealed !== null && work.sealed.size === work.contributors.size;
+  return work.isSealing && work.sealed.size === work.contributors.size;
 }
 
 /** Global squared norm of the mean gradient: sum over stages of the mean over replicas. */
 function globalSquareSum(state: OrchestratorState, work: StepWork): number {
-  const sealed = present(work.sealed, "a sealed step");
+  const { sealed } = work;
   let total = 0;
   for (const spec of state.stages) {
     let sum = 0;

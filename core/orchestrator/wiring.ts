@@ -62,7 +62,8 @@ export function openStep(state: OrchestratorState, nowMs: number): void {
     touched: new Set(),
     left: flows.length * (2 * state.stages.length - 1),
     startedMs: nowMs,
-    sealed: null,
+    isSealing: false,
+    sealed: new Map(),
     sealDeadlineMs: null,
   };
   state.work = work;

@@ -1,38 +1,14 @@
 /**
- * Whole swarms in virtual time: the production machines under faults that the seed draws, with every rule of cli/sim checked.
- *
- * SEEDS=n runs n seeds (default 64), SEED=n replays one, MINERS and MINUTES change their size. A failure prints the line that
- * replays it.
+ * Whole swarms in virtual time: the production machines under each kind of fault, with every rule of cli/sim checked; and the
+ * simulator itself: equal seeds give equal runs, failures are found and made smaller. Seeded mixtures are in seeds_*_test.ts.
  */
 
 import { assert, assertEquals } from "@std/assert";
 import { type FaultKind, faultKinds } from "../../cli/sim/faults.ts";
-import { replayLine } from "../../cli/sim/run_sim.ts";
 import { shrink } from "../../cli/sim/shrink.ts";
-import { type SimOptions, type SimSummary, simulate } from "../../cli/sim/simulate.ts";
+import { type SimOptions, simulate } from "../../cli/sim/simulate.ts";
+import { pass } from "../support/sim_seeds.ts";
 import { orchestrator } from "../../core/orchestrator/machine.ts";
-
-const number = (name: string, otherwise: number) => Number(Deno.env.get(name) ?? otherwise);
-const miners = number("MINERS", 256);
-const minutes = number("MINUTES", 1);
-const forwardMs = 60; // short tasks: several rounds in a minute
-const perTest = 8; // seeds
-const only = Deno.env.get("SEED");
-const seeds = only === undefined ? Array.from({ length: number("SEEDS", 64) }, (_, i) => i + 1) : [Number(only)];
-
-function pass(options: SimOptions): SimSummary {
-  const result = simulate(options);
-  if (result.ok) return result.summary;
-  const { detail, faults, cause } = result.failure;
-  throw new Error(`${detail}\nReplay: ${replayLine({ ...options, faults })}`, { cause });
-}
-
-for (let first = 0; first < seeds.length; first += perTest) {
-  const batch = seeds.slice(first, first + perTest);
-  Deno.test(`Swarm: ${miners} miners live through the faults of seeds ${batch.join(", ")}`, () => {
-    for (const seed of batch) pass({ seed, miners, minutes, forwardMs, faults: "drawn" });
-  });
-}
 
 Deno.test("Swarm: equal seeds give equal runs", () => {
   const run = () => {
