@@ -14,8 +14,23 @@ export const command: Command = {
   examples: [
     "iota miner --wallet hot",
     "iota miner --orchestrator ws://10.0.0.5:9009 --wallet hot --hotkey second --json",
+    "iota miner --wallet hot --listen 0.0.0.0:9010 --public-url http://203.0.113.7:9010",
   ],
-  options: nodeOptions,
+  options: [
+    ...nodeOptions,
+    {
+      name: "listen",
+      kind: "string",
+      placeholder: "HOST:PORT",
+      doc: "let newcomers copy this stage's parameters from here",
+    },
+    {
+      name: "public-url",
+      kind: "string",
+      placeholder: "URL",
+      doc: "where they reach it, if not at the address of --listen",
+    },
+  ],
   async run(context) {
     const { runMiner } = await import("../run/run_node.ts");
     return await runMiner(context);

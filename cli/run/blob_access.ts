@@ -19,6 +19,8 @@ export interface BlobAccess {
 export interface HubBlobs extends BlobAccess {
   /** Deleting what is not there is no error. */
   delete(ref: BlobRef): Promise<void>;
+  /** Deletes what is not used and was not at the last sweep either: what is on its way to be named stays. */
+  sweep(used: ReadonlySet<string>): Promise<void>;
 }
 
 /** How other nodes' stores are reached. */
@@ -62,8 +64,18 @@ export function peerUrl(text: string): string | null {
 }
 
 export function hubBlobs(store: LocalBlobStore): HubBlobs {
+  let unusedBefore: ReadonlySet<string> = new Set();
   return {
     ...blobAccess(store),
+    sweep: async (used) => {
+      const unused = new Set<string>();
+      for (const { hash } of await Array.fromAsync(store.list())) {
+        if (used.has(hash)) continue;
+        if (unusedBefore.has(hash)) await store.delete(hash);
+        else unused.add(hash);
+      }
+      unusedBefore = unused;
+    },
     delete: async (ref) => {
       await store.delete(ref.hash);
     },

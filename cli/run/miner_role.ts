@@ -9,6 +9,7 @@ import { type MinerState, openMiner } from "../../core/miner/state.ts";
 import type { BlobAccess } from "./blob_access.ts";
 import type { ComputeHost } from "./compute_host.ts";
 import type { MomentsFolder } from "./moments_folder.ts";
+import type { PeerServer } from "./peer_server.ts";
 import { type Finished, type NodeLink, NodeRole } from "./node_role.ts";
 import { faultOf, StageHost, WorkRefused } from "./stage_host.ts";
 
@@ -17,6 +18,7 @@ export interface MinerRoleOptions {
   readonly device: ComputeHost;
   readonly blobs: BlobAccess;
   readonly moments: MomentsFolder | null;
+  readonly peers?: PeerServer | null;
   readonly onRecord: (record: MinerRecord) => void;
 }
 
@@ -33,8 +35,12 @@ export interface RunningRole {
 }
 
 export async function startMiner(options: MinerRoleOptions): Promise<RunningRole> {
-  const { link, device, blobs, moments, onRecord } = options;
-  const state = openMiner({ adapter: device.adapter.name, previousStage: await moments?.stage() ?? null });
+  const { link, device, blobs, moments, peers = null, onRecord } = options;
+  const state = openMiner({
+    adapter: device.adapter.name,
+    previousStage: await moments?.stage() ?? null,
+    listens: peers?.url ?? null,
+  });
   const role: NodeRole<MinerState, MinerEvent, MinerEffect> = new NodeRole({
     role: "miner",
     link,
@@ -42,7 +48,14 @@ export async function startMiner(options: MinerRoleOptions): Promise<RunningRole
     state,
     perform,
   });
-  const stage = new StageHost({ device, blobs, segments: role.segments, moments, nowMs: () => link.timers.steadyMs() });
+  const stage = new StageHost({
+    device,
+    blobs,
+    segments: role.segments,
+    moments,
+    peers,
+    nowMs: () => link.timers.steadyMs(),
+  });
 
   function perform(effect: MinerEffect): void {
     switch (effect.type) {

@@ -193,6 +193,8 @@ class OrchestratorRole implements RunningOrchestrator {
       case "deleteBlobs":
         for (const ref of effect.refs) this.#work(() => this.#options.blobs.delete(ref));
         return;
+      case "sweepBlobs":
+        return this.#work(() => this.#options.blobs.sweep(effect.used));
       case "refereeSlice":
         return this.#refereeSlice(effect);
       case "refereeMerge":

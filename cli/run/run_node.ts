@@ -21,6 +21,7 @@ import { type HubAddress, hubAddress } from "./addresses.ts";
 import { type RunningRole, startMiner } from "./miner_role.ts";
 import { MomentsFolder } from "./moments_folder.ts";
 import type { NodeLink } from "./node_role.ts";
+import { openPeerServer, type PeerServer } from "./peer_server.ts";
 import { startValidator } from "./validator_role.ts";
 
 /** Attempts before the first connection; afterwards a node never gives up by itself. */
@@ -38,7 +39,8 @@ interface OpenNode {
 
 export async function runMiner(context: CommandContext): Promise<number> {
   const tally = { tasks: 0, steps: 0, rounds: 0, computeMs: 0 };
-  const node = await openNode(context);
+  const peers = await openPeers(context);
+  const node = await openNode(context, peers);
   const { output } = context;
   const folder = `${context.dataFolder()}/miners/${node.signer.address}`;
   return await runRole(context, {
@@ -46,6 +48,7 @@ export async function runMiner(context: CommandContext): Promise<number> {
     start: () =>
       startMiner({
         ...node,
+        peers,
         moments: new MomentsFolder(folder, { warn: (text) => output.log.warn(text) }),
         onRecord: (record) => {
           countRecord(tally, record);
@@ -55,7 +58,22 @@ export async function runMiner(context: CommandContext): Promise<number> {
         },
       }),
     summary: () => ({ ...tally }),
+  }).finally(() => peers?.close());
+}
+
+async function openPeers({ options, output }: CommandContext): Promise<PeerServer | null> {
+  const listen = options.text("listen");
+  if (listen === undefined) return null;
+  const peers = await openPeerServer({
+    listen,
+    publicUrl: options.text("public-url"),
+    verify: verifySignature,
+    limits: defaultNetLimits,
+    timers: systemTimers,
+    onError: (error) => output.log.warn(`Newcomers may not get this stage from here: ${error}`),
   });
+  output.line(`Newcomers may copy this miner's stage from ${peers.url}`);
+  return peers;
 }
 
 export async function runValidator(context: CommandContext): Promise<number> {
@@ -79,7 +97,7 @@ export async function runValidator(context: CommandContext): Promise<number> {
   });
 }
 
-async function openNode(context: CommandContext): Promise<OpenNode> {
+async function openNode(context: CommandContext, peers: PeerServer | null = null): Promise<OpenNode> {
   const { options, output } = context;
   const address = hubAddress(options.text("orchestrator") ?? "ws://127.0.0.1:9009");
   const signer = await openHotkey(context);
@@ -104,8 +122,10 @@ async function openNode(context: CommandContext): Promise<OpenNode> {
     random: systemRandom,
     firstAttempts,
     onOffline: (text) => output.log.warn(text),
-    onConnected: (scope) =>
-      authorize = createAuthorize({ ...scope, signer, timers: systemTimers, random: systemRandom }),
+    onConnected: (scope) => {
+      authorize = createAuthorize({ ...scope, signer, timers: systemTimers, random: systemRandom });
+      peers?.onConnected(scope);
+    },
   };
   const blobs = blobAccess(new HttpBlobs({ ...storeOptions, url: address.http }), {
     open: (url) => new HttpBlobs({ ...storeOptions, url, attempts: peerAttempts }),

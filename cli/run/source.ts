@@ -4,6 +4,7 @@
 
 import { assert } from "../../core/assert.ts";
 import type { RunConfig } from "../../core/config/config.ts";
+import type { BlobRef } from "../../core/ids.ts";
 import { initialParameters } from "../../core/model/initial.ts";
 import type { ParameterTable } from "../../core/model/spec.ts";
 import type { ParameterSource } from "../../core/protocol/message.ts";
@@ -19,28 +20,29 @@ export interface SourceOptions {
   readonly table: ParameterTable;
   readonly source: ParameterSource;
   readonly blobs: BlobAccess;
+  readonly peers?: readonly string[]; // base URLs of nodes that may have it
 }
 
-export async function loadSource({ config, table, source, blobs }: SourceOptions): Promise<StageVectors> {
+export async function loadSource({ config, table, source, blobs, peers = [] }: SourceOptions): Promise<StageVectors> {
   const keepsMomentum = config.outer.momentum > 0;
   if (source.type === "initial") {
     const parameters = initialParameters(table, config.seed);
     return { parameters, momentum: keepsMomentum ? new Float32Array(table.length) : null };
   }
-  const parameters = await fetchVector(blobs, source.parameters, table.length);
+  const { length } = table;
+  const parameters = await fetchVector(blobs, { ref: source.parameters, peers, length });
   if (!keepsMomentum) return { parameters, momentum: null };
   const momentum = source.momentum === null
-    ? new Float32Array(table.length)
-    : await fetchVector(blobs, source.momentum, table.length);
+    ? new Float32Array(length)
+    : await fetchVector(blobs, { ref: source.momentum, peers, length });
   return { parameters, momentum };
 }
 
 async function fetchVector(
   blobs: BlobAccess,
-  ref: Parameters<BlobAccess["get"]>[0],
-  length: number,
+  { ref, peers, length }: { ref: BlobRef; peers: readonly string[]; length: number },
 ): Promise<Float32Array> {
-  const values = floatsOf(await blobs.get(ref));
+  const values = floatsOf(await blobs.get(ref, peers));
   assert(
     values.length === length,
     `Cannot load a stage as its vector must have ${length} floats: current value is ${values.length}`,

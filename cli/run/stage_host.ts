@@ -19,6 +19,7 @@ import { type BlobAccess, bytesOfFloats } from "./blob_access.ts";
 import type { ComputeHost } from "./compute_host.ts";
 import { mergeStage, reduceSlice } from "./merge_work.ts";
 import type { MomentsFolder } from "./moments_folder.ts";
+import type { PeerServer } from "./peer_server.ts";
 import type { Segments } from "./segments.ts";
 import { loadSource, type StageVectors } from "./source.ts";
 import { readInput, readTokens, readWire } from "./stage_input.ts";
@@ -51,6 +52,7 @@ export interface StageHostOptions {
   readonly blobs: BlobAccess;
   readonly segments: Segments;
   readonly moments: MomentsFolder | null; // null: nothing is kept on disk
+  readonly peers?: PeerServer | null; // hands the stage's vectors to newcomers
   readonly nowMs: () => number;
 }
 
@@ -97,11 +99,12 @@ export class StageHost {
   }
 
   async #loadStage(work: Extract<MinerWork, { type: "loadStage" }>): Promise<MinerResult> {
-    const { config, layersOfStages, stage, round, source } = work;
+    const { config, layersOfStages, stage, round, source, peers } = work;
     const { device, blobs, moments } = this.#options;
     const spec = present(stageSpecs(config, layersOfStages)[stage], "the assigned stage exists");
     const table = parameterTable(spec);
-    const start = await loadSource({ config, table, source, blobs });
+    const start = await loadSource({ config, table, source, blobs, peers });
+    this.#share(start);
     const parameters = refOf(bytesOfFloats(start.parameters));
     const held = this.#open;
     if (held !== null && held.spec.index === stage && JSON.stringify(held.config) === JSON.stringify(config)) {
@@ -181,6 +184,7 @@ export class StageHost {
     const { blobs, moments } = this.#options;
     stage.start = await mergeStage({ start, slices: work.slices, outer: config.outer, blobs });
     const { parameters, momentum } = this.#refs(stage.start);
+    this.#share(stage.start);
     await compute.loadParameters(stage.start.parameters);
     await moments?.save({ stage: spec.index, round: work.round, parameters, moments: await compute.readMoments() });
     return { type: "applyMerge", parameters, momentum };
@@ -195,6 +199,11 @@ export class StageHost {
       parameters: await blobs.put(bytesOfFloats(parameters)),
       momentum: momentum === null ? null : await blobs.put(bytesOfFloats(momentum)),
     };
+  }
+
+  #share({ parameters, momentum }: StageVectors): void {
+    const vectors = momentum === null ? [parameters] : [parameters, momentum];
+    this.#options.peers?.hold(vectors.map(bytesOfFloats));
   }
 
   #refs({ parameters, momentum }: StageVectors): { parameters: BlobRef; momentum: BlobRef | null } {

@@ -7,6 +7,7 @@ import type { BlobRef } from "../../core/ids.ts";
 
 export class BlobSet {
   readonly #stored = new Set<string>();
+  #unused: ReadonlySet<string> = new Set(); // at the last sweep
   #peak = 0;
 
   get size(): number {
@@ -29,6 +30,13 @@ export class BlobSet {
   /** The first of these that is not stored. */
   missing(refs: readonly BlobRef[]): BlobRef | null {
     return refs.find((ref) => !this.#stored.has(ref.hash)) ?? null;
+  }
+
+  /** What is not used now and was not at the last sweep goes. */
+  sweep(used: ReadonlySet<string>): void {
+    const unused = new Set([...this.#stored].filter((hash) => !used.has(hash)));
+    for (const hash of unused) if (this.#unused.has(hash)) this.#stored.delete(hash);
+    this.#unused = unused;
   }
 
   delete(refs: readonly BlobRef[]): void {

@@ -45,11 +45,11 @@ export function strayBlobs({ blobs, hub }: World): number {
 }
 
 /**
- * Blobs of an answer that came too late, was wrong, or never came, stay in the store: the orchestrator deletes what it was told
- * of. So each node that was lost or is dishonest may leave one merge's share behind.
+ * Blobs of an answer that came too late, was wrong, or never came, stay in the store until the second sweep after: at most
+ * what two rounds' miners can have stored, however long the run.
  */
-function mostStrayBlobs({ checkers, dishonest }: World): number {
-  return (checkers.nodesLost + dishonest.size) * (checkers.mostSlices + 2);
+function mostStrayBlobs({ checkers, miners }: World): number {
+  return 2 * miners.size * (checkers.mostSlices + 2);
 }
 
 /** At most so many blobs are what the open rounds, the upload and the merge consist of. */

@@ -150,6 +150,8 @@ export class HubProcess implements HubEnd {
         return this.#segments.release(effect.refs);
       case "deleteBlobs":
         return blobs.delete(effect.refs);
+      case "sweepBlobs":
+        return blobs.sweep(effect.used);
       case "refereeSlice":
       case "refereeMerge":
       case "writeCheckpoint":

@@ -72,6 +72,8 @@ export type OrchestratorEffect =
   | { readonly type: "release"; readonly refs: readonly BlobRef[] }
   /** Stored blobs that are not needed any more. */
   | { readonly type: "deleteBlobs"; readonly refs: readonly BlobRef[] }
+  /** Once a round: what is not among these now and was not the last time may go; answers that came too late left it. */
+  | { readonly type: "sweepBlobs"; readonly used: ReadonlySet<string> }
   /** The hub reduces a slice itself: answered by `sliceRefereed`. */
   | {
     readonly type: "refereeSlice";

@@ -16,7 +16,7 @@ import { isAudited } from "./auditing.ts";
 import { type OrchestratorEffect, record, reject, send } from "./event.ts";
 import type { MergedStage, StageUpload, UploadWork } from "./merge_state.ts";
 import type { Member, OrchestratorState } from "./state.ts";
-import { deleteUnused } from "./stored_blobs.ts";
+import { deleteUnused, usedBlobs } from "./stored_blobs.ts";
 
 /** Asks a holder of each stage that is not stored yet; writes the checkpoint when all are. */
 export function continueUpload(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
@@ -116,6 +116,7 @@ export function onCheckpointWritten(
   return [
     record({ type: "checkpointWritten", round: options.round, step: upload.step, folder: options.folder }),
     ...deleteUnused(state, upload.payloads),
+    { type: "sweepBlobs", used: usedBlobs(state) },
   ];
 }
 

@@ -31,6 +31,7 @@ import { testSigner, testVerify } from "./test_keys.ts";
 
 export class MemoryHubBlobs implements HubBlobs {
   readonly held = new Map<string, Uint8Array>();
+  #unused: ReadonlySet<string> = new Set();
 
   put(bytes: Uint8Array): Promise<BlobRef> {
     const ref = refOf(bytes);
@@ -45,6 +46,13 @@ export class MemoryHubBlobs implements HubBlobs {
 
   delete(ref: BlobRef): Promise<void> {
     this.held.delete(ref.hash);
+    return Promise.resolve();
+  }
+
+  sweep(used: ReadonlySet<string>): Promise<void> {
+    const unused = new Set([...this.held.keys()].filter((hash) => !used.has(hash)));
+    for (const hash of unused) if (this.#unused.has(hash)) this.held.delete(hash);
+    this.#unused = unused;
     return Promise.resolve();
   }
 }

@@ -1,0 +1,89 @@
+/**
+ * A miner's own port, for those who can be reached: newcomers to its stage copy the parameters from here, leaf by leaf, and
+ * spare the orchestrator's store.
+ *
+ * Open before the hello, so that its address can be told in the first message; it answers once the hub has said which run this
+ * is. Holds one round's vectors in memory, two while they change.
+ */
+
+import { MemoryBlobs } from "../../net/blob_memory.ts";
+import type { Verify } from "../../net/hello.ts";
+import type { NetLimits } from "../../net/limits.ts";
+import { PeerBlobs } from "../../net/peer_blobs.ts";
+import type { RequestScope } from "../../net/request_auth.ts";
+import { listen } from "../../net/server.ts";
+import type { Timers } from "../../net/timers.ts";
+import { UsageError, UserError } from "../errors.ts";
+import { peerUrl } from "./blob_access.ts";
+
+export interface PeerServer {
+  readonly url: string; // where others reach it
+  onConnected(scope: RequestScope): void;
+  /** Hands out these vectors and nothing else. */
+  hold(vectors: readonly Uint8Array[]): void;
+  close(): Promise<void>;
+}
+
+export interface PeerServerOptions {
+  readonly listen: string; // HOST:PORT
+  readonly publicUrl: string | undefined;
+  readonly verify: Verify;
+  readonly limits: NetLimits;
+  readonly timers: Timers;
+  readonly onError: (error: unknown) => void;
+}
+
+const vectorsHeld = 4; // parameters and outer momentum of two rounds
+
+export async function openPeerServer(options: PeerServerOptions): Promise<PeerServer> {
+  const { verify, limits, timers, onError } = options;
+  const { host, port } = hostAndPort(options.listen);
+  const { blobBytes } = limits;
+  const store = new MemoryBlobs({ blobBytes, capacityBytes: vectorsHeld * blobBytes });
+  let peers: PeerBlobs | null = null;
+  let holding = Promise.resolve();
+  let held: readonly Uint8Array[] = [];
+  const hold = (vectors: readonly Uint8Array[]) => {
+    held = vectors;
+    holding = holding.then(async () => void await peers?.hold(vectors)).catch(onError);
+  };
+  const listener = await listen({
+    host,
+    port,
+    limits,
+    accept: (wire) => {
+      wire.close("this port hands out blobs only");
+      return { frame: () => {}, closed: () => {} };
+    },
+    fetch: (request) => peers?.fetch(request) ?? new Response("not in a run yet", { status: 503 }),
+  }).catch((error) => {
+    throw new UserError(error instanceof Error ? error.message : String(error), { cause: error });
+  });
+  const url = options.publicUrl ?? listener.url;
+  if (peerUrl(url) === null || /^https?:\/\/(0\.0\.0\.0|\[::\])/.test(url)) {
+    await listener.close();
+    throw new UsageError(`Cannot announce '${url}' as peers must be able to reach it`, {
+      next: "Say how: --public-url http://YOUR-ADDRESS:PORT",
+    });
+  }
+  return {
+    url,
+    onConnected(scope) {
+      peers ??= new PeerBlobs({ scope, store, verify, limits, timers, onError });
+      hold(held);
+    },
+    hold,
+    close: () => listener.close(),
+  };
+}
+
+function hostAndPort(text: string): { host: string; port: number } {
+  const at = text.lastIndexOf(":");
+  const port = Number(text.slice(at + 1));
+  if (at > 0 && Number.isInteger(port) && port >= 0 && port < 65_536) {
+    return { host: text.slice(0, at).replace(/^\[|\]$/g, ""), port };
+  }
+  throw new UsageError(`Cannot listen as --listen must be HOST:PORT: current value is '${text}'`, {
+    next: "For example: --listen 0.0.0.0:9010 --public-url http://203.0.113.7:9010",
+  });
+}
