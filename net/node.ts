@@ -87,7 +87,8 @@ export class Node<In, Out> implements NodeTransport<Out> {
       read,
       onMessage: (received) => this.#emit({ type: "message", ...received }),
       onRefusedMessage: (reason) => this.#emit({ type: "fault", fault: reason }),
-      onControl: (header) => this.#takeControl(header),
+      onControl: (header) => this.#takeControl(header, channel),
+      onDamaged: (reason) => this.#disconnected(reason.detail),
       onBroken: (reason) => this.#restart(reason),
     });
     if (this.#paused) channel.pause();
@@ -133,6 +134,10 @@ export class Node<In, Out> implements NodeTransport<Out> {
     const accept = checkAccept(header, { hello, verify: this.#options.verify });
     if (!accept.ok) return this.#refused(accept.fault);
     const resumed = this.#fits(accept.value);
+    if (accept.value.resumed && !resumed) {
+      const detail = "Cannot resume the session as the orchestrator's count of messages must fit: it does not";
+      return this.#restart(fault("malformedFrame", detail));
+    }
     if (!resumed && this.#session !== null) {
       this.#forget(
         fault("staleResult", "Cannot resume the session as the orchestrator does not have it any more; joining again"),
@@ -163,9 +168,9 @@ export class Node<In, Out> implements NodeTransport<Out> {
   }
 
   /** A refusal on an established link ends the session; whether for good depends on its code. */
-  #takeControl(header: unknown): void {
+  #takeControl(header: unknown, channel: Channel<In>): void {
     const refusal = readRefusal(header);
-    if (refusal === null) this.#restart(fault("malformedFrame", "Cannot take an unnumbered header after the hello"));
+    if (refusal === null) channel.distrust(fault("malformedFrame", "Cannot take an unnumbered header after the hello"));
     else if (finalCodes.has(refusal.code)) this.#refused(refusal);
     else this.#restart(refusal);
   }

@@ -106,19 +106,26 @@ export class Session {
     return frame;
   }
 
-  /** A bare acknowledgement if enough has been received that nothing carried one for; `always` at a heartbeat. */
+  /**
+   * A bare acknowledgement if enough has been received that nothing carried one for; `always` at a heartbeat. It says how much
+   * was sent before it, so that a lost last message is missed within a heartbeat and not with the next message.
+   */
   takeAcknowledgement(always = false): Uint8Array | null {
     const due = this.#owedBytes >= this.#limits.ackEveryBytes || this.#owedMessages >= this.#limits.ackEveryMessages;
     if (!due && !always) return null;
     this.#owedBytes = this.#owedMessages = 0;
-    return encodeFrame({ header: null, acknowledged: this.#received });
+    return encodeFrame({ header: null, acknowledged: this.#received, sequence: this.#acknowledged + this.#unsent });
   }
 
   /** Books a received frame. A fault means that the link cannot be trusted; a gap heals by resuming on a new one. */
   receive(frame: Frame, frameBytes: number): Parsed<Receipt> {
     const acknowledged = this.#acceptAcknowledged(frame.acknowledged);
     if (!acknowledged.ok) return acknowledged;
-    if (frame.header === null) return parsed("acknowledgement");
+    if (frame.header === null) {
+      if (frame.sequence <= this.#received) return parsed("acknowledgement");
+      const detail = `Cannot go on as ${frame.sequence} messages were sent on this link: ${this.#received} arrived`;
+      return refused("malformedFrame", detail);
+    }
     if (frame.sequence === 0) return refused("malformedFrame", "Cannot take a message as it must be numbered");
     if (frame.sequence <= this.#received) return parsed("repeated");
     if (frame.sequence !== this.#received + 1) {

@@ -79,6 +79,16 @@ Deno.test("Session: gaps, unnumbered messages and acknowledgements of the unsent
   assertEquals(session.canResume(1), false);
 });
 
+Deno.test("Session: a heartbeat shows that the last message was lost", () => {
+  const [sender, receiver] = [new Session(limits), new Session(limits)];
+  assert(sender.enqueue({ note: 1 }, []).ok);
+  drain(sender); // and nothing of it arrives
+  const beat = decodeFrame(sender.takeAcknowledgement(true)!, limits);
+  assert(beat.ok);
+  const receipt = receiver.receive(beat.value, 28);
+  assertStringIncludes(receipt.ok ? "" : receipt.fault.detail, "as 1 messages were sent on this link: 0 arrived");
+});
+
 /** Two sessions on a link that loses everything in flight when it breaks; every message must arrive once, in order. */
 Deno.test("Session: 200 random histories of sends, arrivals and breaks deliver exactly once, in order", () => {
   for (let seed = 1; seed <= 200; seed++) {
