@@ -2,7 +2,7 @@
  * One message on the wire: a fixed prefix, a msgpack header, raw segments.
  *
  *    0  u32  magic "iota"
- *    4  u16  layout, 2
+ *    4  u16  layout, 2; a later one must keep this prefix, so that damage is told from another version
  *    6  u16  number of segments n
  *    8  u32  header bytes, 0 for a bare acknowledgement
  *   12  u32  sequence, 0 for what a session does not number; of a bare acknowledgement: the last one sent before it
@@ -99,11 +99,13 @@ export function decodeFrame(bytes: Uint8Array, limits: FrameLimits): Parsed<Fram
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (view.getUint32(0, true) !== magic) return malformed("it does not begin with 'iota'");
   const found = view.getUint16(4, true);
+  if (crc32(bytes.subarray(0, prefixChecksumAt)) !== view.getUint32(prefixChecksumAt, true)) {
+    return malformed(
+      found === layout ? "the checksum of its prefix does not fit" : `layout ${found} is not known here`,
+    );
+  }
   if (found !== layout) {
     return refused("versionMismatch", `Cannot read a frame as its layout must be 2: current value is ${found}`);
-  }
-  if (crc32(bytes.subarray(0, prefixChecksumAt)) !== view.getUint32(prefixChecksumAt, true)) {
-    return malformed("the checksum of its prefix does not fit");
   }
   const count = view.getUint16(6, true);
   if (count > limits.segments) return tooLarge("segments", limits.segments, count);

@@ -61,6 +61,24 @@ export function helloCases(check: Check): void {
     first.wire.close("test over");
   });
 
+  check("a hello that comes late does not displace the node's newer link", async (world) => {
+    const late = dialRaw(world.medium);
+    const lateHello = await answer(late);
+    const newer = dialRaw(world.medium);
+    newer.wire.send(encodeFrame({ header: await answer(newer) }));
+    assertEquals(headerOf((await newer.events.next("frame")).bytes).type, "accept");
+    await world.hubEvents.next("peerConnected");
+
+    late.wire.send(encodeFrame({ header: lateHello }));
+    const refusal = readRefusal(headerOf((await late.events.next("frame")).bytes));
+    assertEquals(refusal?.code, "staleResult");
+    await late.events.next("closed");
+    must(world.hub.send(testSigner(1).address, { note: 1 }));
+    await newer.events.next("frame");
+    assertEquals(world.hubEvents.count("peerLost"), 0);
+    newer.wire.close("test over");
+  });
+
   check("another protocol version is refused with what to update", async (world) => {
     const raw = dialRaw(world.medium);
     const hello = await answer(raw);

@@ -17,6 +17,8 @@ export class LinkControl {
   swallowing = false;
   /** Every frame arrives twice, both ways. */
   duplicating = false;
+  /** One byte of every frame changes on the way, both ways. */
+  damaging = false;
 
   constructor(inner: Dial) {
     this.#inner = inner;
@@ -31,7 +33,7 @@ export class LinkControl {
     const wire = this.#inner(url, {
       opened: () => live() && handler.opened(),
       frame: (bytes) => {
-        for (let copy = this.#copies(); copy > 0 && live(); copy--) handler.frame(bytes);
+        for (let copy = this.#copies(); copy > 0 && live(); copy--) handler.frame(this.#carried(bytes));
       },
       closed: (reason) => live() && handler.closed(reason),
     });
@@ -39,7 +41,7 @@ export class LinkControl {
     return {
       send: (frame) => {
         if (this.#held !== null) this.#held.push(frame.slice());
-        else for (let copy = this.#copies(); copy > 0 && live(); copy--) wire.send(frame);
+        else for (let copy = this.#copies(); copy > 0 && live(); copy--) wire.send(this.#carried(frame));
       },
       close: (reason) => wire.close(reason),
       pause: () => wire.pause(),
@@ -67,6 +69,13 @@ export class LinkControl {
     const held = this.#held ?? [];
     this.#held = null;
     for (const frame of held) this.#link?.wire.send(frame);
+  }
+
+  #carried(frame: Uint8Array): Uint8Array {
+    if (!this.damaging) return frame;
+    const damaged = frame.slice();
+    damaged[damaged.length - 1]! ^= 0x10;
+    return damaged;
   }
 
   #copies(): number {
