@@ -10,7 +10,7 @@ import { assert, assertEquals } from "@std/assert";
 import { keyOf, nextBelow, openStream, type Stream } from "../../core/prng.ts";
 import { checkNetLimits, defaultNetLimits } from "../../net/limits.ts";
 import { LinkWorld, type Member } from "../support/link_world.ts";
-import { type Link, type LossyEnd, noFaults } from "../support/lossy_wire.ts";
+import { type FrameFaults, type Link, type LossyEnd, noFaults } from "../support/lossy_wire.ts";
 import { ManualTimers } from "../support/manual_timers.ts";
 
 const limits = checkNetLimits({
@@ -44,6 +44,7 @@ class Storm {
   readonly timers = new ManualTimers();
   readonly stream: Stream;
   readonly kinds: readonly Strike[];
+  readonly faults: FrameFaults;
   readonly world: LinkWorld;
   readonly #floods = new Set<Member>();
 
@@ -63,7 +64,8 @@ class Storm {
       },
     });
     const shares = frameFaults.map((fault) => [fault, this.#oneIn(3) ? this.#below(4) / 100 : 0]);
-    this.world.network.faults = { ...noFaults, ...Object.fromEntries(shares) };
+    this.faults = { ...noFaults, ...Object.fromEntries(shares) };
+    this.world.network.faults = this.faults;
   }
 
   run(): void {
@@ -106,7 +108,7 @@ class Storm {
       case "deaf":
         return this.#deafen(link?.ends[this.#below(2)]);
       case "stall":
-        return link?.ends[this.#below(2)]!.stallUntil(this.timers.nowMs() + this.#below(6000));
+        return link?.ends[this.#below(2)]?.stallUntil(this.timers.nowMs() + this.#below(6000));
       case "refuse":
         world.network.refusing = true;
         return this.#later(5000, () => world.network.refusing = false);
@@ -174,25 +176,32 @@ class Storm {
     this.#floods.clear();
     this.timers.advance(6000 + silenceMs); // stalls and pauses end, dead links are found
     this.timers.advance(limits.helloMs + longestRetryMs + 2000);
+    this.timers.advance(10_000); // a full outbox on the slowest link
   }
 
   #checkLiveness(): void {
     const { world } = this;
     const lostBefore = world.lostSessions;
+    this.#checkSettled(); // also a last message that was lost: heartbeats tell
     for (const member of world.members) {
-      assert(member.isConnected, `node ${member.index} must be back`);
       for (let count = 0; count < 5; count++) {
         world.sendUp(member);
         world.sendDown(member);
       }
     }
     this.timers.advance(3 * limits.heartbeatMs + 10_000);
+    this.#checkSettled();
+    assertEquals(world.lostSessions, lostBefore);
+  }
+
+  #checkSettled(): void {
+    const { world } = this;
     for (const member of world.members) {
       const { index, up, down } = member;
+      assert(member.isConnected, `node ${index} must be back`);
       assert(up.isSettled && down.isSettled, `everything of node ${index} must arrive`);
       assertEquals(world.outboxBytesOf(member), 0, `the outboxes of node ${index} must drain`);
     }
-    assertEquals(world.lostSessions, lostBefore);
   }
 
   #anyLink(): Link | undefined {
@@ -214,7 +223,7 @@ function simulate(seed: number): void {
   try {
     storm.run();
   } catch (error) {
-    const faults = JSON.stringify(storm.world.network.faults);
+    const faults = JSON.stringify(storm.faults);
     throw new Error(
       `Seed ${seed} failed (${
         storm.kinds.join(", ")
