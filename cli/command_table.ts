@@ -8,5 +8,6 @@ export const commandTable: CommandTable = {
   validate: async () => (await import("./commands/validate.ts")).command,
   orchestrate: async () => (await import("./commands/orchestrate.ts")).command,
   generate: async () => (await import("./commands/generate.ts")).command,
+  bench: async () => (await import("./commands/bench.ts")).command,
   wallet: async () => (await import("./commands/wallet.ts")).command,
 };
