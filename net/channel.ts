@@ -10,6 +10,7 @@
 import { assert } from "../core/assert.ts";
 import { type Fault, fault, type Parsed } from "../core/fault.ts";
 import { decodeFrame } from "./frame.ts";
+import type { FrameMemory } from "./frame_memory.ts";
 import type { AgreedLimits } from "./hello.ts";
 import type { NetLimits } from "./limits.ts";
 import { Session } from "./session.ts";
@@ -18,6 +19,7 @@ import type { Wire } from "./wire.ts";
 
 export interface ChannelOptions<In> {
   readonly limits: NetLimits;
+  readonly memory: FrameMemory;
   readonly read: Read<In>;
   onMessage(received: { message: In; segments: readonly Uint8Array[]; bytes: number }): void;
   /** A message that the schema refused. The link goes on. */
@@ -45,7 +47,8 @@ export class Channel<In> {
   constructor(options: ChannelOptions<In>) {
     this.#options = options;
     this.#limits = options.limits;
-    this.#session = new Session(options.limits);
+    const { limits, memory } = options;
+    this.#session = new Session({ limits, memory, bufferedBytes: () => this.#wire?.bufferedBytes ?? 0 });
   }
 
   get received(): number {

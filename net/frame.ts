@@ -49,7 +49,11 @@ const prefixBytes = 28;
 
 const aligned = (bytes: number): number => Math.ceil(bytes / 8) * 8;
 
-export function encodeFrame(content: FrameContent): Uint8Array {
+/** `take` may give memory with old bytes in it. */
+export function encodeFrame(
+  content: FrameContent,
+  take: (bytes: number) => Uint8Array = (bytes) => new Uint8Array(bytes),
+): Uint8Array {
   const { header, segments = [], sequence = 0, acknowledged = 0 } = content;
   assert(segments.length <= 0xffff, "Cannot encode a frame as its segments must be at most 65535");
   const headerBytes = header === null ? new Uint8Array(0) : encodeMsgpack(header);
@@ -57,8 +61,8 @@ export function encodeFrame(content: FrameContent): Uint8Array {
   let length = headerAt + headerBytes.length;
   for (const segment of segments) length = aligned(length) + segment.length;
 
-  const bytes = new Uint8Array(length);
-  const view = new DataView(bytes.buffer);
+  const bytes = take(length);
+  const view = new DataView(bytes.buffer, bytes.byteOffset);
   view.setUint32(0, magic, true);
   view.setUint16(4, layout, true);
   view.setUint16(6, segments.length, true);
@@ -69,6 +73,7 @@ export function encodeFrame(content: FrameContent): Uint8Array {
   let at = headerAt + headerBytes.length;
   segments.forEach((segment, index) => {
     view.setUint32(prefixBytes + 4 * index, segment.length, true);
+    bytes.fill(0, at, aligned(at));
     at = aligned(at);
     bytes.set(segment, at);
     at += segment.length;

@@ -13,6 +13,7 @@ import type { NodeId } from "../core/ids.ts";
 import type { Role } from "../core/protocol/message.ts";
 import { Channel } from "./channel.ts";
 import { decodeFrame, encodeFrame } from "./frame.ts";
+import { FrameMemory } from "./frame_memory.ts";
 import { type Challenge, checkHello, createAccept, createChallenge, createRefusal, type Hello, hex } from "./hello.ts";
 import { type Cancel, every } from "./timers.ts";
 import type { HubEvent, HubOptions, HubTransport } from "./transport.ts";
@@ -40,6 +41,7 @@ export class Hub<In, Out> implements HubTransport<Out> {
   readonly #options: HubOptions<In>;
   readonly #peers = new Map<NodeId, Peer<In>>();
   readonly #guests = new Set<Guest>();
+  readonly #memory = new FrameMemory();
   readonly #stopBeating: Cancel;
   #connections = 0; // ever accepted
   #paused = false;
@@ -208,6 +210,7 @@ export class Hub<In, Out> implements HubTransport<Out> {
     const node = hello.node;
     const channel: Channel<In> = new Channel<In>({
       limits,
+      memory: this.#memory,
       read,
       onMessage: (received) => this.#emit({ type: "message", peer: node, ...received }),
       onRefusedMessage: (reason) => this.#emit({ type: "fault", peer: node, fault: reason }),

@@ -10,6 +10,7 @@ import { assert } from "../core/assert.ts";
 import { type Fault, fault, type FaultCode, type Parsed, refused } from "../core/fault.ts";
 import { Channel } from "./channel.ts";
 import { decodeFrame, encodeFrame } from "./frame.ts";
+import { FrameMemory } from "./frame_memory.ts";
 import { type Accept, answerChallenge, checkAccept, type Hello, readRefusal } from "./hello.ts";
 import { type Cancel, every } from "./timers.ts";
 import type { NodeEvent, NodeOptions, NodeTransport } from "./transport.ts";
@@ -37,6 +38,7 @@ type Phase =
 export class Node<In, Out> implements NodeTransport<Out> {
   readonly #options: NodeOptions<In>;
   readonly #dial: Dial;
+  readonly #memory = new FrameMemory();
   #phase: Phase = { type: "idle" };
   #wire: Wire | null = null;
   #session: string | null = null;
@@ -90,6 +92,7 @@ export class Node<In, Out> implements NodeTransport<Out> {
     const { limits, read } = this.#options;
     const channel: Channel<In> = new Channel<In>({
       limits,
+      memory: this.#memory,
       read,
       onMessage: (received) => this.#emit({ type: "message", ...received }),
       onRefusedMessage: (reason) => this.#emit({ type: "fault", fault: reason }),

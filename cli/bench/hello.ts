@@ -54,7 +54,13 @@ function openHub(signer: HotkeyPair): Hub<unknown, unknown> {
 /** Milliseconds of the hub's work. */
 function connect(hub: Hub<unknown, unknown>, signer: HotkeyPair): number {
   const sent: Uint8Array[] = [];
-  const wire: Wire = { send: (frame) => sent.push(frame), close: () => {}, pause: () => {}, resume: () => {} };
+  const wire: Wire = {
+    bufferedBytes: 0,
+    send: (frame) => sent.push(frame),
+    close: () => {},
+    pause: () => {},
+    resume: () => {},
+  };
   const acceptedMs = performance.now();
   const handler = hub.accept(wire);
   const acceptMs = performance.now() - acceptedMs;

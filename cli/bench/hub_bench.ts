@@ -91,7 +91,7 @@ function hello({ seconds, report }: PartOptions): Promise<Fields> {
   const { hellosPerSecond, helloMs, signMs, verifyMs } = cost;
   const signature = `signing ${decimal(signMs)} ms, checking ${decimal(verifyMs)} ms`;
   report({ ...cost }, `${decimal(hellosPerSecond)}/s, ${decimal(helloMs)} ms each; ${signature}`);
-  return Promise.resolve({ hellosPerSecond, helloMs, secondsFor5000Hellos: 5 * helloMs });
+  return Promise.resolve({ hellosPerSecond, helloMs, fiveThousandHellosMs: 5000 * helloMs });
 }
 
 async function messages({ seconds, report }: PartOptions): Promise<Fields> {

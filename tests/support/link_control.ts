@@ -27,7 +27,7 @@ export class LinkControl {
   readonly dial: Dial = (url, handler) => {
     if (this.unreachable) {
       queueMicrotask(() => handler.closed("unreachable"));
-      return { send: () => {}, close: () => {}, pause: () => {}, resume: () => {} };
+      return { bufferedBytes: 0, send: () => {}, close: () => {}, pause: () => {}, resume: () => {} };
     }
     const live = () => this.#link !== null && this.#link.handler === handler;
     const wire = this.#inner(url, {
@@ -39,6 +39,9 @@ export class LinkControl {
     });
     this.#link = { wire, handler };
     return {
+      get bufferedBytes() {
+        return wire.bufferedBytes;
+      },
       send: (frame) => {
         if (this.#held !== null) this.#held.push(frame.slice());
         else for (let copy = this.#copies(); copy > 0 && live(); copy--) wire.send(this.#carried(frame));

@@ -158,6 +158,7 @@ interface EndRole {
 }
 
 export class LossyEnd implements Wire {
+  readonly bufferedBytes = 0; // frames are copied
   readonly #network: LossyNetwork;
   readonly #role: EndRole;
   #other!: LossyEnd;

@@ -4,15 +4,17 @@ import { assert, assertEquals } from "@std/assert";
 import { parsed } from "../../../core/fault.ts";
 import { Channel } from "../../../net/channel.ts";
 import { encodeFrame } from "../../../net/frame.ts";
+import { FrameMemory } from "../../../net/frame_memory.ts";
 import { defaultNetLimits as limits } from "../../../net/limits.ts";
 import type { Wire } from "../../../net/wire.ts";
 
-const wire: Wire = { send: () => {}, close: () => {}, pause: () => {}, resume: () => {} };
+const wire: Wire = { bufferedBytes: 0, send: () => {}, close: () => {}, pause: () => {}, resume: () => {} };
 
 function openChannel() {
   const seen: string[] = [];
   const channel = new Channel<unknown>({
     limits,
+    memory: new FrameMemory(),
     read: (header) => parsed(header),
     onMessage: () => seen.push("message"),
     onRefusedMessage: () => seen.push("refused"),
