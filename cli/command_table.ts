@@ -9,5 +9,6 @@ export const commandTable: CommandTable = {
   orchestrate: async () => (await import("./commands/orchestrate.ts")).command,
   generate: async () => (await import("./commands/generate.ts")).command,
   sim: async () => (await import("./commands/sim.ts")).command,
+  bench: async () => (await import("./commands/bench.ts")).command,
   wallet: async () => (await import("./commands/wallet.ts")).command,
 };

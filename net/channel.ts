@@ -1,14 +1,16 @@
 /**
  * A session on whatever wire it has at the moment: what the hub's and the node's side of a link have in common.
  *
- * Owns: decoding, booking, delivery, sending within the window, heartbeats counted in beats (the owner has the timer).
- * Refuses: making or closing wires, hello. Invariants: frames are handled in the order of arrival; while paused they wait
- * unread and unacknowledged, so the other side's window closes by itself; more than a window of them breaks the rules.
+ * Owns: decoding, booking, delivery, sending within the window, heartbeats counted in beats (the owner has the timer), and
+ * whether damage is the link's or the other side's. Refuses: making or closing wires, hello. Invariants: frames are handled in
+ * the order of arrival; while paused they wait unread and unacknowledged, so the other side's window closes by itself; more
+ * than a window of them breaks the rules.
  */
 
 import { assert } from "../core/assert.ts";
 import { type Fault, fault, type Parsed } from "../core/fault.ts";
 import { decodeFrame } from "./frame.ts";
+import type { FrameMemory } from "./frame_memory.ts";
 import type { AgreedLimits } from "./hello.ts";
 import type { NetLimits } from "./limits.ts";
 import { Session } from "./session.ts";
@@ -17,13 +19,16 @@ import type { Wire } from "./wire.ts";
 
 export interface ChannelOptions<In> {
   readonly limits: NetLimits;
+  readonly memory: FrameMemory;
   readonly read: Read<In>;
   onMessage(received: { message: In; segments: readonly Uint8Array[]; bytes: number }): void;
   /** A message that the schema refused. The link goes on. */
   onRefusedMessage(fault: Fault): void;
   /** An unnumbered header, such as a refusal. */
   onControl(header: unknown): void;
-  /** The other side breaks the rules of the link; nothing more is read from it. */
+  /** Frames came damaged, or one is missing. Nothing more is read from this wire; the next one resumes the session. */
+  onDamaged(fault: Fault): void;
+  /** The other side breaks the rules, so the session is over; nothing more is read from it. */
   onBroken(fault: Fault): void;
 }
 
@@ -37,11 +42,13 @@ export class Channel<In> {
   #paused = false;
   #draining = false;
   #silentBeats = 0;
+  #damagedLinks = 0; // in a row, without a message between
 
   constructor(options: ChannelOptions<In>) {
     this.#options = options;
     this.#limits = options.limits;
-    this.#session = new Session(options.limits);
+    const { limits, memory } = options;
+    this.#session = new Session({ limits, memory, bufferedBytes: () => this.#wire?.bufferedBytes ?? 0 });
   }
 
   get received(): number {
@@ -60,6 +67,11 @@ export class Channel<In> {
   /** The outbox ran over: the session cannot keep its promise any more. */
   get overflowed(): boolean {
     return this.#session.overflowed;
+  }
+
+  /** What the owner found wrong with an unnumbered header. */
+  distrust(reason: Fault): void {
+    this.#break(reason);
   }
 
   /** To what the hub of the run works with, where that is less. */
@@ -147,14 +159,18 @@ export class Channel<In> {
     const receipt = this.#session.receive(frame.value, bytes.length);
     if (!receipt.ok) return this.#break(receipt.fault);
     if (receipt.value !== "delivered") return;
+    this.#damagedLinks = 0;
     const message = read(header, segments);
     if (message.ok) this.#options.onMessage({ message: message.value, segments, bytes: bytes.length });
     else this.#options.onRefusedMessage(message.fault);
   }
 
-  #break(fault: Fault): void {
+  /** A frame that is damaged on every link was made so by the other side. */
+  #break(reason: Fault): void {
     this.detach();
-    this.#options.onBroken(fault);
+    const isDamage = reason.code === "malformedFrame" && ++this.#damagedLinks < this.#limits.damagedLinks;
+    if (isDamage) this.#options.onDamaged(reason);
+    else this.#options.onBroken(reason);
   }
 
   #pump(): void {

@@ -3,8 +3,9 @@
  *
  * Owns: hellos, the table of sessions (one per hotkey), heartbeats, the end of sessions. Refuses: sockets (server.ts and
  * loopback.ts bring wires to `accept`), what messages mean. Invariants: a hotkey has at most one session and one wire, the
- * newest hello wins; nothing of a peer reaches the application before its hello is proven; sessions, unproven connections
- * and outboxes are bounded.
+ * newest connection wins, also when the hello of an older one arrives late; nothing of a peer reaches the application before
+ * its hello is proven; sessions, unproven connections and outboxes are bounded; no wall clock is read, so setting it ends
+ * nothing.
  */
 
 import { type Fault, fault, type Parsed, refused } from "../core/fault.ts";
@@ -12,6 +13,7 @@ import type { NodeId } from "../core/ids.ts";
 import type { Role } from "../core/protocol/message.ts";
 import { Channel } from "./channel.ts";
 import { decodeFrame, encodeFrame } from "./frame.ts";
+import { FrameMemory } from "./frame_memory.ts";
 import { type Challenge, checkHello, createAccept, createChallenge, createRefusal, type Hello, hex } from "./hello.ts";
 import { type Cancel, every } from "./timers.ts";
 import type { HubEvent, HubOptions, HubTransport } from "./transport.ts";
@@ -23,12 +25,14 @@ interface Peer<In> {
   readonly session: string;
   readonly channel: Channel<In>;
   wire: Wire | null;
-  detachedAtMs: number; // meaningful without a wire
+  connection: number; // of its latest wire, in the order the hub accepted them
+  cancelExpiry: Cancel; // runs while there is no wire
 }
 
 /** A connection that has not proven a hello yet. */
 interface Guest {
   readonly wire: Wire;
+  readonly connection: number;
   readonly challenge: Challenge;
   readonly cancel: Cancel;
 }
@@ -37,7 +41,9 @@ export class Hub<In, Out> implements HubTransport<Out> {
   readonly #options: HubOptions<In>;
   readonly #peers = new Map<NodeId, Peer<In>>();
   readonly #guests = new Set<Guest>();
+  readonly #memory = new FrameMemory();
   readonly #stopBeating: Cancel;
+  #connections = 0; // ever accepted
   #paused = false;
 
   constructor(options: HubOptions<In>) {
@@ -104,6 +110,7 @@ export class Hub<In, Out> implements HubTransport<Out> {
       guest.wire.close(reason);
     }
     for (const peer of this.#peers.values()) {
+      peer.cancelExpiry();
       peer.channel.detach();
       peer.wire?.close(reason);
       peer.wire = null;
@@ -122,7 +129,7 @@ export class Hub<In, Out> implements HubTransport<Out> {
       const detail = `Cannot wait for a hello longer than ${limits.helloMs} ms`;
       this.#refuse(guest, fault("unauthenticated", detail), { report: false });
     });
-    const guest: Guest = { wire, challenge, cancel };
+    const guest: Guest = { wire, connection: ++this.#connections, challenge, cancel };
     this.#guests.add(guest);
     wire.send(encodeFrame({ header: challenge }));
     return guest;
@@ -147,42 +154,41 @@ export class Hub<In, Out> implements HubTransport<Out> {
     if (!frame.ok) return this.#refuse(guest, frame.fault, { report: true });
     const hello = checkHello(frame.value.header, { challenge: guest.challenge, verify, admit });
     if (!hello.ok) return this.#refuse(guest, hello.fault, { report: true });
+    if (guest.connection < (this.#peers.get(hello.value.node)?.connection ?? 0)) {
+      // The node gave this connection up before it made the newer one: its hello was long on the way.
+      const detail = "Cannot take a hello as its connection must be the newest of this node: a newer one is in use";
+      return this.#refuse(guest, fault("staleResult", detail), { report: true });
+    }
     const resumable = this.#findResumable(hello.value);
     if (resumable === null && !this.#hasRoomFor(hello.value.node)) {
       const detail = `Cannot take another node as 'peers' must be at most ${limits.peers}; try again later`;
       return this.#refuse(guest, fault("limitExceeded", detail), { report: true });
     }
     this.#dismiss(guest);
-    return this.#connect(hello.value, { wire: guest.wire, resumable });
+    return this.#connect(hello.value, { guest, resumable });
   }
 
   #findResumable(hello: Hello): Peer<In> | null {
     const peer = this.#peers.get(hello.node);
     if (peer === undefined || hello.resume === null) return null;
     const fits = peer.session === hello.resume.session && peer.role === hello.role;
-    return fits && !this.#isOver(peer) && peer.channel.canResume(hello.resume.received) ? peer : null;
+    return fits && peer.channel.canResume(hello.resume.received) ? peer : null;
   }
 
-  /** Without a link for too long. */
-  #isOver(peer: Peer<In>): boolean {
-    const { timers, limits } = this.#options;
-    return peer.wire === null && timers.steadyMs() - peer.detachedAtMs >= limits.sessionKeepMs;
-  }
-
-  /** A full table makes room by giving up the session that has been without a link for longest. */
+  /** A full table makes room by giving up a session without a link, the one whose last link is the oldest. */
   #hasRoomFor(node: NodeId): boolean {
     if (this.#peers.has(node) || this.#peers.size < this.#options.limits.peers) return true;
     let oldest: Peer<In> | null = null;
     for (const peer of this.#peers.values()) {
-      if (peer.wire === null && peer.detachedAtMs < (oldest?.detachedAtMs ?? Infinity)) oldest = peer;
+      if (peer.wire === null && peer.connection < (oldest?.connection ?? Infinity)) oldest = peer;
     }
     if (oldest === null) return false;
     this.#lose(oldest, fault("limitExceeded", "Cannot keep a session without a link as 'peers' is full"));
     return true;
   }
 
-  #connect(hello: Hello, from: { wire: Wire; resumable: Peer<In> | null }): Peer<In> {
-    const { wire, resumable } = from;
+  #connect(hello: Hello, from: { guest: Guest; resumable: Peer<In> | null }): Peer<In> {
+    const { guest: { wire, connection }, resumable } = from;
     if (resumable === null) this.#displace(hello.node);
     else if (resumable.wire !== null) this.#dropWire(resumable, "replaced by a newer connection of this node");
     const peer = resumable ?? this.#createPeer(hello);
@@ -191,7 +197,9 @@ export class Hub<In, Out> implements HubTransport<Out> {
     const limits = { frameBytes, headerBytes };
     const terms = { session: peer.session, resumed, received: peer.channel.received, limits };
     wire.send(encodeFrame({ header: createAccept(hello, terms, this.#options.signer) }));
+    peer.cancelExpiry();
     peer.wire = wire;
+    peer.connection = connection;
     peer.channel.attach(wire, resumed ? hello.resume?.received ?? 0 : 0);
     this.#emit({ type: "peerConnected", peer: peer.node, role: peer.role, resumed });
     return peer;
@@ -200,19 +208,31 @@ export class Hub<In, Out> implements HubTransport<Out> {
   #createPeer(hello: Hello): Peer<In> {
     const { limits, read, random } = this.#options;
     const node = hello.node;
-    const channel = new Channel<In>({
+    const channel: Channel<In> = new Channel<In>({
       limits,
+      memory: this.#memory,
       read,
       onMessage: (received) => this.#emit({ type: "message", peer: node, ...received }),
       onRefusedMessage: (reason) => this.#emit({ type: "fault", peer: node, fault: reason }),
-      onControl: () => broken(fault("malformedFrame", "Cannot take an unnumbered header after the hello")),
-      onBroken: (reason) => broken(reason),
+      onControl: () => channel.distrust(fault("malformedFrame", "Cannot take an unnumbered header after the hello")),
+      onDamaged: (reason) => {
+        this.#emit({ type: "fault", peer: node, fault: reason });
+        if (peer.wire !== null) this.#dropWire(peer, reason.detail);
+      },
+      onBroken: (reason) => {
+        this.#emit({ type: "fault", peer: node, fault: reason });
+        this.#lose(peer, reason);
+      },
     });
     const session = hex(random.bytes(32));
-    const peer: Peer<In> = { node, role: hello.role, session, channel, wire: null, detachedAtMs: 0 };
-    const broken = (reason: Fault) => {
-      this.#emit({ type: "fault", peer: node, fault: reason });
-      this.#lose(peer, reason);
+    const peer: Peer<In> = {
+      node,
+      role: hello.role,
+      session,
+      channel,
+      wire: null,
+      connection: 0,
+      cancelExpiry: () => {},
     };
     if (this.#paused) channel.pause();
     this.#peers.set(node, peer);
@@ -229,9 +249,13 @@ export class Hub<In, Out> implements HubTransport<Out> {
   }
 
   #disconnected(peer: Peer<In>, reason: string): void {
+    const { timers, limits } = this.#options;
     peer.wire = null;
     peer.channel.detach();
-    peer.detachedAtMs = this.#options.timers.steadyMs();
+    peer.cancelExpiry = timers.after(limits.sessionKeepMs, () => {
+      const detail = `Cannot keep a session longer than ${limits.sessionKeepMs} ms without a link`;
+      this.#lose(peer, fault("notAdmitted", detail));
+    });
     this.#emit({ type: "peerDisconnected", peer: peer.node, reason });
   }
 
@@ -243,6 +267,7 @@ export class Hub<In, Out> implements HubTransport<Out> {
 
   #end(peer: Peer<In>, reason: Fault): void {
     this.#peers.delete(peer.node);
+    peer.cancelExpiry();
     peer.channel.detach();
     peer.wire?.send(encodeFrame({ header: createRefusal(reason) }));
     peer.wire?.close(reason.detail);
@@ -258,12 +283,8 @@ export class Hub<In, Out> implements HubTransport<Out> {
   #beat(): void {
     const { limits } = this.#options;
     for (const peer of [...this.#peers.values()]) {
-      if (peer.wire === null) {
-        const detail = `Cannot keep a session longer than ${limits.sessionKeepMs} ms without a link`;
-        if (this.#isOver(peer)) this.#lose(peer, fault("notAdmitted", detail));
-      } else if (!peer.channel.beat()) {
-        this.#dropWire(peer, `no heartbeat for ${limits.heartbeatMs * limits.silentHeartbeats} ms`);
-      }
+      if (peer.wire === null || peer.channel.beat()) continue;
+      this.#dropWire(peer, `no heartbeat for ${limits.heartbeatMs * limits.silentHeartbeats} ms`);
     }
   }
 }

@@ -22,6 +22,7 @@ export interface NetLimits {
   readonly helloMs: number; // from the connection to the signed hello
   readonly heartbeatMs: number; // an empty frame each way
   readonly silentHeartbeats: number; // then the link counts as dead
+  readonly damagedLinks: number; // in a row without a message between, then the session ends
   readonly sessionKeepMs: number; // a session without a link
   readonly peers: number; // sessions of one hub
   readonly pendingHellos: number; // connections that have not said hello
@@ -51,9 +52,10 @@ export const defaultNetLimits: NetLimits = {
   helloMs: 10_000,
   heartbeatMs: 5_000,
   silentHeartbeats: 3,
+  damagedLinks: 8, // a bad cable heals by resuming; a frame that no link carries would be sent for ever
   sessionKeepMs: 120_000,
   peers: 16_384,
-  pendingHellos: 256,
+  pendingHellos: 1024, // 5,000 returning nodes dial 1.2 times each, with 256 2.2 times; a full table is 1.2 s of work
   nonces: 4096,
   clockSkewMs: 120_000,
   blobBytes: 1024 * mebibyte,

@@ -33,6 +33,7 @@ type Arrival = { readonly type: "frame"; readonly bytes: Uint8Array } | {
 };
 
 class LoopbackWire implements Wire {
+  readonly bufferedBytes = 0; // frames are copied
   readonly #schedule: Schedule;
   #other: LoopbackWire | null = null;
   #handler: WireHandler | null = null;

@@ -4,18 +4,28 @@
  * Owns: one side's two counters and its unacknowledged frames. Refuses: sockets, clocks, hello; channel.ts joins it to a link.
  * The other side runs the same code. Invariants: sequences start at 1 and have no holes; at most `windowBytes` plus one frame
  * are sent and unacknowledged; the outbox never holds more than `outboxBytes`. A frame's acknowledged field is written when
- * the frame is sent, so an acknowledgement rides on every frame and never grows old in the outbox.
+ * the frame is sent, so an acknowledgement rides on every frame and never grows old in the outbox. The memory of a frame is
+ * used again only if a single link had it and has nothing of it to send any more: a peer that acknowledges too early would be
+ * sent what the memory holds next.
  */
 
 import { assert } from "../core/assert.ts";
 import { type Parsed, parsed, refused } from "../core/fault.ts";
 import { encodeFrame, type Frame, setAcknowledged } from "./frame.ts";
+import type { FrameMemory } from "./frame_memory.ts";
 import type { NetLimits } from "./limits.ts";
 
 export type SessionLimits = Pick<
   NetLimits,
   "frameBytes" | "headerBytes" | "segments" | "outboxBytes" | "windowBytes" | "ackEveryBytes" | "ackEveryMessages"
 >;
+
+export interface SessionOptions {
+  readonly limits: SessionLimits;
+  readonly memory: FrameMemory;
+  /** Of the present link. */
+  readonly bufferedBytes: () => number;
+}
 
 /** `repeated`: seen before, ignore. */
 export type Receipt = "delivered" | "repeated" | "acknowledgement";
@@ -24,6 +34,8 @@ const lastSequence = 0xffff_ffff;
 
 export class Session {
   #limits: SessionLimits;
+  readonly #memory: FrameMemory;
+  readonly #bufferedBytes: () => number;
   /** Frames acknowledged+1 … next-1, oldest first; those before `#unsent` are on the link. */
   #outbox: Uint8Array[] = [];
   #outboxBytes = 0;
@@ -31,13 +43,16 @@ export class Session {
   #inFlightBytes = 0;
   #acknowledged = 0; // of ours, by the other side
   #sent = 0; // highest of ours that ever went to a link
+  #sentBefore = 0; // highest of ours that went to a link before this one
   #received = 0; // of theirs
   #overflowed = false;
   #owedBytes = 0; // received since the last acknowledgement left
   #owedMessages = 0;
 
-  constructor(limits: SessionLimits) {
+  constructor({ limits, memory, bufferedBytes }: SessionOptions) {
     this.#limits = limits;
+    this.#memory = memory;
+    this.#bufferedBytes = bufferedBytes;
   }
 
   get received(): number {
@@ -71,9 +86,9 @@ export class Session {
     if (sequence > lastSequence) {
       return refused("limitExceeded", "Cannot send a message as this session has used its 2^32 numbers");
     }
-    const frame = encodeFrame({ header, segments, sequence });
+    const frame = encodeFrame({ header, segments, sequence }, (bytes) => this.#memory.take(bytes));
     if (frame.length > this.#limits.frameBytes) return this.#tooLarge(frame.length);
-    const headerBytes = new DataView(frame.buffer).getUint32(8, true);
+    const headerBytes = new DataView(frame.buffer, frame.byteOffset).getUint32(8, true);
     if (headerBytes > this.#limits.headerBytes) {
       return refused(
         "limitExceeded",
@@ -106,19 +121,26 @@ export class Session {
     return frame;
   }
 
-  /** A bare acknowledgement if enough has been received that nothing carried one for; `always` at a heartbeat. */
+  /**
+   * A bare acknowledgement if enough has been received that nothing carried one for; `always` at a heartbeat. It says how much
+   * was sent before it, so that a lost last message is missed within a heartbeat and not with the next message.
+   */
   takeAcknowledgement(always = false): Uint8Array | null {
     const due = this.#owedBytes >= this.#limits.ackEveryBytes || this.#owedMessages >= this.#limits.ackEveryMessages;
     if (!due && !always) return null;
     this.#owedBytes = this.#owedMessages = 0;
-    return encodeFrame({ header: null, acknowledged: this.#received });
+    return encodeFrame({ header: null, acknowledged: this.#received, sequence: this.#acknowledged + this.#unsent });
   }
 
   /** Books a received frame. A fault means that the link cannot be trusted; a gap heals by resuming on a new one. */
   receive(frame: Frame, frameBytes: number): Parsed<Receipt> {
     const acknowledged = this.#acceptAcknowledged(frame.acknowledged);
     if (!acknowledged.ok) return acknowledged;
-    if (frame.header === null) return parsed("acknowledgement");
+    if (frame.header === null) {
+      if (frame.sequence <= this.#received) return parsed("acknowledgement");
+      const detail = `Cannot go on as ${frame.sequence} messages were sent on this link: ${this.#received} arrived`;
+      return refused("malformedFrame", detail);
+    }
     if (frame.sequence === 0) return refused("malformedFrame", "Cannot take a message as it must be numbered");
     if (frame.sequence <= this.#received) return parsed("repeated");
     if (frame.sequence !== this.#received + 1) {
@@ -138,6 +160,7 @@ export class Session {
   /** On a new link: the other side has `received` of ours, all after it goes out again. */
   resume(received: number): void {
     assert(this.canResume(received), "Session must be resumed where both sides can have been");
+    this.#sentBefore = this.#sent;
     this.#unsent = this.#sent - this.#acknowledged; // the other side may have anything that an earlier link took
     this.#acceptAcknowledged(received);
     this.#unsent = 0;
@@ -169,12 +192,15 @@ export class Session {
         `Cannot take an acknowledgement of ${acknowledged} as ${this.#acknowledged + this.#unsent} was sent last`,
       );
     }
-    for (const frame of this.#outbox.splice(0, count)) {
-      this.#outboxBytes -= frame.length;
-      this.#inFlightBytes -= frame.length;
+    const frames = this.#outbox.splice(0, count);
+    const bytes = frames.reduce((sum, frame) => sum + frame.length, 0);
+    this.#outboxBytes -= bytes;
+    this.#inFlightBytes -= bytes;
+    const isFlushed = this.#bufferedBytes() <= this.#inFlightBytes; // what is buffered was sent after these
+    for (const frame of frames) {
+      if (++this.#acknowledged > this.#sentBefore && isFlushed) this.#memory.giveBack(frame);
     }
     this.#unsent -= count;
-    this.#acknowledged = acknowledged;
     return parsed(null);
   }
 }

@@ -31,6 +31,12 @@ export interface Socket {
 export const socketOptions = {
   perMessageDeflate: false,
   closeTimeout: 2_000, // ms; a peer that does not answer a close is gone
+  /**
+   * A mask of zeros, which `ws` does not apply. Masks keep scripts in a browser from writing requests that a proxy would
+   * answer; no script chooses our bytes. Unmasking took 0.7 of the 1.7 processor seconds that a hub
+   * spent per GB relayed.
+   */
+  generateMask: (mask: Uint8Array) => void mask.fill(0),
 } as const;
 
 /** More than this waiting in a socket that is to be closed, and its peer does not read. */
@@ -43,6 +49,9 @@ export function joinSocket(
 ): Wire {
   let closeReason: string | null = null;
   const wire: Wire = {
+    get bufferedBytes() {
+      return socket.bufferedAmount;
+    },
     send: (frame) => {
       if (socket.readyState === socket.OPEN) socket.send(frame);
     },

@@ -7,6 +7,8 @@
  */
 
 export interface Wire {
+  /** Sent, and not yet taken by the system: these bytes will still be read from the frames they belong to. */
+  readonly bufferedBytes: number;
   /** Does not copy and does not throw; on a closed wire it does nothing. */
   send(frame: Uint8Array): void;
   close(reason: string): void;

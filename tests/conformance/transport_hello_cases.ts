@@ -44,6 +44,26 @@ export function helloCases(check: Check): void {
     assertEquals(refusal, { code: "notAdmitted", detail: "Cannot join as miner is not registered" });
   }, { hub: { admit: ({ role }) => fault("notAdmitted", `Cannot join as ${role} is not registered`) } });
 
+  check("another protocol version is refused with what to update", async (world) => {
+    const raw = dialRaw(world.medium);
+    const hello = await answer(raw);
+    raw.wire.send(encodeFrame({ header: { ...hello, protocol: hello.protocol + 1 } }));
+    const refusal = readRefusal(headerOf((await raw.events.next("frame")).bytes));
+    assertEquals(refusal?.code, "versionMismatch");
+    assertStringIncludes(refusal?.detail ?? "", "update the orchestrator");
+    await raw.events.next("closed");
+  });
+
+  check("a connection that says nothing is closed after helloMs", async (world) => {
+    const raw = dialRaw(world.medium);
+    await raw.events.next("frame");
+    world.timers.advance(world.limits.helloMs);
+    assertStringIncludes((await raw.events.next("closed")).reason, "hello");
+  });
+}
+
+/** Hellos that are not from now. */
+export function oldHelloCases(check: Check): void {
   check("a recorded hello is refused on another connection", async (world) => {
     const first = dialRaw(world.medium);
     const hello = await answer(first);
@@ -61,21 +81,22 @@ export function helloCases(check: Check): void {
     first.wire.close("test over");
   });
 
-  check("another protocol version is refused with what to update", async (world) => {
-    const raw = dialRaw(world.medium);
-    const hello = await answer(raw);
-    raw.wire.send(encodeFrame({ header: { ...hello, protocol: hello.protocol + 1 } }));
-    const refusal = readRefusal(headerOf((await raw.events.next("frame")).bytes));
-    assertEquals(refusal?.code, "versionMismatch");
-    assertStringIncludes(refusal?.detail ?? "", "update the orchestrator");
-    await raw.events.next("closed");
-  });
+  check("a hello that comes late does not displace the node's newer link", async (world) => {
+    const late = dialRaw(world.medium);
+    const lateHello = await answer(late);
+    const newer = dialRaw(world.medium);
+    newer.wire.send(encodeFrame({ header: await answer(newer) }));
+    assertEquals(headerOf((await newer.events.next("frame")).bytes).type, "accept");
+    await world.hubEvents.next("peerConnected");
 
-  check("a connection that says nothing is closed after helloMs", async (world) => {
-    const raw = dialRaw(world.medium);
-    await raw.events.next("frame");
-    world.timers.advance(world.limits.helloMs);
-    assertStringIncludes((await raw.events.next("closed")).reason, "hello");
+    late.wire.send(encodeFrame({ header: lateHello }));
+    const refusal = readRefusal(headerOf((await late.events.next("frame")).bytes));
+    assertEquals(refusal?.code, "staleResult");
+    await late.events.next("closed");
+    must(world.hub.send(testSigner(1).address, { note: 1 }));
+    await newer.events.next("frame");
+    assertEquals(world.hubEvents.count("peerLost"), 0);
+    newer.wire.close("test over");
   });
 }
 

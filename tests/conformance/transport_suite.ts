@@ -1,8 +1,8 @@
 /** What every transport promises; run by transport_loopback_test.ts and transport_websocket_test.ts. */
 
 import { sessionCases, sizeCases, slowReaderCases } from "./transport_bound_cases.ts";
-import { breakCases, deliveryCases, returnCases } from "./transport_delivery_cases.ts";
-import { helloCases } from "./transport_hello_cases.ts";
+import { breakCases, damageCases, deliveryCases, returnCases } from "./transport_delivery_cases.ts";
+import { helloCases, oldHelloCases } from "./transport_hello_cases.ts";
 import { type OpenMedium, TransportWorld, type WorldOptions } from "./transport_world.ts";
 
 export function transportSuite(name: string, open: OpenMedium): void {
@@ -17,7 +17,6 @@ export function transportSuite(name: string, open: OpenMedium): void {
       }
     });
   }
-  for (const cases of [deliveryCases, breakCases, returnCases, sessionCases, helloCases, sizeCases, slowReaderCases]) {
-    cases(check);
-  }
+  for (const cases of [deliveryCases, breakCases, damageCases, returnCases, sessionCases]) cases(check);
+  for (const cases of [helloCases, oldHelloCases, sizeCases, slowReaderCases]) cases(check);
 }

@@ -17,6 +17,8 @@ export class LinkControl {
   swallowing = false;
   /** Every frame arrives twice, both ways. */
   duplicating = false;
+  /** One byte of every frame changes on the way, both ways. */
+  damaging = false;
 
   constructor(inner: Dial) {
     this.#inner = inner;
@@ -25,21 +27,24 @@ export class LinkControl {
   readonly dial: Dial = (url, handler) => {
     if (this.unreachable) {
       queueMicrotask(() => handler.closed("unreachable"));
-      return { send: () => {}, close: () => {}, pause: () => {}, resume: () => {} };
+      return { bufferedBytes: 0, send: () => {}, close: () => {}, pause: () => {}, resume: () => {} };
     }
     const live = () => this.#link !== null && this.#link.handler === handler;
     const wire = this.#inner(url, {
       opened: () => live() && handler.opened(),
       frame: (bytes) => {
-        for (let copy = this.#copies(); copy > 0 && live(); copy--) handler.frame(bytes);
+        for (let copy = this.#copies(); copy > 0 && live(); copy--) handler.frame(this.#carried(bytes));
       },
       closed: (reason) => live() && handler.closed(reason),
     });
     this.#link = { wire, handler };
     return {
+      get bufferedBytes() {
+        return wire.bufferedBytes;
+      },
       send: (frame) => {
         if (this.#held !== null) this.#held.push(frame.slice());
-        else for (let copy = this.#copies(); copy > 0 && live(); copy--) wire.send(frame);
+        else for (let copy = this.#copies(); copy > 0 && live(); copy--) wire.send(this.#carried(frame));
       },
       close: (reason) => wire.close(reason),
       pause: () => wire.pause(),
@@ -67,6 +72,13 @@ export class LinkControl {
     const held = this.#held ?? [];
     this.#held = null;
     for (const frame of held) this.#link?.wire.send(frame);
+  }
+
+  #carried(frame: Uint8Array): Uint8Array {
+    if (!this.damaging) return frame;
+    const damaged = frame.slice();
+    damaged[damaged.length - 1]! ^= 0x10;
+    return damaged;
   }
 
   #copies(): number {

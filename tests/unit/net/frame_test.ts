@@ -1,7 +1,7 @@
 /** Frames: the way there and back, and that no bytes whatever make decoding throw. */
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { decodeFrame, encodeFrame, setAcknowledged } from "../../../net/frame.ts";
+import { decodeFrame, encodeFrame, setAcknowledged, writeChecksums } from "../../../net/frame.ts";
 import { readHubMessage } from "../../../net/schema_hub.ts";
 import { readNodeMessage } from "../../../net/schema_node.ts";
 import { faultCodes } from "../../../net/schema_values.ts";
@@ -23,10 +23,18 @@ function problem(bytes: Uint8Array): string {
   return frame.fault.detail;
 }
 
+/** With checksums that fit, so that the rules behind them are reached. */
 function changed(offset: number, value: number): Uint8Array {
   const bytes = full.slice();
   new DataView(bytes.buffer).setUint32(offset, value, true);
+  writeChecksums(bytes);
   return bytes;
+}
+
+function resealed(bytes: Uint8Array): Uint8Array {
+  const copy = bytes.slice();
+  writeChecksums(copy);
+  return copy;
 }
 
 Deno.test("Frame: header, segments and counters come back, segments at multiples of 8", () => {
@@ -47,10 +55,10 @@ Deno.test("Frame: bytes that start anywhere in their buffer give aligned segment
   assertEquals([...frame.value.segments[0]!], [1, 2, 3]);
 });
 
-Deno.test("Frame: a bare acknowledgement is 20 bytes", () => {
+Deno.test("Frame: a bare acknowledgement is 28 bytes", () => {
   const bytes = encodeFrame({ header: null, acknowledged: 1 });
   setAcknowledged(bytes, 77);
-  assertEquals(bytes.length, 20);
+  assertEquals(bytes.length, 28);
   const frame = decodeFrame(bytes, limits);
   assertEquals(frame.ok && frame.value, { header: null, segments: [], sequence: 0, acknowledged: 77 });
 });
@@ -58,15 +66,33 @@ Deno.test("Frame: a bare acknowledgement is 20 bytes", () => {
 Deno.test("Frame: each broken rule is named", () => {
   assertStringIncludes(problem(new Uint8Array(5)), "less than a prefix");
   assertStringIncludes(problem(changed(0, 0)), "begin with 'iota'");
-  assertStringIncludes(problem(changed(4, 0x0003_0002)), "layout must be 1");
-  assertStringIncludes(problem(changed(4, 0x0005_0001)), "'segments' must be at most 4: current value is 5");
+  assertStringIncludes(problem(changed(4, 0x0003_0001)), "layout must be 2: current value is 1");
+  assertStringIncludes(problem(changed(4, 0x0005_0002)), "'segments' must be at most 4: current value is 5");
   assertStringIncludes(problem(changed(8, 10_001)), "'headerBytes' must be at most 10000");
   assertStringIncludes(problem(changed(8, 5_000)), "ends inside its header");
-  assertStringIncludes(problem(changed(20, 90_000)), "ends inside segment 0");
-  assertStringIncludes(problem(full.subarray(0, full.length - 1)), "ends inside segment 2");
-  assertStringIncludes(problem(Uint8Array.of(...full, 0)), "1 bytes follow its last segment");
+  assertStringIncludes(problem(changed(28, 90_000)), "ends inside segment 0");
+  assertStringIncludes(problem(resealed(full.subarray(0, full.length - 1))), "ends inside segment 2");
+  assertStringIncludes(problem(resealed(Uint8Array.of(...full, 0))), "1 bytes follow its last segment");
   assertStringIncludes(problem(new Uint8Array(100_001)), "'frameBytes' must be at most 100000");
-  assertStringIncludes(problem(encodeFrame({ header: null, sequence: 1 })), "only an acknowledgement");
+  assertStringIncludes(
+    problem(encodeFrame({ header: null, segments: [new Uint8Array(1)] })),
+    "only an acknowledgement",
+  );
+});
+
+Deno.test("Frame: any flipped bit is noticed, in the prefix and in the content", () => {
+  for (let bit = 0; bit < 8 * full.length; bit++) {
+    const bytes = full.slice();
+    bytes[bit >> 3]! ^= 1 << (bit & 7);
+    assertEquals(decodeFrame(bytes, limits).ok, false, `bit ${bit}`);
+  }
+});
+
+Deno.test("Frame: a new acknowledgement leaves the checksums right", () => {
+  const bytes = full.slice();
+  setAcknowledged(bytes, 1_000_000);
+  const frame = decodeFrame(bytes, limits);
+  assertEquals(frame.ok && frame.value.acknowledged, 1_000_000);
 });
 
 /** Bit flips, byte writes, cuts, growth, splices of two frames, and noise. */
@@ -100,7 +126,9 @@ Deno.test("Frame: 40,000 mutated, truncated and random frames give a typed fault
   const seen = new Map<string, number>();
   const any = () => frames[pick(frames.length)]!;
   for (let round = 0; round < 40_000; round++) {
-    const frame = decodeFrame(mutate(any(), any(), pick), limits);
+    const bytes = mutate(any(), any(), pick);
+    if (bytes.length >= 28 && pick(4) > 0) writeChecksums(bytes); // or hardly any would get past them
+    const frame = decodeFrame(bytes, limits);
     const read = round % 2 === 0 ? readNodeMessage : readHubMessage;
     const result = frame.ok ? read(frame.value.header, frame.value.segments) : frame;
     if (!result.ok) assert(codes.has(result.fault.code) && result.fault.detail.length < 600, result.fault.detail);

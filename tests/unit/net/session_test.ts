@@ -1,7 +1,8 @@
 /** Sessions without sockets: numbers, window, acknowledgements, and a random world of breaking links. */
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { decodeFrame } from "../../../net/frame.ts";
+import { decodeFrame, encodeFrame } from "../../../net/frame.ts";
+import { FrameMemory } from "../../../net/frame_memory.ts";
 import { defaultNetLimits } from "../../../net/limits.ts";
 import { type Receipt, Session } from "../../../net/session.ts";
 import { prngOf } from "../../support/small_prng.ts";
@@ -14,6 +15,9 @@ const limits = {
   ackEveryBytes: 512,
   ackEveryMessages: 4,
 };
+
+const openSession = (memory = new FrameMemory(), bufferedBytes = () => 0) =>
+  new Session({ limits, memory, bufferedBytes });
 
 function arrive(session: Session, bytes: Uint8Array): Receipt {
   const frame = decodeFrame(bytes, limits);
@@ -31,7 +35,7 @@ function drain(session: Session): Uint8Array[] {
 }
 
 Deno.test("Session: the window closes until an acknowledgement opens it", () => {
-  const [sender, receiver] = [new Session(limits), new Session(limits)];
+  const [sender, receiver] = [openSession(), openSession()];
   for (let note = 0; note < 10; note++) assert(sender.enqueue({ note }, [new Uint8Array(600)]).ok);
   const first = drain(sender);
   assertEquals(first.length, 4); // the fourth overshoots 2048 bytes, the fifth has to wait
@@ -43,7 +47,7 @@ Deno.test("Session: the window closes until an acknowledgement opens it", () => 
 });
 
 Deno.test("Session: an acknowledgement rides on traffic that goes the other way", () => {
-  const [left, right] = [new Session(limits), new Session(limits)];
+  const [left, right] = [openSession(), openSession()];
   for (let note = 0; note < 4; note++) assert(left.enqueue({ note }, []).ok);
   for (const frame of drain(left)) arrive(right, frame);
   assert(right.enqueue({ answer: 1 }, []).ok);
@@ -54,7 +58,7 @@ Deno.test("Session: an acknowledgement rides on traffic that goes the other way"
 });
 
 Deno.test("Session: a full outbox refuses, keeps what it has, and stays over", () => {
-  const session = new Session(limits);
+  const session = openSession();
   let taken = 0;
   let detail = "";
   for (; detail === ""; taken++) {
@@ -67,7 +71,7 @@ Deno.test("Session: a full outbox refuses, keeps what it has, and stays over", (
 });
 
 Deno.test("Session: gaps, unnumbered messages and acknowledgements of the unsent are faults", () => {
-  const session = new Session(limits);
+  const session = openSession();
   const frame = { header: {}, segments: [], acknowledged: 0 };
   const detail = (sequence: number, acknowledged = 0) => {
     const receipt = session.receive({ ...frame, sequence, acknowledged }, 20);
@@ -79,12 +83,22 @@ Deno.test("Session: gaps, unnumbered messages and acknowledgements of the unsent
   assertEquals(session.canResume(1), false);
 });
 
+Deno.test("Session: a heartbeat shows that the last message was lost", () => {
+  const [sender, receiver] = [openSession(), openSession()];
+  assert(sender.enqueue({ note: 1 }, []).ok);
+  drain(sender); // and nothing of it arrives
+  const beat = decodeFrame(sender.takeAcknowledgement(true)!, limits);
+  assert(beat.ok);
+  const receipt = receiver.receive(beat.value, 28);
+  assertStringIncludes(receipt.ok ? "" : receipt.fault.detail, "as 1 messages were sent on this link: 0 arrived");
+});
+
 /** Two sessions on a link that loses everything in flight when it breaks; every message must arrive once, in order. */
 Deno.test("Session: 200 random histories of sends, arrivals and breaks deliver exactly once, in order", () => {
   for (let seed = 1; seed <= 200; seed++) {
     const pick = prngOf(seed);
     const sides = [0, 1].map(() => ({
-      session: new Session(limits),
+      session: openSession(),
       inFlight: [] as Uint8Array[],
       sent: 0,
       got: [] as number[],
@@ -127,4 +141,43 @@ Deno.test("Session: 200 random histories of sends, arrivals and breaks deliver e
       assertEquals(sides[1 - index]!.got, Array.from({ length: side.sent }, (_, n) => n), `seed ${seed}`);
     });
   }
+});
+
+/** One frame of 100 kB, sent and acknowledged; what is free afterwards. */
+function freeAfter(from: { links: number; bufferedBytes: number }): number {
+  const memory = new FrameMemory();
+  const large = { ...limits, frameBytes: 200_000, outboxBytes: 400_000, windowBytes: 400_000 };
+  const sender = new Session({ limits: large, memory, bufferedBytes: () => from.bufferedBytes });
+  assert(sender.enqueue({ note: 1 }, [new Uint8Array(100_000)]).ok);
+  drain(sender);
+  for (let links = 1; links < from.links; links++) {
+    sender.resume(0);
+    drain(sender);
+  }
+  arrive(sender, encodeFrame({ header: null, acknowledged: 1 }));
+  return memory.freeBytes;
+}
+
+Deno.test("Session: memory is used again only when one link had the frame and has sent all of it", () => {
+  assertEquals(freeAfter({ links: 1, bufferedBytes: 0 }), 131_072);
+  assertEquals(freeAfter({ links: 2, bufferedBytes: 0 }), 0);
+  assertEquals(freeAfter({ links: 1, bufferedBytes: 1 }), 0);
+});
+
+Deno.test("Session: a frame in used memory has nothing of the old one", () => {
+  const memory = new FrameMemory();
+  const old = memory.take(100_000);
+  old.fill(0xff);
+  memory.giveBack(old);
+  const content = { header: { note: 1 }, segments: [new Uint8Array(5).fill(1), new Uint8Array(90_001).fill(2)] };
+  const frame = encodeFrame(content, (bytes) => memory.take(bytes));
+  assertEquals([frame.buffer === old.buffer, memory.freeBytes], [true, 0]);
+  assertEquals(frame, encodeFrame(content));
+});
+
+Deno.test("Session: unused memory is bounded", () => {
+  const memory = new FrameMemory();
+  const frames = Array.from({ length: 100 }, (_, size) => memory.take(700_000 + 1000 * size));
+  for (const frame of frames) memory.giveBack(frame);
+  assert(memory.freeBytes <= 32 * 1024 * 1024);
 });

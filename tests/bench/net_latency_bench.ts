@@ -1,5 +1,6 @@
 /**
- * How fast the network layer moves bytes on this machine, both ends in this one process: `deno bench -A` this file.
+ * How long one exchange with the hub takes on this machine, and how fast blobs move, both ends in this one process:
+ * `deno bench -A` this file. How much a hub relays is measured by `iota bench hub`.
  *
  * The time of an iteration is for the amount in its name; MB/s = amount / time. Blobs go to a disk store and are synced.
  */
@@ -26,7 +27,6 @@ await world.start();
 const { node, events, signer } = await world.joined(1);
 const client = blobs.client({ url: world.medium.url.replace("ws", "http") });
 
-const segment = new Uint8Array(mebibyte);
 const result = new Uint8Array(16 * 1024);
 let seed = 0;
 
@@ -36,21 +36,6 @@ function fresh(bytes: number): Uint8Array {
   new DataView(content.buffer).setFloat64(0, ++seed);
   return content;
 }
-
-Deno.bench("WebSocket, node to hub: 32 messages of 1 MiB", async () => {
-  for (let note = 0; note < 32; note++) node.send({ note }, [segment]);
-  await world.hubEvents.take("message", 32);
-});
-
-Deno.bench("WebSocket, hub to node: 32 messages of 1 MiB", async () => {
-  for (let note = 0; note < 32; note++) world.hub.send(signer.address, { note }, [segment]);
-  await events.take("message", 32);
-});
-
-Deno.bench("WebSocket: 1,000 messages without segments, node to hub", async () => {
-  for (let note = 0; note < 1000; note++) node.send({ note });
-  await world.hubEvents.take("message", 1000);
-});
 
 // Without TCP_NODELAY on both ends this one takes 42 ms: Nagle's algorithm waits for a delayed acknowledgement.
 Deno.bench("WebSocket: a 16 KiB result and the next task", async () => {

@@ -1,0 +1,106 @@
+/**
+ * `iota bench hub`: what an orchestrator on this machine can carry.
+ *
+ * Owns: the parts, their order, and how their numbers are shown: one JSON line for each measurement, or one row; the summary
+ * has what the parts are judged by. A new part is one line in `parts` and one file beside this one.
+ */
+
+import type { CommandContext } from "../command.ts";
+import { byteSize, decimal } from "../screen/format.ts";
+import { measureHello } from "./hello.ts";
+import { measureMessages } from "./messages.ts";
+import { measureRelay, type RelayWay } from "./relay.ts";
+import { unknownName } from "./unknown_name.ts";
+
+interface PartOptions {
+  readonly seconds: number;
+  readonly signal: AbortSignal;
+  /** A measurement: for people as words, for programs as it is. */
+  report(fields: Fields, words: string): void;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+/** Measures, and gives what the summary shall say. */
+type Part = (options: PartOptions) => Promise<Fields>;
+
+const parts: Readonly<Record<string, Part>> = { relay, hello, messages };
+
+const mebibyte = 1024 * 1024;
+const judgedBytes = mebibyte; // the segment that the summary speaks of
+const segmentSizes = [64 * 1024, judgedBytes, 4 * mebibyte];
+const relayWays: readonly RelayWay[] = ["session", "session, hashed", "ws"];
+const relayGoal = 300; // MB/s at 1 MiB
+
+export async function runHubBench(context: CommandContext): Promise<number> {
+  const { output, options, positionals } = context;
+  const asked = positionals[1];
+  const names = asked === undefined ? Object.keys(parts) : [asked];
+  const summary: Record<string, unknown> = {};
+  for (const name of names) {
+    const part = Object.hasOwn(parts, name) ? parts[name] : undefined;
+    if (part === undefined) throw unknownName("part of hub", { name, known: Object.keys(parts) });
+    const report = (fields: Fields, words: string) => {
+      output.event({ type: "measurement", benchmark: "hub", part: name, ...fields });
+      output.line(`${output.paint.dim(name.padEnd(10))}${words}`);
+    };
+    const signal = context.interruption();
+    Object.assign(summary, await part({ seconds: options.number("seconds") ?? 3, signal, report }));
+  }
+  output.summary(summary);
+  return 0;
+}
+
+async function relay({ seconds, signal, report }: PartOptions): Promise<Fields> {
+  const speeds = new Map<RelayWay, number>();
+  let cpuSecondsPerGigabyte = 0;
+  for (const segmentBytes of segmentSizes) {
+    for (const way of relayWays) {
+      const measured = await measureRelay({ way, segmentBytes, seconds, signal });
+      const megabytesPerSecond = measured.bytes / measured.seconds / 1e6;
+      const cpuPerGigabyte = measured.cpuSeconds / (measured.bytes / 1e9);
+      if (segmentBytes === judgedBytes) {
+        speeds.set(way, megabytesPerSecond);
+        if (way === "session") cpuSecondsPerGigabyte = cpuPerGigabyte;
+      }
+      const { rssBytes } = measured;
+      const fields = { way, segmentBytes, megabytesPerSecond, cpuSecondsPerGigabyte: cpuPerGigabyte, rssBytes };
+      const words = [
+        byteSize(segmentBytes).padStart(8),
+        way.padEnd(16),
+        `${megabytesPerSecond.toFixed(0).padStart(5)} MB/s`,
+        `${cpuPerGigabyte.toFixed(2).padStart(6)} cpu s/GB`,
+        `rss ${byteSize(rssBytes)}`,
+      ];
+      report(fields, words.join("  "));
+    }
+  }
+  const bySession = speeds.get("session")!;
+  return {
+    relayMegabytesPerSecond: bySession,
+    relayHashedMegabytesPerSecond: speeds.get("session, hashed")!,
+    relayBareMegabytesPerSecond: speeds.get("ws")!,
+    relayShareOfBare: bySession / speeds.get("ws")!,
+    relayCpuSecondsPerGigabyte: cpuSecondsPerGigabyte,
+    relayGoalMegabytesPerSecond: relayGoal,
+    relayGoalMet: bySession >= relayGoal,
+  };
+}
+
+function hello({ seconds, report }: PartOptions): Promise<Fields> {
+  const cost = measureHello(seconds);
+  const { hellosPerSecond, helloMs, signMs, verifyMs } = cost;
+  const signature = `signing ${decimal(signMs)} ms, checking ${decimal(verifyMs)} ms`;
+  report({ ...cost }, `${decimal(hellosPerSecond)}/s, ${decimal(helloMs)} ms each; ${signature}`);
+  return Promise.resolve({ hellosPerSecond, helloMs, fiveThousandHellosMs: 5000 * helloMs });
+}
+
+async function messages({ seconds, report }: PartOptions): Promise<Fields> {
+  const measured = await measureMessages(seconds);
+  const roundTripsPerSecond = measured.count / measured.seconds;
+  const cpuMicrosecondsEach = (measured.cpuSeconds * 1e6) / measured.count;
+  const words = `${decimal(roundTripsPerSecond)}/s there and back, ${
+    decimal(cpuMicrosecondsEach)
+  } cpu us each, both ends`;
+  report({ over: "memory", roundTripsPerSecond, cpuMicrosecondsEach }, words);
+  return { messageRoundTripsPerSecond: roundTripsPerSecond };
+}

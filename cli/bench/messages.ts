@@ -1,0 +1,64 @@
+/**
+ * Small messages from the hub to a node and back, as many as get through: `runTask` without segments, answered by `taskDone`.
+ *
+ * In memory both ends share this process, so a turn is the whole cost of our own code, four times over: encode and decode on
+ * each side. Over sockets it is `measureRelay`'s world with nothing to carry.
+ */
+
+import { randomBytes } from "node:crypto";
+import { hotkeyOfMiniSecret, verifySignature } from "../../chain/wallet/hotkey.ts";
+import { assert } from "../../core/assert.ts";
+import type { HubMessage, NodeMessage } from "../../core/protocol/message.ts";
+import { Hub } from "../../net/hub.ts";
+import { defaultNetLimits } from "../../net/limits.ts";
+import { createLoopback } from "../../net/loopback.ts";
+import { Node } from "../../net/node.ts";
+import { readHubMessage } from "../../net/schema_hub.ts";
+import { readNodeMessage } from "../../net/schema_node.ts";
+import { systemRandom, systemTimers } from "../../net/timers.ts";
+import { type Measured, Meter } from "./meter.ts";
+import { sampleTask } from "./relay.ts";
+
+const turnsAtOnce = 64;
+
+export async function measureMessages(seconds: number): Promise<Measured> {
+  const meter = new Meter(seconds);
+  let isOver = false;
+  const shared = { verify: verifySignature, limits: defaultNetLimits, timers: systemTimers, random: systemRandom };
+  const hub = new Hub<NodeMessage, HubMessage>({
+    ...shared,
+    run: "bench",
+    signer: newHotkey(),
+    admit: () => null,
+    read: readNodeMessage,
+    onEvent: (event) => {
+      if (event.type !== "peerConnected" && event.type !== "message") return;
+      if (event.type === "message") meter.count(event.bytes);
+      const begin = event.type === "message" ? 1 : turnsAtOnce;
+      for (let turns = isOver ? 0 : begin; turns > 0; turns--) hub.send(event.peer, sampleTask);
+    },
+  });
+  const node = new Node<HubMessage, NodeMessage>({
+    ...shared,
+    url: "memory",
+    identity: { signer: newHotkey(), role: "miner", run: null, hub: null },
+    read: readHubMessage,
+    onEvent: (event) => {
+      if (event.type !== "message") return;
+      assert(event.message.type === "runTask", "The hub sends tasks only");
+      node.send({ type: "taskDone", task: event.message.task, losses: null, computeMs: 12 });
+    },
+  }, createLoopback((wire) => hub.accept(wire)));
+  node.connect();
+  try {
+    return await meter.done;
+  } finally {
+    isOver = true;
+    node.close("benchmark over");
+    hub.shutDown("benchmark over");
+  }
+}
+
+function newHotkey() {
+  return hotkeyOfMiniSecret(new Uint8Array(randomBytes(32)));
+}

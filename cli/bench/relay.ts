@@ -1,0 +1,154 @@
+/**
+ * Segments from one node through the hub to another, as the orchestrator relays wires: a message with a segment in, a message
+ * with the same segment attached out. Each turn is hub → source → hub → sink → hub, and counts when the sink's answer is back.
+ *
+ * Owns: the hub's side, with our session layer (`session`, also with the hash the orchestrator takes of every segment) and
+ * with the bare WebSocket library (`ws`): the limit on this machine. The ends are processes of their own.
+ */
+
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { randomBytes } from "node:crypto";
+import { WebSocketServer } from "ws";
+import { hotkeyOfMiniSecret, verifySignature } from "../../chain/wallet/hotkey.ts";
+import { microbatchId, type NodeId, stageIndex, taskId } from "../../core/ids.ts";
+import type { HubMessage, NodeMessage, RunTask } from "../../core/protocol/message.ts";
+import { Hub } from "../../net/hub.ts";
+import { defaultNetLimits } from "../../net/limits.ts";
+import { readNodeMessage } from "../../net/schema_node.ts";
+import { listen } from "../../net/server.ts";
+import { type Socket, socketOptions } from "../../net/socket_wire.ts";
+import { systemRandom, systemTimers } from "../../net/timers.ts";
+import type { HubEvent } from "../../net/transport.ts";
+import { Segments } from "../run/segments.ts";
+import { type Measured, Meter } from "./meter.ts";
+import { frameOverheadBytes, roleOfPart } from "./peer.ts";
+import { betweenPeers } from "./peer_processes.ts";
+
+export type RelayWay = "session" | "session, hashed" | "ws";
+
+export interface RelayOptions {
+  readonly way: RelayWay;
+  readonly segmentBytes: number;
+  readonly seconds: number;
+  readonly signal: AbortSignal;
+}
+
+const inFlightBytes = 16 * 1024 * 1024;
+
+/** Turns at a time: enough to fill the pipes, bounded as credits bound a miner. */
+const turnsAtOnce = (segmentBytes: number) => Math.min(64, Math.max(4, Math.round(inFlightBytes / segmentBytes)));
+
+export async function measureRelay(options: RelayOptions): Promise<Measured> {
+  return options.way === "ws" ? await relayBare(options) : await relayBySessions(options);
+}
+
+export const sampleTask: RunTask = {
+  type: "runTask",
+  task: taskId({ microbatch: microbatchId(12), stage: stageIndex(1), direction: "forward", attempt: 0 }),
+  microbatch: microbatchId(12),
+  stage: stageIndex(1),
+  direction: "forward",
+  step: 3,
+};
+
+async function relayBySessions({ way, segmentBytes, seconds, signal }: RelayOptions): Promise<Measured> {
+  const relay = new SessionRelay({ segmentBytes, isHashing: way === "session, hashed", meter: new Meter(seconds) });
+  const listener = await listen({
+    host: "127.0.0.1",
+    port: 0,
+    limits: defaultNetLimits,
+    accept: (wire) => relay.hub.accept(wire),
+    fetch: () => new Response(),
+  });
+  try {
+    const url = listener.url.replace("http", "ws");
+    const spec = { url, over: "session", segmentBytes } as const;
+    return await betweenPeers(spec, { measure: relay.meter.done, seconds, signal });
+  } finally {
+    relay.hub.shutDown("benchmark over");
+    await listener.close();
+  }
+}
+
+interface SessionRelayOptions {
+  readonly segmentBytes: number;
+  readonly isHashing: boolean;
+  readonly meter: Meter;
+}
+
+class SessionRelay {
+  readonly hub: Hub<NodeMessage, HubMessage>;
+  readonly meter: Meter;
+  readonly #options: SessionRelayOptions;
+  readonly #segments = new Segments();
+  readonly #nodes = new Map<string, NodeId>();
+
+  constructor(options: SessionRelayOptions) {
+    this.#options = options;
+    this.meter = options.meter;
+    this.hub = new Hub<NodeMessage, HubMessage>({
+      run: "bench",
+      signer: hotkeyOfMiniSecret(new Uint8Array(randomBytes(32))),
+      verify: verifySignature,
+      admit: () => null,
+      read: readNodeMessage,
+      limits: defaultNetLimits,
+      timers: systemTimers,
+      random: systemRandom,
+      onEvent: (event) => this.#onEvent(event),
+    });
+  }
+
+  #onEvent(event: HubEvent<NodeMessage>): void {
+    if (event.type === "peerConnected") {
+      this.#nodes.set(event.role, event.peer);
+      if (this.#nodes.size < 2) return;
+      for (let turns = turnsAtOnce(this.#options.segmentBytes); turns > 0; turns--) this.#begin();
+    } else if (event.type === "message" && event.peer === this.#nodes.get(roleOfPart.source)) {
+      this.#relay(event.segments);
+    } else if (event.type === "message") {
+      this.meter.count(this.#options.segmentBytes);
+      this.#begin();
+    }
+  }
+
+  #begin(): void {
+    this.hub.send(this.#nodes.get(roleOfPart.source)!, sampleTask);
+  }
+
+  #relay(segments: readonly Uint8Array[]): void {
+    const sink = this.#nodes.get(roleOfPart.sink)!;
+    if (!this.#options.isHashing) return void this.hub.send(sink, sampleTask, segments);
+    const refs = segments.map((bytes) => this.#segments.hold(bytes));
+    this.hub.send(sink, sampleTask, refs.map((ref) => this.#segments.get(ref)));
+    this.#segments.release(refs);
+  }
+}
+
+async function relayBare({ segmentBytes, seconds, signal }: RelayOptions): Promise<Measured> {
+  const meter = new Meter(seconds);
+  const server = createServer();
+  const sockets = new WebSocketServer({ ...socketOptions, server, maxPayload: defaultNetLimits.frameBytes });
+  const ends = new Map<string, Socket>();
+  const begin = () => ends.get("/source")!.send(new Uint8Array(frameOverheadBytes));
+  sockets.on("connection", (socket: Socket, request: { url: string }) => {
+    ends.set(request.url, socket);
+    const isSource = request.url === "/source";
+    socket.on("message", (data) => {
+      if (isSource) return ends.get("/sink")!.send(data as Uint8Array);
+      meter.count(segmentBytes);
+      begin();
+    });
+    if (ends.size === 2) { for (let turns = turnsAtOnce(segmentBytes); turns > 0; turns--) begin(); }
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  try {
+    const url = `ws://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    return await betweenPeers({ url, over: "ws", segmentBytes }, { measure: meter.done, seconds, signal });
+  } finally {
+    for (const socket of sockets.clients) socket.terminate();
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  }
+}

@@ -1,0 +1,21 @@
+/** The error for a benchmark, or a part of one, that does not exist: what there is, and what was probably meant. */
+
+import { closest } from "../args.ts";
+import { UsageError } from "../errors.ts";
+import { printable } from "../screen/format.ts";
+
+export function unknownName(kind: string, given: { name: string | undefined; known: readonly string[] }): UsageError {
+  const { name, known } = given;
+  const next = `See iota help bench, or run: iota bench hub`;
+  if (name === undefined) {
+    return new UsageError(`Cannot run bench as its ${kind} must be one of ${known.join(", ")}: it is missing`, {
+      next,
+    });
+  }
+  const guess = closest(name, known);
+  const meant = guess === undefined ? "" : `. Did you mean ${guess}?`;
+  return new UsageError(
+    `Cannot run bench as its ${kind} must be one of ${known.join(", ")}: current value is '${printable(name)}'${meant}`,
+    { next },
+  );
+}

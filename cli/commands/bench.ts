@@ -1,0 +1,43 @@
+/**
+ * `iota bench`: what this machine does, measured. The benchmarks are in cli/bench.
+ *
+ * `iota bench peer SPEC` is for the benchmarks themselves: the processes they start at the other end of a link.
+ */
+
+import { unknownName } from "../bench/unknown_name.ts";
+import type { Command, CommandContext } from "../command.ts";
+
+/** A new benchmark is one line here and one folder or file in cli/bench. */
+const benchmarks: Readonly<Record<string, (context: CommandContext) => Promise<number>>> = {
+  hub: async (context) => await (await import("../bench/hub_bench.ts")).runHubBench(context),
+};
+
+export const command: Command = {
+  name: "bench",
+  summary: "measure what this machine does",
+  usage: "bench hub [relay|hello|messages] [options]",
+  about:
+    "hub: how much an orchestrator on this machine can carry. relay moves segments from one node through the hub to another, " +
+    "over real sockets and between processes, next to the bare WebSocket library doing the same; hello is what a connecting " +
+    "node costs; messages are small ones there and back.",
+  examples: ["iota bench hub", "iota bench hub relay --seconds 10", "iota bench hub --json"],
+  options: [
+    {
+      name: "seconds",
+      kind: "float",
+      placeholder: "S",
+      min: 0.1,
+      max: 600,
+      default: 3,
+      doc: "how long each number is measured, after a warm-up",
+    },
+  ],
+  positionals: { max: 2 },
+  async run(context) {
+    const [name, part] = context.positionals;
+    if (name === "peer") return await (await import("../bench/peer.ts")).runPeer(part ?? "");
+    const run = name !== undefined && Object.hasOwn(benchmarks, name) ? benchmarks[name] : undefined;
+    if (run === undefined) throw unknownName("benchmark", { name, known: Object.keys(benchmarks) });
+    return await run(context);
+  },
+};
