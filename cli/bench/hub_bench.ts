@@ -8,6 +8,7 @@
 import type { CommandContext } from "../command.ts";
 import { byteSize, decimal } from "../screen/format.ts";
 import { measureHello } from "./hello.ts";
+import { measurePipeline, measureSwarm } from "./machine.ts";
 import { measureMessages } from "./messages.ts";
 import { measureRelay, type RelayWay } from "./relay.ts";
 import { unknownName } from "./unknown_name.ts";
@@ -23,7 +24,7 @@ type Fields = Readonly<Record<string, unknown>>;
 /** Measures, and gives what the summary shall say. */
 type Part = (options: PartOptions) => Promise<Fields>;
 
-const parts: Readonly<Record<string, Part>> = { relay, hello, messages };
+const parts: Readonly<Record<string, Part>> = { relay, hello, messages, machine };
 
 const mebibyte = 1024 * 1024;
 const judgedBytes = mebibyte; // the segment that the summary speaks of
@@ -103,4 +104,35 @@ async function messages({ seconds, report }: PartOptions): Promise<Fields> {
   } cpu us each, both ends`;
   report({ over: "memory", roundTripsPerSecond, cpuMicrosecondsEach }, words);
   return { messageRoundTripsPerSecond: roundTripsPerSecond };
+}
+
+const pipelines = [
+  { stagePaces: [1, 1, 1, 1], microbatches: 32 },
+  { stagePaces: [1, 1, 1, 1, 1, 1, 1, 1], microbatches: 64 },
+  { stagePaces: [1, 2, 1, 1], microbatches: 32 },
+];
+const bigSwarm = { miners: 10_000, minutes: 10 };
+
+function machine({ report }: PartOptions): Promise<Fields> {
+  const shares = pipelines.map((pipeline) => {
+    const result = measurePipeline(pipeline);
+    const { stagePaces, microbatches, share, stepMs } = result;
+    const words = `${stagePaces.length} stages at paces ${stagePaces.join(" ")}, ${microbatches} microbatches: ` +
+      `${(stepMs / 1000).toFixed(1)} s a step, ${(100 * share).toFixed(1)} % of the bound (virtual time)`;
+    report({ ...result }, words);
+    return share;
+  });
+  const swarm = measureSwarm(bigSwarm);
+  const { events, wallMs, tasks } = swarm;
+  report({ ...swarm }, `${decimal(bigSwarm.miners)} miners, ${bigSwarm.minutes} virtual minutes: ${wallMs} ms`);
+  return Promise.resolve({
+    pipelineShare: Math.min(...shares.slice(0, -1)),
+    pipelineShareOneSlowStage: shares.at(-1),
+    simulatedMiners: bigSwarm.miners,
+    simulatedMinutes: bigSwarm.minutes,
+    simulationWallMs: wallMs,
+    simulatedEvents: events,
+    simulatedTasks: tasks,
+    microsecondsPerEvent: (1000 * wallMs) / events,
+  });
 }

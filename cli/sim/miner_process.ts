@@ -102,7 +102,8 @@ export class MinerProcess extends NodeProcess {
   }
 
   #medianMs(work: MinerWork): number {
-    const { forwardMs } = this.services.shape;
+    const { shape } = this.services;
+    const forwardMs = shape.forwardMs * (shape.equal?.stagePaces[this.state.stage ?? 0] ?? 1);
     switch (work.type) {
       case "runTask":
         return work.direction === "forward" ? forwardMs : gradientTaskFactor * forwardMs;

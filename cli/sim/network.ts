@@ -15,6 +15,7 @@ import { Dice } from "./dice.ts";
 import type { EventQueue } from "./event_queue.ts";
 import { type Lane, letterOf } from "./lane.ts";
 import {
+  type EqualLinks,
   type HubEnd,
   type Link,
   type NodeEnd,
@@ -28,12 +29,13 @@ export interface NetworkOptions {
   readonly queue: EventQueue;
   readonly seed: number;
   readonly sessionKeepMs: number;
+  readonly links?: EqualLinks;
 }
 
 const { heartbeatMs, silentHeartbeats, helloMs } = defaultNetLimits;
 const silentMs = heartbeatMs * silentHeartbeats;
 const firstRetryMs = 500; // as net/node.ts
-const longestRetryMs = 30_000;
+const longestRetryMs = 5_000;
 const slowdown = 50; // of a slow link
 
 export class Network {
@@ -61,7 +63,10 @@ export class Network {
   start(end: NodeEnd): void {
     let peer = this.#peers.get(end.node);
     if (peer === undefined) {
-      peer = openPeer(end, new Dice(this.#options.seed, `network ${end.node}`));
+      peer = openPeer(end, {
+        dice: new Dice(this.#options.seed, `network ${end.node}`),
+        links: this.#options.links ?? null,
+      });
       this.#peers.set(end.node, peer);
     }
     peer.end = end;

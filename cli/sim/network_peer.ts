@@ -54,12 +54,18 @@ export interface Peer {
   slowUntilMs: number;
 }
 
-export function openPeer(end: NodeEnd, dice: Dice): Peer {
+/** One way, both the same for every node: a measurement without chance. */
+export interface EqualLinks {
+  readonly latencyMs: number;
+  readonly bytesPerMs: number;
+}
+
+export function openPeer(end: NodeEnd, { dice, links }: { dice: Dice; links: EqualLinks | null }): Peer {
   return {
     node: end.node,
     dice,
-    latencyMs: dice.between(5, 100),
-    bytesPerMs: dice.pick([250, 625, 1250, 2500, 12_500]), // 2 to 100 Mbit/s
+    latencyMs: links?.latencyMs ?? dice.between(5, 100),
+    bytesPerMs: links?.bytesPerMs ?? dice.pick([250, 625, 1250, 2500, 12_500]), // 2 to 100 Mbit/s
     end,
     hubSession: null,
     detachedAtMs: 0,

@@ -59,7 +59,7 @@ export abstract class NodeProcess implements NodeEnd {
     this.services = services;
     this.bornMs = services.queue.nowMs;
     this.#dice = new Dice(services.seed, `compute ${node}`);
-    this.#slowness = this.#dice.slowness();
+    this.#slowness = services.shape.equal === undefined ? this.#dice.slowness() : 1;
   }
 
   protected abstract take(event: LinkEvent): void;
@@ -129,7 +129,8 @@ export abstract class NodeProcess implements NodeEnd {
   ): void {
     const { queue, network } = this.services;
     const isSlow = queue.nowMs < this.#slowUntilMs;
-    const factor = this.#slowness * (isSlow ? stragglerFactor : 1) * (0.9 + 0.2 * this.#dice.unit());
+    const jitter = this.services.shape.equal === undefined ? 0.9 + 0.2 * this.#dice.unit() : 1;
+    const factor = this.#slowness * (isSlow ? stragglerFactor : 1) * jitter;
     const computeMs = Math.ceil(work.medianMs * factor);
     const transferMs = work.bytes === 0 ? 0 : network.transferMs(this.node, work.bytes);
     if (work.onDevice) this.busyMs += computeMs;

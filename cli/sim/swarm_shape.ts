@@ -13,6 +13,7 @@ import { resolveConfig } from "../../core/config/parse.ts";
 import { splitLayers } from "../../core/model/stages.ts";
 import { parameterTable, type StageSpec, stageSpecs } from "../../core/model/spec.ts";
 import { Dice } from "./dice.ts";
+import type { EqualLinks } from "./network_peer.ts";
 
 export interface SwarmShape {
   readonly config: RunConfig;
@@ -20,6 +21,8 @@ export interface SwarmShape {
   readonly stages: readonly StageSpec[];
   readonly stageFloats: readonly number[];
   readonly forwardMs: number; // of the median miner; turnaround and backward take three times that
+  /** Machines and links without chance, for measurements. */
+  readonly equal?: EqualLinks & { readonly stagePaces: readonly number[] }; // a stage's time as a multiple
 }
 
 const mostStages = 32;
@@ -58,10 +61,34 @@ export function shapeOf({ seed, miners, forwardMs: givenMs }: ShapeOptions): Swa
     "limits.minersPerStage": Math.min(mostReplicas, Math.max(64, 2 * replicas)),
     "limits.leasesPerMiner": dice.between(2, 4),
   });
+  return { ...shapeFrom(config), forwardMs };
+}
+
+/** A pipeline of equal miners, one or more a stage, that trains without merging. */
+export function pipelineShape(options: {
+  readonly microbatches: number;
+  readonly replicas: number;
+  readonly forwardMs: number;
+  readonly stagePaces: readonly number[];
+}): SwarmShape {
+  const { microbatches, replicas, forwardMs, stagePaces } = options;
+  const stages = stagePaces.length;
+  const config = configOf({
+    "train.microbatchesPerStep": microbatches,
+    "train.stepsPerRound": 10_000,
+    "pipeline.stages": stages,
+    "model.layers": stages,
+    "swarm.replicas": replicas,
+    "swarm.validators": 0,
+  });
+  const equal = { latencyMs: 1, bytesPerMs: 12_500, stagePaces };
+  return { ...shapeFrom(config), forwardMs, equal };
+}
+
+function shapeFrom(config: RunConfig): Omit<SwarmShape, "forwardMs"> {
   const layersOfStages = splitLayers(config);
-  const specs = stageSpecs(config, layersOfStages);
-  const stageFloats = specs.map((spec) => parameterTable(spec).length);
-  return { config, layersOfStages, stages: specs, stageFloats, forwardMs };
+  const stages = stageSpecs(config, layersOfStages);
+  return { config, layersOfStages, stages, stageFloats: stages.map((spec) => parameterTable(spec).length) };
 }
 
 function configOf(overrides: Readonly<Record<string, string | number>>): RunConfig {

@@ -50,6 +50,7 @@ export class World {
       queue,
       seed,
       sessionKeepMs: shape.config.limits.disconnectGraceMs,
+      ...(shape.equal === undefined ? {} : { links: shape.equal }),
     });
     this.checkers = new Checkers({
       shape,

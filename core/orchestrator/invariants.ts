@@ -10,6 +10,7 @@ import type { Member, OrchestratorState, StageRoster } from "./state.ts";
 import { type Flow, isEmpty, type ItemQueue, type StepWork, unitsOf, type WorkItem } from "./step_state.ts";
 
 export function assertInvariants(state: OrchestratorState): void {
+  if (state.phase === "finished") return; // it may have been stopped in the middle of anything
   const { counters } = state;
   const open = state.work?.flows.length ?? 0;
   assert(

@@ -93,8 +93,8 @@ function take(state: OrchestratorState, event: OrchestratorEvent, nowMs: number)
       return onSliceRefereed(state, { ...event, nowMs });
     case "mergeRefereed": {
       const { round, stage, parameters, momentum } = event;
-      onMergeRepeated(state, { round, stage, merged: { parameters, momentum } });
-      return onMergeRefereed(state, { round, stage, merged: { parameters, momentum } });
+      const merged = { parameters, momentum };
+      return [...onMergeRepeated(state, { round, stage, merged }), ...onMergeRefereed(state, { round, stage, merged })];
     }
     case "checkpointWritten":
       return onCheckpointWritten(state, event);

@@ -49,7 +49,7 @@ export interface MergeWork {
 
 export interface StageUpload {
   readonly stage: StageIndex;
-  readonly merged: MergedStage;
+  merged: MergedStage;
   readonly slices: readonly BlobRef[]; // what made it, should every holder be lost
   holders: NodeId[];
   asked: Reducer | null;

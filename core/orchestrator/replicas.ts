@@ -105,6 +105,22 @@ export function markReady(state: OrchestratorState, member: Member): void {
   heapPush(roster.ready, { busyMs: member.busyMs, member }, inTurn);
 }
 
+/**
+ * Everybody begins a step level, so each replica gets a task before anyone gets a second: one that is never handed any could
+ * not be audited, and its pace would never be known.
+ */
+export function levelReplicas(state: OrchestratorState): void {
+  for (const roster of state.rosters) {
+    roster.ready.length = 0;
+    roster.clockMs = 0;
+    for (const member of roster.members) {
+      member.busyMs = 0;
+      member.isReady = false;
+      markReady(state, member);
+    }
+  }
+}
+
 function dropStale(roster: StageRoster): void {
   const valid = roster.ready.filter(isValid);
   roster.ready.length = 0;

@@ -7,7 +7,7 @@
  * the merge and must get the agreed hash.
  */
 
-import { assert, present } from "../assert.ts";
+import { present } from "../assert.ts";
 import { fault } from "../fault.ts";
 import type { NodeId, StageIndex } from "../ids.ts";
 import type { ParameterSource, ParametersUploaded } from "../protocol/message.ts";
@@ -57,11 +57,14 @@ export function repeatMerge(
 export function onMergeRepeated(
   state: OrchestratorState,
   options: { round: number; stage: StageIndex; merged: MergedStage },
-): void {
+): OrchestratorEffect[] {
   const stage = state.upload?.round === options.round + 1 ? state.upload.stages[options.stage] : undefined;
-  if (stage?.asked !== "hub") return;
-  assert(isSame(stage.merged, options.merged), "The hub's own merge must have the round's agreed hash");
+  if (stage?.asked !== "hub") return [];
   stage.stored = true;
+  if (isSame(stage.merged, options.merged)) return [];
+  stage.merged = options.merged; // the replicas that had agreed on something else are gone, and so is what they had
+  const text = `Stage ${stage.stage} of round ${state.round} was not what its replicas said; the hub merged it itself`;
+  return [record({ type: "warning", text })];
 }
 
 /** Holders that do not deliver in time: others are asked. */

@@ -10,7 +10,7 @@ import { assert, present } from "../assert.ts";
 import { heapPush } from "../heap.ts";
 import { type Direction, microbatchId, type StageIndex, stageIndex } from "../ids.ts";
 import type { Attachment } from "./event.ts";
-import { presentReplica, replicasOf, rosterOf } from "./replicas.ts";
+import { levelReplicas, presentReplica, replicasOf, rosterOf } from "./replicas.ts";
 import type { Member, OrchestratorState } from "./state.ts";
 import {
   type Flow,
@@ -68,6 +68,7 @@ export function openStep(state: OrchestratorState, nowMs: number): void {
   };
   state.work = work;
   state.counters.microbatchesIssued += flows.length;
+  levelReplicas(state);
   for (const flow of flows) queueItem(state, present(flow.items[0], "a flow has items"));
 }
 

@@ -1,0 +1,52 @@
+/**
+ * What the orchestrator machine costs and how well it fills a pipeline, in virtual time: production machines, simulated network
+ * and compute (cli/sim).
+ *
+ * A step of M microbatches through K stages of equal pace takes at least (M + K - 1) times what one microbatch costs a stage,
+ * forward and gradient; with one slower stage at least M times that stage's cost plus the others' once. The share of that bound
+ * is what wiring, leases, sealing and one millisecond of latency leave.
+ */
+
+import { orchestrator } from "../../core/orchestrator/machine.ts";
+import { type SimSummary, simulate } from "../sim/simulate.ts";
+import { pipelineShape } from "../sim/swarm_shape.ts";
+import { World } from "../sim/world.ts";
+
+export interface PipelineCase {
+  readonly stagePaces: readonly number[]; // a stage's time as a multiple of the fastest
+  readonly microbatches: number;
+}
+
+export interface PipelineResult extends PipelineCase {
+  readonly stepMs: number; // mean, virtual
+  readonly boundMs: number;
+  readonly share: number; // of the bound
+}
+
+const forwardMs = 1000;
+const unitsOfMicrobatch = 4; // forward, then a gradient task of three: what a stage but the last one spends
+const steps = 4;
+const startWithinMs = 600_000;
+
+export function measurePipeline({ stagePaces, microbatches }: PipelineCase): PipelineResult {
+  const shape = pipelineShape({ microbatches, replicas: 1, forwardMs, stagePaces });
+  const world = new World({ seed: 1, miners: stagePaces.length, shape, machine: orchestrator, keepsJournal: false });
+  const until = (step: number) => {
+    const stepsMs = startWithinMs + step * microbatches * stagePaces.length * 40 * forwardMs;
+    if (!world.runUntil(() => world.hub.state.step >= step, stepsMs)) throw new Error(`step ${step} was not reached`);
+    return world.nowMs;
+  };
+  const fromMs = until(1);
+  const stepMs = (until(1 + steps) - fromMs) / steps;
+  const slowest = Math.max(...stagePaces);
+  const others = stagePaces.reduce((sum, pace) => sum + pace, 0) - slowest;
+  const boundMs = unitsOfMicrobatch * forwardMs * (microbatches * slowest + others);
+  return { stagePaces, microbatches, stepMs, boundMs, share: boundMs / stepMs };
+}
+
+/** A big swarm under every kind of fault, on one core. */
+export function measureSwarm({ miners, minutes }: { miners: number; minutes: number }): SimSummary {
+  const result = simulate({ seed: 7, miners, minutes, faults: [] });
+  if (!result.ok) throw new Error(result.failure.detail);
+  return result.summary;
+}
