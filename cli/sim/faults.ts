@@ -10,7 +10,7 @@ import { unreachable } from "../../core/assert.ts";
 import { Dice } from "./dice.ts";
 import { staleMessage } from "./garbage.ts";
 import type { MinerProcess } from "./miner_process.ts";
-import type { Lie } from "./symbolic_stage.ts";
+
 import type { World } from "./world.ts";
 
 export const faultKinds = [
@@ -53,7 +53,6 @@ export function drawKinds(dice: Dice): FaultKind[] {
 const sleepMs = 600_000;
 const smallestShare = 0.5; // of the first miners that stay alive and awake
 const liarShare = 0.1;
-const fewestWitnesses = 6; // replicas of a stage, so that a liar is not soon alone in it
 const firstCrashMs = 20_000;
 const crashGapMs = 20_000; // nodes come back within their back-off
 
@@ -161,7 +160,7 @@ export class Faults {
       case "liar":
         if (this.#world.dishonest.size >= liarShare * this.#firstMiners) return;
         this.#world.corrupt(miner);
-        miner.stage.lie = dice.pick(this.#lies());
+        miner.stage.lie = dice.pick(["tasks", "slices", "parameters"]);
         return;
       case "badResult":
         this.#world.corrupt(miner);
@@ -171,16 +170,6 @@ export class Faults {
       default:
         return unreachable(kind);
     }
-  }
-
-  /**
-   * A replica left alone in its stage is believed what it says its parameters are. When it then goes before its upload, the
-   * orchestrator's own merge gives another hash and an assertion stops it. Until a lone word is checked, stages with few
-   * replicas are spared that lie.
-   */
-  #lies(): readonly Lie[] {
-    const replicas = this.#firstMiners / this.#world.shape.stages.length;
-    return replicas < fewestWitnesses ? ["tasks", "slices"] : ["tasks", "slices", "parameters"];
   }
 
   #flood(miner: MinerProcess, dice: Dice): void {

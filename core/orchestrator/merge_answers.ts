@@ -47,6 +47,7 @@ export function onPayloadCommitted(
   }
   if (merge.payloads.has(member.node)) return []; // told again after a broken link
   merge.payloads.set(member.node, message.slices);
+  merge.committedWeight += present(merge.weights.get(member.node), "a contributor has a weight");
   settle(merge, member.node);
   countUpload(merge, message.slices);
   noteQuorum(state, { merge, nowMs });

@@ -10,7 +10,7 @@
 import type { NodeId } from "../ids.ts";
 import { type OrchestratorEffect, record } from "./event.ts";
 import type { StageMerge } from "./merge_state.ts";
-import { dropParticipants, replaceReducer } from "./reducers.ts";
+import { dropParticipants, dropWeight, replaceReducer } from "./reducers.ts";
 import type { OrchestratorState } from "./state.ts";
 
 /** Once a quorum has answered, the phase waits for the grace only. */
@@ -24,16 +24,10 @@ export function noteQuorum(
   merge.deadlineMs = Math.min(merge.deadlineMs, nowMs + mergeGraceMs);
 }
 
-/** Of the round's work while payloads are committed, of the replicas while they are applied. */
+/** Of the round's work while payloads are committed, of the replicas afterwards. */
 function answeredShare(merge: StageMerge): number {
-  if (merge.phase === "applying") return merge.applied.size / Math.max(1, merge.participants.size);
-  let answered = 0;
-  let whole = 0;
-  for (const [node, weight] of merge.weights) {
-    whole += weight;
-    if (merge.payloads.has(node)) answered += weight;
-  }
-  return whole === 0 ? 1 : answered / whole;
+  if (merge.phase === "committing") return merge.wholeWeight === 0 ? 1 : merge.committedWeight / merge.wholeWeight;
+  return merge.applied.size / Math.max(1, merge.participants.size);
 }
 
 /** When the answers of this phase are due; null while no replica owes one (the hub is at work itself). */
@@ -60,7 +54,7 @@ function goOnWithout(
   const late = record({ type: "mergeLate", round: state.round, stage: merge.stage, node, phase: merge.phase });
   switch (merge.phase) {
     case "committing":
-      merge.weights.delete(node);
+      dropWeight(merge, node);
       merge.owing.delete(node);
       return [late];
     case "reducing":

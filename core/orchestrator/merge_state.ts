@@ -39,6 +39,8 @@ export interface StageMerge {
   agreed: MergedStage | null;
   deadlineMs: number;
   hasQuorum: boolean; // of this phase: the rest has only the grace left
+  wholeWeight: number; // sum of `weights`
+  committedWeight: number; // of those whose payload is there
   uploadedBytes: number;
 }
 

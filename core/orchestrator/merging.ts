@@ -67,6 +67,8 @@ function openStage(state: OrchestratorState, options: { stage: StageIndex; nowMs
     agreed: null,
     deadlineMs: options.nowMs + state.config.limits.mergePhaseMs,
     hasQuorum: false,
+    wholeWeight: counted.reduce((sum, weight) => sum + weight, 0),
+    committedWeight: 0,
     uploadedBytes: 0,
   };
 }

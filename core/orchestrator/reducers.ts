@@ -21,6 +21,12 @@ export function settle(merge: StageMerge, node: NodeId): void {
   else merge.owing.set(node, left);
 }
 
+/** Its work of the round is not waited for any more. */
+export function dropWeight(merge: StageMerge, node: NodeId): void {
+  merge.wholeWeight -= merge.weights.get(node) ?? 0;
+  merge.weights.delete(node);
+}
+
 function weightedPayloads(state: OrchestratorState, options: { merge: StageMerge; index: number }): WeightedPayload[] {
   const { merge, index } = options;
   return payloadsInOrder(merge).map(([node, refs]) => ({
@@ -69,7 +75,7 @@ export function dropParticipants(
     merge.participants.delete(node);
     merge.applied.delete(node);
     merge.owing.delete(node);
-    if (!merge.payloads.has(node)) merge.weights.delete(node);
+    if (!merge.payloads.has(node)) dropWeight(merge, node);
     const member = state.members.get(node);
     if (member !== undefined) {
       if (expel === undefined) benchMember(state, member);
