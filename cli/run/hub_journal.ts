@@ -11,7 +11,8 @@ import type { BlobRef } from "../../core/ids.ts";
 import type { OrchestratorEffect, OrchestratorEvent } from "../../core/orchestrator/event.ts";
 import { orchestrator } from "../../core/orchestrator/machine.ts";
 import type { OrchestratorState } from "../../core/orchestrator/state.ts";
-import { Journal, type JournalIdentity } from "../journal/journal.ts";
+import { Journal, type JournalIdentity, type Recovered } from "../journal/journal.ts";
+import { JournalError } from "../journal/journal_error.ts";
 import type { TimedEvent } from "./driver.ts";
 
 /** A run as it was when its last life ended. */
@@ -59,17 +60,33 @@ export class HubJournal implements StateJournal {
     const { journal, recovered } = Journal.open(options);
     const own = new HubJournal(journal);
     if (recovered.snapshot === null) return { journal: own, recovered: null };
-    const { state, nowMs }: Snapshot = deserialize(recovered.snapshot);
-    own.#lastMs = nowMs;
-    for (const entry of recovered.entries) {
+    try {
+      const { state, nowMs } = own.#replay({ ...recovered, snapshot: recovered.snapshot }, options.onReplayed);
+      return { journal: own, recovered: { state, nowMs, events: recovered.entries.length, cut: recovered.cut } };
+    } catch (error) {
+      own.close();
+      const why = error instanceof Error ? error.message : String(error);
+      throw new JournalError(
+        "damaged",
+        `Cannot go on from the journal '${options.path}' as replaying it fails: ${why}`,
+      );
+    }
+  }
+
+  #replay(
+    { snapshot, entries }: Pick<Recovered, "entries"> & { snapshot: Uint8Array },
+    onReplayed: OpenHubJournal["onReplayed"],
+  ): Snapshot {
+    const { state, nowMs }: Snapshot = deserialize(snapshot);
+    this.#lastMs = nowMs;
+    for (const entry of entries) {
       const event: OrchestratorEvent = deserialize(entry.event);
       const effects = orchestrator.step(state, event, entry.nowMs);
-      options.onReplayed?.(effects);
-      own.#lastMs = entry.nowMs;
+      onReplayed?.(effects);
+      this.#lastMs = entry.nowMs;
     }
     orchestrator.assertInvariants(state);
-    const events = recovered.entries.length;
-    return { journal: own, recovered: { state, nowMs: own.#lastMs, events, cut: recovered.cut } };
+    return { state, nowMs: this.#lastMs };
   }
 
   private constructor(journal: Journal) {

@@ -1,0 +1,143 @@
+/**
+ * The orchestrator machine and nodes that do only what a test says: every event is written out, time is a number.
+ *
+ * Results are made up but of the right size; what the machine sends is kept for each node until it is looked at.
+ */
+
+import { blobHash, type BlobRef, type NodeId, nodeId, type StageIndex, type TaskId } from "../../core/ids.ts";
+import { splitLayers } from "../../core/model/stages.ts";
+import { parameterTable, type StageSpec, stageSpecs, wireBytes } from "../../core/model/spec.ts";
+import type { OrchestratorEffect, OrchestratorEvent } from "../../core/orchestrator/event.ts";
+import { orchestrator } from "../../core/orchestrator/machine.ts";
+import { openOrchestrator, type OrchestratorState } from "../../core/orchestrator/state.ts";
+import type { Holding, HubMessage, NodeMessage } from "../../core/protocol/message.ts";
+import type { RunRecord } from "../../core/protocol/record.ts";
+import { tinyConfig, type TinyOverrides } from "./tiny_model.ts";
+
+type Sent<T extends HubMessage["type"]> = Extract<HubMessage, { type: T }>;
+
+export class ScriptedOrchestrator {
+  readonly state: OrchestratorState;
+  readonly stages: StageSpec[];
+  readonly records: RunRecord[] = [];
+  readonly effects: OrchestratorEffect[] = [];
+  nowMs = 1_000_000;
+  readonly #inboxes = new Map<NodeId, HubMessage[]>();
+  #made = 0;
+
+  constructor(overrides: TinyOverrides) {
+    const config = tinyConfig({
+      deterministic: false,
+      pipeline: { stages: 2, codec: "none" },
+      outer: { learningRate: 1, momentum: 0 },
+      ...overrides,
+    });
+    const layersOfStages = splitLayers(config);
+    this.stages = stageSpecs(config, layersOfStages);
+    const stageFloats = this.stages.map((spec) => parameterTable(spec).length);
+    this.state = openOrchestrator({ config, stages: this.stages, layersOfStages, stageFloats, nowMs: this.nowMs });
+  }
+
+  step(event: OrchestratorEvent): void {
+    for (const effect of orchestrator.step(this.state, event, this.nowMs)) {
+      if (effect.type === "record") this.records.push(effect.record);
+      else if (effect.type === "send") this.inbox(effect.to).push(effect.message);
+      else this.effects.push(effect);
+    }
+    orchestrator.assertInvariants(this.state);
+  }
+
+  /** Moves time and lets every deadline on the way ring. */
+  wait(ms: number): void {
+    const untilMs = this.nowMs + ms;
+    for (;;) {
+      const deadlineMs = orchestrator.nextDeadlineMs(this.state);
+      if (deadlineMs === null || deadlineMs > untilMs) break;
+      this.nowMs = Math.max(this.nowMs, deadlineMs);
+      this.step({ type: "tick" });
+    }
+    this.nowMs = untilMs;
+  }
+
+  inbox(node: NodeId): HubMessage[] {
+    const messages = this.#inboxes.get(node) ?? [];
+    this.#inboxes.set(node, messages);
+    return messages;
+  }
+
+  /** Takes the oldest message of this type out of the node's inbox. */
+  take<T extends HubMessage["type"]>(node: NodeId, type: T): Sent<T> {
+    const messages = this.inbox(node);
+    const at = messages.findIndex((message) => message.type === type);
+    if (at === -1) throw new Error(`${node} has no ${type}, only ${messages.map((message) => message.type).join(" ")}`);
+    return messages.splice(at, 1)[0] as Sent<T>;
+  }
+
+  tell(node: NodeId, message: NodeMessage, segments: readonly BlobRef[] = []): void {
+    this.step({ type: "messageReceived", node, message, segments });
+  }
+
+  join(name: string, options: { holding?: Holding; previousStage?: StageIndex } = {}): NodeId {
+    const node = nodeId(name);
+    const { holding = null, previousStage = null } = options;
+    this.step({ type: "nodeConnected", node, role: "miner", resumed: false });
+    this.tell(node, { type: "join", role: "miner", adapter: "test", previousStage, holding, listens: null });
+    return node;
+  }
+
+  /** A miner that has loaded the stage it was given. */
+  ready(name: string): NodeId {
+    const node = this.join(name);
+    this.load(node);
+    return node;
+  }
+
+  load(node: NodeId): StageIndex {
+    const { assignment, source, stage } = this.take(node, "assign");
+    const parameters = source.type === "blobs" ? source.parameters : this.blob(64);
+    this.tell(node, { type: "ready", assignment, parameters });
+    return stage;
+  }
+
+  blob(bytes: number): BlobRef {
+    return { hash: blobHash((++this.#made).toString(16).padStart(64, "0")), bytes };
+  }
+
+  /** Answers a task as an honest miner does. */
+  finish(node: NodeId, task: Sent<"runTask">): void {
+    const spec = this.stages[task.stage]!;
+    const wire = task.direction === "forward" ? spec.wireOut : spec.wireIn;
+    const { sequencesPerMicrobatch } = this.state.config.train;
+    const losses = task.direction === "turnaround" ? new Array<number>(sequencesPerMicrobatch).fill(2) : null;
+    const segments = wire === null ? [] : [this.blob(wireBytes(spec, wire))];
+    this.tell(node, { type: "taskDone", task: task.task, losses, computeMs: 1 }, segments);
+  }
+
+  tasksOf(node: NodeId): Sent<"runTask">[] {
+    return this.inbox(node).filter((message): message is Sent<"runTask"> => message.type === "runTask");
+  }
+
+  /** Lets these nodes work through everything they are handed, one task each in turn, `taskMs` apart. */
+  work(nodes: readonly NodeId[], options: { taskMs?: number; until?: () => boolean } = {}): void {
+    const { taskMs = 100, until = () => false } = options;
+    for (let busy = true; busy && !until();) {
+      busy = false;
+      for (const node of nodes) {
+        if (until() || this.tasksOf(node).length === 0) continue;
+        busy = true;
+        this.nowMs += taskMs;
+        this.finish(node, this.take(node, "runTask"));
+      }
+    }
+  }
+
+  seal(node: NodeId): readonly TaskId[] {
+    const { step, tasks } = this.take(node, "sealStep");
+    this.tell(node, { type: "stepSealed", step, tasks: tasks.length, gradientSquareSum: 1 });
+    return tasks;
+  }
+
+  count(type: RunRecord["type"]): number {
+    return this.records.filter((record) => record.type === type).length;
+  }
+}

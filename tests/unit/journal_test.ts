@@ -1,0 +1,275 @@
+/** The journal's file: what was appended is there after any death, damage is cut or refused, nothing else can happen. */
+
+import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { DatabaseSync } from "node:sqlite";
+import { Journal, type JournalEntry, type Recovered } from "../../cli/journal/journal.ts";
+import { JournalError } from "../../cli/journal/journal_error.ts";
+import { keyOf, nextBelow, openStream } from "../../core/prng.ts";
+import { withScratchFolder } from "../support/scratch_folder.ts";
+
+const identity = { run: "demo", program: "1.0.0", config: "abc" };
+const maxBytes = 2 ** 26;
+
+function open(path: string, changed: Partial<typeof identity & { maxBytes: number }> = {}) {
+  const { maxBytes: limit = maxBytes, ...other } = changed;
+  return Journal.open({ path, identity: { ...identity, ...other }, maxBytes: limit });
+}
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+const text = (value: Uint8Array | null) => value === null ? null : new TextDecoder().decode(value);
+const entry = (index: number): JournalEntry => ({ nowMs: 1000 + index, event: bytes(`event ${index}`) });
+const entries = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => entry(from + i));
+const textsOf = ({ entries }: Recovered) => entries.map(({ event }) => text(event));
+
+function append(journal: Journal, from: number, to: number): void {
+  journal.append({ entries: entries(from, to), segments: [], droppedSegments: [] });
+}
+
+function failure(body: () => unknown): JournalError {
+  const error = assertThrows(body);
+  assert(error instanceof JournalError, String(error));
+  return error;
+}
+
+Deno.test("Journal: a new one is empty; entries, snapshot and segments are there when it is opened again", async () => {
+  await withScratchFolder((folder) => {
+    const path = `${folder}/journal.db`;
+    const { journal, recovered } = open(path);
+    assertEquals([recovered.snapshot, recovered.entries.length, recovered.cut], [null, 0, null]);
+    journal.snapshot(bytes("state 0"));
+    append(journal, 0, 3);
+    journal.snapshot(bytes("state 3"));
+    journal.append({
+      entries: entries(3, 5),
+      segments: [{ hash: "a", bytes: bytes("wire a") }, { hash: "b", bytes: bytes("wire b") }],
+      droppedSegments: [],
+    });
+    journal.append({
+      entries: entries(5, 6),
+      segments: [{ hash: "b", bytes: bytes("b") }],
+      droppedSegments: ["a", "b"],
+    });
+    journal.close();
+    const again = open(path);
+    assertEquals(text(again.recovered.snapshot), "state 3");
+    assertEquals(textsOf(again.recovered), ["event 3", "event 4", "event 5"]);
+    assertEquals(again.recovered.entries.map(({ nowMs }) => nowMs), [1003, 1004, 1005]);
+    assertEquals([again.journal.segment("a"), text(again.journal.segment("b"))], [null, "b"]);
+    again.journal.keepSegments(new Set());
+    assertEquals(again.journal.segment("b"), null);
+    again.journal.close();
+  });
+});
+
+Deno.test("Journal: another run, version or configuration is refused by name", async () => {
+  await withScratchFolder((folder) => {
+    const path = `${folder}/journal.db`;
+    open(path).journal.close();
+    for (const changed of [{ run: "other" }, { program: "2.0.0" }, { config: "def" }]) {
+      const error = failure(() => open(path, changed));
+      assertEquals(error.code, "foreign");
+      assertStringIncludes(error.message, `its ${Object.keys(changed)[0]} must be ${Object.values(changed)[0]}`);
+    }
+    open(path).journal.close();
+  });
+});
+
+Deno.test("Journal: one process at a time, and whatever is no journal, is refused in words", async () => {
+  await withScratchFolder(async (folder) => {
+    const path = `${folder}/journal.db`;
+    const { journal } = open(path);
+    const locked = failure(() => open(path));
+    assertEquals(locked.code, "locked");
+    assertStringIncludes(locked.message, "is the orchestrator still running?");
+    journal.close();
+    await Deno.writeTextFile(`${folder}/text`, "not a database ".repeat(1000));
+    assertEquals(failure(() => open(`${folder}/text`)).code, "damaged");
+    assertEquals(failure(() => open(folder)).code, "storage");
+    assertEquals(failure(() => open(`${folder}/missing/journal.db`)).code, "storage");
+    await Deno.writeFile(`${folder}/empty`, new Uint8Array());
+    const empty = open(`${folder}/empty`);
+    assertEquals(empty.recovered.snapshot, null);
+    empty.journal.close();
+  });
+});
+
+Deno.test("Journal: a batch that does not fit is not half there, and what was there stays", async () => {
+  await withScratchFolder((folder) => {
+    const path = `${folder}/journal.db`;
+    const { journal } = open(path, { maxBytes: 200_000 });
+    journal.snapshot(bytes("state"));
+    append(journal, 0, 2);
+    const large = {
+      entries: entries(2, 4),
+      segments: [{ hash: "x", bytes: new Uint8Array(400_000) }],
+      droppedSegments: [],
+    };
+    const error = failure(() => journal.append(large));
+    assertEquals(error.code, "noSpace");
+    assertStringIncludes(error.message, "larger than 200000 bytes");
+    append(journal, 2, 3); // it goes on
+    journal.close();
+    const { journal: again, recovered } = open(path);
+    assertEquals([textsOf(recovered), again.segment("x")], [["event 0", "event 1", "event 2"], null]);
+    again.close();
+  });
+});
+
+function tamper(path: string, sql: string): void {
+  const db = new DatabaseSync(path);
+  db.exec(sql);
+  db.close();
+}
+
+Deno.test("Journal: a damaged entry and everything behind it are cut off with a sentence", async () => {
+  await withScratchFolder((folder) => {
+    const path = `${folder}/journal.db`;
+    const damages = [
+      { sql: "update entries set event = x'00' where sequence = 8", left: 2 },
+      { sql: "delete from entries where sequence = 7", left: 1 },
+      { sql: "update entries set now_ms = 5 where sequence = 6", left: 0 },
+      { sql: "update entries set crc = crc + 1 where sequence = 9", left: 3 },
+    ];
+    for (const { sql, left } of damages) {
+      for (const suffix of ["", "-wal", "-shm"]) {
+        try {
+          Deno.removeSync(`${path}${suffix}`);
+        } catch (error) {
+          if (!(error instanceof Deno.errors.NotFound)) throw error;
+        }
+      }
+      const { journal } = open(path);
+      append(journal, 0, 5);
+      journal.snapshot(bytes("state 5"));
+      append(journal, 5, 10);
+      journal.close();
+      tamper(path, sql);
+      const { journal: again, recovered } = open(path);
+      assertEquals(textsOf(recovered), entries(5, 5 + left).map(({ event }) => text(event)), sql);
+      assertStringIncludes(recovered.cut ?? "", "damaged and are cut off");
+      append(again, 20, 21); // the chain goes on from the last good entry
+      again.close();
+      const third = open(path);
+      assertEquals([third.recovered.entries.length, third.recovered.cut], [left + 1, null]);
+      third.journal.close();
+    }
+  });
+});
+
+Deno.test("Journal: a torn snapshot cannot be trusted", async () => {
+  await withScratchFolder((folder) => {
+    const path = `${folder}/journal.db`;
+    const { journal } = open(path);
+    journal.snapshot(bytes("state"));
+    journal.close();
+    tamper(path, "update snapshot set bytes = x'0102'");
+    const error = failure(() => open(path));
+    assertEquals(error.code, "damaged");
+  });
+});
+
+Deno.test("Journal: a snapshot is due after so many entries or bytes, and not before", async () => {
+  await withScratchFolder((folder) => {
+    const { journal } = open(`${folder}/journal.db`);
+    journal.snapshot(bytes("state"));
+    append(journal, 0, 4095);
+    assertEquals(journal.needsSnapshot, false);
+    append(journal, 4095, 4096);
+    assertEquals(journal.needsSnapshot, true);
+    journal.snapshot(bytes("state"));
+    assertEquals([journal.needsSnapshot, journal.usage().entries], [false, 0]);
+    journal.close();
+  });
+});
+
+Deno.test("Journal: flipped and cut bytes give a prefix of the truth or a refusal, never anything else", async () => {
+  await withScratchFolder(async (folder) => {
+    const path = `${folder}/whole.db`;
+    const { journal } = open(path);
+    append(journal, 0, 20);
+    journal.snapshot(bytes("state 20".repeat(500)));
+    append(journal, 20, 200);
+    journal.close();
+    const whole = await Deno.readFile(path);
+    const truth = entries(20, 200).map(({ event }) => text(event));
+    let refused = 0;
+    let cut = 0;
+    for (let seed = 1; seed <= 120; seed++) {
+      const stream = openStream(keyOf(seed, "journal damage"));
+      const length = nextBelow(stream, 4) === 0 ? nextBelow(stream, whole.length) : whole.length;
+      const damaged = whole.slice(0, length);
+      for (let i = 1 + nextBelow(stream, 8); i > 0 && length > 0; i--) {
+        damaged[nextBelow(stream, length)]! ^= 1 + nextBelow(stream, 255);
+      }
+      const copy = `${folder}/${seed}.db`;
+      await Deno.writeFile(copy, damaged);
+      try {
+        const { journal, recovered } = open(copy);
+        const found = textsOf(recovered);
+        assertEquals(found, truth.slice(0, found.length), `seed ${seed}`);
+        if (recovered.snapshot !== null) assertEquals(text(recovered.snapshot), "state 20".repeat(500), `seed ${seed}`);
+        else assertEquals(found, [], `seed ${seed}`);
+        if (found.length < truth.length) cut += 1;
+        journal.close();
+      } catch (error) {
+        assert(error instanceof JournalError, `seed ${seed}: ${error}`);
+        refused += 1;
+      }
+    }
+    assert(refused > 10 && cut > 10, `${refused} refused, ${cut} cut`);
+  });
+});
+
+const writer = `
+  import { Journal } from "./cli/journal/journal.ts";
+  const { journal } = Journal.open({ path: Deno.args[0], identity: ${
+  JSON.stringify(identity)
+}, maxBytes: ${maxBytes} });
+  journal.snapshot(new Uint8Array([1]));
+  for (let i = 0; ; i += 3) {
+    const event = (n) => ({ nowMs: 1000 + n, event: new TextEncoder().encode("event " + n) });
+    const segments = [{ hash: "s" + i, bytes: new Uint8Array(5000) }];
+    journal.append({ entries: [event(i), event(i + 1), event(i + 2)], segments, droppedSegments: ["s" + (i - 9)] });
+    console.log(i + 3);
+  }
+`;
+
+Deno.test("Journal: whatever moment SIGKILL comes, every acknowledged batch is whole and no half one is there", async () => {
+  for (const lines of [1, 7, 40, 333]) {
+    await withScratchFolder(async (folder) => {
+      const path = `${folder}/journal.db`;
+      const program = `${folder}/writer.ts`;
+      const root = new URL("../../", import.meta.url);
+      await Deno.writeTextFile(program, writer.replace("./cli", new URL("cli", root).href));
+      const child = new Deno.Command(Deno.execPath(), {
+        args: [
+          "run",
+          "--quiet",
+          "--no-check",
+          "--allow-all",
+          "--config",
+          new URL("deno.json", root).pathname,
+          program,
+          path,
+        ],
+        stdout: "piped",
+      }).spawn();
+      let told = 0;
+      let seen = 0;
+      for await (const chunk of child.stdout.pipeThrough(new TextDecoderStream())) {
+        const whole = chunk.split("\n").filter((line) => line !== "");
+        seen += whole.length;
+        told = Math.max(told, Number(whole.at(-2) ?? 0)); // the last one may be torn
+        if (seen >= lines) break;
+      }
+      child.kill("SIGKILL");
+      await child.status;
+      const { journal, recovered } = open(path);
+      const found = textsOf(recovered);
+      assert(found.length >= told && found.length % 3 === 0, `${found.length} entries, ${told} acknowledged`);
+      assertEquals(found, entries(0, found.length).map(({ event }) => text(event)));
+      assertEquals([recovered.cut, journal.segment(`s${found.length - 3}`)?.length], [null, 5000]);
+      journal.close();
+    });
+  }
+});
