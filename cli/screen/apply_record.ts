@@ -30,6 +30,9 @@ export function applyRecord(view: RunView, record: RunRecord, nowMs: number): vo
     case "nodeResumed":
     case "nodeMoved":
       return nodeChanged(view, record, nowMs);
+    case "rewound":
+      Object.assign(view, { step: record.toStep });
+      return note(`nobody has the round's progress any more: back to step ${record.toStep}`, "warn");
     case "mergeLate":
       return note(`stage ${record.stage} goes on without ${shortAddress(record.node)} (${record.phase})`, "warn");
     case "resumed":

@@ -99,6 +99,9 @@ export class Checkers implements HubWatch, NodeWatch {
       case "sliceDisputed":
         if (record.liar !== null) this.#mustNotBeHonest(record.liar, `slice ${record.slice} differed`);
         return;
+      case "rewound":
+        this.tokens -= record.tokens;
+        return this.#credit.rewound(record.toStep);
       case "nodeJoined":
         this.nodesJoined += 1;
         return;

@@ -68,6 +68,11 @@ export class CreditCheck {
     this.#closed = step;
   }
 
+  rewound(toStep: number): void {
+    this.#credited = [];
+    this.#closed = toStep;
+  }
+
   stepApplied(node: NodeId, applied: { step: number; tasks: readonly TaskId[] }): void {
     const sealed = this.#sealed.get(applied.step)?.get(node);
     if (sealed === undefined) return; // forgotten

@@ -26,6 +26,9 @@ export function assertInvariants(state: OrchestratorState): void {
     (state.phase === "merging") === (state.merge !== null),
     `A merge must exist exactly while merging: phase is ${state.phase}`,
   );
+  let progress = 0;
+  for (const member of state.members.values()) progress += member.roundTasks;
+  assert(progress === state.progress, `Progress must be ${progress}: current value is ${state.progress}`);
   assert(state.sources.round <= state.round, "Sources must not be newer than the round");
   for (const member of state.members.values()) assertMember(state, member);
   for (const [stage, roster] of state.rosters.entries()) assertRoster(state, { stage, roster });

@@ -25,7 +25,9 @@ import {
 } from "./merge_answers.ts";
 import { answersDueMs, endLateAnswers } from "./merge_deadlines.ts";
 import { advanceMerge, startMerge } from "./merging.ts";
+import { coverStages } from "./rebalance.ts";
 import { onRestarted } from "./restart.ts";
+import { rewindWhenLost } from "./rewind.ts";
 import {
   assignWaiting,
   beginWhenGathered,
@@ -209,7 +211,12 @@ const mostTurns = 64;
 /** Acts on the state until nothing more can be done: phases first, then work for whoever is free. */
 function advance(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   if (state.phase === "finished") return [];
-  const effects = [...assignWaiting(state, nowMs), ...beginWhenGathered(state, nowMs)];
+  const effects = [
+    ...rewindWhenLost(state),
+    ...coverStages(state, nowMs),
+    ...assignWaiting(state, nowMs),
+    ...beginWhenGathered(state, nowMs),
+  ];
   for (let turns = 0;; turns++) {
     assert(turns < mostTurns, "Phases must come to rest");
     const moved = [

@@ -47,7 +47,10 @@ function openStage(state: OrchestratorState, options: { stage: StageIndex; nowMs
   const workers = replicas.filter((member) => member.roundTasks > 0);
   const counted = contributionWeights(workers.map((member) => member.roundTasks));
   const weights = new Map(workers.map((member, i) => [member.node, present(counted[i], "a weight a worker")]));
-  for (const member of replicas) member.roundTasks = 0;
+  for (const member of replicas) {
+    state.progress -= member.roundTasks;
+    member.roundTasks = 0;
+  }
   const length = present(state.stageFloats[options.stage], "a length a stage");
   return {
     stage: options.stage,

@@ -1,16 +1,23 @@
 /**
- * Moves a miner from the stage with most capacity to the one with least, at the edge of a round, where nothing of it is under
- * way: its round has just been merged. At most one miner a round, and only if the slower of the two stages becomes faster.
+ * Moves miners between stages.
+ *
+ * From the stage with most capacity to the one with least, at the edge of a round, where nothing of the miner is under way: its
+ * round has just been merged. At most one miner a round, and only if the slower of the two stages becomes faster. And at once to
+ * a stage that has lost everybody, since the run stands still without it: what the miner had of the open step is done again.
  */
 
+import { present } from "../assert.ts";
 import { type StageIndex, stageIndex } from "../ids.ts";
-import { type OrchestratorEffect, record } from "./event.ts";
-import { capacityOf, rosterOf, setStage, unitMsOf } from "./replicas.ts";
+import { type OrchestratorEffect, record, send } from "./event.ts";
+import { reissueWorkOf } from "./leases.ts";
+import { capacityOf, rosterOf, setAway, setBack, setStage, unitMsOf } from "./replicas.ts";
 import { benchMember } from "./roster_changes.ts";
 import type { Member, OrchestratorState } from "./state.ts";
+import { replaceUploader } from "./uploads.ts";
 
 const worthMoving = 4 / 3; // of the largest capacity to the smallest
-const leastMeasured = 1; // replicas of a stage that have shown their pace
+const leastGain = 1.1; // of the slower stage
+const leastResults = 16; // of a replica whose pace is believed
 
 export function rebalance(state: OrchestratorState): OrchestratorEffect[] {
   if (state.config.deterministic) return [];
@@ -29,7 +36,8 @@ export function rebalance(state: OrchestratorState): OrchestratorEffect[] {
 }
 
 function isMeasured(state: OrchestratorState, stage: StageIndex): boolean {
-  return rosterOf(state, stage).members.filter((member) => member.unitMs !== null).length >= leastMeasured;
+  const { members } = rosterOf(state, stage);
+  return members.length > 0 && members.every((member) => member.results >= leastResults);
 }
 
 interface StageCapacity {
@@ -51,7 +59,39 @@ function bestMover(
     if (member.graceUntilMs !== null) continue;
     const own = 1 / unitMsOf(roster, member);
     const slower = Math.min(from.capacity - own, to.capacity + own);
-    if (slower > (best?.slower ?? to.capacity)) best = { member, slower };
+    if (slower > (best?.slower ?? leastGain * to.capacity)) best = { member, slower };
   }
   return best?.member ?? null;
+}
+
+/** A stage without a single miner gets one from the stage with most. */
+export function coverStages(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
+  if (state.phase !== "training") return [];
+  const empty = state.rosters.findIndex((roster) => roster.assigned === 0);
+  if (empty === -1 || [...state.waiting].some((node) => state.members.get(node)?.stage === null)) return [];
+  const mover = leastMissed(state);
+  if (mover === null) return [];
+  const from = present(mover.stage, "a mover has a stage");
+  const effects: OrchestratorEffect[] = [];
+  if (mover.leases.size > 0) effects.push(send(mover.node, { type: "cancelTasks", tasks: [...mover.leases] }));
+  setAway(state, mover, nowMs); // for no longer than this: nothing of its work may come back to it
+  reissueWorkOf(state, mover);
+  setBack(state, mover);
+  benchMember(state, mover);
+  replaceUploader(state, mover.node);
+  setStage(state, mover, stageIndex(empty));
+  mover.previousStage = stageIndex(empty);
+  return [...effects, record({ type: "nodeMoved", node: mover.node, from, to: stageIndex(empty) })];
+}
+
+/** Of the stage with most connected miners: one that is not working yet, else the one with least to do again. */
+function leastMissed(state: OrchestratorState): Member | null {
+  const connected = state.rosters.map((): Member[] => []);
+  for (const member of state.members.values()) {
+    if (member.stage !== null && member.graceUntilMs === null) connected[member.stage]?.push(member);
+  }
+  const most = connected.reduce((best, each) => each.length > best.length ? each : best);
+  if (most.length < 2) return null;
+  const cost = (member: Member) => member.status === "active" ? 1 + member.stepTasks.length + member.roundTasks : 0;
+  return most.reduce((best, each) => cost(each) < cost(best) ? each : best);
 }

@@ -170,6 +170,7 @@ export function measure(
   const roster = rosterOf(state, present(member.stage, "a member with results has a stage"));
   const unitMs = (nowMs - Math.max(leasedMs, member.lastResultMs)) / units;
   member.lastResultMs = nowMs;
+  member.results += 1;
   member.unitMs = member.unitMs === null ? unitMs : memory * member.unitMs + (1 - memory) * unitMs;
   roster.unitMs = roster.unitMs === null ? unitMs : 0.98 * roster.unitMs + 0.02 * unitMs;
 }

@@ -12,7 +12,7 @@ import { rewire } from "./wiring.ts";
 export function benchMember(state: OrchestratorState, member: Member): void {
   const { stage } = member;
   deactivate(state, member, "waiting");
-  member.roundTasks = 0;
+  dropProgress(state, member);
   member.header = null;
   state.waiting.add(member.node);
   if (stage !== null) rewire(state, stage);
@@ -20,10 +20,16 @@ export function benchMember(state: OrchestratorState, member: Member): void {
 
 export function forgetMember(state: OrchestratorState, member: Member): void {
   const { stage } = member;
+  dropProgress(state, member);
   deactivate(state, member, "waiting");
   setStage(state, member, null);
   state.members.delete(member.node);
   state.waiting.delete(member.node);
   state.validators.delete(member.node);
   if (stage !== null) rewire(state, stage);
+}
+
+function dropProgress(state: OrchestratorState, member: Member): void {
+  state.progress -= member.roundTasks;
+  member.roundTasks = 0;
 }

@@ -40,6 +40,7 @@ export interface Member {
   graceUntilMs: number | null; // disconnected until then at most
   readonly leases: Set<TaskId>;
   leasedUnits: number; // of work, see unitsOf
+  results: number; // behind `unitMs`
   unitMs: number | null; // measured time of one unit; null: nothing measured yet
   lastResultMs: number;
   busyMs: number; // expected busy time handed to it, on its stage's clock (interleaved weighted round robin)
@@ -89,6 +90,7 @@ export interface Counters {
   mergeBytes: number; // uploaded payloads and reduced slices, summed over miners
   mergeMiners: number; // miner-rounds in that sum
   restarts: number; // of the orchestrator
+  rewinds: number; // rounds that were begun again as everybody was gone
 }
 
 /** What a summary tells of the whole run, over every life of the process. Losses in nats per token. */
@@ -125,6 +127,7 @@ export interface OrchestratorState {
   round: number; // of the parameters in use
   roundFirstStep: number;
   step: number; // closed steps
+  progress: number; // gradient tasks of the round's closed steps that active members hold: the sum of their roundTasks
   sources: RoundSources; // newest round whose parameters anyone can fetch
   retired: RoundSources[]; // older ones that an open audit still needs
   work: StepWork | null;
@@ -171,6 +174,7 @@ export function openOrchestrator(options: OpenOptions): OrchestratorState {
     round: sources.round,
     roundFirstStep: step,
     step,
+    progress: 0,
     sources,
     retired: [],
     work: null,
@@ -215,6 +219,7 @@ function newCounters(): Counters {
     mergeBytes: 0,
     mergeMiners: 0,
     restarts: 0,
+    rewinds: 0,
   };
 }
 
@@ -230,6 +235,7 @@ export function newMember(
     graceUntilMs: null,
     leases: new Set(),
     leasedUnits: 0,
+    results: 0,
     unitMs: null,
     lastResultMs: 0,
     busyMs: 0,

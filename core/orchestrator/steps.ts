@@ -218,6 +218,7 @@ function sendHeaders(
     const { step } = state;
     if (tasks > 0) member.header = { step, tasks, learningRate, clipFactor, before: member.header?.step ?? null };
     member.roundTasks += tasks;
+    state.progress += tasks;
     effects.push(send(node, { type: "applyStep", step, tasks, learningRate, clipFactor }));
   }
   return effects;

@@ -22,6 +22,8 @@ import {
   type WorkItem,
 } from "./step_state.ts";
 
+const attemptsOfLife = 1000; // of one item; more would only repeat a number after a rewind
+
 /** Position of a (stage, direction) in a microbatch's chain of 2K - 1 items. */
 export function chainPosition(stages: number, item: { stage: number; direction: Direction }): number {
   if (item.direction === "backward") return 2 * stages - 2 - item.stage;
@@ -37,7 +39,7 @@ function openFlow(state: OrchestratorState, index: number): Flow {
       stage: stageIndex(position < count ? position : 2 * count - 2 - position),
       direction: position < count - 1 ? "forward" : position === count - 1 ? "turnaround" : "backward",
       status: "blocked",
-      attempts: 0,
+      attempts: attemptsOfLife * state.counters.rewinds,
       leases: [],
       task: null,
       doneBy: null,

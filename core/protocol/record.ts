@@ -35,6 +35,7 @@ export type RunRecord =
     tokens: number; // of this step
     stepMs: number;
   }
+  | { type: "rewound"; step: number; toStep: number; tokens: number } // nobody has the round's parameters any more
   | { type: "mergePhase"; round: number; stage: StageIndex; phase: "committing" | "reducing" | "applying" | "agreed" }
   | {
     type: "mergeLate"; // the stage goes on without this answer

@@ -113,3 +113,29 @@ for (const isDurable of [false, true]) {
     assert(crashes > 40, `${crashes} crashes`);
   });
 }
+
+Deno.test("Restart: when every miner is gone as well, the round begins again and nothing counts that is in no parameters", () => {
+  return withJournal(async (path) => {
+    const longRounds = tinyConfig({ ...config, train: { ...config.train, stepsPerRound: 4 } });
+    const first = openJournal(path).journal;
+    const swarm = new LocalSwarm({ config: longRounds, journal: first });
+    const end = swarm.orchestrator.finished.then(() => null, () => null);
+    await swarm.startAll();
+    await swarm.runUntil(() => swarm.orchestrator.state.step >= 2, { stepMs: 1, atMostMs: 10_000 });
+    for (const { address } of swarm.members) swarm.kill(address);
+    first.close(); // its next entry fails, as on a disk that is gone
+    await swarm.runUntil(() => true, patience);
+    swarm.orchestrator.stop("gone");
+    await end;
+    const { journal, recovered } = openJournal(path);
+    assert(recovered !== null && recovered.state.step >= 2);
+    swarm.restart({ journal, recovered });
+    for (let i = 0; i < 3; i++) await swarm.addMiner();
+    await swarm.runThrough(patience);
+    journal.close();
+    const rewound = swarm.records.all.filter((record) => record.type === "rewound");
+    assertEquals(rewound.map((record) => record.toStep), [0]);
+    const { counters, step } = swarm.orchestrator.state;
+    assertEquals([step, counters.microbatchesIssued, counters.microbatchesCredited], [4, 8, 8]);
+  });
+});
