@@ -86,7 +86,8 @@ function expectedCapacity(state: OrchestratorState, stage: StageIndex): number {
 
 /** Sends every waiting miner to a stage, with the newest parameters that can be fetched. */
 export function assignWaiting(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
-  if (state.waiting.size === 0 || state.sources.round !== state.round || state.phase === "closing") return [];
+  if (state.waiting.size === 0 || state.sources.round !== state.round) return [];
+  if (state.phase === "merging" || state.phase === "closing") return []; // the parameters are about to change
   const effects: OrchestratorEffect[] = [];
   for (const node of [...state.waiting]) {
     const member = present(state.members.get(node), "a waiting miner is a member");

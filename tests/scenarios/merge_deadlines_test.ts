@@ -1,0 +1,123 @@
+/** When a merge stops waiting: a quorum leaves the rest a grace, a deadline ends it, and who was late loses as little as can be. */
+
+import { assertEquals } from "@std/assert";
+import type { NodeId } from "../../core/ids.ts";
+import { ScriptedOrchestrator } from "../support/scripted_orchestrator.ts";
+
+/** Five replicas of the one stage that matters, at the beginning of a merge. */
+function merging(): { hub: ScriptedOrchestrator; nodes: NodeId[] } {
+  const hub = new ScriptedOrchestrator({
+    model: { layers: 1 },
+    pipeline: { stages: 1, codec: "none" },
+    train: { microbatchesPerStep: 10, steps: 100, stepsPerRound: 1 },
+    swarm: { replicas: 5, validators: 0 },
+    limits: { mergePhaseMs: 60_000, mergeGraceMs: 5_000, mergeQuorum: 0.8, leaseMs: 600_000 },
+  });
+  const nodes = Array.from({ length: 5 }, (_, i) => hub.ready(`miner-${i}`));
+  hub.work(nodes);
+  for (const node of nodes) hub.seal(node);
+  return { hub, nodes };
+}
+
+function commit(hub: ScriptedOrchestrator, node: NodeId): void {
+  const { round, slices } = hub.take(node, "startMerge");
+  hub.tell(node, { type: "payloadCommitted", round, slices: slices.map(({ size }) => hub.blob(4 * size)) });
+}
+
+function reduceAll(hub: ScriptedOrchestrator, nodes: readonly NodeId[]): void {
+  const { round } = hub.state;
+  const result = hub.blob(64);
+  for (const node of nodes) {
+    for (const message of [...hub.inbox(node)]) {
+      if (message.type === "reduceSlice") hub.tell(node, { type: "sliceReduced", round, slice: message.slice, result });
+    }
+  }
+}
+
+const stageOf = (hub: ScriptedOrchestrator) => hub.state.merge!.stages[0]!;
+const late = (hub: ScriptedOrchestrator) =>
+  hub.records.flatMap((record) => record.type === "mergeLate" ? [`${record.node} ${record.phase}`] : []);
+
+Deno.test("Merge: after a quorum the rest has the grace; a late payload is left out, its miner stays a replica", () => {
+  const { hub, nodes } = merging();
+  for (const node of nodes.slice(0, 4)) commit(hub, node);
+  hub.wait(4_000);
+  assertEquals(stageOf(hub).phase, "committing");
+  hub.wait(2_000);
+  assertEquals([stageOf(hub).phase, stageOf(hub).payloads.size, stageOf(hub).participants.size], ["reducing", 4, 5]);
+  assertEquals([late(hub), hub.count("nodeLost")], [["miner-4 committing"], 0]);
+  commit(hub, nodes[4]!);
+  assertEquals(hub.take(nodes[4]!, "reject").fault.code, "wrongPhase");
+});
+
+Deno.test("Merge: work finished within the grace counts", () => {
+  const { hub, nodes } = merging();
+  for (const node of nodes.slice(0, 4)) commit(hub, node);
+  hub.wait(4_000);
+  commit(hub, nodes[4]!);
+  assertEquals([stageOf(hub).phase, stageOf(hub).payloads.size, late(hub)], ["reducing", 5, []]);
+});
+
+Deno.test("Merge: without a quorum it waits for the whole phase, then goes on with what there is", () => {
+  const { hub, nodes } = merging();
+  for (const node of nodes.slice(0, 2)) commit(hub, node);
+  hub.wait(59_000);
+  assertEquals(stageOf(hub).phase, "committing");
+  hub.wait(2_000);
+  assertEquals([stageOf(hub).phase, stageOf(hub).payloads.size, late(hub).length], ["reducing", 2, 3]);
+});
+
+Deno.test("Merge: the slices of a slow reducer go to others, and it is not asked again", () => {
+  const { hub, nodes } = merging();
+  for (const node of nodes) commit(hub, node);
+  const slow = nodes[0]!;
+  reduceAll(hub, nodes.slice(1));
+  assertEquals(stageOf(hub).phase, "reducing");
+  hub.wait(61_000);
+  for (const node of nodes) {
+    hub.inbox(node).splice(
+      0,
+      99,
+      ...hub.inbox(node).filter((message) => message.type !== "stop"),
+    );
+  }
+  assertEquals(late(hub), [`${slow} reducing`]);
+  const open = stageOf(hub).slices.filter((slice) => slice.accepted === null);
+  assertEquals(open.every((slice) => !slice.asked.includes(slow)), true);
+});
+
+Deno.test("Merge: who does not apply in time loads the agreed parameters; the others go on", () => {
+  const { hub, nodes } = merging();
+  for (const node of nodes) commit(hub, node);
+  reduceAll(hub, nodes);
+  const parameters = hub.blob(64);
+  const round = hub.state.round + 1;
+  for (const node of nodes.slice(0, 4)) hub.tell(node, { type: "mergeApplied", round, parameters, momentum: null });
+  hub.wait(6_000);
+  assertEquals([hub.state.round, hub.state.phase, late(hub)], [1, "training", ["miner-4 applying"]]);
+  assertEquals([hub.state.members.get(nodes[4]!)!.status, hub.count("nodeLost")], ["waiting", 0]);
+  const uploader = hub.state.upload!.stages[0]!.asked as NodeId;
+  hub.tell(uploader, { type: "parametersUploaded", round, parameters, momentum: null });
+  hub.step({ type: "checkpointWritten", round, folder: "" });
+  assertEquals(hub.load(nodes[4]!) as number, 0);
+  assertEquals(hub.state.rosters[0]!.members.length, 5);
+});
+
+Deno.test("Merge: a holder that is slow to upload, or only says it did, is replaced by another", () => {
+  const { hub, nodes } = merging();
+  for (const node of nodes) commit(hub, node);
+  reduceAll(hub, nodes);
+  const parameters = hub.blob(64);
+  const round = hub.state.round + 1;
+  for (const node of nodes) hub.tell(node, { type: "mergeApplied", round, parameters, momentum: null });
+  const asked = () => hub.state.upload!.stages[0]!.asked as NodeId;
+  const slow = asked();
+  hub.wait(61_000);
+  const lying = asked();
+  hub.tell(lying, { type: "parametersUploaded", round, parameters, momentum: null });
+  hub.step({ type: "checkpointFailed", round, detail: "no such blob", missing: hub.state.stages[0]!.index });
+  assertEquals(new Set([slow, lying, asked()]).size, 3);
+  hub.tell(asked(), { type: "parametersUploaded", round, parameters, momentum: null });
+  hub.step({ type: "checkpointWritten", round, folder: "" });
+  assertEquals([hub.state.sources.round, hub.count("nodeLost")], [1, 0]);
+});
