@@ -48,6 +48,7 @@ const rules: MessageRules<NodeMessage> = {
     }),
     segments: 1,
   },
+  loadFailed: { schema: v.strictObject({ type: v.literal("loadFailed"), assignment: count, fault: faultValue }) },
   taskFailed: { schema: v.strictObject({ type: v.literal("taskFailed"), task, fault: faultValue }) },
   stepSealed: {
     schema: v.strictObject({

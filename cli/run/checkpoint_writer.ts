@@ -9,6 +9,7 @@ import { parameterTable, type StageSpec } from "../../core/model/spec.ts";
 import type { ParameterSource } from "../../core/protocol/message.ts";
 import {
   type FoundCheckpoint,
+  latestCheckpoint,
   pruneCheckpoints,
   readMomentum,
   readStage,
@@ -90,4 +91,15 @@ export async function sourcesFrom(
     });
   }
   return { round: found.manifest.round, stages: sources };
+}
+
+/** Puts a round's vectors back into the store; false where no whole checkpoint of it is left. */
+export async function putBackRound(
+  place: CheckpointPlace,
+  { round, blobs }: { round: number; blobs: BlobAccess },
+): Promise<boolean> {
+  const found = await latestCheckpoint(place.folder, () => {}); // a torn one is as good as none here
+  if (found?.manifest.round !== round) return false;
+  await sourcesFrom(found, { stages: place.stages, blobs });
+  return true;
 }

@@ -29,6 +29,7 @@ import { bytesOfFloats, type HubBlobs } from "./blob_access.ts";
 import type { RecoveredRun, StateJournal } from "./hub_journal.ts";
 import { mergeStage, reduceSlice } from "./merge_work.ts";
 import type { Finished } from "./node_role.ts";
+import { bringBack } from "./restore_stage.ts";
 import { Segments } from "./segments.ts";
 import { loadSource } from "./source.ts";
 import { Traffic } from "./traffic.ts";
@@ -52,6 +53,8 @@ export interface OrchestratorRoleOptions {
   readonly blobs: HubBlobs;
   readonly batches: BatchSource;
   readonly storeRound: (round: RoundState) => Promise<string>;
+  /** Puts the round's blobs back from its checkpoint; false where there is none. */
+  readonly putBackRound?: (round: number) => Promise<boolean>;
   readonly onRecord: (record: RunRecord) => void;
 }
 
@@ -199,6 +202,8 @@ class OrchestratorRole implements RunningOrchestrator {
         return this.#refereeSlice(effect);
       case "refereeMerge":
         return this.#refereeMerge(effect);
+      case "restoreStage":
+        return this.#restoreStage(effect);
       case "writeCheckpoint":
         return this.#writeCheckpoint(effect);
       case "record":
@@ -260,6 +265,14 @@ class OrchestratorRole implements RunningOrchestrator {
       const parameters = await put(merged.parameters);
       const momentum = merged.momentum === null ? null : await put(merged.momentum);
       this.#driver.enqueue({ type: "mergeRefereed", round, stage, parameters, momentum });
+    });
+  }
+
+  #restoreStage(effect: Extract<OrchestratorEffect, { type: "restoreStage" }>): void {
+    const { round, stage } = effect;
+    this.#work(async () => {
+      const restored = await bringBack(effect, this.#options);
+      this.#driver.enqueue({ type: "stageRestored", round, stage, ...restored });
     });
   }
 

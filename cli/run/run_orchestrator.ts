@@ -25,7 +25,7 @@ import { explainRefusal, UserError } from "../errors.ts";
 import { openRunScreen, type RunScreen } from "../screen/run_screen.ts";
 import { newRunView, type WireCost } from "../screen/view.ts";
 import { hubBlobs } from "./blob_access.ts";
-import { type CheckpointPlace, storeRound } from "./checkpoint_writer.ts";
+import { type CheckpointPlace, putBackRound, storeRound } from "./checkpoint_writer.ts";
 import { openRunState } from "./open_run_state.ts";
 import { hubSigner, type PreparedRun, prepareRun } from "./prepare_run.ts";
 import { type RunningOrchestrator, startOrchestrator } from "./orchestrator_role.ts";
@@ -120,6 +120,7 @@ async function startRun(
     blobs,
     batches: dataset.batches({ seed: config.seed, sequences, contextLength: config.model.contextLength }),
     storeRound: (round) => storeRound(place, round, blobs),
+    putBackRound: (round) => putBackRound(place, { round, blobs }),
     onRecord: (record) => {
       screen.record(record);
       if (record.type !== "stepClosed") return;

@@ -30,6 +30,8 @@ export function applyRecord(view: RunView, record: RunRecord, nowMs: number): vo
     case "nodeResumed":
     case "nodeMoved":
       return nodeChanged(view, record, nowMs);
+    case "stageRestored":
+      return note(`stage ${record.stage} of round ${record.round} was in no store: restored (${record.from})`, "warn");
     case "rewound":
       Object.assign(view, { step: record.toStep });
       return note(`nobody has the round's progress any more: back to step ${record.toStep}`, "warn");

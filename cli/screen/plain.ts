@@ -60,6 +60,8 @@ function sentence(record: RunRecord, view: RunView): string | null {
       } leased again`;
     case "nodeMoved":
       return `move     ${shortAddress(record.node)} from stage ${record.from} to ${record.to}, which limits the run`;
+    case "stageRestored":
+      return `restore  stage ${record.stage} of round ${record.round} was in no store; restored (${record.from})`;
     case "rewound":
       return `rewind   from step ${record.step} to ${record.toStep}: nobody has the round's progress any more`;
     case "mergeLate":

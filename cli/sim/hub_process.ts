@@ -25,7 +25,10 @@ import type { HubEnd } from "./network_peer.ts";
 import { blobsOfSource, mergedVectors, reducedSlice, vectorsOf } from "./symbolic_stage.ts";
 import type { SwarmShape } from "./swarm_shape.ts";
 
-type OwnWork = Extract<OrchestratorEffect, { type: "refereeSlice" | "refereeMerge" | "writeCheckpoint" }>;
+type OwnWork = Extract<
+  OrchestratorEffect,
+  { type: "refereeSlice" | "refereeMerge" | "restoreStage" | "writeCheckpoint" }
+>;
 
 export type OrchestratorMachine = Machine<OrchestratorState, OrchestratorEvent, OrchestratorEffect>;
 
@@ -153,6 +156,7 @@ export class HubProcess implements HubEnd {
         return blobs.sweep(effect.used);
       case "refereeSlice":
       case "refereeMerge":
+      case "restoreStage":
       case "writeCheckpoint":
         return this.#work(effect);
       case "record":
@@ -204,6 +208,12 @@ export class HubProcess implements HubEnd {
       }
       case "refereeMerge":
         return this.#refereeMerge(work);
+      case "restoreStage": {
+        const { stage, sources } = work;
+        const source = present(sources[stage], "a source a stage");
+        this.#mustBeStored(blobsOfSource(source), `stage ${stage} of round ${round}`); // no fault takes it away
+        return this.#deliver({ type: "stageRestored", round, stage, source, from: "stored" });
+      }
       case "writeCheckpoint":
         if (this.disk === "full") {
           return this.#deliver({

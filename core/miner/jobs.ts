@@ -150,6 +150,7 @@ export function jobFailed(state: MinerState, options: { job: Job; fault: Fault }
     case "applyMerge":
       return [send({ type: "mergeFailed", round: job.round, fault })];
     case "loadStage":
+      return [send({ type: "loadFailed", assignment: job.assignment, fault })];
     case "sealStep":
     case "applyStep": {
       const { code, detail } = fault;

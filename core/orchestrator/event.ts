@@ -34,6 +34,13 @@ export type OrchestratorEvent =
     readonly parameters: BlobRef;
     readonly momentum: BlobRef | null;
   }
+  | {
+    readonly type: "stageRestored";
+    readonly round: number;
+    readonly stage: StageIndex;
+    readonly source: ParameterSource;
+    readonly from: "stored" | "checkpoint" | "neighbours" | "initial";
+  }
   | { readonly type: "checkpointWritten"; readonly round: number; readonly folder: string }
   | {
     readonly type: "checkpointFailed";
@@ -89,6 +96,14 @@ export type OrchestratorEffect =
     readonly stage: StageIndex;
     readonly source: ParameterSource;
     readonly slices: readonly BlobRef[];
+  }
+  /** A miner could not load the stage: see whether it is stored, or bring it back: answered by `stageRestored`. */
+  | {
+    readonly type: "restoreStage";
+    readonly round: number;
+    readonly stage: StageIndex;
+    readonly sources: readonly ParameterSource[]; // of every stage
+    readonly gradientSquares: readonly number[]; // of every stage, squared norm of the last step's
   }
   | {
     readonly type: "writeCheckpoint";

@@ -27,6 +27,7 @@ import { answersDueMs, endLateAnswers } from "./merge_deadlines.ts";
 import { advanceMerge, startMerge } from "./merging.ts";
 import { coverStages } from "./rebalance.ts";
 import { onRestarted } from "./restart.ts";
+import { onLoadFailed, onStageRestored } from "./restoring.ts";
 import { rewindWhenLost } from "./rewind.ts";
 import {
   assignWaiting,
@@ -98,6 +99,8 @@ function take(state: OrchestratorState, event: OrchestratorEvent, nowMs: number)
       const merged = { parameters, momentum };
       return [...onMergeRepeated(state, { round, stage, merged }), ...onMergeRefereed(state, { round, stage, merged })];
     }
+    case "stageRestored":
+      return onStageRestored(state, event);
     case "checkpointWritten":
       return onCheckpointWritten(state, event);
     case "checkpointFailed":
@@ -136,6 +139,8 @@ function onPlainMessage(
   switch (message.type) {
     case "ready":
       return onReady(state, { member, message });
+    case "loadFailed":
+      return onLoadFailed(state, { member, message });
     case "taskFailed":
       return onTaskFailed(state, { member, message, nowMs });
     case "stepSealed":

@@ -14,6 +14,7 @@ import type { StageMerge } from "./merge_state.ts";
 import { askHubToApply } from "./merging.ts";
 import { reduceEffect } from "./reducers.ts";
 import { setAway } from "./replicas.ts";
+import { restoreEffect } from "./restoring.ts";
 import type { OrchestratorState } from "./state.ts";
 import { repeatMerge, writeCheckpoint } from "./uploads.ts";
 
@@ -33,6 +34,7 @@ export function onRestarted(state: OrchestratorState, nowMs: number): Orchestrat
   const { step, round } = state;
   return [
     record({ type: "resumed", step, round, nodes: state.members.size }),
+    ...[...state.restoring].map((stage) => restoreEffect(state, stage)),
     ...resumeMerge(state, backMs),
     ...resumeUpload(state, backMs),
   ];

@@ -93,6 +93,7 @@ export function assignWaiting(state: OrchestratorState, nowMs: number): Orchestr
     const member = present(state.members.get(node), "a waiting miner is a member");
     const stage = member.stage ?? chooseStage(state, member);
     if (stage === null || member.graceUntilMs !== null) continue; // it may have lost its session: it asks again
+    if (state.restoring.has(stage)) continue;
     state.waiting.delete(node);
     setStage(state, member, stage);
     member.status = "loading";
@@ -147,6 +148,7 @@ export function onReady(
     );
     return reject(member.node, wrong);
   }
+  member.loadFailures = 0;
   activate(state, member);
   rewire(state, member.stage);
   const { node, stage } = member;

@@ -37,6 +37,7 @@ export interface Member {
   stage: StageIndex | null; // null: waiting, or a validator
   assignment: number; // of the last `assign`; orders the replicas of a stage
   loadingRound: number | null; // of the parameters it was told to load
+  loadFailures: number; // in a row
   graceUntilMs: number | null; // disconnected until then at most
   readonly leases: Set<TaskId>;
   leasedUnits: number; // of work, see unitsOf
@@ -129,6 +130,8 @@ export interface OrchestratorState {
   step: number; // closed steps
   progress: number; // gradient tasks of the round's closed steps that active members hold: the sum of their roundTasks
   sources: RoundSources; // newest round whose parameters anyone can fetch
+  readonly restoring: Set<StageIndex>; // stages whose parameters could not be loaded
+  readonly gradientSquares: number[]; // of each stage, squared norm of the last closed step's mean gradient
   retired: RoundSources[]; // older ones that an open audit still needs
   work: StepWork | null;
   merge: MergeWork | null;
@@ -176,6 +179,8 @@ export function openOrchestrator(options: OpenOptions): OrchestratorState {
     step,
     progress: 0,
     sources,
+    restoring: new Set(),
+    gradientSquares: stages.map(() => 0),
     retired: [],
     work: null,
     merge: null,
@@ -232,6 +237,7 @@ export function newMember(
     stage: null,
     assignment: 0,
     loadingRound: null,
+    loadFailures: 0,
     graceUntilMs: null,
     leases: new Set(),
     leasedUnits: 0,

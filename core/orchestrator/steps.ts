@@ -155,6 +155,7 @@ function globalSquareSum(state: OrchestratorState, work: StepWork): number {
       count += 1;
     }
     assert(count > 0, `Cannot close a step as stage ${spec.index} must have a contributor`);
+    state.gradientSquares[spec.index] = sum / count;
     total += sum / count;
   }
   return total;

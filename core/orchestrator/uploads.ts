@@ -127,6 +127,7 @@ function publishSources(state: OrchestratorState, upload: UploadWork): void {
   state.retired.push(state.sources);
   state.sources = { round: upload.round, stages: sourcesOf(upload) };
   state.upload = null;
+  state.restoring.clear();
   if (isAudited(state)) addRequest(state.audit, { type: "evaluate", round: upload.round });
   for (const member of state.members.values()) {
     if (member.status === "loading" && member.loadingRound !== state.round) state.waiting.add(member.node);

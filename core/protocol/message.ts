@@ -61,6 +61,13 @@ export interface TaskDone {
   readonly computeMs: number;
 }
 
+/** The assigned stage could not be fetched or loaded. */
+export interface LoadFailed {
+  readonly type: "loadFailed";
+  readonly assignment: number;
+  readonly fault: Fault;
+}
+
 export interface TaskFailed {
   readonly type: "taskFailed";
   readonly task: TaskId;
@@ -140,6 +147,7 @@ export interface Leaving {
 export type NodeMessage =
   | Join
   | Ready
+  | LoadFailed
   | TaskDone
   | TaskFailed
   | StepSealed

@@ -35,6 +35,12 @@ export type RunRecord =
     tokens: number; // of this step
     stepMs: number;
   }
+  | {
+    type: "stageRestored";
+    round: number;
+    stage: StageIndex;
+    from: "stored" | "checkpoint" | "neighbours" | "initial";
+  }
   | { type: "rewound"; step: number; toStep: number; tokens: number } // nobody has the round's parameters any more
   | { type: "mergePhase"; round: number; stage: StageIndex; phase: "committing" | "reducing" | "applying" | "agreed" }
   | {

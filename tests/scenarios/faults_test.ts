@@ -318,3 +318,48 @@ Deno.test("Faults: a slice that is also the outer momentum, byte for byte, outli
   await swarm.runThrough(patience);
   assertWhole(swarm);
 });
+
+Deno.test("Faults: a stage that nobody has and no store holds is made from its neighbours, and the run says so", async () => {
+  let victim: string | null = null;
+  const swarm: LocalSwarm = new LocalSwarm({
+    config: configOf({
+      model: { width: 32, layers: 4 },
+      pipeline: { codec: "none", stages: 4 },
+      swarm: { replicas: 1 },
+    }),
+    watch: (record, world) => {
+      if (victim !== null || record.type !== "stepClosed" || record.step !== 4) return;
+      victim = world.members[1]!.address;
+      world.kill(victim);
+      const source = world.orchestrator.state.sources.stages[1]!;
+      if (source.type === "blobs") world.blobs.held.delete(source.parameters.hash);
+    },
+  });
+  await swarm.startAll();
+  await swarm.runUntil(() => swarm.records.count("nodeLost") === 1, patience);
+  const newcomer = await swarm.addMiner();
+  await swarm.runThrough(patience);
+  assertWhole(swarm);
+  const restored = recordsOf(swarm, "stageRestored");
+  assertEquals(restored.map(({ round, stage, from }) => [round, stage as number, from]), [[1, 1, "neighbours"]]);
+  const ready = recordsOf(swarm, "nodeReady").find((record) => record.node === newcomer.address);
+  assertEquals([ready?.stage as number, ready?.round], [1, 1]);
+});
+
+Deno.test("Faults: a miner whose own store fails is sent away, and nobody else is bothered", async () => {
+  const swarm = new LocalSwarm({ config: configOf() });
+  let isBroken = false;
+  const blobs = new (class extends MemoryHubBlobs {
+    override put = (bytes: Uint8Array) => swarm.blobs.put(bytes);
+    override get = (ref: BlobRef) => isBroken ? Promise.reject(new Error("its disk is gone")) : swarm.blobs.get(ref);
+  })();
+  for (let i = 0; i < 6; i++) await swarm.addMiner();
+  await swarm.runUntil(() => swarm.orchestrator.state.sources.round === 1, { stepMs: 20, atMostMs: 600_000 });
+  isBroken = true;
+  const broken = await swarm.addMiner({ blobs });
+  await swarm.runThrough(patience);
+  assertWhole(swarm);
+  const faults = recordsOf(swarm, "faultSeen").filter((record) => record.node === broken.address);
+  assert(faults.length > 0 && faults.every((record) => record.code === "badBlob"));
+  assertEquals(recordsOf(swarm, "stageRestored"), []);
+});

@@ -37,6 +37,7 @@ export const nodeSamples: Samples<NodeMessage> = {
   },
   ready: { type: "ready", assignment: 3, parameters },
   taskDone: { type: "taskDone", task, losses: [5.5, 0.1, 11], computeMs: 12.25 },
+  loadFailed: { type: "loadFailed", assignment: 3, fault },
   taskFailed: { type: "taskFailed", task, fault },
   stepSealed: { type: "stepSealed", step: 200, tasks: 8, gradientSquareSum: 0.037 },
   payloadCommitted: { type: "payloadCommitted", round: 1, slices: [parameters, momentum] },

@@ -1,0 +1,59 @@
+/**
+ * A stage whose parameters are nowhere any more, made from its neighbours (CheckFree, arXiv 2506.15461): each layer is the mean
+ * of the nearest layer before and behind it, weighted by the squared gradient norm of the stage they come from.
+ *
+ * What neighbours have no counterpart of (embedding, head, the two ends of a compressed boundary) begins anew from the seed.
+ * Float64 in a fixed order, rounded once, so it gives the same bits everywhere.
+ */
+
+import { initialParameters } from "../model/initial.ts";
+import type { ParameterTable, ParameterTensor } from "../model/spec.ts";
+
+export interface Neighbour {
+  readonly table: ParameterTable;
+  readonly parameters: Float32Array;
+  readonly weight: number; // squared norm of its last gradient
+}
+
+export interface RestoreOptions {
+  readonly table: ParameterTable;
+  readonly seed: number;
+  readonly neighbours: readonly Neighbour[]; // in order of stages
+}
+
+export function restoreStage({ table, seed, neighbours }: RestoreOptions): Float32Array<ArrayBuffer> {
+  const restored = initialParameters(table, seed);
+  for (const tensor of table.tensors) {
+    const sources = neighbours.flatMap((neighbour) => {
+      const nearest = nearestTensor(neighbour.table, tensor);
+      return nearest === null ? [] : [{ neighbour, nearest }];
+    });
+    const whole = sources.reduce((sum, { neighbour }) => sum + neighbour.weight, 0);
+    if (sources.length === 0) continue;
+    for (let i = 0; i < tensor.size; i++) {
+      let sum = 0;
+      for (const { neighbour, nearest } of sources) {
+        const share = whole > 0 ? neighbour.weight / whole : 1 / sources.length;
+        sum += share * neighbour.parameters[nearest.offset + i]!;
+      }
+      restored[tensor.offset + i] = sum;
+    }
+  }
+  return restored;
+}
+
+const layerName = /^model\.layers\.(\d+)\.(.+)$/;
+
+/** The same part of the layer that is nearest in the model. */
+function nearestTensor(table: ParameterTable, tensor: ParameterTensor): ParameterTensor | null {
+  const wanted = layerName.exec(tensor.name);
+  if (wanted === null) return null;
+  let best: { tensor: ParameterTensor; distance: number } | null = null;
+  for (const candidate of table.tensors) {
+    const found = layerName.exec(candidate.name);
+    if (found === null || found[2] !== wanted[2] || candidate.size !== tensor.size) continue;
+    const distance = Math.abs(Number(found[1]) - Number(wanted[1]));
+    if (distance < (best?.distance ?? Infinity)) best = { tensor: candidate, distance };
+  }
+  return best?.tensor ?? null;
+}
