@@ -6,41 +6,8 @@
 import { assert, assertEquals } from "@std/assert";
 import type { RunRecord } from "../../core/protocol/record.ts";
 import type { BlobRef } from "../../core/ids.ts";
-import { orchestrator } from "../../core/orchestrator/machine.ts";
 import { LocalSwarm, MemoryHubBlobs, referenceHost } from "../support/local_swarm.ts";
-import { tinyConfig, type TinyOverrides } from "../support/tiny_model.ts";
-
-const patience = { stepMs: 1_000, atMostMs: 600_000 };
-
-function configOf(overrides: TinyOverrides = {}) {
-  return tinyConfig({
-    model: { width: 32 },
-    train: { steps: 6, stepsPerRound: 3 },
-    deterministic: false,
-    pipeline: { codec: "iota" },
-    outer: { learningRate: 1, momentum: 0 },
-    ...overrides,
-    swarm: { replicas: 2, validators: 0, ...overrides.swarm },
-  });
-}
-
-function recordsOf<T extends RunRecord["type"]>(swarm: LocalSwarm, type: T): Extract<RunRecord, { type: T }>[] {
-  return swarm.records.all.filter((record): record is Extract<RunRecord, { type: T }> => record.type === type);
-}
-
-/** The whole promise of a run that went well. */
-function assertWhole(swarm: LocalSwarm, steps = 6): void {
-  const { state, segments } = swarm.orchestrator;
-  orchestrator.assertInvariants(state);
-  const { microbatchesIssued, microbatchesCredited, disagreements } = state.counters;
-  assertEquals([state.phase, state.step, disagreements], ["finished", steps, 0]);
-  assertEquals(microbatchesIssued, microbatchesCredited);
-  assertEquals(
-    recordsOf(swarm, "stepClosed").map((record) => record.step),
-    Array.from({ length: steps }, (_, i) => i + 1),
-  );
-  assertEquals(segments.bytes, 0, "no segment is held after the run");
-}
+import { assertWhole, configOf, patience, recordsOf } from "../support/whole_run.ts";
 
 const moments: { name: string; when: (record: RunRecord) => boolean }[] = [
   { name: "in a forward", when: (record) => record.type === "taskFinished" && record.direction === "forward" },
@@ -282,84 +249,4 @@ Deno.test("Faults: a run without a validator ends without one", async () => {
   for (let i = 0; i < 3; i++) await swarm.addMiner();
   await swarm.runThrough(patience);
   assertWhole(swarm);
-});
-
-Deno.test("Faults: when every replica of a stage is lost between agreement and upload, the hub makes the parameters again", async () => {
-  let lost = 0;
-  const swarm = new LocalSwarm({
-    config: configOf({ swarm: { replicas: 1 } }),
-    watch: (record, world) => {
-      if (record.type !== "roundMerged" || record.round !== 1) return;
-      world.kill(world.members[1]!.address);
-      lost += 1;
-    },
-  });
-  await swarm.startAll();
-  await swarm.runUntil(() => swarm.orchestrator.state.sources.round === 1, patience);
-  assertEquals([lost, swarm.records.count("nodeLost")], [1, 1]);
-  const newcomer = await swarm.addMiner();
-  await swarm.runThrough(patience);
-  assertWhole(swarm);
-  const merged = recordsOf(swarm, "roundMerged")[0]!.stages[1]!.parameters;
-  const ready = recordsOf(swarm, "nodeReady").find((record) => record.node === newcomer.address);
-  assertEquals([ready?.stage, ready?.round, ready?.parameters], [1, 1, merged]);
-});
-
-Deno.test("Faults: a slice that is also the outer momentum, byte for byte, outlives its merge", async () => {
-  const swarm = new LocalSwarm({
-    config: configOf({ swarm: { replicas: 1 }, outer: { learningRate: 0.7, momentum: 0.9 } }),
-    watch: (record, world) => {
-      if (record.type === "stepClosed" && record.step === 4) world.kill(world.members[0]!.address);
-    },
-  });
-  await swarm.startAll();
-  await swarm.runUntil(() => swarm.records.count("nodeLost") === 1, patience);
-  await swarm.addMiner(); // needs the momentum of round 1, which was the only payload's only slice
-  await swarm.runThrough(patience);
-  assertWhole(swarm);
-});
-
-Deno.test("Faults: a stage that nobody has and no store holds is made from its neighbours, and the run says so", async () => {
-  let victim: string | null = null;
-  const swarm: LocalSwarm = new LocalSwarm({
-    config: configOf({
-      model: { width: 32, layers: 4 },
-      pipeline: { codec: "none", stages: 4 },
-      swarm: { replicas: 1 },
-    }),
-    watch: (record, world) => {
-      if (victim !== null || record.type !== "stepClosed" || record.step !== 4) return;
-      victim = world.members[1]!.address;
-      world.kill(victim);
-      const source = world.orchestrator.state.sources.stages[1]!;
-      if (source.type === "blobs") world.blobs.held.delete(source.parameters.hash);
-    },
-  });
-  await swarm.startAll();
-  await swarm.runUntil(() => swarm.records.count("nodeLost") === 1, patience);
-  const newcomer = await swarm.addMiner();
-  await swarm.runThrough(patience);
-  assertWhole(swarm);
-  const restored = recordsOf(swarm, "stageRestored");
-  assertEquals(restored.map(({ round, stage, from }) => [round, stage as number, from]), [[1, 1, "neighbours"]]);
-  const ready = recordsOf(swarm, "nodeReady").find((record) => record.node === newcomer.address);
-  assertEquals([ready?.stage as number, ready?.round], [1, 1]);
-});
-
-Deno.test("Faults: a miner whose own store fails is sent away, and nobody else is bothered", async () => {
-  const swarm = new LocalSwarm({ config: configOf() });
-  let isBroken = false;
-  const blobs = new (class extends MemoryHubBlobs {
-    override put = (bytes: Uint8Array) => swarm.blobs.put(bytes);
-    override get = (ref: BlobRef) => isBroken ? Promise.reject(new Error("its disk is gone")) : swarm.blobs.get(ref);
-  })();
-  for (let i = 0; i < 6; i++) await swarm.addMiner();
-  await swarm.runUntil(() => swarm.orchestrator.state.sources.round === 1, { stepMs: 20, atMostMs: 600_000 });
-  isBroken = true;
-  const broken = await swarm.addMiner({ blobs });
-  await swarm.runThrough(patience);
-  assertWhole(swarm);
-  const faults = recordsOf(swarm, "faultSeen").filter((record) => record.node === broken.address);
-  assert(faults.length > 0 && faults.every((record) => record.code === "badBlob"));
-  assertEquals(recordsOf(swarm, "stageRestored"), []);
 });

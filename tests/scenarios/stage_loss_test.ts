@@ -1,0 +1,86 @@
+/** Parameters that go missing: between agreement and upload, from the store, from one miner's disk. */
+
+import { assert, assertEquals } from "@std/assert";
+import type { BlobRef } from "../../core/ids.ts";
+import { LocalSwarm, MemoryHubBlobs } from "../support/local_swarm.ts";
+import { assertWhole, configOf, patience, recordsOf } from "../support/whole_run.ts";
+
+Deno.test("Faults: when every replica of a stage is lost between agreement and upload, the hub makes the parameters again", async () => {
+  let lost = 0;
+  const swarm = new LocalSwarm({
+    config: configOf({ swarm: { replicas: 1 } }),
+    watch: (record, world) => {
+      if (record.type !== "roundMerged" || record.round !== 1) return;
+      world.kill(world.members[1]!.address);
+      lost += 1;
+    },
+  });
+  await swarm.startAll();
+  await swarm.runUntil(() => swarm.orchestrator.state.sources.round === 1, patience);
+  assertEquals([lost, swarm.records.count("nodeLost")], [1, 1]);
+  const newcomer = await swarm.addMiner();
+  await swarm.runThrough(patience);
+  assertWhole(swarm);
+  const merged = recordsOf(swarm, "roundMerged")[0]!.stages[1]!.parameters;
+  const ready = recordsOf(swarm, "nodeReady").find((record) => record.node === newcomer.address);
+  assertEquals([ready?.stage, ready?.round, ready?.parameters], [1, 1, merged]);
+});
+
+Deno.test("Faults: a slice that is also the outer momentum, byte for byte, outlives its merge", async () => {
+  const swarm = new LocalSwarm({
+    config: configOf({ swarm: { replicas: 1 }, outer: { learningRate: 0.7, momentum: 0.9 } }),
+    watch: (record, world) => {
+      if (record.type === "stepClosed" && record.step === 4) world.kill(world.members[0]!.address);
+    },
+  });
+  await swarm.startAll();
+  await swarm.runUntil(() => swarm.records.count("nodeLost") === 1, patience);
+  await swarm.addMiner(); // needs the momentum of round 1, which was the only payload's only slice
+  await swarm.runThrough(patience);
+  assertWhole(swarm);
+});
+
+Deno.test("Faults: a stage that nobody has and no store holds is made from its neighbours, and the run says so", async () => {
+  let victim: string | null = null;
+  const swarm: LocalSwarm = new LocalSwarm({
+    config: configOf({
+      model: { width: 32, layers: 4 },
+      pipeline: { codec: "none", stages: 4 },
+      swarm: { replicas: 1 },
+    }),
+    watch: (record, world) => {
+      if (victim !== null || record.type !== "stepClosed" || record.step !== 4) return;
+      victim = world.members[1]!.address;
+      world.kill(victim);
+      const source = world.orchestrator.state.sources.stages[1]!;
+      if (source.type === "blobs") world.blobs.held.delete(source.parameters.hash);
+    },
+  });
+  await swarm.startAll();
+  await swarm.runUntil(() => swarm.records.count("nodeLost") === 1, patience);
+  const newcomer = await swarm.addMiner();
+  await swarm.runThrough(patience);
+  assertWhole(swarm);
+  const restored = recordsOf(swarm, "stageRestored");
+  assertEquals(restored.map(({ round, stage, from }) => [round, stage as number, from]), [[1, 1, "neighbours"]]);
+  const ready = recordsOf(swarm, "nodeReady").find((record) => record.node === newcomer.address);
+  assertEquals([ready?.stage as number, ready?.round], [1, 1]);
+});
+
+Deno.test("Faults: a miner whose own store fails is sent away, and nobody else is bothered", async () => {
+  const swarm = new LocalSwarm({ config: configOf() });
+  let isBroken = false;
+  const blobs = new (class extends MemoryHubBlobs {
+    override put = (bytes: Uint8Array) => swarm.blobs.put(bytes);
+    override get = (ref: BlobRef) => isBroken ? Promise.reject(new Error("its disk is gone")) : swarm.blobs.get(ref);
+  })();
+  for (let i = 0; i < 6; i++) await swarm.addMiner();
+  await swarm.runUntil(() => swarm.orchestrator.state.sources.round === 1, { stepMs: 20, atMostMs: 600_000 });
+  isBroken = true;
+  const broken = await swarm.addMiner({ blobs });
+  await swarm.runThrough(patience);
+  assertWhole(swarm);
+  const faults = recordsOf(swarm, "faultSeen").filter((record) => record.node === broken.address);
+  assert(faults.length > 0 && faults.every((record) => record.code === "badBlob"));
+  assertEquals(recordsOf(swarm, "stageRestored"), []);
+});
