@@ -24,8 +24,9 @@ export function noteQuorum(
   merge.deadlineMs = Math.min(merge.deadlineMs, nowMs + mergeGraceMs);
 }
 
-/** Of the round's work while payloads are committed, of the replicas afterwards. */
+/** Of the round's work while payloads are committed, of the slices while they are reduced, then of the replicas. */
 function answeredShare(merge: StageMerge): number {
+  if (merge.phase === "reducing") return 1 - merge.openSlices / Math.max(1, merge.slices.length);
   if (merge.phase === "committing") return merge.wholeWeight === 0 ? 1 : merge.committedWeight / merge.wholeWeight;
   return merge.applied.size / Math.max(1, merge.participants.size);
 }
@@ -42,7 +43,8 @@ export function endLateAnswers(state: OrchestratorState, nowMs: number): Orchest
     const dueMs = answersDueMs(merge);
     if (dueMs === null || dueMs > nowMs) continue;
     for (const node of [...merge.owing.keys()]) effects.push(...goOnWithout(state, { merge, node, nowMs }));
-    merge.deadlineMs = nowMs + state.config.limits.mergePhaseMs;
+    const { mergeGraceMs, mergePhaseMs } = state.config.limits;
+    merge.deadlineMs = nowMs + (merge.hasQuorum ? mergeGraceMs : mergePhaseMs); // for whoever is asked instead
   }
   return effects;
 }

@@ -16,6 +16,7 @@ import { assignReducers, sliceLayout } from "../merge/butterfly.ts";
 import { nextBelow } from "../prng.ts";
 import { type OrchestratorEffect, record, send } from "./event.ts";
 import type { MergedStage, Reducer, SliceWork, StageMerge } from "./merge_state.ts";
+import { noteQuorum } from "./merge_deadlines.ts";
 import { askReducer, dropParticipants, owe } from "./reducers.ts";
 import { replicasOf } from "./replicas.ts";
 import { benchMember } from "./roster_changes.ts";
@@ -158,6 +159,7 @@ function judgeSlices(state: OrchestratorState, options: { merge: StageMerge; now
   for (let index = merge.unjudged.pop(); index !== undefined; index = merge.unjudged.pop()) {
     effects.push(...judgeSlice(state, { ...options, index }));
   }
+  noteQuorum(state, options);
   return effects;
 }
 
