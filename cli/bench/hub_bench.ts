@@ -114,20 +114,21 @@ const pipelines = [
 const bigSwarm = { miners: 10_000, minutes: 10 };
 
 function machine({ report }: PartOptions): Promise<Fields> {
-  const shares = pipelines.map((pipeline) => {
+  const results = pipelines.map((pipeline) => {
     const result = measurePipeline(pipeline);
-    const { stagePaces, microbatches, share, stepMs } = result;
+    const { stagePaces, microbatches, shareOfFormula, slowestBusyShare, stepMs } = result;
     const words = `${stagePaces.length} stages at paces ${stagePaces.join(" ")}, ${microbatches} microbatches: ` +
-      `${(stepMs / 1000).toFixed(1)} s a step, ${(100 * share).toFixed(1)} % of the bound (virtual time)`;
+      `${(stepMs / 1000).toFixed(1)} s a step (virtual), ${shareOfFormula.toFixed(2)} of M/(M+K-1), ` +
+      `the slowest stage is busy ${(100 * slowestBusyShare).toFixed(1)} %`;
     report({ ...result }, words);
-    return share;
+    return result;
   });
   const swarm = measureSwarm(bigSwarm);
   const { events, wallMs, tasks } = swarm;
   report({ ...swarm }, `${decimal(bigSwarm.miners)} miners, ${bigSwarm.minutes} virtual minutes: ${wallMs} ms`);
   return Promise.resolve({
-    pipelineShare: Math.min(...shares.slice(0, -1)),
-    pipelineShareOneSlowStage: shares.at(-1),
+    pipelineShareOfFormula: Math.min(...results.slice(0, -1).map((result) => result.shareOfFormula)),
+    slowestStageBusyShare: results.at(-1)?.slowestBusyShare,
     simulatedMiners: bigSwarm.miners,
     simulatedMinutes: bigSwarm.minutes,
     simulationWallMs: wallMs,

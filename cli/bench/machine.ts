@@ -2,9 +2,9 @@
  * What the orchestrator machine costs and how well it fills a pipeline, in virtual time: production machines, simulated network
  * and compute (cli/sim).
  *
- * A step of M microbatches through K stages of equal pace takes at least (M + K - 1) times what one microbatch costs a stage,
- * forward and gradient; with one slower stage at least M times that stage's cost plus the others' once. The share of that bound
- * is what wiring, leases, sealing and one millisecond of latency leave.
+ * The usual formula lets a step of M microbatches through K equal stages take M + K - 1 times what one microbatch costs a stage,
+ * forward and gradient. Ours may be a little faster: the last stage repeats no forward. The strict bound is what the slowest
+ * stage has to do. What is missing to it went into filling the pipeline, wiring, sealing and one millisecond of latency.
  */
 
 import { orchestrator } from "../../core/orchestrator/machine.ts";
@@ -19,8 +19,8 @@ export interface PipelineCase {
 
 export interface PipelineResult extends PipelineCase {
   readonly stepMs: number; // mean, virtual
-  readonly boundMs: number;
-  readonly share: number; // of the bound
+  readonly shareOfFormula: number; // its step over ours
+  readonly slowestBusyShare: number; // of the step, the slowest stage
 }
 
 const forwardMs = 1000;
@@ -40,8 +40,10 @@ export function measurePipeline({ stagePaces, microbatches }: PipelineCase): Pip
   const stepMs = (until(1 + steps) - fromMs) / steps;
   const slowest = Math.max(...stagePaces);
   const others = stagePaces.reduce((sum, pace) => sum + pace, 0) - slowest;
-  const boundMs = unitsOfMicrobatch * forwardMs * (microbatches * slowest + others);
-  return { stagePaces, microbatches, stepMs, boundMs, share: boundMs / stepMs };
+  const busyMs = unitsOfMicrobatch * forwardMs * microbatches * slowest;
+  const formulaMs = busyMs + unitsOfMicrobatch * forwardMs * others;
+  const shareOfFormula = formulaMs / stepMs;
+  return { stagePaces, microbatches, stepMs, shareOfFormula, slowestBusyShare: busyMs / stepMs };
 }
 
 /** A big swarm under every kind of fault, on one core. */
