@@ -17,7 +17,14 @@ export interface RunFolder {
   readonly isResumed: boolean;
 }
 
-const journal = ["journal.db", "journal.db-wal", "journal.db-shm"];
+const journal = [
+  "put-aside-journal.db",
+  "put-aside-journal.db-wal",
+  "put-aside-journal.db-shm",
+  "journal.db",
+  "journal.db-wal",
+  "journal.db-shm",
+];
 const parts = ["checkpoints", "blobs", "miners", "logs", "run.toml", "run.json", "summary.json", ...journal];
 
 export async function openRunFolder(context: CommandContext): Promise<RunFolder> {

@@ -12,6 +12,7 @@
 import { Buffer } from "node:buffer";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { crc32 } from "node:zlib";
+import { assert, AssertionFailure } from "../../core/assert.ts";
 import { JournalError, journalProblem } from "./journal_error.ts";
 
 /** What must be the same for a journal to be of use. */
@@ -116,6 +117,7 @@ export class Journal {
       for (const hash of droppedSegments) dropSegment.run(hash);
       for (const { hash, bytes } of segments) addSegment.run(hash, bytes);
       for (const { nowMs, event } of entries) {
+        assert(Number.isFinite(nowMs) && !Object.is(nowMs, -0), `An entry's time must be a number: ${nowMs}`);
         sequence += 1;
         crc = chain(crc, { nowMs, event });
         bytes += event.byteLength;
@@ -186,8 +188,9 @@ export class Journal {
     const row = this.#db.prepare("select sequence, crc, bytes from snapshot").get();
     const snapshot = row?.["bytes"];
     if (row === undefined || !(snapshot instanceof Uint8Array)) {
-      this.#cutAfter(-1);
-      return { snapshot: null, entries: [], cut: null };
+      const left = this.#db.prepare("select count(*) as n from entries").get();
+      if (Number(left?.["n"]) === 0) return { snapshot: null, entries: [], cut: null };
+      throw new JournalError("damaged", damagedText(this.#path, "it has entries but no snapshot"));
     }
     if (crc32(snapshot) !== row["crc"]) {
       throw new JournalError("damaged", damagedText(this.#path, "its snapshot is torn"));
@@ -256,7 +259,7 @@ function checkIdentity(db: DatabaseSync, identity: JournalIdentity): void {
   const wanted = { format, ...identity };
   const rows = db.prepare("select key, value from meta").all();
   const found = new Map(rows.map((row) => [row["key"], row["value"]]));
-  const isNew = !found.has("format");
+  const isNew = found.size === 0 && db.prepare("select 1 from snapshot").get() === undefined;
   for (const [key, value] of Object.entries(wanted)) {
     if (isNew) db.prepare("insert or replace into meta (key, value) values (?, ?)").run(key, value);
     else if (found.get(key) !== value) {
@@ -279,6 +282,7 @@ function attempt<T>(path: string, body: () => T, maxBytes?: number): T {
   try {
     return body();
   } catch (error) {
+    if (error instanceof AssertionFailure) throw error; // our own bug stays one
     throw journalProblem(error, { path, maxBytes: maxBytes ?? null });
   }
 }

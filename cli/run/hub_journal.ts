@@ -9,6 +9,8 @@
 import { deserialize, serialize } from "node:v8";
 import type { BlobRef } from "../../core/ids.ts";
 import type { OrchestratorEffect, OrchestratorEvent } from "../../core/orchestrator/event.ts";
+import { heldSegments } from "../../core/orchestrator/rounds.ts";
+import { hashOf } from "../../net/blob_hash.ts";
 import { orchestrator } from "../../core/orchestrator/machine.ts";
 import type { OrchestratorState } from "../../core/orchestrator/state.ts";
 import { Journal, type JournalIdentity, type Recovered } from "../journal/journal.ts";
@@ -86,6 +88,7 @@ export class HubJournal implements StateJournal {
       this.#lastMs = entry.nowMs;
     }
     orchestrator.assertInvariants(state);
+    if (state.phase !== "finished") { for (const ref of heldSegments(state)) this.#wire(ref); }
     return { state, nowMs: this.#lastMs };
   }
 
@@ -121,13 +124,16 @@ export class HubJournal implements StateJournal {
   }
 
   takeSegments(refs: readonly BlobRef[]): Uint8Array[] {
-    const kept = refs.map((ref) => {
-      const bytes = this.#journal.segment(ref.hash);
-      if (bytes === null) throw new Error(`Cannot go on from the journal as it must have wire ${ref.hash}`);
-      return bytes;
-    });
+    const kept = refs.map((ref) => this.#wire(ref));
     this.#journal.keepSegments(new Set(refs.map((ref) => ref.hash)));
     return kept;
+  }
+
+  /** A cut tail may have dropped a wire that the state before it still names. */
+  #wire(ref: BlobRef): Uint8Array {
+    const bytes = this.#journal.segment(ref.hash);
+    if (bytes !== null && hashOf(bytes) === ref.hash) return bytes;
+    throw new JournalError("damaged", `it must have wire ${ref.hash}`);
   }
 
   close(): void {

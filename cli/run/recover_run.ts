@@ -14,6 +14,7 @@ import { version } from "../version.ts";
 import { HubJournal, type OpenHubJournal, type RecoveredRun } from "./hub_journal.ts";
 
 const fileName = "journal.db";
+const suffixes = ["", "-wal", "-shm"];
 
 /** Room for the wires of the open step and of audits, and for the events between two snapshots. */
 const largestShare = 8; // of all segments of a step
@@ -44,14 +45,22 @@ export async function openRunJournal(options: RecoverOptions): Promise<OpenedJou
     if (!(error instanceof JournalError)) throw error;
     if (error.code !== "foreign" && error.code !== "damaged") throw userError(error, folder);
     warn(`${error.message}; going on from the last checkpoint`);
-    await removeJournal(folder);
+    await putAside(folder);
     return HubJournal.open(request);
+  }
+}
+
+/** Kept for whoever wants to look at it, until the next one takes its place. */
+async function putAside(folder: string): Promise<void> {
+  for (const suffix of suffixes) {
+    const path = `${folder}/${fileName}${suffix}`;
+    if (await exists(path)) await Deno.rename(path, `${folder}/put-aside-${fileName}${suffix}`);
   }
 }
 
 /** A run that ended in order needs no journal. */
 export async function removeJournal(folder: string): Promise<void> {
-  for (const suffix of ["", "-wal", "-shm"]) {
+  for (const suffix of suffixes) {
     const path = `${folder}/${fileName}${suffix}`;
     if (await exists(path)) await Deno.remove(path);
   }

@@ -156,6 +156,20 @@ Deno.test("Journal: a damaged entry and everything behind it are cut off with a 
   });
 });
 
+Deno.test("Journal: entries without a snapshot, or a state without its identity, are no journal", async () => {
+  await withScratchFolder((folder) => {
+    const path = `${folder}/journal.db`;
+    const { journal } = open(path);
+    journal.snapshot(bytes("state"));
+    append(journal, 0, 3);
+    journal.close();
+    tamper(path, "delete from snapshot");
+    assertEquals(failure(() => open(path)).code, "damaged");
+    tamper(path, "insert into snapshot values (1, 0, 0, x'00'); delete from meta");
+    assertEquals(failure(() => open(path)).code, "foreign");
+  });
+});
+
 Deno.test("Journal: a torn snapshot cannot be trusted", async () => {
   await withScratchFolder((folder) => {
     const path = `${folder}/journal.db`;
