@@ -11,7 +11,7 @@
  */
 
 import { assert } from "../../core/assert.ts";
-import { type Beacon, roundAt } from "../timelock/beacon.ts";
+import { type BeaconClock, roundAt } from "../timelock/beacon.ts";
 import type { EpochState } from "../chain.ts";
 
 export type StatefulEpochState = Extract<EpochState, { formula: "stateful" }>;
@@ -106,7 +106,7 @@ export function revealRound(options: {
   readonly revealPeriodEpochs: number;
   readonly headSeenMs: number; // when `state.block` was seen
   readonly blockMs: number;
-  readonly beacon: Beacon;
+  readonly beacon: BeaconClock;
 }): Predicted<{ readonly block: number; readonly round: bigint }> {
   const { state, revealPeriodEpochs, headSeenMs, blockMs, beacon } = options;
   const first = firstRevealBlock(state, revealPeriodEpochs);

@@ -7,10 +7,13 @@
 
 import { assert } from "../../core/assert.ts";
 
-export interface Beacon {
-  readonly publicKey: Uint8Array; // G2, 96 bytes compressed
+export interface BeaconClock {
   readonly genesisMs: number; // when round 1 was due
   readonly periodMs: number;
+}
+
+export interface Beacon extends BeaconClock {
+  readonly publicKey: Uint8Array; // G2, 96 bytes compressed
 }
 
 const bytesOfHex = (hex: string): Uint8Array => Uint8Array.from(hex.match(/../g) ?? [], (pair) => parseInt(pair, 16));
@@ -29,7 +32,7 @@ export const quicknet: Beacon = {
  * The round of a moment as the SDK counts it: whole periods since genesis. That is one less than the round drand publishes at
  * that moment (its round 1 is due at genesis), so a pulse of this round exists by then.
  */
-export function roundAt(beacon: Beacon, unixMs: number): bigint {
+export function roundAt(beacon: BeaconClock, unixMs: number): bigint {
   assert(
     Number.isFinite(unixMs) && unixMs >= beacon.genesisMs,
     `Cannot name a round as the time must not lie before the beacon's genesis ${beacon.genesisMs}: current value is ${unixMs}`,
@@ -38,7 +41,7 @@ export function roundAt(beacon: Beacon, unixMs: number): bigint {
 }
 
 /** When the beacon publishes a round. */
-export function timeOfRoundMs(beacon: Beacon, round: bigint): number {
+export function timeOfRoundMs(beacon: BeaconClock, round: bigint): number {
   assert(round >= 1n, `Cannot date a round as it must be at least 1: current value is ${round}`);
   return beacon.genesisMs + Number(round - 1n) * beacon.periodMs;
 }
