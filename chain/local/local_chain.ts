@@ -29,8 +29,9 @@ import { epochStateOf } from "./reads/epoch_state.ts";
 import { parametersOf } from "./reads/parameters.ts";
 import { pendingCommitsOf } from "./reads/pending_commits.ts";
 import { neuronsOf } from "./state/neurons.ts";
-import { keyOf, storageIndexOf } from "./state/records.ts";
+import { keyOf } from "./state/records.ts";
 import { textOfRecord } from "./state/record_text.ts";
+import { storageIndex } from "../weights/salted_commit.ts";
 
 export interface LocalChainOptions {
   readonly ledger: LocalLedger; // stays its owner's: closing the chain does not close it
@@ -93,7 +94,8 @@ export class LocalChain implements Chain {
 
   weightsOf({ uid, mechanism }: { uid: number; mechanism: number }): Promise<{ uid: number; value: number }[]> {
     return this.#read(() => {
-      const row = this.#ledger.state.read("weights", keyOf(storageIndexOf(this.netuid, mechanism), uid)) ?? [];
+      const row = this.#ledger.state.read("weights", keyOf(storageIndex({ netuid: this.netuid, mechanism }), uid)) ??
+        [];
       return row.map(([target, value]) => ({ uid: target, value }));
     });
   }

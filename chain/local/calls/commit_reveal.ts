@@ -6,15 +6,14 @@
  * stamped by the commit, so the rate limit counts from there.
  */
 
-import { blake2b } from "@noble/hashes/blake2.js";
 import type { ChainCall } from "../../call.ts";
-import { concatBytes, scaleU16, scaleU16s, scaleU64 } from "../../scale.ts";
 import type { BlockScope } from "../block_scope.ts";
 import { epochIndexIn } from "../epoch/schedule.ts";
 import { uidOf } from "../state/neurons.ts";
-import { type AccountKey, keyOf, type SaltedCommit, storageIndexOf } from "../state/records.ts";
+import { type AccountKey, keyOf, type SaltedCommit } from "../state/records.ts";
 import type { CallError } from "./call_error.ts";
 import { isInTime, missingMechanism, storeWeights } from "./weights.ts";
+import { saltedCommitHash, storageIndex } from "../../weights/salted_commit.ts";
 
 const unrevealedMax = 10; // of one hotkey; of timelocked ones, in one epoch
 export const commitBytesMax = 5_000; // a longer one cannot be encoded
@@ -29,7 +28,7 @@ export function commitWeights(
   const { state, block } = scope;
   const refusal = missingMechanism(scope, call) ?? modeRefusal(scope, call) ?? senderRefusal(scope, hotkey, call);
   if (refusal !== null) return refusal;
-  const index = storageIndexOf(call.netuid, call.mechanism);
+  const index = storageIndex(call);
   const live = liveCommits(scope, hotkey, call);
   if (live.length >= unrevealedMax) return "TooManyUnrevealedCommits";
   const commit = { hash: call.hash.toHex(), epoch: epochIndexIn(scope, call.netuid), block };
@@ -49,7 +48,7 @@ export function commitTimelockedWeights(
     (call.commitRevealVersion === genesis.commitRevealVersion ? null : "IncorrectCommitRevealVersion") ??
     senderRefusal(scope, hotkey, call);
   if (refusal !== null) return refusal;
-  const key = keyOf(storageIndexOf(call.netuid, call.mechanism), epochIndexIn(scope, call.netuid));
+  const key = keyOf(storageIndex(call), epochIndexIn(scope, call.netuid));
   const commits = state.read("timelocked", key) ?? [];
   if (commits.filter((commit) => commit.hotkey === hotkey).length >= unrevealedMax) return "TooManyUnrevealedCommits";
   state.write("timelocked", key, [...commits, { hotkey, block, commit: call.commit.toHex(), round: call.revealRound }]);
@@ -66,7 +65,8 @@ export function revealWeights(
   if (state.read("subnet", keyOf(call.netuid)) === undefined) return "SubnetNotExists";
   const disabled = modeRefusal(scope, call);
   if (disabled !== null) return disabled;
-  const key = keyOf(storageIndexOf(call.netuid, call.mechanism), hotkey);
+  if (missingMechanism(scope, call) !== null) return "NoWeightsCommitFound";
+  const key = keyOf(storageIndex(call), hotkey);
   const commits = state.read("salted", key);
   if (commits === undefined) return "NoWeightsCommitFound";
   const hash = commitHash(hotkey, call);
@@ -84,17 +84,14 @@ export function revealWeights(
   return storeWeights(scope, hotkey, call);
 }
 
-/** blake2b-256 of SCALE(account, storage index, uids, values, salt, version key). */
 function commitHash(hotkey: AccountKey, call: Extract<ChainCall, { type: "revealWeights" }>): string {
-  const { uids, values, salt, versionKey } = call;
-  const index = storageIndexOf(call.netuid, call.mechanism);
-  const lists = [uids, values, salt].map(scaleU16s);
-  const bytes = concatBytes(Uint8Array.fromHex(hotkey), scaleU16(index), ...lists, scaleU64(versionKey));
-  return blake2b(bytes, { dkLen: 32 }).toHex();
+  const { netuid, mechanism, uids, values, salt, versionKey } = call;
+  const publicKey = Uint8Array.fromHex(hotkey);
+  return saltedCommitHash({ publicKey, netuid, mechanism, row: { uids, values }, salt, versionKey }).toHex();
 }
 
 function liveCommits(scope: BlockScope, hotkey: AccountKey, call: CommitOrReveal): readonly SaltedCommit[] {
-  const commits = scope.state.read("salted", keyOf(storageIndexOf(call.netuid, call.mechanism), hotkey)) ?? [];
+  const commits = scope.state.read("salted", keyOf(storageIndex(call), hotkey)) ?? [];
   const epoch = epochIndexIn(scope, call.netuid), period = revealPeriod(scope, call);
   return commits.filter((commit) => epoch <= commit.epoch + period);
 }
@@ -113,6 +110,6 @@ function senderRefusal(scope: BlockScope, hotkey: AccountKey, call: CommitOrReve
 
 function stampUpdate(scope: BlockScope, hotkey: AccountKey, call: CommitOrReveal): void {
   const uid = uidOf(scope.state, call.netuid, hotkey) ?? 0; // the caller has found it
-  const key = keyOf(storageIndexOf(call.netuid, call.mechanism), uid);
+  const key = keyOf(storageIndex(call), uid);
   scope.state.change("seat", key, { lastUpdateBlock: scope.block });
 }

@@ -6,10 +6,11 @@
 
 import type { ChainCall } from "../../call.ts";
 import type { BlockScope } from "../block_scope.ts";
-import { fixedOfU16Share, maxUpscaled, ratio } from "../epoch/fixed.ts";
 import { uidOf } from "../state/neurons.ts";
-import { type AccountKey, keyOf, storageIndexOf, type SubnetRecord } from "../state/records.ts";
+import { type AccountKey, keyOf, type SubnetRecord } from "../state/records.ts";
 import type { CallError } from "./call_error.ts";
+import { storageIndex } from "../../weights/salted_commit.ts";
+import { isWithinMaxWeight, upscaled } from "../../weights/stored_row.ts";
 
 export interface WeightsRow {
   readonly netuid: number;
@@ -42,9 +43,9 @@ export function storeWeights(scope: BlockScope, hotkey: AccountKey, row: Weights
   if (uid === null) return "HotKeyNotRegisteredInSubNet";
   const refusal = voterRefusal(scope, { row, subnet, uid, hotkey }) ?? rowRefusal(row, subnet, uid);
   if (refusal !== null) return refusal;
-  const key = keyOf(storageIndexOf(netuid, mechanism), uid);
-  const upscaled = maxUpscaled(values);
-  state.write("weights", key, uids.map((target, i) => [target, upscaled[i] ?? 0]));
+  const key = keyOf(storageIndex({ netuid, mechanism }), uid);
+  const stored = upscaled(values);
+  state.write("weights", key, uids.map((target, i) => [target, stored[i] ?? 0]));
   if (!subnet.hyperparameters.isCommitReveal) state.change("seat", key, { lastUpdateBlock: block });
   scope.emit({ type: "weightsSet", netuid, mechanism, uid });
   return null;
@@ -63,7 +64,7 @@ export function isInTime(
   { state, block }: BlockScope,
   of: { netuid: number; mechanism: number; uid: number },
 ): boolean {
-  const { lastUpdateBlock } = state.get("seat", keyOf(storageIndexOf(of.netuid, of.mechanism), of.uid));
+  const { lastUpdateBlock } = state.get("seat", keyOf(storageIndex(of), of.uid));
   const { weightsRateLimitBlocks } = state.get("subnet", keyOf(of.netuid)).hyperparameters;
   return lastUpdateBlock === 0 || block - lastUpdateBlock >= weightsRateLimitBlocks;
 }
@@ -95,11 +96,7 @@ function rowRefusal(row: WeightsRow, subnet: SubnetRecord, uid: number): CallErr
   if (uids.some((target) => target >= subnet.neuronCount)) return "UidVecContainInvalidOne";
   if (isSelfWeight(row, uid)) return null; // neither length nor limit bind it
   if (values.length < Math.min(minAllowedWeights, subnet.neuronCount)) return "WeightVecLengthIsLow";
-  if (maxWeightsLimit === 65_535) return null;
-  const upscaled = maxUpscaled(values).map(BigInt);
-  const sum = upscaled.reduce((total, value) => total + value, 0n);
-  const largest = upscaled.reduce((max, value) => value > max ? value : max, 0n);
-  return ratio(largest, sum) <= fixedOfU16Share(maxWeightsLimit) ? null : "MaxWeightExceeded";
+  return isWithinMaxWeight(values, maxWeightsLimit) ? null : "MaxWeightExceeded";
 }
 
 const isSelfWeight = ({ uids, values }: WeightsRow, uid: number): boolean => values.length === 1 && uids[0] === uid;

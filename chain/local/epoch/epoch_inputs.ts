@@ -7,12 +7,13 @@
  */
 
 import type { BlockScope } from "../block_scope.ts";
-import { keyOf, type NeuronRecord, type SeatRecord, storageIndexOf } from "../state/records.ts";
+import { keyOf, type NeuronRecord, type SeatRecord } from "../state/records.ts";
 import { neuronsOf, uidOf } from "../state/neurons.ts";
 import type { ConsensusInput } from "./consensus.ts";
 import { fixedOf } from "./fixed.ts";
 import { epochIndexIn } from "./schedule.ts";
 import { keepCells, type SparseRow } from "./sparse_rows.ts";
+import { storageIndex } from "../../weights/salted_commit.ts";
 
 /** An epoch's input, and what the chain will remember of it. */
 export interface EpochInput extends ConsensusInput {
@@ -23,7 +24,7 @@ export function epochInput(scope: BlockScope, netuid: number, mechanism: number)
   const { state, genesis, block } = scope;
   const subnet = state.get("subnet", keyOf(netuid));
   const { hyperparameters } = subnet;
-  const index = storageIndexOf(netuid, mechanism);
+  const index = storageIndex({ netuid, mechanism });
   const neurons = neuronsOf(state, netuid);
   const seats = neurons.map((_, uid) => state.get("seat", keyOf(index, uid)));
   const ownerUid = uidOf(state, netuid, subnet.ownerHotkey);

@@ -5,11 +5,12 @@
  */
 
 import type { BlockScope } from "../block_scope.ts";
-import { keyOf, storageIndexOf } from "../state/records.ts";
+import { keyOf } from "../state/records.ts";
 import { type ConsensusOutput, runConsensus } from "./consensus.ts";
 import { payOut } from "./emission.ts";
 import { type EpochInput, epochInput } from "./epoch_inputs.ts";
 import { type Fixed, u16OfShare } from "./fixed.ts";
+import { storageIndex } from "../../weights/salted_commit.ts";
 
 export function runEpoch(scope: BlockScope, netuid: number): void {
   const { state, block } = scope;
@@ -33,7 +34,7 @@ export function runEpoch(scope: BlockScope, netuid: number): void {
     });
   }
   for (const { mechanism, input, output } of mechanisms) {
-    writeMechanism(scope, storageIndexOf(netuid, mechanism), { input, output });
+    writeMechanism(scope, storageIndex({ netuid, mechanism }), { input, output });
   }
   advanceClock(scope, netuid);
   const { ownerRao, minersRao, validatorsRao, burnedRao, remainderRao } = payout;

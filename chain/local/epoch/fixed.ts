@@ -36,15 +36,3 @@ export function u16OfShare(share: Fixed): number {
 
 /** The part of an integer amount that a share stands for, rounded down. */
 export const partOf = (amount: bigint, share: Fixed): bigint => (amount * share) >> fractionBits;
-
-/** A row as the chain stores it after a call: the largest value becomes 65535, the others keep their proportion. */
-export function maxUpscaled(values: readonly number[]): number[] {
-  const max = fixedOf(Math.max(0, ...values));
-  if (max === 0n) return [...values];
-  const scale = fixedOf(Number(u16Max));
-  const isLarge = max > fixedOf(32_768); // the runtime divides first there, lest the product overflow
-  return values.map((value) => {
-    const scaled = isLarge ? times(fixedOf(value), ratio(scale, max)) : ratio(times(fixedOf(value), scale), max);
-    return Number((scaled + (fixedOne >> 1n)) >> fractionBits); // to nearest
-  });
-}

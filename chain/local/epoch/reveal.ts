@@ -10,15 +10,16 @@ import { decodeWeightsPayload } from "../../timelock/weights_payload.ts";
 import type { BlockScope } from "../block_scope.ts";
 import { addressOf } from "../calls/account_key.ts";
 import { storeWeights } from "../calls/weights.ts";
-import { keyOf, storageIndexOf, type TimelockedCommit } from "../state/records.ts";
+import { keyOf, type TimelockedCommit } from "../state/records.ts";
 import { epochIndexIn } from "./schedule.ts";
+import { storageIndex } from "../../weights/salted_commit.ts";
 
 export function revealDue(scope: BlockScope, netuid: number): void {
   const { state } = scope;
   const { revealPeriodEpochs, mechanisms } = state.get("subnet", keyOf(netuid)).hyperparameters;
   const dueEpoch = epochIndexIn(scope, netuid) - revealPeriodEpochs;
   for (let mechanism = 0; mechanism < mechanisms; mechanism++) {
-    const index = storageIndexOf(netuid, mechanism);
+    const index = storageIndex({ netuid, mechanism });
     for (const key of state.keys("timelocked", keyOf(index, ""))) {
       const epoch = Number(key.slice(key.indexOf("/") + 1));
       if (epoch < dueEpoch) dropExpired(scope, { netuid, mechanism, key });

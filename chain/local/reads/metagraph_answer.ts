@@ -7,8 +7,9 @@
 
 import type { ReadableChain } from "./readable_chain.ts";
 import { neuronsOf } from "../state/neurons.ts";
-import { keyOf, storageIndexOf } from "../state/records.ts";
+import { keyOf } from "../state/records.ts";
 import { axonInfo, bytesOf } from "./storage_items.ts";
+import { storageIndex } from "../../weights/salted_commit.ts";
 
 const one = 1n << 32n; // as fixed point
 const u64Max = (1n << 64n) - 1n;
@@ -18,7 +19,7 @@ export function metagraph(ledger: ReadableChain, netuid: number, mechanism = 0) 
   const { state } = ledger;
   if (state.read("subnet", keyOf(netuid)) === undefined) return null;
   const neurons = neuronsOf(state, netuid);
-  const index = storageIndexOf(netuid, mechanism);
+  const index = storageIndex({ netuid, mechanism });
   const seats = neurons.map((_, uid) => state.get("seat", keyOf(index, uid)));
   const stakes = neurons.map(({ hotkey }) => state.read("stake", keyOf(netuid, hotkey)) ?? 0n);
   const zeros = neurons.map(() => 0);

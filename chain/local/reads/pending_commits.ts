@@ -4,16 +4,17 @@ import type { Address } from "../../call.ts";
 import type { EpochState, PendingCommit } from "../../chain.ts";
 import { epochIndex, nextEpochBlock, stateAt } from "../../epochs/epochs.ts";
 import { accountOf } from "../calls/account_key.ts";
-import { keyOf, storageIndexOf } from "../state/records.ts";
+import { keyOf } from "../state/records.ts";
 import { epochStateOf } from "./epoch_state.ts";
 import type { ReadableChain } from "./readable_chain.ts";
+import { storageIndex } from "../../weights/salted_commit.ts";
 
 export function pendingCommitsOf(
   chain: ReadableChain,
   of: { readonly netuid: number; readonly hotkey: Address; readonly mechanism: number },
 ): PendingCommit[] {
   const { state } = chain;
-  const index = storageIndexOf(of.netuid, of.mechanism);
+  const index = storageIndex(of);
   const account = accountOf(of.hotkey);
   const clock = epochStateOf(chain, of.netuid);
   const { revealPeriodEpochs } = state.get("subnet", keyOf(of.netuid)).hyperparameters;

@@ -12,7 +12,6 @@ import {
   type AxonRecord,
   type ClockRecord,
   keyOf,
-  netuidOfIndex,
   type NeuronRecord,
   type SeatRecord,
   theChain,
@@ -27,6 +26,7 @@ export function storageItem(ledger: ReadableChain, name: string, keys: readonly 
   return reader?.(ledger, keys);
 }
 
+const mechanismStride = 4_096; // an index counts mechanisms in these, netuids within
 const number = (key: unknown): number => Number(key);
 const hexOf = (key: unknown): string => key instanceof Uint8Array ? key.toHex() : String(key);
 export const bytesOf = (hex: string): Uint8Array => Uint8Array.fromHex(hex);
@@ -46,7 +46,7 @@ const perNeuron = (read: (neuron: NeuronRecord) => unknown): Reader => ({ state 
 
 /** By storage index: a mechanism of a subnet. */
 const perSeat = (read: (seat: SeatRecord) => unknown): Reader => ({ state }, [index]) => {
-  const netuid = netuidOfIndex(number(index));
+  const netuid = number(index) % mechanismStride;
   if (!isSubnet(state, netuid)) return [];
   return neuronsOf(state, netuid).flatMap((_, uid) => {
     const seat = state.read("seat", keyOf(number(index), uid));

@@ -6,8 +6,9 @@
 
 import type { BlockScope } from "../block_scope.ts";
 import { encodeAddress } from "../../wallet/ss58.ts";
-import { type AccountKey, keyOf, type NeuronRecord, type RowRecord, storageIndexOf } from "./records.ts";
+import { type AccountKey, keyOf, type NeuronRecord, type RowRecord } from "./records.ts";
 import type { State } from "./state.ts";
+import { storageIndex } from "../../weights/salted_commit.ts";
 
 export const uidOf = (state: State, netuid: number, hotkey: AccountKey): number | null =>
   state.read("uid", keyOf(netuid, hotkey)) ?? null;
@@ -39,7 +40,7 @@ export function seatNeuron(
     ...{ consensus: 0, dividends: 0, validatorTrust: 0, emissionRao: 0n, axon: null },
   });
   for (let mechanism = 0; mechanism < mechanisms; mechanism++) {
-    state.write("seat", keyOf(storageIndexOf(netuid, mechanism), uid), { lastUpdateBlock: block, incentive: 0 });
+    state.write("seat", keyOf(storageIndex({ netuid, mechanism }), uid), { lastUpdateBlock: block, incentive: 0 });
   }
   scope.emit({ type: "neuronRegistered", netuid, uid, hotkey: encodeAddress(Uint8Array.fromHex(hotkey)) });
 }
@@ -55,7 +56,7 @@ function clearSeat(
   state.remove("uid", keyOf(netuid, hotkey));
   const { neuronCount } = state.get("subnet", keyOf(netuid));
   for (let mechanism = 0; mechanism < mechanisms; mechanism++) {
-    const index = storageIndexOf(netuid, mechanism);
+    const index = storageIndex({ netuid, mechanism });
     for (const table of ["weights", "bonds"] as const) {
       if (state.read(table, keyOf(index, uid)) !== undefined) state.remove(table, keyOf(index, uid));
     }

@@ -121,12 +121,5 @@ export type TableName = keyof Tables;
 /** The key of the one record of `chain`. */
 export const theChain = "";
 
-const mechanismStride = 4096;
-
-/** The runtime's NetUidStorageIndex: one number for a subnet's mechanism. */
-export const storageIndexOf = (netuid: number, mechanism: number): number => mechanism * mechanismStride + netuid;
-
-export const netuidOfIndex = (index: number): number => index % mechanismStride;
-
 /** Keys of several parts. The order of the parts is that of the runtime's storage. */
 export const keyOf = (...parts: readonly (number | string)[]): string => parts.join("/");

@@ -7,7 +7,7 @@ import {
   topByStake,
   weightedMedian,
 } from "../../../../chain/local/epoch/consensus.ts";
-import { fixedOf, fixedOne, maxUpscaled, ratio, sumOf, u16OfShare } from "../../../../chain/local/epoch/fixed.ts";
+import { fixedOf, fixedOne, ratio, sumOf, u16OfShare } from "../../../../chain/local/epoch/fixed.ts";
 import type { SparseRow } from "../../../../chain/local/epoch/sparse_rows.ts";
 import { prngOf } from "../../../support/small_prng.ts";
 import vectors from "../../../vectors/chain/yuma.json" with { type: "json" };
@@ -110,12 +110,4 @@ Deno.test("Consensus: the median is the first score that a majority reaches", ()
   assertEquals(median(ratio(1n, 2n)), 20n);
   assertEquals(median(ratio(9n, 10n)), 30n);
   assertEquals(median(0n), 10n);
-});
-
-Deno.test("Upscaled weights: as the real chain stored them", () => {
-  assertEquals(maxUpscaled([1, 3]), [21_845, 65_535]);
-  assertEquals(maxUpscaled([1, 1, 2]), [32_768, 32_768, 65_535]);
-  assertEquals(maxUpscaled([0, 0]), [0, 0]);
-  assertEquals(maxUpscaled([65_535, 40_000]), [65_535, 40_000]);
-  assertEquals(maxUpscaled([]), []);
 });
