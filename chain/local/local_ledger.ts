@@ -15,14 +15,14 @@ import { canPay, dispatch, execute } from "./calls/dispatch.ts";
 import type { ChainEvent } from "./events.ts";
 import type { Genesis, Hyperparameters } from "./genesis.ts";
 import { hashBytes, hashOfHeader } from "./header.ts";
-import type { AccountId, CallOutcome, Ledger, LocalBlock, LocalHeader, Submission } from "./ledger.ts";
+import type { AccountId, CallOutcome, Ledger, LedgerState, LocalBlock, LocalHeader, Submission } from "./ledger.ts";
 import { OwnBeacon } from "./own_beacon.ts";
 import { Pool, type PooledCall } from "./pool.ts";
 import { runtimeApiAnswer } from "./reads/runtime_apis.ts";
 import { storageItem } from "./reads/storage_items.ts";
 import { ChainStore, type StoredBlock } from "./state/chain_store.ts";
-import { keyOf } from "./state/records.ts";
 import { textOfRecord } from "./state/record_text.ts";
+import { keyOf } from "./state/records.ts";
 import { State } from "./state/state.ts";
 
 export interface OpenLedgerOptions {
@@ -102,7 +102,7 @@ export class LocalLedger implements Ledger {
     const accountNonce = this.state.read("account", from)?.nonce ?? 0;
     const kind = this.#pool.nonceProblem({ from, nonce, accountNonce });
     if (kind !== null) return { status: "refused", kind, custom: null };
-    const scope = this.nextScope();
+    const scope = this.#nextScope();
     if (!canPay(scope, from, call)) return { status: "refused", kind: "payment", custom: null };
     if (call.type === "commitTimelockedWeights" && call.commit.length > commitBytesMax) {
       return { status: "refused", kind: "custom", custom: 255 }; // BadRequest: no block could hold it
@@ -150,8 +150,26 @@ export class LocalLedger implements Ledger {
     return runtimeApiAnswer(this, name, args);
   }
 
+  at(block: number): LedgerState | null {
+    const state = this.state.past(this.#head.header.number - block);
+    const past = this.#store.blockByNumber(block);
+    if (state === null || past === null) return null;
+    const { genesis, beacon } = this;
+    const chain = {
+      state,
+      genesis,
+      beacon,
+      head: () => localBlock(past),
+      blockHash: (number: number) => this.blockHash(number),
+    };
+    return {
+      storage: (name, keys) => storageItem(chain, name, keys),
+      runtimeApi: (name, args) => runtimeApiAnswer(chain, name, args),
+    };
+  }
+
   /** As a call of the next block would see the state now. */
-  nextScope(): BlockScope {
+  #nextScope(): BlockScope {
     return this.#scope({ timestampMs: bodyOf(this.#head).timestampMs, emit: () => {} });
   }
 

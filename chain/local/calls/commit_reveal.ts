@@ -7,13 +7,13 @@
  */
 
 import type { ChainCall } from "../../call.ts";
+import { saltedCommitHash, storageIndex } from "../../weights/salted_commit.ts";
 import type { BlockScope } from "../block_scope.ts";
 import { epochIndexIn } from "../epoch/schedule.ts";
 import { uidOf } from "../state/neurons.ts";
 import { type AccountKey, keyOf, type SaltedCommit } from "../state/records.ts";
 import type { CallError } from "./call_error.ts";
 import { isInTime, missingMechanism, storeWeights } from "./weights.ts";
-import { saltedCommitHash, storageIndex } from "../../weights/salted_commit.ts";
 
 const unrevealedMax = 10; // of one hotkey; of timelocked ones, in one epoch
 export const commitBytesMax = 5_000; // a longer one cannot be encoded

@@ -4,24 +4,19 @@
  * Invariants: uids are dense from 0; `uid` and `neuron` are inverse to each other; the owner's hotkey is never replaced.
  */
 
-import type { BlockScope } from "../block_scope.ts";
 import { encodeAddress } from "../../wallet/ss58.ts";
-import { type AccountKey, keyOf, type NeuronRecord, type RowRecord } from "./records.ts";
-import type { State } from "./state.ts";
 import { storageIndex } from "../../weights/salted_commit.ts";
+import type { BlockScope } from "../block_scope.ts";
+import { type AccountKey, keyOf, type NeuronRecord, type RowRecord } from "./records.ts";
+import type { StateReader } from "./state.ts";
 
-export const uidOf = (state: State, netuid: number, hotkey: AccountKey): number | null =>
+export const uidOf = (state: StateReader, netuid: number, hotkey: AccountKey): number | null =>
   state.read("uid", keyOf(netuid, hotkey)) ?? null;
 
-export function neuronsOf(state: State, netuid: number): NeuronRecord[] {
+export function neuronsOf(state: StateReader, netuid: number): NeuronRecord[] {
   const { neuronCount } = state.get("subnet", keyOf(netuid));
   return Array.from({ length: neuronCount }, (_, uid) => state.get("neuron", keyOf(netuid, uid)));
 }
-
-export const isFull = (state: State, netuid: number): boolean => {
-  const { neuronCount, hyperparameters } = state.get("subnet", keyOf(netuid));
-  return neuronCount >= hyperparameters.maxUids;
-};
 
 /** Registers a hotkey on the next uid, or on that of the neuron it replaces. The caller has checked that there is one. */
 export function seatNeuron(
