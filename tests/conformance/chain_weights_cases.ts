@@ -121,7 +121,7 @@ function refusalCases(test: ChainCase): void {
       const commit = { type: "commitWeights", netuid, mechanism: 0, hash: new Uint8Array(32) } as const;
       await world.included(commit, validator);
       world.ledger.setHyperparameters(netuid, { isCommitReveal: false });
-      await world.blocks(1);
+      await world.blocks(3);
       await world.refused(commit, validator, "CommitRevealDisabled");
     },
   );

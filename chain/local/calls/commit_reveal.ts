@@ -43,7 +43,6 @@ export function commitTimelockedWeights(
   call: Extract<ChainCall, { type: "commitTimelockedWeights" }>,
 ): CallError | null {
   const { state, genesis, block } = scope;
-  if (call.revealRound < scope.lastRound) return "InvalidRevealRound";
   const refusal = missingMechanism(scope, call) ?? modeRefusal(scope, call) ??
     (call.commitRevealVersion === genesis.commitRevealVersion ? null : "IncorrectCommitRevealVersion") ??
     senderRefusal(scope, hotkey, call);
@@ -84,7 +83,8 @@ export function revealWeights(
   return storeWeights(scope, hotkey, call);
 }
 
-function commitHash(hotkey: AccountKey, call: Extract<ChainCall, { type: "revealWeights" }>): string {
+/** The hash under which these weights were committed. */
+export function commitHash(hotkey: AccountKey, call: Extract<ChainCall, { type: "revealWeights" }>): string {
   const { netuid, mechanism, uids, values, salt, versionKey } = call;
   const publicKey = Uint8Array.fromHex(hotkey);
   return saltedCommitHash({ publicKey, netuid, mechanism, row: { uids, values }, salt, versionKey }).toHex();

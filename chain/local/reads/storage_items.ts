@@ -78,6 +78,20 @@ export function axonInfo(axon: AxonRecord | null) {
   };
 }
 
+/** Since spec 423 the second number is the commit's epoch; before, the numbers are its block and the blocks of its reveal. */
+const saltedCommits: Reader = ({ state, genesis }, [index, account]) => {
+  const commits = state.read("salted", keyOf(number(index), hexOf(account)));
+  if (commits === undefined || genesis.epochs === "stateful") {
+    return commits?.map(({ hash, epoch, block }) => [bytesOf(hash), BigInt(epoch), BigInt(block), 0n]);
+  }
+  const netuid = number(index) % mechanismStride;
+  const { tempoBlocks, revealPeriodEpochs } = state.get("subnet", keyOf(netuid)).hyperparameters;
+  return commits.map(({ hash, epoch, block }) => {
+    const first = (epoch + revealPeriodEpochs) * (tempoBlocks + 1) - netuid - 1;
+    return [bytesOf(hash), BigInt(block), BigInt(first), BigInt(first + tempoBlocks)];
+  });
+};
+
 const zeros: Reader = perNeuron(() => 0);
 
 const items: Readonly<Record<string, Reader>> = {
@@ -153,9 +167,7 @@ const items: Readonly<Record<string, Reader>> = {
   "SubtensorModule.Rank": zeros, // the runtime has not filled these three since 2025
   "SubtensorModule.Trust": zeros,
   "SubtensorModule.PruningScores": zeros,
-  "SubtensorModule.WeightCommits": ({ state }, [index, account]) =>
-    state.read("salted", keyOf(number(index), hexOf(account)))
-      ?.map(({ hash, epoch, block }) => [bytesOf(hash), BigInt(epoch), BigInt(block), 0n]),
+  "SubtensorModule.WeightCommits": saltedCommits,
   "SubtensorModule.TimelockedWeightCommits": ({ state }, [index, epoch]) =>
     (state.read("timelocked", keyOf(number(index), number(epoch))) ?? [])
       .map(({ hotkey, block, commit, round }) => [bytesOf(hotkey), BigInt(block), bytesOf(commit), round]),

@@ -7,6 +7,7 @@
 import { encodeAddress } from "../../wallet/ss58.ts";
 import { storageIndex } from "../../weights/salted_commit.ts";
 import type { BlockScope } from "../block_scope.ts";
+import type { Hyperparameters } from "../genesis.ts";
 import { type AccountKey, keyOf, type NeuronRecord, type RowRecord } from "./records.ts";
 import type { StateReader } from "./state.ts";
 
@@ -80,4 +81,18 @@ export function seatFor({ state, block }: BlockScope, netuid: number): number | 
   const free = candidates.filter((neuron) => !isImmune(neuron));
   const lowest = free.length > hyperparameters.minNonImmuneUids ? free[0] : candidates.find(isImmune);
   return lowest?.uid ?? null;
+}
+
+/** New rules for a subnet. A new mechanism has a seat for everybody, in which nobody has spoken yet. */
+export function changeRules({ state }: BlockScope, netuid: number, change: Partial<Hyperparameters>): void {
+  const { hyperparameters, neuronCount } = state.get("subnet", keyOf(netuid));
+  const changed = { ...hyperparameters, ...change };
+  state.change("subnet", keyOf(netuid), { hyperparameters: changed });
+  for (let mechanism = hyperparameters.mechanisms; mechanism < changed.mechanisms; mechanism++) {
+    const index = storageIndex({ netuid, mechanism });
+    for (let uid = 0; uid < neuronCount; uid++) {
+      const key = keyOf(index, uid);
+      if (state.read("seat", key) === undefined) state.write("seat", key, { lastUpdateBlock: 0, incentive: 0 });
+    }
+  }
 }

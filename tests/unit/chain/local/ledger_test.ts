@@ -147,6 +147,15 @@ Deno.test("Ledger: hyperparameters change with the next block, and epochs follow
   ledger.close();
 });
 
+Deno.test("Ledger: a mechanism that is added has a seat for everybody", () => {
+  const ledger = openLedger({ hyperparameters: { tempoBlocks: 5 } });
+  ledger.setHyperparameters(netuid, { mechanisms: 3 });
+  for (let i = 0; i < 12; i++) step(ledger);
+  assertEquals(ledger.storage("SubtensorModule.LastUpdate", [2 * 4_096 + netuid]), [0n]);
+  assertThrows(() => ledger.setHyperparameters(77, {}), Error, "the subnet must exist");
+  ledger.close();
+});
+
 Deno.test("Ledger: tokens are conserved over a long random life with registrations, prunings, stakes and epochs", () => {
   const hyperparameters = { tempoBlocks: 7, maxUids: 6, immunityPeriodBlocks: 3, mechanisms: 2 };
   const ledger = openLedger({ hyperparameters, feeRao: 777n });
