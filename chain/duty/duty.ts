@@ -75,6 +75,9 @@ export interface DutyState {
   isSilent: boolean; // no head for a long time
   blockMs: number;
   viewBlock: number; // of the newest look
+  tempoBlocks: number; // as last looked at; 0: not yet
+  tempoSinceBlock: number;
+  epochStartBlock: number; // when the last epoch ran, as far as we know
   isReading: boolean;
   lookAtBlock: number;
   attempts: number;
@@ -136,6 +139,9 @@ export function openDuty(options: DutyOptions): DutyState {
     isSilent: false,
     blockMs: 12_000,
     viewBlock: 0,
+    tempoBlocks: 0,
+    tempoSinceBlock: 0,
+    epochStartBlock: 0,
     isReading: false,
     lookAtBlock: 0,
     attempts: 0,

@@ -39,7 +39,7 @@ export function settleAttempt(state: DutyState, view: ChainView, own: Neuron): D
   if (attempt === null || !attempt.isUnknown) return [];
   const landedBlock = landedBlockOf(attempt, view, own);
   if (landedBlock !== null) return [land(state, attempt, landedBlock)];
-  if (view.metagraph.block <= attempt.headBlock + state.options.settleBlocks) return [];
+  if (view.metagraph.block < attempt.headBlock + state.options.settleBlocks) return [];
   state.attempt = null;
   return [{ type: "lost", purpose: attempt.purpose }];
 }
