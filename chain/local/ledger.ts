@@ -47,6 +47,10 @@ export interface Ledger {
   submit(options: { from: AccountId; nonce: number; call: ChainCall }): Submission;
   /** A storage value at the head by its runtime name, e.g. `SubtensorModule.Tempo` with keys `[9]`; undefined where nothing is stored. */
   storage(name: string, keys: readonly unknown[]): unknown;
-  /** A runtime API's answer at the head, e.g. `SubnetInfoRuntimeApi.get_metagraph` with `[9]`. */
+  /** A runtime API's answer at the head, e.g. `SubnetInfoRuntimeApi.get_metagraph` with `[9]`; undefined where there is none. */
   runtimeApi(name: string, args: readonly unknown[]): unknown;
+  /** The state after a recent block, null when it is no longer kept. Without it only the head's state can be read. */
+  at?(block: number): LedgerState | null;
 }
+
+export type LedgerState = Pick<Ledger, "storage" | "runtimeApi">;
