@@ -36,7 +36,7 @@ export class Connection {
   #lastHead = -1;
   #closed: ChainError | null = null;
   #cancelRetry: Cancel = () => {};
-  readonly #endRests = new Set<() => void>();
+  readonly #endWaits = new Set<() => void>();
   #dialling: Promise<void> = Promise.resolve();
 
   private constructor(options: ConnectionOptions) {
@@ -74,6 +74,29 @@ export class Connection {
   onHead(listener: (head: Head) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  /** Resolves with the next new block, or when this client is closed. `stop` ends the wait, which then never resolves. */
+  nextHead(): { readonly seen: Promise<void>; readonly stop: () => void } {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const listener = () => {
+      this.#listeners.delete(listener);
+      this.#endWaits.delete(listener);
+      resolve();
+    };
+    this.#listeners.add(listener);
+    this.#endWaits.add(listener);
+    return {
+      seen: promise,
+      stop: () => {
+        this.#listeners.delete(listener);
+        this.#endWaits.delete(listener);
+      },
+    };
+  }
+
+  get isClosed(): boolean {
+    return this.#closed !== null;
   }
 
   /** Does work that may be done twice, as reading: begun again when the node is lost on the way or the runtime changes under it. */
@@ -116,7 +139,7 @@ export class Connection {
     this.#cancelRetry();
     this.#waiting.reject(this.#closed);
     this.#listeners.clear();
-    for (const end of this.#endRests) end();
+    for (const end of this.#endWaits) end();
     await this.#session?.close(this.#closed);
     await this.#dialling.catch(() => {/* whoever dialled heard of it */});
   }
@@ -180,14 +203,14 @@ export class Connection {
     const delayMs = reconnectDelayMs({ failures: 1, isRateLimited: true, dice: dice() });
     return new Promise((resolve) => {
       const cancel = timers.after(delayMs, () => {
-        this.#endRests.delete(end);
+        this.#endWaits.delete(end);
         resolve();
       });
       const end = () => {
         cancel();
         resolve();
       };
-      this.#endRests.add(end);
+      this.#endWaits.add(end);
     });
   }
 

@@ -130,6 +130,9 @@ function timelocked(call: Extract<ChainCall, { type: "commitTimelockedWeights" }
   const bytes = u8aToHex(commit); // polkadot-js takes bare bytes for a value with its length in front
   const names = ["commitTimelockedWeights", "commitTimelockedMechanismWeights"] as const;
   const current = byMechanism(call, names, [bytes, revealRound, commitRevealVersion]);
-  const older = byMechanism({ netuid, mechanism }, ["commitCrv3Weights", "commitCrv3MechanismWeights"], [bytes, revealRound]);
+  const older = byMechanism({ netuid, mechanism }, ["commitCrv3Weights", "commitCrv3MechanismWeights"], [
+    bytes,
+    revealRound,
+  ]);
   return [...current, ...older];
 }

@@ -31,7 +31,11 @@ const dispatchRows: Readonly<Record<string, Row>> = {
     "add stake to the hotkey",
     "afterEpoch",
   ],
-  IncorrectWeightVersionKey: ["The weights carry an older version key than the subnet asks for", updateProgram, "never"],
+  IncorrectWeightVersionKey: [
+    "The weights carry an older version key than the subnet asks for",
+    updateProgram,
+    "never",
+  ],
   IncorrectCommitRevealVersion: ["The chain asks for another version of commit-reveal", updateProgram, "afterUpgrade"],
   CommitRevealEnabled: [
     "The subnet takes weights by commit and reveal only",
@@ -64,7 +68,11 @@ const dispatchRows: Readonly<Record<string, Row>> = {
   MaxWeightExceeded: ["One weight is above the subnet's limit", report, "never"],
   CanNotSetRootNetworkWeights: ["Weights of the root network are not set this way", checkSubnet, "never"],
   InputLengthsUnequal: ["Two lists of the call differ in length", report, "never"],
-  AdminActionProhibitedDuringWeightsWindow: ["The call is not taken shortly before an epoch", "wait for it", "afterEpoch"],
+  AdminActionProhibitedDuringWeightsWindow: [
+    "The call is not taken shortly before an epoch",
+    "wait for it",
+    "afterEpoch",
+  ],
   // registration
   HotKeyNotRegisteredInSubNet: ["The hotkey is not registered in the subnet", register, "never"],
   HotKeyNotRegisteredInNetwork: ["The hotkey is not registered in the subnet", register, "never"],
@@ -99,7 +107,11 @@ const dispatchRows: Readonly<Record<string, Row>> = {
   ColdkeySwapAnnounced: ["The coldkey is about to be swapped", "use the new coldkey", "never"],
   ColdkeySwapDisputed: ["The coldkey's swap is disputed", "settle the dispute", "never"],
   // serving
-  ServingRateLimitExceeded: ["The axon was announced too recently", "wait for the serving rate limit", "afterRateLimit"],
+  ServingRateLimitExceeded: [
+    "The axon was announced too recently",
+    "wait for the serving rate limit",
+    "afterRateLimit",
+  ],
   InvalidIpAddress: [
     "The chain takes no loopback, zero or broadcast address",
     "give the external address of this machine",
@@ -122,7 +134,13 @@ const dispatchRows: Readonly<Record<string, Row>> = {
 /** The pool's custom codes, each by the name it stands for. */
 const customNames: readonly string[] = [
   ...["ColdkeyInSwapSchedule", "StakeAmountTooLow", "BalanceTooLow", "SubnetNotExists", "HotkeyAccountDoesntExist"],
-  ...["NotEnoughStakeToWithdraw", "RateLimitExceeded", "InsufficientLiquidity", "SlippageTooHigh", "TransferDisallowed"],
+  ...[
+    "NotEnoughStakeToWithdraw",
+    "RateLimitExceeded",
+    "InsufficientLiquidity",
+    "SlippageTooHigh",
+    "TransferDisallowed",
+  ],
   ...["HotKeyNotRegisteredInNetwork", "InvalidIpAddress", "ServingRateLimitExceeded", "InvalidPort", "ZeroMaxAmount"],
   ...["InvalidRevealRound", "CommitNotFound", "CommitBlockNotInRevealRange", "InputLengthsUnequal", "UidNotFound"],
   ...["EvmKeyAssociateRateLimitExceeded", "ColdkeySwapDisputed", "InvalidRealAccount", "FailedShieldedTxParsing"],
@@ -136,10 +154,18 @@ const customRows: Readonly<Record<string, Row>> = {
   StakeAmountTooLow: ["The amount is below the chain's minimum", "raise the amount", "never"],
   BalanceTooLow: ["The coldkey's balance does not cover the amount", "transfer to the coldkey", "never"],
   HotkeyAccountDoesntExist: ["The chain does not know the hotkey", register, "never"],
-  RateLimitExceeded: ["The last call of this kind is too recent, or the subnet takes weights another way", waitForRate, "afterRateLimit"],
+  RateLimitExceeded: [
+    "The last call of this kind is too recent, or the subnet takes weights another way",
+    waitForRate,
+    "afterRateLimit",
+  ],
   TransferDisallowed: ["The subnet does not let stake be moved", askOwner, "never"],
   ZeroMaxAmount: ["Nothing could be staked at the price asked for", "change the amount", "never"],
-  InvalidRevealRound: ["The drand round of the commit lies in the past", "check this machine's clock; commit again", "nextBlock"],
+  InvalidRevealRound: [
+    "The drand round of the commit lies in the past",
+    "check this machine's clock; commit again",
+    "nextBlock",
+  ],
   CommitNotFound: ["There is no commit to reveal", "commit first", "never"],
   CommitBlockNotInRevealRange: ["The commit cannot be revealed in this epoch", "wait for its epoch", "afterEpoch"],
   UidNotFound: ["The hotkey has no uid in the subnet", register, "never"],
@@ -155,11 +181,19 @@ const customRows: Readonly<Record<string, Row>> = {
 const poolRows: Readonly<Record<Exclude<PoolError["kind"], "custom">, Row>> = {
   stale: ["Another extrinsic of this account used the number first", "let only one process use this key", "nextBlock"],
   future: ["The account's earlier extrinsics have not arrived", "none", "nextBlock"],
-  badProof: ["The node does not accept the signature, though it was made for the runtime it announces", report, "afterUpgrade"],
+  badProof: [
+    "The node does not accept the signature, though it was made for the runtime it announces",
+    report,
+    "afterUpgrade",
+  ],
   ancientBirthBlock: ["The extrinsic came too late for the blocks it is valid in", "none", "nextBlock"],
   payment: ["The account cannot pay the fee", "transfer to the account that signs", "never"],
   exhaustsResources: ["The block is full", "none", "nextBlock"],
-  lowPriority: ["Another extrinsic of this account waits in the pool", "let only one process use this key", "nextBlock"],
+  lowPriority: [
+    "Another extrinsic of this account waits in the pool",
+    "let only one process use this key",
+    "nextBlock",
+  ],
   alreadyImported: ["The extrinsic waits in the pool already", "none", "nextBlock"],
   banned: ["The node refused this very extrinsic a moment ago", "none", "nextBlock"],
   dropped: ["The node's pool is full", "none, or use another endpoint", "nextBlock"],

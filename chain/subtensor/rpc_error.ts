@@ -13,7 +13,8 @@ export class RpcError extends Error {
 
 /** A node that prunes keeps the state of the last 256 blocks or so. */
 export function isStateGone(error: unknown): boolean {
-  return error instanceof RpcError && /state already discarded|unknown ?block|header was not found/i.test(error.message);
+  return error instanceof RpcError &&
+    /state already discarded|unknown ?block|header was not found/i.test(error.message);
 }
 
 /** Asked too often: from JSON-RPC, or from the HTTP upgrade. */

@@ -69,10 +69,15 @@ export class RpcSocket {
     this.#callDeadlineMs = callDeadlineMs;
     this.#socket = new WebSocket(url, { perMessageDeflate: false, maxPayload: answerBytesMax });
     this.#socket.on("message", (data) => this.#receive(data.toString()));
-    this.#socket.on("error", (error) => this.#fail(new ChainError("unreachable", `Cannot use ${url}: ${error.message}`)));
+    this.#socket.on(
+      "error",
+      (error) => this.#fail(new ChainError("unreachable", `Cannot use ${url}: ${error.message}`)),
+    );
     this.closed = new Promise((resolve) => {
       this.#socket.on("close", (code) => {
-        this.#fail(new ChainError("unreachable", `Cannot go on with ${url} as it closed the connection: code is ${code}`));
+        this.#fail(
+          new ChainError("unreachable", `Cannot go on with ${url} as it closed the connection: code is ${code}`),
+        );
         resolve(this.#reason!);
       });
     });
@@ -137,7 +142,9 @@ export class RpcSocket {
   #receive(text: string): void {
     if (this.#reason !== null) return;
     const message = parseMessage(text);
-    if (message === null) return this.#fail(new ChainError("badAnswer", `${this.url} sent what is no JSON-RPC message`));
+    if (message === null) {
+      return this.#fail(new ChainError("badAnswer", `${this.url} sent what is no JSON-RPC message`));
+    }
     if ("method" in message) return this.#notify(String(message.params.subscription), message.params.result);
     const pending = this.#pending.get(message.id);
     if (pending === undefined) return;

@@ -151,7 +151,9 @@ export class Runtime {
       return value.toJSON();
     } catch (cause) {
       const detail = cause instanceof Error ? cause.message : String(cause);
-      throw new ChainError("badAnswer", `Cannot read the chain's answer as ${type}: ${detail.slice(0, 200)}`, { cause });
+      throw new ChainError("badAnswer", `Cannot read the chain's answer as ${type}: ${detail.slice(0, 200)}`, {
+        cause,
+      });
     }
   }
 }

@@ -12,7 +12,7 @@ import { ChainError } from "../chain.ts";
 import { type BlockRef, hexSchema } from "./block_header.ts";
 import type { Connection } from "./connection.ts";
 import { isStateGone } from "./rpc_error.ts";
-import { type Runtime, UnsupportedRuntime } from "./runtime.ts";
+import { type ChainEvent, type Runtime, UnsupportedRuntime } from "./runtime.ts";
 import type { Session } from "./session.ts";
 
 /** A storage entry by the runtime's own names, its keys, and what it must hold. */
@@ -42,7 +42,11 @@ export function subtensorItem<T>(
   return { pallet: "SubtensorModule", name, keys, schema, isRawWithoutMetadata: false };
 }
 
-export function systemItem<T>(name: string, keys: readonly unknown[], schema: v.GenericSchema<unknown, T>): StoredItem<T> {
+export function systemItem<T>(
+  name: string,
+  keys: readonly unknown[],
+  schema: v.GenericSchema<unknown, T>,
+): StoredItem<T> {
   return { pallet: "System", name, keys, schema, isRawWithoutMetadata: false };
 }
 
@@ -74,6 +78,14 @@ export class StateAt {
       values[field] = value === undefined ? undefined : v.parse(item.schema, value);
     }
     return values as BatchValues<B>;
+  }
+
+  /** What happened in the block. */
+  async events(): Promise<ChainEvent[]> {
+    const item = this.runtime.storageItem("System", "Events");
+    if (item === null) throw new UnsupportedRuntime("storage System.Events", this.runtime.version);
+    const answer = await this.#session.socket.call("state_getStorage", [item.key([]), this.block.hash]);
+    return answer === null ? [] : this.runtime.decodeEvents(v.parse(hexSchema, answer));
   }
 
   /** Whether the runtime has this API, as far as its metadata tells. */

@@ -1,24 +1,18 @@
 /**
  * Weights on the chain: a validator's row, and what it has committed but not shown.
  *
- * Owns: the index of a mechanism's rows and the shapes of both kinds of commit. Refuses: making either (chain/weights,
+ * Owns: the shapes of both kinds of commit. Refuses: making either (chain/weights,
  * chain/timelock).
  */
 
 import * as v from "valibot";
 import type { Address } from "../call.ts";
 import type { PendingCommit } from "../chain.ts";
+import { storageIndex } from "../weights/salted_commit.ts";
 import { hashSchema, hexSchema } from "./block_header.ts";
 import { epochIndexOf, readEpochState } from "./epoch_state.ts";
 import { address, bigInteger, integer } from "./plain_values.ts";
 import { type StateAt, type StoredItem, subtensorItem } from "./state.ts";
-
-const netuidsPerMechanism = 4_096;
-
-/** Rows of mechanism m of a subnet are stored as if the subnet were this one. */
-export function storageIndex({ netuid, mechanism }: { netuid: number; mechanism: number }): number {
-  return mechanism * netuidsPerMechanism + netuid;
-}
 
 export async function readWeights(
   state: StateAt,
@@ -60,7 +54,11 @@ export async function readPendingCommits(
   }
   const timelocked = Object.values(await state.read(batch)).flatMap((commits) => commits ?? []);
   return [
-    ...(salted ?? []).map(([, committedBlock, revealFromBlock]) => ({ committedBlock, revealRound: null, revealFromBlock })),
+    ...(salted ?? []).map(([, committedBlock, revealFromBlock]) => ({
+      committedBlock,
+      revealRound: null,
+      revealFromBlock,
+    })),
     ...timelocked,
   ].sort((a, b) => a.committedBlock - b.committedBlock);
 }
