@@ -28,9 +28,3 @@ export async function readEpochState(state: StateAt, netuid: number): Promise<Ep
     blocksSinceLastStep: found.blocksSinceLastStep ?? 0,
   };
 }
-
-/** The index of the epoch under way: what the chain files a commit of the next block under, or one less. */
-export function epochIndexOf(state: EpochState): number {
-  if (state.formula === "stateful") return state.epochIndex;
-  return Math.floor((state.block + state.netuid + 1) / (state.tempoBlocks + 1));
-}

@@ -60,9 +60,8 @@ export function signExtrinsic(
       era,
       genesisHash,
       nonce,
-      runtimeVersion: registry.createTypeUnsafe("RuntimeVersionPartial", [version]) as unknown as NonNullable<
-        Parameters<typeof extrinsic.sign>[1]["runtimeVersion"]
-      >,
+      // A plain value of the two fields that are read: polkadot-js has a codec for the whole version only.
+      runtimeVersion: version as unknown as NonNullable<Parameters<typeof extrinsic.sign>[1]["runtimeVersion"]>,
       signedExtensions: registry.signedExtensions,
       tip: 0,
     },

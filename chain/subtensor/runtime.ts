@@ -75,7 +75,7 @@ export class Runtime {
     const type = unwrapStorageType(this.registry, meta.type, meta.modifier.isOptional);
     const fallback = meta.modifier.isOptional ? null : meta.fallback.toU8a(true);
     return {
-      key: (args) => u8aToHex(compactStripLength(args.length > 1 ? entry(args) : entry(...args))[1]),
+      key: (args) => u8aToHex(compactStripLength(entry(...args))[1]),
       decode: (hex) => {
         if (hex === null) return fallback === null ? null : this.#decode(type, fallback);
         // The stored bytes are the value itself; whether there is one is the key's business.
@@ -129,6 +129,7 @@ export class Runtime {
     if (typeof json !== "object" || json === null) return { name: String(json), pallet: null, docs: "" };
     const [kind, detail] = Object.entries(json)[0] ?? ["unknown", null];
     const { index, error } = (detail ?? {}) as { index?: unknown; error?: unknown };
+    if (typeof detail === "string") return { name: detail, pallet: null, docs: "" }; // as {token: "FundsUnavailable"}
     if (kind !== "module" || typeof index !== "number" || typeof error !== "string") {
       return { name: kind.slice(0, 1).toUpperCase() + kind.slice(1), pallet: null, docs: "" };
     }

@@ -7,10 +7,12 @@
 
 import * as v from "valibot";
 import type { Address } from "../call.ts";
-import type { PendingCommit } from "../chain.ts";
+import type { EpochState, PendingCommit } from "../chain.ts";
+import { firstBlockOfEpoch } from "../epochs/epoch_start.ts";
+import { epochIndex } from "../epochs/epochs.ts";
 import { storageIndex } from "../weights/salted_commit.ts";
 import { hashSchema, hexSchema } from "./block_header.ts";
-import { epochIndexOf, readEpochState } from "./epoch_state.ts";
+import { readEpochState } from "./epoch_state.ts";
 import { address, bigInteger, integer } from "./plain_values.ts";
 import { type StateAt, type StoredItem, subtensorItem } from "./state.ts";
 
@@ -23,7 +25,10 @@ export async function readWeights(
   return (weights ?? []).map(([uid, value]) => ({ uid, value }));
 }
 
-/** Hash, block of the commit, first and last block at which it may be shown. */
+/**
+ * Salted commits. Where the epochs' dates are fixed: hash, block of the commit, first and last block at which it may be shown. Where
+ * they can move: hash, epoch, block of the commit, and a zero, which is no last block.
+ */
 const saltedSchema = v.nullable(v.array(v.tuple([hashSchema, integer, integer, integer])));
 
 /** Hotkey, block of the commit, ciphertext, drand round. */
@@ -32,35 +37,43 @@ const timelockedSchema = v.array(v.tuple([address, integer, hexSchema, bigIntege
 /** As runtimes before the commit's block was stored have it. */
 const blocklessSchema = v.array(v.tuple([address, hexSchema, bigInteger]));
 
+/** Those that can still become weights, oldest first. */
 export async function readPendingCommits(
   state: StateAt,
   options: { netuid: number; mechanism: number; hotkey: Address },
 ): Promise<PendingCommit[]> {
   const index = storageIndex(options);
   const epochs = await readEpochState(state, options.netuid);
-  const { salted, period } = await state.read({
+  const { salted, period = 1 } = await state.read({
     salted: subtensorItem("WeightCommits", [index, options.hotkey], saltedSchema),
     period: subtensorItem("RevealPeriodEpochs", [options.netuid], integer),
   });
   // A commit waits under the epoch it was made in until `period` epochs later. One more on either side: an epoch may be due now.
-  const current = epochIndexOf(epochs);
-  const first = Math.max(0, current - (period ?? 1) - 1);
+  const current = epochIndex(epochs);
   const batch: Record<string, StoredItem<readonly PendingCommit[]>> = {};
-  for (let epoch = first; epoch <= current + 1; epoch++) {
-    const firstBlock = epochs.formula === "legacy" ? epoch * (epochs.tempoBlocks + 1) - options.netuid - 1 : 0;
-    for (const [name, schema] of Object.entries(timelockedEntries(options.hotkey, Math.max(0, firstBlock)))) {
-      batch[`${name}${epoch}`] = subtensorItem(name, [index, epoch], schema);
+  for (let epoch = Math.max(0, current - period - 1); epoch <= current + 1; epoch++) {
+    const firstBlock = epochs.formula === "legacy" ? firstBlockOfEpoch(epochs, epoch) ?? 0 : 0;
+    for (const [name, schema] of Object.entries(timelockedEntries(options.hotkey, firstBlock))) {
+      batch[`${name} ${epoch}`] = subtensorItem(name, [index, epoch], schema);
     }
   }
   const timelocked = Object.values(await state.read(batch)).flatMap((commits) => commits ?? []);
-  return [
-    ...(salted ?? []).map(([, committedBlock, revealFromBlock]) => ({
-      committedBlock,
-      revealRound: null,
-      revealFromBlock,
-    })),
-    ...timelocked,
-  ].sort((a, b) => a.committedBlock - b.committedBlock);
+  return [...saltedCommits(salted ?? [], { epochs, period }), ...timelocked]
+    .sort((a, b) => a.committedBlock - b.committedBlock);
+}
+
+function saltedCommits(
+  stored: readonly (readonly [hash: string, first: number, second: number, third: number])[],
+  { epochs, period }: { epochs: EpochState; period: number },
+): PendingCommit[] {
+  return stored.flatMap(([, first, second, third]) => {
+    if (third > 0) {
+      return third < epochs.block ? [] : [{ committedBlock: first, revealRound: null, revealFromBlock: second }];
+    }
+    const revealEpoch = first + period;
+    if (revealEpoch < epochIndex(epochs)) return [];
+    return [{ committedBlock: second, revealRound: null, revealFromBlock: firstBlockOfEpoch(epochs, revealEpoch) }];
+  });
 }
 
 /** The storage entry has changed its name and shape twice; a runtime has one of them. */
