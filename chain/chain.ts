@@ -81,7 +81,12 @@ export interface Refusal {
 }
 
 export type Receipt =
-  | { readonly status: "included"; readonly block: number; readonly extrinsicHash: string }
+  | {
+    readonly status: "included";
+    readonly block: number;
+    readonly extrinsicHash: string;
+    readonly isUnchanged?: true; // nothing was sent: the chain has held this since `block`, and the hash is ""
+  }
   | { readonly status: "refused"; readonly refusal: Refusal } // before or inside a block; nothing was changed
   | { readonly status: "unknown"; readonly why: string }; // the answer was lost: look at the chain before sending again
 

@@ -162,11 +162,11 @@ function servingCases(test: ChainCase): void {
 
   test("an axon is refused for strangers, too often, and where nobody could reach it", {}, async (world) => {
     await world.refused(serve(), stranger, "HotKeyNotRegisteredInNetwork");
-    await world.refused(serve({ ip: "127.0.0.1" }), ownerHotkey, "InvalidIpAddress");
-    await world.refused(serve({ ip: "255.255.255.255" }), ownerHotkey, "InvalidIpAddress");
-    await world.refused(serve({ port: 0 }), ownerHotkey, "InvalidPort");
+    await world.refused(serve({ ip: "127.0.0.1" }), ownerHotkey, ["InvalidIpAddress", "Custom(11)"]);
+    await world.refused(serve({ ip: "255.255.255.255" }), ownerHotkey, ["InvalidIpAddress", "Custom(11)"]);
+    await world.refused(serve({ port: 0 }), ownerHotkey, ["InvalidPort", "Custom(13)"]);
     await world.included(serve(), ownerHotkey);
-    await world.refused(serve(), ownerHotkey, "ServingRateLimitExceeded");
+    await world.refused(serve({ port: 8092 }), ownerHotkey, "ServingRateLimitExceeded");
   });
 
   test("an older runtime's pool refuses by number", { epochs: "legacy" }, async (world) => {
@@ -174,7 +174,7 @@ function servingCases(test: ChainCase): void {
     await world.refused(serve({ ip: "127.0.0.1" }), ownerHotkey, "Custom(11)");
     await world.refused(serve({ ip: "0.0.0.0" }), ownerHotkey, "Custom(11)");
     await world.included(serve(), ownerHotkey);
-    await world.refused(serve(), ownerHotkey, "Custom(12)");
+    await world.refused(serve({ port: 8092 }), ownerHotkey, "Custom(12)");
     const stake = { type: "addStake", netuid, hotkey: stranger.address, amountRao: tokens(1) } as const;
     await world.refused(stake, coldkey, "Custom(4)");
   });

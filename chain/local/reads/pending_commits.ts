@@ -1,8 +1,9 @@
 /** Commits of a hotkey that can still become weights, oldest first: salted and timelocked ones. */
 
 import type { Address } from "../../call.ts";
-import type { EpochState, PendingCommit } from "../../chain.ts";
-import { epochIndex, nextEpochBlock, stateAt } from "../../epochs/epochs.ts";
+import type { PendingCommit } from "../../chain.ts";
+import { firstBlockOfEpoch } from "../../epochs/epoch_start.ts";
+import { epochIndex } from "../../epochs/epochs.ts";
 import { storageIndex } from "../../weights/salted_commit.ts";
 import { accountOf } from "../calls/account_key.ts";
 import { keyOf } from "../state/records.ts";
@@ -29,13 +30,4 @@ export function pendingCommitsOf(
     .filter(({ hotkey }) => hotkey === account)
     .map(({ block, round }) => ({ committedBlock: block, revealRound: round, revealFromBlock: null }));
   return [...salted, ...timelocked].sort((a, b) => a.committedBlock - b.committedBlock);
-}
-
-/** The first block whose calls are of this epoch, which is the present one or a later one. Null when no epoch ever runs. */
-function firstBlockOfEpoch(clock: EpochState, epoch: number): number | null {
-  if (clock.tempoBlocks === 0) return null;
-  if (clock.formula === "legacy") return epoch * (clock.tempoBlocks + 1) - clock.netuid - 1;
-  let now: EpochState = clock;
-  while (epochIndex(now) < epoch) now = stateAt(now, nextEpochBlock(now) ?? now.block); // not null: the tempo is not 0
-  return now.formula === "stateful" ? now.lastEpochBlock : null;
 }
