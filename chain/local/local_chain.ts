@@ -16,13 +16,13 @@ import {
   type Neuron,
   type PendingCommit,
   type Receipt,
+  type Refusal,
   type SubnetParameters,
 } from "../chain.ts";
+import { dispatchRefusal, poolRefusal } from "../subtensor/refusals.ts";
 import { verifySignature } from "../wallet/hotkey.ts";
 import { storageIndex } from "../weights/salted_commit.ts";
 import { accountOf, addressOf } from "./calls/account_key.ts";
-import type { CallError } from "./calls/call_error.ts";
-import { refusalOf, refusalOfCustom } from "./calls/refusals.ts";
 import { hashBytes } from "./header.ts";
 import type { LocalBlock, Submission } from "./ledger.ts";
 import type { LocalLedger } from "./local_ledger.ts";
@@ -113,10 +113,10 @@ export class LocalChain implements Chain {
       const nonce = this.#ledger.nonceOf(signer.publicKey);
       const message = this.#messageOf({ call, nonce });
       if (!verifySignature({ address: signer.address, message, signature: signer.sign(message) })) {
-        return refusedBy({ name: "BadProof", sentence: "The signature does not verify", action: "Check the wallet" });
+        return { status: "refused", refusal: poolRefusal({ kind: "badProof" }, "") };
       }
       const submission = this.#ledger.submit({ from: signer.publicKey, nonce, call });
-      if (submission.status === "refused") return receiptOfRefusal(submission);
+      if (submission.status === "refused") return { status: "refused", refusal: refusalAtSubmission(submission) };
       return this.#wait({ submission: submission.submission, extrinsicHash: `0x${hashBytes(message).toHex()}` });
     });
   }
@@ -165,8 +165,8 @@ export class LocalChain implements Chain {
         ({ extrinsicHash }) =>
           error === null
             ? { status: "included", block: number, extrinsicHash }
-            : { status: "refused", refusal: refusalOf(error.name as CallError) },
-      ); // dispatch gives no others
+            : { status: "refused", refusal: dispatchRefusal({ name: error.name, docs: "" }) },
+      );
     }
   }
 
@@ -199,34 +199,9 @@ function neuronAt({ state }: LocalLedger, netuid: number, uid: number): Neuron {
   };
 }
 
+const refusalAtSubmission = (submission: Extract<Submission, { status: "refused" }>): Refusal =>
+  submission.kind === "custom"
+    ? poolRefusal({ kind: "custom", custom: submission.custom }, "")
+    : poolRefusal({ kind: submission.kind }, "");
+
 const headOf = ({ number, timestampMs }: LocalBlock): Head => ({ block: number, seenMs: timestampMs });
-
-function receiptOfRefusal(submission: Extract<Submission, { status: "refused" }>): Receipt {
-  if (submission.kind === "custom") return { status: "refused", refusal: refusalOfCustom(submission.custom) };
-  switch (submission.kind) {
-    case "payment":
-      return refusedBy({ name: "Payment", sentence: "The account cannot pay the fee", action: "Send it tokens" });
-    case "lowPriority":
-      return refusedBy({
-        name: "LowPriority",
-        sentence: "The pool is full",
-        action: "Wait for a block",
-        retry: "nextBlock",
-      });
-    case "stale":
-    case "future":
-      return refusedBy({
-        name: submission.kind,
-        sentence: "Another call took the nonce",
-        action: "Send again",
-        retry: "nextBlock",
-      });
-  }
-}
-
-const refusedBy = (why: {
-  readonly name: string;
-  readonly sentence: string;
-  readonly action: string;
-  readonly retry?: "never" | "nextBlock";
-}): Receipt => ({ status: "refused", refusal: { retry: "never", ...why } });

@@ -121,6 +121,7 @@ const dispatchRows: Readonly<Record<string, Row>> = {
   InvalidPort: ["The port must be between 1 and 65535", "give the port that others can reach", "never"],
   // balances, system
   FundsUnavailable: ["The account's balance does not cover the amount", "lower the amount", "never"],
+  BelowMinimum: ["The receiver would hold less than an account must", "send at least 500 rao", "never"],
   ExistentialDeposit: ["The receiver's account would stay below the least balance", "raise the amount", "never"],
   Expendability: ["The sender's account would fall below the least balance", "lower the amount", "never"],
   Token: ["The balance does not allow this", "check both balances", "never"],
