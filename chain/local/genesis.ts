@@ -55,7 +55,8 @@ export interface Genesis {
   readonly networkMinLockRao: bigint;
   readonly networkLockReductionBlocks: number; // in which a doubled lock falls back
   readonly maxSubnets: number;
-  readonly beacon: { readonly seed: string; readonly genesisMs: number; readonly periodMs: number }; // seed: any text
+  // Seed: any text. Timelocked weights need epochs of several periods; a chain with faster ones needs a faster beacon.
+  readonly beacon: { readonly seed: string; readonly genesisMs: number; readonly periodMs: number };
   readonly accounts: readonly { readonly address: Address; readonly freeRao: bigint }[];
   readonly subnets: readonly GenesisSubnet[];
   readonly newSubnet: Hyperparameters; // of subnets registered later

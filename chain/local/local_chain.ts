@@ -23,6 +23,7 @@ import { dispatchRefusal, poolRefusal } from "../subtensor/refusals.ts";
 import { verifySignature } from "../wallet/hotkey.ts";
 import { storageIndex } from "../weights/salted_commit.ts";
 import { accountOf, addressOf } from "./calls/account_key.ts";
+import { textOfCall } from "./calls/call_text.ts";
 import { hashBytes } from "./header.ts";
 import type { LocalBlock, Submission } from "./ledger.ts";
 import type { LocalLedger } from "./local_ledger.ts";
@@ -30,7 +31,6 @@ import { epochStateOf } from "./reads/epoch_state.ts";
 import { parametersOf } from "./reads/parameters.ts";
 import { pendingCommitsOf } from "./reads/pending_commits.ts";
 import { neuronsOf } from "./state/neurons.ts";
-import { textOfRecord } from "./state/record_text.ts";
 import { keyOf } from "./state/records.ts";
 
 export interface LocalChainOptions {
@@ -139,10 +139,7 @@ export class LocalChain implements Chain {
   }
 
   #messageOf({ call, nonce }: { readonly call: ChainCall; readonly nonce: number }): Uint8Array {
-    const fields = Object.entries(call).map((
-      [name, value],
-    ) => [name, value instanceof Uint8Array ? value.toHex() : value]);
-    return new TextEncoder().encode(textOfRecord([this.#ledger.genesisHash.toHex(), nonce, fields]));
+    return new TextEncoder().encode(`${this.#ledger.genesisHash.toHex()} ${nonce} ${textOfCall(call)}`);
   }
 
   #wait(

@@ -10,6 +10,7 @@ import { assert, present } from "../../core/assert.ts";
 import type { BlockScope } from "./block_scope.ts";
 import { beginBlock, beginChain } from "./block_step.ts";
 import { palletOf } from "./calls/call_error.ts";
+import { textOfCall } from "./calls/call_text.ts";
 import { commitBytesMax } from "./calls/commit_reveal.ts";
 import { canPay, dispatch, preCheck } from "./calls/dispatch.ts";
 import type { ChainEvent } from "./events.ts";
@@ -22,7 +23,6 @@ import { runtimeApiAnswer } from "./reads/runtime_apis.ts";
 import { storageItem } from "./reads/storage_items.ts";
 import { changeRules } from "./state/neurons.ts";
 import { ChainStore, type StoredBlock } from "./state/chain_store.ts";
-import { textOfRecord } from "./state/record_text.ts";
 import { keyOf } from "./state/records.ts";
 import { State } from "./state/state.ts";
 
@@ -197,7 +197,7 @@ export class LocalLedger implements Ledger {
       parentHash: parent?.hash ?? new Uint8Array(32),
       number: (parent?.header.number ?? -1) + 1,
       stateRoot: root,
-      extrinsicsRoot: hashBytes(new TextEncoder().encode(calls.map(textOfCall).join("\n"))),
+      extrinsicsRoot: hashBytes(new TextEncoder().encode(calls.map(lineOfCall).join("\n"))),
     };
     const block = { header, hash: hashOfHeader(header), body };
     this.#store.append(block, changes);
@@ -226,5 +226,4 @@ const outcomeOf = ({ submission }: PooledCall, error: ReturnType<typeof dispatch
   error: error === null ? null : { pallet: palletOf(error), name: error },
 });
 
-const textOfCall = ({ from, nonce, call }: PooledCall): string =>
-  textOfRecord([from, nonce, Object.entries(call).map(([k, v]) => [k, v instanceof Uint8Array ? v.toHex() : v])]);
+const lineOfCall = ({ from, nonce, call }: PooledCall): string => `${from} ${nonce} ${textOfCall(call)}`;

@@ -1,9 +1,9 @@
 /**
  * The chain's state in memory: tables of records, with the changes of the open block and of the running call on top.
  *
- * A call that fails leaves nothing behind (`attempt`), a block that is not committed neither. The last states can still be read. The root is the sum of the hashes of all
- * records modulo 2^256: it costs the same for a change in a large state as in a small one, does not depend on the order of changes,
- * and can be counted again from the store to see whether that is still whole.
+ * A call that fails leaves nothing behind (`attempt`), a block that is not committed neither. The last states can still be read.
+ * The root is the sum of the hashes of all records modulo 2^256: it costs the same for a change in a large state as in a small one,
+ * does not depend on the order of changes, and can be counted again from the store to see whether that is still whole.
  */
 
 import { createHash } from "node:crypto";

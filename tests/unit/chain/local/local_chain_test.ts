@@ -5,8 +5,11 @@ import { bobAddress, localGenesis } from "../../../../chain/local/genesis.ts";
 import { LocalChain } from "../../../../chain/local/local_chain.ts";
 import { LocalLedger } from "../../../../chain/local/local_ledger.ts";
 import { ChainError } from "../../../../chain/chain.ts";
+import { hotkeyOfMiniSecret } from "../../../../chain/wallet/hotkey.ts";
 import { coldkey, netuid, stranger, tokens } from "../../../conformance/chain_world.ts";
 
+const aliceSeed = "e5be9a5092b81bca64be81d212e7f2f9eba183bb7a90954f7b76361f6edb5c0a"; // //Alice: known to everybody
+const aliceKey = hotkeyOfMiniSecret(Uint8Array.fromHex(aliceSeed));
 const transfer = { type: "transfer", to: bobAddress, amountRao: tokens(1) } as const;
 
 async function withChain(
@@ -75,5 +78,17 @@ Deno.test("Local chain: a subnet that does not exist is an error, not an empty o
   await withChain({ netuid: 77 }, async (chain) => {
     const error = await assertRejects(() => chain.metagraph(), ChainError, "no such subnet");
     assertEquals(error.code, "badAnswer");
+  });
+});
+
+Deno.test("Local chain: an address that is none is refused by the chain, whatever it looks like", async () => {
+  await withChain({}, async (chain, ledger) => {
+    const serve = (ip: string) =>
+      chain.send({ type: "serveAxon", netuid, axon: { ip, port: 1, protocol: 4, version: 1 } }, aliceKey);
+    const receipts = ["5n", "localhost", ""].map(serve);
+    step(ledger);
+    for (const receipt of await Promise.all(receipts)) {
+      assertEquals(receipt.status === "refused" && receipt.refusal.name, "InvalidIpType");
+    }
   });
 });
