@@ -36,6 +36,7 @@ export class Connection {
   #lastHead = -1;
   #closed: ChainError | null = null;
   #cancelRetry: Cancel = () => {};
+  readonly #closing = new Set<Promise<unknown>>(); // sockets of which something is left
   readonly #endWaits = new Set<() => void>();
   #dialling: Promise<void> = Promise.resolve();
 
@@ -103,6 +104,7 @@ export class Connection {
   async run<T>(work: (session: Session) => Promise<T>): Promise<T> {
     for (let attempt = 1;; attempt++) {
       const session = await this.ready();
+      await session.upgraded;
       const { runtime } = session;
       try {
         return await work(session);
@@ -140,7 +142,8 @@ export class Connection {
     this.#waiting.reject(this.#closed);
     this.#listeners.clear();
     for (const end of this.#endWaits) end();
-    await this.#session?.close(this.#closed);
+    this.#session?.socket.terminate(this.#closed);
+    await Promise.all(this.#closing);
     await this.#dialling.catch(() => {/* whoever dialled heard of it */});
   }
 
@@ -153,11 +156,14 @@ export class Connection {
   async #open(): Promise<void> {
     const { urls } = this.#options;
     const url = urls[this.#next++ % urls.length]!;
+    let isAdopted = false;
     const session = await Session.open({
       ...this.#options,
       url,
       known: this.#known,
-      onHead: (head) => this.#tell(head),
+      onHead: (head) => {
+        if (isAdopted) this.#tell(head); // what it hears in the handshake is told below
+      },
     });
     const other = this.#known !== null && this.#known.genesisHash !== session.genesisHash;
     if (other || this.#closed !== null) {
@@ -166,10 +172,13 @@ export class Connection {
       throw reason;
     }
     this.#known = { genesisHash: session.genesisHash, runtime: session.runtime };
+    isAdopted = true;
     this.#session = session;
     this.#waiting.resolve(session);
     this.#tell({ block: session.head.number, seenMs: session.seenMs });
-    session.socket.closed.then((reason) => this.#lost(session, reason));
+    const closing: Promise<unknown> = session.socket.closed.then(() => this.#closing.delete(closing));
+    this.#closing.add(closing);
+    session.socket.onBroken((reason) => this.#lost(session, reason));
   }
 
   #lost(session: Session, reason: ChainError): void {

@@ -52,13 +52,14 @@ const messageSchema = v.union([
 
 export class RpcSocket {
   readonly url: string;
-  /** Resolves with the reason when the socket is gone, however that came about. */
+  /** Resolves with the reason when nothing of the socket is left, some time after `onBroken` has told of its end. */
   readonly closed: Promise<ChainError>;
   readonly #socket: Socket;
   readonly #timers: Timers;
   readonly #callDeadlineMs: number;
   readonly #pending = new Map<number, Pending>();
   readonly #listeners = new Map<string, Listener>();
+  readonly #brokenListeners: ((reason: ChainError) => void)[] = [];
   #early: { subscription: string; result: unknown }[] = [];
   #nextId = 1;
   #reason: ChainError | null = null;
@@ -96,6 +97,12 @@ export class RpcSocket {
 
   get isOpen(): boolean {
     return this.#reason === null;
+  }
+
+  /** Calls back when the socket can no longer be used, before those who wait for answers hear of it. */
+  onBroken(listener: (reason: ChainError) => void): void {
+    if (this.#reason === null) this.#brokenListeners.push(listener);
+    else listener(this.#reason);
   }
 
   /** Rejects with an `RpcError` when the node refuses and with a `ChainError` when it cannot be asked. */
@@ -176,6 +183,7 @@ export class RpcSocket {
   #fail(reason: ChainError): void {
     if (this.#reason !== null) return;
     this.#reason = reason;
+    for (const listener of this.#brokenListeners) listener(reason);
     for (const pending of this.#pending.values()) {
       pending.cancelDeadline();
       pending.reject(reason);

@@ -99,6 +99,11 @@ export class Session {
     return this.#runtime;
   }
 
+  /** Resolves when no upgrade that the node has told of is still being loaded. */
+  get upgraded(): Promise<void> {
+    return this.#upgrade;
+  }
+
   /** Asks the node for its version, loads the metadata anew where `isForced` or the version changed, and waits until it is in use. */
   async refreshRuntime(options: { isForced: boolean }): Promise<void> {
     const version = v.parse(versionSchema, await this.socket.call("state_getRuntimeVersion", []));
@@ -127,7 +132,7 @@ export class Session {
   }
 
   async #start(): Promise<void> {
-    this.socket.closed.then(() => {
+    this.socket.onBroken(() => {
       this.#cancelWatchdog();
       this.#cancelKeepalive();
     });

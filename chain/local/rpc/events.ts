@@ -35,6 +35,7 @@ const failure = (error: unknown, info: unknown): unknown => ({ type: "ExtrinsicF
 
 /** An error that no pallet of the surface declares is shown as `Other`, which is all a client could make of it. */
 function dispatchError(pallets: Runtime["surface"]["pallets"], error: { pallet: string; name: string }): unknown {
+  if (error.pallet === "Token") return { type: "Token", value: { type: error.name } };
   const pallet = pallets.find(({ name }) => name === error.pallet);
   const index = pallet?.errors.indexOf(error.name) ?? -1;
   if (pallet === undefined || index < 0) return { type: "Other" };
