@@ -19,6 +19,7 @@ import {
   type SubnetParameters,
 } from "../chain.ts";
 import { verifySignature } from "../wallet/hotkey.ts";
+import { storageIndex } from "../weights/salted_commit.ts";
 import { accountOf, addressOf } from "./calls/account_key.ts";
 import type { CallError } from "./calls/call_error.ts";
 import { refusalOf, refusalOfCustom } from "./calls/refusals.ts";
@@ -29,9 +30,8 @@ import { epochStateOf } from "./reads/epoch_state.ts";
 import { parametersOf } from "./reads/parameters.ts";
 import { pendingCommitsOf } from "./reads/pending_commits.ts";
 import { neuronsOf } from "./state/neurons.ts";
-import { keyOf } from "./state/records.ts";
 import { textOfRecord } from "./state/record_text.ts";
-import { storageIndex } from "../weights/salted_commit.ts";
+import { keyOf } from "./state/records.ts";
 
 export interface LocalChainOptions {
   readonly ledger: LocalLedger; // stays its owner's: closing the chain does not close it

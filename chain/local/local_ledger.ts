@@ -6,23 +6,24 @@
  * bytes of the network protocol (chain/local/rpc).
  */
 
-import { present } from "../../core/assert.ts";
+import { assert, present } from "../../core/assert.ts";
 import type { BlockScope } from "./block_scope.ts";
 import { beginBlock, beginChain } from "./block_step.ts";
-import { customCodeOf, palletOf } from "./calls/call_error.ts";
+import { palletOf } from "./calls/call_error.ts";
 import { commitBytesMax } from "./calls/commit_reveal.ts";
-import { canPay, dispatch, execute } from "./calls/dispatch.ts";
+import { canPay, dispatch, preCheck } from "./calls/dispatch.ts";
 import type { ChainEvent } from "./events.ts";
 import type { Genesis, Hyperparameters } from "./genesis.ts";
 import { hashBytes, hashOfHeader } from "./header.ts";
-import type { AccountId, CallOutcome, Ledger, LocalBlock, LocalHeader, Submission } from "./ledger.ts";
+import type { AccountId, CallOutcome, Ledger, LedgerState, LocalBlock, LocalHeader, Submission } from "./ledger.ts";
 import { OwnBeacon } from "./own_beacon.ts";
 import { Pool, type PooledCall } from "./pool.ts";
 import { runtimeApiAnswer } from "./reads/runtime_apis.ts";
 import { storageItem } from "./reads/storage_items.ts";
+import { changeRules } from "./state/neurons.ts";
 import { ChainStore, type StoredBlock } from "./state/chain_store.ts";
-import { keyOf } from "./state/records.ts";
 import { textOfRecord } from "./state/record_text.ts";
+import { keyOf } from "./state/records.ts";
 import { State } from "./state/state.ts";
 
 export interface OpenLedgerOptions {
@@ -102,7 +103,7 @@ export class LocalLedger implements Ledger {
     const accountNonce = this.state.read("account", from)?.nonce ?? 0;
     const kind = this.#pool.nonceProblem({ from, nonce, accountNonce });
     if (kind !== null) return { status: "refused", kind, custom: null };
-    const scope = this.nextScope();
+    const scope = this.#nextScope();
     if (!canPay(scope, from, call)) return { status: "refused", kind: "payment", custom: null };
     if (call.type === "commitTimelockedWeights" && call.commit.length > commitBytesMax) {
       return { status: "refused", kind: "custom", custom: 255 }; // BadRequest: no block could hold it
@@ -114,6 +115,10 @@ export class LocalLedger implements Ledger {
 
   /** What an owner or the chain's root would do by an extrinsic of its own: from the next block on. */
   setHyperparameters(netuid: number, change: Partial<Hyperparameters>): void {
+    assert(
+      this.state.read("subnet", keyOf(netuid)) !== undefined,
+      `Cannot set hyperparameters as the subnet must exist: current value is ${netuid}`,
+    );
     this.#changes.push({ netuid, change });
   }
 
@@ -125,10 +130,7 @@ export class LocalLedger implements Ledger {
       const events: ChainEvent[] = [];
       const scope = this.#scope({ timestampMs, emit: (event) => events.push(event) });
       beginBlock(scope, timestampMs);
-      for (const { netuid, change } of this.#changes) {
-        const { hyperparameters } = this.state.get("subnet", keyOf(netuid));
-        this.state.change("subnet", keyOf(netuid), { hyperparameters: { ...hyperparameters, ...change } });
-      }
+      for (const { netuid, change } of this.#changes) changeRules(scope, netuid, change);
       const outcomes = calls.map((pooled) => outcomeOf(pooled, dispatch(scope, pooled.from, pooled.call)));
       this.#head = this.#seal({ timestampMs, outcomes, events }, calls);
     } catch (error) {
@@ -150,8 +152,26 @@ export class LocalLedger implements Ledger {
     return runtimeApiAnswer(this, name, args);
   }
 
+  at(block: number): LedgerState | null {
+    const state = this.state.past(this.#head.header.number - block);
+    const past = this.#store.blockByNumber(block);
+    if (state === null || past === null) return null;
+    const { genesis, beacon } = this;
+    const chain = {
+      state,
+      genesis,
+      beacon,
+      head: () => localBlock(past),
+      blockHash: (number: number) => this.blockHash(number),
+    };
+    return {
+      storage: (name, keys) => storageItem(chain, name, keys),
+      runtimeApi: (name, args) => runtimeApiAnswer(chain, name, args),
+    };
+  }
+
   /** As a call of the next block would see the state now. */
-  nextScope(): BlockScope {
+  #nextScope(): BlockScope {
     return this.#scope({ timestampMs: bodyOf(this.#head).timestampMs, emit: () => {} });
   }
 
@@ -192,17 +212,6 @@ export class LocalLedger implements Ledger {
     beginChain({ state, genesis, block: 0, lastRound: 0n, pulse: () => null, emit });
     return this.#seal({ timestampMs: genesis.startMs, outcomes: [], events }, [], null);
   }
-}
-
-/** The custom code with which an older runtime's pool refuses this call, found by trying it. */
-function preCheck(scope: BlockScope, from: string, call: Parameters<Ledger["submit"]>[0]["call"]): number | null {
-  let custom: number | null = null;
-  scope.state.attempt(() => {
-    const error = execute(scope, from, call);
-    custom = error === null ? null : customCodeOf(error);
-    return "onlyTried" as const;
-  });
-  return custom;
 }
 
 const bodyOf = (block: StoredBlock): BlockBody => block.body as BlockBody; // as #seal wrote it

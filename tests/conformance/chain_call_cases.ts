@@ -26,6 +26,19 @@ export function callCases(test: ChainCase): void {
   stakeCases(test);
   servingCases(test);
 
+  test("the parameters are the subnet's rules", { hyperparameters: { mechanisms: 2 } }, async (world) => {
+    const { block, registrationCostRao, ...rules } = await world.chain.parameters();
+    assertEquals(block, 0);
+    assert(registrationCostRao > 0n);
+    assertEquals(rules, {
+      ...{ tempoBlocks: 10, minAllowedWeights: 1, maxWeightsLimit: 65_535, weightsVersionKey: 0n },
+      ...{ weightsRateLimitBlocks: 3, isCommitReveal: false, commitRevealVersion: 4, revealPeriodEpochs: 1 },
+      ...{ mechanisms: 2, stakeThresholdRao: 0n, servingRateLimitBlocks: 3, activityCutoffBlocks: 5_000 },
+      ...{ immunityPeriodBlocks: 100, isRegistrationAllowed: true, maxUids: 256, maxValidators: 64 },
+      ...{ ownerHotkey: ownerHotkey.address, blockMs: 1_000, specVersion: 425 },
+    });
+  });
+
   test("heads come in order, each once, and stop when asked", {}, async (world) => {
     const seen: number[] = [];
     const stop = world.chain.onHead(({ block }) => seen.push(block));

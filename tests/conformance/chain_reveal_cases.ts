@@ -57,22 +57,31 @@ export function revealCases(test: ChainCase): void {
 }
 
 function saltedCases(test: ChainCase): void {
-  test("a salted commit is revealed in its epoch, and in no other", hidden, async (world) => {
-    await world.populate();
-    const block = await world.included(commitOf(salt), validator);
-    assertEquals((await world.neuron(uids.validator)).lastUpdateBlock, block);
-    const [pending] = await world.chain.pendingCommits({ hotkey: validator.address, mechanism: 0 });
-    assertEquals([pending?.committedBlock, pending?.revealRound], [block, null]);
-    await world.refused(reveal(), validator, "RevealTooEarly");
-    await world.untilBlock((pending?.revealFromBlock ?? 0) - 1);
-    assertEquals(await rowOf(world), []);
-    await world.refused(reveal({ salt: [9] }), validator, "InvalidRevealCommitHashNotMatch");
-    await world.included(reveal(), validator);
-    assertEquals(await rowOf(world), stored);
-    assertEquals((await world.neuron(uids.validator)).lastUpdateBlock, block, "the commit counts, not the reveal");
-    assertEquals(await world.chain.pendingCommits({ hotkey: validator.address, mechanism: 0 }), []);
-    await world.refused(reveal(), validator, "NoWeightsCommitFound");
-  });
+  for (const epochs of ["stateful", "legacy"] as const) {
+    const words = epochs === "legacy"
+      ? { tooEarly: "Custom(17)", noCommit: "Custom(16)" }
+      : { tooEarly: "RevealTooEarly", noCommit: "NoWeightsCommitFound" };
+    test(
+      `${epochs}: a salted commit is revealed in its epoch, and in no other`,
+      { ...hidden, epochs },
+      async (world) => {
+        await world.populate();
+        const block = await world.included(commitOf(salt), validator);
+        assertEquals((await world.neuron(uids.validator)).lastUpdateBlock, block);
+        const [pending] = await world.chain.pendingCommits({ hotkey: validator.address, mechanism: 0 });
+        assertEquals([pending?.committedBlock, pending?.revealRound], [block, null]);
+        await world.refused(reveal(), validator, words.tooEarly);
+        await world.untilBlock((pending?.revealFromBlock ?? 0) - 1);
+        assertEquals(await rowOf(world), []);
+        await world.refused(reveal({ salt: [9] }), validator, words.noCommit);
+        await world.included(reveal(), validator);
+        assertEquals(await rowOf(world), stored);
+        assertEquals((await world.neuron(uids.validator)).lastUpdateBlock, block, "the commit counts, not the reveal");
+        assertEquals(await world.chain.pendingCommits({ hotkey: validator.address, mechanism: 0 }), []);
+        await world.refused(reveal(), validator, words.noCommit);
+      },
+    );
+  }
 
   test("a commit that nobody reveals expires", hidden, async (world) => {
     await world.populate();
@@ -80,7 +89,7 @@ function saltedCases(test: ChainCase): void {
     await world.epoch();
     await world.epoch();
     assertEquals(await world.chain.pendingCommits({ hotkey: validator.address, mechanism: 0 }), []);
-    await world.refused(reveal(), validator, "ExpiredWeightCommit");
+    await world.refused(reveal(), validator, "RevealTooEarly");
     assertEquals(await rowOf(world), []);
   });
 

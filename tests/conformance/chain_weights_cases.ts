@@ -18,6 +18,11 @@ import {
 const fair = { uids: [uids.miner, uids.otherMiner], values: [1, 3] };
 
 export function weightsCases(test: ChainCase): void {
+  storingCases(test);
+  refusalCases(test);
+}
+
+function storingCases(test: ChainCase): void {
   test("weights are stored upscaled, as predicted", {}, async (world) => {
     await world.populate();
     const scores = [{ uid: uids.miner, score: 0.3 }, { uid: uids.otherMiner, score: 1.1 }];
@@ -69,7 +74,9 @@ export function weightsCases(test: ChainCase): void {
     await world.refused(weightsCall(fair), validator, "SettingWeightsTooFast");
     await world.included(weightsCall(fair), validator);
   });
+}
 
+function refusalCases(test: ChainCase): void {
   test("the row itself must be in order", { hyperparameters: { minAllowedWeights: 2 } }, async (world) => {
     await world.populate();
     const refused = (row: { uids: number[]; values: number[] }, name: string) =>
@@ -114,7 +121,7 @@ export function weightsCases(test: ChainCase): void {
       const commit = { type: "commitWeights", netuid, mechanism: 0, hash: new Uint8Array(32) } as const;
       await world.included(commit, validator);
       world.ledger.setHyperparameters(netuid, { isCommitReveal: false });
-      await world.blocks(1);
+      await world.blocks(3);
       await world.refused(commit, validator, "CommitRevealDisabled");
     },
   );

@@ -5,20 +5,22 @@
  * hotkey. An account keeps at least the existential deposit or nothing.
  */
 
+import { assert } from "../../../core/assert.ts";
 import type { ChainCall } from "../../call.ts";
 import type { BlockScope } from "../block_scope.ts";
 import { type AccountKey, keyOf } from "../state/records.ts";
-import type { State } from "../state/state.ts";
+import type { State, StateReader } from "../state/state.ts";
 import { accountOf } from "./account_key.ts";
 import type { CallError } from "./call_error.ts";
 
 export const existentialDepositRao = 500n;
 const minStakeRao = 2_000_000n;
 
-export const freeRaoOf = (state: State, account: AccountKey): bigint => state.read("account", account)?.freeRao ?? 0n;
+export const freeRaoOf = (state: StateReader, account: AccountKey): bigint =>
+  state.read("account", account)?.freeRao ?? 0n;
 
 /** What an account can spend and stay alive. */
-export const spendableRao = (state: State, account: AccountKey): bigint => {
+export const spendableRao = (state: StateReader, account: AccountKey): bigint => {
   const spendable = freeRaoOf(state, account) - existentialDepositRao;
   return spendable > 0n ? spendable : 0n;
 };
@@ -34,6 +36,10 @@ export function transfer(
   from: AccountKey,
   call: Extract<ChainCall, { type: "transfer" }>,
 ): CallError | null {
+  assert(
+    call.amountRao >= 0n,
+    `Cannot transfer as the amount must not be negative: current value is ${call.amountRao}`,
+  );
   const to = accountOf(call.to);
   if (spendableRao(state, from) < call.amountRao) return "FundsUnavailable";
   if (freeRaoOf(state, to) + call.amountRao < existentialDepositRao) return "BelowMinimum";

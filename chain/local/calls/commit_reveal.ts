@@ -7,13 +7,13 @@
  */
 
 import type { ChainCall } from "../../call.ts";
+import { saltedCommitHash, storageIndex } from "../../weights/salted_commit.ts";
 import type { BlockScope } from "../block_scope.ts";
 import { epochIndexIn } from "../epoch/schedule.ts";
 import { uidOf } from "../state/neurons.ts";
 import { type AccountKey, keyOf, type SaltedCommit } from "../state/records.ts";
 import type { CallError } from "./call_error.ts";
 import { isInTime, missingMechanism, storeWeights } from "./weights.ts";
-import { saltedCommitHash, storageIndex } from "../../weights/salted_commit.ts";
 
 const unrevealedMax = 10; // of one hotkey; of timelocked ones, in one epoch
 export const commitBytesMax = 5_000; // a longer one cannot be encoded
@@ -43,7 +43,6 @@ export function commitTimelockedWeights(
   call: Extract<ChainCall, { type: "commitTimelockedWeights" }>,
 ): CallError | null {
   const { state, genesis, block } = scope;
-  if (call.revealRound < scope.lastRound) return "InvalidRevealRound";
   const refusal = missingMechanism(scope, call) ?? modeRefusal(scope, call) ??
     (call.commitRevealVersion === genesis.commitRevealVersion ? null : "IncorrectCommitRevealVersion") ??
     senderRefusal(scope, hotkey, call);
@@ -84,7 +83,8 @@ export function revealWeights(
   return storeWeights(scope, hotkey, call);
 }
 
-function commitHash(hotkey: AccountKey, call: Extract<ChainCall, { type: "revealWeights" }>): string {
+/** The hash under which these weights were committed. */
+export function commitHash(hotkey: AccountKey, call: Extract<ChainCall, { type: "revealWeights" }>): string {
   const { netuid, mechanism, uids, values, salt, versionKey } = call;
   const publicKey = Uint8Array.fromHex(hotkey);
   return saltedCommitHash({ publicKey, netuid, mechanism, row: { uids, values }, salt, versionKey }).toHex();

@@ -9,8 +9,9 @@ import type { ChainCall } from "../../call.ts";
 import type { BlockScope } from "../block_scope.ts";
 import { type AccountKey, theChain } from "../state/records.ts";
 import { addFree, addStake, removeStake, spendableRao, transfer } from "./balances.ts";
-import type { CallError } from "./call_error.ts";
+import { type CallError, customCodeOf } from "./call_error.ts";
 import { commitTimelockedWeights, commitWeights, revealWeights } from "./commit_reveal.ts";
+import { guardRefusal } from "./guards.ts";
 import { burnedRegister, registerNetwork } from "./registration.ts";
 import { serveAxon } from "./serving.ts";
 import { setWeights } from "./weights.ts";
@@ -35,11 +36,25 @@ export function dispatch(scope: BlockScope, from: AccountKey, call: ChainCall): 
   addFree(state, from, -fee);
   state.change("chain", theChain, { issuanceRao: state.get("chain", theChain).issuanceRao - fee });
   state.change("account", from, { nonce: state.get("account", from).nonce + 1 });
-  return state.attempt(() => execute(scope, from, call));
+  const guarded = scope.genesis.preChecks === "block" ? guardRefusal(scope, from, call) : null;
+  return guarded ?? state.attempt(() => execute(scope, from, call));
+}
+
+/** The custom code with which an older runtime's pool refuses a call; null: it lets it through. Nothing is changed. */
+export function preCheck(scope: BlockScope, from: AccountKey, call: ChainCall): number | null {
+  const guarded = guardRefusal(scope, from, call);
+  if (guarded !== null) return customCodeOf(guarded);
+  let custom: number | null = null;
+  scope.state.attempt(() => {
+    const error = execute(scope, from, call);
+    custom = error === null ? null : customCodeOf(error);
+    return "onlyTried" as const;
+  });
+  return custom;
 }
 
 /** The call alone. */
-export function execute(scope: BlockScope, from: AccountKey, call: ChainCall): CallError | null {
+function execute(scope: BlockScope, from: AccountKey, call: ChainCall): CallError | null {
   switch (call.type) {
     case "burnedRegister":
       return burnedRegister(scope, from, call);

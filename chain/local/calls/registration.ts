@@ -9,6 +9,7 @@ import type { ChainCall } from "../../call.ts";
 import type { BlockScope } from "../block_scope.ts";
 import { seatFor, seatNeuron, uidOf } from "../state/neurons.ts";
 import { type AccountKey, keyOf, theChain } from "../state/records.ts";
+import type { StateReader } from "../state/state.ts";
 import { accountOf } from "./account_key.ts";
 import { addFree, spendableRao } from "./balances.ts";
 import type { CallError } from "./call_error.ts";
@@ -71,8 +72,12 @@ export function registerNetwork(
   return null;
 }
 
-/** What registerNetwork costs now. */
-export function networkCostRao({ state, genesis, block }: BlockScope): bigint {
+/** What registerNetwork costs in a block. */
+export function networkCostRao({ state, genesis, block }: {
+  readonly state: StateReader;
+  readonly genesis: BlockScope["genesis"];
+  readonly block: number;
+}): bigint {
   const { lastLockRao, lastLockBlock } = state.get("chain", theChain);
   const fallenRao = lastLockRao * BigInt(block - lastLockBlock) / BigInt(genesis.networkLockReductionBlocks);
   const asked = lastLockRao * (lastLockBlock === 0 ? 1n : 2n) - fallenRao;

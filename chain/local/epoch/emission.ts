@@ -8,7 +8,7 @@
 
 import type { BlockScope } from "../block_scope.ts";
 import { keyOf, theChain } from "../state/records.ts";
-import type { State } from "../state/state.ts";
+import type { State, StateReader } from "../state/state.ts";
 import { type Fixed, partOf, sumOf } from "./fixed.ts";
 
 const ownerPercent = 18n;
@@ -80,7 +80,7 @@ function addStake(state: State, to: { readonly netuid: number; readonly hotkey: 
 }
 
 /** Everything anybody holds. Equals the issuance, always. */
-export function heldRao(state: State): bigint {
+export function heldRao(state: StateReader): bigint {
   let held = state.get("chain", theChain).remainderRao;
   for (const key of state.keys("account")) held += state.get("account", key).freeRao;
   for (const key of state.keys("stake")) held += state.get("stake", key);

@@ -6,14 +6,14 @@
  * Bonds to neurons registered since the last epoch are forgotten.
  */
 
+import { storageIndex } from "../../weights/salted_commit.ts";
 import type { BlockScope } from "../block_scope.ts";
-import { keyOf, type NeuronRecord, type SeatRecord } from "../state/records.ts";
 import { neuronsOf, uidOf } from "../state/neurons.ts";
+import { keyOf, type NeuronRecord, type SeatRecord } from "../state/records.ts";
 import type { ConsensusInput } from "./consensus.ts";
 import { fixedOf } from "./fixed.ts";
 import { epochIndexIn } from "./schedule.ts";
 import { keepCells, type SparseRow } from "./sparse_rows.ts";
-import { storageIndex } from "../../weights/salted_commit.ts";
 
 /** An epoch's input, and what the chain will remember of it. */
 export interface EpochInput extends ConsensusInput {

@@ -4,13 +4,13 @@
  * Owns: the order (read everything, decide, pay, write) and the epoch clock. Neurons' shares are averages over mechanisms.
  */
 
+import { storageIndex } from "../../weights/salted_commit.ts";
 import type { BlockScope } from "../block_scope.ts";
 import { keyOf } from "../state/records.ts";
 import { type ConsensusOutput, runConsensus } from "./consensus.ts";
 import { payOut } from "./emission.ts";
 import { type EpochInput, epochInput } from "./epoch_inputs.ts";
 import { type Fixed, u16OfShare } from "./fixed.ts";
-import { storageIndex } from "../../weights/salted_commit.ts";
 
 export function runEpoch(scope: BlockScope, netuid: number): void {
   const { state, block } = scope;

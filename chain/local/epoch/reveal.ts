@@ -7,12 +7,12 @@
 
 import { decryptTimelocked } from "../../timelock/timelock.ts";
 import { decodeWeightsPayload } from "../../timelock/weights_payload.ts";
+import { storageIndex } from "../../weights/salted_commit.ts";
 import type { BlockScope } from "../block_scope.ts";
 import { addressOf } from "../calls/account_key.ts";
 import { storeWeights } from "../calls/weights.ts";
 import { keyOf, type TimelockedCommit } from "../state/records.ts";
 import { epochIndexIn } from "./schedule.ts";
-import { storageIndex } from "../../weights/salted_commit.ts";
 
 export function revealDue(scope: BlockScope, netuid: number): void {
   const { state } = scope;

@@ -5,11 +5,11 @@
  * pool. Account ids are bytes, u64 and wider are bigints.
  */
 
-import type { ReadableChain } from "./readable_chain.ts";
+import { storageIndex } from "../../weights/salted_commit.ts";
 import { neuronsOf } from "../state/neurons.ts";
 import { keyOf } from "../state/records.ts";
+import type { ReadableChain } from "./readable_chain.ts";
 import { axonInfo, bytesOf } from "./storage_items.ts";
-import { storageIndex } from "../../weights/salted_commit.ts";
 
 const one = 1n << 32n; // as fixed point
 const u64Max = (1n << 64n) - 1n;

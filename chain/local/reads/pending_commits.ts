@@ -3,11 +3,11 @@
 import type { Address } from "../../call.ts";
 import type { EpochState, PendingCommit } from "../../chain.ts";
 import { epochIndex, nextEpochBlock, stateAt } from "../../epochs/epochs.ts";
+import { storageIndex } from "../../weights/salted_commit.ts";
 import { accountOf } from "../calls/account_key.ts";
 import { keyOf } from "../state/records.ts";
 import { epochStateOf } from "./epoch_state.ts";
 import type { ReadableChain } from "./readable_chain.ts";
-import { storageIndex } from "../../weights/salted_commit.ts";
 
 export function pendingCommitsOf(
   chain: ReadableChain,

@@ -1,15 +1,14 @@
-/** What the answers under chain/local/reads are made from. */
+/** What the answers under chain/local/reads are made from: the state after one block, and what is known besides. */
 
-import type { Beacon } from "../../timelock/beacon.ts";
-import type { BlockScope } from "../block_scope.ts";
 import type { Genesis } from "../genesis.ts";
-import type { Ledger } from "../ledger.ts";
-import type { State } from "../state/state.ts";
+import type { Ledger, LocalBlock } from "../ledger.ts";
+import type { OwnBeacon } from "../own_beacon.ts";
+import type { StateReader } from "../state/state.ts";
 
-export interface ReadableChain extends Pick<Ledger, "head" | "blockHash"> {
-  readonly state: State;
+export interface ReadableChain extends Pick<Ledger, "blockHash"> {
+  readonly state: StateReader;
   readonly genesis: Genesis;
-  readonly beacon: { readonly beacon: Beacon };
-  /** As a call of the next block would see the state now. */
-  nextScope(): BlockScope;
+  readonly beacon: OwnBeacon;
+  /** The block whose state this is. */
+  head(): Pick<LocalBlock, "number" | "timestampMs">;
 }

@@ -3,9 +3,9 @@
  */
 
 import { networkCostRao } from "../calls/registration.ts";
-import type { ReadableChain } from "./readable_chain.ts";
 import { keyOf } from "../state/records.ts";
 import { metagraph, selectiveMetagraph } from "./metagraph_answer.ts";
+import type { ReadableChain } from "./readable_chain.ts";
 
 export function runtimeApiAnswer(ledger: ReadableChain, name: string, args: readonly unknown[]): unknown {
   const [netuid, second, third] = args;
@@ -23,7 +23,7 @@ export function runtimeApiAnswer(ledger: ReadableChain, name: string, args: read
     case "NeuronInfoRuntimeApi.get_neurons_lite":
       return neuronsLite(ledger, Number(netuid));
     case "SubnetRegistrationRuntimeApi.get_network_registration_cost":
-      return networkCostRao(ledger.nextScope());
+      return networkCostRao({ state: ledger.state, genesis: ledger.genesis, block: ledger.head().number });
     case "SwapRuntimeApi.current_alpha_price":
       return 1_000_000_000n; // one alpha is one tao here
     default:

@@ -5,7 +5,8 @@
  * answered with it, as the chain does; an optional one that is absent, and every name not listed, is undefined.
  */
 
-import { ipOfText } from "../calls/ip_address.ts";
+import { sha256 } from "@noble/hashes/sha2.js";
+import { ipOfText } from "../../ip_address.ts";
 import type { Hyperparameters } from "../genesis.ts";
 import { neuronsOf, uidOf } from "../state/neurons.ts";
 import {
@@ -16,7 +17,7 @@ import {
   type SeatRecord,
   theChain,
 } from "../state/records.ts";
-import type { State } from "../state/state.ts";
+import type { StateReader } from "../state/state.ts";
 import type { ReadableChain } from "./readable_chain.ts";
 
 type Reader = (ledger: ReadableChain, keys: readonly unknown[]) => unknown;
@@ -54,12 +55,12 @@ const perSeat = (read: (seat: SeatRecord) => unknown): Reader => ({ state }, [in
   });
 };
 
-const isSubnet = (state: State, netuid: number): boolean => state.read("subnet", keyOf(netuid)) !== undefined;
+const isSubnet = (state: StateReader, netuid: number): boolean => state.read("subnet", keyOf(netuid)) !== undefined;
 
 const row = (table: "weights" | "bonds"): Reader => ({ state }, [index, uid]) =>
   state.read(table, keyOf(number(index), number(uid))) ?? [];
 
-const neuronAt: (state: State, keys: readonly unknown[]) => NeuronRecord | undefined = (state, [netuid, uid]) =>
+const neuronAt: (state: StateReader, keys: readonly unknown[]) => NeuronRecord | undefined = (state, [netuid, uid]) =>
   state.read("neuron", keyOf(number(netuid), number(uid)));
 
 /** The runtime's AxonInfo; all zeros for a neuron that serves nothing. */
@@ -77,6 +78,20 @@ export function axonInfo(axon: AxonRecord | null) {
   };
 }
 
+/** Since spec 423 the second number is the commit's epoch; before, the numbers are its block and the blocks of its reveal. */
+const saltedCommits: Reader = ({ state, genesis }, [index, account]) => {
+  const commits = state.read("salted", keyOf(number(index), hexOf(account)));
+  if (commits === undefined || genesis.epochs === "stateful") {
+    return commits?.map(({ hash, epoch, block }) => [bytesOf(hash), BigInt(epoch), BigInt(block), 0n]);
+  }
+  const netuid = number(index) % mechanismStride;
+  const { tempoBlocks, revealPeriodEpochs } = state.get("subnet", keyOf(netuid)).hyperparameters;
+  return commits.map(({ hash, epoch, block }) => {
+    const first = (epoch + revealPeriodEpochs) * (tempoBlocks + 1) - netuid - 1;
+    return [bytesOf(hash), BigInt(block), BigInt(first), BigInt(first + tempoBlocks)];
+  });
+};
+
 const zeros: Reader = perNeuron(() => 0);
 
 const items: Readonly<Record<string, Reader>> = {
@@ -90,10 +105,12 @@ const items: Readonly<Record<string, Reader>> = {
   "System.BlockHash": (ledger, [block]) => ledger.blockHash(number(block)) ?? undefined,
   "Timestamp.Now": (ledger) => BigInt(ledger.head().timestampMs),
   "Balances.TotalIssuance": ({ state }) => state.get("chain", theChain).issuanceRao,
-  "Drand.LastStoredRound": (ledger) => ledger.nextScope().lastRound,
-  "Drand.Pulses": (ledger, [round]) => {
-    const signature = ledger.nextScope().pulse(BigInt(number(round)));
-    return signature === null ? undefined : { round: BigInt(number(round)), randomness: noAccount, signature };
+  "Drand.LastStoredRound": (ledger) => ledger.beacon.lastRound(ledger.head().timestampMs),
+  "Drand.Pulses": (ledger, [key]) => {
+    const round = BigInt(String(key));
+    if (round < 1n || round > ledger.beacon.lastRound(ledger.head().timestampMs)) return undefined;
+    const signature = ledger.beacon.pulse(round);
+    return { round, randomness: sha256(signature), signature };
   },
   "Drand.BeaconConfig": ({ beacon: { beacon } }) => ({
     ...{
@@ -150,9 +167,7 @@ const items: Readonly<Record<string, Reader>> = {
   "SubtensorModule.Rank": zeros, // the runtime has not filled these three since 2025
   "SubtensorModule.Trust": zeros,
   "SubtensorModule.PruningScores": zeros,
-  "SubtensorModule.WeightCommits": ({ state }, [index, account]) =>
-    state.read("salted", keyOf(number(index), hexOf(account)))
-      ?.map(({ hash, epoch, block }) => [bytesOf(hash), BigInt(epoch), BigInt(block), 0n]),
+  "SubtensorModule.WeightCommits": saltedCommits,
   "SubtensorModule.TimelockedWeightCommits": ({ state }, [index, epoch]) =>
     (state.read("timelocked", keyOf(number(index), number(epoch))) ?? [])
       .map(({ hotkey, block, commit, round }) => [bytesOf(hotkey), BigInt(block), bytesOf(commit), round]),

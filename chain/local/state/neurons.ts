@@ -4,24 +4,20 @@
  * Invariants: uids are dense from 0; `uid` and `neuron` are inverse to each other; the owner's hotkey is never replaced.
  */
 
-import type { BlockScope } from "../block_scope.ts";
 import { encodeAddress } from "../../wallet/ss58.ts";
-import { type AccountKey, keyOf, type NeuronRecord, type RowRecord } from "./records.ts";
-import type { State } from "./state.ts";
 import { storageIndex } from "../../weights/salted_commit.ts";
+import type { BlockScope } from "../block_scope.ts";
+import type { Hyperparameters } from "../genesis.ts";
+import { type AccountKey, keyOf, type NeuronRecord, type RowRecord } from "./records.ts";
+import type { StateReader } from "./state.ts";
 
-export const uidOf = (state: State, netuid: number, hotkey: AccountKey): number | null =>
+export const uidOf = (state: StateReader, netuid: number, hotkey: AccountKey): number | null =>
   state.read("uid", keyOf(netuid, hotkey)) ?? null;
 
-export function neuronsOf(state: State, netuid: number): NeuronRecord[] {
+export function neuronsOf(state: StateReader, netuid: number): NeuronRecord[] {
   const { neuronCount } = state.get("subnet", keyOf(netuid));
   return Array.from({ length: neuronCount }, (_, uid) => state.get("neuron", keyOf(netuid, uid)));
 }
-
-export const isFull = (state: State, netuid: number): boolean => {
-  const { neuronCount, hyperparameters } = state.get("subnet", keyOf(netuid));
-  return neuronCount >= hyperparameters.maxUids;
-};
 
 /** Registers a hotkey on the next uid, or on that of the neuron it replaces. The caller has checked that there is one. */
 export function seatNeuron(
@@ -85,4 +81,18 @@ export function seatFor({ state, block }: BlockScope, netuid: number): number | 
   const free = candidates.filter((neuron) => !isImmune(neuron));
   const lowest = free.length > hyperparameters.minNonImmuneUids ? free[0] : candidates.find(isImmune);
   return lowest?.uid ?? null;
+}
+
+/** New rules for a subnet. A new mechanism has a seat for everybody, in which nobody has spoken yet. */
+export function changeRules({ state }: BlockScope, netuid: number, change: Partial<Hyperparameters>): void {
+  const { hyperparameters, neuronCount } = state.get("subnet", keyOf(netuid));
+  const changed = { ...hyperparameters, ...change };
+  state.change("subnet", keyOf(netuid), { hyperparameters: changed });
+  for (let mechanism = hyperparameters.mechanisms; mechanism < changed.mechanisms; mechanism++) {
+    const index = storageIndex({ netuid, mechanism });
+    for (let uid = 0; uid < neuronCount; uid++) {
+      const key = keyOf(index, uid);
+      if (state.read("seat", key) === undefined) state.write("seat", key, { lastUpdateBlock: 0, incentive: 0 });
+    }
+  }
 }
