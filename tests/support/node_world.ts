@@ -2,7 +2,7 @@
  * The embedded chain's node for tests: over a fake ledger without sockets, or over any ledger on a loopback port.
  */
 
-import { Keyring } from "@polkadot/api";
+import { Keyring } from "@polkadot/keyring";
 import { cryptoWaitReady } from "@polkadot/util-crypto";
 import type { Ledger } from "../../chain/local/ledger.ts";
 import type { Connection } from "../../chain/local/rpc/connection.ts";

@@ -6,7 +6,7 @@
 
 import type { Address, ChainCall } from "../../call.ts";
 import { encodeAddress } from "../../wallet/ss58.ts";
-import { textOfIp } from "../calls/ip_address.ts";
+import { textOfIp } from "../../ip_address.ts";
 import type { RuntimeCall } from "./extrinsic.ts";
 import { customInvalid, invalidTransaction, undecodable } from "./rpc_error.ts";
 
