@@ -6,8 +6,8 @@
 
 import type { Address, ChainCall } from "../../call.ts";
 import { encodeAddress } from "../../wallet/ss58.ts";
+import { textOfIp } from "../../ip_address.ts";
 import type { RuntimeCall } from "./extrinsic.ts";
-import { textOfIp } from "./ip_text.ts";
 import { customInvalid, invalidTransaction, undecodable } from "./rpc_error.ts";
 
 type Args = RuntimeCall["args"];
@@ -78,10 +78,11 @@ function transfer(args: Args): ChainCall {
 }
 
 function serveAxon(args: Args): ChainCall {
-  const ip = textOfIp({ version: args.ip_type as number, bits: args.ip as bigint });
-  if (ip === null) throw customInvalid(invalidIpAddress);
+  const version = args.ip_type as number;
+  const bits = args.ip as bigint;
+  if (version !== 6 && (version !== 4 || bits >> 32n !== 0n)) throw customInvalid(invalidIpAddress);
   const axon = {
-    ip,
+    ip: textOfIp({ version, bits }),
     port: args.port as number,
     protocol: args.protocol as number,
     version: args.version as number,

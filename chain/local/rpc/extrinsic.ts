@@ -14,7 +14,7 @@ import { verifySignature } from "../../wallet/hotkey.ts";
 import type { AccountId } from "../ledger.ts";
 import type { Runtime } from "../surface/runtime.ts";
 import { ScaleError, ScaleReader, ScaleWriter } from "../surface/scale_bytes.ts";
-import { eraBirthBlock, eraOf } from "./era.ts";
+import { type Era, eraBirthBlock, eraOf } from "./era.ts";
 import { badFormat, invalidTransaction, undecodable, unsignedExtrinsic } from "./rpc_error.ts";
 
 const signedVersion4 = 0x84;
@@ -77,7 +77,7 @@ interface MultiSignature {
 }
 
 interface Carried {
-  readonly era: { readonly type: string; readonly value: unknown };
+  readonly era: Era | null; // null: immortal
   readonly nonce: number;
   readonly checksMetadata: boolean;
 }
@@ -126,7 +126,7 @@ function carriedOf(values: ReadonlyMap<string, unknown>): Carried {
   if (nonce > 0xffff_ffffn) throw new ScaleError(`a nonce must fit 32 bits: current value is ${nonce}`);
   const { mode } = values.get("CheckMetadataHash") as { mode: { type: string } };
   return {
-    era: values.get("CheckMortality") as Carried["era"],
+    era: eraOf(values.get("CheckMortality") as Parameters<typeof eraOf>[0]),
     nonce: Number(nonce),
     checksMetadata: mode.type === "Enabled",
   };
@@ -161,8 +161,7 @@ function impliedBytes({ era, checksMetadata }: Carried, scope: SigningScope): Ui
   return writer.bytes();
 }
 
-function eraStartHash(encoded: Carried["era"], scope: SigningScope): Uint8Array {
-  const era = eraOf(encoded);
+function eraStartHash(era: Carried["era"], scope: SigningScope): Uint8Array {
   if (era === null) return scope.genesisHash;
   const hash = scope.blockHash(eraBirthBlock(era, scope.headBlock));
   if (hash === null) throw invalidTransaction("ancientBirthBlock");

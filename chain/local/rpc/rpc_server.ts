@@ -110,9 +110,7 @@ function textOf(parts: readonly Uint8Array[]): string {
 
 function bind(server: Server, { host, port }: RpcServerOptions): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once("error", (error: Error) => {
-      reject(new Error(`Cannot serve the chain on ${host}:${port} as the system refused it: ${error.message}`));
-    });
+    server.once("error", reject); // the system's own: the caller knows who asked for this port
     server.listen(port, host, resolve);
   });
 }

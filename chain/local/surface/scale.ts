@@ -70,7 +70,7 @@ function writeValue(node: TypeNode, { value, named, writer }: Writing): void {
     case "primitive":
       return writePrimitive(node.name, { value, named, writer });
     case "compact":
-      return writer.compact(wholeNumber(value ?? 0));
+      return writeCompact(node.of, { value, named, writer });
     case "option":
       if (value === undefined || value === null) return writer.u8(0);
       writer.u8(1);
@@ -112,6 +112,30 @@ function writePrimitive(name: Primitive, { value, writer }: Writing): void {
   writer.integer(number, width);
 }
 
+/** Of nothing, which an unused variant of an address holds, it is nothing. */
+function writeCompact(of: TypeNode, { value, writer }: Writing): void {
+  const bits = bitsOf(of);
+  if (bits === 0n) return;
+  const number = wholeNumber(value ?? 0);
+  assert(
+    number >> bits === 0n,
+    `Cannot encode a compact integer as it must fit ${bits} bits: current value is ${number}`,
+  );
+  writer.compact(number);
+}
+
+function readCompact(of: TypeNode, reader: ScaleReader): bigint | null {
+  const bits = bitsOf(of);
+  if (bits === 0n) return null;
+  const number = reader.compact();
+  if (number >> bits !== 0n) throw new ScaleError(`it must fit ${bits} bits: current value is ${number}`);
+  return number;
+}
+
+function bitsOf(node: TypeNode): bigint {
+  return node.kind === "primitive" ? BigInt((widths[node.name] ?? 0) * 8) : 0n;
+}
+
 function writeNamed(type: NamedType, { value, named, writer }: Writing): void {
   if ("wraps" in type) return writeValue(parseType(type.wraps), { value, named, writer });
   if ("fields" in type) {
@@ -141,7 +165,7 @@ function readValue(node: TypeNode, reading: Reading): unknown {
     case "primitive":
       return readPrimitive(node.name, reader);
     case "compact":
-      return reader.compact();
+      return readCompact(node.of, reader);
     case "option":
       return readFlag(reader) ? readValue(node.of, reading) : null;
     case "vec": {

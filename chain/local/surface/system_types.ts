@@ -136,6 +136,23 @@ export const systemTypes: NamedTypes = {
     path: "pallet_transaction_payment::types::FeeDetails",
     fields: { inclusion_fee: "Option<InclusionFee>", tip: "u64" },
   },
+  Pulse: {
+    path: "pallet_drand::types::Pulse",
+    fields: { round: "u64", randomness: "Vec<u8>", signature: "Vec<u8>" },
+  },
+  BeaconMetadata: { path: "pallet_drand::types::Metadata", fields: { beacon_id: "Vec<u8>" } },
+  BeaconConfiguration: {
+    path: "pallet_drand::types::BeaconConfiguration",
+    fields: {
+      public_key: "Vec<u8>",
+      period: "u32",
+      genesis_time: "u32",
+      hash: "Vec<u8>",
+      group_hash: "Vec<u8>",
+      scheme_id: "Vec<u8>",
+      metadata: "BeaconMetadata",
+    },
+  },
   CheckMetadataHashMode: {
     path: "frame_metadata_hash_extension::Mode",
     variants: plainVariants(["Disabled", "Enabled"]),
