@@ -1,11 +1,11 @@
 /** serve_axon: where a neuron can be reached. Checks in the runtime's order; older runtimes refuse the address 0 as well. */
 
 import type { ChainCall } from "../../call.ts";
+import { type IpAddress, ipOfText, textOfIp } from "../../ip_address.ts";
 import type { BlockScope } from "../block_scope.ts";
 import { uidOf } from "../state/neurons.ts";
 import { type AccountKey, keyOf } from "../state/records.ts";
 import type { CallError } from "./call_error.ts";
-import { type IpAddress, ipOfText, textOfIp } from "./ip_address.ts";
 
 const ipv4Loopback = 0x7f000001n;
 const ipv4Broadcast = 0xffffffffn;

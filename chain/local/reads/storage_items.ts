@@ -6,7 +6,7 @@
  */
 
 import { sha256 } from "@noble/hashes/sha2.js";
-import { ipOfText } from "../calls/ip_address.ts";
+import { ipOfText } from "../../ip_address.ts";
 import type { Hyperparameters } from "../genesis.ts";
 import { neuronsOf, uidOf } from "../state/neurons.ts";
 import {

@@ -1,7 +1,7 @@
 /** The chain's state: calls that leave nothing behind, roots, the past; and addresses as numbers. */
 
 import { assertEquals, assertNotEquals, assertThrows } from "@std/assert";
-import { ipOfText, textOfIp } from "../../../../chain/local/calls/ip_address.ts";
+import { ipOfText, textOfIp } from "../../../../chain/ip_address.ts";
 import { recordOfText, textOfRecord } from "../../../../chain/local/state/record_text.ts";
 import { State } from "../../../../chain/local/state/state.ts";
 
