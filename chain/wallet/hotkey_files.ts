@@ -5,7 +5,7 @@
  * leave this folder only inside `HotkeyPair` and `KeyMaterial`.
  */
 
-import { type HotkeyPair } from "./hotkey.ts";
+import type { HotkeyPair } from "./hotkey.ts";
 import { isOpenToOthers, keyFileExists } from "./key_disk.ts";
 import { readPlainKeyFile, writeKeyFiles } from "./key_files.ts";
 import { type KeyMaterial, newKeyMaterial } from "./key_material.ts";
