@@ -153,7 +153,7 @@ export async function readSecret(
     : path === "-"
     ? await readStdin()
     : await readSecretFile(context, path);
-  return text.trim();
+  return text.replace(/[\r\n]+$/, "");
 }
 
 function askOnTerminal(

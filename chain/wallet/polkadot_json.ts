@@ -24,13 +24,12 @@ export interface PolkadotExport {
   readonly content: readonly string[];
   readonly type: readonly string[];
   readonly version: string;
-  readonly address: string;
 }
 
 /** Null when the text is no such export: it may still be a keyfile. */
 export function parsePolkadotExport(text: string): PolkadotExport | null {
   try {
-    const { encoded, encoding, address } = JSON.parse(text) as Record<string, unknown>;
+    const { encoded, encoding } = JSON.parse(text) as Record<string, unknown>;
     const { content, type, version } = encoding as Record<string, unknown>;
     if (typeof encoded !== "string" || !Array.isArray(content) || !Array.isArray(type)) return null;
     return {
@@ -38,7 +37,6 @@ export function parsePolkadotExport(text: string): PolkadotExport | null {
       content: content.map(String),
       type: type.map(String),
       version: String(version),
-      address: String(address),
     };
   } catch {
     return null; // the parser's own text would quote the file

@@ -16,7 +16,7 @@ const grammar = /^(?<secret>[^/]*)(?<path>(?:\/\/?[^/]+)*)(?:\/\/\/(?<password>.
 
 /** The key behind a phrase, a seed or a URI; null when it is none of them. */
 export function keyOfSecretUri(uri: string): KeyMaterial | null {
-  const { secret = "", path = "", password = "" } = grammar.exec(uri.trim())?.groups ?? {};
+  const { secret = "", path = "", password = "" } = grammar.exec(uri)?.groups ?? {};
   if (secret === "" && path === "") return null;
   const root = keyOfSecret(secret.trim(), password);
   if (root === null || path === "") return root;
