@@ -33,6 +33,8 @@ export interface SecretTerminal {
   read(): Promise<Uint8Array | null>;
   /** Not to stdout, which belongs to programs. */
   write(text: string): void;
+  /** Calls back when the process is told to end. Returns the way to stop: from then on it ends as the system does it. */
+  onTerminate(callback: () => void): () => void;
 }
 
 export const processTerminal: SecretTerminal = {
@@ -46,37 +48,33 @@ export const processTerminal: SecretTerminal = {
   write(text) {
     Deno.stderr.writeSync(new TextEncoder().encode(text));
   },
+  onTerminate(callback) {
+    const signals: readonly Deno.Signal[] = Deno.build.os === "windows" ? ["SIGINT"] : ["SIGINT", "SIGTERM", "SIGHUP"];
+    for (const signal of signals) Deno.addSignalListener(signal, callback);
+    return () => signals.forEach((signal) => Deno.removeSignalListener(signal, callback));
+  },
 };
-
-export interface HiddenQuestion {
-  readonly question: string;
-  readonly interruption: AbortSignal;
-  readonly terminal?: SecretTerminal;
-}
 
 const key = { ctrlC: 3, ctrlD: 4, backspace: 8, newline: 10, enter: 13, ctrlU: 21, escape: 27, space: 32, delete: 127 };
 
-/** One line, not shown. Ctrl-C, Ctrl-D and an interruption end the command. */
-export async function askHidden(options: HiddenQuestion): Promise<string> {
-  const { question, interruption, terminal = processTerminal } = options;
-  interruption.throwIfAborted();
-  const stopped = Promise.withResolvers<never>();
-  const onAbort = () => stopped.reject(interruption.reason);
-  interruption.addEventListener("abort", onAbort);
+/** One line, not shown. Ctrl-C, Ctrl-D and a signal to end stop the command. */
+export async function askHidden(question: string, terminal: SecretTerminal = processTerminal): Promise<string> {
+  const stopped = Promise.withResolvers<"cancelled">();
+  const stopListening = terminal.onTerminate(() => stopped.resolve("cancelled"));
   terminal.write(`${question}: `);
   terminal.setRaw(true);
   try {
     const line: number[] = [];
     for (;;) {
       const bytes = await Promise.race([terminal.read(), stopped.promise]);
-      const state = bytes === null ? "cancelled" : takeKeys(line, bytes);
+      const state = bytes === null || bytes === "cancelled" ? "cancelled" : takeKeys(line, bytes);
       if (state === "cancelled") throw new UserError("Stopped on request");
       if (state === "done") return new TextDecoder().decode(new Uint8Array(line));
     }
   } finally {
     terminal.setRaw(false);
     terminal.write("\n");
-    interruption.removeEventListener("abort", onAbort);
+    stopListening();
   }
 }
 
@@ -118,7 +116,7 @@ export async function readPassword(context: CommandContext, asked: PasswordQuest
   let password: string;
   if (file !== undefined) password = (await readSecretFile(context, file)).split(/\r?\n/, 1)[0]!;
   else if (variable !== undefined) password = environment.get(variable) ?? "";
-  else password = await askPassword(context, asked);
+  else password = await askPassword(asked);
   if (password === "") {
     const origin = file ?? variable ?? "what was typed";
     throw new UserError(`Cannot use the password as it must not be empty: current value of ${origin} is`, {
@@ -134,10 +132,9 @@ export async function readPassword(context: CommandContext, asked: PasswordQuest
   return password;
 }
 
-async function askPassword(context: CommandContext, { question, isNew, terminal }: PasswordQuestion): Promise<string> {
-  const ask = (text: string) => askOnTerminal(context, { question: text, ...(terminal && { terminal }) });
-  const password = await ask(question);
-  if (isNew && password !== "" && await ask("The same once more") !== password) {
+async function askPassword({ question, isNew, terminal }: PasswordQuestion): Promise<string> {
+  const password = await askOnTerminal(question, terminal);
+  if (isNew && password !== "" && await askOnTerminal("The same once more", terminal) !== password) {
     throw new UserError("Cannot use the password as both times must be equal: they differ", { next: "Start again" });
   }
   return password;
@@ -149,23 +146,20 @@ export async function readSecret(
   { path, question }: { path: string | undefined; question: string },
 ): Promise<string> {
   const text = path === undefined
-    ? await askOnTerminal(context, { question })
+    ? await askOnTerminal(question)
     : path === "-"
     ? await readStdin()
     : await readSecretFile(context, path);
   return text.replace(/[\r\n]+$/, "");
 }
 
-function askOnTerminal(
-  context: CommandContext,
-  { question, terminal = processTerminal }: { question: string; terminal?: SecretTerminal },
-): Promise<string> {
+async function askOnTerminal(question: string, terminal: SecretTerminal = processTerminal): Promise<string> {
   if (!terminal.isTerminal()) {
     throw new UsageError(`Cannot ask for a secret (${question}) as stdin and stderr must be a terminal: they are not`, {
       next: "Put it into a file that only you can read, and name that file: see --help",
     });
   }
-  return askHidden({ question, terminal, interruption: context.interruption() });
+  return await askHidden(question, terminal);
 }
 
 async function readSecretFile(context: CommandContext, path: string): Promise<string> {

@@ -12,6 +12,7 @@ import { withScratchFolder } from "../support/scratch_folder.ts";
 class TypedTerminal implements SecretTerminal {
   printed = "";
   isRaw = false;
+  terminate: () => void = () => {};
   readonly #pieces: Uint8Array[];
   readonly #atEnd: Promise<null>;
 
@@ -36,13 +37,16 @@ class TypedTerminal implements SecretTerminal {
   write(text: string): void {
     this.printed += text;
   }
-}
 
-const interruption = new AbortController().signal;
+  onTerminate(callback: () => void): () => void {
+    this.terminate = callback;
+    return () => this.terminate = () => {};
+  }
+}
 
 async function typed(...pieces: string[]): Promise<string> {
   const terminal = new TypedTerminal(pieces);
-  const answer = await askHidden({ question: "Password", interruption, terminal });
+  const answer = await askHidden("Password", terminal);
   assertEquals([terminal.printed, terminal.isRaw], ["Password: \n", false]);
   return answer;
 }
@@ -58,18 +62,17 @@ Deno.test("Hidden question: a line is taken as typed and edited, and never shown
   assertEquals(await typed("\r"), "");
 });
 
-Deno.test("Hidden question: Ctrl-C, Ctrl-D, a closed terminal and an interruption end it and give the terminal back", async () => {
+Deno.test("Hidden question: Ctrl-C, Ctrl-D, a closed terminal and a signal end it and give the terminal back", async () => {
   for (const pieces of [["sec\x03ret\r"], ["\x04"], ["sec"]]) {
     const terminal = new TypedTerminal(pieces);
-    const error = await assertRejects(() => askHidden({ question: "Password", interruption, terminal }), UserError);
+    const error = await assertRejects(() => askHidden("Password", terminal), UserError);
     assert(!error.message.includes("sec"));
     assertEquals([terminal.isRaw, terminal.printed], [false, "Password: \n"]);
   }
-  const controller = new AbortController();
   const terminal = new TypedTerminal(["sec"], Promise.withResolvers<null>().promise);
-  const asking = askHidden({ question: "Password", interruption: controller.signal, terminal });
+  const asking = askHidden("Password", terminal);
   assertEquals(terminal.isRaw, true);
-  controller.abort(new UserError("Stopped on request"));
+  terminal.terminate();
   await assertRejects(() => asking, UserError, "Stopped on request");
   assertEquals(terminal.isRaw, false);
 });
