@@ -1,5 +1,5 @@
 /**
- * The wallets of a folder, by their public halves: no secret is read to list them.
+ * The wallets of a folder, by their public halves: to list them no secret is used, but those of files that hold nothing else.
  *
  * Owns: what counts as a wallet (a folder with a coldkey file, a coldkeypub.txt or a hotkeys folder) and as a hotkey. A file that
  * cannot be read is listed with the reason instead of an address, so that one bad file hides no other.
@@ -8,7 +8,7 @@
 import { type ColdkeyState, viewColdkey } from "./coldkey_files.ts";
 import { fileError } from "./key_disk.ts";
 import { readPlainKeyFile, readPublicKey } from "./key_files.ts";
-import { publicKeyOfKeyfile } from "./keyfile.ts";
+import { keyOfKeyfile, publicKeyOfKeyfile } from "./keyfile.ts";
 import { encodeAddress } from "./ss58.ts";
 import { WalletError } from "./wallet_error.ts";
 import { hotkeyPath, type HotkeyPlace, hotkeyPublicPath, hotkeysPath, isFileName } from "./wallet_place.ts";
@@ -59,9 +59,12 @@ export async function listHotkeys(place: WalletPlace): Promise<string[]> {
 
 /** The address a hotkey's files name, the public one first, as the private one may be encrypted. */
 export async function hotkeyAddress(place: HotkeyPlace): Promise<string> {
-  const path = hotkeyPath(place);
   const named = await readPublicKey(hotkeyPublicPath(place));
-  return encodeAddress(named ?? publicKeyOfKeyfile(await readPlainKeyFile(path), path));
+  if (named !== null) return encodeAddress(named);
+  const path = hotkeyPath(place);
+  const text = await readPlainKeyFile(path);
+  const isJson = text.trimStart().startsWith("{");
+  return isJson ? encodeAddress(publicKeyOfKeyfile(text, path)) : keyOfKeyfile(text, path).pair.address;
 }
 
 async function listedColdkey(place: WalletPlace): Promise<ListedColdkey> {

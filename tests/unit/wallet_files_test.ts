@@ -16,6 +16,7 @@ import { withScratchFolder } from "../support/scratch_folder.ts";
 
 const deriveKey = (password: string) => Promise.resolve(sha256(new TextEncoder().encode(password)));
 const password = () => Promise.resolve("correct horse");
+const developmentPhrase = "bottom drive obey lake curtain smoke basket hold race lonely fit walk"; // public
 const alice = keyOfSecretUri("//Alice")!;
 const bob = keyOfSecretUri("//Bob")!;
 
@@ -152,6 +153,7 @@ Deno.test("Wallet list: wallets by name with what their public files say, strays
     await Deno.remove(`${folder}/b/hotkeys/onepub.txt`); // older tools wrote none
     await saveHotkey({ folder, wallet: "a", hotkey: "default" }, { key: bob });
     await Deno.writeTextFile(`${folder}/a/hotkeys/broken`, '{"secretPhrase":"hush"');
+    await Deno.writeTextFile(`${folder}/a/hotkeys/words`, developmentPhrase); // older than the JSON form
     await Deno.mkdir(`${folder}/.hidden/hotkeys`, { recursive: true });
     await Deno.mkdir(`${folder}/empty`);
     await Deno.writeTextFile(`${folder}/notes.txt`, "");
@@ -161,6 +163,7 @@ Deno.test("Wallet list: wallets by name with what their public files say, strays
     assertEquals(a?.hotkeys.map(({ name, address }) => [name, address]), [
       ["broken", null],
       ["default", bob.pair.address],
+      ["words", "5DfhGyQdFobKM8NsWvEeAKk5EQQgYe9AydgJ7rMB6E1EqRzV"],
     ]);
     assertMatch(a?.hotkeys[0]?.problem ?? "", /must be one JSON object/);
     assertEquals(b?.coldkey, { state: "encrypted", address: alice.pair.address, problem: null });
