@@ -27,36 +27,34 @@ export function decide(state: DutyState, view: ChainView, own: Neuron): DutyEffe
   }
   followEpochs(state, view, window);
   if (state.attempt !== null) return stand(state, "waiting", "waiting to learn whether the last call landed", null);
-  const context: SendContext = { epoch, window, parameters: view.parameters, seenBlock: view.metagraph.block };
-  const isStale = headBlock - view.metagraph.block > staleLookBlocks;
 
   if (state.hold !== null && window.landingBlock >= state.hold.untilBlock) state.hold = null;
-  if (state.hold !== null) {
-    state.lookAtBlock = state.passages.length > 0
-      ? headBlock + 1
-      : Math.min(headBlock + idleLookBlocks, window.endBlock);
-    return standRefused(state, state.hold.refusal, state.hold.untilBlock);
+  const refusal = state.hold?.refusal ?? standingRefusal(view, own, state.options);
+  if (refusal !== null) {
+    state.lookAtBlock = idleLook(state, window);
+    return standRefused(state, refusal, state.hold?.untilBlock ?? window.endBlock);
   }
+  const isStale = headBlock - view.metagraph.block > staleLookBlocks;
+  if (isStale) return []; // what was seen is too old to act on: the next head looks again
+  const context: SendContext = { epoch, window, parameters: view.parameters, seenBlock: view.metagraph.block };
   const reveal = state.passages.find(({ mode, isRevealSent, revealEpoch }) =>
     mode === "salted" && !isRevealSent && revealEpoch === window.epochIndex
   );
-  if (reveal !== undefined && !isStale) {
+  if (reveal !== undefined) {
     stand(state, "good", "the salted weights are being revealed", null);
     return sendReveal(state, reveal, context);
   }
-  const refusal = standingRefusal(view, own, state.options);
-  if (refusal !== null) {
-    state.lookAtBlock = Math.min(headBlock + idleLookBlocks, window.endBlock);
-    return standRefused(state, refusal, window.endBlock);
-  }
   const wait = waitOf(state, view, own, window);
-  if (wait !== null) {
-    const isOpen = state.passages.length > 0;
-    state.lookAtBlock = isOpen ? headBlock + 1 : Math.min(headBlock + idleLookBlocks, (wait.atBlock ?? Infinity) - 1);
-    state.lookAtBlock = Math.max(state.lookAtBlock, headBlock + 1);
-    return stand(state, wait.level, wait.words, wait.atBlock);
-  }
-  return isStale ? [] : sendPlanned(state, view, own, context);
+  if (wait === null) return sendPlanned(state, view, own, context);
+  state.lookAtBlock = Math.max(headBlock + 1, Math.min(idleLook(state, window), (wait.atBlock ?? Infinity) - 1));
+  return stand(state, wait.level, wait.words, wait.atBlock);
+}
+
+/** Never past the next epoch; at once while a row must be in storage. */
+function idleLook(state: DutyState, window: SendWindow): number {
+  const headBlock = window.landingBlock - 1;
+  const isRowDue = state.passages.some(({ mode, isRevealSent }) => mode === "plain" || isRevealSent);
+  return isRowDue ? headBlock + 1 : Math.max(headBlock + 1, Math.min(headBlock + idleLookBlocks, window.endBlock));
 }
 
 /**

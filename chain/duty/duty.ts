@@ -43,7 +43,6 @@ export interface Passage {
   readonly versionKey: string;
   readonly scoresRound: number;
   readonly salt: readonly number[]; // empty unless salted
-  readonly revealPeriodEpochs: number; // 0: plain
   landedBlock: number; // 0: not yet known
   revealEpoch: number; // index in which the chain has or wants it; plain: that of landing
   isRevealSent: boolean; // salted: our own second call has landed
@@ -54,7 +53,6 @@ export interface Attempt {
   readonly purpose: "set" | "reveal";
   readonly seenBlock: number; // of the look it was decided on: whatever is newer than this is its work
   readonly headBlock: number; // it can land in the blocks after this
-  readonly epochIndex: number; // of the block after it
   readonly epochEndBlock: number; // from this block on it would count for the next epoch
   readonly passage: Passage;
   isUnknown: boolean; // no answer came: only the chain knows

@@ -5,8 +5,7 @@
  */
 
 import type { Neuron, Refusal, SubnetParameters } from "../chain.ts";
-import type { WeightsRow } from "../weights/stored_row.ts";
-import { isWithinMaxWeight } from "../weights/stored_row.ts";
+import { isWithinMaxWeight, type WeightsRow } from "../weights/stored_row.ts";
 import type { ChainView, DutyOptions } from "./duty.ts";
 
 const unrevealedMax = 10; // commits of one hotkey that wait for their reveal

@@ -69,7 +69,7 @@ function passageOf(state: DutyState, row: WeightsRow, { parameters, window }: Se
     : "salted";
   const revealPeriodEpochs = mode === "plain" ? 0 : parameters.revealPeriodEpochs;
   return {
-    ...{ mode, row, revealPeriodEpochs, versionKey: state.options.versionKey },
+    ...{ mode, row, versionKey: state.options.versionKey },
     scoresRound: present(state.scores, "A row must come from scores").round,
     salt: mode === "salted" ? saltOf(state.options, window.landingBlock) : [],
     landedBlock: 0,
@@ -90,7 +90,7 @@ function open(state: DutyState, purpose: Attempt["purpose"], passage: Passage, c
   state.attempts += 1;
   state.attempt = {
     ...{ id: state.attempts, purpose, passage, seenBlock, headBlock: state.headBlock },
-    ...{ epochIndex: window.epochIndex, epochEndBlock: window.endBlock, isUnknown: false },
+    ...{ epochEndBlock: window.endBlock, isUnknown: false },
   };
   return state.attempt;
 }

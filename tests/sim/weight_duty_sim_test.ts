@@ -45,6 +45,22 @@ Deno.test(`Weight duty: without faults every epoch has its weights, seen in stor
   }
 });
 
+Deno.test("Weight duty: epochs of a few blocks have their weights too", () => {
+  for (const formula of ["legacy", "stateful"] as const) {
+    for (const mode of ["plain", "salted", "timelocked"] as const) {
+      // A pulse is awaited three blocks after the reveal block, so timelocked commits of shorter epochs expire on any chain.
+      for (const tempoBlocks of mode === "timelocked" ? [5, 10] : [2, 3, 5, 10]) {
+        const world = new DutyWorld(tempoBlocks, [], { formula, tempoBlocks, mode });
+        world.chain.change({ weightsRateLimitBlocks: 0 });
+        world.run(epochs);
+        const where = `${formula} ${mode} ${tempoBlocks}`;
+        check(world, where);
+        assert(world.refusals.length === 0 && !world.records.some(({ type }) => type === "rowMissing"), where);
+      }
+    }
+  }
+});
+
 for (const kind of faultKinds) {
   Deno.test(`Weight duty: lives through ${kind} (${seedList.length} seeds)`, () => {
     for (const seed of seedList) {

@@ -87,18 +87,13 @@ export class DutyWorld {
 
   #block(): void {
     const { chain } = this;
-    const isEpoch = this.#advance();
+    const isEpoch = chain.advance();
     if (isEpoch) this.#closeEpoch();
     this.#draw();
     this.#fly();
     if (isEpoch || this.#dice(20) === 0) this.#score();
     if (chain.block < this.#outageUntil) return;
     this.#deliver({ type: "headSeen", head: { block: chain.block, seenMs: chain.timeMs } });
-  }
-
-  /** Legacy epochs have no memory: one is over when it runs. */
-  #advance(): boolean {
-    return this.chain.advance();
   }
 
   #closeEpoch(): void {
