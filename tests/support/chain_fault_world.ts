@@ -29,9 +29,11 @@ export const transferCall: ChainCall = { type: "transfer", to: stranger.address,
 /** A clock on which short waits take no time. */
 export class SwiftTimers extends ManualTimers {
   swiftMs = 5_000;
+  readonly swiftWaits: number[] = [];
 
   override after(delayMs: number, callback: () => void): Cancel {
     if (delayMs > this.swiftMs) return super.after(delayMs, callback);
+    this.swiftWaits.push(delayMs);
     let isCancelled = false;
     queueMicrotask(() => isCancelled || callback());
     return () => isCancelled = true;
