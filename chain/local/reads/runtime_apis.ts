@@ -4,11 +4,21 @@
 
 import { networkCostRao } from "../calls/registration.ts";
 import { keyOf } from "../state/records.ts";
+import type { AccountId } from "../ledger.ts";
+import {
+  allDynamicInfo,
+  alphaPriceRao,
+  alphaPrices,
+  dynamicInfo,
+  stakeOf,
+  stakesOf,
+  subnetState,
+} from "./subnet_answers.ts";
 import { metagraph, selectiveMetagraph } from "./metagraph_answer.ts";
 import type { ReadableChain } from "./readable_chain.ts";
 
 export function runtimeApiAnswer(ledger: ReadableChain, name: string, args: readonly unknown[]): unknown {
-  const [netuid, second, third] = args;
+  const [netuid, second, third] = args; // stakes have accounts first
   switch (name) {
     case "SubnetInfoRuntimeApi.get_metagraph":
       return metagraph(ledger, Number(netuid));
@@ -22,10 +32,24 @@ export function runtimeApiAnswer(ledger: ReadableChain, name: string, args: read
       return hyperparameters(ledger, Number(netuid));
     case "NeuronInfoRuntimeApi.get_neurons_lite":
       return neuronsLite(ledger, Number(netuid));
+    case "SubnetInfoRuntimeApi.get_subnet_state":
+      return subnetState(ledger, Number(netuid));
+    case "SubnetInfoRuntimeApi.get_dynamic_info":
+      return dynamicInfo(ledger, Number(netuid));
+    case "SubnetInfoRuntimeApi.get_all_dynamic_info":
+      return allDynamicInfo(ledger);
+    case "StakeInfoRuntimeApi.get_stake_info_for_coldkey":
+      return stakesOf(ledger, netuid as AccountId);
+    case "StakeInfoRuntimeApi.get_stake_info_for_hotkey_coldkey_netuid":
+      return stakeOf(ledger, { hotkey: netuid as AccountId, coldkey: second as AccountId, netuid: Number(third) });
+    case "StakeInfoRuntimeApi.get_stake_fee":
+      return 0n; // there is no market to pay
     case "SubnetRegistrationRuntimeApi.get_network_registration_cost":
       return networkCostRao({ state: ledger.state, genesis: ledger.genesis, block: ledger.head().number });
     case "SwapRuntimeApi.current_alpha_price":
-      return 1_000_000_000n; // one alpha is one tao here
+      return alphaPriceRao;
+    case "SwapRuntimeApi.current_alpha_price_all":
+      return alphaPrices(ledger);
     default:
       return undefined;
   }

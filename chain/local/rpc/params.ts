@@ -7,11 +7,13 @@ import { invalidParams } from "./rpc_error.ts";
 
 export type Params = readonly unknown[];
 
+/** The prefix may be missing: the Python SDK leaves it out of a runtime function's arguments, and nodes take that. */
 export function bytesParam(value: unknown, name: string): Uint8Array {
-  if (typeof value !== "string" || !/^0x(?:[0-9a-fA-F]{2})*$/.test(value)) {
-    throw invalidParams(`${name} must be 0x and an even number of hex digits`);
+  const digits = typeof value === "string" && value.startsWith("0x") ? value.slice(2) : value;
+  if (typeof digits !== "string" || digits.length % 2 !== 0 || !/^[0-9a-fA-F]*$/.test(digits)) {
+    throw invalidParams(`${name} must be bytes as hex digits`);
   }
-  return Uint8Array.fromHex(value.slice(2));
+  return Uint8Array.fromHex(digits);
 }
 
 export function hashParam(value: unknown, name: string): Uint8Array {

@@ -62,7 +62,9 @@ export function typesOf(surface: Surface): NamedTypes {
     }
     if (pallet.errors.length > 0) {
       errors[pallet.name] = variant(pallet.index, `${pallet.name}Error`);
-      const variants = Object.fromEntries(pallet.errors.map((name, index) => [name, variant(index)]));
+      const variants = Object.fromEntries(
+        pallet.errors.map((name, index) => [name, { index, fields: [], doc: sentenceOf(name) }]),
+      );
       ofPallets[`${pallet.name}Error`] = { path: `${path}::Error`, variants };
     }
   }
@@ -74,6 +76,11 @@ export function typesOf(surface: Surface): NamedTypes {
     RuntimeError: { path: `${runtimePath}::RuntimeError`, variants: errors },
     Runtime: { path: `${runtimePath}::Runtime`, fields: {} },
   };
+}
+
+/** "Setting weights too fast" for `SettingWeightsTooFast`: the Python SDK cannot show an error without a word about it. */
+function sentenceOf(name: string): string {
+  return name.replace(/[A-Z]+/g, (letters, at: number) => at === 0 ? letters : ` ${letters.toLowerCase()}`);
 }
 
 function callVariants(pallet: Pallet): Readonly<Record<string, Variant>> {

@@ -48,6 +48,7 @@ export const runtimeApis: readonly RuntimeApi[] = [
       method("get_subnet_hyperparams_v2", "netuid: u16", "Option<SubnetHyperparamsV2>"),
       method("get_all_dynamic_info", "", "Vec<Option<DynamicInfo>>"),
       method("get_dynamic_info", "netuid: u16", "Option<DynamicInfo>"),
+      method("get_subnet_state", "netuid: u16", "Option<SubnetState>"),
       method("get_metagraph", "netuid: u16", "Option<Metagraph>"),
       method("get_mechagraph", "netuid: u16, mecid: u8", "Option<Metagraph>"),
       method("get_selective_metagraph", "netuid: u16, metagraph_indexes: Vec<u16>", "Option<SelectiveMetagraph>"),
@@ -67,6 +68,12 @@ export const runtimeApis: readonly RuntimeApi[] = [
         "get_stake_info_for_hotkey_coldkey_netuid",
         "hotkey_account: AccountId, coldkey_account: AccountId, netuid: u16",
         "Option<StakeInfo>",
+      ),
+      method(
+        "get_stake_fee",
+        "origin: Option<(AccountId, u16)>, origin_coldkey_account: AccountId, " +
+          "destination: Option<(AccountId, u16)>, destination_coldkey_account: AccountId, amount: u64",
+        "u64",
       ),
     ],
   },

@@ -93,10 +93,6 @@ const poolFields = {
 
 /** One list per column, by uid. */
 const columnFields = {
-  hotkeys: "Vec<AccountId>",
-  coldkeys: "Vec<AccountId>",
-  identities: "Vec<Option<ChainIdentityV2>>",
-  axons: "Vec<AxonInfo>",
   active: "Vec<bool>",
   validator_permit: "Vec<bool>",
   pruning_score: "Vec<Compact<u16>>",
@@ -158,6 +154,10 @@ const metagraphFields = {
   alpha_high: "Compact<u16>",
   alpha_low: "Compact<u16>",
   bonds_moving_avg: "Compact<u64>",
+  hotkeys: "Vec<AccountId>",
+  coldkeys: "Vec<AccountId>",
+  identities: "Vec<Option<ChainIdentityV2>>",
+  axons: "Vec<AxonInfo>",
   ...columnFields,
   tao_dividends_per_hotkey: "Vec<(AccountId, Compact<u64>)>",
   alpha_dividends_per_hotkey: "Vec<(AccountId, Compact<u64>)>",
@@ -277,6 +277,16 @@ export const subtensorTypes: NamedTypes = {
       ...optional(metagraphFields),
       validators: "Option<Vec<Compact<u16>>>",
       commitments: "Option<Vec<(AccountId, Vec<Compact<u8>>)>>",
+    },
+  },
+  SubnetState: {
+    path: `${answers}::show_subnet::SubnetState`,
+    fields: {
+      netuid: "Compact<u16>",
+      hotkeys: "Vec<AccountId>",
+      coldkeys: "Vec<AccountId>",
+      ...columnFields,
+      emission_history: "Vec<Vec<Compact<u64>>>",
     },
   },
   StakeInfo: {

@@ -48,6 +48,7 @@ export type NamedType =
 
 export interface Variant {
   readonly index: number;
+  readonly doc?: string; // travels in metadata; clients show an error's to people
   readonly fields: readonly VariantField[];
 }
 

@@ -164,10 +164,11 @@ export class TypeTable {
     const parameters = Object.entries(type.parameters ?? {}).map(([name, of]) => ({ name, type: of }));
     for (const parameter of parameters) this.id(parameter.type);
     if ("variants" in type) {
-      const variants = Object.entries(type.variants).map(([name, { index, fields }]) => ({
+      const variants = Object.entries(type.variants).map(([name, { index, fields, doc }]) => ({
         name,
         index,
         fields: this.#numbered(fields),
+        ...(doc === undefined ? {} : { doc }),
       }));
       return {
         path,
@@ -208,13 +209,14 @@ function plain(writeShape: Entry["writeShape"]): Entry {
 
 function writeVariant(
   writer: ScaleWriter,
-  variant: { name: string; index: number; fields: readonly NumberedField[] },
+  variant: { name: string; index: number; fields: readonly NumberedField[]; doc?: string },
 ): void {
   writer.text(variant.name);
   writer.compact(variant.fields.length);
   for (const field of variant.fields) writeField(writer, field);
   writer.u8(variant.index);
-  writer.compact(0);
+  writer.compact(variant.doc === undefined ? 0 : 1);
+  if (variant.doc !== undefined) writer.text(variant.doc);
 }
 
 function writeField(writer: ScaleWriter, { name, type, id }: NumberedField): void {
