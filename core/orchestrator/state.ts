@@ -72,6 +72,7 @@ export interface StageRoster {
 
 export type Alarm =
   | { readonly atMs: number; readonly type: "lease"; readonly task: TaskId }
+  | { readonly atMs: number; readonly type: "seal"; readonly node: NodeId }
   | { readonly atMs: number; readonly type: "silence"; readonly node: NodeId }
   | { readonly atMs: number; readonly type: "loading"; readonly node: NodeId; readonly assignment: number };
 
