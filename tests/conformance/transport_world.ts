@@ -12,6 +12,7 @@ import { EventLog } from "../support/event_log.ts";
 import { LinkControl } from "../support/link_control.ts";
 import { countingRandom, ManualTimers } from "../support/manual_timers.ts";
 import { testSigner, testVerify } from "../support/test_keys.ts";
+import { testTickets } from "../support/test_tickets.ts";
 
 export interface Note {
   readonly note: number;
@@ -126,6 +127,7 @@ export class TransportWorld {
       signer: testSigner(hubSeed),
       verify: testVerify,
       admit: () => null,
+      tickets: testTickets({ hub: testSigner(hubSeed).address, timers: this.timers }),
       read: readNote,
       limits: this.limits,
       timers: this.timers,
