@@ -35,7 +35,7 @@ export interface NetworkOptions {
 const { heartbeatMs, silentHeartbeats, helloMs } = defaultNetLimits;
 const silentMs = heartbeatMs * silentHeartbeats;
 const firstRetryMs = 500; // as net/node.ts
-const longestRetryMs = 5_000;
+const longestRetryMs = 4_000;
 const slowdown = 50; // of a slow link
 
 export class Network {

@@ -74,9 +74,9 @@ export class TransportWorld {
   }
 
   /** As after a crash of the orchestrator: links break, every session is forgotten. */
-  restartHub(): void {
+  restartHub(changed: Partial<HubOptions<Note>> = {}): void {
     this.hub.shutDown("restarted");
-    this.#startHub();
+    this.#startHub(changed);
   }
 
   join(seed: number, options: { role?: Role; node?: Partial<NodeOptions<Note>> } = {}): Member {
@@ -121,7 +121,7 @@ export class TransportWorld {
     await this.medium.stop();
   }
 
-  #startHub(): void {
+  #startHub(changed: Partial<HubOptions<Note>> = {}): void {
     this.hub = new Hub<Note, Note>({
       run: "test",
       signer: testSigner(hubSeed),
@@ -134,6 +134,7 @@ export class TransportWorld {
       random: countingRandom(++this.#randomSeed * 1000),
       onEvent: this.hubEvents.push,
       ...this.#options.hub,
+      ...changed,
     });
   }
 }

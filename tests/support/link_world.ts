@@ -50,6 +50,7 @@ export class LinkWorld {
   readonly retriesMs: number[] = [];
   hub: Hub<Label, Label> | null = null;
   lostSessions = 0;
+  ticketKeySeed = 1; // of the hub's next life
   resumptions = 0;
   messages = 0;
   #byAddress = new Map<NodeId, Member>();
@@ -67,12 +68,13 @@ export class LinkWorld {
 
   startHub(): void {
     const random = countingRandom(++this.#randomSeed);
+    const keySeed = this.ticketKeySeed;
     const hub: Hub<Label, Label> = new Hub<Label, Label>({
       run: "sim",
       signer: hubSigner,
       verify: fakeVerify,
       admit: () => null,
-      tickets: testTickets({ hub: hubSigner.address, run: "sim", timers: this.hubClock, random }),
+      tickets: testTickets({ hub: hubSigner.address, run: "sim", timers: this.hubClock, random, keySeed }),
       read: readLabel,
       limits: this.limits,
       timers: this.hubClock,
