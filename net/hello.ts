@@ -6,7 +6,7 @@
  *   hub  -> node   accept     the session, what it has received of it, its proof      (or refusal: a fault, and the end)
  *
  * The first proofs are signatures. With them both sides agree on a secret, and the node gets a ticket for it; from then on the
- * node shows the ticket, and both prove the secret over the same text: 0.1 ms of the hub instead of 1.1, and so a flock of
+ * node shows the ticket, and both prove the secret over the same text: less than a tenth of the hub's time, and so a flock of
  * thousands is back within seconds. To a ticket that it cannot use (too old, another hub's, no proof) the hub answers with its
  * challenge once more, and the node signs on the same connection. This is resumption as in TLS 1.3 (RFC 8446, section 2.2).
  *

@@ -57,7 +57,7 @@ export const defaultNetLimits: NetLimits = {
   sessionKeepMs: 120_000,
   ticketMs: 7 * 24 * 3_600_000, // as long as TLS 1.3 allows; a node signs again after half of it
   peers: 16_384,
-  pendingHellos: 1024, // 5,000 returning nodes dial 1.2 times each, with 256 2.2 times; a full table is 1.2 s of work
+  pendingHellos: 1024, // 5,000 nodes that return and sign dial 1.2 times each, with 256 2.2 times; 1.2 s of work
   nonces: 4096,
   clockSkewMs: 120_000,
   blobBytes: 1024 * mebibyte,

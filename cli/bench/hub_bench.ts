@@ -97,8 +97,8 @@ function hello({ seconds, report }: PartOptions): Promise<Fields> {
   ];
   report({ ...cost, ratio }, words.join("; "));
   return Promise.resolve({
-    signedHelloMs: signedMs,
-    ticketHelloMs: ticketMs,
+    microsecondsPerSignedHello: 1000 * signedMs,
+    microsecondsPerTicketHello: 1000 * ticketMs,
     signedToTicketRatio: ratio,
     fiveThousandSignedMs: 5000 * signedMs,
     fiveThousandByTicketMs: 5000 * ticketMs,
