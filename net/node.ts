@@ -145,7 +145,7 @@ export class Node<In, Out> implements NodeTransport<Out> {
 
   /** Whatever does not prove the ticket's secret ends the ticket: the hub's wish for a signature, or an impostor's answer. */
   #takeAnswer(header: unknown, greeting: Greeting): void {
-    const isTicketRefused = this.#ticket !== null && isChallenge(header);
+    const isTicketRefused = greeting.hello.proof.type === "ticket" && isChallenge(header);
     const answer = isTicketRefused ? null : checkAccept(header, { greeting, verify: this.#options.verify });
     if (answer?.ok) return this.#takeAccept(answer.value, greeting);
     if (readRefusal(header) === null) this.#ticket = null;
