@@ -1,10 +1,10 @@
 /**
  * Proven HTTP requests to one blob server, for a network that breaks.
  *
- * Owns: proving, once more by signature where a ticket was refused; the limit on silence, retries with jittered back-off, what a status code means. Refuses: redirects, other
- * addresses than its own, what the requests are for (blob_http.ts, blob_send.ts). Invariants: a request is tried at most
- * `attempts` times in a row without progress; what the network did wrong is an `Interrupted`, what the server said is a
- * `BlobError`.
+ * Owns: proving, once more by signature where a ticket was refused; the limit on silence, retries with jittered back-off, what
+ * a status code means. Refuses: redirects, other addresses than its own, what the requests are for (blob_http.ts,
+ * blob_send.ts). Invariants: a request is tried at most `attempts` times in a row without progress; what the network did wrong
+ * is an `Interrupted`, what the server said is a `BlobError`.
  */
 
 import type { BlobHash } from "../core/ids.ts";

@@ -1,12 +1,12 @@
 /**
  * A secret that one node and its hub share, and how they come to it without ever sending it.
  *
- * Signed Diffie-Hellman, after ISO/IEC 9798-3 (proved sound by Canetti and Krawczyk, Eurocrypt 2001): each side draws an X25519
- * key (RFC 7748) for one hello; the hello's signatures cover both public keys, both addresses and both nonces; the secret is
- * HKDF-SHA-256 (RFC 5869) of what both compute, salted with the hash of all of these. Who listens learns nothing of it, and who
- * changes a key breaks a signature. Owns: the key of one hello, the secret, proofs by HMAC-SHA-256 (RFC 2104). Refuses: signatures
- * (hello.ts), tickets (ticket.ts). Invariants: both are private fields, so no log or JSON shows them; each kind of message that
- * is proven begins with its own words, so that a proof of one is none of another.
+ * Signed Diffie-Hellman, after ISO/IEC 9798-3 (proved sound by Canetti and Krawczyk, Eurocrypt 2001): each side draws an
+ * X25519 key (RFC 7748) for one hello; the hello's signatures cover both public keys, both addresses and both nonces; the
+ * secret is HKDF-SHA-256 (RFC 5869) of what both compute, salted with the hash of all of these. Who listens learns nothing of
+ * it, and who changes a key breaks a signature. Owns: the key of one hello, the secret, proofs by HMAC-SHA-256 (RFC 2104).
+ * Refuses: signatures (hello.ts), tickets (ticket.ts). Invariants: both are private fields, so no log or JSON shows them; each
+ * kind of message that is proven begins with its own words, so that a proof of one is none of another.
  */
 
 import { Buffer } from "node:buffer";

@@ -1,10 +1,10 @@
 /**
  * Proven HTTP requests: who asks, for this hub, this run, this method, path and body, and only once.
  *
- * Proven by a signature, or by the secret behind a ticket (ticket.ts), which takes a twentieth of the time; only the hub can open
- * one, so other nodes are asked with signatures. Owns: the headers, both sides. The time stamp bounds how long a nonce must be remembered, so both clocks must agree
- * to `clockSkewMs`. Refuses: keys and who is admitted (injected). Invariant: a nonce is remembered only after the request
- * is proven, per node, so nobody can use up another node's nonces.
+ * Proven by a signature, or by the secret behind a ticket (ticket.ts), which takes a twentieth of the time; only the hub can
+ * open one, so other nodes are asked with signatures. Owns: the headers, both sides. The time stamp bounds how long a nonce
+ * must be remembered, so both clocks must agree to `clockSkewMs`. Refuses: keys and who is admitted (injected). Invariant: a
+ * nonce is remembered only after the request is proven, per node, so nobody can use up another node's nonces.
  */
 
 import * as v from "valibot";

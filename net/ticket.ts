@@ -1,16 +1,16 @@
 /**
  * Tickets: what a node shows at its next hello instead of a signature.
  *
- * As session tickets of TLS (RFC 5077; RFC 8446, section 4.6.1) they hold what the hub would have to remember of the node, sealed so
- * that only the hub can read it: the secret that both agreed on at a signed hello, the node's role, and when it was. The hub keeps
- * nothing, so thousands of nodes and a hub that was killed cost it no table; the key comes from its hotkey and outlives the
- * process. A ticket may travel in clear, as it is worth nothing by itself: node and hub both have to prove the secret in it. Unlike in
- * TLS the secret is not renewed at each use, for it encrypts nothing; `ticketMs` bounds how long one is good for that was stolen
- * from a process's memory together with its ticket.
+ * As session tickets of TLS (RFC 5077; RFC 8446, section 4.6.1) they hold what the hub would have to remember of the node,
+ * sealed so that only the hub can read it: the secret that both agreed on at a signed hello, the node's role, and when it was.
+ * The hub keeps nothing, so thousands of nodes and a hub that was killed cost it no table; the key comes from its hotkey and
+ * outlives the process. A ticket may travel in clear, as it is worth nothing by itself: node and hub both have to prove the
+ * secret in it. Unlike in TLS the secret is not renewed at each use, for it encrypts nothing; `ticketMs` bounds how long one
+ * is good for that was stolen from a process's memory together with its ticket.
  *
- * Owns: sealing and opening. Refuses: proofs (link_secret.ts, hello.ts, request_auth.ts), who is admitted. Invariant: what opens was
- * sealed with this key for this run, hub, node and protocol version, at most `ticketMs` ago by the hub's wall clock. Setting
- * that clock may end tickets, which costs a signature each, and no session.
+ * Owns: sealing and opening. Refuses: proofs (link_secret.ts, hello.ts, request_auth.ts), who is admitted. Invariant: what
+ * opens was sealed with this key for this run, hub, node and protocol version, at most `ticketMs` ago by the hub's wall clock.
+ * Setting that clock may end tickets, which costs a signature each, and no session.
  */
 
 import { createCipheriv, createDecipheriv } from "node:crypto";

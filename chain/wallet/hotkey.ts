@@ -1,12 +1,12 @@
 /**
  * A hotkey in memory: an sr25519 key pair that signs, and the check of what others signed.
  *
- * Owns: the secret (a private field: no inspection, JSON or log shows it). Refuses: keys that fail their own
- * sign-and-verify test. `HotkeyPair` has the shape of net's `Signer`; the folders do not know each other.
+ * Owns: the secret (a private field: no inspection, JSON or log shows it). Refuses: keys that fail their own sign-and-verify
+ * test. `HotkeyPair` has the shape of net's `Signer`; the folders do not know each other.
  *
  * Two spellings of a secret exist. Schnorrkel's canonical bytes, which keyfiles hold, carry the scalar itself; the
- * half-ed25519 form, which the library wants, carries it times the cofactor 8. Mixing them up gives signatures that verify nowhere.
- * Library: @scure/sr25519 is plain JavaScript and imports in 12 ms where @polkadot/util-crypto needs 85 to 100 ms
+ * half-ed25519 form, which the library wants, carries it times the cofactor 8. Mixing them up gives signatures that verify
+ * nowhere. Library: @scure/sr25519 is plain JavaScript and imports in 12 ms where @polkadot/util-crypto needs 85 to 100 ms
  * (Deno 2.9.6); a signature takes about 1 ms, a check 1.5 ms.
  */
 
