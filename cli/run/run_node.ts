@@ -11,7 +11,7 @@ import { HttpBlobs } from "../../net/blob_http.ts";
 import { dialWebSocket } from "../../net/client.ts";
 import type { Signer } from "../../net/hello.ts";
 import { defaultNetLimits } from "../../net/limits.ts";
-import { type Authorize, createAuthorize, type SignedRequest } from "../../net/request_auth.ts";
+import { type Authorize, createAuthorize } from "../../net/request_auth.ts";
 import { systemRandom, systemTimers } from "../../net/timers.ts";
 import type { CommandContext } from "../command.ts";
 import { UserError } from "../errors.ts";
@@ -104,10 +104,10 @@ async function openNode(context: CommandContext, peers: PeerServer | null = null
   const device = await openDevice(options.text("device"));
   output.event({ type: "device", ...device.adapter });
   output.line(`${signer.address} on ${device.adapter.name}`);
-  let authorize: Authorize | null = null; // until the hub has said who it is
+  let proofs: { readonly toHub: Authorize; readonly toPeers: Authorize } | null = null; // until the hub has said who it is
+  const proofsOf = () => present(proofs, "blobs are asked for after the hello");
   const { blobBytes } = defaultNetLimits;
   const storeOptions = {
-    authorize: (request: SignedRequest) => present(authorize, "blobs are asked for after the hello")(request),
     blobBytes,
     timers: systemTimers,
     random: systemRandom,
@@ -122,13 +122,16 @@ async function openNode(context: CommandContext, peers: PeerServer | null = null
     random: systemRandom,
     firstAttempts,
     onOffline: (text) => output.log.warn(text),
-    onConnected: (scope) => {
-      authorize = createAuthorize({ ...scope, signer, timers: systemTimers, random: systemRandom });
+    onConnected: (scope, ticket) => {
+      const by = { ...scope, signer, timers: systemTimers, random: systemRandom };
+      proofs = { toHub: createAuthorize({ ...by, ticket }), toPeers: createAuthorize(by) };
       peers?.onConnected(scope);
     },
   };
-  const blobs = blobAccess(new HttpBlobs({ ...storeOptions, url: address.http }), {
-    open: (url) => new HttpBlobs({ ...storeOptions, url, attempts: peerAttempts }),
+  const toHub: Authorize = (request, by) => proofsOf().toHub(request, by);
+  const toPeers: Authorize = (request) => proofsOf().toPeers(request);
+  const blobs = blobAccess(new HttpBlobs({ ...storeOptions, authorize: toHub, url: address.http }), {
+    open: (url) => new HttpBlobs({ ...storeOptions, authorize: toPeers, url, attempts: peerAttempts }),
     blobBytes,
     timers: systemTimers,
     onProblem: ({ source, code, detail }) => output.log.debug(`${source} as a source of a blob (${code}): ${detail}`),

@@ -28,6 +28,7 @@ import { EventLog } from "./event_log.ts";
 import { LinkControl } from "./link_control.ts";
 import { countingRandom, ManualTimers } from "./manual_timers.ts";
 import { testSigner, testVerify } from "./test_keys.ts";
+import { testTickets } from "./test_tickets.ts";
 
 export class MemoryHubBlobs implements HubBlobs {
   readonly held = new Map<string, Uint8Array>();
@@ -149,6 +150,7 @@ export class LocalSwarm {
       signer: testSigner(1),
       verify: testVerify,
       admit: () => null,
+      tickets: testTickets({ hub: testSigner(1).address, run: "local", timers: this.timers }),
       limits: defaultNetLimits,
       timers: this.timers,
       random: countingRandom(1),
