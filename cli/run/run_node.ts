@@ -5,7 +5,6 @@
 import { verifySignature } from "../../chain/wallet/hotkey.ts";
 import { present } from "../../core/assert.ts";
 import type { MinerRecord } from "../../core/miner/event.ts";
-import type { ValidatorRecord } from "../../core/validator/event.ts";
 import { ComputeError, type ComputeWorker, openComputeWorker } from "../../gpu/worker_client.ts";
 import { HttpBlobs } from "../../net/blob_http.ts";
 import { dialWebSocket } from "../../net/client.ts";
@@ -20,6 +19,7 @@ import { type BlobAccess, blobAccess } from "./blob_access.ts";
 import { type HubAddress, hubAddress } from "./addresses.ts";
 import { type RunningRole, startMiner } from "./miner_role.ts";
 import { MomentsFolder } from "./moments_folder.ts";
+import { minerLine, validatorLine } from "./node_lines.ts";
 import type { NodeLink } from "./node_role.ts";
 import { openPeerServer, type PeerServer } from "./peer_server.ts";
 import { startValidator } from "./validator_role.ts";
@@ -85,6 +85,7 @@ export async function runValidator(context: CommandContext): Promise<number> {
     start: () =>
       Promise.resolve(startValidator({
         ...node,
+        onScores: () => {},
         onRecord: (record) => {
           if (record.type === "evaluated") tally.evaluations += 1;
           if (record.type === "verdict") tally[record.passed ? "verdictsPassed" : "verdictsFailed"] += 1;
@@ -187,52 +188,4 @@ function countRecord(
   }
   if (record.type === "stepApplied") tally.steps += 1;
   if (record.type === "roundMerged") tally.rounds += 1;
-}
-
-/** What a miner's owner wants to read; tasks are counted, not listed. */
-function minerLine(record: MinerRecord): string | null {
-  switch (record.type) {
-    case "joined":
-      return record.resumed ? "link resumed, nothing lost" : "signed in";
-    case "kept":
-      return `stage ${record.stage}, round ${record.round}: kept, with ${record.tasks} gradients`;
-    case "stageAssigned":
-      return `stage ${record.stage}, round ${record.round}: loading`;
-    case "stageLoaded":
-      return `stage ${record.stage}, round ${record.round}: ready, parameters ${record.parameters.slice(0, 12)}`;
-    case "roundMerged":
-      return `round ${record.round}: merged, parameters ${record.parameters.slice(0, 12)}`;
-    case "refused":
-      return `refused (${record.code}): ${record.detail}`;
-    case "stopped":
-      return record.finished ? `done: ${record.reason}` : `stopped: ${record.reason}`;
-    case "offline":
-    case "taskComputed":
-    case "stepApplied":
-      return null;
-  }
-}
-
-function validatorLine(record: ValidatorRecord): string | null {
-  switch (record.type) {
-    case "joined":
-      return record.resumed ? "link resumed" : "signed in";
-    case "evaluated":
-      return `round ${record.round}: held-out loss ${record.loss.toFixed(4)} over ${record.tokens} tokens`;
-    case "verdict": {
-      const loss = record.lossError === null ? "" : `, loss error ${record.lossError.toExponential(1)}`;
-      return `round ${record.round}: stage ${record.stage} ${record.miner} ${
-        record.passed ? "passed" : "FAILED"
-      } on ${record.task}: ` +
-        `innovation error ${record.innovationError.toExponential(1)} (at most ${record.tolerance})${loss}, ` +
-        `${(100 * record.equalShare).toFixed(1)} % of values equal`;
-    }
-    case "requestFailed":
-    case "refused":
-      return `${record.type === "refused" ? "refused" : "request failed"} (${record.code}): ${record.detail}`;
-    case "stopped":
-      return record.finished ? `done: ${record.reason}` : `stopped: ${record.reason}`;
-    case "offline":
-      return null;
-  }
 }

@@ -23,6 +23,7 @@ import { departSealed, renewPatience } from "./sealing.ts";
 import { type Member, newMember, type OrchestratorState } from "./state.ts";
 import { replaceUploader } from "./uploads.ts";
 import { rewire } from "./wiring.ts";
+import { pastReports } from "./work_report.ts";
 
 const loadingPatience = 4; // times mergePhaseMs: fetching a stage may take a while
 
@@ -60,6 +61,7 @@ export function onJoin(
     ...effects,
     record({ type: "nodeJoined", node, role, adapter }),
     send(node, { type: "welcome", config, layersOfStages, isKept: false }),
+    ...(role === "validator" ? pastReports(state, node) : []),
   ];
 }
 

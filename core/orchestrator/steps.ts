@@ -18,6 +18,7 @@ import { replicasOf } from "./replicas.ts";
 import { isSealed } from "./sealing.ts";
 import { type Member, type OrchestratorState, tokensPerMicrobatch } from "./state.ts";
 import type { Lease, StepWork, WorkItem } from "./step_state.ts";
+import { countWork } from "./work_report.ts";
 
 /** The lease a message speaks of, if it is the sender's. */
 function heldBy(
@@ -158,6 +159,7 @@ export function closeStep(state: OrchestratorState, nowMs: number): Orchestrator
   const refs = work.flows.flatMap((flow) => [...flow.wires, ...flow.gradients].filter((ref) => ref !== null));
   effects.push(...(state.step === state.roundFirstStep ? holdForAudit(state, { work, refs }) : releaseEffect(refs)));
   for (const node of work.contributors) present(state.members.get(node), "a contributor").stepTasks = [];
+  countWork(state, work);
   state.work = null;
   state.step += 1;
   return effects;

@@ -10,6 +10,7 @@ import type { BlobRef, MicrobatchId } from "../../core/ids.ts";
 import { splitLayers } from "../../core/model/stages.ts";
 import { type StageSpec, stageSpecs } from "../../core/model/spec.ts";
 import { keyOf, nextBelow, openStream } from "../../core/prng.ts";
+import type { MinerScore } from "../../core/score/work_score.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
 import type { Batch, BatchSource } from "../../cli/data/dataset.ts";
 import type { ComputeHost } from "../../cli/run/compute_host.ts";
@@ -116,6 +117,7 @@ export class LocalSwarm {
   orchestrator: RunningOrchestrator;
   readonly stages: StageSpec[];
   readonly members: LocalMember[] = [];
+  readonly scores: { round: number; scores: readonly MinerScore[] }[] = []; // of all validators
   readonly refusals: unknown[] = [];
   readonly #options: LocalSwarmOptions;
   readonly #layersOfStages: number[];
@@ -183,7 +185,8 @@ export class LocalSwarm {
 
   addValidator(): LocalMember {
     const { link, control } = this.#link();
-    const role = startValidator({ link, device: referenceHost(), blobs: this.blobs, onRecord: () => {} });
+    const onScores = (round: number, scores: readonly MinerScore[]) => this.scores.push({ round, scores });
+    const role = startValidator({ link, device: referenceHost(), blobs: this.blobs, onRecord: () => {}, onScores });
     return this.#remember({ role, link: control, address: link.signer.address });
   }
 

@@ -83,6 +83,7 @@ export const hubSamples: Samples<HubMessage> = {
   reduceSlice: { type: "reduceSlice", round: 0, slice: 1, inputs: [{ payload: parameters, weight: 0.5 }] },
   applyMerge: { type: "applyMerge", round: 0, slices: [parameters] },
   uploadParameters: { type: "uploadParameters", round: 1 },
+  workReport: { type: "workReport", round: 3, miners: [miner, hub], units: [120, 0] },
   evaluate: { type: "evaluate", request: 2, round: 1, sources: [source, { type: "initial" }] },
   replay: {
     type: "replay",
@@ -106,7 +107,7 @@ const ticket = "71".repeat(69);
 
 const hello: Hello = {
   type: "hello",
-  protocol: 3,
+  protocol: 4,
   run: "demo",
   role: "miner",
   node: miner,
@@ -125,7 +126,7 @@ const accept: Accept = {
 };
 
 export const helloSamples: HelloSamples = {
-  challenge: { type: "challenge", protocol: 3, run: "demo", hub, nonce: "aa".repeat(32) },
+  challenge: { type: "challenge", protocol: 4, run: "demo", hub, nonce: "aa".repeat(32) },
   hello,
   helloByTicket: { ...hello, proof: { type: "ticket", ticket, mac: "ee".repeat(32) } },
   accept,
