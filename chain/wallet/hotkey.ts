@@ -6,11 +6,12 @@
  * coldkey is the same kind of pair and leaves this folder as a `ChainSigner` only.
  *
  * Two spellings of a secret exist. Schnorrkel's canonical bytes, which keyfiles hold, carry the scalar itself; the
- * half-ed25519 form, which the library wants, carries it times the cofactor 8. Mixing them up gives signatures that verify nowhere.
- * Library: @scure/sr25519 is plain JavaScript and imports in 12 ms where @polkadot/util-crypto needs 85 to 100 ms
+ * half-ed25519 form, which the library wants, carries it times the cofactor 8. Mixing them up gives signatures that verify
+ * nowhere. Library: @scure/sr25519 is plain JavaScript and imports in 12 ms where @polkadot/util-crypto needs 85 to 100 ms
  * (Deno 2.9.6); a signature takes about 1 ms, a check 1.5 ms.
  */
 
+import { hkdfSync } from "node:crypto";
 import { getPublicKey, HDKD, secretFromSeed, sign, verify } from "@scure/sr25519";
 import type { NodeId } from "../../core/ids.ts";
 import { decodeAddress, encodeAddress } from "./ss58.ts";
@@ -19,6 +20,7 @@ export const secretKeyBytes = 64; // scalar, nonce
 export const miniSecretBytes = 32;
 const signatureBytes = 64;
 const scalarBytes = 32;
+const derivedKeyBytes = 32;
 const groupOrder = 2n ** 252n + 27742317777372353535851937790883648493n; // of ristretto255
 
 export class HotkeyPair {
@@ -41,6 +43,16 @@ export class HotkeyPair {
   derive({ chainCode, isHard }: { chainCode: Uint8Array; isHard: boolean }): HotkeyPair {
     const child = isHard ? HDKD.secretHard(this.#secretKey, chainCode) : HDKD.secretSoft(this.#secretKey, chainCode);
     return new HotkeyPair(child);
+  }
+
+  /**
+   * 32 secret bytes that only the holder of this hotkey can make, and makes again: HKDF-SHA-256 (RFC 5869) of the secret, another
+   * result for each purpose, from which nothing of the secret follows. For what its signatures cannot do, as they are
+   * randomized.
+   */
+  deriveKey(purpose: string): Uint8Array {
+    const salt = new TextEncoder().encode("iota hotkey");
+    return new Uint8Array(hkdfSync("sha256", this.#secretKey, salt, purpose, derivedKeyBytes));
   }
 
   /** The 64 bytes a keyfile stores under `privateKey`. Only for writing keyfiles. */

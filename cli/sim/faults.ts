@@ -54,7 +54,7 @@ const sleepMs = 600_000;
 const smallestShare = 0.5; // of the first miners that stay alive and awake
 const liarShare = 0.1;
 const firstCrashMs = 20_000;
-const crashGapMs = 20_000; // nodes come back within their back-off
+const crashGapMs = 60_000; // as often as a small swarm has it: every crash costs what its miners were computing
 
 export class Faults {
   readonly #world: World;

@@ -10,6 +10,7 @@ import type { BlobRef, MicrobatchId } from "../../core/ids.ts";
 import { splitLayers } from "../../core/model/stages.ts";
 import { type StageSpec, stageSpecs } from "../../core/model/spec.ts";
 import { keyOf, nextBelow, openStream } from "../../core/prng.ts";
+import type { MinerScore } from "../../core/score/work_score.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
 import type { Batch, BatchSource } from "../../cli/data/dataset.ts";
 import type { ComputeHost } from "../../cli/run/compute_host.ts";
@@ -28,6 +29,7 @@ import { EventLog } from "./event_log.ts";
 import { LinkControl } from "./link_control.ts";
 import { countingRandom, ManualTimers } from "./manual_timers.ts";
 import { testSigner, testVerify } from "./test_keys.ts";
+import { testTickets } from "./test_tickets.ts";
 
 export class MemoryHubBlobs implements HubBlobs {
   readonly held = new Map<string, Uint8Array>();
@@ -115,6 +117,7 @@ export class LocalSwarm {
   orchestrator: RunningOrchestrator;
   readonly stages: StageSpec[];
   readonly members: LocalMember[] = [];
+  readonly scores: { round: number; scores: readonly MinerScore[] }[] = []; // of all validators
   readonly refusals: unknown[] = [];
   readonly #options: LocalSwarmOptions;
   readonly #layersOfStages: number[];
@@ -149,6 +152,7 @@ export class LocalSwarm {
       signer: testSigner(1),
       verify: testVerify,
       admit: () => null,
+      tickets: testTickets({ hub: testSigner(1).address, run: "local", timers: this.timers }),
       limits: defaultNetLimits,
       timers: this.timers,
       random: countingRandom(1),
@@ -181,7 +185,8 @@ export class LocalSwarm {
 
   addValidator(): LocalMember {
     const { link, control } = this.#link();
-    const role = startValidator({ link, device: referenceHost(), blobs: this.blobs, onRecord: () => {} });
+    const onScores = (round: number, scores: readonly MinerScore[]) => this.scores.push({ round, scores });
+    const role = startValidator({ link, device: referenceHost(), blobs: this.blobs, onRecord: () => {}, onScores });
     return this.#remember({ role, link: control, address: link.signer.address });
   }
 
