@@ -7,10 +7,17 @@
  */
 
 import type { Address, AxonAddress, ChainCall, ChainSigner } from "./call.ts";
+import type { Beacon } from "./timelock/beacon.ts";
 
 export interface Head {
   readonly block: number;
   readonly seenMs: number; // wall clock of this machine when the block was seen
+}
+
+/** What never changes about a chain. */
+export interface ChainFacts {
+  readonly genesisHash: string; // 0x and 64 hex digits: tells chains apart
+  readonly beacon: Beacon; // whose rounds it reveals by
 }
 
 export interface Neuron {
@@ -100,6 +107,7 @@ export interface PendingCommit {
 export interface Chain {
   readonly endpoint: string; // "local" or the address in use, for people
   readonly netuid: number;
+  facts(): Promise<ChainFacts>;
   head(): Promise<Head>;
   /** Calls `listener` for every new best block, in order, gaps possible after an outage. Returns the way to stop. */
   onHead(listener: (head: Head) => void): () => void;
@@ -114,6 +122,9 @@ export interface Chain {
   send(call: ChainCall, signer: ChainSigner): Promise<Receipt>;
   close(): Promise<void>;
 }
+
+/** A call is signed for so many blocks, 25 minutes on the real chain: one that is in none of them can no longer land. */
+export const callLifeBlocks = 128;
 
 /** The chain could not be asked: no endpoint answers, a deadline passed, an answer makes no sense. */
 export class ChainError extends Error {

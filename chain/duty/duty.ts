@@ -81,6 +81,7 @@ export interface DutyState {
   attempts: number;
   attempt: Attempt | null;
   readonly passages: Passage[]; // landed, not yet seen in storage; oldest first
+  landedScoresRound: number; // newest scores whose row has landed; -1: none
   lastLandedBlock: number;
   lastLandedAfterBlock: number; // the look before: an update up to here was not ours
   checked: { readonly landedBlock: number; readonly atBlock: number } | null;
@@ -145,6 +146,7 @@ export function openDuty(options: DutyOptions): DutyState {
     attempts: 0,
     attempt: null,
     passages: [],
+    landedScoresRound: -1,
     lastLandedBlock: 0,
     lastLandedAfterBlock: 0,
     checked: null,

@@ -56,6 +56,13 @@ export const weightDuty: Machine<DutyState, DutyEvent, DutyEffect> = {
   },
 };
 
+/** Whether nothing is left to do for the newest scores: their row has landed, and no reveal of ours is open. */
+export function isSettled({ scores, landedScoresRound, attempt, passages }: DutyState): boolean {
+  if (attempt !== null) return false;
+  if (scores !== null && landedScoresRound < scores.round) return false;
+  return passages.every(({ mode, isRevealSent }) => mode === "timelocked" || isRevealSent);
+}
+
 const silentAtMs = (state: DutyState): number => state.headAtMs + Math.max(silenceMs, silenceBlocks * state.blockMs);
 const record = (value: DutyRecord): DutyEffect => ({ type: "record", record: value });
 

@@ -65,6 +65,7 @@ export function land(state: DutyState, attempt: Attempt, block: number): DutyRec
     const revealEpoch = attempt.passage.revealEpoch + (isOfNextEpoch ? 1 : 0);
     state.passages.push({ ...attempt.passage, landedBlock: block, revealEpoch });
     if (state.passages.length > passagesMax) state.passages.shift();
+    state.landedScoresRound = Math.max(state.landedScoresRound, attempt.passage.scoresRound);
     state.lastLandedBlock = block;
     state.lastLandedAfterBlock = attempt.seenBlock;
   }

@@ -10,6 +10,7 @@ import type { Address, ChainCall, ChainSigner } from "../call.ts";
 import {
   type Chain,
   ChainError,
+  type ChainFacts,
   type EpochState,
   type Head,
   type Metagraph,
@@ -60,6 +61,11 @@ export class LocalChain implements Chain {
     this.netuid = netuid;
     this.#deadlineMs = deadlineMs;
     this.#stops.add(ledger.onBlock((block) => this.#settle(block)));
+  }
+
+  facts(): Promise<ChainFacts> {
+    const { genesisHash, beacon } = this.#ledger;
+    return this.#read(() => ({ genesisHash: `0x${genesisHash.toHex()}`, beacon: beacon.beacon }));
   }
 
   head(): Promise<Head> {

@@ -9,12 +9,10 @@
 import { u8aConcat, u8aToHex } from "@polkadot/util";
 import { assert } from "../../core/assert.ts";
 import type { ChainCall, ChainSigner } from "../call.ts";
+import { callLifeBlocks } from "../chain.ts";
 import { parseIp } from "./axon_address.ts";
 import { blake2Hex, type BlockRef } from "./block_header.ts";
 import { type Runtime, UnsupportedRuntime } from "./runtime.ts";
-
-/** Blocks in which an extrinsic is valid: 25 minutes. After them it can never be included. */
-export const eraBlocks = 128;
 
 export interface SignedExtrinsic {
   readonly bytes: Uint8Array;
@@ -46,7 +44,7 @@ export function signExtrinsic(
   },
 ): SignedExtrinsic {
   const { runtime: { registry, version }, call, signer, nonce, birth, genesisHash } = options;
-  const era = registry.createType("ExtrinsicEra", { current: birth.number, period: eraBlocks });
+  const era = registry.createType("ExtrinsicEra", { current: birth.number, period: callLifeBlocks });
   const extrinsic = registry.createType("Extrinsic", registry.createType("Call", call), { version: 4 });
   extrinsic.sign(
     {
@@ -68,7 +66,7 @@ export function signExtrinsic(
   );
   const bytes = extrinsic.toU8a();
   // A power of two up to 4,096 needs no quantising: the era begins with the block it was made for.
-  return { bytes, hash: blake2Hex(bytes), nonce, lastBlock: birth.number + eraBlocks - 1 };
+  return { bytes, hash: blake2Hex(bytes), nonce, lastBlock: birth.number + callLifeBlocks - 1 };
 }
 
 const sr25519Tag = new Uint8Array([1]);

@@ -7,11 +7,11 @@
 
 import { hexToU8a } from "@polkadot/util";
 import * as v from "valibot";
-import type { Receipt } from "../chain.ts";
+import { callLifeBlocks, type Receipt } from "../chain.ts";
 import { readAccount } from "./accounts.ts";
 import { blake2Hex, type BlockRef, hashSchema, hexSchema } from "./block_header.ts";
 import type { Connection } from "./connection.ts";
-import { eraBlocks, type SignedExtrinsic } from "./extrinsics.ts";
+import type { SignedExtrinsic } from "./extrinsics.ts";
 import { dispatchRefusal } from "./refusals.ts";
 import type { Runtime } from "./runtime.ts";
 import type { Session } from "./session.ts";
@@ -78,7 +78,7 @@ export class BlockSearch {
 
   async #walk(session: Session, head: BlockRef): Promise<Inclusion | null> {
     let { hash, number } = head;
-    for (let steps = 0; steps < eraBlocks && number > this.#afterBlock && !this.#readHashes.has(hash); steps++) {
+    for (let steps = 0; steps < callLifeBlocks && number > this.#afterBlock && !this.#readHashes.has(hash); steps++) {
       const read = await this.#read(session, hash);
       if (read === null) {
         this.#hasGap = true; // its parent is not known either

@@ -9,12 +9,12 @@
 
 import * as v from "valibot";
 import type { ChainCall, ChainSigner } from "../call.ts";
-import type { Receipt } from "../chain.ts";
+import { callLifeBlocks, type Receipt } from "../chain.ts";
 import { storageIndex } from "../weights/salted_commit.ts";
 import { readLastUpdate } from "./accounts.ts";
 import { type BlockRef, hashSchema, parseHeader } from "./block_header.ts";
 import type { Connection } from "./connection.ts";
-import { encodeChainCall, eraBlocks, type SignedExtrinsic, signExtrinsic } from "./extrinsics.ts";
+import { encodeChainCall, type SignedExtrinsic, signExtrinsic } from "./extrinsics.ts";
 import { BlockSearch, type Inclusion, isExtrinsic, isSameCall, readOutcome } from "./inclusion.ts";
 import { integer } from "./plain_values.ts";
 import { readPoolError } from "./pool_error.ts";
@@ -47,7 +47,7 @@ interface Order {
 }
 
 const attemptsMax = 4;
-const birthLagMax = eraBlocks / 2; // a finality that lags more leaves the extrinsic too little life
+const birthLagMax = callLifeBlocks / 2; // a finality that lags more leaves the extrinsic too little life
 
 export class Sender {
   readonly #options: SenderOptions;

@@ -6,12 +6,13 @@
  */
 
 import type { Address, ChainCall, ChainSigner } from "../call.ts";
-import type { Chain, EpochState, Head, Metagraph, PendingCommit, Receipt, SubnetParameters } from "../chain.ts";
+import type { Chain, ChainFacts, EpochState, Head, Metagraph, PendingCommit, Receipt, SubnetParameters } from "../chain.ts";
 import { readAccount, readAxon, readUid } from "./accounts.ts";
 import { axonFrom, axonProblem } from "./axon_address.ts";
 import { Connection, type ConnectionOptions } from "./connection.ts";
 import type { Endpoints } from "./endpoints.ts";
 import { readEpochState } from "./epoch_state.ts";
+import { readFacts } from "./facts.ts";
 import { readMetagraph } from "./metagraph.ts";
 import { readParameters } from "./parameters.ts";
 import { customRefusal } from "./refusals.ts";
@@ -58,6 +59,10 @@ export class SubtensorChain implements Chain {
 
   get endpoint(): string {
     return this.#connection.url;
+  }
+
+  facts(): Promise<ChainFacts> {
+    return this.#connection.run((session) => readAtHead(session, (state) => readFacts(state, session.genesisHash)));
   }
 
   async head(): Promise<Head> {

@@ -3,6 +3,7 @@
  */
 
 import type { Command } from "../command.ts";
+import { chainOptions } from "../duty/chain_options.ts";
 import { nodeOptions } from "../node_options.ts";
 
 export const command: Command = {
@@ -12,7 +13,18 @@ export const command: Command = {
   about:
     "Repeats tasks of every miner from the committed wires and the round's parameters, prints a verdict with its numbers, and measures the model on held-out text after every merge.",
   examples: ["iota validate --wallet hot", "iota validate --orchestrator ws://10.0.0.5:9009 --wallet hot --json"],
-  options: nodeOptions,
+  options: [
+    ...nodeOptions,
+    ...chainOptions,
+    {
+      name: "version-key",
+      kind: "int",
+      placeholder: "N",
+      min: 0,
+      default: 0,
+      doc: "of the weights, where the subnet asks for one; 0 fits subnets that do not",
+    },
+  ],
   async run(context) {
     const { runValidator } = await import("../run/run_node.ts");
     return await runValidator(context);

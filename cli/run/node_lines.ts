@@ -10,6 +10,8 @@ export function minerLine(record: MinerRecord): string | null {
   switch (record.type) {
     case "joined":
       return record.resumed ? "link resumed, nothing lost" : "signed in";
+    case "welcomed":
+      return welcomeLine(record);
     case "kept":
       return `stage ${record.stage}, round ${record.round}: kept, with ${record.tasks} gradients`;
     case "stageAssigned":
@@ -29,10 +31,17 @@ export function minerLine(record: MinerRecord): string | null {
   }
 }
 
+function welcomeLine({ name, size, chain }: Extract<MinerRecord, { type: "welcomed" }>): string {
+  const paid = chain.network === "none" ? "without a chain" : `subnet ${chain.netuid} on ${chain.network}`;
+  return `run ${name}, size ${size}, ${paid}`;
+}
+
 export function validatorLine(record: ValidatorRecord): string | null {
   switch (record.type) {
     case "joined":
       return record.resumed ? "link resumed" : "signed in";
+    case "welcomed":
+      return welcomeLine(record);
     case "evaluated":
       return `round ${record.round}: held-out loss ${record.loss.toFixed(4)} over ${record.tokens} tokens`;
     case "verdict": {

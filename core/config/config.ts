@@ -65,6 +65,14 @@ export interface SwarmConfig {
   gatherMs: number; // then start with what is there, if every stage has one
 }
 
+export type Admission = "registered" | "anyone";
+
+export interface ChainConfig {
+  network: string; // "none", a preset of chain/subtensor/endpoints.ts, or addresses
+  netuid: number;
+  admission: Admission; // who may join; a run without a chain takes anyone
+}
+
 export interface LimitConfig {
   leaseMs: number; // a task's lease
   disconnectGraceMs: number; // a silent miner keeps its work this long
@@ -93,5 +101,6 @@ export interface RunConfig {
   data: DataConfig;
   validate: ValidateConfig;
   swarm: SwarmConfig;
+  chain: ChainConfig;
   limits: LimitConfig;
 }

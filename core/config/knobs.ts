@@ -134,6 +134,22 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
   "swarm.validators": int({ min: 0, max: 256, unit: "validators", default: 1 }, "Wanted before the first step."),
   "swarm.gatherMs": int({ min: 0, max: day, unit: "ms", default: 30_000 }, "Then start with what is there."),
 
+  "chain.network": {
+    kind: "string",
+    unit: "",
+    maxLength: 512,
+    pattern: /^(?:none|finney|archive|test|local|wss?:\/\/\S+)$/,
+    patternText: "none, finney, archive, test, local, or addresses like wss://host:443 separated by commas",
+    default: "none",
+    doc: "The chain whose subnet this run pays through; none trains without one.",
+  },
+  "chain.netuid": int({ min: 1, max: 65_535, default: 9 }, "The subnet."),
+  "chain.admission": choice(
+    ["registered", "anyone"],
+    "registered",
+    "Who may join: hotkeys registered in the subnet, or anyone.",
+  ),
+
   "limits.leaseMs": int({ min: 100, max: day, unit: "ms" }, "A task not done by then goes to another miner."),
   "limits.disconnectGraceMs": int(
     { min: 0, max: day, unit: "ms", default: 2_500 },

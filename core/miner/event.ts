@@ -3,7 +3,7 @@
  * reductions and uploads run beside it. Segments of a message are held once by the shell until `release` names them.
  */
 
-import type { RunConfig } from "../config/config.ts";
+import type { ChainConfig, RunConfig } from "../config/config.ts";
 import type { Fault } from "../fault.ts";
 import type { BlobRef, Direction, StageIndex, TaskId } from "../ids.ts";
 import type { HubMessage, NodeMessage, ParameterSource, Slice } from "../protocol/message.ts";
@@ -72,6 +72,7 @@ export type MinerEvent =
 /** For the miner's own screen and `--json`. Field names once published stay. */
 export type MinerRecord =
   | { type: "joined"; resumed: boolean }
+  | { type: "welcomed"; name: string; size: string; chain: ChainConfig }
   | { type: "offline" }
   | { type: "kept"; stage: StageIndex; round: number; tasks: number } // a new session, nothing lost here
   | { type: "stageAssigned"; stage: StageIndex; round: number }

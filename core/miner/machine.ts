@@ -79,10 +79,14 @@ function onWelcome(state: MinerState, message: Welcome): MinerEffect[] {
   state.config = message.config;
   state.layersOfStages = message.layersOfStages;
   const { stage, round } = state;
-  if (message.isKept && stage !== null) return [record({ type: "kept", stage, round, tasks: state.log.length })];
+  const { name, size, chain } = message.config;
+  const welcomed = record({ type: "welcomed", name, size, chain });
+  if (message.isKept && stage !== null) {
+    return [welcomed, record({ type: "kept", stage, round, tasks: state.log.length })];
+  }
   state.previousStage = stage ?? state.previousStage;
   state.stage = null;
-  return dropWork(state);
+  return [welcomed, ...dropWork(state)];
 }
 
 function stop(state: MinerState, options: { reason: string; finished?: boolean }): MinerEffect[] {

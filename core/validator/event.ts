@@ -2,7 +2,7 @@
  * What the validator machine is told and what it asks for: evaluations and replays, one at a time.
  */
 
-import type { RunConfig } from "../config/config.ts";
+import type { ChainConfig, RunConfig } from "../config/config.ts";
 import type { Fault } from "../fault.ts";
 import type { BlobRef, Direction, NodeId, StageIndex, TaskId } from "../ids.ts";
 import type { HubMessage, NodeMessage, ParameterSource } from "../protocol/message.ts";
@@ -48,6 +48,7 @@ export type ValidatorEvent =
 /** For the validator's own screen and `--json`. Field names once published stay. */
 export type ValidatorRecord =
   | { type: "joined"; resumed: boolean }
+  | { type: "welcomed"; name: string; size: string; chain: ChainConfig }
   | { type: "offline" }
   | { type: "evaluated"; round: number; loss: number; tokens: number }
   | {

@@ -122,10 +122,12 @@ function onMessage(
     return [];
   }
   switch (message.type) {
-    case "welcome":
+    case "welcome": {
+      const { name, size, chain } = message.config;
       state.config = message.config;
       state.layersOfStages = message.layersOfStages;
-      return release(segments);
+      return [...release(segments), record({ type: "welcomed", name, size, chain })];
+    }
     case "workReport":
       bookWork(state.book, message);
       return [...release(segments), ...scored(state)];

@@ -92,6 +92,7 @@ export function tinyConfig(overrides: TinyOverrides = {}): RunConfig {
     data: { corpus: "sotu", heldOutFraction: 0.05, maxBytes: 0 },
     validate: { heldOutSequences: 4, replaysPerMiner: 1, tolerance: 0.05, ...overrides.validate },
     swarm: { replicas: 1, validators: 1, gatherMs: 1_000, ...overrides.swarm },
+    chain: { network: "none", netuid: 9, admission: "registered" },
     limits: { ...limits, ...overrides.limits },
   };
 }

@@ -1,0 +1,52 @@
+/**
+ * The way to the chain of a run: named, then connected, however long that takes.
+ *
+ * Owns: trying again until an endpoint answers; afterwards the connection looks after itself. The client is loaded here, when
+ * somebody wants a chain: it takes a quarter second and 100 MB that runs without one are spared.
+ */
+
+import { type Chain, ChainError } from "../../chain/chain.ts";
+import { reconnectDelayMs } from "../../chain/subtensor/backoff.ts";
+import { parseEndpoints } from "../../chain/subtensor/endpoints.ts";
+import type { Random, Timers } from "../../net/timers.ts";
+
+export interface ChainLinkOptions {
+  readonly network: string; // of ChainConfig, not "none"
+  readonly netuid: number;
+  readonly timers: Timers;
+  readonly random: Random;
+  readonly signal: AbortSignal; // ends the trying
+  readonly onProblem: (text: string) => void;
+}
+
+/** Null: the signal came first. Rejects with a `ChainError` when the network's name is none. */
+export async function connectChain(options: ChainLinkOptions): Promise<Chain | null> {
+  const { network, netuid, timers, random, signal, onProblem } = options;
+  const endpoints = parseEndpoints(network);
+  const { SubtensorChain } = await import("../../chain/subtensor/subtensor_chain.ts");
+  for (let failures = 1; !signal.aborted; failures++) {
+    try {
+      const dice = () => random.unit();
+      const chain = await SubtensorChain.connect({ endpoints, netuid, timers, dice });
+      if (!signal.aborted) return chain;
+      await chain.close();
+    } catch (error) {
+      if (!(error instanceof ChainError)) throw error;
+      const delayMs = reconnectDelayMs({ failures, isRateLimited: false, dice: random.unit() });
+      onProblem(`${error.message}; next attempt in ${(delayMs / 1000).toFixed(1)} s`);
+      await pause(delayMs, options);
+    }
+  }
+  return null;
+}
+
+function pause(delayMs: number, { timers, signal }: ChainLinkOptions): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const cancel = timers.after(delayMs, resolve);
+  signal.addEventListener("abort", resolve, { once: true });
+  return promise.finally(() => {
+    cancel();
+    signal.removeEventListener("abort", resolve);
+  });
+}

@@ -1,0 +1,46 @@
+/**
+ * The options of a node about its chain.
+ */
+
+import { ChainError } from "../../chain/chain.ts";
+import { parseEndpoints } from "../../chain/subtensor/endpoints.ts";
+import type { ChainConfig } from "../../core/config/config.ts";
+import type { CommandContext, OptionSpec } from "../command.ts";
+import { UsageError } from "../errors.ts";
+
+export const chainOptions: readonly OptionSpec[] = [
+  {
+    name: "chain",
+    kind: "string",
+    placeholder: "NETWORK",
+    defaultText: "what the run says",
+    doc: "finney, test, local, ws://…, or none to stay off the chain",
+  },
+  { name: "netuid", kind: "int", placeholder: "N", min: 1, max: 65_535, defaultText: "what the run says", doc: "the subnet" },
+];
+
+export type NamedChain = Pick<ChainConfig, "network" | "netuid">;
+
+/** What the person said; null: the run decides. */
+export function givenChain({ options }: CommandContext): NamedChain | null {
+  const network = options.text("chain");
+  const netuid = options.number("netuid");
+  if (network === undefined) {
+    if (netuid === undefined) return null;
+    throw new UsageError("Cannot use --netuid as it needs a --chain: it is missing", {
+      next: "For example: --chain finney --netuid 9",
+    });
+  }
+  checkNetwork(network);
+  return { network, netuid: netuid ?? 9 };
+}
+
+function checkNetwork(network: string): void {
+  if (network === "none") return;
+  try {
+    parseEndpoints(network);
+  } catch (error) {
+    if (!(error instanceof ChainError)) throw error;
+    throw new UsageError(error.message, { next: "For example: --chain finney", cause: error });
+  }
+}

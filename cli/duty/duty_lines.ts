@@ -1,0 +1,34 @@
+/**
+ * The weight duty as lines for a validator's owner.
+ */
+
+import type { DutyRecord } from "../../chain/duty/duty.ts";
+import type { DutyHealth } from "../../chain/duty/health.ts";
+import { unreachable } from "../../core/assert.ts";
+
+export function dutyLine(record: DutyRecord): string {
+  switch (record.type) {
+    case "sent":
+      return record.purpose === "reveal"
+        ? "weights: revealing"
+        : `weights: sending ${record.weights}${record.mode === "plain" ? "" : `, ${record.mode} until their reveal`}`;
+    case "landed":
+      return `weights: ${record.purpose === "set" ? "landed" : "revealed"} in block ${record.block}`;
+    case "refused":
+      return `weights: refused (${record.refusal.name}): ${record.refusal.sentence}; ${record.refusal.action}`;
+    case "unanswered":
+      return `weights: no answer (${record.why}); looking on the chain whether they landed`;
+    case "lost":
+      return `weights: ${record.purpose === "set" ? "the call" : "the reveal"} did not land and no longer can`;
+    case "rowChecked":
+      return `weights: those of block ${record.landedBlock} are in force`;
+    case "rowMissing":
+      return `weights: those of block ${record.landedBlock} did not come through: ${record.why}`;
+    default:
+      return unreachable(record);
+  }
+}
+
+/** What comes next; what came last has had its own line. */
+export const healthLines = ({ sentences }: DutyHealth): readonly string[] =>
+  sentences.slice(0, 1).map((text) => `chain: ${text}`);

@@ -1,0 +1,129 @@
+/**
+ * What a validator does on the chain beside its work: connects to the run's subnet, keeps its weights there, says how it stands.
+ *
+ * Owns: the order of a life: nothing before the run has said which chain it pays through, then connecting (scores that come
+ * meanwhile wait), then the duty; at the end of a finished run the last scores still get to the chain. Refuses: holding up the
+ * validator's work, whatever the chain does.
+ */
+
+import type { DutyRecord } from "../../chain/duty/duty.ts";
+import type { DutyHealth } from "../../chain/duty/health.ts";
+import type { HotkeyPair } from "../../chain/wallet/hotkey.ts";
+import type { ChainConfig } from "../../core/config/config.ts";
+import type { MinerScore } from "../../core/score/work_score.ts";
+import { systemRandom, systemTimers } from "../../net/timers.ts";
+import type { CommandContext } from "../command.ts";
+import { connectChain } from "./chain_link.ts";
+import { DutyFolder } from "./duty_folder.ts";
+import { dutyLine, healthLines } from "./duty_lines.ts";
+import { WeightKeeper } from "./weight_keeper.ts";
+
+interface Newest {
+  readonly round: number;
+  readonly byHotkey: Readonly<Record<string, number>>;
+}
+
+export interface ValidatorChainOptions {
+  readonly context: CommandContext;
+  readonly signer: HotkeyPair;
+  readonly versionKey: bigint;
+  readonly onFailure: (error: unknown) => void;
+}
+
+const connectingMs = 30_000; // so long a finished run waits for a chain that has never answered
+
+export class ValidatorChain {
+  readonly #options: ValidatorChainOptions;
+  readonly #stop = new AbortController();
+  #keeper: WeightKeeper | null = null;
+  #connected: Promise<void> | null = null;
+  #endpoint: string | null = null;
+  #newest: Newest | null = null;
+  #tally = { weightsSet: 0, weightsRevealed: 0, weightsChecked: 0, weightsMissing: 0 };
+
+  constructor(options: ValidatorChainOptions) {
+    this.#options = options;
+  }
+
+  /** The first word about the chain counts. */
+  begin({ network, netuid }: Pick<ChainConfig, "network" | "netuid">): void {
+    if (network === "none" || this.#connected !== null) return;
+    this.#connected = this.#connect({ network, netuid });
+    this.#connected.catch(this.#options.onFailure);
+  }
+
+  scored(round: number, scores: readonly MinerScore[]): void {
+    const byHotkey = Object.fromEntries(scores.map(({ miner, score }) => [miner, score]));
+    this.#newest = { round, byHotkey };
+    this.#keeper?.scored(round, byHotkey);
+  }
+
+  /** Lets the last scores land when the run is over; an interruption ends the wait. */
+  async end({ isFinished, interruption }: { isFinished: boolean; interruption: AbortSignal }): Promise<void> {
+    if (this.#connected === null) return;
+    if (isFinished && this.#newest !== null && !interruption.aborted) await this.#lastWeights(interruption);
+    this.#stop.abort();
+    await this.#keeper?.close();
+  }
+
+  summary(): Record<string, unknown> {
+    if (this.#connected === null) return { chain: null };
+    const health = this.#keeper?.health() ?? null;
+    return { chain: this.#endpoint, ...this.#tally, chainHealth: health?.level ?? "alarm" };
+  }
+
+  async #connect({ network, netuid }: Pick<ChainConfig, "network" | "netuid">): Promise<void> {
+    const { context, signer, versionKey, onFailure } = this.#options;
+    const { log } = context.output;
+    const chain = await connectChain({
+      ...{ network, netuid, timers: systemTimers, random: systemRandom, signal: this.#stop.signal },
+      onProblem: (text) => log.warn(`Chain: ${text}`),
+    });
+    if (chain === null) return;
+    const facts = await chain.facts();
+    this.#endpoint = chain.endpoint;
+    context.output.event({ type: "chainConnected", endpoint: chain.endpoint, netuid, genesisHash: facts.genesisHash });
+    context.output.line(`chain: subnet ${netuid} at ${chain.endpoint}`);
+    const folder = new DutyFolder({
+      folder: `${context.dataFolder()}/chain`,
+      genesisHash: facts.genesisHash,
+      warn: (text) => log.warn(text),
+    });
+    const keeper = new WeightKeeper({
+      ...{ chain, facts, signer, versionKey, folder, timers: systemTimers, random: systemRandom },
+      onRecord: (record) => this.#onRecord(record),
+      onHealth: (health, block) => this.#onHealth(health, block),
+    });
+    keeper.failed.catch(onFailure);
+    this.#keeper = keeper;
+    if (this.#newest !== null) keeper.scored(this.#newest.round, this.#newest.byHotkey);
+  }
+
+  async #lastWeights(interruption: AbortSignal): Promise<void> {
+    const interrupted = Promise.withResolvers<void>();
+    const onAbort = () => interrupted.resolve();
+    interruption.addEventListener("abort", onAbort);
+    const cancel = systemTimers.after(connectingMs, () => this.#keeper === null && interrupted.resolve());
+    this.#options.context.output.line("the run is over; its last weights are on their way (Ctrl-C leaves now)");
+    const settled = Promise.resolve(this.#connected).then(() => this.#keeper?.settled());
+    await Promise.race([settled, interrupted.promise]);
+    cancel();
+    interruption.removeEventListener("abort", onAbort);
+  }
+
+  #onRecord(record: DutyRecord): void {
+    const { output } = this.#options.context;
+    if (record.type === "landed") this.#tally[record.purpose === "set" ? "weightsSet" : "weightsRevealed"] += 1;
+    if (record.type === "rowChecked") this.#tally.weightsChecked += 1;
+    if (record.type === "rowMissing") this.#tally.weightsMissing += 1;
+    output.event({ ...record, type: `weights${record.type[0]!.toUpperCase()}${record.type.slice(1)}` });
+    output.line(dutyLine(record));
+  }
+
+  #onHealth(health: DutyHealth, block: number): void {
+    const { output } = this.#options.context;
+    output.event({ type: "chainHealth", block, ...health });
+    if (health.level === "alarm") output.log.warn(`Chain: ${health.sentences.join("; ")}`);
+    else for (const line of healthLines(health)) output.line(line);
+  }
+}

@@ -1,0 +1,170 @@
+/**
+ * The weight duty in the real world: heads and scores go in, looks and calls come out, the state is on disk before a call is sent.
+ *
+ * Owns: the machine's driver, what of its health is news, and when nothing is left to do. Refuses: connecting (chain_link.ts) and
+ * every decision (chain/duty). The world's failures are events; anything else rejects `failed`.
+ */
+
+import { unreachable } from "../../core/assert.ts";
+import type { ChainCall } from "../../chain/call.ts";
+import { callLifeBlocks, type Chain, ChainError, type ChainFacts, type Receipt } from "../../chain/chain.ts";
+import type { DutyEffect, DutyEvent, DutyRecord, DutyState } from "../../chain/duty/duty.ts";
+import { type DutyHealth, dutyHealth } from "../../chain/duty/health.ts";
+import { isSettled, weightDuty } from "../../chain/duty/machine.ts";
+import { readView } from "../../chain/duty/read_view.ts";
+import type { HotkeyPair } from "../../chain/wallet/hotkey.ts";
+import type { Random, Timers } from "../../net/timers.ts";
+import { Driver, type TimedEvent } from "../run/driver.ts";
+import type { DutyFolder } from "./duty_folder.ts";
+
+export interface WeightKeeperOptions {
+  readonly chain: Chain; // closed with the keeper
+  readonly facts: ChainFacts;
+  readonly signer: HotkeyPair;
+  readonly versionKey: bigint;
+  readonly folder: DutyFolder;
+  readonly timers: Timers;
+  readonly random: Random;
+  readonly onRecord: (record: DutyRecord) => void;
+  /** How things stand, when that is news. */
+  readonly onHealth: (health: DutyHealth, block: number) => void;
+}
+
+const mechanism = 0; // a run pays through the first one
+const inboxMessages = 4096;
+const lastEpochs = 2; // in which the last row must land, or it will not
+const lastBlocks = 20;
+
+export class WeightKeeper {
+  /** Rejects when something of ours fails; never resolves. */
+  readonly failed: Promise<never>;
+  readonly #options: WeightKeeperOptions;
+  readonly #state: DutyState;
+  readonly #driver: Driver<DutyState, DutyEvent, DutyEffect>;
+  readonly #fail: (error: unknown) => void;
+  readonly #stopHeads: () => void;
+  #news = "";
+  #settling: { readonly resolve: () => void; readonly untilBlock: number } | null = null;
+
+  constructor(options: WeightKeeperOptions) {
+    const { chain, facts, signer, versionKey, folder, timers } = options;
+    this.#options = options;
+    const { promise, reject } = Promise.withResolvers<never>();
+    this.failed = promise;
+    this.#fail = reject;
+    const { state, isSaved } = folder.load({
+      ...{ netuid: chain.netuid, mechanism, hotkey: signer.address, versionKey: String(versionKey) },
+      beacon: { genesisMs: facts.beacon.genesisMs, periodMs: facts.beacon.periodMs },
+      saltSeed: signer.deriveKey("salts of weights").toHex(),
+      settleBlocks: callLifeBlocks,
+    });
+    this.#state = state;
+    this.#driver = new Driver({
+      machine: weightDuty,
+      state,
+      perform: (effect) => this.#perform(effect),
+      commit: (batch) => this.#afterSteps(batch),
+      tick: { type: "tick" },
+      timers,
+      inboxMessages,
+      onPressure: () => {}, // a head each block is no flood
+      onFailure: reject,
+    });
+    if (isSaved) this.#driver.enqueue({ type: "restarted" });
+    this.#stopHeads = chain.onHead((head) => this.#driver.enqueue({ type: "headSeen", head }));
+  }
+
+  scored(round: number, byHotkey: Readonly<Record<string, number>>): void {
+    this.#driver.enqueue({ type: "scored", scores: { round, block: this.#state.headBlock, byHotkey } });
+  }
+
+  /** Resolves when the newest scores are on the chain, or will not get there within two epochs. */
+  settled(): Promise<void> {
+    const { tempoBlocks, headBlock } = this.#state;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#settling = { resolve, untilBlock: headBlock + lastEpochs * (tempoBlocks + 1) + lastBlocks };
+    this.#settle();
+    return promise;
+  }
+
+  health(): DutyHealth {
+    return dutyHealth(this.#state);
+  }
+
+  async close(): Promise<void> {
+    this.#stopHeads();
+    this.#driver.close();
+    this.#settling?.resolve();
+    await this.#options.chain.close();
+  }
+
+  #perform(effect: DutyEffect): void {
+    switch (effect.type) {
+      case "read":
+        return this.#look();
+      case "send":
+        return this.#send(effect.attempt, () => Promise.resolve(effect.call));
+      case "sealAndSend":
+        return this.#send(effect.attempt, () => this.#sealed(effect));
+      case "record":
+        return this.#options.onRecord(effect.record);
+      default:
+        return unreachable(effect);
+    }
+  }
+
+  #look(): void {
+    const { chain, signer } = this.#options;
+    readView(chain, { hotkey: signer.address, mechanism }).then(
+      (view) => this.#driver.enqueue({ type: "viewRead", view }),
+      (error) => this.#orFail(error, ({ message }) => this.#driver.enqueue({ type: "readFailed", why: message })),
+    );
+  }
+
+  #send(attempt: number, makeCall: () => Promise<ChainCall>): void {
+    const { chain, signer } = this.#options;
+    const answered = (receipt: Receipt) => this.#driver.enqueue({ type: "answered", attempt, receipt });
+    makeCall().then((call) => chain.send(call, signer)).then(
+      answered,
+      (error) => this.#orFail(error, ({ message }) => answered({ status: "unknown", why: message })),
+    );
+  }
+
+  async #sealed(effect: Extract<DutyEffect, { type: "sealAndSend" }>): Promise<ChainCall> {
+    const { chain, facts, signer, random } = this.#options;
+    const [{ sealedCall }, { timelockRandomBytes }] = await Promise.all([
+      import("../../chain/duty/sealed_call.ts"),
+      import("../../chain/timelock/timelock.ts"),
+    ]);
+    const { netuid } = chain;
+    const { publicKey } = signer;
+    return sealedCall(effect, {
+      ...{ netuid, mechanism, publicKey, beacon: facts.beacon, random: random.bytes(timelockRandomBytes) },
+    });
+  }
+
+  #orFail(error: unknown, onChainError: (error: ChainError) => void): void {
+    if (error instanceof ChainError) onChainError(error);
+    else this.#fail(error);
+  }
+
+  /** Before the effects of the batch: what they send must be known after a restart. */
+  #afterSteps(batch: readonly TimedEvent<DutyEvent>[]): void {
+    if (batch.some(({ event }) => event.type !== "headSeen" && event.type !== "tick")) {
+      this.#options.folder.save(this.#state);
+    }
+    const state = this.#state;
+    const { level, words } = state.standing;
+    const news = JSON.stringify([level, words, state.isSilent, state.readFailure, state.alarm]);
+    if (news !== this.#news && state.viewBlock > 0) {
+      this.#news = news;
+      this.#options.onHealth(this.health(), state.headBlock);
+    }
+    this.#settle();
+  }
+
+  #settle(): void {
+    const settling = this.#settling;
+    if (settling !== null && (isSettled(this.#state) || this.#state.headBlock > settling.untilBlock)) settling.resolve();
+  }
+}
