@@ -11,6 +11,7 @@ import { parameterTable, type StageSpec } from "../../core/model/spec.ts";
 import type { Restored } from "../../core/orchestrator/restoring.ts";
 import type { ParameterSource } from "../../core/protocol/message.ts";
 import { type BlobAccess, bytesOfFloats } from "./blob_access.ts";
+import { unlessLost } from "./lost_blobs.ts";
 import { loadSource, type StageVectors } from "./source.ts";
 
 export interface LostStage {
@@ -54,7 +55,7 @@ async function vectorsOf(
   const source = lost.sources[stage];
   if (spec === undefined || source === undefined) return null;
   const { config, blobs } = place;
-  return await loadSource({ config, table: parameterTable(spec), source, blobs }).catch(() => null); // asked for just that
+  return await unlessLost(loadSource({ config, table: parameterTable(spec), source, blobs }));
 }
 
 async function neighboursOf(lost: LostStage, place: RestorePlace): Promise<Neighbour[]> {

@@ -23,6 +23,7 @@ export type Lie = "tasks" | "slices" | "parameters";
 export interface WorkOutcome {
   readonly result: Parsed<MinerResult>;
   readonly puts: readonly BlobRef[]; // in the store once the work is done
+  readonly missing?: BlobRef; // why it failed
 }
 
 /** Parameters and outer momentum; a momentum of "zeros" was never stored. */
@@ -202,6 +203,7 @@ const done = (result: MinerResult): WorkOutcome => ({ result: parsed(result), pu
 const notFound = (ref: BlobRef): WorkOutcome => ({
   result: { ok: false, fault: fault("badBlob", `no blob ${ref.hash}`) },
   puts: [],
+  missing: ref,
 });
 
 export function blobsOfSource(source: ParameterSource): BlobRef[] {

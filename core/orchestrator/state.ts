@@ -130,7 +130,9 @@ export interface OrchestratorState {
   step: number; // closed steps
   progress: number; // gradient tasks of the round's closed steps that active members hold: the sum of their roundTasks
   sources: RoundSources; // newest round whose parameters anyone can fetch
-  readonly restoring: Set<StageIndex>; // stages whose parameters could not be loaded
+  /** Stages whose parameters could not be loaded: the shell looks for them, or only replicas hold them. */
+  readonly restoring: Map<StageIndex, "looking" | "held">;
+  readonly replaced: Set<StageIndex>; // whose parameters of this round are not those it began with: not audited
   readonly gradientSquares: number[]; // of each stage, squared norm of the last closed step's mean gradient
   retired: RoundSources[]; // older ones that an open audit still needs
   work: StepWork | null;
@@ -179,7 +181,8 @@ export function openOrchestrator(options: OpenOptions): OrchestratorState {
     step,
     progress: 0,
     sources,
-    restoring: new Set(),
+    restoring: new Map(),
+    replaced: new Set(),
     gradientSquares: stages.map(() => 0),
     retired: [],
     work: null,

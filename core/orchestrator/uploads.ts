@@ -135,8 +135,8 @@ function publishSources(state: OrchestratorState, upload: UploadWork): void {
 }
 
 /**
- * A stage whose blob is not there was never uploaded, whatever its holder said: another one is asked. Otherwise the disk
- * refused: the blobs are still in the store, so the run goes on and the next round tries again.
+ * A stage whose blob is not there was never uploaded, or the store lost it: another holder is asked, at last the hub. Otherwise
+ * the disk refused: the blobs are still in the store, so the run goes on and the next round tries again.
  */
 export function onCheckpointFailed(
   state: OrchestratorState,
@@ -146,14 +146,15 @@ export function onCheckpointFailed(
   const { round, detail, missing } = options;
   if (upload === null || upload.round !== round) return [];
   const stage = missing === null ? undefined : upload.stages[missing];
-  if (stage !== undefined && stage.asked !== "hub") {
+  if (stage !== undefined) {
     const { asked } = stage;
     upload.writing = false;
     stage.stored = false;
     stage.holders = stage.holders.filter((holder) => holder !== asked);
     stage.asked = null;
-    const text =
-      `Stage ${missing} of round ${round} is not in the store though ${asked} said so; asking another holder`;
+    const text = `Stage ${missing} of round ${round} must be in the store, where ${
+      asked ?? "hub"
+    } put it: gone or damaged; asking another holder`;
     return [record({ type: "warning", text })];
   }
   publishSources(state, upload);

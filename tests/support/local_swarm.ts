@@ -22,6 +22,7 @@ import type { RoundState } from "../../cli/run/checkpoint_writer.ts";
 import { startValidator } from "../../cli/run/validator_role.ts";
 import { createReferenceStage } from "../../gpu/reference/stage.ts";
 import { refOf } from "../../net/blob_hash.ts";
+import { missing } from "../../net/blobs.ts";
 import { defaultNetLimits } from "../../net/limits.ts";
 import { createLoopback } from "../../net/loopback.ts";
 import { EventLog } from "./event_log.ts";
@@ -41,7 +42,7 @@ export class MemoryHubBlobs implements HubBlobs {
 
   get(ref: BlobRef): Promise<Uint8Array> {
     const bytes = this.held.get(ref.hash);
-    return bytes === undefined ? Promise.reject(new Error(`no blob ${ref.hash}`)) : Promise.resolve(bytes);
+    return bytes === undefined ? Promise.reject(missing(ref.hash, "memory")) : Promise.resolve(bytes);
   }
 
   delete(ref: BlobRef): Promise<void> {
