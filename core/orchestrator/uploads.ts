@@ -12,7 +12,7 @@ import { fault } from "../fault.ts";
 import type { NodeId, StageIndex } from "../ids.ts";
 import type { ParameterSource, ParametersUploaded } from "../protocol/message.ts";
 import { addRequest } from "./audit_state.ts";
-import { isAudited } from "./auditing.ts";
+import { dropReplays, isAudited } from "./auditing.ts";
 import { type OrchestratorEffect, record, reject, send } from "./event.ts";
 import type { MergedStage, StageUpload, UploadWork } from "./merge_state.ts";
 import type { Member, OrchestratorState } from "./state.ts";
@@ -63,7 +63,10 @@ export function onMergeRepeated(
   stage.stored = true;
   if (isSame(stage.merged, options.merged)) return [];
   stage.merged = options.merged; // the replicas that had agreed on something else are gone, and so is what they had
-  const text = `Stage ${stage.stage} of round ${state.round} was not what its replicas said; the hub merged it itself`;
+  const { round } = state;
+  state.replaced.add(stage.stage);
+  dropReplays(state, { round, stage: stage.stage });
+  const text = `Stage ${stage.stage} of round ${round} was not what its replicas said; the hub merged it itself`;
   return [record({ type: "warning", text })];
 }
 
