@@ -41,7 +41,14 @@ export async function openRunState(context: CommandContext, options: OpenRunOpti
   const { path } = folder;
   const warn = (text: string) => context.output.log.warn(text);
   if (!folder.isResumed) await removeJournal(path);
-  const { journal, recovered } = await openRunJournal({ folder: path, runId, config, onReplayed, warn });
+  const { journal, recovered } = await openRunJournal({
+    folder: path,
+    runId,
+    config,
+    hasBegun: folder.isResumed,
+    onReplayed,
+    warn,
+  });
   const { blobBytes } = config.limits;
   const onLost = ({ ref, why }: LostBlob) => {
     warn(`Blob ${ref.hash} must be in the store as it was stored: it is ${why}; whoever has it will be asked for it`);

@@ -146,12 +146,94 @@ Deno.test("Journal: a damaged entry and everything behind it are cut off with a 
       tamper(path, sql);
       const { journal: again, recovered } = open(path);
       assertEquals(textsOf(recovered), entries(5, 5 + left).map(({ event }) => text(event)), sql);
-      assertStringIncludes(recovered.cut ?? "", "damaged and are cut off");
+      assertStringIncludes(recovered.cut ?? "", `cut at entry ${5 + left}, the last good one`);
       append(again, 20, 21); // the chain goes on from the last good entry
       again.close();
       const third = open(path);
       assertEquals([third.recovered.entries.length, third.recovered.cut], [left + 1, null]);
       third.journal.close();
+    }
+  });
+});
+
+/** A journal with a snapshot after five entries and five more behind it. */
+function writeTen(path: string): void {
+  const { journal } = open(path);
+  append(journal, 0, 5);
+  journal.snapshot(bytes("state 5"));
+  append(journal, 5, 10);
+  journal.close();
+}
+
+Deno.test("Journal: last entries that are gone without a trace are missed, and said", async () => {
+  await withScratchFolder((folder) => {
+    const damages = [
+      { sql: "delete from entries where sequence > 8", left: 3, why: "2 entries behind it are missing" },
+      { sql: "delete from entries", left: 0, why: "5 entries behind it are missing" },
+      { sql: "delete from head", left: 5, why: "which entry was the last cannot be told" },
+      { sql: "update head set sequence = 7", left: 5, why: "which entry was the last cannot be told" },
+      { sql: "update head set crc = crc + 1", left: 5, why: "which entry was the last cannot be told" },
+      { sql: "update head set sequence = null", left: 5, why: "which entry was the last cannot be told" },
+    ];
+    for (const [index, { sql, left, why }] of damages.entries()) {
+      const path = `${folder}/${index}.db`;
+      writeTen(path);
+      tamper(path, sql);
+      const { journal, recovered } = open(path);
+      assertEquals(textsOf(recovered), entries(5, 5 + left).map(({ event }) => text(event)), sql);
+      assertStringIncludes(recovered.cut ?? "", `cut at entry ${5 + left}, the last good one, as ${why}`);
+      append(journal, 20, 21);
+      journal.close();
+      const again = open(path);
+      assertEquals([again.recovered.entries.length, again.recovered.cut], [left + 1, null], sql);
+      again.journal.close();
+    }
+  });
+});
+
+Deno.test("Journal: a snapshot with another sequence number is torn", async () => {
+  await withScratchFolder((folder) => {
+    for (const [index, change] of ["sequence + 1", "sequence - 1", "0", "null"].entries()) {
+      const path = `${folder}/${index}.db`;
+      writeTen(path);
+      tamper(path, `update snapshot set sequence = ${change}`);
+      const error = failure(() => open(path));
+      assertEquals([error.code, error.message.includes("its snapshot is torn")], ["damaged", true], change);
+    }
+  });
+});
+
+Deno.test("Journal: a tail is cut only from a file that SQLite finds sound; a broken one stays as it is", async () => {
+  await withScratchFolder(async (folder) => {
+    const path = `${folder}/journal.db`;
+    const { journal } = open(path);
+    journal.snapshot(bytes("state"));
+    const marked = new Uint8Array(50_000).fill(0xa7);
+    journal.append({ entries: entries(0, 5), segments: [{ hash: "wire", bytes: marked }], droppedSegments: [] });
+    journal.close();
+    tamper(path, "update entries set event = x'00' where sequence = 4");
+    const file = await Deno.readFile(path);
+    const isMarked = (page: number) =>
+      file.subarray(page * 4096 + 4, page * 4096 + 4096).every((byte) => byte === 0xa7);
+    const page = Array.from({ length: file.length / 4096 }, (_, i) => i).find(isMarked);
+    assert(page !== undefined);
+    file.fill(0xff, page * 4096, page * 4096 + 4); // where SQLite keeps the number of the page that follows
+    await Deno.writeFile(path, file);
+    const error = failure(() => open(path));
+    assertEquals(error.code, "damaged");
+    assertStringIncludes(error.message, "SQLite finds it broken");
+    assertEquals(await Deno.readFile(path), file);
+  });
+});
+
+Deno.test("Journal: a file that lost its beginning is refused while its log is there", async () => {
+  await withScratchFolder(async (folder) => {
+    const path = `${folder}/journal.db`;
+    await Deno.writeFile(`${path}-wal`, new Uint8Array(5000));
+    for (const lose of [() => Deno.writeFile(path, new Uint8Array()), () => Deno.remove(path)]) {
+      await lose();
+      const error = failure(() => open(path));
+      assertEquals([error.code, (await Deno.stat(`${path}-wal`)).size], ["damaged", 5000]);
     }
   });
 });
@@ -165,8 +247,12 @@ Deno.test("Journal: entries without a snapshot, or a state without its identity,
     journal.close();
     tamper(path, "delete from snapshot");
     assertEquals(failure(() => open(path)).code, "damaged");
+    tamper(path, "delete from entries");
+    assertEquals(failure(() => open(path)).code, "damaged"); // its head says that there were some
     tamper(path, "insert into snapshot values (1, 0, 0, x'00'); delete from meta");
     assertEquals(failure(() => open(path)).code, "foreign");
+    tamper(path, "drop table head");
+    assertEquals(failure(() => open(path)).code, "damaged");
   });
 });
 
@@ -224,6 +310,7 @@ Deno.test("Journal: flipped and cut bytes give a prefix of the truth or a refusa
         if (recovered.snapshot !== null) assertEquals(text(recovered.snapshot), "state 20".repeat(500), `seed ${seed}`);
         else assertEquals(found, [], `seed ${seed}`);
         if (found.length < truth.length) cut += 1;
+        assert(found.length === truth.length || recovered.cut !== null || length === 0, `seed ${seed}: silent loss`);
         journal.close();
       } catch (error) {
         assert(error instanceof JournalError, `seed ${seed}: ${error}`);
