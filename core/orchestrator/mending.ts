@@ -3,8 +3,8 @@
  * or done without.
  *
  * Owns what follows when a reducer or a replica could not read a blob. Its word is not taken: the shell looks through what the
- * phase needs. Nothing lost: it is asked once more, then it leaves the merge. A lost payload is shown again by its contributor,
- * once; where that fails, the hub reduces the slice without it, alone, so that no late answer over other payloads can count. A
+ * phase needs. Nothing lost: it is asked once more, then it leaves the merge. A lost payload is shown again by its contributor;
+ * where that fails, the hub reduces the slice without it, alone, so that no late answer over other payloads can count. A
  * lost result is reduced again. Invariant: nobody honest is expelled or benched for what the store lost, while anyone has it.
  */
 
@@ -16,6 +16,8 @@ import { askForPayload, askHubToApply, askToApply, enter, skipMerge } from "./me
 import { dropParticipants, owe, reduceEffect, settle } from "./reducers.ts";
 import type { OrchestratorState } from "./state.ts";
 
+const mostShown = 4; // times a contributor is asked; more is a store that keeps nothing, or a contributor that stores nothing
+
 interface Mend {
   readonly merge: StageMerge;
   readonly nowMs: number;
@@ -26,12 +28,16 @@ export function mendMerges(state: OrchestratorState): OrchestratorEffect[] {
   const effects: OrchestratorEffect[] = [];
   for (const merge of state.merge?.stages ?? []) {
     if (merge.mend === "showing" && merge.showing.size === 0) effects.push(...askDoubters(state, merge));
-    if (merge.mend !== null || merge.doubters.size === 0) continue;
+    if (merge.mend !== null || merge.doubters.size === 0 || mayStillApply(merge)) continue;
     merge.mend = "looking";
     effects.push(lookEffect(state, merge));
   }
   return effects;
 }
+
+/** Whoever read its slices before they were lost has what the others need: its answer, or its deadline, comes first. */
+const mayStillApply = (merge: StageMerge): boolean =>
+  merge.phase === "applying" && [...merge.owing.keys()].some((node) => !merge.doubters.has(node));
 
 /** Also to look again in a new life. */
 export function lookEffect(state: OrchestratorState, merge: StageMerge): OrchestratorEffect {
@@ -127,7 +133,7 @@ function askToShow(
       if (slice.without.has(node) || !lost.has(present(payload[index], "a payload has every slice").hash)) continue;
       if (merge.showing.has(node)) continue;
       if (mayShow(merge, node)) {
-        merge.shown.add(node);
+        merge.shown.set(node, timesShown(merge, node) + 1);
         merge.showing.add(node);
         owe(merge, node);
         effects.push(askForPayload(state, { merge, node }));
@@ -147,9 +153,11 @@ function askToShow(
   return effects;
 }
 
+const timesShown = (merge: StageMerge, node: NodeId): number => merge.shown.get(node) ?? 0;
+
 /** Once it has applied the merge, what it contributed is gone. */
 const mayShow = (merge: StageMerge, node: NodeId): boolean =>
-  merge.participants.has(node) && !merge.shown.has(node) && !merge.applied.has(node);
+  merge.participants.has(node) && !merge.applied.has(node) && timesShown(merge, node) < mostShown;
 
 function leaveToHub(
   state: OrchestratorState,

@@ -136,8 +136,7 @@ export function onMergeFailed(
   const seen = record({ type: "faultSeen", node: member.node, ...message.fault });
   if (merge === null) return [seen];
   if (message.fault.code === "badBlob" && (merge.phase === "reducing" || merge.phase === "applying")) {
-    // What it owes nothing for was asked in another phase; while it shows its payload again, that is what counts.
-    if (merge.owing.has(member.node) && !merge.showing.has(member.node)) merge.doubters.add(member.node);
+    if (merge.owing.has(member.node)) merge.doubters.add(member.node); // else it was asked in another phase
     return [seen];
   }
   return [seen, ...dropParticipants(state, { merge, nodes: [member.node], nowMs })];

@@ -39,7 +39,7 @@ export interface StageMerge {
   readonly doubters: Set<Reducer>; // could not read a blob in this phase
   readonly doubted: Set<NodeId>; // had doubts in this phase that the store did not confirm
   readonly showing: Set<NodeId>; // contributors that owe a lost payload
-  readonly shown: Set<NodeId>; // were asked for that once
+  readonly shown: Map<NodeId, number>; // how often they were asked for it
   mend: "looking" | "showing" | null; // what the doubters wait for: mending.ts
   readonly applied: Map<NodeId, MergedStage>;
   isHubAsked: boolean; // to take the outer step itself

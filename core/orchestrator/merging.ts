@@ -68,7 +68,7 @@ function openStage(state: OrchestratorState, options: { stage: StageIndex; nowMs
     doubters: new Set(),
     doubted: new Set(),
     showing: new Set(),
-    shown: new Set(),
+    shown: new Map(),
     mend: null,
     applied: new Map(),
     isHubAsked: false,

@@ -100,6 +100,14 @@ export interface LocalSwarmOptions {
   readonly miners?: number; // default: stages x replicas
   readonly host?: () => ComputeHost;
   readonly journal?: StateJournal;
+  readonly disk?: LocalDisk; // default: blobs in memory, checkpoints that nobody reads
+}
+
+/** Where a test wants a run to be stored. */
+export interface LocalDisk {
+  readonly blobs: HubBlobs;
+  readonly storeRound: (round: RoundState) => Promise<string>;
+  readonly putBackRound: (round: number) => Promise<boolean>;
 }
 
 export interface LocalMember {
@@ -139,7 +147,7 @@ export class LocalSwarm {
   #startOrchestrator(
     { journal, recovered }: { journal: StateJournal | null; recovered: RecoveredRun | null },
   ): RunningOrchestrator {
-    const { config, watch } = this.#options;
+    const { config, watch, disk } = this.#options;
     return startOrchestrator({
       runId: "local",
       config,
@@ -153,12 +161,13 @@ export class LocalSwarm {
       limits: defaultNetLimits,
       timers: this.timers,
       random: countingRandom(1),
-      blobs: this.blobs,
+      blobs: disk?.blobs ?? this.blobs,
       batches: countingBatches(config),
       storeRound: (round) => {
         this.rounds.push(round);
-        return Promise.resolve(`round-${round.round}`);
+        return disk?.storeRound(round) ?? Promise.resolve(`round-${round.round}`);
       },
+      ...(disk === undefined ? {} : { putBackRound: disk.putBackRound }),
       onRecord: (record) => {
         this.records.push(record);
         watch?.(record, this);
@@ -175,14 +184,16 @@ export class LocalSwarm {
 
   async addMiner(options: { blobs?: HubBlobs; device?: ComputeHost } = {}): Promise<LocalMember> {
     const { link, control } = this.#link();
-    const { blobs = this.blobs, device = this.#options.host?.() ?? referenceHost() } = options;
+    const { blobs = this.#options.disk?.blobs ?? this.blobs, device = this.#options.host?.() ?? referenceHost() } =
+      options;
     const role = await startMiner({ link, device, blobs, moments: null, onRecord: () => {} });
     return this.#remember({ role, link: control, address: link.signer.address });
   }
 
   addValidator(): LocalMember {
     const { link, control } = this.#link();
-    const role = startValidator({ link, device: referenceHost(), blobs: this.blobs, onRecord: () => {} });
+    const blobs = this.#options.disk?.blobs ?? this.blobs;
+    const role = startValidator({ link, device: referenceHost(), blobs, onRecord: () => {} });
     return this.#remember({ role, link: control, address: link.signer.address });
   }
 
