@@ -1,15 +1,15 @@
 /**
- * Signed HTTP requests to one blob server, for a network that breaks.
+ * Proven HTTP requests to one blob server, for a network that breaks.
  *
- * Owns: signing, the limit on silence, retries with jittered back-off, what a status code means. Refuses: redirects, other
- * addresses than its own, what the requests are for (blob_http.ts, blob_send.ts). Invariants: a request is tried at most
- * `attempts` times in a row without progress; what the network did wrong is an `Interrupted`, what the server said is a
- * `BlobError`.
+ * Owns: proving, once more by signature where a ticket was refused; the limit on silence, retries with jittered back-off, what
+ * a status code means. Refuses: redirects, other addresses than its own, what the requests are for (blob_http.ts,
+ * blob_send.ts). Invariants: a request is tried at most `attempts` times in a row without progress; what the network did wrong
+ * is an `Interrupted`, what the server said is a `BlobError`.
  */
 
 import type { BlobHash } from "../core/ids.ts";
 import { BlobError, type BlobProblem } from "./blobs.ts";
-import type { Authorize } from "./request_auth.ts";
+import { type Authorize, ticketHeader } from "./request_auth.ts";
 import type { Random, Timers } from "./timers.ts";
 
 export interface BlobRequestsOptions {
@@ -53,20 +53,32 @@ export class BlobRequests {
     return this.#options.url;
   }
 
-  async ask({ method, hash, part, headers, body }: BlobRequest): Promise<Response> {
+  async ask(request: BlobRequest): Promise<Response> {
+    const { method, hash, part } = request;
     const path = part === undefined ? `/blobs/${hash}` : `/blobs/${hash}/${part}`;
     const bodyHash = method === "PUT" || method === "PATCH" ? hash : "";
-    const signed = this.#options.authorize({ method, path, bodyHash });
+    const { authorize } = this.#options;
+    const proof = authorize({ method, path, bodyHash });
+    const response = await this.#fetchOnce(request, { path, proof });
+    if (response.status !== 401 || proof[ticketHeader] === undefined) return response;
+    await response.body?.cancel();
+    return await this.#fetchOnce(request, { path, proof: authorize({ method, path, bodyHash }, "signature") });
+  }
+
+  async #fetchOnce(
+    { method, headers, body }: BlobRequest,
+    { path, proof }: { path: string; proof: Record<string, string> },
+  ): Promise<Response> {
     const abort = new AbortController();
-    const request: RequestInit = {
+    const init: RequestInit = {
       method,
-      headers: { ...headers, ...signed },
+      headers: { ...headers, ...proof },
       redirect: "error",
       signal: abort.signal,
       ...body === undefined ? {} : { body: body as Uint8Array<ArrayBuffer> },
     };
     try {
-      return await this.#timely(this.#fetch(this.url + path, request));
+      return await this.#timely(this.#fetch(this.url + path, init));
     } catch (error) {
       abort.abort();
       throw error;

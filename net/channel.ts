@@ -11,7 +11,7 @@ import { assert } from "../core/assert.ts";
 import { type Fault, fault, type Parsed } from "../core/fault.ts";
 import { decodeFrame } from "./frame.ts";
 import type { FrameMemory } from "./frame_memory.ts";
-import type { AgreedLimits } from "./hello.ts";
+import type { AgreedLimits } from "./hello_records.ts";
 import type { NetLimits } from "./limits.ts";
 import { Session } from "./session.ts";
 import type { Read } from "./transport.ts";

@@ -4,8 +4,8 @@
  * Owns: hellos, the table of sessions (one per hotkey), heartbeats, the end of sessions. Refuses: sockets (server.ts and
  * loopback.ts bring wires to `accept`), what messages mean. Invariants: a hotkey has at most one session and one wire, the
  * newest connection wins, also when the hello of an older one arrives late; nothing of a peer reaches the application before
- * its hello is proven; sessions, unproven connections and outboxes are bounded; no wall clock is read, so setting it ends
- * nothing.
+ * its hello is proven; sessions, unproven connections and outboxes are bounded; no wall clock is read but for the
+ * age of tickets, so setting it ends no session.
  */
 
 import { type Fault, fault, type Parsed, refused } from "../core/fault.ts";
@@ -14,7 +14,8 @@ import type { Role } from "../core/protocol/message.ts";
 import { Channel } from "./channel.ts";
 import { decodeFrame, encodeFrame } from "./frame.ts";
 import { FrameMemory } from "./frame_memory.ts";
-import { type Challenge, checkHello, createAccept, createChallenge, createRefusal, type Hello, hex } from "./hello.ts";
+import { checkHello, createAccept, createChallenge, createRefusal, hex, type ProvenHello } from "./hello.ts";
+import type { Challenge, Hello } from "./hello_records.ts";
 import { type Cancel, every } from "./timers.ts";
 import type { HubEvent, HubOptions, HubTransport } from "./transport.ts";
 import type { Wire, WireHandler } from "./wire.ts";
@@ -35,6 +36,7 @@ interface Guest {
   readonly connection: number;
   readonly challenge: Challenge;
   readonly cancel: Cancel;
+  wasAskedToSign: boolean;
 }
 
 export class Hub<In, Out> implements HubTransport<Out> {
@@ -129,7 +131,7 @@ export class Hub<In, Out> implements HubTransport<Out> {
       const detail = `Cannot wait for a hello longer than ${limits.helloMs} ms`;
       this.#refuse(guest, fault("unauthenticated", detail), { report: false });
     });
-    const guest: Guest = { wire, connection: ++this.#connections, challenge, cancel };
+    const guest: Guest = { wire, connection: ++this.#connections, challenge, cancel, wasAskedToSign: false };
     this.#guests.add(guest);
     wire.send(encodeFrame({ header: challenge }));
     return guest;
@@ -149,23 +151,37 @@ export class Hub<In, Out> implements HubTransport<Out> {
   }
 
   #takeHello(guest: Guest, bytes: Uint8Array): Peer<In> | null {
-    const { limits, verify, admit } = this.#options;
+    const { limits, verify, admit, tickets, random } = this.#options;
     const frame = decodeFrame(bytes, { ...limits, frameBytes: limits.helloBytes });
     if (!frame.ok) return this.#refuse(guest, frame.fault, { report: true });
-    const hello = checkHello(frame.value.header, { challenge: guest.challenge, verify, admit });
-    if (!hello.ok) return this.#refuse(guest, hello.fault, { report: true });
-    if (guest.connection < (this.#peers.get(hello.value.node)?.connection ?? 0)) {
+    const { challenge } = guest;
+    const verdict = checkHello(frame.value.header, { challenge, verify, admit, tickets, random });
+    if (verdict.type === "refused") return this.#refuse(guest, verdict.fault, { report: true });
+    if (verdict.type === "unproven") return this.#askToSign(guest);
+    const { hello } = verdict.proven;
+    if (guest.connection < (this.#peers.get(hello.node)?.connection ?? 0)) {
       // The node gave this connection up before it made the newer one: its hello was long on the way.
       const detail = "Cannot take a hello as its connection must be the newest of this node: a newer one is in use";
       return this.#refuse(guest, fault("staleResult", detail), { report: true });
     }
-    const resumable = this.#findResumable(hello.value);
-    if (resumable === null && !this.#hasRoomFor(hello.value.node)) {
+    const resumable = this.#findResumable(hello);
+    if (resumable === null && !this.#hasRoomFor(hello.node)) {
       const detail = `Cannot take another node as 'peers' must be at most ${limits.peers}; try again later`;
       return this.#refuse(guest, fault("limitExceeded", detail), { report: true });
     }
     this.#dismiss(guest);
-    return this.#connect(hello.value, { guest, resumable });
+    return this.#connect(verdict.proven, { guest, resumable });
+  }
+
+  /** The same challenge once more. Only once: each costs as little as a ticket, but a connection is not there to guess on. */
+  #askToSign(guest: Guest): null {
+    if (guest.wasAskedToSign) {
+      const detail = "Cannot take a hello as it must be signed after a ticket that is of no use: it has another ticket";
+      return this.#refuse(guest, fault("staleResult", detail), { report: true });
+    }
+    guest.wasAskedToSign = true;
+    guest.wire.send(encodeFrame({ header: guest.challenge }));
+    return null;
   }
 
   #findResumable(hello: Hello): Peer<In> | null {
@@ -187,16 +203,17 @@ export class Hub<In, Out> implements HubTransport<Out> {
     return true;
   }
 
-  #connect(hello: Hello, from: { guest: Guest; resumable: Peer<In> | null }): Peer<In> {
+  #connect(proven: ProvenHello, from: { guest: Guest; resumable: Peer<In> | null }): Peer<In> {
+    const { hello } = proven;
     const { guest: { wire, connection }, resumable } = from;
     if (resumable === null) this.#displace(hello.node);
     else if (resumable.wire !== null) this.#dropWire(resumable, "replaced by a newer connection of this node");
     const peer = resumable ?? this.#createPeer(hello);
     const resumed = resumable !== null;
-    const { frameBytes, headerBytes } = this.#options.limits;
+    const { signer, tickets, limits: { frameBytes, headerBytes } } = this.#options;
     const limits = { frameBytes, headerBytes };
     const terms = { session: peer.session, resumed, received: peer.channel.received, limits };
-    wire.send(encodeFrame({ header: createAccept(hello, terms, this.#options.signer) }));
+    wire.send(encodeFrame({ header: createAccept(proven, { terms, signer, tickets }) }));
     peer.cancelExpiry();
     peer.wire = wire;
     peer.connection = connection;

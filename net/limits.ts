@@ -24,6 +24,7 @@ export interface NetLimits {
   readonly silentHeartbeats: number; // then the link counts as dead
   readonly damagedLinks: number; // in a row without a message between, then the session ends
   readonly sessionKeepMs: number; // a session without a link
+  readonly ticketMs: number; // from a signed hello, how long it spares the next ones their signature
   readonly peers: number; // sessions of one hub
   readonly pendingHellos: number; // connections that have not said hello
   readonly nonces: number; // of one node's HTTP requests, remembered against replay
@@ -54,8 +55,9 @@ export const defaultNetLimits: NetLimits = {
   silentHeartbeats: 3,
   damagedLinks: 8, // a bad cable heals by resuming; a frame that no link carries would be sent for ever
   sessionKeepMs: 120_000,
+  ticketMs: 7 * 24 * 3_600_000, // as long as TLS 1.3 allows; a node signs again after half of it
   peers: 16_384,
-  pendingHellos: 1024, // 5,000 returning nodes dial 1.2 times each, with 256 2.2 times; a full table is 1.2 s of work
+  pendingHellos: 1024, // 5,000 nodes that return and sign dial 1.2 times each, with 256 2.2 times; 1.2 s of work
   nonces: 4096,
   clockSkewMs: 120_000,
   blobBytes: 1024 * mebibyte,

@@ -11,19 +11,21 @@ import { type Fault, fault, type FaultCode, type Parsed, refused } from "../core
 import { Channel } from "./channel.ts";
 import { decodeFrame, encodeFrame } from "./frame.ts";
 import { FrameMemory } from "./frame_memory.ts";
-import { type Accept, answerChallenge, checkAccept, type Hello, readRefusal } from "./hello.ts";
+import { answerChallenge, checkAccept, type Greeting, isChallenge, readRefusal } from "./hello.ts";
+import type { Accept } from "./hello_records.ts";
+import type { HeldTicket } from "./ticket.ts";
 import { type Cancel, every } from "./timers.ts";
 import type { NodeEvent, NodeOptions, NodeTransport } from "./transport.ts";
 import type { Dial, Wire } from "./wire.ts";
 
 /**
- * The wait is drawn from the upper half of a bound that doubles from the first to the longest. 5 s, because the longest wait
- * decides when the last node is back after a hub was away for a minute: 5,000 nodes in 5.2 s of virtual time, against 30 s with
- * a bound of 30 s (tests/sim/reconnect_sim_test.ts; the log of measurements has more). A hub that is only busy is not harmed:
- * it refuses early, and the waits still grow tenfold.
+ * The wait is drawn from the upper half of a bound that doubles from the first to the longest. 4 s, because the longest wait
+ * decides when the last node is back after a hub was away for a minute: 5,000 nodes in 4.3 s of virtual time, against 5.2 s with
+ * a bound of 5 s and 30 s with one of 30 s (tests/sim/reconnect_sim_test.ts; the log of measurements has more). A hub that is
+ * only busy is not harmed: it refuses early, and the waits still grow eightfold.
  */
 const firstRetryMs = 500;
-const longestRetryMs = 5_000;
+const longestRetryMs = 4_000;
 
 /** Trying again cannot mend these. */
 const finalCodes: ReadonlySet<FaultCode> = new Set<FaultCode>(["versionMismatch", "unauthenticated", "notAdmitted"]);
@@ -31,7 +33,7 @@ const finalCodes: ReadonlySet<FaultCode> = new Set<FaultCode>(["versionMismatch"
 type Phase =
   | { readonly type: "idle" } // not connected yet, or waiting for the next attempt
   | { readonly type: "challenged" } // dialled, the hub speaks first
-  | { readonly type: "greeted"; readonly hello: Hello }
+  | { readonly type: "greeted"; readonly greeting: Greeting }
   | { readonly type: "connected" }
   | { readonly type: "closed" };
 
@@ -42,6 +44,8 @@ export class Node<In, Out> implements NodeTransport<Out> {
   #phase: Phase = { type: "idle" };
   #wire: Wire | null = null;
   #session: string | null = null;
+  #ticket: HeldTicket | null = null; // null: the next hello is signed
+  #signAgainAtMs = Infinity; // by the steady clock, while the ticket is still good
   #channel: Channel<In>;
   #paused = false;
   #attempt = 0; // failed ones in a row
@@ -125,7 +129,7 @@ export class Node<In, Out> implements NodeTransport<Out> {
     if (!frame.ok) return this.#disconnected(frame.fault.detail);
     const header = frame.value.header;
     if (this.#phase.type === "challenged") this.#takeChallenge(header);
-    else if (this.#phase.type === "greeted") this.#takeAccept(header, this.#phase.hello);
+    else if (this.#phase.type === "greeted") this.#takeAnswer(header, this.#phase.greeting);
   }
 
   #takeChallenge(header: unknown): void {
@@ -133,17 +137,26 @@ export class Node<In, Out> implements NodeTransport<Out> {
     const refusal = readRefusal(header);
     if (refusal !== null) return this.#refused(refusal);
     const resume = this.#session === null ? null : { session: this.#session, received: this.#channel.received };
-    const hello = answerChallenge(header, { identity, resume, random });
-    if (!hello.ok) return this.#refused(hello.fault);
-    this.#phase = { type: "greeted", hello: hello.value };
-    this.#wire?.send(encodeFrame({ header: hello.value }));
+    const greeting = answerChallenge(header, { identity, resume, ticket: this.#ticket, random });
+    if (!greeting.ok) return this.#refused(greeting.fault);
+    this.#phase = { type: "greeted", greeting: greeting.value };
+    this.#wire?.send(encodeFrame({ header: greeting.value.hello }));
   }
 
-  #takeAccept(header: unknown, hello: Hello): void {
-    const accept = checkAccept(header, { hello, verify: this.#options.verify });
-    if (!accept.ok) return this.#refused(accept.fault);
-    const resumed = this.#fits(accept.value);
-    if (accept.value.resumed && !resumed) {
+  /** Whatever does not prove the ticket's secret ends the ticket: the hub's wish for a signature, or an impostor's answer. */
+  #takeAnswer(header: unknown, greeting: Greeting): void {
+    const isTicketRefused = greeting.hello.proof.type === "ticket" && isChallenge(header);
+    const answer = isTicketRefused ? null : checkAccept(header, { greeting, verify: this.#options.verify });
+    if (answer?.ok) return this.#takeAccept(answer.value, greeting);
+    if (readRefusal(header) === null) this.#ticket = null;
+    if (answer === null) this.#takeChallenge(header);
+    else this.#refused(answer.fault);
+  }
+
+  #takeAccept({ accept, ticket }: { accept: Accept; ticket: HeldTicket }, { hello }: Greeting): void {
+    this.#hold(ticket);
+    const resumed = this.#fits(accept);
+    if (accept.resumed && !resumed) {
       const detail = "Cannot resume the session as the orchestrator's count of messages must fit: it does not";
       return this.#restart(fault("malformedFrame", detail));
     }
@@ -153,14 +166,29 @@ export class Node<In, Out> implements NodeTransport<Out> {
       );
     }
     if (this.#wire === null) return; // closed by the application
-    this.#session = accept.value.session;
+    this.#session = accept.session;
     this.#phase = { type: "connected" };
     this.#attempt = 0;
     this.#beatInstead();
     const { hub, run } = hello;
-    this.#channel.lowerLimits(accept.value.limits);
-    this.#channel.attach(this.#wire, resumed ? accept.value.received : 0);
-    this.#emit({ type: "connected", hub, run, resumed });
+    this.#channel.lowerLimits(accept.limits);
+    this.#channel.attach(this.#wire, resumed ? accept.received : 0);
+    this.#emit({ type: "connected", hub, run, resumed, ticket });
+  }
+
+  /** A new ticket is used for half to three quarters of its life, so that a flock that came together does not sign together. */
+  #hold(ticket: HeldTicket): void {
+    if (ticket === this.#ticket) return;
+    const { timers, random, limits } = this.#options;
+    this.#ticket = ticket;
+    this.#signAgainAtMs = timers.steadyMs() + limits.ticketMs * (0.5 + 0.25 * random.unit());
+  }
+
+  /** The session goes on over the next link. Rare enough for that: with an old ticket a restart of the hub would be slow. */
+  #signAgain(): void {
+    this.#ticket = null;
+    this.#signAgainAtMs = Infinity;
+    this.#disconnected("this node's proof of who it is grows old; signing a new one");
   }
 
   #fits(accept: Accept): boolean {
@@ -171,6 +199,7 @@ export class Node<In, Out> implements NodeTransport<Out> {
     const { timers, limits } = this.#options;
     this.#cancelTimer();
     this.#cancelTimer = every(timers, limits.heartbeatMs, () => {
+      if (timers.steadyMs() >= this.#signAgainAtMs) return this.#signAgain();
       if (this.#channel.beat()) return;
       this.#disconnected(`no heartbeat for ${limits.heartbeatMs * limits.silentHeartbeats} ms`);
     });

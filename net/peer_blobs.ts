@@ -35,7 +35,8 @@ export class PeerBlobs {
     const { scope, store, verify, limits, timers } = options;
     const rate = new RequestRate(limits.peerRequestsPerSecond, timers);
     const busy = fault("limitExceeded", "Cannot answer as this node answers as many requests as it can; ask another");
-    const gate = new RequestGate({ ...scope, verify, limits, timers, admit: () => rate.take() ? null : busy });
+    const admit = () => rate.take() ? null : busy;
+    const gate = new RequestGate({ ...scope, verify, tickets: null, limits, timers, admit });
     this.#store = store;
     this.#app = new Hono();
     this.#app.route("/", blobReadRoutes({ store, check: (request, headers) => gate.check(request, headers) }));

@@ -104,6 +104,12 @@ const rules: MessageRules<HubMessage> = {
     }),
     segments: 3,
   },
+  workReport: {
+    schema: v.pipe(
+      v.strictObject({ type: v.literal("workReport"), round: count, miners: list(address), units: list(nonNegative) }),
+      v.check(({ miners, units }) => miners.length === units.length, "units must be one a miner"),
+    ),
+  },
   reject: { schema: v.strictObject({ type: v.literal("reject"), fault: faultValue }) },
   stop: { schema: v.strictObject({ type: v.literal("stop"), finished: flag, reason: text }) },
 };

@@ -12,6 +12,7 @@ import type { NodeId } from "../core/ids.ts";
 import type { Role } from "../core/protocol/message.ts";
 import type { Admit, NodeIdentity, Signer, Verify } from "./hello.ts";
 import type { NetLimits } from "./limits.ts";
+import type { HeldTicket, TicketBox } from "./ticket.ts";
 import type { Random, Timers } from "./timers.ts";
 
 /** Turns a foreign header into a message; how many segments there are is part of what it may check. */
@@ -41,7 +42,8 @@ export interface HubTransport<Out> {
 }
 
 export type NodeEvent<In> =
-  | { type: "connected"; hub: NodeId; run: string; resumed: boolean }
+  /** The ticket also authorizes requests to this hub. */
+  | { type: "connected"; hub: NodeId; run: string; resumed: boolean; ticket: HeldTicket }
   /** The link broke or could not be made; the next attempt begins in `retryMs`. */
   | { type: "disconnected"; reason: string; attempt: number; retryMs: number }
   /** The hub does not have our session any more: undelivered messages are gone, join again after `connected`. */
@@ -68,6 +70,7 @@ export interface HubOptions<In> {
   readonly signer: Signer;
   readonly verify: Verify;
   readonly admit: Admit;
+  readonly tickets: TicketBox;
   readonly read: Read<In>;
   readonly limits: NetLimits;
   readonly timers: Timers;

@@ -1,8 +1,9 @@
 /**
- * What a connecting node costs the hub's thread: the production hub over wires in memory, each hello by a key of its own.
+ * What a connecting node costs the hub's thread: the production hub over wires in memory, signed hellos by a key of their own
+ * and those that show a ticket.
  *
- * Owns: counting only the hub's own work (the challenge, the check, the answer); the node's signature is made between. The two
- * signature operations are also measured alone, as they are nearly all of it.
+ * Owns: counting only the hub's own work (the challenge, the check, the answer); the node's half is made between. The
+ * operations that are nearly all of a signed hello are also measured alone.
  */
 
 import { randomBytes } from "node:crypto";
@@ -10,32 +11,59 @@ import { hotkeyOfMiniSecret, type HotkeyPair, verifySignature } from "../../chai
 import { assert } from "../../core/assert.ts";
 import { parsed } from "../../core/fault.ts";
 import { decodeFrame, encodeFrame } from "../../net/frame.ts";
-import { answerChallenge } from "../../net/hello.ts";
+import { answerChallenge, checkAccept } from "../../net/hello.ts";
 import { Hub } from "../../net/hub.ts";
 import { defaultNetLimits } from "../../net/limits.ts";
+import type { HeldTicket } from "../../net/ticket.ts";
 import { systemRandom, systemTimers } from "../../net/timers.ts";
 import type { Wire } from "../../net/wire.ts";
+import { hubTickets } from "../run/hub_tickets.ts";
 
+/** Milliseconds of the hub's thread. */
 export interface HelloCost {
-  readonly hellos: number;
-  readonly hellosPerSecond: number;
-  readonly helloMs: number;
+  readonly signedHellos: number;
+  readonly signedMs: number;
+  readonly ticketHellos: number;
+  readonly ticketMs: number;
   readonly signMs: number;
   readonly verifyMs: number;
 }
 
-const keys = 64; // new nodes and returning ones cost the same
+interface Caller {
+  readonly signer: HotkeyPair;
+  ticket: HeldTicket | null;
+}
+
+const callers = 63;
+const warmUps = 2; // of each caller, for the compiler
+const share = 0.5; // of the time, for each way
 
 export function measureHello(seconds: number): HelloCost {
-  const pairs = Array.from({ length: keys }, () => hotkeyOfMiniSecret(new Uint8Array(randomBytes(32))));
-  const hub = openHub(pairs[0]!);
-  for (let count = 0; count < keys; count++) connect(hub, pairs[1 + count % (keys - 1)]!); // the compiler warms up
-  let hubMs = 0;
-  let hellos = 0;
-  for (; hubMs < 1000 * seconds; hellos++) hubMs += connect(hub, pairs[1 + hellos % (keys - 1)]!);
+  const own = newKey();
+  const hub = openHub(own);
+  const flock = Array.from({ length: callers }, (): Caller => ({ signer: newKey(), ticket: null }));
+  for (let turn = 0; turn < warmUps; turn++) for (const caller of flock) sign(hub, caller);
+  const signed = measureUntil(share * seconds, (turn) => sign(hub, flock[turn % callers]!));
+  for (let turn = 0; turn < 4 * warmUps; turn++) for (const caller of flock) connect(hub, caller);
+  const byTicket = measureUntil(share * seconds, (turn) => connect(hub, flock[turn % callers]!));
   hub.shutDown("benchmark over");
-  return { hellos, hellosPerSecond: hellos / (hubMs / 1000), helloMs: hubMs / hellos, ...measureSignature(pairs[0]!) };
+  return {
+    signedHellos: signed.count,
+    signedMs: signed.meanMs,
+    ticketHellos: byTicket.count,
+    ticketMs: byTicket.meanMs,
+    ...measureSignature(own),
+  };
 }
+
+function measureUntil(seconds: number, body: (turn: number) => number): { count: number; meanMs: number } {
+  let tookMs = 0;
+  let count = 0;
+  for (; tookMs < 1000 * seconds; count++) tookMs += body(count);
+  return { count, meanMs: tookMs / count };
+}
+
+const newKey = (): HotkeyPair => hotkeyOfMiniSecret(new Uint8Array(randomBytes(32)));
 
 function openHub(signer: HotkeyPair): Hub<unknown, unknown> {
   return new Hub<unknown, unknown>({
@@ -43,6 +71,7 @@ function openHub(signer: HotkeyPair): Hub<unknown, unknown> {
     signer,
     verify: verifySignature,
     admit: () => null,
+    tickets: hubTickets(signer, "bench"),
     read: (header) => parsed(header),
     limits: defaultNetLimits,
     timers: systemTimers,
@@ -51,8 +80,13 @@ function openHub(signer: HotkeyPair): Hub<unknown, unknown> {
   });
 }
 
+function sign(hub: Hub<unknown, unknown>, caller: Caller): number {
+  caller.ticket = null;
+  return connect(hub, caller);
+}
+
 /** Milliseconds of the hub's work. */
-function connect(hub: Hub<unknown, unknown>, signer: HotkeyPair): number {
+function connect(hub: Hub<unknown, unknown>, caller: Caller): number {
   const sent: Uint8Array[] = [];
   const wire: Wire = {
     bufferedBytes: 0,
@@ -64,20 +98,28 @@ function connect(hub: Hub<unknown, unknown>, signer: HotkeyPair): number {
   const acceptedMs = performance.now();
   const handler = hub.accept(wire);
   const acceptMs = performance.now() - acceptedMs;
-  const challenge = decodeFrame(sent[0]!, defaultNetLimits);
-  assert(challenge.ok, "The hub's challenge is a frame");
-  const hello = answerChallenge(challenge.value.header, {
-    identity: { signer, role: "miner", run: null, hub: null },
+  const greeting = answerChallenge(headerOf(sent[0]), {
+    identity: { signer: caller.signer, role: "miner", run: null, hub: null },
     resume: null,
+    ticket: caller.ticket,
     random: systemRandom,
   });
-  assert(hello.ok, "The challenge can be answered");
-  const frame = encodeFrame({ header: hello.value });
+  assert(greeting.ok, "The challenge can be answered");
+  const frame = encodeFrame({ header: greeting.value.hello });
   const helloedMs = performance.now();
   handler.frame(frame);
   const tookMs = acceptMs + performance.now() - helloedMs;
-  assert(sent.length === 2, "The hub answers a hello");
+  const verify = () => true; // the node's half, which is not measured
+  const answer = checkAccept(headerOf(sent[1]), { greeting: greeting.value, verify });
+  assert(answer.ok, "The hub accepts the hello");
+  caller.ticket = answer.value.ticket;
   return tookMs;
+}
+
+function headerOf(bytes: Uint8Array | undefined): unknown {
+  const frame = decodeFrame(bytes ?? new Uint8Array(0), defaultNetLimits);
+  assert(frame.ok, "The hub sends frames");
+  return frame.value.header;
 }
 
 function measureSignature(pair: HotkeyPair): { signMs: number; verifyMs: number } {

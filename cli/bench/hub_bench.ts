@@ -89,10 +89,20 @@ async function relay({ seconds, signal, report }: PartOptions): Promise<Fields> 
 
 function hello({ seconds, report }: PartOptions): Promise<Fields> {
   const cost = measureHello(seconds);
-  const { hellosPerSecond, helloMs, signMs, verifyMs } = cost;
-  const signature = `signing ${decimal(signMs)} ms, checking ${decimal(verifyMs)} ms`;
-  report({ ...cost }, `${decimal(hellosPerSecond)}/s, ${decimal(helloMs)} ms each; ${signature}`);
-  return Promise.resolve({ hellosPerSecond, helloMs, fiveThousandHellosMs: 5000 * helloMs });
+  const { signedMs, ticketMs, signMs, verifyMs } = cost;
+  const ratio = signedMs / ticketMs;
+  const words = [
+    `signed ${decimal(signedMs)} ms each (signing ${decimal(signMs)} ms, checking ${decimal(verifyMs)} ms)`,
+    `by ticket ${ticketMs.toFixed(3)} ms: ${decimal(ratio)} times less`,
+  ];
+  report({ ...cost, ratio }, words.join("; "));
+  return Promise.resolve({
+    microsecondsPerSignedHello: 1000 * signedMs,
+    microsecondsPerTicketHello: 1000 * ticketMs,
+    signedToTicketRatio: ratio,
+    fiveThousandSignedMs: 5000 * signedMs,
+    fiveThousandByTicketMs: 5000 * ticketMs,
+  });
 }
 
 async function messages({ seconds, report }: PartOptions): Promise<Fields> {

@@ -16,6 +16,7 @@ import { Node } from "../../net/node.ts";
 import { readHubMessage } from "../../net/schema_hub.ts";
 import { readNodeMessage } from "../../net/schema_node.ts";
 import { systemRandom, systemTimers } from "../../net/timers.ts";
+import { hubTickets } from "../run/hub_tickets.ts";
 import { type Measured, Meter } from "./meter.ts";
 import { sampleTask } from "./relay.ts";
 
@@ -25,11 +26,13 @@ export async function measureMessages(seconds: number): Promise<Measured> {
   const meter = new Meter(seconds);
   let isOver = false;
   const shared = { verify: verifySignature, limits: defaultNetLimits, timers: systemTimers, random: systemRandom };
+  const signer = newHotkey();
   const hub = new Hub<NodeMessage, HubMessage>({
     ...shared,
     run: "bench",
-    signer: newHotkey(),
+    signer,
     admit: () => null,
+    tickets: hubTickets(signer, "bench"),
     read: readNodeMessage,
     onEvent: (event) => {
       if (event.type !== "peerConnected" && event.type !== "message") return;

@@ -21,6 +21,7 @@ import { type Socket, socketOptions } from "../../net/socket_wire.ts";
 import { systemRandom, systemTimers } from "../../net/timers.ts";
 import type { HubEvent } from "../../net/transport.ts";
 import { Segments } from "../run/segments.ts";
+import { hubTickets } from "../run/hub_tickets.ts";
 import { type Measured, Meter } from "./meter.ts";
 import { frameOverheadBytes, roleOfPart } from "./peer.ts";
 import { betweenPeers } from "./peer_processes.ts";
@@ -87,11 +88,13 @@ class SessionRelay {
   constructor(options: SessionRelayOptions) {
     this.#options = options;
     this.meter = options.meter;
+    const signer = hotkeyOfMiniSecret(new Uint8Array(randomBytes(32)));
     this.hub = new Hub<NodeMessage, HubMessage>({
       run: "bench",
-      signer: hotkeyOfMiniSecret(new Uint8Array(randomBytes(32))),
+      signer,
       verify: verifySignature,
       admit: () => null,
+      tickets: hubTickets(signer, "bench"),
       read: readNodeMessage,
       limits: defaultNetLimits,
       timers: systemTimers,

@@ -13,6 +13,7 @@ import type { NodeIdentity, Signer, Verify } from "../../net/hello.ts";
 import type { NetLimits } from "../../net/limits.ts";
 import { Node } from "../../net/node.ts";
 import type { RequestScope } from "../../net/request_auth.ts";
+import type { HeldTicket } from "../../net/ticket.ts";
 import { readHubMessage } from "../../net/schema_hub.ts";
 import type { Random, Timers } from "../../net/timers.ts";
 import type { NodeEvent } from "../../net/transport.ts";
@@ -32,8 +33,8 @@ export interface NodeLink {
   /** Attempts in a row before the first connection that end the role; null: never give up. */
   readonly firstAttempts: number | null;
   readonly onOffline: (text: string) => void;
-  /** Hears which run and hub signed requests are for. */
-  readonly onConnected: (scope: RequestScope) => void;
+  /** Hears which run and hub requests are for, and gets what proves those to the hub. */
+  readonly onConnected: (scope: RequestScope, ticket: HeldTicket) => void;
 }
 
 /** Events both node machines know. */
@@ -129,7 +130,7 @@ export class NodeRole<State, Event, Effect> {
       case "connected":
         this.#wasConnected = true;
         this.#hasSession = true;
-        this.#link.onConnected({ run: event.run, hub: event.hub });
+        this.#link.onConnected({ run: event.run, hub: event.hub }, event.ticket);
         return this.#driver.enqueue({ type: "connected", resumed: event.resumed });
       case "disconnected":
         return this.#onDisconnected(event);

@@ -19,6 +19,7 @@ import type { Admit, Signer, Verify } from "../../net/hello.ts";
 import { Hub } from "../../net/hub.ts";
 import type { NetLimits } from "../../net/limits.ts";
 import { readNodeMessage } from "../../net/schema_node.ts";
+import type { TicketBox } from "../../net/ticket.ts";
 import type { Random, Timers } from "../../net/timers.ts";
 import type { HubEvent } from "../../net/transport.ts";
 import type { Wire, WireHandler } from "../../net/wire.ts";
@@ -45,6 +46,7 @@ export interface OrchestratorRoleOptions {
   readonly signer: Signer;
   readonly verify: Verify;
   readonly admit: Admit;
+  readonly tickets: TicketBox;
   readonly limits: NetLimits;
   readonly timers: Timers;
   readonly random: Random;
@@ -118,6 +120,7 @@ class OrchestratorRole implements RunningOrchestrator {
       signer: options.signer,
       verify: options.verify,
       admit: options.admit,
+      tickets: options.tickets,
       read: readNodeMessage,
       limits: options.limits,
       timers,

@@ -2,11 +2,11 @@
  * What a run needs before its first socket: folder, configuration, checkpoint, text, the orchestrator's hotkey.
  */
 
+import type { HotkeyPair } from "../../chain/wallet/hotkey.ts";
 import { createHotkey, hotkeyExists, loadHotkey } from "../../chain/wallet/hotkey_files.ts";
 import { present } from "../../core/assert.ts";
 import type { RunConfig } from "../../core/config/config.ts";
 import { describeConfig } from "../../core/config/describe.ts";
-import type { Signer } from "../../net/hello.ts";
 import { type FoundCheckpoint, latestCheckpoint } from "../checkpoint/checkpoint.ts";
 import type { CommandContext } from "../command.ts";
 import type { Dataset } from "../data/dataset.ts";
@@ -73,7 +73,7 @@ export async function prepareRun(context: CommandContext): Promise<PreparedRun> 
 }
 
 /** The wallet that was named, or a hotkey of the run's own in its folder. */
-export async function hubSigner(context: CommandContext, folder: string): Promise<Signer> {
+export async function hubSigner(context: CommandContext, folder: string): Promise<HotkeyPair> {
   if (context.options.given("wallet")) return await openHotkey(context);
   const place = { folder: `${folder}/wallets`, wallet: "orchestrator", hotkey: "default" };
   if (await hotkeyExists(place)) return await loadHotkey(place);

@@ -5,13 +5,12 @@
 import { verifySignature } from "../../chain/wallet/hotkey.ts";
 import { present } from "../../core/assert.ts";
 import type { MinerRecord } from "../../core/miner/event.ts";
-import type { ValidatorRecord } from "../../core/validator/event.ts";
 import { ComputeError, type ComputeWorker, openComputeWorker } from "../../gpu/worker_client.ts";
 import { HttpBlobs } from "../../net/blob_http.ts";
 import { dialWebSocket } from "../../net/client.ts";
 import type { Signer } from "../../net/hello.ts";
 import { defaultNetLimits } from "../../net/limits.ts";
-import { type Authorize, createAuthorize, type SignedRequest } from "../../net/request_auth.ts";
+import { type Authorize, createAuthorize } from "../../net/request_auth.ts";
 import { systemRandom, systemTimers } from "../../net/timers.ts";
 import type { CommandContext } from "../command.ts";
 import { UserError } from "../errors.ts";
@@ -20,6 +19,7 @@ import { type BlobAccess, blobAccess } from "./blob_access.ts";
 import { type HubAddress, hubAddress } from "./addresses.ts";
 import { type RunningRole, startMiner } from "./miner_role.ts";
 import { MomentsFolder } from "./moments_folder.ts";
+import { minerLine, validatorLine } from "./node_lines.ts";
 import type { NodeLink } from "./node_role.ts";
 import { openPeerServer, type PeerServer } from "./peer_server.ts";
 import { startValidator } from "./validator_role.ts";
@@ -85,6 +85,7 @@ export async function runValidator(context: CommandContext): Promise<number> {
     start: () =>
       Promise.resolve(startValidator({
         ...node,
+        onScores: () => {},
         onRecord: (record) => {
           if (record.type === "evaluated") tally.evaluations += 1;
           if (record.type === "verdict") tally[record.passed ? "verdictsPassed" : "verdictsFailed"] += 1;
@@ -104,10 +105,10 @@ async function openNode(context: CommandContext, peers: PeerServer | null = null
   const device = await openDevice(options.text("device"));
   output.event({ type: "device", ...device.adapter });
   output.line(`${signer.address} on ${device.adapter.name}`);
-  let authorize: Authorize | null = null; // until the hub has said who it is
+  let proofs: { readonly toHub: Authorize; readonly toPeers: Authorize } | null = null; // until the hub has said who it is
+  const proofsOf = () => present(proofs, "blobs are asked for after the hello");
   const { blobBytes } = defaultNetLimits;
   const storeOptions = {
-    authorize: (request: SignedRequest) => present(authorize, "blobs are asked for after the hello")(request),
     blobBytes,
     timers: systemTimers,
     random: systemRandom,
@@ -122,13 +123,16 @@ async function openNode(context: CommandContext, peers: PeerServer | null = null
     random: systemRandom,
     firstAttempts,
     onOffline: (text) => output.log.warn(text),
-    onConnected: (scope) => {
-      authorize = createAuthorize({ ...scope, signer, timers: systemTimers, random: systemRandom });
+    onConnected: (scope, ticket) => {
+      const by = { ...scope, signer, timers: systemTimers, random: systemRandom };
+      proofs = { toHub: createAuthorize({ ...by, ticket }), toPeers: createAuthorize(by) };
       peers?.onConnected(scope);
     },
   };
-  const blobs = blobAccess(new HttpBlobs({ ...storeOptions, url: address.http }), {
-    open: (url) => new HttpBlobs({ ...storeOptions, url, attempts: peerAttempts }),
+  const toHub: Authorize = (request, by) => proofsOf().toHub(request, by);
+  const toPeers: Authorize = (request) => proofsOf().toPeers(request);
+  const blobs = blobAccess(new HttpBlobs({ ...storeOptions, authorize: toHub, url: address.http }), {
+    open: (url) => new HttpBlobs({ ...storeOptions, authorize: toPeers, url, attempts: peerAttempts }),
     blobBytes,
     timers: systemTimers,
     onProblem: ({ source, code, detail }) => output.log.debug(`${source} as a source of a blob (${code}): ${detail}`),
@@ -184,52 +188,4 @@ function countRecord(
   }
   if (record.type === "stepApplied") tally.steps += 1;
   if (record.type === "roundMerged") tally.rounds += 1;
-}
-
-/** What a miner's owner wants to read; tasks are counted, not listed. */
-function minerLine(record: MinerRecord): string | null {
-  switch (record.type) {
-    case "joined":
-      return record.resumed ? "link resumed, nothing lost" : "signed in";
-    case "kept":
-      return `stage ${record.stage}, round ${record.round}: kept, with ${record.tasks} gradients`;
-    case "stageAssigned":
-      return `stage ${record.stage}, round ${record.round}: loading`;
-    case "stageLoaded":
-      return `stage ${record.stage}, round ${record.round}: ready, parameters ${record.parameters.slice(0, 12)}`;
-    case "roundMerged":
-      return `round ${record.round}: merged, parameters ${record.parameters.slice(0, 12)}`;
-    case "refused":
-      return `refused (${record.code}): ${record.detail}`;
-    case "stopped":
-      return record.finished ? `done: ${record.reason}` : `stopped: ${record.reason}`;
-    case "offline":
-    case "taskComputed":
-    case "stepApplied":
-      return null;
-  }
-}
-
-function validatorLine(record: ValidatorRecord): string | null {
-  switch (record.type) {
-    case "joined":
-      return record.resumed ? "link resumed" : "signed in";
-    case "evaluated":
-      return `round ${record.round}: held-out loss ${record.loss.toFixed(4)} over ${record.tokens} tokens`;
-    case "verdict": {
-      const loss = record.lossError === null ? "" : `, loss error ${record.lossError.toExponential(1)}`;
-      return `round ${record.round}: stage ${record.stage} ${record.miner} ${
-        record.passed ? "passed" : "FAILED"
-      } on ${record.task}: ` +
-        `innovation error ${record.innovationError.toExponential(1)} (at most ${record.tolerance})${loss}, ` +
-        `${(100 * record.equalShare).toFixed(1)} % of values equal`;
-    }
-    case "requestFailed":
-    case "refused":
-      return `${record.type === "refused" ? "refused" : "request failed"} (${record.code}): ${record.detail}`;
-    case "stopped":
-      return record.finished ? `done: ${record.reason}` : `stopped: ${record.reason}`;
-    case "offline":
-      return null;
-  }
 }

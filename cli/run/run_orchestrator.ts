@@ -17,6 +17,7 @@ import { BlobError } from "../../net/blobs.ts";
 import { type NetLimits, netLimits } from "../../net/limits.ts";
 import { listen, type Listener } from "../../net/server.ts";
 import { RequestGate, type RequestScope } from "../../net/request_auth.ts";
+import type { TicketBox } from "../../net/ticket.ts";
 import { systemRandom, systemTimers } from "../../net/timers.ts";
 import type { CommandContext } from "../command.ts";
 import type { Output } from "../output.ts";
@@ -26,6 +27,7 @@ import { openRunScreen, type RunScreen } from "../screen/run_screen.ts";
 import { newRunView, type WireCost } from "../screen/view.ts";
 import { hubBlobs } from "./blob_access.ts";
 import { type CheckpointPlace, putBackRound, storeRound } from "./checkpoint_writer.ts";
+import { hubTickets } from "./hub_tickets.ts";
 import { openRunState } from "./open_run_state.ts";
 import { hubSigner, type PreparedRun, prepareRun } from "./prepare_run.ts";
 import { type RunningOrchestrator, startOrchestrator } from "./orchestrator_role.ts";
@@ -99,6 +101,7 @@ async function startRun(
   const blobs = hubBlobs(store);
   const place = checkpointPlace(prepared, stages);
   const limits = netLimits(config.limits);
+  const tickets = hubTickets(signer, runId);
   const uploads = await DiskUploads.open({ folder: `${folder.path}/uploads`, store, limits, timers: systemTimers });
   const { sequencesPerMicrobatch: sequences } = config.train;
   const tokensBefore = recovered?.state.counters.tokens ?? 0;
@@ -113,6 +116,7 @@ async function startRun(
     recovered,
     signer,
     verify: verifySignature,
+    tickets,
     admit: () => null, // a local run takes anyone; the chain decides elsewhere
     limits,
     timers: systemTimers,
@@ -130,7 +134,7 @@ async function startRun(
   });
   const scope = { run: runId, hub: signer.address };
   const { savedPort } = prepared;
-  const listener = await open(context, { role, store, uploads, limits, screen, scope, savedPort });
+  const listener = await open(context, { role, store, uploads, limits, screen, scope, tickets, savedPort });
   await writeSavedRun(folder.path, { runId, config, port: listener.port });
   const url = listener.url.replace(/^http/, "ws");
   output.event({ type: "listening", url, run: runId });
@@ -223,17 +227,19 @@ interface ListeningParts {
   readonly limits: NetLimits;
   readonly screen: RunScreen;
   readonly scope: RequestScope;
+  readonly tickets: TicketBox;
   readonly savedPort: number | null;
 }
 
 /** Opens the port; only nodes of this run may use its blobs. */
 async function open({ options, output }: CommandContext, parts: ListeningParts): Promise<Listener> {
-  const { role, store, uploads, limits, screen, scope, savedPort } = parts;
+  const { role, store, uploads, limits, screen, scope, tickets, savedPort } = parts;
   const gate = new RequestGate({
     ...scope,
     verify: verifySignature,
     admit: (node) =>
       role.isMember(node) ? null : fault("notAdmitted", "Cannot use blobs as the node must be in the run"),
+    tickets,
     limits,
     timers: systemTimers,
   });

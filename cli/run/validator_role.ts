@@ -3,6 +3,7 @@
  */
 
 import { unreachable } from "../../core/assert.ts";
+import type { MinerScore } from "../../core/score/work_score.ts";
 import type { ValidatorEffect, ValidatorEvent, ValidatorRecord } from "../../core/validator/event.ts";
 import { openValidator, validator, type ValidatorState } from "../../core/validator/machine.ts";
 import type { BlobAccess } from "./blob_access.ts";
@@ -17,9 +18,11 @@ export interface ValidatorRoleOptions {
   readonly device: ComputeHost;
   readonly blobs: BlobAccess;
   readonly onRecord: (record: ValidatorRecord) => void;
+  /** The newest scores, by miner's address. */
+  readonly onScores: (round: number, scores: readonly MinerScore[]) => void;
 }
 
-export function startValidator({ link, device, blobs, onRecord }: ValidatorRoleOptions): RunningRole {
+export function startValidator({ link, device, blobs, onRecord, onScores }: ValidatorRoleOptions): RunningRole {
   const state = openValidator({ adapter: device.adapter.name });
   const role: NodeRole<ValidatorState, ValidatorEvent, ValidatorEffect> = new NodeRole({
     role: "validator",
@@ -38,6 +41,8 @@ export function startValidator({ link, device, blobs, onRecord }: ValidatorRoleO
         return role.segments.release(effect.refs);
       case "record":
         return onRecord(effect.record);
+      case "score":
+        return onScores(effect.round, effect.scores);
       case "perform":
         host.perform(effect).then(
           (result) => role.enqueue({ type: "workDone", job: effect.job, result }),

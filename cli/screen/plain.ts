@@ -71,7 +71,7 @@ function sentence(record: RunRecord, view: RunView): string | null {
     case "nodeLost":
       return `lost     ${shortAddress(record.node)}: ${record.reason}; ${
         plural(record.tasksReissued, "task")
-      } leased again`;
+      } leased again${record.tasksKept === 0 ? "" : `, ${record.tasksKept} kept as confirmed`}`;
     case "taskReleased":
       return `lease    task ${record.task} taken back from ${shortAddress(record.node)}: ${record.reason} ` +
         `(${view.reLeases} so far)`;

@@ -49,6 +49,7 @@ export class Checkers implements HubWatch, NodeWatch {
   nodesJoined = 0;
   nodesLost = 0;
   nodesRefused = 0;
+  tasksKept = 0; // confirmed by miners that were lost before the step closed
   mostSlices = 0; // of a stage in a merge
   slowestRecoveryMs: number | null = null;
 
@@ -69,6 +70,9 @@ export class Checkers implements HubWatch, NodeWatch {
 
   onEvent(event: OrchestratorEvent, state: OrchestratorState): void {
     this.#merges.onEvent(event, state);
+    if (event.type === "messageReceived" && event.message.type === "stepSealed") {
+      this.#credit.onSealed(event.node, event.message);
+    }
   }
 
   onSend(to: NodeId, message: HubMessage, state: OrchestratorState): void {
@@ -107,7 +111,8 @@ export class Checkers implements HubWatch, NodeWatch {
         return;
       case "nodeLost":
         this.nodesLost += 1;
-        return;
+        this.tasksKept += record.tasksKept;
+        return this.#credit.nodeLost(record);
       default: // the other records state no rule
         return;
     }

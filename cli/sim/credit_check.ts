@@ -2,13 +2,14 @@
  * Each microbatch is credited exactly once, by a gradient at every stage.
  *
  * Reads what the orchestrator sends: the tasks it asked each miner to seal, and the step headers that make them count. When a
- * step closes, the headers together must name every (microbatch, stage) of the step once. Later each honest miner must apply
- * exactly what its last seal named.
+ * step closes, the headers together must name every (microbatch, stage) of the step once, with what lost miners had confirmed.
+ * Later each honest miner must apply exactly what its last seal named. A lost miner's tasks are kept only if it confirmed just
+ * those, and only if its stage's share of the step is not lost as a whole.
  */
 
 import type { RunConfig } from "../../core/config/config.ts";
 import type { NodeId, TaskId } from "../../core/ids.ts";
-import type { HubMessage } from "../../core/protocol/message.ts";
+import type { HubMessage, StepSealed } from "../../core/protocol/message.ts";
 import { must } from "./violation.ts";
 
 const stepsRemembered = 16; // a stuck miner may apply a step late
@@ -16,7 +17,9 @@ const stepsRemembered = 16; // a stuck miner may apply a step late
 export class CreditCheck {
   readonly #config: RunConfig;
   readonly #sealed = new Map<number, Map<NodeId, readonly TaskId[]>>(); // by step
+  readonly #confirmed = new Map<NodeId, Set<number>>(); // counts of tasks of the open step
   #credited: (readonly TaskId[])[] = [];
+  #kept: (readonly TaskId[])[] = [];
   #closed = 0;
 
   constructor(config: RunConfig) {
@@ -42,12 +45,32 @@ export class CreditCheck {
     }
   }
 
+  onSealed(from: NodeId, message: StepSealed): void {
+    if (message.step !== this.#closed) return;
+    const counts = this.#confirmed.get(from);
+    if (counts === undefined) this.#confirmed.set(from, new Set([message.tasks]));
+    else counts.add(message.tasks);
+  }
+
+  nodeLost({ node, tasksKept }: { node: NodeId; tasksKept: number }): void {
+    if (tasksKept === 0) return;
+    const tasks = this.#sealed.get(this.#closed)?.get(node) ?? [];
+    must(
+      tasks.length === tasksKept && this.#confirmed.get(node)?.has(tasksKept) === true,
+      "only confirmed tasks outlive their miner",
+      () => `${node} was asked for ${tasks.length}, ${tasksKept} were kept`,
+    );
+    this.#kept.push(tasks);
+  }
+
   stepClosed(step: number): void {
     must(step === this.#closed + 1, "steps close in order", () => `${step} after ${this.#closed}`);
     const { train: { microbatchesPerStep }, pipeline: { stages } } = this.#config;
     const first = (step - 1) * microbatchesPerStep;
     const seen = new Set<number>();
-    for (const tasks of this.#credited) {
+    const applied = new Set(this.#credited.flat().map((task) => Number(task.split(".", 2)[1])));
+    must(applied.size === stages, "every stage applies a step", () => `step ${step} reached stages ${[...applied]}`);
+    for (const tasks of [...this.#credited, ...this.#kept]) {
       for (const task of tasks) {
         const [microbatch = NaN, stage = NaN] = task.split(".", 2).map(Number);
         const place = (microbatch - first) * stages + stage;
@@ -64,13 +87,18 @@ export class CreditCheck {
       "a microbatch is credited at every stage",
       () => `step ${step} closed with ${seen.size} of ${microbatchesPerStep * stages} gradients`,
     );
-    this.#credited = [];
-    this.#closed = step;
+    this.#forgetStep(step);
   }
 
   rewound(toStep: number): void {
+    this.#forgetStep(toStep);
+  }
+
+  #forgetStep(next: number): void {
     this.#credited = [];
-    this.#closed = toStep;
+    this.#kept = [];
+    this.#confirmed.clear();
+    this.#closed = next;
   }
 
   stepApplied(node: NodeId, applied: { step: number; tasks: readonly TaskId[] }): void {

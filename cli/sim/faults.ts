@@ -56,7 +56,7 @@ const smallestShare = 0.5; // of the first miners that stay alive and awake
 const liarShare = 0.1;
 const lostShares = [0.02, 0.1, 0.5, 1]; // of all stored blobs
 const firstCrashMs = 20_000;
-const crashGapMs = 20_000; // nodes come back within their back-off
+const crashGapMs = 60_000; // as often as a small swarm has it: every crash costs what its miners were computing
 
 export class Faults {
   readonly #world: World;

@@ -1,10 +1,11 @@
 /**
  * The contract of net/transport.ts for messages instead of frames, in virtual time: one session a node, messages once and in
- * order, each after latency, jitter and its bytes over the bandwidth; links break, nodes dial again, sessions resume or are lost.
+ * order, each after latency, jitter and its bytes over the bandwidth; links break, nodes dial again, sessions resume or are
+ * lost.
  *
  * Lost, doubled and reordered frames show at this height as a broken link and a resumed session (the frame level has its own
- * suite), so they are breaks here. A hello ends at both sides in one instant. Invariants: a node has at most one session and one
- * link, the newest hello wins; after `sessionLost` nothing of the old session arrives.
+ * suite), so they are breaks here. A hello ends at both sides in one instant. Invariants: a node has at most one session and
+ * one link, the newest hello wins; after `sessionLost` nothing of the old session arrives.
  */
 
 import type { BlobRef, NodeId } from "../../core/ids.ts";
@@ -35,7 +36,7 @@ export interface NetworkOptions {
 const { heartbeatMs, silentHeartbeats, helloMs } = defaultNetLimits;
 const silentMs = heartbeatMs * silentHeartbeats;
 const firstRetryMs = 500; // as net/node.ts
-const longestRetryMs = 5_000;
+const longestRetryMs = 4_000;
 const slowdown = 50; // of a slow link
 
 export class Network {

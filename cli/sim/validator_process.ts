@@ -38,6 +38,7 @@ export class ValidatorProcess extends NodeProcess {
       case "release":
         return this.segments.release(effect.refs);
       case "record":
+      case "score":
         return;
       case "perform":
         return this.#work(effect.job, effect.work);

@@ -153,6 +153,8 @@ function onPlainMessage(state: MinerState, message: Exclude<HubMessage, RunTask>
       return [record({ type: "refused", code: message.fault.code, detail: message.fault.detail })];
     case "stop":
       return stop(state, message);
+    case "workReport": // for validators
+      return [];
     case "evaluate":
     case "replay":
       return [

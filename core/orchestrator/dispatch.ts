@@ -6,23 +6,24 @@
 
 import { present } from "../assert.ts";
 import { heapPop, heapPush } from "../heap.ts";
-import type { StageIndex } from "../ids.ts";
+import { type StageIndex, stageIndex } from "../ids.ts";
 import type { OrchestratorEffect } from "./event.ts";
 import { lease } from "./leases.ts";
-import { firstReady, hasFreePlace, markReady, rosterOf, takeReady } from "./replicas.ts";
+import { firstReady, hasFreePlace, markReady, rosterOf, takeIdle, takeReady } from "./replicas.ts";
 import type { Member, OrchestratorState, StageRoster } from "./state.ts";
 import { inDataOrder, isEmpty, type ItemQueue, type WorkItem } from "./step_state.ts";
-import { isInOrder } from "./wiring.ts";
+import { isInOrder, isTail } from "./wiring.ts";
 
 /** Hands queued items to replicas with a free place until nothing fits. */
 export function leaseWork(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   const { work } = state;
-  if (work === null || work.isSealing || state.phase !== "training") return [];
+  if (work === null || work.left === 0 || state.phase !== "training") return [];
   const effects: OrchestratorEffect[] = [];
-  for (const [stage, queue] of work.queues.entries()) {
-    const roster = rosterOf(state, stage as StageIndex);
+  for (const [index, queue] of work.queues.entries()) {
+    const stage = stageIndex(index);
+    const roster = rosterOf(state, stage);
     if (roster.due.size > 0) leaseOwn(state, { roster, nowMs, effects });
-    if (!isEmpty(queue)) leaseShared(state, { roster, queue, nowMs, effects });
+    if (!isEmpty(queue)) leaseShared(state, { stage, roster, queue, nowMs, effects });
     if (roster.backlog.size > 0 && !state.config.deterministic) takeOver(state, { roster, nowMs, effects });
   }
   return effects;
@@ -58,11 +59,12 @@ function takeOwn(
   return item;
 }
 
-function leaseShared(state: OrchestratorState, turn: Turn & { queue: ItemQueue }): void {
-  const { roster, queue, nowMs, effects } = turn;
+function leaseShared(state: OrchestratorState, turn: Turn & { stage: StageIndex; queue: ItemQueue }): void {
+  const { stage, roster, queue, nowMs, effects } = turn;
   const passedOver: Member[] = [];
+  const isLate = !state.config.deterministic && isTail(state, stage);
   while (!isEmpty(queue)) {
-    const member = takeReady(roster);
+    const member = (isLate ? takeIdle(roster) : null) ?? takeReady(roster);
     if (member === null) break;
     const item = takeFor(member, { roster, queue });
     if (item === null) passedOver.push(member);

@@ -4,6 +4,7 @@
  */
 
 import { assert, present } from "../assert.ts";
+import { mostLeases } from "./leases.ts";
 import { assertMerge } from "./merge_invariants.ts";
 import { hasFreePlace } from "./replicas.ts";
 import type { Member, OrchestratorState, StageRoster } from "./state.ts";
@@ -90,6 +91,8 @@ function assertWork(state: OrchestratorState, work: StepWork): void {
   };
   work.queues.forEach(collect);
   for (const member of state.members.values()) collect(member.own);
+  const departed = new Set(work.departed.flatMap(({ items }) => items));
+  for (const item of departed) assert(item.status === "done", "A confirmed task must be done");
   let left = 0;
   let credited = 0;
   for (const flow of work.flows) {
@@ -97,9 +100,22 @@ function assertWork(state: OrchestratorState, work: StepWork): void {
       if (item.status !== "done") left += 1;
       else if (item.direction !== "forward") credited += 1;
       assert((item.status === "queued") === queued.has(item), "Exactly the queued items must be in a queue");
-      assertItem(state, { work, flow, item });
+      assertItem(state, { work, flow, item, isDeparted: departed.has(item) });
     }
   }
+  for (const [stage, waiting] of work.waiting.entries()) {
+    const count = work.flows.reduce((sum, { items }) => sum + items.filter((item) => waits(item, stage)).length, 0);
+    assert(waiting === count, `Stage ${stage} must have ${count} items waiting: current value is ${waiting}`);
+  }
+  for (const node of work.contributors) {
+    const { stage, leases } = present(state.members.get(node), "a contributor is a member");
+    const isIdle = leases.size === 0 && !work.asked.has(node);
+    assert(isIdle === (stage !== null && work.idle[stage]?.has(node)), `${node} must be known to be idle or not`);
+  }
+  for (const node of [...work.idle.flatMap((nodes) => [...nodes]), ...work.asked.keys()]) {
+    assert(work.contributors.has(node), `${node} has nothing to confirm`);
+  }
+  for (const node of work.sealed.keys()) assert(work.asked.has(node), `${node} was not asked`);
   assert(left === work.left, `Items left must be ${left}: current value is ${work.left}`);
   for (const [node, { tasks }] of work.sealed) {
     assert(state.members.get(node)?.stepTasks.length === tasks, `${node} must have confirmed what it is credited`);
@@ -107,12 +123,16 @@ function assertWork(state: OrchestratorState, work: StepWork): void {
   assert(credited === work.credited.size, "Every accepted gradient must be credited once");
 }
 
+const waits = (item: WorkItem, stage: number) =>
+  item.stage === stage && (item.status === "blocked" || item.status === "queued");
+
 function assertItem(
   state: OrchestratorState,
-  { work, flow, item }: { work: StepWork; flow: Flow; item: WorkItem },
+  { work, flow, item, isDeparted }: { work: StepWork; flow: Flow; item: WorkItem; isDeparted: boolean },
 ): void {
   assert((item.status === "leased") === (item.leases.length > 0), "Exactly the leased items must have a lease");
-  assert(item.leases.length <= 2, "An item must be tried by two at most");
+  assert(item.leases.length <= mostLeases, "An item must not be tried by too many");
+  assert(new Set(item.leases.map((lease) => lease.node)).size === item.leases.length, "A miner must try it once");
   for (const lease of item.leases) {
     assert(work.leased.get(lease.task) === item, "A lease must be in the table of leases");
     const holder = present(state.members.get(lease.node), "a lease's node is a member");
@@ -122,10 +142,12 @@ function assertItem(
   const needsOutput = item.direction === "forward" ? flow.wires : flow.gradients;
   assert(item.stage === 0 && item.direction !== "forward" || needsOutput[item.stage] !== null, "A result must be held");
   if (item.direction === "forward") return;
-  const doer = present(state.members.get(present(item.doneBy, "a done item has a doer")), "its doer is a member");
   const task = present(item.task, "a done item has a task");
+  assert(work.credited.get(task) === item, "A gradient must be credited");
+  if (isDeparted) return;
+  const doer = present(state.members.get(present(item.doneBy, "a done item has a doer")), "its doer is a member");
   assert(doer.stepTasks.includes(task), "A gradient must count for its miner");
-  assert(work.credited.get(task) === item && work.contributors.has(doer.node), "A gradient must be credited");
+  assert(work.contributors.has(doer.node), "A credited miner must be a contributor");
 }
 
 function assertAudits(state: OrchestratorState): void {

@@ -8,12 +8,13 @@
 
 import { present } from "../assert.ts";
 import { heapPush } from "../heap.ts";
-import { type BlobRef, taskId } from "../ids.ts";
+import { type BlobRef, type NodeId, taskId } from "../ids.ts";
 import { setAlarm } from "./alarms.ts";
 import { type OrchestratorEffect, record, send } from "./event.ts";
 import { distrustPace, idleReplica, markReady, measure, rosterOf, unitMsOf } from "./replicas.ts";
 import { type Member, type OrchestratorState, tokensPerMicrobatch } from "./state.ts";
 import {
+  countWaiting,
   type Flow,
   heapOf,
   inDataOrder,
@@ -23,10 +24,12 @@ import {
   unitsOf,
   type WorkItem,
 } from "./step_state.ts";
-import { chainPosition, flowOf, queueItem, taskAttachments } from "./wiring.ts";
+import { chainPosition, flowOf, isTail, queueItem, taskAttachments } from "./wiring.ts";
 
 const latePatience = 3; // times the expected time, then an idle replica gets the task too
+const tailPatience = 1.5; // when most of the stage's replicas have nothing to do
 const leastPatienceMs = 1000;
+export const mostLeases = 4; // of one item at once: among thousands of miners two that are stuck do meet
 
 const openWork = (state: OrchestratorState): StepWork => present(state.work, "an open step");
 
@@ -42,14 +45,17 @@ export function lease(
   const units = unitsOf(direction);
   const deadlineMs = nowMs + state.config.limits.leaseMs;
   item.attempts += 1;
+  if (item.status === "queued") countWaiting(work, { stage, change: -1 });
   item.status = "leased";
   item.leases.push({ task, node: member.node, leasedMs: nowMs, deadlineMs });
   work.leased.set(task, item);
   if (direction !== "forward") {
     work.touched.add(member.node);
     work.sealed.delete(member.node); // its accumulator will hold more than it confirmed
+    work.asked.delete(member.node);
   }
   roster.clockMs = Math.max(roster.clockMs, member.busyMs);
+  work.idle[stage]?.delete(member.node);
   member.leases.add(task);
   member.leasedUnits += units;
   member.isReady = false;
@@ -67,10 +73,17 @@ function nextLookMs(
   state: OrchestratorState,
   { member, deadlineMs, nowMs }: { member: Member; deadlineMs: number; nowMs: number },
 ): number {
-  const roster = rosterOf(state, present(member.stage, "a leasing member has a stage"));
+  const stage = present(member.stage, "a leasing member has a stage");
+  const roster = rosterOf(state, stage);
   if (state.config.deterministic || (member.unitMs ?? roster.unitMs) === null) return deadlineMs;
-  const patienceMs = Math.max(leastPatienceMs, latePatience * member.leasedUnits * unitMsOf(roster, member));
+  const patience = isTail(state, stage) ? tailPatience : latePatience;
+  const patienceMs = Math.max(leastPatienceMs, patience * member.leasedUnits * unitMsOf(roster, member));
   return Math.min(deadlineMs, nowMs + patienceMs);
+}
+
+/** Somebody may take over soon what a member without a link was doing. */
+export function lookSoon(state: OrchestratorState, { member, nowMs }: { member: Member; nowMs: number }): void {
+  for (const task of member.leases) setAlarm(state, { type: "lease", task, atMs: nowMs + leastPatienceMs });
 }
 
 /** A lease's alarm: past its deadline the task goes to someone else, before that to an idle replica as well. */
@@ -91,7 +104,10 @@ export function onLeaseAlarm(
   setAlarm(state, { type: "lease", task, atMs: nextLookMs(state, { member, deadlineMs: held.deadlineMs, nowMs }) });
   const roster = rosterOf(state, item.stage);
   const other = idleReplica(roster, { except: held.node });
-  if (item.leases.length > 1 || other === null || !isEmpty(present(openWork(state).queues[item.stage], "a queue"))) {
+  if (
+    item.leases.length >= mostLeases || other === null ||
+    !isEmpty(present(openWork(state).queues[item.stage], "a queue"))
+  ) {
     return [];
   }
   state.counters.speculations += 1;
@@ -106,6 +122,15 @@ function endLease(state: OrchestratorState, { item, held }: { item: WorkItem; he
   member.leases.delete(held.task);
   member.leasedUnits -= unitsOf(item.direction);
   markReady(state, member);
+  noteIdle(state, member);
+}
+
+/** A contributor without a lease may be asked to confirm, unless it has been asked for just these tasks. */
+function noteIdle(state: OrchestratorState, member: Member): void {
+  const { node, stage } = member;
+  const work = openWork(state);
+  if (stage === null || member.leases.size > 0 || !work.contributors.has(node) || work.asked.has(node)) return;
+  present(work.idle[stage], "a set a stage").add(node);
 }
 
 /** Ends a lease that its holder let down: the item waits again, unless another lease of it lives. */
@@ -151,6 +176,7 @@ export function acceptResult(
     member.stepTasks.push(held.task);
     work.credited.set(held.task, item);
     work.contributors.add(member.node);
+    noteIdle(state, member);
   }
   if (losses !== null && flow.losses === null) flow.losses = losses;
   const next = flow.items[chainPosition(state.stages.length, item) + 1];
@@ -202,7 +228,7 @@ export function returnLeases(state: OrchestratorState, member: Member): number {
 /** Credited gradient tasks whose gradient is gone wait again. */
 export function reissueCredited(
   state: OrchestratorState,
-  { member, tasks }: { member: Member; tasks: readonly Lease["task"][] },
+  { member, tasks, avoid = null }: { member: Member; tasks: readonly Lease["task"][]; avoid?: NodeId | null },
 ): number {
   const work = state.work;
   if (work === null || tasks.length === 0) return 0;
@@ -213,16 +239,22 @@ export function reissueCredited(
     work.left += 1;
     item.doneBy = null;
     item.task = null;
-    item.avoid = null;
+    item.avoid = avoid;
     queueItem(state, item);
   }
   member.stepTasks = member.stepTasks.filter((task) => !gone.has(task));
-  if (member.stepTasks.length === 0) work.contributors.delete(member.node);
+  if (member.stepTasks.length === 0) dropContributor(state, member);
   work.sealed.delete(member.node);
-  work.isSealing = false; // the others' confirmations stay
-  work.sealDeadlineMs = null;
+  work.asked.delete(member.node);
+  noteIdle(state, member);
   state.counters.reLeases += gone.size;
   return gone.size;
+}
+
+function dropContributor(state: OrchestratorState, { node, stage }: Member): void {
+  const work = openWork(state);
+  work.contributors.delete(node);
+  if (stage !== null) work.idle[stage]?.delete(node);
 }
 
 /** Items that only this member should have taken are for everybody again. */

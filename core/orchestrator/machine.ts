@@ -42,17 +42,9 @@ import {
   onReconnected,
 } from "./roster.ts";
 import { closeRun, finish, finishRound } from "./rounds.ts";
+import { onSealAlarm, onStepSealed, sealIdle } from "./sealing.ts";
 import type { Alarm, Member, OrchestratorState } from "./state.ts";
-import {
-  closeStep,
-  lateSealers,
-  onStepSealed,
-  onTaskDone,
-  onTaskFailed,
-  releaseEffect,
-  roundIsOver,
-  sealStep,
-} from "./steps.ts";
+import { closeStep, onTaskDone, onTaskFailed, releaseEffect, roundIsOver } from "./steps.ts";
 import {
   continueUpload,
   onCheckpointFailed,
@@ -84,7 +76,7 @@ function afterTheEnd(event: OrchestratorEvent): OrchestratorEffect[] {
 function take(state: OrchestratorState, event: OrchestratorEvent, nowMs: number): OrchestratorEffect[] {
   switch (event.type) {
     case "nodeConnected":
-      return event.resumed ? onReconnected(state, event.node) : [];
+      return event.resumed ? onReconnected(state, { node: event.node, nowMs }) : [];
     case "nodeDisconnected":
       return onDisconnected(state, { node: event.node, nowMs });
     case "messageReceived":
@@ -181,10 +173,6 @@ function runDue(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   for (let alarm = nextAlarm(state, nowMs); alarm !== null; alarm = nextAlarm(state, nowMs)) {
     effects.push(...onAlarm(state, { alarm, nowMs }));
   }
-  const { leaseMs } = state.config.limits;
-  for (const node of lateSealers(state, nowMs)) {
-    effects.push(...throwOut(state, { node, reason: `no gradient within ${leaseMs} ms`, nowMs }));
-  }
   replaceLateUploaders(state, nowMs);
   return [...effects, ...endLateAnswers(state, nowMs)];
 }
@@ -193,6 +181,12 @@ function onAlarm(state: OrchestratorState, { alarm, nowMs }: { alarm: Alarm; now
   switch (alarm.type) {
     case "lease":
       return onLeaseAlarm(state, { task: alarm.task, nowMs });
+    case "seal": {
+      const { node } = alarm;
+      const { effects, isLost: isLate } = onSealAlarm(state, { node, nowMs });
+      const reason = `no gradient within ${state.config.limits.leaseMs} ms`;
+      return isLate ? throwOut(state, { node, reason, nowMs }) : effects;
+    }
     case "silence":
       if (!isLost(state, { node: alarm.node, nowMs })) return [];
       return throwOut(state, { node: alarm.node, reason: "it did not come back in time", nowMs });
@@ -234,7 +228,6 @@ function advance(state: OrchestratorState, nowMs: number): OrchestratorEffect[] 
     assert(turns < mostTurns, "Phases must come to rest");
     const moved = [
       ...openWork(state, nowMs),
-      ...sealStep(state, nowMs),
       ...closeStep(state, nowMs),
       ...advanceMerge(state, nowMs),
       ...mendMerges(state),
@@ -246,6 +239,7 @@ function advance(state: OrchestratorState, nowMs: number): OrchestratorEffect[] 
   effects.push(
     ...continueUpload(state, nowMs),
     ...leaseWork(state, nowMs),
+    ...sealIdle(state, nowMs),
     ...requestAudits(state),
     ...settleRounds(state),
   );
@@ -269,7 +263,6 @@ function nextDeadlineMs(state: OrchestratorState): number | null {
   if (state.phase === "gathering" && !state.config.deterministic) consider(state.gatherUntilMs); // fixed wiring waits for all
   if (state.phase === "closing") consider(state.closeUntilMs);
   consider(state.alarms[0]?.atMs);
-  consider(state.work?.sealDeadlineMs);
   for (const stage of state.upload?.stages ?? []) {
     if (!stage.stored && stage.asked !== null && stage.asked !== "hub") consider(stage.deadlineMs);
   }

@@ -92,7 +92,7 @@ export function dropParticipants(
         state.expelled.add(node);
         effects.push(
           { type: "disconnect", node, fault: fault("notAdmitted", expel) },
-          record({ type: "nodeLost", node, reason: expel, tasksReissued: 0 }),
+          record({ type: "nodeLost", node, reason: expel, tasksReissued: 0, tasksKept: 0 }),
         );
       }
     }

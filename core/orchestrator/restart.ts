@@ -28,20 +28,26 @@ export function onRestarted(state: OrchestratorState, nowMs: number): Orchestrat
   for (const node of state.validators) reissueAuditsOf(state, node);
   if (state.gatherUntilMs !== null) state.gatherUntilMs = backMs + swarm.gatherMs;
   if (state.closeUntilMs !== null) state.closeUntilMs = backMs + limits.mergePhaseMs;
-  if (state.work !== null && state.work.sealDeadlineMs !== null) state.work.sealDeadlineMs = backMs + limits.leaseMs;
   const { step, round } = state;
   return [
     record({ type: "resumed", step, round, nodes: state.members.size }),
     ...[...state.restoring.keys()].map((stage) => restoreEffect(state, stage)),
-    ...resumeMerge(state, backMs),
+    ...resumeMerge(state, { nowMs, backMs }),
     ...resumeUpload(state, backMs),
   ];
 }
 
-function resumeMerge(state: OrchestratorState, backMs: number): OrchestratorEffect[] {
+const returnMs = 10_000; // most nodes come back so soon
+
+/** A phase with its quorum goes on when those who return have had their say; else all who may return are waited for. */
+function resumeMerge(
+  state: OrchestratorState,
+  { nowMs, backMs }: { nowMs: number; backMs: number },
+): OrchestratorEffect[] {
+  const { mergePhaseMs, mergeGraceMs } = state.config.limits;
   const effects: OrchestratorEffect[] = [];
   for (const merge of state.merge?.stages ?? []) {
-    merge.deadlineMs = backMs + state.config.limits.mergePhaseMs;
+    merge.deadlineMs = merge.hasQuorum ? nowMs + Math.max(mergeGraceMs, returnMs) : backMs + mergePhaseMs;
     effects.push(...openRequests(state, { merge, reducer: "hub" }));
     if (merge.mend === "looking") effects.push(lookEffect(state, merge));
   }

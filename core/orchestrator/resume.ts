@@ -16,26 +16,29 @@ import type { StageMerge } from "./merge_state.ts";
 import { openRequests } from "./mending.ts";
 import { setBack } from "./replicas.ts";
 import type { Member, OrchestratorState, SentHeader } from "./state.ts";
-import { askForSeal } from "./steps.ts";
+import { askForSeal } from "./sealing.ts";
 
 export function mayResume(
   state: OrchestratorState,
   { member, holding }: { member: Member; holding: Holding | null },
 ): boolean {
   if (holding === null || member.status !== "active" || member.assignment !== holding.assignment) return false;
-  if (holding.round === state.round + 1) return mergeOwing(state, member)?.phase === "applying"; // its word was lost
+  if (holding.round === state.round + 1) { // it took the outer step; its word may have been lost, or others are not so far
+    const phase = mergeOf(state, member)?.phase;
+    return phase === "applying" || phase === "agreed";
+  }
   const { header } = member;
   return holding.round === state.round && (holding.step === (header?.step ?? null) || holding.step === header?.before);
 }
 
-function mergeOwing(state: OrchestratorState, member: Member): StageMerge | null {
+function mergeOf(state: OrchestratorState, member: Member): StageMerge | null {
   const merge = member.stage === null ? undefined : state.merge?.stages[member.stage];
   return merge?.participants.has(member.node) ? merge : null;
 }
 
 export function resumeMember(
   state: OrchestratorState,
-  { member, holding }: { member: Member; holding: Holding },
+  { member, holding, nowMs }: { member: Member; holding: Holding; nowMs: number },
 ): OrchestratorEffect[] {
   const { node } = member;
   const { config, layersOfStages } = state;
@@ -53,9 +56,7 @@ export function resumeMember(
     effects.push(send(node, { type: "applyStep", step, tasks, learningRate, clipFactor }));
   }
   const { work, upload } = state;
-  if (work?.isSealing === true && work.contributors.has(node) && !work.sealed.has(node)) {
-    effects.push(askForSeal(state, member));
-  }
+  if (work?.asked.has(node) === true && !work.sealed.has(node)) effects.push(askForSeal(state, { member, nowMs }));
   effects.push(...repeatMergeRequests(state, member));
   if (upload?.stages.some((stage) => stage.asked === node && !stage.stored)) {
     effects.push(send(node, { type: "uploadParameters", round: upload.round }));
@@ -69,7 +70,7 @@ function missedHeader(member: Member, holding: Holding): SentHeader | null {
 }
 
 function repeatMergeRequests(state: OrchestratorState, member: Member): OrchestratorEffect[] {
-  const merge = mergeOwing(state, member);
+  const merge = mergeOf(state, member);
   const { node } = member;
   if (merge === null || !merge.owing.has(node)) return [];
   return openRequests(state, { merge, reducer: node });

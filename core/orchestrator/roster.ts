@@ -14,14 +14,16 @@ import type { Join, Ready } from "../protocol/message.ts";
 import { setAlarm } from "./alarms.ts";
 import { reissueAuditsOf } from "./auditing.ts";
 import { type OrchestratorEffect, record, reject, send } from "./event.ts";
-import { reissueWorkOf } from "./leases.ts";
+import { lookSoon, reissueWorkOf } from "./leases.ts";
 import { dropParticipants } from "./reducers.ts";
 import { activate, capacityOf, replicasOf, rosterOf, setAway, setBack, setStage } from "./replicas.ts";
 import { mayResume, resumeMember } from "./resume.ts";
 import { benchMember, forgetMember } from "./roster_changes.ts";
+import { departSealed, renewPatience } from "./sealing.ts";
 import { type Member, newMember, type OrchestratorState } from "./state.ts";
 import { replaceUploader } from "./uploads.ts";
 import { rewire } from "./wiring.ts";
+import { pastReports } from "./work_report.ts";
 
 const loadingPatience = 4; // times mergePhaseMs: fetching a stage may take a while
 
@@ -35,7 +37,11 @@ export function onJoin(
   }
   const old = state.members.get(node);
   if (old !== undefined && old.role === message.role && mayResume(state, { member: old, holding: message.holding })) {
-    return resumeMember(state, { member: old, holding: present(message.holding, "a resuming node holds a stage") });
+    return resumeMember(state, {
+      member: old,
+      holding: present(message.holding, "a resuming node holds a stage"),
+      nowMs,
+    });
   }
   const { role, adapter, listens } = message;
   const effects = old === undefined ? [] : loseNode(state, { node, reason: "it joined anew", nowMs });
@@ -55,6 +61,7 @@ export function onJoin(
     ...effects,
     record({ type: "nodeJoined", node, role, adapter }),
     send(node, { type: "welcome", config, layersOfStages, isKept: false }),
+    ...(role === "validator" ? pastReports(state, node) : []),
   ];
 }
 
@@ -188,12 +195,18 @@ export function onDisconnected(
   const atMs = options.nowMs + state.config.limits.disconnectGraceMs;
   setAway(state, member, atMs);
   setAlarm(state, { type: "silence", node: member.node, atMs });
+  lookSoon(state, { member, nowMs: options.nowMs });
   return [];
 }
 
-export function onReconnected(state: OrchestratorState, node: NodeId): OrchestratorEffect[] {
+export function onReconnected(
+  state: OrchestratorState,
+  { node, nowMs }: { node: NodeId; nowMs: number },
+): OrchestratorEffect[] {
   const member = state.members.get(node);
-  if (member !== undefined) setBack(state, member);
+  if (member === undefined) return [];
+  setBack(state, member);
+  renewPatience(state, { member, nowMs });
   return [];
 }
 
@@ -215,11 +228,12 @@ export function loseNode(
   const member = state.members.get(node);
   if (member === undefined) return [];
   setAway(state, member, nowMs);
+  const tasksKept = departSealed(state, member);
   const tasksReissued = reissueWorkOf(state, member);
   const merge = state.merge?.stages.find((stage) => stage.participants.has(node));
   forgetMember(state, member);
   reissueAuditsOf(state, node);
   replaceUploader(state, node);
-  const lost = record({ type: "nodeLost", node, reason, tasksReissued });
+  const lost = record({ type: "nodeLost", node, reason, tasksReissued, tasksKept });
   return merge === undefined ? [lost] : [lost, ...dropParticipants(state, { merge, nodes: [node], nowMs })];
 }

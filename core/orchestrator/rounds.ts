@@ -11,6 +11,7 @@ import { type OrchestratorEffect, record, send } from "./event.ts";
 import type { StageMerge } from "./merge_state.ts";
 import { rebalance } from "./rebalance.ts";
 import type { OrchestratorState } from "./state.ts";
+import { reportRound } from "./work_report.ts";
 
 /** Books the merge once every stage has agreed. */
 export function finishRound(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
@@ -53,6 +54,7 @@ export function finishRound(state: OrchestratorState, nowMs: number): Orchestrat
       mergeMs: nowMs - merge.startedMs,
     }),
   ];
+  effects.push(...reportRound(state, state.round - 1));
   const isLast = state.step >= state.config.train.steps;
   state.phase = isLast ? "closing" : "training";
   if (isLast) state.closeUntilMs = nowMs + state.config.limits.mergePhaseMs;

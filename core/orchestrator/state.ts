@@ -72,8 +72,15 @@ export interface StageRoster {
 
 export type Alarm =
   | { readonly atMs: number; readonly type: "lease"; readonly task: TaskId }
+  | { readonly atMs: number; readonly type: "seal"; readonly node: NodeId }
   | { readonly atMs: number; readonly type: "silence"; readonly node: NodeId }
   | { readonly atMs: number; readonly type: "loading"; readonly node: NodeId; readonly assignment: number };
+
+/** What each miner did in a merged round, in forwards of a stage; a gradient task is three. */
+export interface RoundReport {
+  readonly round: number;
+  readonly units: ReadonlyMap<NodeId, number>;
+}
 
 export type Phase = "gathering" | "training" | "merging" | "closing" | "finished";
 
@@ -133,6 +140,8 @@ export interface OrchestratorState {
   /** Stages whose parameters could not be loaded: the shell looks for them, or only replicas hold them. */
   readonly restoring: Map<StageIndex, "looking" | "held">;
   readonly replaced: Set<StageIndex>; // whose parameters of this round are not those it began with: not audited
+  readonly roundUnits: Map<NodeId, number>; // of the open round's closed steps
+  readonly reports: RoundReport[]; // of the last merged rounds
   readonly gradientSquares: number[]; // of each stage, squared norm of the last closed step's mean gradient
   retired: RoundSources[]; // older ones that an open audit still needs
   work: StepWork | null;
@@ -183,6 +192,8 @@ export function openOrchestrator(options: OpenOptions): OrchestratorState {
     sources,
     restoring: new Map(),
     replaced: new Set(),
+    roundUnits: new Map(),
+    reports: [],
     gradientSquares: stages.map(() => 0),
     retired: [],
     work: null,

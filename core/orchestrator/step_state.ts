@@ -2,7 +2,7 @@
  * The open step: microbatches on their way, the queues of each stage, leases, and who has confirmed its gradient.
  *
  * Plain data. Invariants (invariants.ts): an item is in exactly one of blocked, queued, leased, done; a queued item lies in one
- * queue, its stage's or that of the one member it belongs to; a leased item has one lease, or two while it is tried elsewhere.
+ * queue, its stage's or that of the one member it belongs to; a leased item has one lease, or a few while it is tried elsewhere.
  */
 
 import type { Before } from "../heap.ts";
@@ -57,6 +57,16 @@ export interface SealedGradient {
   readonly squareSum: number; // of the plain sum over the tasks
 }
 
+export interface SealRequest {
+  readonly lookMs: number; // then others may do its tasks
+  readonly deadlineMs: number; // then it is lost
+}
+
+export interface DepartedGradient extends SealedGradient {
+  readonly stage: StageIndex;
+  readonly items: readonly WorkItem[];
+}
+
 export interface StepWork {
   readonly flows: readonly Flow[];
   readonly queues: readonly ItemQueue[]; // a stage each: items that any replica may take
@@ -65,10 +75,16 @@ export interface StepWork {
   readonly contributors: Set<NodeId>; // who has credited tasks
   readonly touched: Set<NodeId>; // who was handed a gradient task: its accumulator may hold something
   left: number; // items not done
+  readonly waiting: number[]; // a stage each: its items that are blocked or queued
+  readonly idle: Set<NodeId>[]; // a stage each: contributors without a lease that have not been asked to confirm what they have
+  readonly asked: Map<NodeId, SealRequest>; // to confirm what they have
   readonly startedMs: number;
-  isSealing: boolean; // nothing is left but to confirm
   readonly sealed: Map<NodeId, SealedGradient>; // confirmed and nothing added since
-  sealDeadlineMs: number | null;
+  readonly departed: DepartedGradient[]; // confirmed by nodes that were lost since: their tasks count
+}
+
+export function countWaiting(work: StepWork, { stage, change }: { stage: StageIndex; change: number }): void {
+  work.waiting[stage] = (work.waiting[stage] ?? 0) + change;
 }
 
 /** What a device spends on a task, in forwards: a gradient task repeats the forward and does two more of its size. */

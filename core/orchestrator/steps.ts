@@ -1,23 +1,24 @@
 /**
- * Optimizer steps: results come in, the step is sealed, its header goes out.
+ * Optimizer steps: results come in, and when the step is sealed its header goes out.
  *
- * A step closes only when every microbatch went all the way and every contributor confirmed a gradient over exactly its
- * accepted tasks. Clipping uses the global norm: the sum over stages of the mean over replicas of ||g||^2, so with one
+ * A step closes only when every microbatch went all the way and every contributor confirmed its gradient (sealing.ts). Clipping uses the global norm: the sum over stages of the mean over replicas of ||g||^2, so with one
  * replica a stage it equals single-process training.
  */
 
 import { assert, present } from "../assert.ts";
 import { fault } from "../fault.ts";
-import type { BlobRef, NodeId } from "../ids.ts";
+import type { BlobRef } from "../ids.ts";
 import { wireBytes } from "../model/spec.ts";
-import type { StepSealed, TaskDone, TaskFailed } from "../protocol/message.ts";
+import type { TaskDone, TaskFailed } from "../protocol/message.ts";
 import { clipFactor, learningRateAt } from "../train/schedule.ts";
 import { holdForAudit } from "./auditing.ts";
 import { type OrchestratorEffect, record, reject, send } from "./event.ts";
 import { acceptResult, releaseLease } from "./leases.ts";
 import { replicasOf } from "./replicas.ts";
+import { isSealed } from "./sealing.ts";
 import { type Member, type OrchestratorState, tokensPerMicrobatch } from "./state.ts";
 import type { Lease, StepWork, WorkItem } from "./step_state.ts";
+import { countWork } from "./work_report.ts";
 
 /** The lease a message speaks of, if it is the sender's. */
 function heldBy(
@@ -93,57 +94,9 @@ export function onTaskFailed(
   ];
 }
 
-/** Asks every contributor that has not confirmed it for the norm of exactly its accepted gradient. */
-export function sealStep(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
-  const { work } = state;
-  if (work === null || work.left > 0 || work.isSealing) return [];
-  work.isSealing = true;
-  work.sealDeadlineMs = nowMs + state.config.limits.leaseMs;
-  return [...work.contributors].filter((node) => !work.sealed.has(node))
-    .map((node) => askForSeal(state, present(state.members.get(node), "a contributor")));
-}
-
-export function askForSeal(state: OrchestratorState, member: Member): OrchestratorEffect {
-  return send(member.node, { type: "sealStep", step: state.step, tasks: [...member.stepTasks] });
-}
-
-/** Nodes that did not confirm in time; the caller loses them. */
-export function lateSealers(state: OrchestratorState, nowMs: number): NodeId[] {
-  const work = state.work;
-  if (work === null || work.sealDeadlineMs === null || work.sealDeadlineMs > nowMs) return [];
-  const { sealed } = work;
-  return [...work.contributors].filter((node) => !sealed.has(node));
-}
-
-export function onStepSealed(
-  state: OrchestratorState,
-  options: { member: Member; message: StepSealed },
-): OrchestratorEffect[] {
-  const { member, message } = options;
-  const work = state.work;
-  if (
-    work === null || !work.isSealing || !work.contributors.has(member.node) || message.step !== state.step ||
-    message.tasks !== member.stepTasks.length
-  ) {
-    return []; // an answer to a seal that was broken by a loss; a new one is on its way
-  }
-  if (!(message.gradientSquareSum >= 0) || !Number.isFinite(message.gradientSquareSum)) {
-    const detail =
-      `Cannot close step ${state.step} as the gradient norm must be finite: current value is ${message.gradientSquareSum}`;
-    return reject(member.node, fault("badNumbers", detail));
-  }
-  work.sealed.set(member.node, { tasks: message.tasks, squareSum: message.gradientSquareSum });
-  return [];
-}
-
-/** Only contributors can confirm, each once. */
-function isSealed(work: StepWork): boolean {
-  return work.isSealing && work.sealed.size === work.contributors.size;
-}
-
 /** Global squared norm of the mean gradient: sum over stages of the mean over replicas. */
 function globalSquareSum(state: OrchestratorState, work: StepWork): number {
-  const { sealed } = work;
+  const { sealed, departed } = work;
   let total = 0;
   for (const spec of state.stages) {
     let sum = 0;
@@ -152,6 +105,11 @@ function globalSquareSum(state: OrchestratorState, work: StepWork): number {
       const own = sealed.get(member.node);
       if (own === undefined) continue;
       sum += own.squareSum / own.tasks ** 2;
+      count += 1;
+    }
+    for (const { stage, squareSum, tasks } of departed) {
+      if (stage !== spec.index) continue;
+      sum += squareSum / tasks ** 2;
       count += 1;
     }
     assert(count > 0, `Cannot close a step as stage ${spec.index} must have a contributor`);
@@ -201,6 +159,7 @@ export function closeStep(state: OrchestratorState, nowMs: number): Orchestrator
   const refs = work.flows.flatMap((flow) => [...flow.wires, ...flow.gradients].filter((ref) => ref !== null));
   effects.push(...(state.step === state.roundFirstStep ? holdForAudit(state, { work, refs }) : releaseEffect(refs)));
   for (const node of work.contributors) present(state.members.get(node), "a contributor").stepTasks = [];
+  countWork(state, work);
   state.work = null;
   state.step += 1;
   return effects;

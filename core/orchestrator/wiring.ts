@@ -13,6 +13,7 @@ import type { Attachment } from "./event.ts";
 import { levelReplicas, presentReplica, replicasOf, rosterOf } from "./replicas.ts";
 import type { Member, OrchestratorState } from "./state.ts";
 import {
+  countWaiting,
   type Flow,
   heapOf,
   inDataOrder,
@@ -64,9 +65,11 @@ export function openStep(state: OrchestratorState, nowMs: number): void {
     touched: new Set(),
     left: flows.length * (2 * state.stages.length - 1),
     startedMs: nowMs,
-    isSealing: false,
     sealed: new Map(),
-    sealDeadlineMs: null,
+    departed: [],
+    waiting: state.stages.map(({ index }) => flows.length * (index === state.stages.length - 1 ? 1 : 2)),
+    idle: state.stages.map(() => new Set()),
+    asked: new Map(),
   };
   state.work = work;
   state.counters.microbatchesIssued += flows.length;
@@ -80,8 +83,17 @@ export function flowOf(state: OrchestratorState, item: WorkItem): Flow {
   return present(work.flows[item.microbatch - first], "the item's flow");
 }
 
+const replicasForAnItem = 8;
+
+/** So few of the stage's items wait that most of its replicas will get nothing more in this step. */
+export function isTail(state: OrchestratorState, stage: StageIndex): boolean {
+  const waiting = present(present(state.work, "an open step").waiting[stage], "a count a stage");
+  return waiting * replicasForAnItem <= rosterOf(state, stage).present;
+}
+
 export function queueItem(state: OrchestratorState, item: WorkItem): void {
   const work = present(state.work, "an open step");
+  if (item.status === "leased" || item.status === "done") countWaiting(work, { stage: item.stage, change: 1 });
   item.status = "queued";
   const owner = ownerOf(state, item);
   if (owner === null) return pushItem(present(work.queues[item.stage], "a queue a stage"), item);

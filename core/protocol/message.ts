@@ -1,5 +1,5 @@
 /**
- * Every message between a node (miner, validator) and the hub (orchestrator), protocol version 2.
+ * Every message between a node (miner, validator) and the hub (orchestrator), protocol version 3.
  *
  * Owns: the two closed unions and what each message's raw segments are. Refuses: bytes (net/frame), checks of foreign
  * values (net/schema). A message that carries tensors names them only in its comment: segment i of the frame is the i-th
@@ -11,7 +11,7 @@ import type { RunConfig } from "../config/config.ts";
 import type { Fault } from "../fault.ts";
 import type { BlobRef, Direction, MicrobatchId, NodeId, StageIndex, TaskId } from "../ids.ts";
 
-export const PROTOCOL_VERSION = 2;
+export const PROTOCOL_VERSION = 4;
 
 export type Role = "miner" | "validator";
 
@@ -260,6 +260,14 @@ export interface Replay {
   readonly source: ParameterSource;
 }
 
+/** What miners did in a merged round, in forwards of a stage; a large swarm's comes in parts. For validators. */
+export interface WorkReport {
+  readonly type: "workReport";
+  readonly round: number;
+  readonly miners: readonly NodeId[];
+  readonly units: readonly number[]; // one a miner
+}
+
 export interface Reject {
   readonly type: "reject";
   readonly fault: Fault;
@@ -284,5 +292,6 @@ export type HubMessage =
   | UploadParameters
   | Evaluate
   | Replay
+  | WorkReport
   | Reject
   | Stop;

@@ -13,7 +13,13 @@ export type RunRecord =
   | { type: "nodeReady"; node: NodeId; stage: StageIndex; round: number; parameters: string }
   | { type: "nodeResumed"; node: NodeId; stage: StageIndex; tasksReissued: number } // came back with what it had
   | { type: "nodeMoved"; node: NodeId; from: StageIndex; to: StageIndex } // to the stage that limits the run
-  | { type: "nodeLost"; node: NodeId; reason: string; tasksReissued: number }
+  | {
+    type: "nodeLost";
+    node: NodeId;
+    reason: string;
+    tasksReissued: number;
+    tasksKept: number; // of the open step, confirmed before: they count
+  }
   | { type: "taskReleased"; task: TaskId; node: NodeId; reason: string }
   | {
     type: "taskFinished";

@@ -6,6 +6,7 @@ import type { RunConfig } from "../config/config.ts";
 import type { Fault } from "../fault.ts";
 import type { BlobRef, Direction, NodeId, StageIndex, TaskId } from "../ids.ts";
 import type { HubMessage, NodeMessage, ParameterSource } from "../protocol/message.ts";
+import type { MinerScore } from "../score/work_score.ts";
 
 export type ValidatorWork =
   | {
@@ -61,6 +62,7 @@ export type ValidatorRecord =
     lossError: number | null;
     tolerance: number;
   }
+  | { type: "scored"; round: number; miners: number; failed: number } // failed: score 0 for a failed audit
   | { type: "requestFailed"; code: string; detail: string }
   | { type: "refused"; code: string; detail: string }
   | { type: "stopped"; finished: boolean; reason: string };
@@ -76,4 +78,5 @@ export type ValidatorEffect =
     readonly work: ValidatorWork;
   }
   | { readonly type: "record"; readonly record: ValidatorRecord }
+  | { readonly type: "score"; readonly round: number; readonly scores: readonly MinerScore[] } // for the chain
   | { readonly type: "finish"; readonly finished: boolean; readonly reason: string };

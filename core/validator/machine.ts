@@ -1,7 +1,7 @@
 /**
  * The validator: evaluates held-out text and repeats miners' tasks when the hub asks, one request at a time, and says with
  * numbers what it found. A replay passes when its innovation error (and loss error) is within the run's tolerance; integers
- * or equal bits make that error zero on the same adapter.
+ * or equal bits make that error zero on the same adapter. From the hub's reports and its own verdicts it makes the scores.
  */
 
 import { assert, present, unreachable } from "../assert.ts";
@@ -10,6 +10,7 @@ import { fault } from "../fault.ts";
 import type { BlobRef } from "../ids.ts";
 import type { Machine } from "../protocol/machine.ts";
 import type { Evaluate, HubMessage, NodeMessage, Replay } from "../protocol/message.ts";
+import { bookFailure, bookWork, openWorkBook, scoresOf, type WorkBook } from "../score/work_score.ts";
 import type { ValidatorEffect, ValidatorEvent, ValidatorRecord, ValidatorResult, ValidatorWork } from "./event.ts";
 
 type Request = Evaluate | Replay;
@@ -27,6 +28,7 @@ export interface ValidatorState {
     isObsolete: boolean;
   } | null;
   jobs: number;
+  readonly book: WorkBook;
 }
 
 export function openValidator(options: { adapter: string }): ValidatorState {
@@ -38,6 +40,7 @@ export function openValidator(options: { adapter: string }): ValidatorState {
     queue: [],
     running: null,
     jobs: 0,
+    book: openWorkBook(),
   };
 }
 
@@ -123,6 +126,9 @@ function onMessage(
       state.config = message.config;
       state.layersOfStages = message.layersOfStages;
       return release(segments);
+    case "workReport":
+      bookWork(state.book, message);
+      return [...release(segments), ...scored(state)];
     case "reject":
       return [
         ...release(segments),
@@ -133,6 +139,17 @@ function onMessage(
     default:
       return release(segments); // messages for miners
   }
+}
+
+/** The newest scores: after a report, and when somebody failed. */
+function scored(state: ValidatorState): ValidatorEffect[] {
+  const { book } = state;
+  const scores = scoresOf(book);
+  const failed = scores.filter(({ score }) => score === 0).length;
+  return [
+    record({ type: "scored", round: book.newestRound, miners: scores.length, failed }),
+    { type: "score", round: book.newestRound, scores },
+  ];
 }
 
 function wrongSegments(message: Request, segments: readonly BlobRef[]): string | null {
@@ -198,7 +215,9 @@ function verdict(
   const { innovationError, equalShare, lossError } = result;
   const { round, miner, stage, task } = request;
   const passed = innovationError <= tolerance && (lossError === null || lossError <= tolerance);
+  if (!passed) bookFailure(state.book, { miner, round });
   return [
+    ...(passed ? [] : scored(state)),
     record({ type: "verdict", round, miner, stage, task, passed, innovationError, equalShare, lossError, tolerance }),
     send({ type: "replayed", request: request.request, innovationError, equalShare, lossError }),
   ];

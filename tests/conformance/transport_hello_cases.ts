@@ -3,7 +3,8 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { fault } from "../../core/fault.ts";
 import { decodeFrame, encodeFrame } from "../../net/frame.ts";
-import { answerChallenge, type Hello, readRefusal } from "../../net/hello.ts";
+import { answerChallenge, readRefusal } from "../../net/hello.ts";
+import type { Hello } from "../../net/hello_records.ts";
 import { countingRandom } from "../support/manual_timers.ts";
 import { testSigner } from "../support/test_keys.ts";
 import { type Check, must } from "./transport_check.ts";
@@ -103,7 +104,7 @@ export function oldHelloCases(check: Check): void {
 async function answer(raw: RawLink): Promise<Hello> {
   const challenge = headerOf((await raw.events.next("frame")).bytes);
   const identity = { signer: testSigner(1), role: "miner" as const, run: "test", hub: null };
-  return must(answerChallenge(challenge, { identity, resume: null, random: countingRandom() }));
+  return must(answerChallenge(challenge, { identity, resume: null, ticket: null, random: countingRandom() })).hello;
 }
 
 function headerOf(bytes: Uint8Array): { type: string } {

@@ -3,6 +3,7 @@
 import { sessionCases, sizeCases, slowReaderCases } from "./transport_bound_cases.ts";
 import { breakCases, damageCases, deliveryCases, returnCases } from "./transport_delivery_cases.ts";
 import { helloCases, oldHelloCases } from "./transport_hello_cases.ts";
+import { guessedTicketCases, ticketCases } from "./transport_ticket_cases.ts";
 import { type OpenMedium, TransportWorld, type WorldOptions } from "./transport_world.ts";
 
 export function transportSuite(name: string, open: OpenMedium): void {
@@ -18,5 +19,6 @@ export function transportSuite(name: string, open: OpenMedium): void {
     });
   }
   for (const cases of [deliveryCases, breakCases, damageCases, returnCases, sessionCases]) cases(check);
-  for (const cases of [helloCases, oldHelloCases, sizeCases, slowReaderCases]) cases(check);
+  for (const cases of [helloCases, oldHelloCases, ticketCases, guessedTicketCases]) cases(check);
+  for (const cases of [sizeCases, slowReaderCases]) cases(check);
 }

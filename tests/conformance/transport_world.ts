@@ -12,6 +12,7 @@ import { EventLog } from "../support/event_log.ts";
 import { LinkControl } from "../support/link_control.ts";
 import { countingRandom, ManualTimers } from "../support/manual_timers.ts";
 import { testSigner, testVerify } from "../support/test_keys.ts";
+import { testTickets } from "../support/test_tickets.ts";
 
 export interface Note {
   readonly note: number;
@@ -73,9 +74,9 @@ export class TransportWorld {
   }
 
   /** As after a crash of the orchestrator: links break, every session is forgotten. */
-  restartHub(): void {
+  restartHub(changed: Partial<HubOptions<Note>> = {}): void {
     this.hub.shutDown("restarted");
-    this.#startHub();
+    this.#startHub(changed);
   }
 
   join(seed: number, options: { role?: Role; node?: Partial<NodeOptions<Note>> } = {}): Member {
@@ -120,18 +121,20 @@ export class TransportWorld {
     await this.medium.stop();
   }
 
-  #startHub(): void {
+  #startHub(changed: Partial<HubOptions<Note>> = {}): void {
     this.hub = new Hub<Note, Note>({
       run: "test",
       signer: testSigner(hubSeed),
       verify: testVerify,
       admit: () => null,
+      tickets: testTickets({ hub: testSigner(hubSeed).address, timers: this.timers }),
       read: readNote,
       limits: this.limits,
       timers: this.timers,
       random: countingRandom(++this.#randomSeed * 1000),
       onEvent: this.hubEvents.push,
       ...this.#options.hub,
+      ...changed,
     });
   }
 }

@@ -193,7 +193,11 @@ Deno.test("Faults: wrong numbers and wrong sizes are refused and done by another
     assertWhole(swarm);
     const faults = recordsOf(swarm, "faultSeen").filter((record) => record.node === bad.address);
     const code = wrong === "nan" ? "malformedMessage" : "badNumbers";
-    assert(faults.length > 0 && faults.every((record) => record.code === code), JSON.stringify(faults.slice(0, 3)));
+    const expected = new Set([code, "staleResult"]); // a rival may have been faster
+    assert(
+      faults.some((record) => record.code === code) && faults.every((record) => expected.has(record.code)),
+      JSON.stringify(faults.slice(0, 3)),
+    );
   }
 });
 

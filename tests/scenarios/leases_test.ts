@@ -25,9 +25,49 @@ Deno.test("Leases: every replica gets a task before any gets a second, and a ste
   const { hub, nodes } = swarm(2, 4);
   assertEquals(ofStage(hub, 0).map((node) => hub.tasksOf(node).length), [2, 2]);
   hub.work(nodes);
-  assertEquals([hub.state.work?.left, hub.state.work?.isSealing], [0, true]);
+  assertEquals([hub.state.work?.left, hub.state.work?.left === 0], [0, true]);
   closeStep(hub);
   assertEquals([hub.state.step, hub.count("stepClosed"), hub.state.counters.microbatchesCredited], [1, 1, 4]);
+});
+
+Deno.test("Leases: who is lost after confirming leaves its tasks counted, unless its stage has nobody else", () => {
+  const { hub, nodes } = swarm(2, 4);
+  hub.work(nodes);
+  const [first, second] = ofStage(hub, 1) as [NodeId, NodeId];
+  const tasks = hub.seal(first).length;
+  hub.tell(first, { type: "leaving", reason: "its owner said so" });
+  const lost = hub.records.flatMap((record) => record.type === "nodeLost" ? [record] : []);
+  assertEquals(lost.map(({ tasksReissued, tasksKept }) => [tasksReissued, tasksKept]), [[0, tasks]]);
+  hub.seal(second);
+  hub.tell(second, { type: "leaving", reason: "its owner said so" });
+  assertEquals([hub.state.work!.departed.length, hub.count("stepClosed")], [1, 0]);
+  assert(hub.state.work!.left >= 4 - tasks, "what the stage's last contributor had is done again");
+});
+
+Deno.test("Leases: a stage confirms as soon as nothing more is to come, while the stages before it still work", () => {
+  const { hub, nodes } = swarm(2, 4);
+  const tail = ofStage(hub, 1);
+  hub.work(nodes, { until: () => hub.state.work!.waiting[1] === 0 && tail.every((node) => !hub.tasksOf(node).length) });
+  assert(hub.state.work!.left > 0, "gradients of the head are still missing");
+  for (const node of tail) hub.seal(node);
+  hub.work(nodes);
+  for (const node of ofStage(hub, 0)) hub.seal(node);
+  assertEquals([hub.state.step, hub.state.counters.reLeases], [1, 0]);
+});
+
+Deno.test("Leases: the tasks of a miner that does not confirm are done by others; it stays, and its gradient is dropped", () => {
+  const { hub, nodes } = swarm(2, 4);
+  hub.work(nodes);
+  const [stuck, other] = ofStage(hub, 1) as [NodeId, NodeId];
+  const others = nodes.filter((node) => node !== stuck);
+  for (const node of others) hub.seal(node);
+  const tasks = hub.take(stuck, "sealStep").tasks.length;
+  hub.wait(30_000);
+  assertEquals([hub.count("nodeLost"), hub.state.counters.reLeases, hub.tasksOf(other).length], [0, tasks, tasks]);
+  hub.work(others);
+  hub.tell(stuck, { type: "stepSealed", step: 0, tasks, gradientSquareSum: 1 });
+  hub.seal(other);
+  assertEquals([hub.state.step, hub.take(stuck, "applyStep").tasks], [1, 0]);
 });
 
 Deno.test("Leases: a replica twice as fast gets about twice the tasks", () => {
@@ -43,7 +83,7 @@ Deno.test("Leases: a replica twice as fast gets about twice the tasks", () => {
       done.set(node, (done.get(node) ?? 0) + 1);
       busyUntil.set(node, hub.nowMs + (node === slow ? 400 : 200));
     }
-    if (hub.state.work?.isSealing) closeStep(hub);
+    if (hub.state.work?.left === 0) closeStep(hub);
   }
   const ratio = done.get(fast!)! / done.get(slow!)!;
   assert(ratio > 1.6 && ratio < 2.4, `${ratio}`);
@@ -90,13 +130,13 @@ Deno.test("Leases: the credited gradients of a lost miner are made again by othe
   hub.work(nodes);
   const [victim] = ofStage(hub, 1) as [NodeId];
   const lost = hub.state.members.get(victim)!.stepTasks.length;
-  assert(lost > 0 && hub.state.work!.isSealing);
+  assert(lost > 0 && (hub.state.work!.left === 0));
   const others = nodes.filter((node) => node !== victim);
   const before = others.filter((node) => hub.state.work!.contributors.has(node));
   for (const node of before) hub.seal(node);
   hub.step({ type: "nodeDisconnected", node: victim });
   hub.wait(60_000);
-  assertEquals([hub.state.work!.left, hub.state.work!.isSealing, hub.count("nodeLost")], [lost, false, 1]);
+  assertEquals([hub.state.work!.left, hub.state.work!.left === 0, hub.count("nodeLost")], [lost, false, 1]);
   hub.work(others);
   const again = before.filter((node) => hub.inbox(node).some((message) => message.type === "sealStep"));
   assertEquals(again, ofStage(hub, 1), "who has nothing new has confirmed already");

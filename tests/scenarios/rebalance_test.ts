@@ -51,7 +51,7 @@ Deno.test("Rebalance: a miner moves to the slow stage after a merge, loads it an
   const nodes = Array.from({ length: 6 }, (_, i) => hub.ready(`miner-${i}`));
   const paceOf = (node: NodeId) => hub.state.members.get(node)!.stage === 1 ? 900 : 100;
   const busyUntil = new Map<NodeId, number>();
-  for (let turn = 0; turn < 20_000 && !hub.state.work!.isSealing; turn++) {
+  for (let turn = 0; turn < 20_000 && hub.state.work!.left > 0; turn++) {
     hub.nowMs += 50;
     for (const node of nodes) {
       if ((busyUntil.get(node) ?? 0) > hub.nowMs || hub.tasksOf(node).length === 0) continue;

@@ -37,7 +37,7 @@ const endSessions: readonly Strike[] = ["hub restart", "node restart", "flood"];
 const nodes = 3;
 const tickMs = 100;
 const stormMs = 40_000;
-const longestRetryMs = 5_000;
+const longestRetryMs = 4_000;
 const silenceMs = limits.heartbeatMs * (limits.silentHeartbeats + 1);
 
 class Storm {

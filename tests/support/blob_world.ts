@@ -7,8 +7,11 @@ import { HttpBlobs, type HttpBlobsOptions } from "../../net/blob_http.ts";
 import { BlobError, type BlobStore, type BlobUploads } from "../../net/blobs.ts";
 import { defaultNetLimits } from "../../net/limits.ts";
 import { type Authorize, createAuthorize, RequestGate } from "../../net/request_auth.ts";
+import type { HeldTicket, TicketBox } from "../../net/ticket.ts";
+import { LinkSecret } from "../../net/link_secret.ts";
 import { countingRandom, ManualTimers } from "./manual_timers.ts";
 import { testSigner, testVerify } from "./test_keys.ts";
+import { testTickets } from "./test_tickets.ts";
 
 export interface BlobWorldOptions {
   readonly store: BlobStore;
@@ -29,6 +32,7 @@ export class BlobWorld {
   readonly errors: Error[] = [];
   readonly blobBytes: number;
   readonly app: ReturnType<typeof createApi>;
+  readonly tickets: TicketBox;
   readonly #scope = { run: "test", hub: testSigner(200).address };
   #seed = 1;
 
@@ -36,9 +40,11 @@ export class BlobWorld {
     const { store, blobBytes, nonces = 64, uploads = noUploads, timers = new ManualTimers() } = options;
     this.timers = timers;
     this.blobBytes = blobBytes;
+    this.tickets = testTickets({ hub: this.#scope.hub, timers });
     const gate = new RequestGate({
       ...this.#scope,
       verify: testVerify,
+      tickets: this.tickets,
       admit: (node) =>
         this.admitted.has(node) ? null : fault("notAdmitted", `Cannot serve ${node} as it has not joined`),
       limits: { ...defaultNetLimits, nonces },
@@ -51,9 +57,22 @@ export class BlobWorld {
     });
   }
 
-  authorize(options: { signer?: BlobWorld["node"]; run?: string } = {}): Authorize {
-    const { signer = this.node, run = "test" } = options;
-    return createAuthorize({ ...this.#scope, run, signer, timers: this.timers, random: countingRandom(++this.#seed) });
+  authorize(options: { signer?: BlobWorld["node"]; run?: string; ticket?: HeldTicket } = {}): Authorize {
+    const { signer = this.node, run = "test", ticket } = options;
+    return createAuthorize({
+      ...this.#scope,
+      run,
+      signer,
+      timers: this.timers,
+      random: countingRandom(++this.#seed),
+      ...ticket === undefined ? {} : { ticket },
+    });
+  }
+
+  /** As after a hello. */
+  ticketOf(node: NodeId, tickets: TicketBox = this.tickets): HeldTicket {
+    const secret = new LinkSecret(countingRandom(++this.#seed).bytes(32));
+    return { ...this.#scope, secret, ticket: tickets.seal({ node, role: "miner", secret }) };
   }
 
   /** Without a socket, unless `url` is a listener's. */

@@ -20,6 +20,7 @@ import type { HubEvent, NodeEvent, Read } from "../../net/transport.ts";
 import { contentOf, DeliveryBook, type Label } from "./delivery_book.ts";
 import { LossyNetwork, type NetworkOptions } from "./lossy_wire.ts";
 import { countingRandom, ManualTimers } from "./manual_timers.ts";
+import { testTickets } from "./test_tickets.ts";
 
 export interface Member {
   readonly index: number;
@@ -49,6 +50,7 @@ export class LinkWorld {
   readonly retriesMs: number[] = [];
   hub: Hub<Label, Label> | null = null;
   lostSessions = 0;
+  ticketKeySeed = 1; // of the hub's next life
   resumptions = 0;
   messages = 0;
   #byAddress = new Map<NodeId, Member>();
@@ -65,15 +67,18 @@ export class LinkWorld {
   }
 
   startHub(): void {
+    const random = countingRandom(++this.#randomSeed);
+    const keySeed = this.ticketKeySeed;
     const hub: Hub<Label, Label> = new Hub<Label, Label>({
       run: "sim",
       signer: hubSigner,
       verify: fakeVerify,
       admit: () => null,
+      tickets: testTickets({ hub: hubSigner.address, run: "sim", timers: this.hubClock, random, keySeed }),
       read: readLabel,
       limits: this.limits,
       timers: this.hubClock,
-      random: countingRandom(++this.#randomSeed),
+      random,
       onEvent: (event) => this.hub === hub && this.#onHubEvent(event),
     });
     this.hub = hub;

@@ -10,6 +10,7 @@ import type { BlobRef, MicrobatchId } from "../../core/ids.ts";
 import { splitLayers } from "../../core/model/stages.ts";
 import { type StageSpec, stageSpecs } from "../../core/model/spec.ts";
 import { keyOf, nextBelow, openStream } from "../../core/prng.ts";
+import type { MinerScore } from "../../core/score/work_score.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
 import type { Batch, BatchSource } from "../../cli/data/dataset.ts";
 import type { ComputeHost } from "../../cli/run/compute_host.ts";
@@ -29,6 +30,7 @@ import { EventLog } from "./event_log.ts";
 import { LinkControl } from "./link_control.ts";
 import { countingRandom, ManualTimers } from "./manual_timers.ts";
 import { testSigner, testVerify } from "./test_keys.ts";
+import { testTickets } from "./test_tickets.ts";
 
 export class MemoryHubBlobs implements HubBlobs {
   readonly held = new Map<string, Uint8Array>();
@@ -124,6 +126,7 @@ export class LocalSwarm {
   orchestrator: RunningOrchestrator;
   readonly stages: StageSpec[];
   readonly members: LocalMember[] = [];
+  readonly scores: { round: number; scores: readonly MinerScore[] }[] = []; // of all validators
   readonly refusals: unknown[] = [];
   readonly #options: LocalSwarmOptions;
   readonly #layersOfStages: number[];
@@ -158,6 +161,7 @@ export class LocalSwarm {
       signer: testSigner(1),
       verify: testVerify,
       admit: () => null,
+      tickets: testTickets({ hub: testSigner(1).address, run: "local", timers: this.timers }),
       limits: defaultNetLimits,
       timers: this.timers,
       random: countingRandom(1),
@@ -193,7 +197,8 @@ export class LocalSwarm {
   addValidator(): LocalMember {
     const { link, control } = this.#link();
     const blobs = this.#options.disk?.blobs ?? this.blobs;
-    const role = startValidator({ link, device: referenceHost(), blobs, onRecord: () => {} });
+    const onScores = (round: number, scores: readonly MinerScore[]) => this.scores.push({ round, scores });
+    const role = startValidator({ link, device: referenceHost(), blobs, onRecord: () => {}, onScores });
     return this.#remember({ role, link: control, address: link.signer.address });
   }
 

@@ -30,8 +30,8 @@ export interface NetworkOptions {
   readonly bytesPerMs: number; // of one direction of one link
   /** Null while nobody listens. */
   readonly accept: (wire: Wire) => WireHandler | null;
-  /** What the hub's thread works for a new connection and for its first frame, the hello. */
-  readonly hubWork?: { readonly connectionMs: number; readonly helloMs: number };
+  /** What the hub's thread works for a new connection and for a frame. */
+  readonly hubWork?: { readonly connectionMs: number; readonly frameMs: (bytes: Uint8Array) => number };
 }
 
 type Arrival = { readonly bytes: Uint8Array } | { readonly end: string };
@@ -100,10 +100,10 @@ export class LossyNetwork {
   }
 
   /** Runs when the hub's thread gets to it. */
-  onHub(kind: "connection" | "hello" | "frame", task: () => void): void {
+  onHub(arrival: "connection" | Arrival, task: () => void): void {
     const work = this.#options.hubWork;
     if (work === undefined) return task();
-    const costMs = kind === "connection" ? work.connectionMs : kind === "hello" ? work.helloMs : 0;
+    const costMs = arrival === "connection" ? work.connectionMs : "bytes" in arrival ? work.frameMs(arrival.bytes) : 0;
     this.#hubFreeAtMs = Math.max(this.#hubFreeAtMs, this.nowMs()) + costMs;
     this.after(this.#hubFreeAtMs - this.nowMs(), task);
   }
@@ -164,7 +164,6 @@ export class LossyEnd implements Wire {
   #other!: LossyEnd;
   #handler: WireHandler | null = null;
   #arrivals: Arrival[] = [];
-  #frames = 0; // taken in
   #freeAtMs = 0; // when the last frame we sent has left
   #arrivedAtMs = 0; // when the last frame towards us will have come
   #paused = false;
@@ -278,8 +277,7 @@ export class LossyEnd implements Wire {
       return;
     }
     if (!this.#role.isHub) return this.#take(arrival);
-    const kind = "bytes" in arrival && this.#frames++ === 0 ? "hello" : "frame";
-    this.#network.onHub(kind, () => this.#take(arrival));
+    this.#network.onHub(arrival, () => this.#take(arrival));
   }
 
   #reset(): void {

@@ -9,10 +9,12 @@ import { parseRunConfig } from "../../core/config/parse.ts";
 import { blobHash, type BlobRef, microbatchId, nodeId, stageIndex, taskId } from "../../core/ids.ts";
 import type { HubMessage, NodeMessage } from "../../core/protocol/message.ts";
 import { encodeFrame } from "../../net/frame.ts";
-import type { Accept, Challenge, createRefusal, Hello } from "../../net/hello.ts";
+import type { Accept, Challenge, Hello, Refusal } from "../../net/hello_records.ts";
 
 type Samples<M extends { readonly type: string }> = { readonly [T in M["type"]]: Extract<M, { readonly type: T }> };
-type HelloRecord = Challenge | Hello | Accept | ReturnType<typeof createRefusal>;
+type HelloRecord = Challenge | Hello | Accept | Refusal;
+/** Hello and accept exist in two forms. */
+type HelloSamples = Samples<HelloRecord> & { readonly helloByTicket: Hello; readonly acceptByTicket: Accept };
 export type Vectors = Readonly<Record<"node" | "hub" | "hello", Readonly<Record<string, string>>>>;
 
 export const vectorsPath = new URL("../vectors/net/messages.json", import.meta.url);
@@ -81,6 +83,7 @@ export const hubSamples: Samples<HubMessage> = {
   reduceSlice: { type: "reduceSlice", round: 0, slice: 1, inputs: [{ payload: parameters, weight: 0.5 }] },
   applyMerge: { type: "applyMerge", round: 0, slices: [parameters] },
   uploadParameters: { type: "uploadParameters", round: 1 },
+  workReport: { type: "workReport", round: 3, miners: [miner, hub], units: [120, 0] },
   evaluate: { type: "evaluate", request: 2, round: 1, sources: [source, { type: "initial" }] },
   replay: {
     type: "replay",
@@ -99,27 +102,35 @@ export const hubSamples: Samples<HubMessage> = {
 
 const session = { session: "5e".repeat(32), received: 12 };
 
-export const helloSamples: Samples<HelloRecord> = {
-  challenge: { type: "challenge", protocol: 2, run: "demo", hub, nonce: "aa".repeat(32) },
-  hello: {
-    type: "hello",
-    protocol: 2,
-    run: "demo",
-    role: "miner",
-    node: miner,
-    hub,
-    hubNonce: "aa".repeat(32),
-    nonce: "bb".repeat(32),
-    resume: session,
-    signature: "cc".repeat(64),
-  },
-  accept: {
-    type: "accept",
-    ...session,
-    resumed: true,
-    limits: { frameBytes: 4_194_304, headerBytes: 1_048_576 },
-    signature: "dd".repeat(64),
-  },
+const share = "3e".repeat(32);
+const ticket = "71".repeat(69);
+
+const hello: Hello = {
+  type: "hello",
+  protocol: 4,
+  run: "demo",
+  role: "miner",
+  node: miner,
+  hub,
+  hubNonce: "aa".repeat(32),
+  nonce: "bb".repeat(32),
+  resume: session,
+  proof: { type: "signature", share, signature: "cc".repeat(64) },
+};
+const accept: Accept = {
+  type: "accept",
+  ...session,
+  resumed: true,
+  limits: { frameBytes: 4_194_304, headerBytes: 1_048_576 },
+  proof: { type: "signature", share, ticket, signature: "dd".repeat(64) },
+};
+
+export const helloSamples: HelloSamples = {
+  challenge: { type: "challenge", protocol: 4, run: "demo", hub, nonce: "aa".repeat(32) },
+  hello,
+  helloByTicket: { ...hello, proof: { type: "ticket", ticket, mac: "ee".repeat(32) } },
+  accept,
+  acceptByTicket: { ...accept, proof: { type: "ticket", mac: "ff".repeat(32) } },
   refusal: { type: "refusal", fault },
 };
 

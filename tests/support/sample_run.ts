@@ -101,7 +101,7 @@ function addStep(step: number, add: Add): void {
 
 function lose(add: Add): void {
   const node = sampleMiners[3]!;
-  add({ type: "nodeLost", node, reason: "no answer for 10 s", tasksReissued: 2 });
+  add({ type: "nodeLost", node, reason: "no answer for 10 s", tasksReissued: 2, tasksKept: 0 });
   const task = taskId({ microbatch: microbatchId(91), stage: stageIndex(1), direction: "backward", attempt: 0 });
   add({ type: "taskReleased", task, node, reason: "miner lost" });
 }

@@ -77,7 +77,7 @@ Deno.test("Swarm tally: a repeated step, merge or audit counts once, and the fir
 
 Deno.test("Swarm tally: what one life saw is not forgotten by the next", () => {
   const tally = new SwarmTally();
-  const lost: RunRecord = { type: "nodeLost", node: miner, reason: "silent", tasksReissued: 3 };
+  const lost: RunRecord = { type: "nodeLost", node: miner, reason: "silent", tasksReissued: 3, tasksKept: 0 };
   const saved: RunRecord = { type: "checkpointWritten", round: 1, step: 2, folder: "run/checkpoints/round-000001" };
   for (const record of [started(0), lost, closed(1, 7), merged(1, false), saved, started(2)]) tally.onRecord(record, 1);
   const { reLeases, stageHashesAgree, checkpoint } = tally.summary({ type: "summary", stageHashesAgree: true }, 2);

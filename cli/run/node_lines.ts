@@ -1,0 +1,58 @@
+/**
+ * A node's records as lines for a person; null where there is nothing to read.
+ */
+
+import type { MinerRecord } from "../../core/miner/event.ts";
+import type { ValidatorRecord } from "../../core/validator/event.ts";
+
+/** What a miner's owner wants to read; tasks are counted, not listed. */
+export function minerLine(record: MinerRecord): string | null {
+  switch (record.type) {
+    case "joined":
+      return record.resumed ? "link resumed, nothing lost" : "signed in";
+    case "kept":
+      return `stage ${record.stage}, round ${record.round}: kept, with ${record.tasks} gradients`;
+    case "stageAssigned":
+      return `stage ${record.stage}, round ${record.round}: loading`;
+    case "stageLoaded":
+      return `stage ${record.stage}, round ${record.round}: ready, parameters ${record.parameters.slice(0, 12)}`;
+    case "roundMerged":
+      return `round ${record.round}: merged, parameters ${record.parameters.slice(0, 12)}`;
+    case "refused":
+      return `refused (${record.code}): ${record.detail}`;
+    case "stopped":
+      return record.finished ? `done: ${record.reason}` : `stopped: ${record.reason}`;
+    case "offline":
+    case "taskComputed":
+    case "stepApplied":
+      return null;
+  }
+}
+
+export function validatorLine(record: ValidatorRecord): string | null {
+  switch (record.type) {
+    case "joined":
+      return record.resumed ? "link resumed" : "signed in";
+    case "evaluated":
+      return `round ${record.round}: held-out loss ${record.loss.toFixed(4)} over ${record.tokens} tokens`;
+    case "verdict": {
+      const loss = record.lossError === null ? "" : `, loss error ${record.lossError.toExponential(1)}`;
+      return `round ${record.round}: stage ${record.stage} ${record.miner} ${
+        record.passed ? "passed" : "FAILED"
+      } on ${record.task}: ` +
+        `innovation error ${record.innovationError.toExponential(1)} (at most ${record.tolerance})${loss}, ` +
+        `${(100 * record.equalShare).toFixed(1)} % of values equal`;
+    }
+    case "scored":
+      return `round ${record.round}: ${record.miners} miners scored${
+        record.failed === 0 ? "" : `, ${record.failed} with nothing`
+      }`;
+    case "requestFailed":
+    case "refused":
+      return `${record.type === "refused" ? "refused" : "request failed"} (${record.code}): ${record.detail}`;
+    case "stopped":
+      return record.finished ? `done: ${record.reason}` : `stopped: ${record.reason}`;
+    case "offline":
+      return null;
+  }
+}
