@@ -127,6 +127,7 @@ function askToShow(
 ): OrchestratorEffect[] {
   const effects: OrchestratorEffect[] = [];
   const incomplete = new Set<number>();
+  const leftOut = new Set<NodeId>();
   for (const [index, slice] of merge.slices.entries()) {
     if (slice.accepted !== null) continue;
     for (const [node, payload] of merge.payloads) {
@@ -140,10 +141,12 @@ function askToShow(
       } else {
         slice.without.add(node);
         incomplete.add(index);
+        leftOut.add(node);
       }
     }
   }
   merge.mend = "showing";
+  for (const node of leftOut) effects.push(leftOutText(state, { merge, node }));
   for (const index of incomplete) {
     if (present(merge.slices[index], "an open slice").without.size === merge.payloads.size) {
       return [...effects, ...skipMerge(state, { merge, nowMs })];
@@ -151,6 +154,15 @@ function askToShow(
     effects.push(leaveToHub(state, { merge, index }));
   }
   return effects;
+}
+
+function leftOutText(
+  state: OrchestratorState,
+  { merge, node }: { merge: StageMerge; node: NodeId },
+): OrchestratorEffect {
+  const text =
+    `Stage ${merge.stage} is merged in round ${state.round} without what ${node} computed, wholly or in part: the store lost its payload, and it cannot show it again`;
+  return record({ type: "warning", text });
 }
 
 const timesShown = (merge: StageMerge, node: NodeId): number => merge.shown.get(node) ?? 0;

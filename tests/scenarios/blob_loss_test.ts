@@ -6,6 +6,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { RunRecord } from "../../core/protocol/record.ts";
 import type { ComputeHost } from "../../cli/run/compute_host.ts";
+import type { MergePhase } from "../../core/orchestrator/merge_state.ts";
 import { hubBlobs } from "../../cli/run/blob_access.ts";
 import { type CheckpointPlace, putBackRound, storeRound } from "../../cli/run/checkpoint_writer.ts";
 import { splitLayers } from "../../core/model/stages.ts";
@@ -115,25 +116,34 @@ function expectedHashes(): Promise<string[]> {
   return undisturbed;
 }
 
-const moments: { name: string; when: (record: RunRecord) => boolean }[] = [
-  {
-    name: "while payloads are committed",
-    when: (record) => record.type === "mergePhase" && record.phase === "committing",
-  },
-  { name: "while slices are reduced", when: (record) => record.type === "mergePhase" && record.phase === "reducing" },
-  { name: "while the merge is applied", when: (record) => record.type === "mergePhase" && record.phase === "applying" },
-  { name: "when a stage has agreed", when: (record) => record.type === "mergePhase" && record.phase === "agreed" },
-  { name: "when the round has merged", when: (record) => record.type === "roundMerged" },
-  { name: "when its checkpoint is written", when: (record) => record.type === "checkpointWritten" },
+interface Moment {
+  readonly name: string;
+  readonly when: (record: RunRecord) => boolean;
+  readonly isNeeded: boolean; // whether somebody will read what is stored then
+}
+
+const entering = (phase: MergePhase) => (record: RunRecord) => record.type === "mergePhase" && record.phase === phase;
+
+const moments: readonly Moment[] = [
+  { name: "while payloads are committed", when: entering("committing"), isNeeded: false },
+  { name: "while slices are reduced", when: entering("reducing"), isNeeded: true },
+  { name: "while the merge is applied", when: entering("applying"), isNeeded: true },
+  { name: "when a stage has agreed", when: entering("agreed"), isNeeded: true },
+  { name: "when the round has merged", when: (record) => record.type === "roundMerged", isNeeded: true },
+  { name: "when its checkpoint is written", when: (record) => record.type === "checkpointWritten", isNeeded: false },
 ];
+
+/** What the run says when it goes on without something that somebody had computed. */
+const doneWithout = (swarm: LocalSwarm): string[] =>
+  recordsOf(swarm, "warning").map(({ text }) => text).filter((text) => /without what|keeps? the parameters/.test(text));
 
 for (const damage of ["delete", "rot"] as const) {
   for (const replicas of [1, 2]) {
-    for (const { name, when } of moments) {
+    for (const { name, when, isNeeded } of moments) {
       Deno.test(`Blob loss: with ${replicas} a stage, ${damage} all ${name}, and the run ends whole`, () =>
         withScratchFolder(async (folder) => {
           const hits = new Set<string>();
-          const { swarm } = await openSwarm(folder, {
+          const { swarm, lost } = await openSwarm(folder, {
             replicas,
             watch: (record) => {
               const at = `${"round" in record && record.round} ${"stage" in record && record.stage}`;
@@ -146,7 +156,9 @@ for (const damage of ["delete", "rot"] as const) {
           const { finished } = await swarm.run(); // time stands still: no deadline is needed
           assert(finished && hits.size > 0);
           assertWhole(swarm);
-          assertEquals([recordsOf(swarm, "nodeLost"), recordsOf(swarm, "rewound")], [[], []]);
+          assertEquals([recordsOf(swarm, "nodeLost"), recordsOf(swarm, "rewound"), doneWithout(swarm)], [[], [], []]);
+          assertEquals(lost.length > 0, isNeeded, "the store finds out what somebody still needs");
+          assert(lost.every(({ why }) => why === (damage === "delete" ? "gone" : "damaged")));
           if (replicas === 1) assertEquals(agreedHashes(swarm), await expectedHashes(), "nothing was lost but time");
         }));
     }
