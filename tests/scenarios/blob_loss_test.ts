@@ -8,6 +8,7 @@ import type { RunRecord } from "../../core/protocol/record.ts";
 import type { ComputeHost } from "../../cli/run/compute_host.ts";
 import type { MergePhase } from "../../core/orchestrator/merge_state.ts";
 import { hubBlobs } from "../../cli/run/blob_access.ts";
+import { HubJournal, type StateJournal } from "../../cli/run/hub_journal.ts";
 import { type CheckpointPlace, putBackRound, storeRound } from "../../cli/run/checkpoint_writer.ts";
 import { splitLayers } from "../../core/model/stages.ts";
 import { stageSpecs } from "../../core/model/spec.ts";
@@ -26,8 +27,9 @@ interface DiskSwarm {
 /** Blobs and checkpoints as `iota orchestrate` keeps them. */
 async function openSwarm(
   folder: string,
-  { replicas = 2, awaitsNewcomer = false, watch }: {
+  { replicas = 2, awaitsNewcomer = false, journal, watch }: {
     replicas?: number;
+    journal?: StateJournal;
     awaitsNewcomer?: boolean; // nobody computes in round 1 before somebody has loaded its stage
     watch: (record: RunRecord, swarm: LocalSwarm) => void;
   },
@@ -50,6 +52,7 @@ async function openSwarm(
   const newcomer = Promise.withResolvers<void>();
   const swarm: LocalSwarm = new LocalSwarm({
     config: own,
+    ...(journal === undefined ? {} : { journal }),
     watch: (record, world) => {
       if (record.type === "nodeReady" && record.round === 1) newcomer.resolve();
       watch(record, world);
@@ -164,6 +167,65 @@ for (const damage of ["delete", "rot"] as const) {
     }
   }
 }
+
+/** Its process dies instead of the first commit after `isDying`. */
+function mortalJournal(inner: HubJournal, isDying: () => boolean): StateJournal {
+  return {
+    begin: (state, nowMs) => inner.begin(state, nowMs),
+    commit: (batch, shell) => {
+      if (isDying()) throw new Crash();
+      inner.commit(batch, shell);
+    },
+    drop: (hash) => inner.drop(hash),
+    takeSegments: (refs) => inner.takeSegments(refs),
+  };
+}
+
+class Crash extends Error {}
+
+function openJournal(folder: string) {
+  const identity = { run: "local", program: "test", config: "test" };
+  return HubJournal.open({ path: `${folder}/journal.db`, identity, maxBytes: 2 ** 28 });
+}
+
+/** No more time is needed then. */
+const isEverybodyBack = ({ orchestrator: { state } }: LocalSwarm): boolean =>
+  [...state.members.values()].every((member) => member.graceUntilMs === null);
+
+for (const { name, when } of moments) {
+  Deno.test(`Blob loss: the hub dies ${name}, comes back to an empty store, and the run has the same hashes`, () =>
+    withScratchFolder(async (folder) => {
+      let isDying = false;
+      const { journal: first } = openJournal(folder);
+      const { swarm } = await openSwarm(folder, {
+        replicas: 1,
+        journal: mortalJournal(first, () => isDying),
+        watch: (record) => isDying ||= when(record),
+      });
+      await swarm.startAll();
+      const end = await swarm.run().catch((error) => error);
+      assert(end instanceof Crash, String(end));
+      first.close();
+      hitBlobs(folder, "delete");
+      const { journal, recovered } = openJournal(folder);
+      swarm.restart({ journal, recovered });
+      await swarm.runUntil(() => isEverybodyBack(swarm), { stepMs: 20, atMostMs: 60_000 });
+      await swarm.run();
+      journal.close();
+      assertWhole(swarm);
+      assertEquals([recordsOf(swarm, "nodeLost"), doneWithout(swarm)], [[], []]);
+      assertEquals(agreedHashes(swarm), await expectedHashes());
+    }));
+}
+
+Deno.test("Blob loss: a disk that keeps nothing does not stop a run; it says whose work is not in it", () =>
+  withScratchFolder(async (folder) => {
+    const { swarm } = await openSwarm(folder, { watch: () => hitBlobs(folder, "delete") });
+    await swarm.startAll();
+    await swarm.run();
+    assertWhole(swarm);
+    assert(doneWithout(swarm).length > 0);
+  }));
 
 Deno.test("Blob loss: a newcomer finds its stage gone; a replica that has it uploads it again", () =>
   withScratchFolder(async (folder) => {
