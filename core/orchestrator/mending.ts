@@ -167,9 +167,10 @@ function leftOutText(
 
 const timesShown = (merge: StageMerge, node: NodeId): number => merge.shown.get(node) ?? 0;
 
-/** Once it has applied the merge, what it contributed is gone. */
+/** Once it has applied the merge, what it contributed is gone. Who let a deadline pass does not hold up the others again. */
 const mayShow = (merge: StageMerge, node: NodeId): boolean =>
-  merge.participants.has(node) && !merge.applied.has(node) && timesShown(merge, node) < mostShown;
+  merge.participants.has(node) && !merge.applied.has(node) && !merge.slow.has(node) &&
+  timesShown(merge, node) < mostShown;
 
 function leaveToHub(
   state: OrchestratorState,
