@@ -75,6 +75,8 @@ export interface Command {
   readonly positionals?: { readonly max: number }; // none when absent
   /** What the file of --config holds: the settings of a run, or (when absent) this command's own options. */
   readonly configures?: "run";
+  /** Of a group such as `wallet`: its actions by name, each called "wallet new". The group itself then only says what is missing. */
+  readonly actions?: CommandTable;
   run(context: CommandContext): Promise<number>; // exit code
 }
 

@@ -32,7 +32,12 @@ export function overviewText(commands: readonly Command[], page: Page): string {
   ].join("\n");
 }
 
-export function commandText(command: Command, page: Page): string {
+export interface HelpSubject {
+  readonly command: Command;
+  readonly actions: readonly Command[]; // of a group; none of a single command
+}
+
+export function commandText({ command, actions }: HelpSubject, page: Page): string {
   const { paint } = page;
   const own = command.options;
   return [
@@ -41,6 +46,7 @@ export function commandText(command: Command, page: Page): string {
     "",
     paint.bold("Usage"),
     `${indent}iota ${command.usage}`,
+    ...(actions.length === 0 ? [] : ["", paint.bold("Actions"), ...actionRows(actions, page)]),
     ...(own.length === 0 ? [] : ["", paint.bold("Options"), ...optionRows(own, page)]),
     "",
     paint.bold("Options of every command"),
@@ -49,6 +55,13 @@ export function commandText(command: Command, page: Page): string {
     paint.bold("Examples"),
     ...command.examples.map((example) => `${indent}${example}`),
   ].join("\n");
+}
+
+function actionRows(actions: readonly Command[], page: Page): string[] {
+  return columns(
+    actions.map(({ name, summary }): [string, string] => [name.slice(name.indexOf(" ") + 1), summary]),
+    page,
+  );
 }
 
 function optionRows(options: readonly OptionSpec[], page: Page): string[] {

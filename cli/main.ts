@@ -57,17 +57,19 @@ async function dispatch({ words, output, table }: Invocation): Promise<number> {
     return 0;
   }
   if (name === undefined || name === "help") {
-    const { positionals } = parseOptions({
+    const { positionals: [asked, ...behind] } = parseOptions({
       words: rest,
       options: commonOptions,
-      maxPositionals: 1,
+      maxPositionals: 2,
       helpCommand: "iota help",
     });
-    return await printHelp(positionals[0], { output, table });
+    return asked === undefined
+      ? await printOverview({ output, table })
+      : await printHelp([asked, ...behind], { output, table });
   }
-  const command = await loadCommand(name, table);
-  if (rest.includes("--help") || rest.includes("-h")) return await printHelp(name, { output, table });
-  const { options, positionals } = await readOptions(command, rest);
+  if (rest.includes("--help") || rest.includes("-h")) return await printHelp([name, ...rest], { output, table });
+  const { command, words: ownWords } = await chooseCommand([name, ...rest], table);
+  const { options, positionals } = await readOptions(command, ownWords);
   if (options.flag("quiet") && options.flag("verbose")) {
     throw new UsageError("Cannot use --quiet and --verbose together as one asks for less and the other for more", {
       next: "Leave one of them out",
@@ -100,28 +102,57 @@ async function readOptions(command: Command, words: readonly string[]): Promise<
   return parse([...await wordsOfFile(path, command.options), ...words]);
 }
 
-async function printHelp(name: string | undefined, { output, table }: Omit<Invocation, "words">): Promise<number> {
-  const columns = output.host.terminalSize()?.columns ?? widestHelp;
-  const page: Page = { paint: output.paint, width: Math.min(columns, widestHelp) };
-  if (name === undefined) {
-    const commands = await Promise.all(Object.values(table).map((load) => load()));
-    const listed = commands.map(({ name, summary }) => ({ name, summary }));
-    output.answer({ commands: listed }, overviewText(commands, page));
-    return 0;
-  }
-  const command = await loadCommand(name, table);
-  const { summary, usage, examples, options } = command;
-  output.answer({ command: name, summary, usage: `iota ${usage}`, options, examples }, commandText(command, page));
+async function printOverview({ output, table }: Omit<Invocation, "words">): Promise<number> {
+  const commands = await Promise.all(Object.values(table).map((load) => load()));
+  output.answer({ commands: commands.map(nameAndSummary) }, overviewText(commands, pageOf(output)));
   return 0;
 }
 
-async function loadCommand(name: string, table: CommandTable): Promise<Command> {
+/** `words`: the command, then what was typed behind it, of which only an action's name counts. */
+async function printHelp(words: readonly string[], { output, table }: Omit<Invocation, "words">): Promise<number> {
+  const { command } = await chooseCommand(words, table);
+  const { name, summary, usage, examples, options } = command;
+  const actions = await Promise.all(Object.values(command.actions ?? {}).map((load) => load()));
+  const listed = actions.length === 0 ? {} : { actions: actions.map(nameAndSummary) };
+  output.answer(
+    { command: name, summary, usage: `iota ${usage}`, ...listed, options, examples },
+    commandText({ command, actions }, pageOf(output)),
+  );
+  return 0;
+}
+
+function pageOf(output: TerminalOutput): Page {
+  const columns = output.host.terminalSize()?.columns ?? widestHelp;
+  return { paint: output.paint, width: Math.min(columns, widestHelp) };
+}
+
+const nameAndSummary = ({ name, summary }: Command) => ({ name, summary });
+
+interface ChosenCommand {
+  readonly command: Command;
+  readonly words: readonly string[]; // behind its name
+}
+
+/** The first word names the command; of a group, the first word behind it that is no option names the action. */
+async function chooseCommand([name, ...words]: readonly string[], table: CommandTable): Promise<ChosenCommand> {
+  const command = await loadCommand([name!], table);
+  if (command.actions === undefined) return { command, words };
+  const { name: action, rest } = splitCommand(words, [...command.options, ...commonOptions]);
+  if (action === undefined) return { command, words };
+  return { command: await loadCommand([name!, action], command.actions), words: rest };
+}
+
+/** The last part of the name is looked up; the parts before it are the group's, for the sentence. */
+async function loadCommand(path: readonly string[], table: CommandTable): Promise<Command> {
+  const name = path.at(-1)!;
   const load = Object.hasOwn(table, name) ? table[name] : undefined;
   if (load !== undefined) return await load();
   const guess = closest(name, Object.keys(table));
+  const group = path.slice(0, -1).map((part) => `${part} `).join("");
   const meant = guess === undefined ? "" : `. Did you mean ${guess}?`;
-  throw new UsageError(`Cannot run '${printable(name)}' as there is no such command${meant}`, {
-    next: guess === undefined ? "See the list: iota help" : `See iota help ${guess}, or the list: iota help`,
+  const list = `iota help ${group}`.trimEnd();
+  throw new UsageError(`Cannot run '${printable(path.join(" "))}' as there is no such command${meant}`, {
+    next: guess === undefined ? `See the list: ${list}` : `See iota help ${group}${guess}, or the list: ${list}`,
   });
 }
 

@@ -1,8 +1,9 @@
 /**
- * A hotkey in memory: an sr25519 key pair that signs, and the check of what others signed.
+ * A key in memory: an sr25519 pair that signs, and the check of what others signed.
  *
- * Owns: the secret (a private field: no inspection, JSON or log shows it). Refuses: keys that fail their own sign-and-verify
- * test. `HotkeyPair` has the shape of net's `Signer`; the folders do not know each other.
+ * Owns: the secret (a private field: no inspection, JSON or log shows it). Refuses: keys that fail their own
+ * sign-and-verify test. `HotkeyPair` has the shape of net's `Signer`, which does not know this folder, and of `ChainSigner`; a
+ * coldkey is the same kind of pair and leaves this folder as a `ChainSigner` only.
  *
  * Two spellings of a secret exist. Schnorrkel's canonical bytes, which keyfiles hold, carry the scalar itself; the
  * half-ed25519 form, which the library wants, carries it times the cofactor 8. Mixing them up gives signatures that verify
@@ -11,7 +12,7 @@
  */
 
 import { hkdfSync } from "node:crypto";
-import { getPublicKey, secretFromSeed, sign, verify } from "@scure/sr25519";
+import { getPublicKey, HDKD, secretFromSeed, sign, verify } from "@scure/sr25519";
 import type { NodeId } from "../../core/ids.ts";
 import { decodeAddress, encodeAddress } from "./ss58.ts";
 
@@ -36,6 +37,12 @@ export class HotkeyPair {
 
   sign(message: Uint8Array): Uint8Array {
     return sign(this.#secretKey, message);
+  }
+
+  /** The child at one junction of a derivation path. A soft child's nonce is random, so its secret bytes differ each time. */
+  derive({ chainCode, isHard }: { chainCode: Uint8Array; isHard: boolean }): HotkeyPair {
+    const child = isHard ? HDKD.secretHard(this.#secretKey, chainCode) : HDKD.secretSoft(this.#secretKey, chainCode);
+    return new HotkeyPair(child);
   }
 
   /**
@@ -64,6 +71,11 @@ export function hotkeyOfCanonicalSecretKey(secretKey: Uint8Array): HotkeyPair | 
   return scalar >= 1n && scalar < groupOrder ? new HotkeyPair(fromCanonical(secretKey)) : null;
 }
 
+/** As polkadot-js exports a key. Null when the first half is no scalar of the group. */
+export function hotkeyOfHalfEd25519SecretKey(secretKey: Uint8Array): HotkeyPair | null {
+  return hotkeyOfCanonicalSecretKey(toCanonical(secretKey));
+}
+
 export interface SignedMessage {
   readonly address: string;
   readonly message: Uint8Array;
@@ -83,7 +95,7 @@ export function verifySignature({ address, message, signature }: SignedMessage):
 
 /** A key that cannot verify its own signature is worse than none: it would be refused by everybody, silently. */
 export function selfTest(pair: HotkeyPair): boolean {
-  const message = new TextEncoder().encode("iota hotkey self-test");
+  const message = new TextEncoder().encode("iota key self-test");
   return verifySignature({ address: pair.address, message, signature: pair.sign(message) });
 }
 

@@ -1,71 +1,86 @@
 /**
- * The text of a Bittensor hotkey file, both ways.
+ * The text of a Bittensor key file, both ways: hotkeys and opened coldkeys, and the public halves beside them.
  *
  * Owns: the JSON shape with its legacy quirks (a key named " ss58Address", a bare mnemonic or hex seed instead of JSON,
- * `cryptoType` as number or text) and the choice among the secrets in one file: phrase, then seed, then private key, the first
- * that gives the file's own address. Refuses: encrypted files, other key types, secrets that give another address.
+ * `cryptoType` as number, text or object) and the choice among the secrets in one file: phrase, then seed, then private key, the
+ * first that gives the key the file itself names. Refuses: other key types, secrets of another key, files that name two keys.
  * No error text holds any part of the file but an address or a key type.
  */
 
-import {
-  hotkeyOfCanonicalSecretKey,
-  hotkeyOfMiniSecret,
-  type HotkeyPair,
-  miniSecretBytes,
-  secretKeyBytes,
-} from "./hotkey.ts";
-import { miniSecretOfMnemonic } from "./mnemonic.ts";
+import { hotkeyOfCanonicalSecretKey, miniSecretBytes, secretKeyBytes } from "./hotkey.ts";
+import { KeyMaterial, keyOfMiniSecret, keyOfMnemonic } from "./key_material.ts";
+import { decodeAddress, encodeAddress } from "./ss58.ts";
 import { WalletError } from "./wallet_error.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-const encryptedPrefixes = ["$NACL", "$ANSIBLE_VAULT", "gAAAAA"];
 const sr25519 = 1;
+const publicKeyBytes = 32;
 
-export interface NewKeyfile {
-  readonly pair: HotkeyPair;
-  readonly mnemonic: string;
-  readonly miniSecret: Uint8Array;
-}
-
-/** What Bittensor's own tools write for a plaintext hotkey. */
-export function keyfileText({ pair, mnemonic, miniSecret }: NewKeyfile): string {
-  const publicKey = `0x${pair.publicKey.toHex()}`;
+/** What Bittensor's own tools write; secrets that are not known are left out. */
+export function keyfileText(key: KeyMaterial): string {
+  const mnemonic = key.revealMnemonic();
+  const miniSecret = key.revealMiniSecret();
   return JSON.stringify({
-    accountId: publicKey,
-    publicKey,
-    privateKey: `0x${pair.canonicalSecretKey().toHex()}`,
-    secretPhrase: mnemonic,
-    secretSeed: `0x${miniSecret.toHex()}`,
-    ss58Address: pair.address,
+    ...publicFields(key.pair.publicKey),
+    privateKey: `0x${key.pair.canonicalSecretKey().toHex()}`,
+    ...(mnemonic === null ? {} : { secretPhrase: mnemonic }),
+    ...(miniSecret === null ? {} : { secretSeed: `0x${miniSecret.toHex()}` }),
   });
 }
 
+/** `coldkeypub.txt` and `HOTpub.txt`. */
+export function publicKeyfileText(publicKey: Uint8Array): string {
+  return JSON.stringify(publicFields(publicKey));
+}
+
+function publicFields(publicKey: Uint8Array) {
+  const hex = `0x${publicKey.toHex()}`;
+  return { accountId: hex, publicKey: hex, ss58Address: encodeAddress(publicKey), cryptoType: sr25519 };
+}
+
 /** `path` is only for the error text. */
-export function hotkeyOfKeyfile(text: string, path: string): HotkeyPair {
+export function keyOfKeyfile(text: string, path: string): KeyMaterial {
   const content = text.trim();
-  if (encryptedPrefixes.some((prefix) => content.startsWith(prefix))) {
-    throw new WalletError("encrypted", `Cannot use ${path} as a hotkey file must not be encrypted: this one is`);
-  }
   const fields = content.startsWith("{") ? jsonFields(content, path) : bareFields(content);
   requireSr25519(fields, path);
-  const address = textField(fields, "ss58Address") ?? textField(fields, " ss58Address");
   const candidates = secretsOf(fields);
-  if (candidates.length === 0) {
+  const first = candidates[0];
+  if (first === undefined) {
     throw new WalletError(
       "malformed",
-      `Cannot use ${path} as a hotkey file must hold a valid secretPhrase, secretSeed or privateKey: it holds none`,
+      `Cannot use ${path} as a key file must hold a valid secretPhrase, secretSeed or privateKey: it holds none`,
     );
   }
-  const match = address === undefined ? candidates[0] : candidates.find((pair) => pair.address === address);
-  if (match === undefined) {
+  const match = candidates.find(({ pair }) => namesKey(fields, pair.publicKey));
+  if (match !== undefined) return match;
+  const named = addressField(fields) ?? textField(fields, "publicKey") ?? textField(fields, "accountId");
+  throw new WalletError(
+    "mismatch",
+    `Cannot use ${path} as its secret must give its ss58Address and publicKey: it names '${printableKey(named)}', ` +
+      `the secret gives ${first.pair.address}`,
+  );
+}
+
+/** The public key a file names; of a private file too, without looking at its secrets. */
+export function publicKeyOfKeyfile(text: string, path: string): Uint8Array {
+  const fields = jsonFields(text.trim(), path);
+  requireSr25519(fields, path);
+  const address = addressField(fields);
+  const publicKey = address === undefined
+    ? hexField(fields, "publicKey", publicKeyBytes) ?? hexField(fields, "accountId", publicKeyBytes)
+    : decodeAddress(address);
+  if (publicKey === null) {
     throw new WalletError(
-      "mismatch",
-      `Cannot use ${path} as its secret must give its ss58Address: it names '${printableAddress(address)}', ` +
-        `the secret gives ${candidates[0]!.address}`,
+      "malformed",
+      `Cannot use ${path} as a key file must name an ss58Address with prefix 42: it names none`,
     );
   }
-  return match;
+  if (namesKey(fields, publicKey)) return publicKey;
+  throw new WalletError(
+    "mismatch",
+    `Cannot use ${path} as its ss58Address and publicKey must be one key: they are two`,
+  );
 }
 
 function jsonFields(content: string, path: string): Fields {
@@ -76,43 +91,58 @@ function jsonFields(content: string, path: string): Fields {
     // falls through: the parser's own text would quote the file, and with it the secret
   }
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw new WalletError(
-      "malformed",
-      `Cannot use ${path} as a hotkey file must be one JSON object: this one cannot be read`,
-    );
+    throw new WalletError("malformed", `Cannot use ${path} as a key file must be one JSON object: it cannot be read`);
   }
   return value as Fields;
 }
 
 /** Files older than the JSON form: the phrase or the seed alone. */
 function bareFields(content: string): Fields {
-  return content.includes(" ") ? { secretPhrase: content } : { secretSeed: content };
+  return /\s/.test(content) ? { secretPhrase: content } : { secretSeed: content };
 }
 
 function requireSr25519(fields: Fields, path: string): void {
-  const cryptoType = fields["cryptoType"];
-  const fine = cryptoType === undefined || cryptoType === null || cryptoType === sr25519 ||
-    /^(1|sr25519)$/i.test(String(cryptoType));
-  if (fine) return;
-  const shown = cryptoType === 0 || /^(0|ed25519)$/i.test(String(cryptoType)) ? "ed25519" : "unknown";
-  throw new WalletError(
-    "malformed",
-    `Cannot use ${path} as a hotkey's cryptoType must be sr25519: current value is ${shown}`,
-  );
+  const name = cryptoName(fields["cryptoType"]);
+  if (name === null || name === "1" || name === "sr25519") return;
+  const shown = name === "0" || name === "ed25519" ? "ed25519" : "unknown";
+  throw new WalletError("malformed", `Cannot use ${path} as its cryptoType must be sr25519: current value is ${shown}`);
+}
+
+/** 1, "1", "sr25519", "Sr25519", {"Sr25519": null} and ["Sr25519"] were all written at some time; null when there is none. */
+function cryptoName(value: unknown): string | null {
+  if (value === undefined || value === null) return null;
+  if (typeof value !== "object") return String(value).toLowerCase();
+  const parts = Array.isArray(value) ? value : Object.keys(value);
+  return parts.length === 1 ? String(parts[0]).toLowerCase() : "";
 }
 
 /** Every secret the file holds, in Bittensor's load order. */
-function secretsOf(fields: Fields): HotkeyPair[] {
-  const pairs: HotkeyPair[] = [];
+function secretsOf(fields: Fields): KeyMaterial[] {
   const phrase = textField(fields, "secretPhrase");
-  const fromPhrase = phrase === undefined ? null : miniSecretOfMnemonic(phrase);
-  if (fromPhrase !== null) pairs.push(hotkeyOfMiniSecret(fromPhrase));
   const seed = hexField(fields, "secretSeed", miniSecretBytes);
-  if (seed !== null) pairs.push(hotkeyOfMiniSecret(seed));
   const secretKey = hexField(fields, "privateKey", secretKeyBytes);
-  const fromSecretKey = secretKey === null ? null : hotkeyOfCanonicalSecretKey(secretKey);
-  if (fromSecretKey !== null) pairs.push(fromSecretKey);
-  return pairs;
+  const pair = secretKey === null ? null : hotkeyOfCanonicalSecretKey(secretKey);
+  const keys = [
+    phrase === undefined ? null : keyOfMnemonic(phrase),
+    seed === null ? null : keyOfMiniSecret(seed),
+    pair === null ? null : new KeyMaterial(pair),
+  ];
+  return keys.filter((key) => key !== null);
+}
+
+/** Whether each name of a key in the file, as far as there are any, is this key. */
+function namesKey(fields: Fields, publicKey: Uint8Array): boolean {
+  const address = addressField(fields);
+  if (address !== undefined && address !== encodeAddress(publicKey)) return false;
+  const hex = publicKey.toHex();
+  return ["publicKey", "accountId"].every((name) => {
+    const named = textField(fields, name);
+    return named === undefined || named.replace(/^0x/, "").toLowerCase() === hex;
+  });
+}
+
+function addressField(fields: Fields): string | undefined {
+  return textField(fields, "ss58Address") ?? textField(fields, " ss58Address");
 }
 
 function textField(fields: Fields, name: string): string | undefined {
@@ -125,7 +155,7 @@ function hexField(fields: Fields, name: string, bytes: number): Uint8Array | nul
   return hex.length === 2 * bytes && /^[0-9a-f]+$/i.test(hex) ? Uint8Array.fromHex(hex) : null;
 }
 
-/** Whatever stands in the file's address field, cut to what an address may look like. */
-function printableAddress(address: string | undefined): string {
-  return (address ?? "").replace(/[^1-9A-HJ-NP-Za-km-z]/g, "?").slice(0, 50);
+/** Whatever stands in a public field: only what is an address may be quoted, for a damaged file may hold a secret there. */
+function printableKey(named: string | undefined): string {
+  return named !== undefined && decodeAddress(named) !== null ? named : "another key";
 }

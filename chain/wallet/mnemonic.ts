@@ -18,11 +18,14 @@ export function newMnemonic(): string {
   return generateMnemonic(wordlist, entropyBits);
 }
 
-/** The 32-byte mini-secret of a phrase without password, or null when the phrase is none. */
-export function miniSecretOfMnemonic(phrase: string): Uint8Array | null {
+/**
+ * The 32-byte mini-secret of a phrase, or null when the phrase is none. `password` is the part behind `///` of a secret URI;
+ * keyfiles know none.
+ */
+export function miniSecretOfMnemonic(phrase: string, password = ""): Uint8Array | null {
   const words = phrase.trim().split(/\s+/).join(" ");
   if (!validateMnemonic(words, wordlist)) return null;
   const entropy = mnemonicToEntropy(words, wordlist);
-  const salt = new TextEncoder().encode("mnemonic");
+  const salt = new TextEncoder().encode(`mnemonic${password}`);
   return pbkdf2(sha512, entropy, salt, { c: pbkdf2Rounds, dkLen: 64 }).slice(0, miniSecretBytes);
 }

@@ -3,7 +3,9 @@
 export type WalletErrorCode =
   | "missing" // no such file
   | "exists" // a new key would overwrite one
-  | "encrypted" // only plaintext hotkeys are read
+  | "encrypted" // a node reads plaintext hotkeys only
+  | "oldEncryption" // a format that only Bittensor's own package converts
+  | "wrongPassword"
   | "malformed" // no key file, or a key of another kind
   | "mismatch" // the secret gives another address than the file says
   | "badName" // a name that would leave the wallet folder

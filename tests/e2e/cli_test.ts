@@ -32,7 +32,7 @@ Deno.test("iota: exit codes are 0 for an answer, 2 for a wrong command line, 1 f
     assertStringIncludes(await check(["swram"], 2), "Did you mean swarm?");
     assertStringIncludes(await check(["swarm", "--stags", "3"], 2), "Did you mean --stages?");
     assertStringIncludes(await check(["help", "walet"], 2), "Did you mean wallet?");
-    assertStringIncludes(await check(["wallet"], 2), "its action must be one of new, show");
+    assertStringIncludes(await check(["wallet"], 2), "its action must be one of new, list, show");
     assertStringIncludes(await check(["wallet", "show", "--name", "x"], 1), "next  Make one: iota wallet new --name x");
   });
 });

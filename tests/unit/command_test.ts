@@ -237,3 +237,67 @@ Deno.test("Command line: colours only on a terminal that wants them", async () =
   assertEquals(await help("help", { terminal, env: { NO_COLOR: "1" } }), false);
   assertEquals(await help("help", { terminal, env: { TERM: "dumb" } }), false);
 });
+
+function groupThat(run: (context: CommandContext) => number): CommandTable {
+  const shared = { name: "to", kind: "string", placeholder: "PLACE", doc: "where" } as const;
+  const action: Command = {
+    name: "walk dog",
+    summary: "with the dog",
+    usage: "walk dog [options]",
+    examples: ["iota walk dog"],
+    options: [shared],
+    positionals: { max: 1 },
+    run: (context) => Promise.resolve(run(context)),
+  };
+  const group: Command = {
+    name: "walk",
+    summary: "walk about",
+    usage: "walk ACTION",
+    examples: ["iota walk dog"],
+    options: [shared],
+    actions: { dog: () => Promise.resolve(action) },
+    run: () => Promise.resolve(3),
+  };
+  return { walk: () => Promise.resolve(group) };
+}
+
+Deno.test("Command line: a group runs the action that is named, wherever its options stand", async () => {
+  const seen: unknown[] = [];
+  const table = groupThat(({ options, positionals }) => {
+    seen.push([options.text("to"), ...positionals]);
+    return 0;
+  });
+  for (const line of ["walk dog far --to sea", "walk --to sea dog far", "--quiet walk dog --to sea far"]) {
+    assertEquals((await run(line, table)).code, 0);
+  }
+  assertEquals(seen, [["sea", "far"], ["sea", "far"], ["sea", "far"]]);
+  assertEquals((await run("walk", table)).code, 3, "without an action the group itself says what is missing");
+});
+
+Deno.test("Command line: help of a group lists its actions, and of an action is its own", async () => {
+  const table = groupThat(() => 0);
+  for (const line of ["help walk", "walk --help"]) {
+    assertStringIncludes((await run(line, table)).stdout, "Actions\n  dog  with the dog\n");
+  }
+  for (const line of ["help walk dog", "walk dog --help", "walk --help dog"]) {
+    assertStringIncludes((await run(line, table)).stdout, "iota walk dog: with the dog\n");
+  }
+  const wrong = await run("walk dgo", table);
+  assertEquals(wrong.code, 2);
+  assertStringIncludes(wrong.stderr, "Cannot run 'walk dgo' as there is no such command. Did you mean dog?");
+  assertStringIncludes(wrong.stderr, "See iota help walk dog, or the list: iota help walk");
+});
+
+Deno.test("Command line: every action has a summary, a usage that names it and examples that call it", async () => {
+  for (const load of Object.values(commandTable)) {
+    const group = await load();
+    for (const [name, loadAction] of Object.entries(group.actions ?? {})) {
+      const action = await loadAction();
+      assertEquals(action.name, `${group.name} ${name}`);
+      assert(action.usage.startsWith(action.name), action.usage);
+      assert(action.examples.length > 0, action.name);
+      for (const example of action.examples) assertStringIncludes(example, `iota ${action.name}`);
+      for (const option of action.options) assert(!option.doc.endsWith("."), `${action.name} --${option.name}`);
+    }
+  }
+});

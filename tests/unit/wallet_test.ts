@@ -11,7 +11,7 @@ import {
 } from "@polkadot/util-crypto";
 import { hotkeyOfCanonicalSecretKey, hotkeyOfMiniSecret, verifySignature } from "../../chain/wallet/hotkey.ts";
 import { createHotkey, hotkeyExists, loadHotkey, othersMayRead } from "../../chain/wallet/hotkey_files.ts";
-import { hotkeyOfKeyfile } from "../../chain/wallet/keyfile.ts";
+import { keyOfKeyfile, publicKeyfileText, publicKeyOfKeyfile } from "../../chain/wallet/keyfile.ts";
 import { miniSecretOfMnemonic, newMnemonic } from "../../chain/wallet/mnemonic.ts";
 import { decodeAddress, encodeAddress } from "../../chain/wallet/ss58.ts";
 import { WalletError, type WalletErrorCode } from "../../chain/wallet/wallet_error.ts";
@@ -120,7 +120,7 @@ const canonicalHex = `0x${aliceKey().canonicalSecretKey().toHex()}`;
 
 Deno.test("Keyfile: each secret alone is enough, and so are the legacy forms", () => {
   const check = (text: string, address: string = alice.address) =>
-    assertEquals<string>(hotkeyOfKeyfile(text, "file").address, address);
+    assertEquals<string>(keyOfKeyfile(text, "file").pair.address, address);
   check(JSON.stringify({ secretSeed: `0x${alice.seed}`, ss58Address: alice.address }));
   check(JSON.stringify({ privateKey: canonicalHex, ss58Address: alice.address }));
   check(JSON.stringify({ privateKey: canonicalHex, " ss58Address": alice.address, cryptoType: 1 }));
@@ -136,11 +136,43 @@ Deno.test("Keyfile: the secret that gives the file's own address counts, whateve
     ss58Address: alice.address,
     cryptoType: "Sr25519",
   });
-  assertEquals<string>(hotkeyOfKeyfile(text, "file").address, alice.address);
+  assertEquals<string>(keyOfKeyfile(text, "file").pair.address, alice.address);
+});
+
+Deno.test("Keyfile: cryptoType counts in every shape it was ever written in", () => {
+  const check = (cryptoType: unknown, isFine: boolean) => {
+    const read = () => keyOfKeyfile(JSON.stringify({ secretSeed: `0x${alice.seed}`, cryptoType }), "file");
+    if (isFine) assertEquals<string>(read().pair.address, alice.address);
+    else assertThrows(read, WalletError, "must be sr25519");
+  };
+  for (const fine of [1, "1", "sr25519", "Sr25519", "SR25519", { Sr25519: null }, { Sr25519: [] }, ["Sr25519"], null]) {
+    check(fine, true);
+  }
+  for (const other of [0, 2, "0", "ed25519", "Ecdsa", { Ed25519: null }, {}, { Sr25519: 1, Ed25519: 1 }, [], true]) {
+    check(other, false);
+  }
+});
+
+Deno.test("Keyfile: a public file names one key by address, publicKey or accountId, and never two", () => {
+  const publicKey = Uint8Array.fromHex(alice.publicKey);
+  const hex = `0x${alice.publicKey}`;
+  const check = (fields: Record<string, unknown>) =>
+    assertEquals(publicKeyOfKeyfile(JSON.stringify(fields), "file"), publicKey);
+  check(JSON.parse(publicKeyfileText(publicKey)) as Record<string, unknown>);
+  check({ ss58Address: alice.address });
+  check({ " ss58Address": alice.address });
+  check({ publicKey: hex });
+  check({ accountId: hex.toUpperCase().replace("0X", "0x") });
+  const refused = (fields: Record<string, unknown>, says: string) =>
+    assertThrows(() => publicKeyOfKeyfile(JSON.stringify(fields), "file"), WalletError, says);
+  refused({}, "must name an ss58Address");
+  refused({ ss58Address: polkadotEncode(publicKey, 0) }, "prefix 42");
+  refused({ ss58Address: developmentAddress, publicKey: hex }, "they are two");
+  refused({ publicKey: hex, accountId: `0x${developmentSeed}` }, "they are two");
 });
 
 function checkRefused(text: string, code: WalletErrorCode, says: RegExp): void {
-  const error = assertThrows(() => hotkeyOfKeyfile(text, "/w/hot"), WalletError);
+  const error = assertThrows(() => keyOfKeyfile(text, "/w/hot"), WalletError);
   assertEquals(error.code, code);
   assertMatch(error.message, says);
   for (const secret of [alice.seed, canonicalHex.slice(2), developmentPhrase, "curtain"]) {
@@ -149,13 +181,20 @@ function checkRefused(text: string, code: WalletErrorCode, says: RegExp): void {
 }
 
 Deno.test("Keyfile: what cannot be used is refused by its reason, and no secret is in the text", () => {
-  checkRefused("$NACL....", "encrypted", /\/w\/hot.*must not be encrypted/);
-  checkRefused("$ANSIBLE_VAULT;1.1", "encrypted", /encrypted/);
-  checkRefused("gAAAAABf", "encrypted", /encrypted/);
   checkRefused(
     JSON.stringify({ secretSeed: `0x${alice.seed}`, ss58Address: developmentAddress }),
     "mismatch",
-    /must give its ss58Address: it names '5DfhG.*', the secret gives 5Grwva/,
+    /must give its ss58Address and publicKey: it names '5DfhG.*', the secret gives 5Grwva/,
+  );
+  checkRefused(
+    JSON.stringify({ secretSeed: `0x${alice.seed}`, ss58Address: alice.address, publicKey: `0x${developmentSeed}` }),
+    "mismatch",
+    /must give its ss58Address and publicKey/,
+  );
+  checkRefused(
+    JSON.stringify({ secretSeed: `0x${alice.seed}`, ss58Address: developmentPhrase }),
+    "mismatch",
+    /it names 'another key'/,
   );
   checkRefused(
     JSON.stringify({ secretSeed: `0x${alice.seed}`, cryptoType: 0 }),
@@ -189,7 +228,7 @@ Deno.test("Hotkey files: a new hotkey is private, loads again, and is never over
     const loaded = await loadHotkey(place);
     assertEquals(loaded.address, pair.address);
     assert(verifySignature({ address: pair.address, message, signature: loaded.sign(message) }));
-    assertEquals(hotkeyOfKeyfile(mnemonic, "words").address, pair.address);
+    assertEquals(keyOfKeyfile(mnemonic, "words").pair.address, pair.address);
     const again = await assertRejects(() => createHotkey(place), WalletError);
     assertEquals(again.code, "exists");
     assertEquals(await Deno.readTextFile(path), before);
@@ -203,19 +242,22 @@ Deno.test("Hotkey files: the file holds what Bittensor's tools expect", async ()
     const polkadot = sr25519PairFromSeed(mnemonicToMiniSecret(mnemonic));
     assertEquals(Object.keys(fields).sort(), [
       "accountId",
+      "cryptoType",
       "privateKey",
       "publicKey",
       "secretPhrase",
       "secretSeed",
       "ss58Address",
     ]);
+    assertEquals<unknown>(fields["cryptoType"], 1);
+    assertEquals(await Deno.readTextFile(`${path}pub.txt`), publicKeyfileText(pair.publicKey));
     assertEquals(fields["publicKey"], `0x${polkadot.publicKey.toHex()}`);
     assertEquals(fields["accountId"], fields["publicKey"]);
     assertEquals(fields["secretSeed"], `0x${mnemonicToMiniSecret(mnemonic).toHex()}`);
     assertEquals(fields["ss58Address"] as string, pair.address as string);
     assertNotEquals(fields["privateKey"], `0x${polkadot.secretKey.toHex()}`, "canonical, not half-ed25519");
     const alone = JSON.stringify({ privateKey: fields["privateKey"], ss58Address: pair.address });
-    assertEquals(hotkeyOfKeyfile(alone, "file").address, pair.address);
+    assertEquals(keyOfKeyfile(alone, "file").pair.address, pair.address);
   });
 });
 
@@ -226,10 +268,11 @@ Deno.test("Hotkey files: a missing, a huge and an escaping name are refused by t
       assertEquals(error.code, code);
     };
     await check({ wallet: "none", hotkey: "default" }, "missing");
-    for (const name of ["", ".", "..", "../up", "a\\b", "a\0b", "x".repeat(101)]) {
+    for (const name of ["", ".", "..", ".hidden", "../up", "a/b", "a\\b", "a\0b", "x".repeat(101)]) {
       const error = await loadHotkey({ folder, wallet: name, hotkey: "default" }).catch((error: unknown) => error);
       assertEquals((error as WalletError).code, "badName", name);
     }
+    await check({ wallet: "w", hotkey: "apub.txt" }, "badName"); // hotkey a's public file
     await Deno.mkdir(`${folder}/w/hotkeys`, { recursive: true });
     await Deno.writeFile(`${folder}/w/hotkeys/huge`, new Uint8Array(65 * 1024));
     await check({ wallet: "w", hotkey: "huge" }, "malformed");

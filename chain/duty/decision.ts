@@ -1,0 +1,117 @@
+/**
+ * The decision after a look: what stands in the way, when the next call is due, and the call when it is due.
+ *
+ * Leaves in the state how things stand, for people, and at which block to look again: each block inside the window or while
+ * something is open, every few blocks otherwise.
+ */
+
+import type { Neuron, Refusal } from "../chain.ts";
+import { nextEpochBlock, stateAt } from "../epochs/epochs.ts";
+import type { ChainView, DutyEffect, DutyState, Standing } from "./duty.ts";
+import { planRow } from "./plan_row.ts";
+import { firstAllowedBlock, rowRefusal, standingRefusal } from "./preflight.ts";
+import { type SendContext, sendReveal, sendRow } from "./sending.ts";
+import { leadBlocks, type SendWindow, sendWindow } from "./window.ts";
+
+const idleLookBlocks = 10; // 2 min: an epoch may come by request
+const staleLookBlocks = 2;
+
+export function decide(state: DutyState, view: ChainView, own: Neuron): DutyEffect[] {
+  const headBlock = Math.max(state.headBlock, view.epoch.block);
+  const epoch = stateAt(view.epoch, headBlock);
+  const window = sendWindow(epoch, own.hotkey);
+  state.lookAtBlock = headBlock + 1;
+  if (window === null) {
+    state.lookAtBlock = headBlock + idleLookBlocks;
+    return stand(state, "waiting", "this subnet runs no epochs, as its tempo is 0: weights have no use", null);
+  }
+  followEpochs(state, view, window);
+  if (state.attempt !== null) return stand(state, "waiting", "waiting to learn whether the last call landed", null);
+
+  if (state.hold !== null && window.landingBlock >= state.hold.untilBlock) state.hold = null;
+  const refusal = state.hold?.refusal ?? standingRefusal(view, own, state.options);
+  if (refusal !== null) {
+    state.lookAtBlock = idleLook(state, window);
+    return standRefused(state, refusal, state.hold?.untilBlock ?? window.endBlock);
+  }
+  const isStale = headBlock - view.metagraph.block > staleLookBlocks;
+  if (isStale) return []; // what was seen is too old to act on: the next head looks again
+  const context: SendContext = { epoch, window, parameters: view.parameters, seenBlock: view.metagraph.block };
+  const reveal = state.passages.find(({ mode, isRevealSent, revealEpoch }) =>
+    mode === "salted" && !isRevealSent && revealEpoch === window.epochIndex
+  );
+  if (reveal !== undefined) {
+    stand(state, "good", "the salted weights are being revealed", null);
+    return sendReveal(state, reveal, context);
+  }
+  const wait = waitOf(state, view, own, window);
+  if (wait === null) return sendPlanned(state, view, own, context);
+  state.lookAtBlock = Math.max(headBlock + 1, Math.min(idleLook(state, window), (wait.atBlock ?? Infinity) - 1));
+  return stand(state, wait.level, wait.words, wait.atBlock);
+}
+
+/** Never past the next epoch; at once while a row must be in storage. */
+function idleLook(state: DutyState, window: SendWindow): number {
+  const headBlock = window.landingBlock - 1;
+  const isRowDue = state.passages.some(({ mode, isRevealSent }) => mode === "plain" || isRevealSent);
+  return isRowDue ? headBlock + 1 : Math.max(headBlock + 1, Math.min(headBlock + idleLookBlocks, window.endBlock));
+}
+
+/**
+ * The legacy rule knows no last epoch: it follows from the tempo, and a new tempo would invent one that never ran. Until one has
+ * run under the new tempo, the last one known counts, so that nothing is sent twice between two epochs; a window may be left out.
+ */
+function followEpochs(state: DutyState, { epoch }: ChainView, window: SendWindow): void {
+  if (epoch.tempoBlocks !== state.tempoBlocks) {
+    state.tempoSinceBlock = state.tempoBlocks === 0 ? 0 : epoch.block;
+    state.tempoBlocks = epoch.tempoBlocks;
+  }
+  const hasRun = epoch.formula === "stateful" || window.epochStartBlock > state.tempoSinceBlock;
+  if (hasRun) state.epochStartBlock = window.epochStartBlock;
+}
+
+/** Why not now, or null: this is the block. */
+function waitOf(state: DutyState, view: ChainView, own: Neuron, window: SendWindow): Standing | null {
+  const { parameters, epoch } = view;
+  const lastUpdateBlock = Math.max(own.lastUpdateBlock, state.lastLandedBlock);
+  const isOwnUpdate = lastUpdateBlock > own.registeredAtBlock; // registering writes the same field
+  if (isOwnUpdate && lastUpdateBlock >= state.epochStartBlock) {
+    const after = nextEpochBlock(stateAt(epoch, Math.max(epoch.block, window.endBlock)));
+    const startBlock = after === null ? null : after - leadBlocks(parameters.tempoBlocks, own.hotkey);
+    return { level: "good", words: "weights of this epoch are in; the next land", atBlock: startBlock };
+  }
+  if (state.scores === null) {
+    return { level: "waiting", words: "no scores yet: the hub has not finished a round", atBlock: null };
+  }
+  const allowedBlock = firstAllowedBlock({ lastUpdateBlock, parameters });
+  if (allowedBlock > window.landingBlock && allowedBlock > window.startBlock) {
+    const words = `the subnet takes weights every ${parameters.weightsRateLimitBlocks} blocks; the next land`;
+    return { level: "waiting", words, atBlock: allowedBlock };
+  }
+  if (window.landingBlock < window.startBlock) {
+    return { level: "good", words: "weights land", atBlock: window.startBlock };
+  }
+  return null;
+}
+
+function sendPlanned(state: DutyState, view: ChainView, own: Neuron, context: SendContext): DutyEffect[] {
+  const { scores } = state;
+  if (scores === null) return [];
+  const planned = planRow({ scores, metagraph: view.metagraph, own, parameters: view.parameters });
+  if (!planned.ok) return stand(state, "alarm", `no weights can be made of the scores: ${planned.detail}`, null);
+  const refusal = rowRefusal(view, own, planned.row);
+  if (refusal !== null) return standRefused(state, refusal, context.window.endBlock);
+  stand(state, "good", `weights for ${planned.row.uids.length} miners are being sent`, null);
+  return sendRow(state, planned.row, context);
+}
+
+function stand(state: DutyState, level: Standing["level"], words: string, atBlock: number | null): DutyEffect[] {
+  state.standing = { level, words, atBlock };
+  return [];
+}
+
+function standRefused(state: DutyState, refusal: Refusal, epochBlock: number): DutyEffect[] {
+  const level = refusal.retry === "afterUpgrade" || refusal.retry === "never" ? "alarm" : "waiting";
+  const atBlock = refusal.retry === "afterEpoch" ? epochBlock : null;
+  return stand(state, level, `${refusal.sentence}: ${refusal.action}${atBlock === null ? "" : "; epoch"}`, atBlock);
+}

@@ -1,0 +1,156 @@
+/**
+ * The vocabulary of the weight duty: what a validator's duty knows, hears, and asks for.
+ *
+ * The state is plain JSON: whoever performs the effects stores it before performing any effect of a step, so a restart goes on
+ * where it was and nothing is sent twice. It holds `saltSeed`, from which salts are made: keep it as private as a key.
+ */
+
+import type { Address, ChainCall } from "../call.ts";
+import type { EpochState, Head, Metagraph, PendingCommit, Receipt, Refusal, SubnetParameters } from "../chain.ts";
+import type { BeaconClock } from "../timelock/beacon.ts";
+import type { StoredRow, WeightsRow } from "../weights/stored_row.ts";
+
+export interface DutyOptions {
+  readonly netuid: number;
+  readonly mechanism: number;
+  readonly hotkey: Address;
+  readonly versionKey: string; // u64 in decimal: what our weights are made with
+  readonly beacon: BeaconClock; // whose rounds the chain reveals by
+  readonly saltSeed: string; // 32 random bytes as hex, drawn once
+  readonly settleBlocks: number; // a send without an answer cannot land later than this: the era it is signed for
+}
+
+/** Scores by hotkey, as the hub made them. */
+export interface Scores {
+  readonly round: number; // of the run
+  readonly block: number; // the chain's head when they were made
+  readonly byHotkey: Readonly<Record<Address, number>>;
+}
+
+/** What one look at the chain found. The parts may be some blocks apart; each names its block. */
+export interface ChainView {
+  readonly metagraph: Metagraph;
+  readonly parameters: SubnetParameters;
+  readonly epoch: EpochState;
+  readonly row: StoredRow; // ours as stored; empty when we have no uid
+  readonly commits: readonly PendingCommit[]; // ours
+}
+
+/** A row on its way: sent, landed, revealed, seen in storage. */
+export interface Passage {
+  readonly mode: "plain" | "salted" | "timelocked";
+  readonly row: WeightsRow;
+  readonly versionKey: string;
+  readonly scoresRound: number;
+  readonly salt: readonly number[]; // empty unless salted
+  landedBlock: number; // 0: not yet known
+  revealEpoch: number; // index in which the chain has or wants it; plain: that of landing
+  isRevealSent: boolean; // salted: our own second call has landed
+}
+
+export interface Attempt {
+  readonly id: number;
+  readonly purpose: "set" | "reveal";
+  readonly seenBlock: number; // of the look it was decided on: whatever is newer than this is its work
+  readonly headBlock: number; // it can land in the blocks after this
+  readonly epochEndBlock: number; // from this block on it would count for the next epoch
+  readonly passage: Passage;
+  isUnknown: boolean; // no answer came: only the chain knows
+}
+
+export interface Standing {
+  readonly level: "good" | "waiting" | "alarm";
+  readonly words: string;
+  readonly atBlock: number | null; // when that changes; said as "in 37 blocks (7 min)"
+}
+
+export interface DutyState {
+  readonly options: DutyOptions;
+  scores: Scores | null;
+  headBlock: number; // 0: none seen
+  headSeenMs: number; // wall clock
+  headAtMs: number; // the machine's clock
+  isSilent: boolean; // no head for a long time
+  blockMs: number;
+  viewBlock: number; // of the newest look
+  tempoBlocks: number; // as last looked at; 0: not yet
+  tempoSinceBlock: number;
+  epochStartBlock: number; // when the last epoch ran, as far as we know
+  isReading: boolean;
+  lookAtBlock: number;
+  attempts: number;
+  attempt: Attempt | null;
+  readonly passages: Passage[]; // landed, not yet seen in storage; oldest first
+  lastLandedBlock: number;
+  lastLandedAfterBlock: number; // the look before: an update up to here was not ours
+  checked: { readonly landedBlock: number; readonly atBlock: number } | null;
+  hold: { readonly untilBlock: number; readonly refusal: Refusal } | null;
+  standing: Standing;
+  alarm: string | null; // the newest row that did not come through
+  readFailure: string | null;
+}
+
+export type DutyEvent =
+  | { readonly type: "headSeen"; readonly head: Head }
+  | { readonly type: "viewRead"; readonly view: ChainView }
+  | { readonly type: "readFailed"; readonly why: string }
+  | { readonly type: "scored"; readonly scores: Scores }
+  | { readonly type: "answered"; readonly attempt: number; readonly receipt: Receipt }
+  | { readonly type: "restarted" } // the state was loaded: what was under way has lost its answer
+  | { readonly type: "tick" };
+
+export type DutyEffect =
+  | { readonly type: "read" } // answered by viewRead or readFailed
+  | { readonly type: "send"; readonly attempt: number; readonly call: ChainCall } // answered by `answered`
+  | {
+    readonly type: "sealAndSend"; // as `send`, of commitTimelockedWeights with the row sealed until the round
+    readonly attempt: number;
+    readonly row: WeightsRow;
+    readonly versionKey: string;
+    readonly revealRound: string; // u64 in decimal
+    readonly commitRevealVersion: number;
+  }
+  | { readonly type: "record"; readonly record: DutyRecord };
+
+/** For the log and the screen. */
+export type DutyRecord =
+  | {
+    readonly type: "sent";
+    readonly purpose: "set" | "reveal";
+    readonly mode: Passage["mode"];
+    readonly weights: number;
+  }
+  | { readonly type: "landed"; readonly purpose: "set" | "reveal"; readonly block: number }
+  | { readonly type: "refused"; readonly refusal: Refusal }
+  | { readonly type: "unanswered"; readonly why: string }
+  | { readonly type: "lost"; readonly purpose: "set" | "reveal" } // it can no longer land
+  | { readonly type: "rowChecked"; readonly landedBlock: number }
+  | { readonly type: "rowMissing"; readonly landedBlock: number; readonly why: string };
+
+export function openDuty(options: DutyOptions): DutyState {
+  return {
+    options,
+    scores: null,
+    headBlock: 0,
+    headSeenMs: 0,
+    headAtMs: 0,
+    isSilent: false,
+    blockMs: 12_000,
+    viewBlock: 0,
+    tempoBlocks: 0,
+    tempoSinceBlock: 0,
+    epochStartBlock: 0,
+    isReading: false,
+    lookAtBlock: 0,
+    attempts: 0,
+    attempt: null,
+    passages: [],
+    lastLandedBlock: 0,
+    lastLandedAfterBlock: 0,
+    checked: null,
+    hold: null,
+    standing: { level: "waiting", words: "waiting for the first look at the chain", atBlock: null },
+    alarm: null,
+    readFailure: null,
+  };
+}

@@ -1,0 +1,139 @@
+/**
+ * The weight duty: a validator's weights on the chain, once per epoch, whatever happens to the chain, the link or this process.
+ *
+ * Each head may ask for a look; each look settles what is open, checks what has landed, and decides about the next call. At most one
+ * call is under way, and an unanswered one is settled by the chain's own state before another is sent. `headSeen` drives
+ * everything: a chain without heads needs no weights. Refuses: reading and sending (the caller performs the effects).
+ */
+
+import { assert, unreachable } from "../../core/assert.ts";
+import type { Machine } from "../../core/protocol/machine.ts";
+import type { Head, Receipt } from "../chain.ts";
+import { decide } from "./decision.ts";
+import type { ChainView, DutyEffect, DutyEvent, DutyRecord, DutyState } from "./duty.ts";
+import { checkPassages, forgetOldRegistration, forgetTakenBack, land, settleAttempt } from "./reconcile.ts";
+
+const silenceMs = 90_000; // seven blocks without a head
+const silenceBlocks = 7;
+
+export const weightDuty: Machine<DutyState, DutyEvent, DutyEffect> = {
+  step(state, event, nowMs) {
+    switch (event.type) {
+      case "headSeen":
+        return onHead(state, event.head, nowMs);
+      case "viewRead":
+        return onView(state, event.view);
+      case "readFailed":
+        state.isReading = false;
+        state.readFailure = event.why;
+        state.lookAtBlock = state.headBlock + 1;
+        return [];
+      case "scored":
+        if (state.scores !== null && event.scores.round < state.scores.round) return [];
+        state.scores = event.scores;
+        state.lookAtBlock = Math.min(state.lookAtBlock, state.headBlock + 1);
+        return [];
+      case "answered":
+        return onReceipt(state, event);
+      case "restarted":
+        return onRestart(state, nowMs);
+      case "tick":
+        if (nowMs >= silentAtMs(state)) state.isSilent = true;
+        return [];
+      default:
+        return unreachable(event);
+    }
+  },
+  nextDeadlineMs: (state) => state.headBlock === 0 || state.isSilent ? null : silentAtMs(state),
+  assertInvariants(state) {
+    const blocks = state.passages.map(({ landedBlock }) => landedBlock);
+    assert(blocks.every((block, i) => block > (blocks[i - 1] ?? 0)), "Passages must have landed one after the other");
+    assert(
+      blocks.every((block) => block <= state.lastLandedBlock),
+      "The last landed block must not be behind a passage",
+    );
+    assert(state.attempt === null || state.attempt.id === state.attempts, "An open attempt must be the newest");
+  },
+};
+
+const silentAtMs = (state: DutyState): number => state.headAtMs + Math.max(silenceMs, silenceBlocks * state.blockMs);
+const record = (value: DutyRecord): DutyEffect => ({ type: "record", record: value });
+
+function onHead(state: DutyState, head: Head, nowMs: number): DutyEffect[] {
+  state.headAtMs = nowMs;
+  state.isSilent = false;
+  if (head.block < state.headBlock) return []; // an endpoint that lags
+  state.headBlock = head.block;
+  state.headSeenMs = head.seenMs;
+  return lookWhenDue(state);
+}
+
+/** No look while a call is on its way: its answer comes first. */
+function lookWhenDue(state: DutyState): DutyEffect[] {
+  const isWaiting = state.attempt !== null && !state.attempt.isUnknown;
+  if (state.isReading || isWaiting || state.headBlock < state.lookAtBlock) return [];
+  state.isReading = true;
+  return [{ type: "read" }];
+}
+
+function onView(state: DutyState, view: ChainView): DutyEffect[] {
+  state.isReading = false;
+  if (view.metagraph.block < state.viewBlock) {
+    state.readFailure = `the endpoint lags: it answers with block ${view.metagraph.block} after ${state.viewBlock}`;
+    state.lookAtBlock = state.headBlock + 1;
+    return [];
+  }
+  state.readFailure = null;
+  state.viewBlock = view.metagraph.block;
+  state.blockMs = view.parameters.blockMs;
+  const own = view.metagraph.neurons.find(({ hotkey }) => hotkey === state.options.hotkey);
+  if (own === undefined) {
+    state.standing = {
+      level: "alarm",
+      words: `this hotkey is not registered on subnet ${state.options.netuid}: register it`,
+      atBlock: null,
+    };
+    state.lookAtBlock = state.headBlock + 1;
+    return [];
+  }
+  forgetOldRegistration(state, own);
+  const records = [
+    ...forgetTakenBack(state, view, own),
+    ...settleAttempt(state, view, own),
+    ...checkPassages(state, view),
+  ];
+  return [...records.map(record), ...decide(state, view, own)];
+}
+
+function onReceipt(state: DutyState, event: { attempt: number; receipt: Receipt }): DutyEffect[] {
+  const { attempt } = state;
+  const { receipt } = event;
+  if (attempt === null || attempt.id !== event.attempt) return []; // settled by the chain before its answer came
+  state.lookAtBlock = state.headBlock + 1;
+  switch (receipt.status) {
+    case "included":
+      return [record(land(state, attempt, receipt.block))];
+    case "unknown":
+      attempt.isUnknown = true;
+      return [record({ type: "unanswered", why: receipt.why })];
+    case "refused": {
+      const { refusal } = receipt;
+      state.attempt = null;
+      const isSoon = refusal.retry === "nextBlock" || refusal.retry === "afterRateLimit";
+      if (!isSoon) state.hold = { untilBlock: attempt.epochEndBlock, refusal };
+      return [record({ type: "refused", refusal })];
+    }
+    default:
+      return unreachable(receipt);
+  }
+}
+
+function onRestart(state: DutyState, nowMs: number): DutyEffect[] {
+  state.isReading = false;
+  state.isSilent = false;
+  state.headAtMs = nowMs;
+  state.lookAtBlock = 0;
+  if (state.attempt === null || state.attempt.isUnknown) return [];
+  state.attempt.isUnknown = true;
+  return [record({ type: "unanswered", why: "the program was restarted while the call was under way" })];
+}

@@ -1,0 +1,99 @@
+/**
+ * What the chain would refuse, found without sending: its checks in its own order, each with what it means and what to do.
+ *
+ * Refuses nothing itself: it names the first refusal. A refused call costs nothing but time, and time is what a window lacks.
+ */
+
+import type { Neuron, Refusal, SubnetParameters } from "../chain.ts";
+import { isWithinMaxWeight, type WeightsRow } from "../weights/stored_row.ts";
+import type { ChainView, DutyOptions } from "./duty.ts";
+
+const unrevealedMax = 10; // commits of one hotkey that wait for their reveal
+const raoPerToken = 1_000_000_000n;
+
+/** Whether we may set weights at all, whatever they are. Null: nothing is in the way. */
+export function standingRefusal(view: ChainView, own: Neuron, options: DutyOptions): Refusal | null {
+  const { parameters } = view;
+  if (options.mechanism >= parameters.mechanisms) {
+    return refusal("MechanismDoesNotExist", "never", {
+      sentence: `the subnet has no mechanism ${options.mechanism}`,
+      action: `choose one below ${parameters.mechanisms}`,
+    });
+  }
+  if (own.stakeRao < parameters.stakeThresholdRao) {
+    return refusal("NotEnoughStakeToSetWeights", "nextBlock", {
+      sentence: `stake ${tokens(own.stakeRao)} is below the threshold ${tokens(parameters.stakeThresholdRao)}`,
+      action: `stake ${tokens(parameters.stakeThresholdRao - own.stakeRao)} more`,
+    });
+  }
+  const needed = parameters.weightsVersionKey, ours = BigInt(options.versionKey);
+  if (needed > 0n && ours < needed) {
+    return refusal("IncorrectWeightVersionKey", "afterUpgrade", {
+      sentence: `the subnet wants weights of version ${needed} and this program makes version ${ours}`,
+      action: "update this program; until then it sends none",
+    });
+  }
+  if (!own.hasPermit && parameters.ownerHotkey !== own.hotkey) {
+    return refusal("NeuronNoValidatorPermit", "afterEpoch", {
+      sentence: "no validator permit yet",
+      action: permitAction(view, own),
+    });
+  }
+  return null;
+}
+
+/** A permit goes to the largest stakes, and only an epoch gives it. */
+function permitAction({ metagraph, parameters }: ChainView, own: Neuron): string {
+  const stakes = metagraph.neurons.filter((neuron) => neuron.hasPermit).map((neuron) => neuron.stakeRao);
+  const least = stakes.reduce((a, b) => a < b ? a : b, stakes[0] ?? 0n);
+  if (stakes.length < parameters.maxValidators || own.stakeRao > least) return "the next epoch gives one";
+  return `stake ${tokens(least - own.stakeRao)} more, and wait for an epoch: ` +
+    `the subnet has ${parameters.maxValidators} validators and the smallest holds ${tokens(least)}`;
+}
+
+/** The rate limit: the first block in which weights may land again. */
+export function firstAllowedBlock(options: { lastUpdateBlock: number; parameters: SubnetParameters }): number {
+  const { lastUpdateBlock, parameters } = options;
+  return lastUpdateBlock === 0 ? 0 : lastUpdateBlock + parameters.weightsRateLimitBlocks;
+}
+
+/** Whether this row would be refused. `conformWeights` leaves little to find: this is the chain's word for what is left. */
+export function rowRefusal(view: ChainView, own: Neuron, row: WeightsRow): Refusal | null {
+  const { parameters, metagraph } = view;
+  const isSelfWeight = row.uids.length === 1 && row.uids[0] === own.uid;
+  const known = new Set(metagraph.neurons.map(({ uid }) => uid));
+  if (parameters.isCommitReveal && view.commits.length >= unrevealedMax) {
+    return refusal("TooManyUnrevealedCommits", "afterEpoch", {
+      sentence: `${view.commits.length} commits wait for their reveal, and the chain takes no more`,
+      action: "wait until an epoch reveals or drops them",
+    });
+  }
+  if (row.uids.length > metagraph.neurons.length) {
+    return internal("UidsLengthExceedUidsInSubNet", "more uids than neurons");
+  }
+  if (row.uids.some((uid) => !known.has(uid))) return internal("UidVecContainInvalidOne", "a uid that nobody holds");
+  if (!isSelfWeight && row.uids.length < parameters.minAllowedWeights) {
+    return refusal("WeightVecLengthIsLow", "afterEpoch", {
+      sentence:
+        `the subnet wants ${parameters.minAllowedWeights} weights and only ${row.uids.length} miners have a score`,
+      action: "wait until more miners have worked",
+    });
+  }
+  if (!isSelfWeight && !isWithinMaxWeight(row.values, parameters.maxWeightsLimit)) {
+    return internal("MaxWeightExceeded", "a weight above the subnet's maximum");
+  }
+  return null;
+}
+
+function refusal(name: string, retry: Refusal["retry"], text: { sentence: string; action: string }): Refusal {
+  return { name, retry, ...text };
+}
+
+const internal = (name: string, what: string): Refusal =>
+  refusal(name, "afterEpoch", { sentence: `the row has ${what}`, action: "report this with the log" });
+
+/** Up to two decimals, as people say it. */
+function tokens(rao: bigint): string {
+  const hundredths = (rao * 100n + raoPerToken - 1n) / raoPerToken; // rounded up, so that staking it is enough
+  return `${hundredths / 100n}.${String(hundredths % 100n).padStart(2, "0")}`;
+}

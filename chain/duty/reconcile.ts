@@ -1,0 +1,118 @@
+/**
+ * What became of what we sent, read from the chain itself: an unanswered call landed or can no longer land, and a row that landed
+ * is in storage as predicted or is not.
+ *
+ * Nothing is sent while this does not know: a second call could land beside the first.
+ */
+
+import type { Neuron } from "../chain.ts";
+import { epochIndex } from "../epochs/epochs.ts";
+import { isSameRow, storedRowOf } from "../weights/stored_row.ts";
+import type { Attempt, ChainView, DutyRecord, DutyState, Passage } from "./duty.ts";
+
+const passagesMax = 16; // more than the chain keeps commits
+const storageBlocks = 3; // a plain row must be seen by then
+
+/** Another registration of our hotkey has another uid and no history. */
+export function forgetOldRegistration(state: DutyState, own: Neuron): void {
+  const isOlder = (block: number) => block < own.registeredAtBlock;
+  if (state.attempt !== null && isOlder(state.attempt.headBlock)) state.attempt = null;
+  const kept = state.passages.filter((passage) => !isOlder(passage.landedBlock));
+  state.passages.splice(0, state.passages.length, ...kept);
+  if (isOlder(state.lastLandedBlock)) state.lastLandedBlock = 0;
+}
+
+/** A block that the chain took back took our call with it, unless it has landed again in time. */
+export function forgetTakenBack(state: DutyState, view: ChainView, own: Neuron): DutyRecord[] {
+  const { lastLandedBlock, lastLandedAfterBlock, options } = state;
+  const isSettled = view.metagraph.block > lastLandedBlock + options.settleBlocks;
+  if (lastLandedBlock === 0 || !isSettled || own.lastUpdateBlock > lastLandedAfterBlock) return [];
+  const at = state.passages.findIndex(({ landedBlock }) => landedBlock === lastLandedBlock);
+  if (at >= 0) state.passages.splice(at, 1);
+  state.lastLandedBlock = own.lastUpdateBlock;
+  return [{ type: "lost", purpose: "set" }];
+}
+
+/** Decides an unanswered attempt by what the chain says; leaves it open while both is possible. */
+export function settleAttempt(state: DutyState, view: ChainView, own: Neuron): DutyRecord[] {
+  const { attempt } = state;
+  if (attempt === null || !attempt.isUnknown) return [];
+  const landedBlock = landedBlockOf(attempt, view, own);
+  if (landedBlock !== null) return [land(state, attempt, landedBlock)];
+  if (view.metagraph.block < attempt.headBlock + state.options.settleBlocks) return [];
+  state.attempt = null;
+  return [{ type: "lost", purpose: attempt.purpose }];
+}
+
+function landedBlockOf(attempt: Attempt, view: ChainView, own: Neuron): number | null {
+  if (attempt.purpose === "reveal") {
+    const { landedBlock } = attempt.passage;
+    const isOpen = view.commits.some((commit) => commit.committedBlock === landedBlock);
+    return isOpen || view.metagraph.block <= attempt.headBlock ? null : view.metagraph.block;
+  }
+  if (own.lastUpdateBlock > attempt.seenBlock) return own.lastUpdateBlock;
+  return view.commits.find(({ committedBlock }) => committedBlock > attempt.seenBlock)?.committedBlock ?? null;
+}
+
+/** Books an attempt that is in a block. */
+export function land(state: DutyState, attempt: Attempt, block: number): DutyRecord {
+  state.attempt = null;
+  if (attempt.purpose === "reveal") {
+    const passage = state.passages.find(({ landedBlock }) => landedBlock === attempt.passage.landedBlock);
+    if (passage !== undefined) passage.isRevealSent = true;
+  } else {
+    const isOfNextEpoch = block >= attempt.epochEndBlock;
+    const revealEpoch = attempt.passage.revealEpoch + (isOfNextEpoch ? 1 : 0);
+    state.passages.push({ ...attempt.passage, landedBlock: block, revealEpoch });
+    if (state.passages.length > passagesMax) state.passages.shift();
+    state.lastLandedBlock = block;
+    state.lastLandedAfterBlock = attempt.seenBlock;
+  }
+  return { type: "landed", purpose: attempt.purpose, block };
+}
+
+/** Looks for our rows in storage. The newest one found also settles the older ones, which it replaced. */
+export function checkPassages(state: DutyState, view: ChainView): DutyRecord[] {
+  const index = epochIndex(view.epoch);
+  const found = state.passages.findLastIndex((passage) => isInStorage(passage, view, index));
+  const records: DutyRecord[] = [];
+  if (found >= 0) {
+    const { landedBlock } = state.passages[found]!;
+    state.passages.splice(0, found + 1);
+    state.checked = { landedBlock, atBlock: view.metagraph.block };
+    state.alarm = null;
+    records.push({ type: "rowChecked", landedBlock });
+  }
+  for (const passage of state.passages.filter((each) => isOverdue(each, view, index))) {
+    state.passages.splice(state.passages.indexOf(passage), 1);
+    const why = whyMissing(passage, view);
+    state.alarm = `weights of block ${passage.landedBlock} did not come through: ${why}`;
+    records.push({ type: "rowMissing", landedBlock: passage.landedBlock, why });
+  }
+  return records;
+}
+
+const isPending = (passage: Passage, view: ChainView): boolean =>
+  view.commits.some(({ committedBlock }) => committedBlock === passage.landedBlock);
+
+function isInStorage(passage: Passage, view: ChainView, index: number): boolean {
+  const isDue = passage.mode === "plain"
+    ? view.metagraph.block >= passage.landedBlock
+    : passage.mode === "salted"
+    ? passage.isRevealSent
+    : index >= passage.revealEpoch && !isPending(passage, view);
+  return isDue && isSameRow(view.row, storedRowOf(passage.row));
+}
+
+/** A plain row is there at once; a commit has its reveal epoch and the whole next one's first look. */
+function isOverdue(passage: Passage, view: ChainView, index: number): boolean {
+  if (passage.mode === "plain") return view.metagraph.block > passage.landedBlock + storageBlocks;
+  return index > passage.revealEpoch;
+}
+
+function whyMissing(passage: Passage, view: ChainView): string {
+  if (passage.mode === "salted" && !passage.isRevealSent) return "its reveal was not sent in the epoch meant for it";
+  if (isPending(passage, view)) return "the chain has not revealed it, perhaps for want of the drand pulse";
+  if (view.row.length === 0) return "the chain has no row of ours";
+  return "the chain has another row; does another program use this hotkey?";
+}

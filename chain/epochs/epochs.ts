@@ -1,0 +1,116 @@
+/**
+ * When a subnet's epochs run: the chain's two rules, computed ahead from one state.
+ *
+ * An `EpochState` is what storage says after `block`. Legacy (before spec 423): an epoch runs in the block where
+ * (block + netuid + 2) is a multiple of tempo + 1. Stateful: it runs when the owner asked for it, when `tempo` blocks have passed,
+ * or by the safety net of 50,400 blocks. The chain may defer an epoch by a block or more when too many fall due at once, and an
+ * owner may change the tempo: predictions are for now, read the state again each block.
+ *
+ * A block works in this order: reveal timelocked weights, run the epoch, execute calls. So a reveal in the epoch's own block
+ * already sees the next index, and a call in that block is of the new epoch.
+ */
+
+import { assert } from "../../core/assert.ts";
+import { type BeaconClock, roundAt } from "../timelock/beacon.ts";
+import type { EpochState } from "../chain.ts";
+
+export type StatefulEpochState = Extract<EpochState, { formula: "stateful" }>;
+
+/** A prediction, or why there is none. */
+export type Predicted<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly reason: "tempoIsZero" | "beyondHorizon" };
+
+const safetyNetBlocks = 50_400; // the chain's longest tempo
+const securityBlocks = 3; // a pulse needs to be on the chain before the reveal looks for it
+const horizonEpochs = 1_000;
+
+/** The first block after `state.block` in which an epoch runs; null when the tempo is 0: this subnet runs none. */
+export function nextEpochBlock(state: EpochState): number | null {
+  const { tempoBlocks, block } = state;
+  if (tempoBlocks === 0) return null;
+  if (state.formula === "legacy") {
+    const period = tempoBlocks + 1;
+    return block + 1 + tempoBlocks - ((block + state.netuid + 2) % period);
+  }
+  const { pendingEpochAtBlock, lastEpochBlock, blocksSinceLastStep } = state;
+  const byTempo = lastEpochBlock + tempoBlocks;
+  const byOwner = pendingEpochAtBlock > 0 ? pendingEpochAtBlock : Infinity;
+  const byNet = block + safetyNetBlocks + 1 - blocksSinceLastStep;
+  return Math.max(block + 1, Math.min(byTempo, byOwner, byNet));
+}
+
+export function blocksUntilEpoch(state: EpochState): number | null {
+  const next = nextEpochBlock(state);
+  return next === null ? null : next - state.block;
+}
+
+/** The index that a commit gets in `state.block`. */
+export function epochIndex(state: EpochState): number {
+  if (state.formula === "stateful") return state.epochIndex;
+  return Math.floor((state.block + state.netuid + 1) / (state.tempoBlocks + 1));
+}
+
+/** The state after `toBlock`, if nobody changes tempo or asks for an epoch. */
+export function stateAt(state: EpochState, toBlock: number): EpochState {
+  assert(
+    toBlock >= state.block,
+    `Cannot go back in epochs as 'toBlock' must be at least ${state.block}: current value is ${toBlock}`,
+  );
+  if (state.formula === "legacy") return { ...state, block: toBlock };
+  let now = state;
+  for (let next = nextEpochBlock(now); next !== null && next <= toBlock; next = nextEpochBlock(now)) {
+    now = afterEpoch(now, next);
+  }
+  return { ...now, block: toBlock, blocksSinceLastStep: now.blocksSinceLastStep + toBlock - now.block };
+}
+
+function afterEpoch(state: StatefulEpochState, block: number): StatefulEpochState {
+  const epochIndex = state.epochIndex + 1;
+  return { ...state, block, epochIndex, lastEpochBlock: block, pendingEpochAtBlock: 0, blocksSinceLastStep: 0 };
+}
+
+/**
+ * The first block in which the chain tries to reveal what is committed in the block after `state.block`: commits of epoch e are
+ * revealed in epoch e + period.
+ */
+export function firstRevealBlock(state: EpochState, revealPeriodEpochs: number): Predicted<number> {
+  if (state.tempoBlocks === 0) return { ok: false, reason: "tempoIsZero" };
+  if (revealPeriodEpochs > horizonEpochs) return { ok: false, reason: "beyondHorizon" };
+  if (state.formula === "legacy") {
+    const committed = epochIndex({ ...state, block: state.block + 1 });
+    const first = (committed + revealPeriodEpochs) * (state.tempoBlocks + 1) - state.netuid - 1;
+    return { ok: true, value: Math.max(first, state.block + 1) };
+  }
+  const target = indexSeenIn(state, state.block + 1) + revealPeriodEpochs;
+  let now = state;
+  for (;;) {
+    const epochBlock = nextEpochBlock(now)!; // not null: the tempo is not 0
+    if (now.epochIndex === target && now.block + 1 < epochBlock) return { ok: true, value: now.block + 1 };
+    if (indexSeenIn(now, epochBlock) === target) return { ok: true, value: epochBlock };
+    now = afterEpoch(now, epochBlock);
+  }
+}
+
+/** The index as reveals of `block` see it, before its epoch runs. The safety net's counter is not yet raised then. */
+function indexSeenIn(state: StatefulEpochState, block: number): number {
+  const isAsked = state.pendingEpochAtBlock > 0 && block >= state.pendingEpochAtBlock;
+  const isCaught = state.blocksSinceLastStep + block - 1 - state.block > safetyNetBlocks;
+  const isOver = block - state.lastEpochBlock >= state.tempoBlocks;
+  return state.epochIndex + (isAsked || isCaught || isOver ? 1 : 0);
+}
+
+/** The drand round to seal a commit with, sent now, so that its pulse is on the chain when the chain reveals. */
+export function revealRound(options: {
+  readonly state: EpochState;
+  readonly revealPeriodEpochs: number;
+  readonly headSeenMs: number; // when `state.block` was seen
+  readonly blockMs: number;
+  readonly beacon: BeaconClock;
+}): Predicted<{ readonly block: number; readonly round: bigint }> {
+  const { state, revealPeriodEpochs, headSeenMs, blockMs, beacon } = options;
+  const first = firstRevealBlock(state, revealPeriodEpochs);
+  if (!first.ok) return first;
+  const dueMs = headSeenMs + (first.value + securityBlocks - state.block) * blockMs;
+  return { ok: true, value: { block: first.value, round: roundAt(beacon, dueMs) } };
+}

@@ -1,0 +1,86 @@
+/**
+ * Moving tokens: transfers, and stake to and from a hotkey.
+ *
+ * Stake is worth what was paid for it (there is no pool, so no slippage and no price) and goes back to the coldkey that owns the
+ * hotkey. An account keeps at least the existential deposit or nothing.
+ */
+
+import { assert } from "../../../core/assert.ts";
+import type { ChainCall } from "../../call.ts";
+import type { BlockScope } from "../block_scope.ts";
+import { type AccountKey, keyOf } from "../state/records.ts";
+import type { State, StateReader } from "../state/state.ts";
+import { accountOf } from "./account_key.ts";
+import type { CallError } from "./call_error.ts";
+
+export const existentialDepositRao = 500n;
+const minStakeRao = 2_000_000n;
+
+export const freeRaoOf = (state: StateReader, account: AccountKey): bigint =>
+  state.read("account", account)?.freeRao ?? 0n;
+
+/** What an account can spend and stay alive. */
+export const spendableRao = (state: StateReader, account: AccountKey): bigint => {
+  const spendable = freeRaoOf(state, account) - existentialDepositRao;
+  return spendable > 0n ? spendable : 0n;
+};
+
+/** Adds to an account, or takes from it; the caller has checked that there is enough. */
+export function addFree(state: State, account: AccountKey, rao: bigint): void {
+  const { freeRao, nonce } = state.read("account", account) ?? { freeRao: 0n, nonce: 0 };
+  state.write("account", account, { freeRao: freeRao + rao, nonce });
+}
+
+export function transfer(
+  { state }: BlockScope,
+  from: AccountKey,
+  call: Extract<ChainCall, { type: "transfer" }>,
+): CallError | null {
+  assert(
+    call.amountRao >= 0n,
+    `Cannot transfer as the amount must not be negative: current value is ${call.amountRao}`,
+  );
+  const to = accountOf(call.to);
+  if (spendableRao(state, from) < call.amountRao) return "FundsUnavailable";
+  if (freeRaoOf(state, to) + call.amountRao < existentialDepositRao) return "BelowMinimum";
+  addFree(state, from, -call.amountRao);
+  addFree(state, to, call.amountRao);
+  return null;
+}
+
+export function addStake(
+  { state }: BlockScope,
+  coldkey: AccountKey,
+  call: Extract<ChainCall, { type: "addStake" }>,
+): CallError | null {
+  const hotkey = accountOf(call.hotkey);
+  if (state.read("subnet", keyOf(call.netuid)) === undefined) return "SubnetNotExists";
+  if (call.amountRao < minStakeRao) return "AmountTooLow";
+  if (spendableRao(state, coldkey) < call.amountRao) return "NotEnoughBalanceToStake";
+  const owner = state.read("hotkey", hotkey)?.coldkey;
+  if (owner === undefined) return "HotKeyAccountNotExists";
+  if (owner !== coldkey) return "NonAssociatedColdKey"; // the real chain takes it as a nomination
+  const key = keyOf(call.netuid, hotkey);
+  addFree(state, coldkey, -call.amountRao);
+  state.write("stake", key, (state.read("stake", key) ?? 0n) + call.amountRao);
+  return null;
+}
+
+export function removeStake(
+  { state }: BlockScope,
+  coldkey: AccountKey,
+  call: Extract<ChainCall, { type: "removeStake" }>,
+): CallError | null {
+  const hotkey = accountOf(call.hotkey);
+  if (state.read("subnet", keyOf(call.netuid)) === undefined) return "SubnetNotExists";
+  const owner = state.read("hotkey", hotkey)?.coldkey;
+  if (owner === undefined) return "HotKeyAccountNotExists";
+  const key = keyOf(call.netuid, hotkey);
+  const staked = owner === coldkey ? state.read("stake", key) ?? 0n : 0n;
+  if (staked < call.amountAlpha) return "NotEnoughStakeToWithdraw";
+  if (call.amountAlpha < minStakeRao && call.amountAlpha < staked) return "AmountTooLow";
+  if (staked === call.amountAlpha) state.remove("stake", key);
+  else state.write("stake", key, staked - call.amountAlpha);
+  addFree(state, coldkey, call.amountAlpha);
+  return null;
+}

@@ -1,0 +1,74 @@
+/**
+ * Why a call changes nothing, in the runtime's own words: the closed list of errors this chain gives.
+ *
+ * Owns each error's pallet, and which of them older runtimes (until spec 416) answer at submission, as a custom code of the pool.
+ */
+
+export type CallError =
+  | "FundsUnavailable"
+  | "BelowMinimum"
+  | "SubnetNotExists"
+  | "MechanismDoesNotExist"
+  | "RegistrationNotPermittedOnRootSubnet"
+  | "SubNetRegistrationDisabled"
+  | "HotKeyAlreadyRegisteredInSubNet"
+  | "NotEnoughBalanceToStake"
+  | "NonAssociatedColdKey"
+  | "NoNeuronIdAvailable"
+  | "NetworkTxRateLimitExceeded"
+  | "SubnetLimitReached"
+  | "CannotAffordLockCost"
+  | "AmountTooLow"
+  | "HotKeyAccountNotExists"
+  | "NotEnoughStakeToWithdraw"
+  | "HotKeyNotRegisteredInNetwork"
+  | "InvalidIpType"
+  | "InvalidIpAddress"
+  | "ServingRateLimitExceeded"
+  | "InvalidPort"
+  | "CanNotSetRootNetworkWeights"
+  | "CommitRevealEnabled"
+  | "CommitRevealDisabled"
+  | "WeightVecNotEqualSize"
+  | "UidsLengthExceedUidsInSubNet"
+  | "HotKeyNotRegisteredInSubNet"
+  | "NotEnoughStakeToSetWeights"
+  | "IncorrectWeightVersionKey"
+  | "SettingWeightsTooFast"
+  | "CommittingWeightsTooFast"
+  | "NeuronNoValidatorPermit"
+  | "DuplicateUids"
+  | "UidVecContainInvalidOne"
+  | "WeightVecLengthIsLow"
+  | "MaxWeightExceeded"
+  | "TooManyUnrevealedCommits"
+  | "IncorrectCommitRevealVersion"
+  | "InvalidRevealRound"
+  | "NoWeightsCommitFound"
+  | "ExpiredWeightCommit"
+  | "RevealTooEarly"
+  | "InvalidRevealCommitHashNotMatch";
+
+/** Errors of the token itself have no pallet of their own in the runtime: `DispatchError::Token`. */
+export const palletOf = (error: CallError): string =>
+  error === "FundsUnavailable" || error === "BelowMinimum" ? "Token" : "SubtensorModule";
+
+const customCodes: Partial<Record<CallError, number>> = {
+  AmountTooLow: 1,
+  NotEnoughStakeToSetWeights: 1,
+  NotEnoughBalanceToStake: 2,
+  SubnetNotExists: 3,
+  HotKeyAccountNotExists: 4,
+  NotEnoughStakeToWithdraw: 5,
+  NetworkTxRateLimitExceeded: 6,
+  HotKeyNotRegisteredInNetwork: 10,
+  InvalidIpAddress: 11,
+  ServingRateLimitExceeded: 12,
+  InvalidPort: 13,
+  InvalidRevealRound: 15,
+  NoWeightsCommitFound: 16,
+  RevealTooEarly: 17,
+};
+
+/** The code with which the pool refuses this error; null: it is only found in a block. */
+export const customCodeOf = (error: CallError): number | null => customCodes[error] ?? null;

@@ -1,0 +1,115 @@
+/**
+ * Hiding weights until they can no longer be copied: salted commits, which their sender reveals, and timelocked ones, which open
+ * by themselves (epoch/reveal.ts).
+ *
+ * A commit belongs to an epoch; it can be revealed in the one that many `revealPeriodEpochs` later and in no other. LastUpdate is
+ * stamped by the commit, so the rate limit counts from there.
+ */
+
+import type { ChainCall } from "../../call.ts";
+import { saltedCommitHash, storageIndex } from "../../weights/salted_commit.ts";
+import type { BlockScope } from "../block_scope.ts";
+import { epochIndexIn } from "../epoch/schedule.ts";
+import { uidOf } from "../state/neurons.ts";
+import { type AccountKey, keyOf, type SaltedCommit } from "../state/records.ts";
+import type { CallError } from "./call_error.ts";
+import { isInTime, missingMechanism, storeWeights } from "./weights.ts";
+
+const unrevealedMax = 10; // of one hotkey; of timelocked ones, in one epoch
+export const commitBytesMax = 5_000; // a longer one cannot be encoded
+
+type CommitOrReveal = Extract<ChainCall, { type: "commitWeights" | "commitTimelockedWeights" | "revealWeights" }>;
+
+export function commitWeights(
+  scope: BlockScope,
+  hotkey: AccountKey,
+  call: Extract<ChainCall, { type: "commitWeights" }>,
+): CallError | null {
+  const { state, block } = scope;
+  const refusal = missingMechanism(scope, call) ?? modeRefusal(scope, call) ?? senderRefusal(scope, hotkey, call);
+  if (refusal !== null) return refusal;
+  const index = storageIndex(call);
+  const live = liveCommits(scope, hotkey, call);
+  if (live.length >= unrevealedMax) return "TooManyUnrevealedCommits";
+  const commit = { hash: call.hash.toHex(), epoch: epochIndexIn(scope, call.netuid), block };
+  state.write("salted", keyOf(index, hotkey), [...live, commit]);
+  stampUpdate(scope, hotkey, call);
+  return null;
+}
+
+export function commitTimelockedWeights(
+  scope: BlockScope,
+  hotkey: AccountKey,
+  call: Extract<ChainCall, { type: "commitTimelockedWeights" }>,
+): CallError | null {
+  const { state, genesis, block } = scope;
+  const refusal = missingMechanism(scope, call) ?? modeRefusal(scope, call) ??
+    (call.commitRevealVersion === genesis.commitRevealVersion ? null : "IncorrectCommitRevealVersion") ??
+    senderRefusal(scope, hotkey, call);
+  if (refusal !== null) return refusal;
+  const key = keyOf(storageIndex(call), epochIndexIn(scope, call.netuid));
+  const commits = state.read("timelocked", key) ?? [];
+  if (commits.filter((commit) => commit.hotkey === hotkey).length >= unrevealedMax) return "TooManyUnrevealedCommits";
+  state.write("timelocked", key, [...commits, { hotkey, block, commit: call.commit.toHex(), round: call.revealRound }]);
+  stampUpdate(scope, hotkey, call);
+  return null;
+}
+
+export function revealWeights(
+  scope: BlockScope,
+  hotkey: AccountKey,
+  call: Extract<ChainCall, { type: "revealWeights" }>,
+): CallError | null {
+  const { state } = scope;
+  if (state.read("subnet", keyOf(call.netuid)) === undefined) return "SubnetNotExists";
+  const disabled = modeRefusal(scope, call);
+  if (disabled !== null) return disabled;
+  if (missingMechanism(scope, call) !== null) return "NoWeightsCommitFound";
+  const key = keyOf(storageIndex(call), hotkey);
+  const commits = state.read("salted", key);
+  if (commits === undefined) return "NoWeightsCommitFound";
+  const hash = commitHash(hotkey, call);
+  const live = liveCommits(scope, hotkey, call);
+  const position = live.findIndex((commit) => commit.hash === hash);
+  const commit = live[position];
+  if (commit === undefined) {
+    if (commits.some((expired) => expired.hash === hash)) return "ExpiredWeightCommit";
+    return live.length === 0 ? "NoWeightsCommitFound" : "InvalidRevealCommitHashNotMatch";
+  }
+  if (epochIndexIn(scope, call.netuid) !== commit.epoch + revealPeriod(scope, call)) return "RevealTooEarly";
+  const left = live.slice(position + 1); // revealing one gives up those before it
+  if (left.length === 0) state.remove("salted", key);
+  else state.write("salted", key, left);
+  return storeWeights(scope, hotkey, call);
+}
+
+/** The hash under which these weights were committed. */
+export function commitHash(hotkey: AccountKey, call: Extract<ChainCall, { type: "revealWeights" }>): string {
+  const { netuid, mechanism, uids, values, salt, versionKey } = call;
+  const publicKey = Uint8Array.fromHex(hotkey);
+  return saltedCommitHash({ publicKey, netuid, mechanism, row: { uids, values }, salt, versionKey }).toHex();
+}
+
+function liveCommits(scope: BlockScope, hotkey: AccountKey, call: CommitOrReveal): readonly SaltedCommit[] {
+  const commits = scope.state.read("salted", keyOf(storageIndex(call), hotkey)) ?? [];
+  const epoch = epochIndexIn(scope, call.netuid), period = revealPeriod(scope, call);
+  return commits.filter((commit) => epoch <= commit.epoch + period);
+}
+
+const revealPeriod = ({ state }: BlockScope, call: CommitOrReveal): number =>
+  state.get("subnet", keyOf(call.netuid)).hyperparameters.revealPeriodEpochs;
+
+const modeRefusal = ({ state }: BlockScope, call: CommitOrReveal): CallError | null =>
+  state.get("subnet", keyOf(call.netuid)).hyperparameters.isCommitReveal ? null : "CommitRevealDisabled";
+
+function senderRefusal(scope: BlockScope, hotkey: AccountKey, call: CommitOrReveal): CallError | null {
+  const uid = uidOf(scope.state, call.netuid, hotkey);
+  if (uid === null) return "HotKeyNotRegisteredInSubNet";
+  return isInTime(scope, { ...call, uid }) ? null : "CommittingWeightsTooFast";
+}
+
+function stampUpdate(scope: BlockScope, hotkey: AccountKey, call: CommitOrReveal): void {
+  const uid = uidOf(scope.state, call.netuid, hotkey) ?? 0; // the caller has found it
+  const key = keyOf(storageIndex(call), uid);
+  scope.state.change("seat", key, { lastUpdateBlock: scope.block });
+}

@@ -1,0 +1,125 @@
+/**
+ * Yuma consensus: from the validators' weights and stake to who earns what. Pure, in the runtime's fixed-point arithmetic.
+ *
+ * A miner's consensus weight is the stake-weighted median of what validators give it; what a validator gives above it is clipped, so
+ * a minority of stake cannot lift anybody. Incentive follows the clipped weights, dividends follow bonds: a moving average of how
+ * much of a miner's stake-weighted support each validator was. This is the runtime's original Yuma (`yumaVersion` 2, liquid alpha
+ * off). Refuses: masks (epoch_inputs.ts decides which weights count) and amounts (emission.ts).
+ */
+
+import { type Fixed, fixedOfU16Share, fixedOne, normalized, ratio, sumOf, times, u16OfShare } from "./fixed.ts";
+import {
+  blended,
+  columnMaxUpscaled,
+  columnNormalized,
+  mapCells,
+  rowNormalized,
+  rowSums,
+  type SparseRow,
+  weightedColumnSums,
+  weightedRowSums,
+} from "./sparse_rows.ts";
+
+export interface ConsensusInput {
+  readonly stakeRao: readonly bigint[]; // by uid; what is below the threshold counts as 0 here already
+  readonly isVoting: readonly boolean[]; // active and with a permit from the epoch before
+  readonly weights: readonly SparseRow[]; // as stored, masked, any scale
+  readonly bonds: readonly SparseRow[]; // of the epoch before, u16 as integers, masked
+  readonly ownerUid: number | null; // always keeps a permit
+  readonly maxValidators: number;
+  readonly kappa: number; // u16 share of stake that is a majority
+  readonly bondsPenalty: number; // u16; 65535: bonds grow by clipped weights only
+  readonly bondsMovingAverage: number; // millionths of the old bonds that stay
+}
+
+/** Everything by uid. Shares are of 1. */
+export interface ConsensusOutput {
+  readonly consensus: readonly Fixed[];
+  readonly validatorTrust: readonly Fixed[];
+  readonly incentive: readonly Fixed[];
+  readonly dividends: readonly Fixed[];
+  readonly permits: readonly boolean[];
+  readonly bonds: readonly (readonly (readonly [uid: number, value: number])[])[]; // u16, rows without a permit empty
+  readonly validatorShares: readonly Fixed[]; // of what validators earn: dividends, or stake where nobody earned anything
+}
+
+export function runConsensus(input: ConsensusInput): ConsensusOutput {
+  const miners = input.stakeRao.length;
+  const stake = normalized(input.stakeRao);
+  const activeStake = normalized(stake.map((share, uid) => input.isVoting[uid] === true ? share : 0n));
+  const permits = topByStake(stake, input.maxValidators).map((isTop, uid) => isTop || uid === input.ownerUid);
+
+  const weights = rowNormalized(input.weights);
+  const consensus = weightedMedians(weights, activeStake, fixedOfU16Share(input.kappa));
+  const clipped = mapCells(weights, (weight, j) => min(weight, consensus[j] ?? 0n));
+  const incentive = normalized(weightedColumnSums(clipped, activeStake, miners));
+
+  const penalty = fixedOfU16Share(input.bondsPenalty);
+  const bondWeights = mapCells(
+    weights,
+    (weight, j) => weight - times(penalty, weight - min(weight, consensus[j] ?? 0n)),
+  );
+  const bonds = movedBonds(input, mapCells(bondWeights, (weight, _j, i) => times(weight, activeStake[i] ?? 0n)));
+  const dividends = normalized(weightedRowSums(bonds, incentive));
+
+  const storedBonds = columnMaxUpscaled(bonds, miners).map((row, uid) =>
+    permits[uid] === true ? row.map(([j, bond]) => [j, u16OfShare(bond)] as const) : []
+  );
+  const hasEarnings = sumOf(incentive) + sumOf(dividends) > 0n;
+  const idleShares = activeStake.some((share) => share > 0n) ? activeStake : stake;
+  return {
+    consensus,
+    validatorTrust: rowSums(clipped),
+    incentive,
+    dividends,
+    permits,
+    bonds: storedBonds,
+    validatorShares: hasEarnings ? dividends : idleShares,
+  };
+}
+
+/** The moving average of column-normalised bonds: `kept` of the old, the rest of the new. */
+function movedBonds(input: ConsensusInput, growth: readonly SparseRow[]): SparseRow[] {
+  const miners = input.stakeRao.length;
+  const kept = ratio(BigInt(input.bondsMovingAverage), 1_000_000n);
+  const moved = blended(
+    { rows: columnNormalized(growth, miners), factor: fixedOne - kept },
+    { rows: columnNormalized(input.bonds, miners), factor: kept },
+  );
+  return columnNormalized(moved, miners);
+}
+
+/** The `count` largest that are not zero; among equals the higher uid wins, as in the runtime's stable sort. */
+export function topByStake(stake: readonly Fixed[], count: number): boolean[] {
+  const ascending = stake.map((_, uid) => uid).sort((a, b) => compare(stake[a] ?? 0n, stake[b] ?? 0n) || a - b);
+  const left = new Set(ascending.slice(0, Math.max(0, stake.length - count)));
+  return stake.map((share, uid) => share > 0n && !left.has(uid));
+}
+
+/** Per column the smallest weight that stake of at least `majority` gives or exceeds. Rows without stake have no voice. */
+function weightedMedians(rows: readonly SparseRow[], stake: readonly Fixed[], majority: Fixed): Fixed[] {
+  const voters = stake.flatMap((share, uid) => share > 0n ? [uid] : []);
+  const voices = normalized(voters.map((uid) => stake[uid] ?? 0n));
+  const minority = sumOf(voices) - majority;
+  const columns = stake.map(() => voters.map(() => 0n));
+  voters.forEach((uid, k) => rows[uid]?.forEach(([j, weight]) => columns[j]?.splice(k, 1, weight)));
+  return columns.map((scores) => weightedMedian({ scores, voices, minority }));
+}
+
+/** The first score, ascending, at which the stake of this and all smaller scores exceeds the minority. */
+export function weightedMedian(of: {
+  readonly scores: readonly Fixed[];
+  readonly voices: readonly Fixed[];
+  readonly minority: Fixed;
+}): Fixed {
+  const ascending = of.scores.map((_, k) => k).sort((a, b) => compare(of.scores[a] ?? 0n, of.scores[b] ?? 0n));
+  let voices = 0n;
+  for (const k of ascending) {
+    voices += of.voices[k] ?? 0n;
+    if (voices > of.minority) return of.scores[k] ?? 0n;
+  }
+  return of.scores[ascending.at(-1) ?? 0] ?? 0n;
+}
+
+const min = (a: Fixed, b: Fixed): Fixed => a < b ? a : b;
+const compare = (a: bigint, b: bigint): number => a < b ? -1 : a > b ? 1 : 0;

@@ -1,0 +1,31 @@
+/**
+ * When a subnet's epoch is due, and which epoch a block belongs to: the chain's own two rules, asked block by block.
+ *
+ * Predictions far ahead are chain/epochs; this is what they predict. One difference to the real chain: nothing caps the epochs of a
+ * block, so none is deferred.
+ */
+
+import type { BlockScope } from "../block_scope.ts";
+import { keyOf } from "../state/records.ts";
+
+const longestTempoBlocks = 50_400;
+
+/** Whether the epoch runs in this block, or would, had it not run already. */
+export function isEpochDue({ state, genesis, block }: BlockScope, netuid: number): boolean {
+  const { tempoBlocks } = state.get("subnet", keyOf(netuid)).hyperparameters;
+  if (tempoBlocks === 0) return false;
+  if (genesis.epochs === "legacy") return (block + netuid + 1) % (tempoBlocks + 1) === tempoBlocks;
+  const clock = state.get("clock", keyOf(netuid));
+  const isAsked = clock.pendingEpochAtBlock > 0 && block >= clock.pendingEpochAtBlock;
+  return isAsked || clock.blocksSinceLastStep > longestTempoBlocks || block - clock.lastEpochBlock >= tempoBlocks;
+}
+
+/** The epoch that commits and reveals of this block belong to. Before its epoch has run, a block counts as of the next one. */
+export function epochIndexIn(scope: BlockScope, netuid: number): number {
+  const { state, genesis, block } = scope;
+  if (genesis.epochs === "legacy") {
+    const { tempoBlocks } = state.get("subnet", keyOf(netuid)).hyperparameters;
+    return Math.floor((block + netuid + 1) / (tempoBlocks + 1));
+  }
+  return state.get("clock", keyOf(netuid)).epochIndex + (isEpochDue(scope, netuid) ? 1 : 0);
+}

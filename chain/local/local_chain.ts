@@ -1,0 +1,204 @@
+/**
+ * The embedded chain behind the roles' interface, in one process: what `SubtensorChain` is for a real endpoint.
+ *
+ * Calls are signed and the signature is checked, so a signer that would fail on a real chain fails here. A call that is not in a
+ * block by the deadline is forgotten as "unknown"; it may still get into one. Owns no clock beyond that: blocks come from the ledger.
+ */
+
+import { assert } from "../../core/assert.ts";
+import type { Address, ChainCall, ChainSigner } from "../call.ts";
+import {
+  type Chain,
+  ChainError,
+  type EpochState,
+  type Head,
+  type Metagraph,
+  type Neuron,
+  type PendingCommit,
+  type Receipt,
+  type Refusal,
+  type SubnetParameters,
+} from "../chain.ts";
+import { dispatchRefusal, poolRefusal } from "../subtensor/refusals.ts";
+import { verifySignature } from "../wallet/hotkey.ts";
+import { storageIndex } from "../weights/salted_commit.ts";
+import { accountOf, addressOf } from "./calls/account_key.ts";
+import { textOfCall } from "./calls/call_text.ts";
+import { hashBytes } from "./header.ts";
+import type { LocalBlock, Submission } from "./ledger.ts";
+import type { LocalLedger } from "./local_ledger.ts";
+import { epochStateOf } from "./reads/epoch_state.ts";
+import { parametersOf } from "./reads/parameters.ts";
+import { pendingCommitsOf } from "./reads/pending_commits.ts";
+import { neuronsOf } from "./state/neurons.ts";
+import { keyOf } from "./state/records.ts";
+
+export interface LocalChainOptions {
+  readonly ledger: LocalLedger; // stays its owner's: closing the chain does not close it
+  readonly netuid: number;
+  readonly deadlineMs?: number; // for a call to get into a block; default 60,000
+}
+
+interface Waiting {
+  readonly settle: (receipt: Receipt) => void;
+  readonly extrinsicHash: string;
+  readonly timer: ReturnType<typeof setTimeout>;
+}
+
+export class LocalChain implements Chain {
+  readonly endpoint = "local";
+  readonly netuid: number;
+  readonly #ledger: LocalLedger;
+  readonly #deadlineMs: number;
+  readonly #waiting = new Map<number, Waiting>(); // by submission
+  readonly #stops = new Set<() => void>();
+  #isClosed = false;
+
+  constructor({ ledger, netuid, deadlineMs = 60_000 }: LocalChainOptions) {
+    assert(deadlineMs > 0, `Cannot wait for blocks as 'deadlineMs' must be positive: current value is ${deadlineMs}`);
+    this.#ledger = ledger;
+    this.netuid = netuid;
+    this.#deadlineMs = deadlineMs;
+    this.#stops.add(ledger.onBlock((block) => this.#settle(block)));
+  }
+
+  head(): Promise<Head> {
+    return this.#read(() => headOf(this.#ledger.head()));
+  }
+
+  onHead(listener: (head: Head) => void): () => void {
+    const unlisten = this.#ledger.onBlock((block) => listener(headOf(block)));
+    const stop = () => {
+      unlisten();
+      this.#stops.delete(stop);
+    };
+    this.#stops.add(stop);
+    return stop;
+  }
+
+  metagraph(): Promise<Metagraph> {
+    return this.#read(() => ({
+      netuid: this.netuid,
+      block: this.#ledger.head().number,
+      neurons: neuronsOf(this.#ledger.state, this.netuid).map((_, uid) => neuronAt(this.#ledger, this.netuid, uid)),
+    }));
+  }
+
+  parameters(): Promise<SubnetParameters> {
+    return this.#read(() => parametersOf(this.#ledger, this.netuid));
+  }
+
+  epochState(): Promise<EpochState> {
+    return this.#read(() => epochStateOf(this.#ledger, this.netuid));
+  }
+
+  weightsOf({ uid, mechanism }: { uid: number; mechanism: number }): Promise<{ uid: number; value: number }[]> {
+    return this.#read(() => {
+      const row = this.#ledger.state.read("weights", keyOf(storageIndex({ netuid: this.netuid, mechanism }), uid)) ??
+        [];
+      return row.map(([target, value]) => ({ uid: target, value }));
+    });
+  }
+
+  pendingCommits(of: { hotkey: Address; mechanism: number }): Promise<PendingCommit[]> {
+    return this.#read(() => pendingCommitsOf(this.#ledger, { ...of, netuid: this.netuid }));
+  }
+
+  balanceOf(address: Address): Promise<bigint> {
+    return this.#read(() => this.#ledger.state.read("account", accountOf(address))?.freeRao ?? 0n);
+  }
+
+  send(call: ChainCall, signer: ChainSigner): Promise<Receipt> {
+    return this.#read(() => {
+      const nonce = this.#ledger.nonceOf(signer.publicKey);
+      const message = this.#messageOf({ call, nonce });
+      if (!verifySignature({ address: signer.address, message, signature: signer.sign(message) })) {
+        return { status: "refused", refusal: poolRefusal({ kind: "badProof" }, "") };
+      }
+      const submission = this.#ledger.submit({ from: signer.publicKey, nonce, call });
+      if (submission.status === "refused") return { status: "refused", refusal: refusalAtSubmission(submission) };
+      return this.#wait({ submission: submission.submission, extrinsicHash: `0x${hashBytes(message).toHex()}` });
+    });
+  }
+
+  close(): Promise<void> {
+    this.#isClosed = true;
+    for (const stop of [...this.#stops]) stop();
+    this.#stops.clear();
+    for (const submission of [...this.#waiting.keys()]) this.#forget(submission, "the chain was closed");
+    return Promise.resolve();
+  }
+
+  #read<T>(answer: () => T | Promise<T>): Promise<T> {
+    if (this.#isClosed) return Promise.reject(new ChainError("closed", "Cannot ask the local chain as it is closed"));
+    if (this.#ledger.state.read("subnet", keyOf(this.netuid)) === undefined) {
+      const message = `Cannot ask about subnet ${this.netuid} as the local chain has no such subnet`;
+      return Promise.reject(new ChainError("badAnswer", message));
+    }
+    return Promise.resolve(answer());
+  }
+
+  #messageOf({ call, nonce }: { readonly call: ChainCall; readonly nonce: number }): Uint8Array {
+    return new TextEncoder().encode(`${this.#ledger.genesisHash.toHex()} ${nonce} ${textOfCall(call)}`);
+  }
+
+  #wait(
+    { submission, extrinsicHash }: { readonly submission: number; readonly extrinsicHash: string },
+  ): Promise<Receipt> {
+    const { promise, resolve } = Promise.withResolvers<Receipt>();
+    const late = () => this.#forget(submission, `no block came within ${this.#deadlineMs} ms`);
+    this.#waiting.set(submission, { settle: resolve, extrinsicHash, timer: setTimeout(late, this.#deadlineMs) });
+    return promise;
+  }
+
+  #forget(submission: number, why: string): void {
+    this.#finish(submission, () => ({ status: "unknown", why: `The call's fate is open: ${why}` }));
+  }
+
+  #settle({ number, outcomes }: LocalBlock): void {
+    for (const { submission, error } of outcomes) {
+      this.#finish(
+        submission,
+        ({ extrinsicHash }) =>
+          error === null
+            ? { status: "included", block: number, extrinsicHash }
+            : { status: "refused", refusal: dispatchRefusal({ name: error.name, docs: "" }) },
+      );
+    }
+  }
+
+  #finish(submission: number, receipt: (waiting: Waiting) => Receipt): void {
+    const waiting = this.#waiting.get(submission);
+    if (waiting === undefined) return; // another chain's, or given up
+    this.#waiting.delete(submission);
+    clearTimeout(waiting.timer);
+    waiting.settle(receipt(waiting));
+  }
+}
+
+function neuronAt({ state }: LocalLedger, netuid: number, uid: number): Neuron {
+  const neuron = state.get("neuron", keyOf(netuid, uid));
+  const seat = state.get("seat", keyOf(netuid, uid)); // of the first mechanism
+  const { axon } = neuron;
+  return {
+    uid,
+    hotkey: addressOf(neuron.hotkey),
+    coldkey: addressOf(state.get("hotkey", neuron.hotkey).coldkey),
+    isActive: neuron.isActive,
+    hasPermit: neuron.hasPermit,
+    registeredAtBlock: neuron.registeredAtBlock,
+    lastUpdateBlock: seat.lastUpdateBlock,
+    stakeRao: state.read("stake", keyOf(netuid, neuron.hotkey)) ?? 0n,
+    incentive: seat.incentive,
+    dividends: neuron.dividends,
+    emissionRao: neuron.emissionRao,
+    axon: axon && { ip: axon.ip, port: axon.port, protocol: axon.protocol, version: axon.version },
+  };
+}
+
+const refusalAtSubmission = (submission: Extract<Submission, { status: "refused" }>): Refusal =>
+  submission.kind === "custom"
+    ? poolRefusal({ kind: "custom", custom: submission.custom }, "")
+    : poolRefusal({ kind: submission.kind }, "");
+
+const headOf = ({ number, timestampMs }: LocalBlock): Head => ({ block: number, seenMs: timestampMs });

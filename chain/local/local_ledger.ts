@@ -1,0 +1,229 @@
+/**
+ * The embedded chain: it takes calls, makes blocks when told what time it is, and answers what is in its state.
+ *
+ * Owns: the order of a block's steps, the pool, the store. A block either is on disk and seen by listeners, or did not happen.
+ * Refuses: clocks and timers (the caller of `produceBlock` has them), signatures (whoever hands a call in has checked them),
+ * bytes of the network protocol (chain/local/rpc).
+ */
+
+import { assert, present } from "../../core/assert.ts";
+import type { BlockScope } from "./block_scope.ts";
+import { beginBlock, beginChain } from "./block_step.ts";
+import { palletOf } from "./calls/call_error.ts";
+import { textOfCall } from "./calls/call_text.ts";
+import { commitBytesMax } from "./calls/commit_reveal.ts";
+import { canPay, dispatch, preCheck } from "./calls/dispatch.ts";
+import type { ChainEvent } from "./events.ts";
+import type { Genesis, Hyperparameters } from "./genesis.ts";
+import { hashBytes, hashOfHeader } from "./header.ts";
+import type { AccountId, CallOutcome, Ledger, LedgerState, LocalBlock, LocalHeader, Submission } from "./ledger.ts";
+import { OwnBeacon } from "./own_beacon.ts";
+import { Pool, type PooledCall } from "./pool.ts";
+import { runtimeApiAnswer } from "./reads/runtime_apis.ts";
+import { storageItem } from "./reads/storage_items.ts";
+import { changeRules } from "./state/neurons.ts";
+import { ChainStore, type StoredBlock } from "./state/chain_store.ts";
+import { keyOf } from "./state/records.ts";
+import { State } from "./state/state.ts";
+
+export interface OpenLedgerOptions {
+  readonly path: string; // ":memory:" keeps nothing
+  readonly genesis: Genesis | null; // null: the one the file was made with
+}
+
+/** The part of a block that its header does not hold. */
+interface BlockBody {
+  readonly timestampMs: number;
+  readonly outcomes: readonly CallOutcome[];
+  readonly events: readonly ChainEvent[];
+}
+
+export class LocalLedger implements Ledger {
+  readonly genesis: Genesis;
+  readonly genesisHash: Uint8Array;
+  readonly beacon: OwnBeacon;
+  readonly state: State; // to be read
+  readonly #store: ChainStore;
+  readonly #pool = new Pool();
+  readonly #listeners = new Set<(block: LocalBlock) => void>();
+  readonly #changes: { readonly netuid: number; readonly change: Partial<Hyperparameters> }[] = [];
+  #head: StoredBlock;
+
+  static open({ path, genesis }: OpenLedgerOptions): LocalLedger {
+    const store = ChainStore.open(path, genesis);
+    try {
+      return new LocalLedger(store);
+    } catch (error) {
+      store.close();
+      throw error;
+    }
+  }
+
+  private constructor(store: ChainStore) {
+    this.#store = store;
+    this.genesis = store.genesis() as Genesis; // as it was when the file was made
+    this.beacon = new OwnBeacon(this.genesis);
+    const recovered = store.recover();
+    this.state = recovered?.state ?? new State();
+    this.#head = recovered?.head ?? this.#firstBlock();
+    this.genesisHash = present(this.blockHash(0), "A chain has a first block");
+  }
+
+  head(): LocalBlock {
+    return localBlock(this.#head);
+  }
+
+  header(hash: Uint8Array): LocalHeader | null {
+    return this.#store.blockByHash(hash)?.header ?? null;
+  }
+
+  blockHash(number: number): Uint8Array | null {
+    return this.#store.blockByNumber(number)?.hash ?? null;
+  }
+
+  /** What happened in a block beside its calls; empty for a block that does not exist. */
+  eventsOf(number: number): readonly ChainEvent[] {
+    const block = this.#store.blockByNumber(number);
+    return block === null ? [] : bodyOf(block).events;
+  }
+
+  onBlock(listener: (block: LocalBlock) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  nonceOf(account: AccountId): number {
+    const key = account.toHex();
+    return this.#pool.nextNonce(key, this.state.read("account", key)?.nonce ?? 0);
+  }
+
+  submit(options: Parameters<Ledger["submit"]>[0]): Submission {
+    const { nonce, call } = options;
+    const from = options.from.toHex();
+    const accountNonce = this.state.read("account", from)?.nonce ?? 0;
+    const kind = this.#pool.nonceProblem({ from, nonce, accountNonce });
+    if (kind !== null) return { status: "refused", kind, custom: null };
+    const scope = this.#nextScope();
+    if (!canPay(scope, from, call)) return { status: "refused", kind: "payment", custom: null };
+    if (call.type === "commitTimelockedWeights" && call.commit.length > commitBytesMax) {
+      return { status: "refused", kind: "custom", custom: 255 }; // BadRequest: no block could hold it
+    }
+    const custom = this.genesis.preChecks === "pool" ? preCheck(scope, from, call) : null;
+    if (custom !== null) return { status: "refused", kind: "custom", custom };
+    return { status: "accepted", submission: this.#pool.add({ from, nonce, call }) };
+  }
+
+  /** What an owner or the chain's root would do by an extrinsic of its own: from the next block on. */
+  setHyperparameters(netuid: number, change: Partial<Hyperparameters>): void {
+    assert(
+      this.state.read("subnet", keyOf(netuid)) !== undefined,
+      `Cannot set hyperparameters as the subnet must exist: current value is ${netuid}`,
+    );
+    this.#changes.push({ netuid, change });
+  }
+
+  /** Makes a block of everything that waits. The time never goes back: a clock that does is a millisecond ahead of the last block. */
+  produceBlock(nowMs: number): LocalBlock {
+    const timestampMs = Math.max(Math.floor(nowMs), bodyOf(this.#head).timestampMs + 1);
+    const calls = this.#pool.take();
+    try {
+      const events: ChainEvent[] = [];
+      const scope = this.#scope({ timestampMs, emit: (event) => events.push(event) });
+      beginBlock(scope, timestampMs);
+      for (const { netuid, change } of this.#changes) changeRules(scope, netuid, change);
+      const outcomes = calls.map((pooled) => outcomeOf(pooled, dispatch(scope, pooled.from, pooled.call)));
+      this.#head = this.#seal({ timestampMs, outcomes, events }, calls);
+    } catch (error) {
+      this.state.discard();
+      this.#pool.giveBack(calls);
+      throw error;
+    }
+    this.#changes.length = 0;
+    const block = localBlock(this.#head);
+    for (const listener of [...this.#listeners]) listener(block);
+    return block;
+  }
+
+  storage(name: string, keys: readonly unknown[]): unknown {
+    return storageItem(this, name, keys);
+  }
+
+  runtimeApi(name: string, args: readonly unknown[]): unknown {
+    return runtimeApiAnswer(this, name, args);
+  }
+
+  at(block: number): LedgerState | null {
+    const state = this.state.past(this.#head.header.number - block);
+    const past = this.#store.blockByNumber(block);
+    if (state === null || past === null) return null;
+    const { genesis, beacon } = this;
+    const chain = {
+      state,
+      genesis,
+      beacon,
+      head: () => localBlock(past),
+      blockHash: (number: number) => this.blockHash(number),
+    };
+    return {
+      storage: (name, keys) => storageItem(chain, name, keys),
+      runtimeApi: (name, args) => runtimeApiAnswer(chain, name, args),
+    };
+  }
+
+  /** As a call of the next block would see the state now. */
+  #nextScope(): BlockScope {
+    return this.#scope({ timestampMs: bodyOf(this.#head).timestampMs, emit: () => {} });
+  }
+
+  close(): void {
+    this.#listeners.clear();
+    this.#store.close();
+  }
+
+  #scope(of: { readonly timestampMs: number; readonly emit: BlockScope["emit"] }): BlockScope {
+    const lastRound = this.beacon.lastRound(of.timestampMs);
+    const { state, genesis, beacon } = this;
+    return {
+      ...{ state, genesis, lastRound, emit: of.emit },
+      block: this.#head.header.number + 1,
+      pulse: (round) => round <= lastRound ? beacon.pulse(round) : null,
+    };
+  }
+
+  /** Writes the open block to disk, then makes it the state. */
+  #seal(body: BlockBody, calls: readonly PooledCall[], parent: StoredBlock | null = this.#head): StoredBlock {
+    const { changes, root } = this.state.prepare();
+    const header: LocalHeader = {
+      parentHash: parent?.hash ?? new Uint8Array(32),
+      number: (parent?.header.number ?? -1) + 1,
+      stateRoot: root,
+      extrinsicsRoot: hashBytes(new TextEncoder().encode(calls.map(lineOfCall).join("\n"))),
+    };
+    const block = { header, hash: hashOfHeader(header), body };
+    this.#store.append(block, changes);
+    this.state.commit(changes);
+    return block;
+  }
+
+  #firstBlock(): StoredBlock {
+    const { state, genesis } = this;
+    const events: ChainEvent[] = [];
+    const emit = (event: ChainEvent) => events.push(event);
+    beginChain({ state, genesis, block: 0, lastRound: 0n, pulse: () => null, emit });
+    return this.#seal({ timestampMs: genesis.startMs, outcomes: [], events }, [], null);
+  }
+}
+
+const bodyOf = (block: StoredBlock): BlockBody => block.body as BlockBody; // as #seal wrote it
+
+function localBlock({ header, hash, body }: StoredBlock): LocalBlock {
+  const { timestampMs, outcomes } = body as BlockBody;
+  return { number: header.number, hash, parentHash: header.parentHash, timestampMs, outcomes };
+}
+
+const outcomeOf = ({ submission }: PooledCall, error: ReturnType<typeof dispatch>): CallOutcome => ({
+  submission,
+  error: error === null ? null : { pallet: palletOf(error), name: error },
+});
+
+const lineOfCall = ({ from, nonce, call }: PooledCall): string => `${from} ${nonce} ${textOfCall(call)}`;

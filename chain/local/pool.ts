@@ -1,0 +1,55 @@
+/**
+ * Calls that wait for the next block, in the order they came.
+ *
+ * Owns the nonce rules: an account's calls are numbered without gaps. A nonce that is used is stale, one that is waiting already
+ * cannot be replaced, one further ahead is refused (a real node would park it). Not kept on disk: who sent a call that was lost with
+ * the process looks at the chain, as after any broken connection.
+ */
+
+import { assert } from "../../core/assert.ts";
+import type { ChainCall } from "../call.ts";
+import type { AccountKey } from "./state/records.ts";
+
+export interface PooledCall {
+  readonly submission: number;
+  readonly from: AccountKey;
+  readonly nonce: number;
+  readonly call: ChainCall;
+}
+
+const callsMax = 8_192;
+
+export class Pool {
+  #calls: PooledCall[] = [];
+  #nextSubmission = 1;
+
+  /** What an account's next call must have, when its last one in a block had `nonce - 1`. */
+  nextNonce(from: AccountKey, nonce: number): number {
+    return this.#calls.reduce((next, call) => call.from === from ? next + 1 : next, nonce);
+  }
+
+  /** Why this nonce cannot go in; null: it can. */
+  nonceProblem(of: { readonly from: AccountKey; readonly nonce: number; readonly accountNonce: number }) {
+    const next = this.nextNonce(of.from, of.accountNonce);
+    if (of.nonce < of.accountNonce) return "stale";
+    if (of.nonce > next) return "future";
+    return of.nonce < next || this.#calls.length >= callsMax ? "lowPriority" : null;
+  }
+
+  add(call: Omit<PooledCall, "submission">): number {
+    assert(this.#calls.length < callsMax, `The pool must not hold more than ${callsMax} calls`);
+    this.#calls.push({ ...call, submission: this.#nextSubmission });
+    return this.#nextSubmission++;
+  }
+
+  /** Empties the pool into a block. `giveBack` undoes it when there is no block in the end. */
+  take(): PooledCall[] {
+    const calls = this.#calls;
+    this.#calls = [];
+    return calls;
+  }
+
+  giveBack(calls: readonly PooledCall[]): void {
+    this.#calls = [...calls, ...this.#calls];
+  }
+}

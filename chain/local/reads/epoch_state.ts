@@ -1,0 +1,15 @@
+/** The epoch clock of a subnet as the roles know it. */
+
+import type { EpochState } from "../../chain.ts";
+import { keyOf } from "../state/records.ts";
+import type { ReadableChain } from "./readable_chain.ts";
+
+export function epochStateOf(chain: ReadableChain, netuid: number): EpochState {
+  const { state, genesis } = chain;
+  const { tempoBlocks } = state.get("subnet", keyOf(netuid)).hyperparameters;
+  const block = chain.head().number;
+  if (genesis.epochs === "legacy") return { formula: "legacy", block, netuid, tempoBlocks };
+  const { lastEpochBlock, pendingEpochAtBlock, epochIndex, blocksSinceLastStep } = state.get("clock", keyOf(netuid));
+  const clock = { lastEpochBlock, pendingEpochAtBlock, epochIndex, blocksSinceLastStep };
+  return { formula: "stateful", block, netuid, tempoBlocks, ...clock };
+}

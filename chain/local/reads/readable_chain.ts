@@ -1,0 +1,14 @@
+/** What the answers under chain/local/reads are made from: the state after one block, and what is known besides. */
+
+import type { Genesis } from "../genesis.ts";
+import type { Ledger, LocalBlock } from "../ledger.ts";
+import type { OwnBeacon } from "../own_beacon.ts";
+import type { StateReader } from "../state/state.ts";
+
+export interface ReadableChain extends Pick<Ledger, "blockHash"> {
+  readonly state: StateReader;
+  readonly genesis: Genesis;
+  readonly beacon: OwnBeacon;
+  /** The block whose state this is. */
+  head(): Pick<LocalBlock, "number" | "timestampMs">;
+}

@@ -1,0 +1,111 @@
+/**
+ * The runtime APIs a subnet node asks, by their own names. A name that is not here is answered with undefined.
+ */
+
+import { networkCostRao } from "../calls/registration.ts";
+import { keyOf } from "../state/records.ts";
+import type { AccountId } from "../ledger.ts";
+import {
+  allDynamicInfo,
+  alphaPriceRao,
+  alphaPrices,
+  dynamicInfo,
+  stakeOf,
+  stakesOf,
+  subnetState,
+} from "./subnet_answers.ts";
+import { metagraph, selectiveMetagraph } from "./metagraph_answer.ts";
+import type { ReadableChain } from "./readable_chain.ts";
+
+export function runtimeApiAnswer(ledger: ReadableChain, name: string, args: readonly unknown[]): unknown {
+  const [netuid, second, third] = args; // stakes have accounts first
+  switch (name) {
+    case "SubnetInfoRuntimeApi.get_metagraph":
+      return metagraph(ledger, Number(netuid));
+    case "SubnetInfoRuntimeApi.get_mechagraph":
+      return metagraph(ledger, Number(netuid), Number(second));
+    case "SubnetInfoRuntimeApi.get_selective_metagraph":
+      return selectiveMetagraph(ledger, Number(netuid), indexesOf(second));
+    case "SubnetInfoRuntimeApi.get_selective_mechagraph":
+      return selectiveMetagraph(ledger, Number(netuid), indexesOf(third));
+    case "SubnetInfoRuntimeApi.get_subnet_hyperparams_v2":
+      return hyperparameters(ledger, Number(netuid));
+    case "NeuronInfoRuntimeApi.get_neurons_lite":
+      return neuronsLite(ledger, Number(netuid));
+    case "SubnetInfoRuntimeApi.get_subnet_state":
+      return subnetState(ledger, Number(netuid));
+    case "SubnetInfoRuntimeApi.get_dynamic_info":
+      return dynamicInfo(ledger, Number(netuid));
+    case "SubnetInfoRuntimeApi.get_all_dynamic_info":
+      return allDynamicInfo(ledger);
+    case "StakeInfoRuntimeApi.get_stake_info_for_coldkey":
+      return stakesOf(ledger, netuid as AccountId);
+    case "StakeInfoRuntimeApi.get_stake_info_for_hotkey_coldkey_netuid":
+      return stakeOf(ledger, { hotkey: netuid as AccountId, coldkey: second as AccountId, netuid: Number(third) });
+    case "StakeInfoRuntimeApi.get_stake_fee":
+      return 0n; // there is no market to pay
+    case "SubnetRegistrationRuntimeApi.get_network_registration_cost":
+      return networkCostRao({ state: ledger.state, genesis: ledger.genesis, block: ledger.head().number });
+    case "SwapRuntimeApi.current_alpha_price":
+      return alphaPriceRao;
+    case "SwapRuntimeApi.current_alpha_price_all":
+      return alphaPrices(ledger);
+    default:
+      return undefined;
+  }
+}
+
+const indexesOf = (list: unknown): number[] => Array.isArray(list) ? list.map(Number) : [];
+
+function hyperparameters(ledger: ReadableChain, netuid: number) {
+  const all = metagraph(ledger, netuid);
+  if (all === null) return null;
+  const of = ledger.state.get("subnet", keyOf(netuid)).hyperparameters;
+  return {
+    ...{ rho: all.rho, kappa: all.kappa, immunityPeriod: all.immunityPeriod, minAllowedWeights: of.minAllowedWeights },
+    ...{ maxWeightsLimit: of.maxWeightsLimit, tempo: of.tempoBlocks },
+    ...{ minDifficulty: all.minDifficulty, maxDifficulty: all.maxDifficulty },
+    weightsVersion: of.weightsVersionKey,
+    weightsRateLimit: all.weightsRateLimit,
+    adjustmentInterval: all.adjustmentInterval,
+    activityCutoff: of.activityCutoffBlocks,
+    registrationAllowed: of.isRegistrationAllowed,
+    targetRegsPerInterval: all.targetRegsPerInterval,
+    ...{ minBurn: of.minBurnRao, maxBurn: of.maxBurnRao, bondsMovingAvg: all.bondsMovingAvg },
+    maxRegsPerBlock: all.maxRegsPerBlock,
+    servingRateLimit: all.servingRateLimit,
+    maxValidators: of.maxValidators,
+    ...{ adjustmentAlpha: all.adjustmentAlpha, difficulty: all.difficulty },
+    commitRevealPeriod: all.commitRevealPeriod,
+    commitRevealWeightsEnabled: of.isCommitReveal,
+    ...{ alphaHigh: all.alphaHigh, alphaLow: all.alphaLow, liquidAlphaEnabled: false },
+    alphaSigmoidSteepness: { bits: 1000n << 32n },
+    yumaVersion: 2,
+    ...{ subnetIsActive: true, transfersEnabled: true, bondsResetEnabled: false, userLiquidityEnabled: false },
+  };
+}
+
+function neuronsLite(ledger: ReadableChain, netuid: number) {
+  const all = metagraph(ledger, netuid);
+  if (all === null) return [];
+  return all.hotkeys.map((hotkey, uid) => ({
+    hotkey,
+    coldkey: all.coldkeys[uid],
+    uid,
+    netuid,
+    active: all.active[uid],
+    axonInfo: all.axons[uid],
+    prometheusInfo: { block: 0n, version: 0, ip: 0n, port: 0, ipType: 0 },
+    stake: [[all.coldkeys[uid], all.totalStake[uid]]],
+    rank: 0,
+    emission: all.emission[uid],
+    incentive: all.incentives[uid],
+    consensus: all.consensus[uid],
+    trust: 0,
+    validatorTrust: ledger.state.get("neuron", keyOf(netuid, uid)).validatorTrust,
+    dividends: all.dividends[uid],
+    lastUpdate: all.lastUpdate[uid],
+    validatorPermit: all.validatorPermit[uid],
+    pruningScore: 0,
+  }));
+}

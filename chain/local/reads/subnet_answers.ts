@@ -1,0 +1,62 @@
+/**
+ * Runtime answers beside the metagraph that Bittensor's SDK asks for: a subnet's state and its market, and who staked what.
+ *
+ * All follow from the metagraph. There is no market here: one alpha is one tao, and a subnet's pool is empty.
+ */
+
+import type { AccountId } from "../ledger.ts";
+import { keyOf, theChain } from "../state/records.ts";
+import { metagraph } from "./metagraph_answer.ts";
+import type { ReadableChain } from "./readable_chain.ts";
+
+export function subnetState(chain: ReadableChain, netuid: number) {
+  const all = metagraph(chain, netuid);
+  return all === null ? null : { ...all, emissionHistory: [] };
+}
+
+export function dynamicInfo(chain: ReadableChain, netuid: number) {
+  const all = metagraph(chain, netuid);
+  if (all === null) return null;
+  const { name, symbol, identity, subnetEmission, ...rest } = all;
+  return { ...rest, subnetName: name, tokenSymbol: symbol, emission: subnetEmission, subnetIdentity: identity };
+}
+
+export function allDynamicInfo(chain: ReadableChain) {
+  return netuidsOf(chain).map((netuid) => dynamicInfo(chain, netuid));
+}
+
+export function alphaPrices(chain: ReadableChain) {
+  return netuidsOf(chain).map((netuid) => ({ netuid, price: alphaPriceRao }));
+}
+
+export const alphaPriceRao = 1_000_000_000n;
+
+/** Stakes of a coldkey on seats it holds. */
+export function stakesOf(chain: ReadableChain, coldkey: AccountId) {
+  return netuidsOf(chain).flatMap((netuid) => {
+    const { hotkeys, coldkeys } = metagraph(chain, netuid)!; // it is in the list
+    return hotkeys.filter((_, uid) => coldkeys[uid]!.toHex() === coldkey.toHex())
+      .map((hotkey) => stakeOf(chain, { hotkey, coldkey, netuid }));
+  });
+}
+
+export interface StakePlace {
+  readonly hotkey: AccountId;
+  readonly coldkey: AccountId;
+  readonly netuid: number;
+}
+
+/** Zero where nothing is staked, also for a coldkey that does not own the hotkey: nobody else can stake on it here. */
+export function stakeOf({ state }: ReadableChain, { hotkey, coldkey, netuid }: StakePlace) {
+  const isOwner = state.read("hotkey", hotkey.toHex())?.coldkey === coldkey.toHex();
+  return {
+    ...{ hotkey, coldkey, netuid },
+    stake: isOwner ? state.read("stake", keyOf(netuid, hotkey.toHex())) ?? 0n : 0n,
+    ...{ locked: 0n, emission: 0n, taoEmission: 0n, drain: 0n },
+    isRegistered: state.read("uid", keyOf(netuid, hotkey.toHex())) !== undefined,
+  };
+}
+
+function netuidsOf({ state }: ReadableChain): readonly number[] {
+  return state.get("chain", theChain).netuids;
+}

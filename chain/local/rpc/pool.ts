@@ -1,0 +1,135 @@
+/**
+ * Extrinsics between their acceptance and their block, and those who watch one.
+ *
+ * Owns: the checks a node makes before the runtime is asked (duplicates, room), the pool's answers, and telling watchers. The ledger
+ * decides what a call is worth. Invariant: an accepted extrinsic is in the next block, so the pool is empty after each.
+ */
+
+import { unreachable } from "../../../core/assert.ts";
+import type { ChainCall } from "../../call.ts";
+import type { Ledger, LocalBlock, Submission } from "../ledger.ts";
+import { chainCallOf } from "./chain_calls.ts";
+import { extrinsicHash, openExtrinsic, type SigningScope } from "./extrinsic.ts";
+import { type Hex, hexOf } from "./hex.ts";
+import {
+  alreadyImported,
+  customInvalid,
+  invalidTransaction,
+  lowPriority,
+  poolIsFull,
+  type RpcError,
+  temporarilyBanned,
+} from "./rpc_error.ts";
+
+export interface PooledExtrinsic {
+  readonly bytes: Uint8Array;
+  readonly hash: Hex;
+  readonly isFree: boolean;
+}
+
+export type Watcher = (status: unknown) => void;
+
+/** Signed by hotkeys, whose accounts are empty. */
+const freeCalls: readonly ChainCall["type"][] = [
+  "setWeights",
+  "commitWeights",
+  "revealWeights",
+  "commitTimelockedWeights",
+  "serveAxon",
+];
+
+export interface PoolOptions {
+  readonly ledger: Ledger;
+  readonly scope: () => SigningScope;
+  readonly poolExtrinsics: number;
+  readonly keptBlocks: number; // for how long an extrinsic that was in a block may not come back
+}
+
+export class Pool {
+  readonly #options: PoolOptions;
+  readonly #waiting = new Map<number, PooledExtrinsic>(); // by the ledger's submission
+  readonly #watchers = new Map<Hex, Set<Watcher>>();
+  readonly #included = new Map<Hex, number>(); // block it was in, oldest first
+  #unfinal: { readonly watchers: readonly Watcher[]; readonly blockHash: Uint8Array }[] = [];
+
+  constructor(options: PoolOptions) {
+    this.#options = options;
+  }
+
+  waiting(): readonly PooledExtrinsic[] {
+    return [...this.#waiting.values()];
+  }
+
+  /** The extrinsic's hash. Throws `RpcError` in the words of a node's pool. */
+  submit(bytes: Uint8Array): Hex {
+    const { ledger, poolExtrinsics } = this.#options;
+    const hash = hexOf(extrinsicHash(bytes));
+    if (this.#included.has(hash)) throw temporarilyBanned();
+    if (this.waiting().some((each) => each.hash === hash)) throw alreadyImported(hash);
+    if (this.#waiting.size >= poolExtrinsics) throw poolIsFull();
+    const { from, nonce, call: runtimeCall } = openExtrinsic(bytes, this.#options.scope());
+    const call = chainCallOf(runtimeCall);
+    const submission = ledger.submit({ from, nonce, call });
+    if (submission.status === "refused") throw refusal(submission);
+    this.#waiting.set(submission.submission, { bytes, hash, isFree: freeCalls.includes(call.type) });
+    return hash;
+  }
+
+  /** Tells what becomes of an extrinsic that is waiting. Returns the way to stop. */
+  watch(hash: Hex, watcher: Watcher): () => void {
+    const watchers = this.#watchers.get(hash) ?? new Set();
+    this.#watchers.set(hash, watchers.add(watcher));
+    watcher("ready");
+    return () => void watchers.delete(watcher);
+  }
+
+  /** Takes what a new block holds out of the pool. */
+  take(block: LocalBlock): ReadonlyMap<number, PooledExtrinsic> {
+    const included = new Map<number, PooledExtrinsic>();
+    for (const { submission } of block.outcomes) {
+      const extrinsic = this.#waiting.get(submission);
+      if (extrinsic === undefined) continue;
+      included.set(submission, extrinsic);
+      this.#waiting.delete(submission);
+      this.#included.set(extrinsic.hash, block.number);
+    }
+    for (const [hash, number] of this.#included) {
+      if (number > block.number - this.#options.keptBlocks) break;
+      this.#included.delete(hash);
+    }
+    return included;
+  }
+
+  /**
+   * Tells who waits. Every block is final at once, but a watcher hears it with the next one: a client that gets both at once
+   * (@polkadot/api 16.5.6) shows its caller only the second.
+   */
+  announce(included: ReadonlyMap<number, PooledExtrinsic>, blockHash: Uint8Array): void {
+    for (const final of this.#unfinal) {
+      for (const watcher of final.watchers) watcher({ finalized: hexOf(final.blockHash) });
+    }
+    this.#unfinal = [...included.values()].map(({ hash }) => {
+      const watchers = [...this.#watchers.get(hash) ?? []];
+      this.#watchers.delete(hash);
+      return { watchers, blockHash };
+    });
+    for (const { watchers } of this.#unfinal) {
+      for (const watcher of watchers) watcher({ inBlock: hexOf(blockHash) });
+    }
+  }
+}
+
+function refusal(submission: Submission & { readonly status: "refused" }): RpcError {
+  switch (submission.kind) {
+    case "custom":
+      return customInvalid(submission.custom);
+    case "lowPriority":
+      return lowPriority();
+    case "stale":
+    case "future":
+    case "payment":
+      return invalidTransaction(submission.kind);
+    default:
+      return unreachable(submission);
+  }
+}

@@ -1,0 +1,125 @@
+/**
+ * What the embedded chain remembers: one table per kind of thing, a record per key. Plain data, replaced and never mutated.
+ *
+ * Keys are built by the functions here. Accounts are public keys in hex inside the chain; addresses exist at its edges only.
+ * Simplified against the runtime, on purpose: one token (alpha is worth one tao, there is no pool and no price), so stake is one
+ * amount per hotkey and subnet and belongs to the hotkey's coldkey; no nominators, child keys, takes, root subnet or collateral.
+ */
+
+import type { Hyperparameters } from "../genesis.ts";
+
+/** Public key, 64 lower-case hex digits. */
+export type AccountKey = string;
+
+export interface AccountRecord {
+  readonly freeRao: bigint;
+  readonly nonce: number;
+}
+
+/** A hotkey the chain has met. */
+export interface HotkeyRecord {
+  readonly coldkey: AccountKey;
+}
+
+export interface SubnetRecord {
+  readonly ownerColdkey: AccountKey;
+  readonly ownerHotkey: AccountKey;
+  readonly registeredAtBlock: number;
+  readonly lockedRao: bigint; // what its owner paid for it
+  readonly neuronCount: number; // uids are 0 .. neuronCount - 1
+  readonly hyperparameters: Hyperparameters;
+}
+
+/** What changes with every block of a subnet. */
+export interface ClockRecord {
+  readonly lastEpochBlock: number;
+  readonly pendingEpochAtBlock: number; // 0: none
+  readonly epochIndex: number;
+  readonly blocksSinceLastStep: number;
+  readonly lastStepBlock: number; // the runtime's LastMechansimStepBlock
+  readonly burnRao: bigint; // what a registration costs now
+}
+
+/** Emission since the last epoch, by whom it is for. */
+export interface PotsRecord {
+  readonly ownerRao: bigint;
+  readonly minersRao: bigint;
+  readonly validatorsRao: bigint;
+}
+
+export interface AxonRecord {
+  readonly block: number;
+  readonly version: number;
+  readonly ip: string; // in its canonical spelling
+  readonly port: number;
+  readonly protocol: number;
+}
+
+export interface NeuronRecord {
+  readonly hotkey: AccountKey;
+  readonly registeredAtBlock: number;
+  readonly isActive: boolean;
+  readonly hasPermit: boolean;
+  readonly consensus: number; // u16, as are the next two
+  readonly dividends: number;
+  readonly validatorTrust: number;
+  readonly emissionRao: bigint; // of the last epoch
+  readonly axon: AxonRecord | null;
+}
+
+/** A neuron in one mechanism of its subnet. */
+export interface SeatRecord {
+  readonly lastUpdateBlock: number; // weights set or committed; the registration counts
+  readonly incentive: number; // u16
+}
+
+/** Sparse row of a validator, u16 values. */
+export type RowRecord = readonly (readonly [uid: number, value: number])[];
+
+export interface SaltedCommit {
+  readonly hash: string; // hex
+  readonly epoch: number;
+  readonly block: number;
+}
+
+export interface TimelockedCommit {
+  readonly hotkey: AccountKey;
+  readonly block: number;
+  readonly commit: string; // hex
+  readonly round: bigint;
+}
+
+export interface ChainRecord {
+  readonly timestampMs: number;
+  readonly issuanceRao: bigint; // equals everything below, in accounts, stakes, pots and locks
+  readonly remainderRao: bigint; // what divisions left over, and epochs in which nobody could be paid
+  readonly netuids: readonly number[]; // ascending
+  readonly lastLockRao: bigint; // of the newest subnet
+  readonly lastLockBlock: number; // 0: none was registered yet
+}
+
+/** Every table, by name. */
+export interface Tables {
+  readonly chain: ChainRecord;
+  readonly account: AccountRecord;
+  readonly hotkey: HotkeyRecord;
+  readonly subnet: SubnetRecord;
+  readonly clock: ClockRecord;
+  readonly pots: PotsRecord;
+  readonly uid: number;
+  readonly neuron: NeuronRecord;
+  readonly seat: SeatRecord;
+  readonly weights: RowRecord;
+  readonly bonds: RowRecord;
+  readonly stake: bigint;
+  readonly salted: readonly SaltedCommit[];
+  readonly timelocked: readonly TimelockedCommit[];
+}
+
+export type TableName = keyof Tables;
+
+/** The key of the one record of `chain`. */
+export const theChain = "";
+
+/** Keys of several parts. The order of the parts is that of the runtime's storage. */
+export const keyOf = (...parts: readonly (number | string)[]): string => parts.join("/");

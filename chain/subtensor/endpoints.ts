@@ -1,0 +1,50 @@
+/**
+ * Where a Subtensor chain can be reached: presets with fallbacks, or addresses of one's own.
+ *
+ * Owns: names, addresses, and the order in which they are tried. Refuses: sockets (rpc_socket.ts) and when to try again
+ * (backoff.ts). Public endpoints serve about one request per second and address; a node of one's own is better.
+ */
+
+import { ChainError } from "../chain.ts";
+
+export interface Endpoints {
+  readonly urls: readonly string[]; // tried in this order, round and round
+  /** Nodes that keep every block's state, for reads that a pruned node has forgotten. */
+  readonly archiveUrls: readonly string[];
+}
+
+const archive = ["wss://archive.chain.opentensor.ai:443", "wss://archive.sub.latent.to:443"];
+
+export const endpointPresets: Readonly<Record<string, Endpoints>> = {
+  finney: {
+    urls: [
+      "wss://entrypoint-finney.opentensor.ai:443",
+      "wss://lite.chain.opentensor.ai:443",
+      "wss://lite.sub.latent.to:443",
+    ],
+    archiveUrls: archive,
+  },
+  archive: { urls: archive, archiveUrls: archive },
+  test: { urls: ["wss://test.finney.opentensor.ai:443"], archiveUrls: [] },
+  local: { urls: ["ws://127.0.0.1:9944"], archiveUrls: [] },
+};
+
+/** A preset's name, or one or more ws:// and wss:// addresses separated by commas. */
+export function parseEndpoints(text: string): Endpoints {
+  const preset = Object.hasOwn(endpointPresets, text) ? endpointPresets[text] : undefined;
+  if (preset !== undefined) return preset;
+  const urls = text.split(",").map((part) => part.trim()).filter((part) => part !== "");
+  if (urls.length === 0 || !urls.every(isSocketAddress)) {
+    const names = Object.keys(endpointPresets).join(", ");
+    throw new ChainError(
+      "unreachable",
+      `Cannot use this chain endpoint as it must be one of ${names}, or a ws:// or wss:// address: ` +
+        `current value is '${text}'`,
+    );
+  }
+  return { urls, archiveUrls: [] };
+}
+
+function isSocketAddress(text: string): boolean {
+  return URL.canParse(text) && ["ws:", "wss:"].includes(new URL(text).protocol);
+}

@@ -1,0 +1,140 @@
+/**
+ * Finds out from the blocks themselves what became of an extrinsic.
+ *
+ * Owns: the walk through blocks since it was signed, and the outcome in its block. Refuses: sending. Invariants: blocks are walked
+ * from the newest back along their parents, so a branch that lost is never believed; "not there" is said only of blocks that were read.
+ */
+
+import { hexToU8a } from "@polkadot/util";
+import * as v from "valibot";
+import type { Receipt } from "../chain.ts";
+import { readAccount } from "./accounts.ts";
+import { blake2Hex, type BlockRef, hashSchema, hexSchema } from "./block_header.ts";
+import type { Connection } from "./connection.ts";
+import { eraBlocks, type SignedExtrinsic } from "./extrinsics.ts";
+import { dispatchRefusal } from "./refusals.ts";
+import type { Runtime } from "./runtime.ts";
+import type { Session } from "./session.ts";
+import { readAtBlock, StateAt } from "./state.ts";
+
+export interface Inclusion {
+  readonly block: BlockRef;
+  readonly index: number; // among the block's extrinsics
+  readonly hash: string; // of the extrinsic
+}
+
+/** `overtaken`: another extrinsic has the nonce, so this one can never be in a block. */
+export type Lookup =
+  | { readonly type: "included"; readonly inclusion: Inclusion }
+  | { readonly type: "overtaken" }
+  | { readonly type: "notYet" }
+  | { readonly type: "unreadable" }; // the nonce is used, and a block that may hold the extrinsic could not be read
+
+/** Whether an extrinsic of a block, as hex, is the one sought. */
+export type IsSought = (extrinsic: string) => boolean;
+
+const blockSchema = v.object({
+  block: v.object({
+    header: v.object({ number: v.string(), parentHash: hashSchema }),
+    extrinsics: v.array(hexSchema),
+  }),
+});
+
+export class BlockSearch {
+  readonly #connection: Connection;
+  readonly #isSought: IsSought;
+  readonly #afterBlock: number;
+  readonly #readHashes = new Set<string>();
+  #hasGap = false;
+
+  /** Looks at blocks above `afterBlock`, which was the newest when the extrinsic was made. */
+  constructor(options: { connection: Connection; isSought: IsSought; afterBlock: number }) {
+    this.#connection = options.connection;
+    this.#isSought = options.isSought;
+    this.#afterBlock = options.afterBlock;
+  }
+
+  /** Reads the blocks that came since the last call. */
+  find(): Promise<Inclusion | null> {
+    return this.#connection.run((session) => this.#walk(session, session.head));
+  }
+
+  /** The same, and what the account's nonce says about an extrinsic that is not there. */
+  look({ account, nonce }: { account: string; nonce: number }): Promise<Lookup> {
+    return this.#connection.run(async (session) => {
+      const { head } = session;
+      const inclusion = await this.#walk(session, head);
+      if (inclusion !== null) return { type: "included", inclusion };
+      const state = await readAccount(new StateAt(session, head), account);
+      if (state.nonce <= nonce) return { type: "notYet" };
+      return { type: this.#hasGap ? "unreadable" : "overtaken" };
+    });
+  }
+
+  /** In one block, of which the node has told us. */
+  findIn(hash: string): Promise<Inclusion | null> {
+    return this.#connection.run(async (session) => (await this.#read(session, hash))?.inclusion ?? null);
+  }
+
+  async #walk(session: Session, head: BlockRef): Promise<Inclusion | null> {
+    let { hash, number } = head;
+    for (let steps = 0; steps < eraBlocks && number > this.#afterBlock && !this.#readHashes.has(hash); steps++) {
+      const read = await this.#read(session, hash);
+      if (read === null) {
+        this.#hasGap = true; // its parent is not known either
+        return null;
+      }
+      if (read.inclusion !== null) return read.inclusion;
+      this.#readHashes.add(hash);
+      hash = read.parentHash;
+      number--;
+    }
+    return null;
+  }
+
+  async #read(session: Session, hash: string): Promise<{ inclusion: Inclusion | null; parentHash: string } | null> {
+    const answer = await session.socket.call("chain_getBlock", [hash]);
+    if (answer === null) return null;
+    const { block: { header, extrinsics } } = v.parse(blockSchema, answer);
+    const index = extrinsics.findIndex(this.#isSought);
+    const inclusion = index < 0 ? null : {
+      block: { number: Number.parseInt(header.number, 16), hash },
+      index,
+      hash: blake2Hex(hexToU8a(extrinsics[index]!)),
+    };
+    return { inclusion, parentHash: header.parentHash };
+  }
+}
+
+/** This extrinsic and no other. */
+export function isExtrinsic({ hash }: SignedExtrinsic): IsSought {
+  return (extrinsic) => blake2Hex(hexToU8a(extrinsic)) === hash;
+}
+
+/** Any extrinsic with which this account makes this very call. */
+export function isSameCall(
+  options: { runtime: Runtime; publicKey: Uint8Array; call: Uint8Array },
+): IsSought {
+  const { publicKey, call } = options;
+  const account = publicKey.toHex(), ending = call.toHex();
+  // length | 0x84 | 0x00 account(32) | signature | extensions | call: what lies between has no fixed length, and the call comes last
+  return (extrinsic) => extrinsic.endsWith(ending) && new RegExp(`^0x.{2,8}?8400${account}`, "i").test(extrinsic);
+}
+
+/** Whether the call worked, from the events of its block. */
+export async function readOutcome(
+  options: { connection: Connection; archive: () => Promise<Connection | null>; inclusion: Inclusion },
+): Promise<Receipt> {
+  const { inclusion: { block, index, hash } } = options;
+  return await readAtBlock({ ...options, block }, async (state) => {
+    const events = (await state.events()).filter((event) => event.extrinsic === index && event.pallet === "system");
+    const failed = events.find(({ name }) => name === "ExtrinsicFailed");
+    if (failed !== undefined) {
+      return { status: "refused", refusal: dispatchRefusal(state.runtime.dispatchFailure(failed.data[0])) };
+    }
+    if (events.some(({ name }) => name === "ExtrinsicSuccess")) {
+      return { status: "included", block: block.number, extrinsicHash: hash };
+    }
+    return { status: "unknown", why: `the call is in block ${block.number}, whose events do not say how it ended` };
+  });
+}

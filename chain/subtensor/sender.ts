@@ -1,0 +1,267 @@
+/**
+ * Sends calls, each at most once, and finds out what became of it.
+ *
+ * Owns: one call at a time per account, the nonce of every attempt, what to do after each verdict of the pool, and the search for
+ * an extrinsic whose answer was lost. Refuses: whether a call is due (chain/duty). Invariants: a new extrinsic for the same call is
+ * signed only after a verdict that the last one was not taken; what is sent again after a lost answer is the same bytes, whose
+ * nonce counts once; every promise settles within `inclusionWaitMs` and the deadlines of its requests.
+ */
+
+import * as v from "valibot";
+import type { ChainCall, ChainSigner } from "../call.ts";
+import type { Receipt } from "../chain.ts";
+import { storageIndex } from "../weights/salted_commit.ts";
+import { readLastUpdate } from "./accounts.ts";
+import { type BlockRef, hashSchema, parseHeader } from "./block_header.ts";
+import type { Connection } from "./connection.ts";
+import { encodeChainCall, eraBlocks, type SignedExtrinsic, signExtrinsic } from "./extrinsics.ts";
+import { BlockSearch, type Inclusion, isExtrinsic, isSameCall, readOutcome } from "./inclusion.ts";
+import { integer } from "./plain_values.ts";
+import { readPoolError } from "./pool_error.ts";
+import { nonceTaken, poolRefusal } from "./refusals.ts";
+import type { RpcError } from "./rpc_error.ts";
+import type { Session } from "./session.ts";
+import { readAtHead } from "./state.ts";
+import { submitAndWatch, submitOnly, type WatchEnd } from "./submission.ts";
+import type { Cancel, Timers } from "./timers.ts";
+
+export interface SenderOptions {
+  readonly connection: Connection;
+  readonly archive: () => Promise<Connection | null>;
+  readonly timers: Timers;
+  readonly inclusionWaitMs: number;
+}
+
+interface Attempt {
+  readonly session: Session;
+  readonly extrinsic: SignedExtrinsic;
+  readonly call: Uint8Array;
+  readonly headBlock: number; // the newest when it was signed
+}
+
+/** What was asked for, beside the extrinsic that carries it. */
+interface Order {
+  readonly call: ChainCall;
+  readonly signer: ChainSigner;
+  readonly deadline: Deadline;
+}
+
+const attemptsMax = 4;
+const birthLagMax = eraBlocks / 2; // a finality that lags more leaves the extrinsic too little life
+
+export class Sender {
+  readonly #options: SenderOptions;
+  readonly #last = new Map<string, Promise<unknown>>(); // by account
+
+  constructor(options: SenderOptions) {
+    this.#options = options;
+  }
+
+  /** Rejects with a `ChainError` only when nothing was sent. */
+  async send(call: ChainCall, signer: ChainSigner): Promise<Receipt> {
+    const before = this.#last.get(signer.address) ?? Promise.resolve();
+    const sent = before.then(() => this.#deliver(call, signer));
+    const settled = sent.catch(() => {/* its own caller hears of it */});
+    this.#last.set(signer.address, settled);
+    try {
+      return await sent;
+    } finally {
+      if (this.#last.get(signer.address) === settled) this.#last.delete(signer.address);
+    }
+  }
+
+  async #deliver(call: ChainCall, signer: ChainSigner): Promise<Receipt> {
+    const deadline = new Deadline(this.#options.timers, this.#options.inclusionWaitMs);
+    const order = { call, signer, deadline };
+    try {
+      let isRuntimeFresh = false;
+      for (let count = 1;; count++) {
+        const attempt = await this.#prepare(order);
+        const submission = await submitAndWatch(attempt.session, attempt.extrinsic);
+        if (submission.type === "sent") {
+          const receipt = await this.#follow(order, { attempt, end: submission.end });
+          submission.unwatch();
+          return receipt;
+        }
+        const verdict = await this.#afterRejection(order, { attempt, error: submission.error, isRuntimeFresh });
+        if (verdict.receipt !== null) return verdict.receipt;
+        isRuntimeFresh ||= verdict.isRuntimeFresh;
+        if (count === attemptsMax) return refusedByPool(submission.error);
+      }
+    } finally {
+      deadline.cancel();
+    }
+  }
+
+  /** Reads nonce and birth block anew and signs. */
+  #prepare({ call, signer }: Order): Promise<Attempt> {
+    return this.#options.connection.run(async (session) => {
+      const { runtime, head } = session;
+      const [nonce, finalized] = await Promise.all([
+        session.socket.call("system_accountNextIndex", [signer.address]),
+        finalizedBlock(session),
+      ]);
+      const encoded = encodeChainCall(runtime, call);
+      const extrinsic = signExtrinsic({
+        runtime,
+        signer,
+        call: encoded,
+        nonce: v.parse(integer, nonce),
+        birth: head.number - finalized.number > birthLagMax ? head : finalized,
+        genesisHash: session.genesisHash,
+      });
+      return { session, extrinsic, call: encoded, headBlock: head.number };
+    });
+  }
+
+  /** What a verdict of the pool leads to: a receipt, or (null) another attempt. The extrinsic was not taken. */
+  async #afterRejection(
+    order: Order,
+    { attempt, error, isRuntimeFresh }: { attempt: Attempt; error: RpcError; isRuntimeFresh: boolean },
+  ): Promise<{ receipt: Receipt | null; isRuntimeFresh: boolean }> {
+    const again = { receipt: null, isRuntimeFresh };
+    const refused = { receipt: refusedByPool(error), isRuntimeFresh };
+    const pool = readPoolError(error);
+    switch (pool.kind) {
+      case "stale":
+      case "future":
+        return again;
+      case "lowPriority":
+        return { receipt: await this.#yield(order, attempt), isRuntimeFresh };
+      case "alreadyImported": {
+        const lost = Promise.resolve<WatchEnd>({ type: "lost" });
+        return { receipt: await this.#follow(order, { attempt, end: lost }), isRuntimeFresh };
+      }
+      case "badProof":
+      case "ancientBirthBlock":
+        if (isRuntimeFresh) return refused;
+        await this.#options.connection.run((session) => session.refreshRuntime({ isForced: true }));
+        return { receipt: null, isRuntimeFresh: true };
+      case "other": {
+        // A node that cannot even decode the extrinsic says so in words of its own: perhaps the runtime has just changed.
+        const { runtime } = attempt.session;
+        await this.#options.connection.run((session) => session.refreshRuntime({ isForced: false }));
+        return this.#options.connection.session?.runtime === runtime ? refused : again;
+      }
+      default:
+        return refused;
+    }
+  }
+
+  /**
+   * Another extrinsic of this account waits in the pool under our nonce. It gets its block; if it makes the very call we are about to
+   * make, that was it (an earlier process of ours, say), and nothing is sent a second time.
+   */
+  async #yield({ signer, deadline }: Order, { session, call, headBlock }: Attempt): Promise<Receipt | null> {
+    const isSought = isSameCall({ runtime: session.runtime, publicKey: signer.publicKey, call });
+    await this.#nextHead(deadline);
+    const search = new BlockSearch({ connection: this.#options.connection, isSought, afterBlock: headBlock });
+    const inclusion = await search.find();
+    return inclusion === null ? null : await this.#outcome(inclusion);
+  }
+
+  async #follow(order: Order, { attempt, end }: { attempt: Attempt; end: Promise<WatchEnd> }): Promise<Receipt> {
+    const { connection } = this.#options;
+    const { extrinsic, headBlock } = attempt;
+    const search = new BlockSearch({ connection, isSought: isExtrinsic(extrinsic), afterBlock: headBlock });
+    try {
+      const reached = await Promise.race([end, order.deadline.passed]);
+      if (reached?.type === "inBlock") {
+        const inclusion = await search.findIn(reached.hash);
+        if (inclusion !== null) return await this.#outcome(inclusion);
+      }
+      return await this.#reconcile(order, { attempt, search, isInvalid: reached?.type === "invalid" });
+    } catch (error) {
+      return { status: "unknown", why: error instanceof Error ? error.message : String(error) };
+    }
+  }
+
+  /** The node's account was lost: asks every new block, and the nonce, until one of them settles it or the wait is over. */
+  async #reconcile(
+    { call, signer, deadline }: Order,
+    { attempt, search, isInvalid }: { attempt: Attempt; search: BlockSearch; isInvalid: boolean },
+  ): Promise<Receipt> {
+    const { connection } = this.#options;
+    const { extrinsic, headBlock } = attempt;
+    let isSentAgain = false;
+    for (;;) {
+      const found = await search.look({ account: signer.address, nonce: extrinsic.nonce });
+      switch (found.type) {
+        case "included":
+          return await this.#outcome(found.inclusion);
+        case "overtaken":
+          return { status: "refused", refusal: nonceTaken() };
+        case "unreadable":
+          return await this.#judgeByLastUpdate(call, { signer, extrinsic, headBlock });
+      }
+      if (isInvalid) {
+        return { status: "refused", refusal: poolRefusal({ kind: "other" }, "it became invalid in the pool") };
+      }
+      if (connection.lastHead > extrinsic.lastBlock) {
+        return { status: "refused", refusal: poolRefusal({ kind: "ancientBirthBlock" }, "") };
+      }
+      if (!isSentAgain) {
+        isSentAgain = true;
+        await connection.run((session) => submitOnly(session, extrinsic)); // the same bytes; a verdict changes nothing here
+      }
+      if (deadline.isPassed || connection.isClosed) {
+        return {
+          status: "unknown",
+          why: `the call is in no block yet and may still be until block ${extrinsic.lastBlock}`,
+        };
+      }
+      await this.#nextHead(deadline);
+    }
+  }
+
+  /** For weights the chain keeps the block they were taken in, also where a node no longer has that block. */
+  async #judgeByLastUpdate(
+    call: ChainCall,
+    { signer, extrinsic, headBlock }: { signer: ChainSigner; extrinsic: SignedExtrinsic; headBlock: number },
+  ): Promise<Receipt> {
+    if ("mechanism" in call && call.type !== "revealWeights") {
+      const of = { netuid: call.netuid, index: storageIndex(call), hotkey: signer.address };
+      const block = await this.#options.connection.run((session) =>
+        readAtHead(session, (state) => readLastUpdate(state, of))
+      );
+      if (block !== null && block > headBlock) return { status: "included", block, extrinsicHash: extrinsic.hash };
+    }
+    return { status: "unknown", why: "the account's nonce is used, and the block that used it can no longer be read" };
+  }
+
+  #outcome(inclusion: Inclusion): Promise<Receipt> {
+    const { connection, archive } = this.#options;
+    return readOutcome({ connection, archive, inclusion });
+  }
+
+  async #nextHead(deadline: Deadline): Promise<void> {
+    const { seen, stop } = this.#options.connection.nextHead();
+    await Promise.race([seen, deadline.passed]);
+    stop();
+  }
+}
+
+async function finalizedBlock(session: Session): Promise<BlockRef> {
+  const hash = v.parse(hashSchema, await session.socket.call("chain_getFinalizedHead", []));
+  return parseHeader(await session.socket.call("chain_getHeader", [hash]));
+}
+
+function refusedByPool(error: RpcError): Receipt {
+  return { status: "refused", refusal: poolRefusal(readPoolError(error), error.message) };
+}
+
+/** One moment, for many waits. */
+class Deadline {
+  readonly passed: Promise<null>;
+  readonly cancel: Cancel;
+  isPassed = false;
+
+  constructor(timers: Timers, durationMs: number) {
+    const { promise, resolve } = Promise.withResolvers<null>();
+    this.passed = promise;
+    this.cancel = timers.after(durationMs, () => {
+      this.isPassed = true;
+      resolve(null);
+    });
+  }
+}

@@ -1,0 +1,138 @@
+/**
+ * `Chain` over any Subtensor endpoint.
+ *
+ * Owns: what each question of the roles asks of the connection. Reads are taken at the newest block, once per block however many ask.
+ * Refuses: policy (chain/duty) and secrets (the signer signs). Reached by one dynamic import: polkadot-js takes a quarter second to load.
+ */
+
+import type { Address, ChainCall, ChainSigner } from "../call.ts";
+import type { Chain, EpochState, Head, Metagraph, PendingCommit, Receipt, SubnetParameters } from "../chain.ts";
+import { readAccount, readAxon, readUid } from "./accounts.ts";
+import { axonFrom, axonProblem } from "./axon_address.ts";
+import { Connection, type ConnectionOptions } from "./connection.ts";
+import type { Endpoints } from "./endpoints.ts";
+import { readEpochState } from "./epoch_state.ts";
+import { readMetagraph } from "./metagraph.ts";
+import { readParameters } from "./parameters.ts";
+import { customRefusal } from "./refusals.ts";
+import { Sender } from "./sender.ts";
+import { readAtHead, type StateAt } from "./state.ts";
+import type { Dice, Timers } from "./timers.ts";
+import { readPendingCommits, readWeights } from "./weights.ts";
+
+export interface SubtensorOptions {
+  readonly endpoints: Endpoints; // parseEndpoints("finney")
+  readonly netuid: number;
+  readonly timers: Timers;
+  readonly dice: Dice;
+  readonly callDeadlineMs?: number; // default 15,000
+  readonly headSilenceMs?: number; // default 75,000
+  readonly keepaliveMs?: number; // default 25,000
+  readonly patienceMs?: number; // default 60,000: for a node to come back
+  readonly inclusionWaitMs?: number; // default 180,000: 15 blocks
+}
+
+export class SubtensorChain implements Chain {
+  readonly netuid: number;
+  readonly #connection: Connection;
+  readonly #sender: Sender;
+  readonly #openArchive: () => Promise<Connection | null>;
+  #archive: Promise<Connection | null> | null = null;
+
+  private constructor(connection: Connection, options: SubtensorOptions & { connecting: ConnectionOptions }) {
+    const { netuid, timers, endpoints: { archiveUrls }, connecting, inclusionWaitMs = 180_000 } = options;
+    this.netuid = netuid;
+    this.#connection = connection;
+    this.#openArchive = () =>
+      archiveUrls.length === 0 ? Promise.resolve(null) : Connection.open({ ...connecting, urls: archiveUrls });
+    this.#sender = new Sender({ connection, timers, inclusionWaitMs, archive: () => this.#archived() });
+  }
+
+  /** Rejects with a `ChainError` when no endpoint answers. */
+  static async connect(options: SubtensorOptions): Promise<SubtensorChain> {
+    const { callDeadlineMs = 15_000, headSilenceMs = 75_000, keepaliveMs = 25_000, patienceMs = 60_000 } = options;
+    const { endpoints: { urls }, timers, dice } = options;
+    const connecting = { urls, timers, dice, callDeadlineMs, headSilenceMs, keepaliveMs, patienceMs };
+    return new SubtensorChain(await Connection.open(connecting), { ...options, connecting });
+  }
+
+  get endpoint(): string {
+    return this.#connection.url;
+  }
+
+  async head(): Promise<Head> {
+    const { head, seenMs } = await this.#connection.ready();
+    return { block: head.number, seenMs };
+  }
+
+  onHead(listener: (head: Head) => void): () => void {
+    return this.#connection.onHead(listener);
+  }
+
+  metagraph(): Promise<Metagraph> {
+    return this.#read("metagraph", (state) => readMetagraph(state, this.netuid));
+  }
+
+  parameters(): Promise<SubnetParameters> {
+    return this.#read("parameters", (state) => readParameters(state, this.netuid));
+  }
+
+  epochState(): Promise<EpochState> {
+    return this.#read("epochState", (state) => readEpochState(state, this.netuid));
+  }
+
+  weightsOf(of: { uid: number; mechanism: number }): Promise<readonly { uid: number; value: number }[]> {
+    const name = `weights ${of.uid} ${of.mechanism}`;
+    return this.#read(name, (state) => readWeights(state, { ...of, netuid: this.netuid }));
+  }
+
+  pendingCommits(of: { hotkey: Address; mechanism: number }): Promise<readonly PendingCommit[]> {
+    const name = `commits ${of.hotkey} ${of.mechanism}`;
+    return this.#read(name, (state) => readPendingCommits(state, { ...of, netuid: this.netuid }));
+  }
+
+  async balanceOf(address: Address): Promise<bigint> {
+    return (await this.#read(`account ${address}`, (state) => readAccount(state, address))).freeRao;
+  }
+
+  /** Null: not registered in the subnet. */
+  uidOf(hotkey: Address): Promise<number | null> {
+    return this.#read(`uid ${hotkey}`, (state) => readUid(state, { netuid: this.netuid, hotkey }));
+  }
+
+  async send(call: ChainCall, signer: ChainSigner): Promise<Receipt> {
+    return await this.#withoutSending(call, signer) ?? await this.#sender.send(call, signer);
+  }
+
+  async close(): Promise<void> {
+    const archive = await this.#archive?.catch(() => null);
+    await archive?.close();
+    await this.#connection.close();
+  }
+
+  /** An axon that the chain would refuse, or has already: each announcement costs the next 50 blocks. */
+  async #withoutSending(call: ChainCall, signer: ChainSigner): Promise<Receipt | null> {
+    if (call.type !== "serveAxon") return null;
+    const problem = axonProblem(call.axon);
+    if (problem !== null) return { status: "refused", refusal: customRefusal(problem) };
+    const of = { netuid: call.netuid, hotkey: signer.address };
+    const stored = await this.#read(`axon ${of.netuid} ${of.hotkey}`, (state) => readAxon(state, of));
+    const axon = stored === null ? null : axonFrom(stored);
+    const fields = ["ip", "port", "protocol", "version"] as const;
+    if (stored === null || axon === null || fields.some((name) => axon[name] !== call.axon[name])) return null;
+    return { status: "included", block: stored.block, extrinsicHash: "", isUnchanged: true };
+  }
+
+  #read<T>(name: string, work: (state: StateAt) => Promise<T>): Promise<T> {
+    return this.#connection.run((session) => session.cached(name, () => readAtHead(session, work)));
+  }
+
+  /** Opened when first needed, and again if it could not be. */
+  #archived(): Promise<Connection | null> {
+    this.#archive ??= this.#openArchive().catch((error) => {
+      this.#archive = null;
+      throw error;
+    });
+    return this.#archive;
+  }
+}

@@ -1,0 +1,29 @@
+/**
+ * The clock and the dice of the chain client, injected, so that tests own both.
+ *
+ * Owns: the two shapes and a bounded wait built on them. Invariant: nothing else under chain/subtensor reads a clock, starts a
+ * timer or draws at random.
+ */
+
+export type Cancel = () => void;
+
+export interface Timers {
+  nowMs(): number; // wall clock
+  /** Calls back once. */
+  after(delayMs: number, callback: () => void): Cancel;
+}
+
+/** In [0, 1). */
+export type Dice = () => number;
+
+/** Settles as `promise` does, or rejects with `late()` after `deadlineMs`. The promise itself goes on unheard. */
+export function withDeadline<T>(
+  promise: Promise<T>,
+  options: { timers: Timers; deadlineMs: number; late: () => Error },
+): Promise<T> {
+  const { timers, deadlineMs, late } = options;
+  return new Promise((resolve, reject) => {
+    const cancel = timers.after(deadlineMs, () => reject(late()));
+    promise.then(resolve, reject).finally(cancel);
+  });
+}

@@ -1,0 +1,42 @@
+/**
+ * What is inside timelocked weights: SCALE of the row, and since version 4 of commit-reveal of the hotkey before it.
+ *
+ * The hotkey binds a ciphertext to its sender: nobody can commit a copy of another validator's weights. Older runtimes (to about
+ * spec 300) knew the payload without it, and the chain still tries that form second.
+ */
+
+import { assert } from "../../core/assert.ts";
+import { type Parsed, parsed, refused } from "../../core/fault.ts";
+import { concatBytes, scaleBytes, ScaleReader, scaleU16s, scaleU64 } from "../scale.ts";
+
+export interface WeightsPayload {
+  readonly hotkey: Uint8Array | null; // public key, 32 bytes; null: the older form
+  readonly uids: readonly number[];
+  readonly values: readonly number[]; // u16 each, as many as uids
+  readonly versionKey: bigint;
+}
+
+export function encodeWeightsPayload(payload: WeightsPayload): Uint8Array {
+  const { hotkey, uids, values, versionKey } = payload;
+  assert(
+    uids.length === values.length,
+    `Cannot encode weights as uids and values must be as many: current values are ${uids.length} and ${values.length}`,
+  );
+  const row = concatBytes(scaleU16s(uids), scaleU16s(values), scaleU64(versionKey));
+  return hotkey === null ? row : concatBytes(scaleBytes(hotkey), row);
+}
+
+/** Version 4 first, then the older form, as the chain does. */
+export function decodeWeightsPayload(bytes: Uint8Array): Parsed<WeightsPayload> {
+  const reader = new ScaleReader(bytes);
+  const hotkey = reader.vector();
+  const payload = hotkey?.length === 32 ? rowOf(reader, hotkey) : null;
+  const older = payload ?? rowOf(new ScaleReader(bytes), null);
+  return older === null ? refused("malformedMessage", "These bytes are no weights payload") : parsed(older);
+}
+
+function rowOf(reader: ScaleReader, hotkey: Uint8Array | null): WeightsPayload | null {
+  const uids = reader.u16s(), values = reader.u16s(), versionKey = reader.u64();
+  if (uids === null || values === null || versionKey === null || reader.remainingBytes > 0) return null;
+  return { hotkey: hotkey === null ? null : hotkey.slice(), uids, values, versionKey };
+}

@@ -1,0 +1,107 @@
+/**
+ * Coldkeys on disk: the keys that own stake and tokens. A node never loads one; commands that pay do, for one signature.
+ *
+ * Owns: opening and making them, encrypted unless asked otherwise, each with `coldkeypub.txt`. Refuses: overwriting unless asked to,
+ * and a coldkey that is another than its public file says. An opened one leaves this folder as a `ChainSigner`.
+ */
+
+import type { ChainSigner } from "../call.ts";
+import { type DeriveKey, encryptionOf, encryptKeyfile } from "./encrypted_keyfile.ts";
+import { isOpenToOthers, keyFileExists, readKeyFile } from "./key_disk.ts";
+import {
+  openKeyFile,
+  readPublicKey,
+  requirePublicRoom,
+  type Unlock,
+  writeKeyFiles,
+  writePublicFile,
+} from "./key_files.ts";
+import type { KeyMaterial } from "./key_material.ts";
+import { keyfileText } from "./keyfile.ts";
+import { decodeAddress, encodeAddress } from "./ss58.ts";
+import { WalletError } from "./wallet_error.ts";
+import { coldkeyPath, coldkeyPublicPath, type WalletPlace } from "./wallet_place.ts";
+
+export type ColdkeyState = "encrypted" | "plain" | "public only" | "absent";
+
+export interface ColdkeyView {
+  readonly state: ColdkeyState;
+  readonly address: string | null; // of coldkeypub.txt, or of a plain coldkey; null when neither names one
+}
+
+/** What can be said about a coldkey without opening it. */
+export async function viewColdkey(place: WalletPlace): Promise<ColdkeyView> {
+  const path = coldkeyPath(place);
+  const address = await addressIn(coldkeyPublicPath(place));
+  if (!await keyFileExists(path)) return { state: address === null ? "absent" : "public only", address };
+  if (encryptionOf(await readKeyFile(path)) !== "none") return { state: "encrypted", address };
+  return { state: "plain", address: address ?? await addressIn(path) };
+}
+
+async function addressIn(path: string): Promise<string | null> {
+  const publicKey = await readPublicKey(path);
+  return publicKey === null ? null : encodeAddress(publicKey);
+}
+
+export async function coldkeyIsOpenToOthers(place: WalletPlace): Promise<boolean | null> {
+  return await isOpenToOthers(coldkeyPath(place));
+}
+
+export async function openColdkey(place: WalletPlace, unlock: Unlock): Promise<ChainSigner> {
+  const path = coldkeyPath(place);
+  const { key } = await openKeyFile(path, unlock);
+  const named = await readPublicKey(coldkeyPublicPath(place));
+  if (named !== null && named.toHex() !== key.pair.publicKey.toHex()) {
+    throw new WalletError(
+      "mismatch",
+      `Cannot use ${path} as coldkeypub.txt must name the same key: it names ${encodeAddress(named)}, ` +
+        `the coldkey is ${key.pair.address}`,
+    );
+  }
+  return key.pair;
+}
+
+export interface NewColdkey {
+  readonly key: KeyMaterial;
+  readonly password: (() => Promise<string>) | null; // null: plain
+  readonly deriveKey?: DeriveKey | undefined;
+  readonly overwrite?: boolean;
+}
+
+/** Returns the path of the private file. The password is asked for only once nothing stands in the way. */
+export async function saveColdkey(
+  place: WalletPlace,
+  { key, password, deriveKey, overwrite = false }: NewColdkey,
+): Promise<string> {
+  const path = coldkeyPath(place);
+  await writeKeyFiles({
+    path,
+    publicPath: coldkeyPublicPath(place),
+    publicKey: key.pair.publicKey,
+    overwrite,
+    async seal() {
+      const text = keyfileText(key);
+      if (password === null) return new TextEncoder().encode(text);
+      return await encryptKeyfile(text, { password: await password(), deriveKey });
+    },
+  });
+  return path;
+}
+
+/** Only the public half, for machines that must not hold the coldkey. Returns its path. */
+export async function saveColdkeyAddress(
+  place: WalletPlace,
+  { address, overwrite = false }: { address: string; overwrite?: boolean },
+): Promise<string> {
+  const publicKey = decodeAddress(address);
+  if (publicKey === null) {
+    throw new WalletError(
+      "malformed",
+      `Cannot use the address as it must be an ss58 address with prefix 42: it is none`,
+    );
+  }
+  const path = coldkeyPublicPath(place);
+  if (!overwrite) await requirePublicRoom({ path, publicKey });
+  await writePublicFile({ path, publicKey });
+  return path;
+}

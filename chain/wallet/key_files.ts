@@ -1,0 +1,104 @@
+/**
+ * One key file of any format, plain or sealed, and the public file beside each.
+ *
+ * Owns: reading whatever Bittensor's tools have written, and writing a secret together with its public half. Refuses: the formats
+ * that Bittensor itself has given up, with the way to convert them.
+ */
+
+import { decryptKeyfile, type DeriveKey, type Encryption, encryptionOf } from "./encrypted_keyfile.ts";
+import { existsError, keyFileExists, readKeyFile, writeKeyFile } from "./key_disk.ts";
+import type { KeyMaterial } from "./key_material.ts";
+import { keyOfKeyfile, publicKeyfileText, publicKeyOfKeyfile } from "./keyfile.ts";
+import { openPolkadotExport, parsePolkadotExport } from "./polkadot_json.ts";
+import { WalletError } from "./wallet_error.ts";
+import { assert } from "../../core/assert.ts";
+
+/** How to open a sealed file; the password is asked for only when the file is one. */
+export interface Unlock {
+  readonly password: () => Promise<string>;
+  readonly deriveKey?: DeriveKey | undefined;
+}
+
+export interface OpenedKey {
+  readonly key: KeyMaterial;
+  readonly password: string | null; // what it was sealed with
+}
+
+/** A key file from anywhere: Bittensor's, plain or encrypted, or an export of polkadot-js. */
+export async function openKeyFile(path: string, { password, deriveKey }: Unlock): Promise<OpenedKey> {
+  const bytes = await readKeyFile(path);
+  const encryption = encryptionOf(bytes);
+  if (encryption === "nacl") {
+    const given = await password();
+    const text = await decryptKeyfile(bytes, { password: given, deriveKey });
+    if (text === null) {
+      throw new WalletError(
+        "wrongPassword",
+        `Cannot open ${path} as the password must be the key's own: this one is not`,
+      );
+    }
+    return { key: keyOfKeyfile(text, path), password: given };
+  }
+  const text = plainText(bytes, { encryption, path });
+  const exported = parsePolkadotExport(text);
+  if (exported === null) return { key: keyOfKeyfile(text, path), password: null };
+  const given = await password();
+  return { key: await openPolkadotExport(exported, { password: given, path }), password: given };
+}
+
+/** A file that must not be sealed: a node starts without anybody to ask for a password. */
+export async function readPlainKeyFile(path: string): Promise<string> {
+  const bytes = await readKeyFile(path);
+  const encryption = encryptionOf(bytes);
+  if (encryption === "nacl") {
+    throw new WalletError("encrypted", `Cannot use ${path} as a hotkey file must not be encrypted: this one is`);
+  }
+  return plainText(bytes, { encryption, path });
+}
+
+function plainText(bytes: Uint8Array, { encryption, path }: { encryption: Encryption; path: string }): string {
+  if (encryption === "none") return new TextDecoder().decode(bytes);
+  const format = encryption === "ansible" ? "$ANSIBLE_VAULT" : "Fernet";
+  throw new WalletError(
+    "oldEncryption",
+    `Cannot open ${path} as its encryption must be the current one ($NACL): it is ${format}, an older one of Bittensor's`,
+  );
+}
+
+/** The public key a public or plain private file names; null when there is no file. */
+export async function readPublicKey(path: string): Promise<Uint8Array | null> {
+  if (!await keyFileExists(path)) return null;
+  return publicKeyOfKeyfile(new TextDecoder().decode(await readKeyFile(path)), path);
+}
+
+export interface NewKeyFiles {
+  readonly path: string;
+  readonly publicPath: string;
+  readonly publicKey: Uint8Array;
+  readonly overwrite: boolean;
+  readonly seal: () => Promise<Uint8Array>; // the private file's bytes; asked for once nothing stands in the way
+}
+
+/** The secret first: a public file without its secret names a key that nobody holds. */
+export async function writeKeyFiles({ path, publicPath, publicKey, overwrite, seal }: NewKeyFiles): Promise<void> {
+  if (!overwrite) await requireRoom({ path, publicPath, publicKey });
+  await writeKeyFile({ path, bytes: await seal(), overwrite });
+  await writePublicFile({ path: publicPath, publicKey });
+}
+
+/** Throws when a key would be overwritten. The public file may be there when it names the same key. */
+export async function requireRoom(files: { path: string; publicPath: string; publicKey: Uint8Array }): Promise<void> {
+  if (await keyFileExists(files.path)) throw existsError(files.path);
+  await requirePublicRoom({ path: files.publicPath, publicKey: files.publicKey });
+}
+
+export async function requirePublicRoom({ path, publicKey }: { path: string; publicKey: Uint8Array }): Promise<void> {
+  const named = await readPublicKey(path);
+  if (named !== null && named.toHex() !== publicKey.toHex()) throw existsError(path);
+}
+
+export async function writePublicFile({ path, publicKey }: { path: string; publicKey: Uint8Array }): Promise<void> {
+  const text = publicKeyfileText(publicKey);
+  await writeKeyFile({ path, bytes: new TextEncoder().encode(text), overwrite: true });
+  assert(publicKeyOfKeyfile(text, path).toHex() === publicKey.toHex(), "A public file names the key it was made from");
+}

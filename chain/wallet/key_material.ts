@@ -1,0 +1,50 @@
+/**
+ * A key with whatever it was made from: what a keyfile is written from, and what reading one gives.
+ *
+ * Owns: phrase and mini-secret, in private fields, so that no inspection, JSON or log shows them. Refuses: keys that fail their
+ * own sign-and-verify test. A phrase is kept only where it alone gives the key: with a password or a derivation path behind
+ * it, other tools would load another key from the same file.
+ */
+
+import { hotkeyOfMiniSecret, type HotkeyPair, selfTest } from "./hotkey.ts";
+import { miniSecretOfMnemonic, newMnemonic } from "./mnemonic.ts";
+import { assert, present } from "../../core/assert.ts";
+
+export class KeyMaterial {
+  readonly pair: HotkeyPair;
+  readonly #mnemonic: string | null;
+  readonly #miniSecret: Uint8Array | null;
+
+  constructor(pair: HotkeyPair, made: { mnemonic?: string; miniSecret?: Uint8Array } = {}) {
+    assert(selfTest(pair), "A key verifies its own signature");
+    this.pair = pair;
+    this.#mnemonic = made.mnemonic ?? null;
+    this.#miniSecret = made.miniSecret ?? null;
+  }
+
+  /** For writing keyfiles, and for showing a new key's phrase to its owner once. */
+  revealMnemonic(): string | null {
+    return this.#mnemonic;
+  }
+
+  /** Only for writing keyfiles. */
+  revealMiniSecret(): Uint8Array | null {
+    return this.#miniSecret;
+  }
+}
+
+export function newKeyMaterial(): KeyMaterial {
+  return present(keyOfMnemonic(newMnemonic()), "A new mnemonic is valid");
+}
+
+/** Null when the words are no phrase. */
+export function keyOfMnemonic(words: string, password = ""): KeyMaterial | null {
+  const miniSecret = miniSecretOfMnemonic(words, password);
+  if (miniSecret === null) return null;
+  const mnemonic = words.trim().split(/\s+/).join(" ");
+  return new KeyMaterial(hotkeyOfMiniSecret(miniSecret), password === "" ? { mnemonic, miniSecret } : { miniSecret });
+}
+
+export function keyOfMiniSecret(miniSecret: Uint8Array): KeyMaterial {
+  return new KeyMaterial(hotkeyOfMiniSecret(miniSecret), { miniSecret });
+}

@@ -1,0 +1,104 @@
+/**
+ * The wallets of a folder, by their public halves: to list them no secret is used, but those of files that hold nothing else.
+ *
+ * Owns: what counts as a wallet (a folder with a coldkey file, a coldkeypub.txt or a hotkeys folder) and as a hotkey. A file that
+ * cannot be read is listed with the reason instead of an address, so that one bad file hides no other.
+ */
+
+import { type ColdkeyState, viewColdkey } from "./coldkey_files.ts";
+import { fileError } from "./key_disk.ts";
+import { readPlainKeyFile, readPublicKey } from "./key_files.ts";
+import { keyOfKeyfile, publicKeyOfKeyfile } from "./keyfile.ts";
+import { encodeAddress } from "./ss58.ts";
+import { WalletError } from "./wallet_error.ts";
+import { hotkeyPath, type HotkeyPlace, hotkeyPublicPath, hotkeysPath, isFileName } from "./wallet_place.ts";
+import { publicSuffix, walletPath, type WalletPlace } from "./wallet_place.ts";
+
+export interface ListedKey {
+  readonly address: string | null;
+  readonly problem: string | null; // why there is no address
+}
+
+export interface ListedHotkey extends ListedKey {
+  readonly name: string;
+}
+
+export interface ListedColdkey extends ListedKey {
+  readonly state: ColdkeyState | "unreadable";
+}
+
+export interface ListedWallet {
+  readonly name: string;
+  readonly path: string;
+  readonly coldkey: ListedColdkey;
+  readonly hotkeys: readonly ListedHotkey[]; // by name
+}
+
+export async function listWallets(folder: string): Promise<ListedWallet[]> {
+  const wallets: ListedWallet[] = [];
+  for (const wallet of await namesIn(folder)) {
+    const listed = await viewWallet({ folder, wallet });
+    if (listed !== null) wallets.push(listed);
+  }
+  return wallets;
+}
+
+/** Null when the folder is no wallet, or not there. */
+export async function viewWallet(place: WalletPlace): Promise<ListedWallet | null> {
+  const names = await listHotkeys(place);
+  const hotkeys = await Promise.all(names.map((hotkey) => listedHotkey({ ...place, hotkey })));
+  const coldkey = await listedColdkey(place);
+  if (coldkey.state === "absent" && hotkeys.length === 0) return null;
+  return { name: place.wallet, path: walletPath(place), coldkey, hotkeys };
+}
+
+/** Names of the hotkeys of a wallet, sorted; none when there is no wallet. */
+export async function listHotkeys(place: WalletPlace): Promise<string[]> {
+  return (await namesIn(hotkeysPath(place))).filter((name) => !name.endsWith(publicSuffix));
+}
+
+/** The address a hotkey's files name, the public one first, as the private one may be encrypted. */
+export async function hotkeyAddress(place: HotkeyPlace): Promise<string> {
+  const named = await readPublicKey(hotkeyPublicPath(place));
+  if (named !== null) return encodeAddress(named);
+  const path = hotkeyPath(place);
+  const text = await readPlainKeyFile(path);
+  const isJson = text.trimStart().startsWith("{");
+  return isJson ? encodeAddress(publicKeyOfKeyfile(text, path)) : keyOfKeyfile(text, path).pair.address;
+}
+
+async function listedColdkey(place: WalletPlace): Promise<ListedColdkey> {
+  const view = await settled(() => viewColdkey(place));
+  if (view instanceof WalletError) return { state: "unreadable", address: null, problem: view.message };
+  return { ...view, problem: null };
+}
+
+async function listedHotkey(place: HotkeyPlace): Promise<ListedHotkey> {
+  const address = await settled(() => hotkeyAddress(place));
+  const name = place.hotkey;
+  return address instanceof WalletError
+    ? { name, address: null, problem: address.message }
+    : { name, address, problem: null };
+}
+
+async function settled<T>(read: () => Promise<T>): Promise<T | WalletError> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof WalletError) return error;
+    throw error;
+  }
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  const names: string[] = [];
+  try {
+    for await (const { name } of Deno.readDir(folder)) {
+      if (isFileName(name)) names.push(name);
+    }
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) return [];
+    throw fileError(error, folder);
+  }
+  return names.sort();
+}

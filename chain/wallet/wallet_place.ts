@@ -1,0 +1,66 @@
+/**
+ * Where the files of a wallet lie, as Bittensor's own tools lay them out:
+ * `<folder>/<wallet>/{coldkey, coldkeypub.txt, hotkeys/<hotkey>, hotkeys/<hotkey>pub.txt}`.
+ *
+ * Refuses: names that would leave the folder, or be taken for another kind of file. Touches no disk.
+ */
+
+import { WalletError } from "./wallet_error.ts";
+
+export interface WalletPlace {
+  readonly folder: string; // of all wallets, usually ~/.bittensor/wallets
+  readonly wallet: string;
+}
+
+export interface HotkeyPlace extends WalletPlace {
+  readonly hotkey: string;
+}
+
+export const publicSuffix = "pub.txt";
+
+export function walletPath({ folder, wallet }: WalletPlace): string {
+  return `${folder}/${checkName("wallet", wallet)}`;
+}
+
+export function coldkeyPath(place: WalletPlace): string {
+  return `${walletPath(place)}/coldkey`;
+}
+
+/** The coldkey's public half: all that a node's machine needs of it. */
+export function coldkeyPublicPath(place: WalletPlace): string {
+  return `${coldkeyPath(place)}${publicSuffix}`;
+}
+
+export function hotkeysPath(place: WalletPlace): string {
+  return `${walletPath(place)}/hotkeys`;
+}
+
+export function hotkeyPath(place: HotkeyPlace): string {
+  return `${hotkeysPath(place)}/${checkName("hotkey", place.hotkey)}`;
+}
+
+export function hotkeyPublicPath(place: HotkeyPlace): string {
+  return `${hotkeyPath(place)}${publicSuffix}`;
+}
+
+/** A leading dot is kept for files that are being written. */
+export function isFileName(name: string): boolean {
+  return name !== "" && name.length <= 100 && !name.startsWith(".") && !/[/\\\p{Cc}]/u.test(name);
+}
+
+function checkName(kind: "wallet" | "hotkey", name: string): string {
+  const shown = JSON.stringify(name.slice(0, 40));
+  if (!isFileName(name)) {
+    throw new WalletError(
+      "badName",
+      `Cannot use a ${kind} name as it must be a plain file name without a leading dot: current value is ${shown}`,
+    );
+  }
+  if (kind === "hotkey" && name.endsWith(publicSuffix)) {
+    throw new WalletError(
+      "badName",
+      `Cannot use a hotkey name as it must not end as the public files do, with ${publicSuffix}: current value is ${shown}`,
+    );
+  }
+  return name;
+}

@@ -1,0 +1,106 @@
+/**
+ * Scores to a row of u16 that the chain accepts, bit for bit as the official SDK (v11) makes it.
+ *
+ * Owns: clipping to the subnet's maximum share, scaling the largest to 65,535, rounding, and what is refused. Refuses on purpose
+ * what SDK v10 did with too few weights or none: a uniform row. A single weight on oneself is exempt from both limits, as on the
+ * chain. Scores come from our own hub, but over the network: a bad one is a typed refusal. Where the SDK's rounding leaves a
+ * share a hair above the limit, which the chain would refuse, the row is clipped a little lower.
+ */
+
+import { isWithinMaxWeight, u16Max, type WeightsRow } from "./stored_row.ts";
+
+export type Conformed =
+  | { readonly ok: true; readonly row: WeightsRow }
+  | { readonly ok: false; readonly reason: ConformRefusal; readonly detail: string };
+
+export type ConformRefusal = "badNumber" | "duplicateUid" | "allZero" | "tooFew" | "limitTooLow";
+
+export interface ConformLimits {
+  readonly ownUid: number;
+  readonly minAllowedWeights: number;
+  readonly maxWeightsLimit: number; // u16; 65535: no limit
+}
+
+/** Keeps the order of `scores`. */
+export function conformWeights(
+  scores: readonly { readonly uid: number; readonly score: number }[],
+  limits: ConformLimits,
+): Conformed {
+  const bad = scores.find(({ score }) => !Number.isFinite(score) || score < 0);
+  if (bad !== undefined) {
+    return refuse("badNumber", `A score must be finite and not negative: uid ${bad.uid} has ${bad.score}`);
+  }
+  const seen = new Set<number>();
+  const duplicate = scores.find(({ uid }) => seen.size === seen.add(uid).size);
+  if (duplicate !== undefined) return refuse("duplicateUid", `A uid must have one score: ${duplicate.uid} has several`);
+  const raw = scores.map(({ score }) => score);
+  const total = sumOf(raw);
+  if (total === 0) return refuse("allZero", "All scores are zero: there is nothing to set");
+  if (!Number.isFinite(total)) return refuse("badNumber", "The sum of all scores must be finite");
+  const uids = scores.map(({ uid }) => uid);
+  const isSelfWeight = uids.length === 1 && uids[0] === limits.ownUid;
+  const row = isSelfWeight ? roundRow(uids, raw) : rowWithin(uids, raw, limits.maxWeightsLimit);
+  if (row === null) {
+    const detail = `No ${uids.length} shares can all stay within ${limits.maxWeightsLimit} of ${u16Max} of their sum`;
+    return refuse("limitTooLow", detail);
+  }
+  if (!isSelfWeight && row.uids.length < limits.minAllowedWeights) {
+    const detail = `The subnet wants at least ${limits.minAllowedWeights} weights: ${row.uids.length} are not zero`;
+    return refuse("tooFew", detail);
+  }
+  return { ok: true, row };
+}
+
+/** Clipped by the SDK's rule; lower, in steps of the limit's own unit, while the chain would still refuse the rounded row. */
+function rowWithin(uids: readonly number[], raw: readonly number[], maxWeightsLimit: number): WeightsRow | null {
+  if (maxWeightsLimit >= u16Max) return roundRow(uids, raw);
+  for (const stepsLower of [0, 1, 2, 4, 8, 16, 32]) {
+    const row = roundRow(uids, clipToMaxWeight(raw, (maxWeightsLimit - stepsLower) / u16Max));
+    if (isWithinMaxWeight(row.values, maxWeightsLimit)) return row;
+  }
+  return null;
+}
+
+const refuse = (reason: ConformRefusal, detail: string): Conformed => ({ ok: false, reason, detail });
+const sumOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
+
+/**
+ * Shares with sum 1 of which none is above `limit`: the largest are cut to a height at which they weigh exactly the limit, so
+ * what is cut off goes to all. A limit that no row can meet gives equal shares.
+ */
+export function clipToMaxWeight(weights: readonly number[], limit: number): number[] {
+  const count = weights.length;
+  const total = sumOf(weights);
+  if (count * limit <= 1) return weights.map(() => 1 / count);
+  const ascending = weights.map((weight) => weight / total).sort((a, b) => a - b);
+  if (ascending[count - 1]! <= limit) return weights.map((weight) => weight / total);
+  const epsilon = 1e-7; // the SDK's: keeps the largest share just below the limit
+  let sum = 0, kept = 0;
+  const sums = ascending.map((share) => sum += share);
+  for (const [i, share] of ascending.entries()) {
+    if (share / ((count - i - 1) * share + sums[i]! + epsilon) < limit) kept += 1;
+  }
+  const keptSum = sums[kept - 1]!; // the smallest share is at most 1 / count < limit, so at least one is kept
+  const cutoff = (limit * keptSum - epsilon) / (1 - limit * (count - kept)) * total;
+  const clipped = weights.map((weight) => Math.min(weight, cutoff));
+  const clippedTotal = sumOf(clipped);
+  return clipped.map((weight) => weight / clippedTotal);
+}
+
+/** The largest becomes 65,535; what rounds to zero is left out. */
+function roundRow(uids: readonly number[], shares: readonly number[]): WeightsRow {
+  const top = Math.max(...shares);
+  const values = shares.map((share) => roundHalfToEven((share / top) * u16Max));
+  return {
+    uids: uids.filter((_, i) => values[i] !== 0),
+    values: values.filter((value) => value !== 0),
+  };
+}
+
+/** Python's round(). */
+function roundHalfToEven(value: number): number {
+  const floor = Math.floor(value);
+  const rest = value - floor;
+  if (rest !== 0.5) return rest < 0.5 ? floor : floor + 1;
+  return floor % 2 === 0 ? floor : floor + 1;
+}

@@ -1,0 +1,172 @@
+/**
+ * `iota chain local`: the embedded chain as a node of its own, until Ctrl-C.
+ *
+ * Owns: the chain's file in the data folder, the clock that makes blocks, the port, what a person sees of it. A chain keeps the rules
+ * it was made with, so options that would change them are refused where a chain is already there. Invariant: the file is closed
+ * at a block, whatever ended the command.
+ */
+
+import { type Genesis, type GenesisOptions, localGenesis, mainnetGenesis } from "../../chain/local/genesis.ts";
+import type { LocalBlock } from "../../chain/local/ledger.ts";
+import { LocalLedger } from "../../chain/local/local_ledger.ts";
+import { localNode } from "../../chain/local/rpc/local_node.ts";
+import { type RpcServer, serveRpc } from "../../chain/local/rpc/rpc_server.ts";
+import { ChainStoreError } from "../../chain/local/state/chain_store.ts";
+import { runtimeOf } from "../../chain/local/surface/runtime.ts";
+import { runtimeSurface } from "../../chain/local/surface/surface.ts";
+import type { CommandContext, OptionValues } from "../command.ts";
+import { attempting, UsageError, UserError } from "../errors.ts";
+import type { Output } from "../output.ts";
+
+/** Options that are part of a chain's genesis. */
+const ruleOptions = ["netuid", "tempo", "block-ms", "commit-reveal", "like-mainnet", "legacy"] as const;
+
+export async function runLocalChain(context: CommandContext): Promise<number> {
+  const { options, output } = context;
+  const interruption = context.interruption();
+  const folder = context.dataFolder();
+  const metadata = await readMetadata(options.text("metadata"));
+  const ledger = await openLedger({ folder, options });
+  try {
+    const { genesis } = ledger;
+    const runtime = runtimeOf(runtimeSurface(genesis), metadata);
+    const node = localNode({ ledger, runtime });
+    const host = options.text("host") ?? "127.0.0.1";
+    const port = options.number("port") ?? 0;
+    const server = await attempting(
+      { action: "serve the chain", value: `${host}:${port}` },
+      () => serveRpc({ node, host, port }),
+    );
+    try {
+      const firstBlock = ledger.head().number;
+      introduce(output, { server, genesis, folder });
+      const unlisten = ledger.onBlock((block) => showBlock(output, block));
+      await makeBlocks(ledger, interruption);
+      unlisten();
+      const { number, hash } = ledger.head();
+      output.summary({
+        endpoint: server.url,
+        block: number,
+        hash: `0x${hash.toHex()}`,
+        blocksMade: number - firstBlock,
+        folder,
+      });
+      return 0;
+    } finally {
+      await server.close();
+      node.close();
+    }
+  } finally {
+    ledger.close();
+  }
+}
+
+async function readMetadata(path: string | undefined): Promise<Uint8Array | undefined> {
+  if (path === undefined) return undefined;
+  const bytes = await attempting({ action: "read the metadata", value: path }, () => Deno.readFile(path));
+  if (new TextDecoder().decode(bytes.subarray(0, 4)) === "meta") return bytes;
+  throw new UserError(`Cannot show the metadata of ${path} as it must begin with the four letters 'meta'`, {
+    next: "Pass the SCALE bytes as the chain's state_getMetadata gives them, not their hex",
+  });
+}
+
+async function openLedger(from: { folder: string; options: OptionValues }): Promise<LocalLedger> {
+  const { folder, options } = from;
+  const path = `${folder}/chain.sqlite`;
+  const isThere = await attempting({ action: "open the data folder", value: folder }, async () => {
+    await Deno.mkdir(folder, { recursive: true });
+    return [...Deno.readDirSync(folder)].some(({ name }) => name === "chain.sqlite");
+  });
+  const changed = ruleOptions.filter((name) => options.given(name));
+  if (isThere && changed.length > 0) {
+    throw new UsageError(`Cannot use --${changed[0]} as the chain in ${folder} keeps the rules it was made with`, {
+      next: "Leave the option out, or make another chain with --data DIR",
+    });
+  }
+  try {
+    return LocalLedger.open({ path, genesis: isThere ? null : genesisOf(options) });
+  } catch (error) {
+    if (!(error instanceof ChainStoreError)) throw error;
+    const [message, next] = error.message.split(/: (?=[^:]*$)/); // the store's sentence ends with the next step
+    throw new UserError(message!, next === undefined ? { cause: error } : { next, cause: error });
+  }
+}
+
+function genesisOf(options: OptionValues): Genesis {
+  const netuid = options.number("netuid");
+  const blockMs = options.number("block-ms");
+  const tempoBlocks = options.number("tempo");
+  const rules: GenesisOptions = {
+    startMs: Date.now(),
+    ...(netuid === undefined ? {} : { netuid }),
+    ...(blockMs === undefined ? {} : { blockMs }),
+    ...(options.flag("legacy") ? { epochs: "legacy" } : {}),
+    hyperparameters: {
+      ...(tempoBlocks === undefined ? {} : { tempoBlocks }),
+      ...(options.flag("commit-reveal") ? { isCommitReveal: true } : {}),
+    },
+  };
+  return options.flag("like-mainnet") ? mainnetGenesis(rules) : localGenesis(rules);
+}
+
+/** One every `blockMs`, at once when the machine was away for longer: blocks that were missed are not made up for. */
+async function makeBlocks(ledger: LocalLedger, interruption: AbortSignal): Promise<void> {
+  const over = Promise.withResolvers<void>();
+  const timer = setInterval(() => {
+    try {
+      ledger.produceBlock(Date.now());
+    } catch (error) {
+      over.reject(error); // a full disk, say: the chain ends at its last whole block
+    }
+  }, ledger.genesis.blockMs);
+  const end = () => over.resolve();
+  interruption.addEventListener("abort", end);
+  if (interruption.aborted) end();
+  try {
+    await over.promise;
+  } finally {
+    clearInterval(timer);
+    interruption.removeEventListener("abort", end);
+  }
+}
+
+interface Introduction {
+  readonly server: RpcServer;
+  readonly genesis: Genesis;
+  readonly folder: string;
+}
+
+function introduce(output: Output, { server, genesis, folder }: Introduction): void {
+  const { subnets, accounts, blockMs, specVersion } = genesis;
+  const [subnet] = subnets;
+  output.event({
+    type: "chainServed",
+    endpoint: server.url,
+    folder,
+    specVersion,
+    blockMs,
+    netuids: subnets.map(({ netuid }) => netuid),
+    accounts: accounts.map(({ address, freeRao }) => ({ address, freeRao: String(freeRao) })),
+  });
+  output.line(`A local chain listens at ${output.paint.bold(server.url)} (Ctrl-C ends it)`);
+  output.line(`  runtime   spec ${specVersion}, a block every ${blockMs} ms`);
+  if (subnet !== undefined) {
+    const { tempoBlocks, isCommitReveal } = subnet.hyperparameters;
+    const reveal = isCommitReveal ? "commit-reveal" : "no commit-reveal";
+    output.line(`  subnet    ${subnet.netuid}, an epoch every ${tempoBlocks} blocks, ${reveal}`);
+  }
+  for (const { address, freeRao } of accounts) {
+    output.line(`  account   ${address}, ${freeRao / 1_000_000_000n} TAO`);
+  }
+  output.line(`  kept in   ${folder}`);
+  output.line("");
+}
+
+/** People see blocks that hold something, programs see all. */
+function showBlock(output: Output, { number, hash, outcomes }: LocalBlock): void {
+  const failed = outcomes.flatMap(({ error }) => error === null ? [] : [error.name]);
+  output.event({ type: "block", number, hash: `0x${hash.toHex()}`, calls: outcomes.length, failed });
+  if (outcomes.length === 0) return;
+  const what = failed.length === 0 ? "" : `, failed: ${failed.join(", ")}`;
+  output.line(`block ${number}  ${outcomes.length} ${outcomes.length === 1 ? "call" : "calls"}${what}`);
+}

@@ -1,0 +1,63 @@
+/**
+ * `iota wallet import`: takes a key over from a file elsewhere, or from a development URI.
+ *
+ * Refuses: a phrase on the command line, where every user of the machine can read it (`wallet regen` asks for it instead).
+ * The one password there can be opens the file; a coldkey keeps it, a hotkey is stored plain.
+ */
+
+import type { Command, CommandContext } from "../command.ts";
+import { attempting, UsageError } from "../errors.ts";
+import { readPassword } from "../secret_input.ts";
+import { explaining } from "../wallet_options.ts";
+import { type KeyPlace, storeKey, storeOptions, targetOf } from "./wallet_store.ts";
+import type { OpenedKey } from "../../chain/wallet/key_files.ts";
+
+export const command: Command = {
+  name: "wallet import",
+  summary: "take over a key file, or a development account",
+  usage: "wallet import FILE|--uri URI [--name NAME] [--hotkey NAME | --coldkey] [options]",
+  about:
+    "FILE is a key of Bittensor's tools, plain or encrypted, or an account exported by polkadot-js. URIs such as //Alice " +
+    "name the public accounts of development chains: never send anything of value to them.",
+  examples: [
+    "iota wallet import backup/hotkeys/default --name miner",
+    "iota wallet import account.json --name owner --coldkey",
+    "iota wallet import --uri //Alice --name alice",
+    "iota wallet import --uri //Alice --name alice --coldkey --no-password",
+  ],
+  options: [
+    ...storeOptions,
+    { name: "uri", kind: "string", placeholder: "URI", doc: "a derivation path of the development phrase" },
+  ],
+  positionals: { max: 1 },
+  async run(context) {
+    const place = targetOf(context);
+    const { key, password } = await open(context, place);
+    context.output.summary({ ...await storeKey(context, { place, key, password }) });
+    return 0;
+  },
+};
+
+async function open(context: CommandContext, place: KeyPlace): Promise<OpenedKey> {
+  const uri = context.options.text("uri");
+  const path = context.positionals[0];
+  if ((uri === undefined) === (path === undefined)) {
+    throw new UsageError("Cannot import as there must be either a file or --uri, and not both", {
+      next: "See iota help wallet import",
+    });
+  }
+  if (path !== undefined) {
+    const { openKeyFile } = await import("../../chain/wallet/key_files.ts");
+    await attempting({ action: "import a key", value: path }, () => Deno.stat(path));
+    const password = () => readPassword(context, { question: `Password of ${path}`, isNew: false });
+    return await explaining(place, () => openKeyFile(path, { password }));
+  }
+  const { keyOfSecretUri } = await import("../../chain/wallet/secret_uri.ts");
+  const key = uri?.startsWith("/") ? keyOfSecretUri(uri) : null;
+  if (key === null) {
+    throw new UsageError("Cannot import the URI as it must be a derivation path such as //Alice: it is none", {
+      next: "Never pass a phrase or seed as an argument; enter it when asked: iota wallet regen",
+    });
+  }
+  return { key, password: null };
+}

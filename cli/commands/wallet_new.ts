@@ -1,0 +1,49 @@
+/**
+ * `iota wallet new`: makes a hotkey or a coldkey.
+ *
+ * Refuses: overwriting unasked, and showing a secret. The one exception is the mnemonic of the new key, shown once to a person;
+ * programs and --quiet get the path of the file that holds it instead, unless they ask with --show-mnemonic.
+ */
+
+import type { Command } from "../command.ts";
+import { storeKey, storeOptions, targetOf } from "./wallet_store.ts";
+
+export const command: Command = {
+  name: "wallet new",
+  summary: "make a hotkey, or a coldkey with --coldkey",
+  usage: "wallet new [--name NAME] [--hotkey NAME | --coldkey] [options]",
+  about:
+    "A hotkey signs for a node and is stored plain. A coldkey owns stake and tokens and is stored encrypted: its password is " +
+    "asked for, or read from a file or variable. The mnemonic is shown once; it is the only way back to a lost key.",
+  examples: [
+    "iota wallet new --name miner",
+    "iota wallet new --name miner --hotkey second",
+    "iota wallet new --name owner --coldkey",
+    "iota wallet new --name owner --coldkey --password-file secret.txt --json",
+  ],
+  options: [
+    ...storeOptions,
+    {
+      name: "show-mnemonic",
+      kind: "boolean",
+      doc: "put the mnemonic into the summary of --json and --quiet too; keep that out of logs",
+    },
+  ],
+  async run(context) {
+    const { output, options } = context;
+    const { newKeyMaterial } = await import("../../chain/wallet/key_material.ts");
+    const key = newKeyMaterial();
+    const stored = await storeKey(context, { place: targetOf(context), key });
+    const mnemonic = key.revealMnemonic();
+    const isForPeople = output.mode !== "json" && !output.quiet;
+    if (isForPeople) {
+      output.line(`Write these 12 words down; whoever has them has the ${stored.key}. They are shown once:`);
+      output.line("");
+      output.line(`  ${output.paint.bold(String(mnemonic))}`);
+      output.line("");
+    }
+    const shown = !isForPeople && options.flag("show-mnemonic") ? { mnemonic } : {};
+    output.summary({ ...stored, mnemonicStoredIn: stored.path, ...shown });
+    return 0;
+  },
+};

@@ -1,0 +1,108 @@
+/**
+ * What `wallet new`, `import` and `regen` share: the options that say where a key goes, and putting it there.
+ *
+ * Owns: the choice between a wallet's coldkey (encrypted unless asked otherwise) and one of its hotkeys (always plain), and the
+ * fields of their summaries. Refuses: options of one kind of key together with the other, before anything is asked or made.
+ */
+
+import type { KeyMaterial } from "../../chain/wallet/key_material.ts";
+import type { HotkeyPlace, WalletPlace } from "../../chain/wallet/wallet_place.ts";
+import type { CommandContext, OptionSpec } from "../command.ts";
+import { UsageError } from "../errors.ts";
+import { passwordOptions, readPassword } from "../secret_input.ts";
+import { explaining, foldersOf, hotkeyOption, walletPathOption } from "../wallet_options.ts";
+
+export const nameOption: OptionSpec = {
+  name: "name",
+  kind: "string",
+  placeholder: "NAME",
+  default: "default",
+  doc: "the wallet",
+};
+
+export const coldkeyFlag: OptionSpec = {
+  name: "coldkey",
+  kind: "boolean",
+  doc: "the wallet's coldkey instead of a hotkey",
+};
+
+export const storeOptions: readonly OptionSpec[] = [
+  nameOption,
+  hotkeyOption,
+  coldkeyFlag,
+  walletPathOption,
+  ...passwordOptions,
+  { name: "no-password", kind: "boolean", doc: "store the coldkey unencrypted: whoever reads the file owns it" },
+  { name: "overwrite", kind: "boolean", doc: "replace a key of that name for good" },
+];
+
+/** Where the key goes; without `hotkey` it is the coldkey's place. */
+export type KeyPlace = WalletPlace | HotkeyPlace;
+
+/** Refuses a command line that says two things. */
+export function targetOf(context: CommandContext): KeyPlace {
+  const { options } = context;
+  const isColdkey = options.flag("coldkey");
+  if (isColdkey && options.given("hotkey")) {
+    throw new UsageError(
+      "Cannot use --hotkey with --coldkey as a wallet has one coldkey, and it belongs to no hotkey",
+      {
+        next: "Leave one of them out",
+      },
+    );
+  }
+  if (!isColdkey && options.flag("no-password")) {
+    throw new UsageError("Cannot use --no-password without --coldkey as hotkeys are never encrypted here", {
+      next: "Leave --no-password out, or make a coldkey with --coldkey",
+    });
+  }
+  const hasPassword = options.given("password-file") || options.given("password-env");
+  if (options.flag("no-password") && hasPassword) {
+    throw new UsageError("Cannot use --no-password with a password as they contradict each other", {
+      next: "Leave one of them out",
+    });
+  }
+  const place = { folder: foldersOf(context)[0]!, wallet: options.text("name") ?? "default" };
+  return isColdkey ? place : { ...place, hotkey: options.text("hotkey") ?? "default" };
+}
+
+export interface Storing {
+  readonly place: KeyPlace;
+  readonly key: KeyMaterial;
+  readonly password?: string | null; // a coldkey's, when it is already known
+}
+
+export interface StoredKey {
+  readonly wallet: string;
+  readonly hotkey?: string;
+  readonly key: "hotkey" | "coldkey";
+  readonly address: string;
+  readonly path: string;
+  readonly isEncrypted: boolean;
+}
+
+/** Writes the key with its public half and returns the fields of the summary. */
+export async function storeKey(context: CommandContext, { place, key, password }: Storing): Promise<StoredKey> {
+  const overwrite = context.options.flag("overwrite");
+  const address = key.pair.address;
+  if ("hotkey" in place) {
+    const { saveHotkey } = await import("../../chain/wallet/hotkey_files.ts");
+    const path = await explaining(place, () => saveHotkey(place, { key, overwrite }));
+    return { wallet: place.wallet, hotkey: place.hotkey, key: "hotkey", address, path, isEncrypted: false };
+  }
+  const { saveColdkey } = await import("../../chain/wallet/coldkey_files.ts");
+  const isPlain = context.options.flag("no-password");
+  const sealing = isPlain ? null : () => newPassword(context, { wallet: place.wallet, known: password ?? null });
+  const path = await explaining(place, () => saveColdkey(place, { key, password: sealing, overwrite }));
+  return { wallet: place.wallet, key: "coldkey", address, path, isEncrypted: !isPlain };
+}
+
+async function newPassword(
+  context: CommandContext,
+  { wallet, known }: { wallet: string; known: string | null },
+): Promise<string> {
+  const question = `New password of coldkey ${wallet}`;
+  const password = known ?? await readPassword(context, { question, isNew: true });
+  context.output.log.info("encrypting the coldkey; this takes about 8 s and 512 MiB");
+  return password;
+}

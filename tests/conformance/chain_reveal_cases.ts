@@ -1,0 +1,166 @@
+/** Commit and reveal: salted commits that their sender opens, timelocked ones that open by themselves. */
+
+import { assertEquals } from "@std/assert";
+import type { ChainCall } from "../../chain/call.ts";
+import { revealRound } from "../../chain/epochs/epochs.ts";
+import { encryptTimelocked, timelockRandomBytes } from "../../chain/timelock/timelock.ts";
+import { encodeWeightsPayload } from "../../chain/timelock/weights_payload.ts";
+import { saltedCommitHash } from "../../chain/weights/salted_commit.ts";
+import { type ChainCase, type ChainWorld, keyOf, miner, netuid, otherMiner, uids, validator } from "./chain_world.ts";
+
+const hidden = { hyperparameters: { isCommitReveal: true, tempoBlocks: 20 } };
+const row = { uids: [uids.miner, uids.otherMiner], values: [1, 3] };
+const stored = [{ uid: uids.miner, value: 21_845 }, { uid: uids.otherMiner, value: 65_535 }];
+const salt = [1, 2, 3];
+
+const reveal = (change: Partial<Extract<ChainCall, { type: "revealWeights" }>> = {}): ChainCall => ({
+  ...{ type: "revealWeights", netuid, mechanism: 0, ...row, salt, versionKey: 0n },
+  ...change,
+});
+
+const commitOf = (salts: readonly number[]): ChainCall => {
+  const { publicKey } = validator;
+  const hash = saltedCommitHash({ publicKey, netuid, mechanism: 0, row, salt: salts, versionKey: 0n });
+  return { type: "commitWeights", netuid, mechanism: 0, hash };
+};
+
+/** Weights sealed to the round the roles would choose now, by whom and to whom a test likes. */
+async function sealed(world: ChainWorld, change: { hotkey?: Uint8Array | null; round?: bigint } = {}) {
+  const { revealPeriodEpochs, blockMs, commitRevealVersion } = await world.chain.parameters();
+  const { beacon } = world.ledger.beacon;
+  const state = await world.chain.epochState();
+  const headSeenMs = world.ledger.head().timestampMs;
+  const due = revealRound({ state, revealPeriodEpochs, headSeenMs, blockMs, beacon });
+  if (!due.ok) throw new Error(due.reason);
+  const round = change.round ?? due.value.round;
+  const hotkey = change.hotkey === undefined ? validator.publicKey : change.hotkey;
+  const plaintext = encodeWeightsPayload({ hotkey, ...row, versionKey: 0n });
+  const commit = encryptTimelocked({ plaintext, round, beacon, random: new Uint8Array(timelockRandomBytes).fill(5) });
+  return {
+    call: {
+      type: "commitTimelockedWeights",
+      netuid,
+      mechanism: 0,
+      commit,
+      revealRound: round,
+      commitRevealVersion,
+    } as const,
+    revealBlock: due.value.block,
+  };
+}
+
+const rowOf = (world: ChainWorld) => world.chain.weightsOf({ uid: uids.validator, mechanism: 0 });
+
+export function revealCases(test: ChainCase): void {
+  saltedCases(test);
+  timelockedCases(test);
+}
+
+function saltedCases(test: ChainCase): void {
+  for (const epochs of ["stateful", "legacy"] as const) {
+    const words = epochs === "legacy"
+      ? { tooEarly: "Custom(17)", noCommit: "Custom(16)" }
+      : { tooEarly: "RevealTooEarly", noCommit: "NoWeightsCommitFound" };
+    test(
+      `${epochs}: a salted commit is revealed in its epoch, and in no other`,
+      { ...hidden, epochs },
+      async (world) => {
+        await world.populate();
+        const block = await world.included(commitOf(salt), validator);
+        assertEquals((await world.neuron(uids.validator)).lastUpdateBlock, block);
+        const [pending] = await world.chain.pendingCommits({ hotkey: validator.address, mechanism: 0 });
+        assertEquals([pending?.committedBlock, pending?.revealRound], [block, null]);
+        await world.refused(reveal(), validator, words.tooEarly);
+        await world.untilBlock((pending?.revealFromBlock ?? 0) - 1);
+        assertEquals(await rowOf(world), []);
+        await world.refused(reveal({ salt: [9] }), validator, words.noCommit);
+        await world.included(reveal(), validator);
+        assertEquals(await rowOf(world), stored);
+        assertEquals((await world.neuron(uids.validator)).lastUpdateBlock, block, "the commit counts, not the reveal");
+        assertEquals(await world.chain.pendingCommits({ hotkey: validator.address, mechanism: 0 }), []);
+        await world.refused(reveal(), validator, words.noCommit);
+      },
+    );
+  }
+
+  test("a commit that nobody reveals expires", hidden, async (world) => {
+    await world.populate();
+    await world.included(commitOf(salt), validator);
+    await world.epoch();
+    await world.epoch();
+    assertEquals(await world.chain.pendingCommits({ hotkey: validator.address, mechanism: 0 }), []);
+    await world.refused(reveal(), validator, "RevealTooEarly");
+    assertEquals(await rowOf(world), []);
+  });
+
+  test("commits are limited in pace and in number", hidden, async (world) => {
+    await world.populate();
+    await world.included(commitOf([0]), validator);
+    await world.refused(commitOf([1]), validator, "CommittingWeightsTooFast");
+    await world.refused(commitOf([1]), otherWorldly, "HotKeyNotRegisteredInSubNet");
+    world.ledger.setHyperparameters(netuid, { weightsRateLimitBlocks: 0, tempoBlocks: 100 });
+    await world.blocks(1);
+    for (let i = 1; i < 10; i++) await world.included(commitOf([i]), validator);
+    await world.refused(commitOf([10]), validator, "TooManyUnrevealedCommits");
+    assertEquals((await world.chain.pendingCommits({ hotkey: validator.address, mechanism: 0 })).length, 10);
+  });
+}
+
+const otherWorldly = keyOf(30);
+
+function timelockedCases(test: ChainCase): void {
+  for (const epochs of ["stateful", "legacy"] as const) {
+    test(
+      `${epochs}: a timelocked commit opens by itself in the predicted block`,
+      { ...hidden, epochs },
+      async (world) => {
+        await world.populate();
+        const { call, revealBlock } = await sealed(world);
+        const block = await world.included(call, validator);
+        assertEquals(await world.chain.pendingCommits({ hotkey: validator.address, mechanism: 0 }), [
+          { committedBlock: block, revealRound: call.revealRound, revealFromBlock: null },
+        ]);
+        await world.untilBlock(revealBlock - 1);
+        assertEquals(await rowOf(world), []);
+        await world.blocks(1);
+        assertEquals(await rowOf(world), stored);
+        assertEquals(await world.chain.pendingCommits({ hotkey: validator.address, mechanism: 0 }), []);
+      },
+    );
+  }
+
+  test("the payload without a hotkey still opens, one with another's does not", hidden, async (world) => {
+    await world.populate();
+    const older = await sealed(world, { hotkey: null });
+    const copied = await sealed(world, { hotkey: otherMiner.publicKey });
+    await world.included(older.call, validator);
+    await world.included(copied.call, miner);
+    await world.untilBlock(older.revealBlock);
+    assertEquals(await rowOf(world), stored);
+    assertEquals(await world.chain.weightsOf({ uid: uids.miner, mechanism: 0 }), []);
+    const dropped = world.ledger.eventsOf(older.revealBlock).filter(({ type }) => type === "weightsDropped");
+    assertEquals(dropped.map((event) => "hotkey" in event && event.hotkey), [miner.address]);
+  });
+
+  test("a commit waits for its pulse within its epoch and is dropped after it", hidden, async (world) => {
+    await world.populate();
+    const { call, revealBlock } = await sealed(world);
+    await world.included({ ...call, revealRound: call.revealRound + 1_000n }, validator);
+    await world.untilBlock(revealBlock + 5);
+    assertEquals((await world.chain.pendingCommits({ hotkey: validator.address, mechanism: 0 })).length, 1);
+    await world.epoch();
+    assertEquals(await world.chain.pendingCommits({ hotkey: validator.address, mechanism: 0 }), []);
+    assertEquals(await rowOf(world), []);
+  });
+
+  test("a timelocked commit needs a round to come and the chain's version", hidden, async (world) => {
+    await world.populate();
+    const { call } = await sealed(world);
+    await world.refused({ ...call, revealRound: 1n }, validator, ["InvalidRevealRound", "Other"]);
+    await world.refused({ ...call, commitRevealVersion: 3 }, validator, "IncorrectCommitRevealVersion");
+    await world.included({ ...call, commit: new Uint8Array(100) }, validator);
+    await world.epoch();
+    await world.epoch();
+    assertEquals(await rowOf(world), []);
+  });
+}
