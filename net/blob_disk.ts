@@ -4,8 +4,9 @@
  * Owns: the folder. A blob is written to `incoming/`, hashed on the way, synced, and renamed: a file under its final name is
  * whole, whenever the process or the machine stops. What a stopped process left in `incoming/` is removed at the next
  * start, so one process at a time may own a folder. A leaf list proves itself against the name, so it is written plainly and
- * made again when it is torn or gone; its 32 bytes a MiB are not counted. Refuses: bytes that do not match (also bytes that
- * changed on the disk).
+ * made again when it is torn or gone; its 32 bytes a MiB are not counted. Refuses: bytes that do not match. A file that is gone,
+ * of another length or, once read as a whole, of other bytes is no blob any more: it is removed, reported, and may be stored
+ * anew.
  */
 
 import { type BlobHash, blobHash, type BlobRef } from "../core/ids.ts";
@@ -34,8 +35,16 @@ export interface BlobFile {
   close(): void;
 }
 
+/** A blob that was whole once. */
+export interface LostBlob {
+  readonly ref: BlobRef;
+  readonly why: "gone" | "damaged";
+}
+
 export interface DiskBlobsOptions extends BlobCapacity {
   readonly folder: string;
+  /** The world took a blob away; it is not in the store any more. */
+  readonly onLost?: (lost: LostBlob) => void;
   readonly createFile?: (path: string) => Promise<BlobFile>;
 }
 
@@ -69,9 +78,15 @@ export class DiskBlobs implements LocalBlobStore {
     return store;
   }
 
-  find(hash: BlobHash): Promise<BlobRef | null> {
+  /** Looks at the file too: whoever hears that a blob is here does not send it again. */
+  async find(hash: BlobHash): Promise<BlobRef | null> {
     const bytes = this.#index.get(hash);
-    return Promise.resolve(bytes === undefined ? null : { hash, bytes });
+    if (bytes === undefined) return null;
+    const ref = { hash, bytes };
+    const file = await Deno.stat(this.#path(hash)).catch((error) => ignoreMissing(this.#problem(error)));
+    if (file?.isFile && file.size === bytes) return ref;
+    await this.#lose(ref, file === undefined ? "gone" : "damaged");
+    return null;
   }
 
   async put(source: BlobSource, expected?: BlobHash): Promise<BlobRef> {
@@ -100,12 +115,12 @@ export class DiskBlobs implements LocalBlobStore {
 
   async get(hash: BlobHash): Promise<Uint8Array> {
     const ref = await this.#require(hash);
-    return await collect(verified(this.#read(ref, { start: 0, end: ref.bytes }), ref), ref.bytes);
+    return await collect(this.#readWhole(ref), ref.bytes);
   }
 
   async open(hash: BlobHash, range?: ByteRange): Promise<ByteStream> {
     const ref = await this.#require(hash);
-    if (range === undefined) return ReadableStream.from(verified(this.#read(ref, { start: 0, end: ref.bytes }), ref));
+    if (range === undefined) return ReadableStream.from(this.#readWhole(ref));
     checkRange(ref, range);
     return ReadableStream.from(this.#read(ref, range));
   }
@@ -118,17 +133,14 @@ export class DiskBlobs implements LocalBlobStore {
     const kept = list === undefined ? null : decodeLeaves(list, ref);
     if (kept !== null) return kept;
     const meter = new BlobMeter(ref.bytes);
-    for await (const chunk of this.#read(ref, { start: 0, end: ref.bytes })) meter.add(chunk);
+    for await (const chunk of this.#readWhole(ref)) meter.add(chunk);
     const blob = meter.finish(hash);
     await this.#keepLeaves(blob);
     return blob.leaves;
   }
 
   async delete(hash: BlobHash): Promise<boolean> {
-    const bytes = this.#index.get(hash);
-    if (bytes === undefined) return false;
-    this.#index.delete(hash);
-    this.#bytes -= bytes;
+    if (!this.#leave(hash)) return false;
     try {
       await Deno.remove(this.#path(hash)).catch(ignoreMissing);
       await Deno.remove(this.#leavesPath(hash)).catch(ignoreMissing);
@@ -162,6 +174,23 @@ export class DiskBlobs implements LocalBlobStore {
     if (this.#index.has(ref.hash)) return; // two stored the same bytes at once
     this.#index.set(ref.hash, ref.bytes);
     this.#bytes += ref.bytes;
+  }
+
+  #leave(hash: BlobHash): boolean {
+    const bytes = this.#index.get(hash);
+    if (bytes === undefined) return false;
+    this.#bytes -= bytes;
+    return this.#index.delete(hash);
+  }
+
+  /** Two readers may find it out at once; one of them tells. */
+  async #lose(ref: BlobRef, why: LostBlob["why"]): Promise<void> {
+    if (!(await this.delete(ref.hash))) return;
+    this.#options.onLost?.({ ref, why });
+  }
+
+  #problem(error: unknown): unknown {
+    return error instanceof Deno.errors.NotFound ? error : diskProblem(error, this.#options.folder);
   }
 
   async #scan(): Promise<void> {
@@ -217,7 +246,7 @@ export class DiskBlobs implements LocalBlobStore {
 
   async #adopt(path: string, blob: MeteredBlob): Promise<void> {
     const { ref } = blob;
-    if (this.#index.has(ref.hash)) return await Deno.remove(path);
+    if (await this.find(ref.hash) !== null) return await Deno.remove(path);
     const folder = `${this.#options.folder}/${ref.hash.slice(0, 2)}`;
     await Deno.mkdir(folder, { recursive: true });
     await this.#keepLeaves(blob);
@@ -246,12 +275,18 @@ export class DiskBlobs implements LocalBlobStore {
     return ref;
   }
 
+  /** Checked at its end; what turns out damaged leaves the store. */
+  async *#readWhole(ref: BlobRef): AsyncGenerator<Uint8Array> {
+    try {
+      yield* verified(this.#read(ref, { start: 0, end: ref.bytes }), ref);
+    } catch (error) {
+      if (error instanceof BlobError && error.code === "wrongHash") await this.#lose(ref, "damaged");
+      throw error;
+    }
+  }
+
   async *#read(ref: BlobRef, range: ByteRange): AsyncGenerator<Uint8Array> {
-    using file = await Deno.open(this.#path(ref.hash)).catch((error) => {
-      throw error instanceof Deno.errors.NotFound
-        ? missing(ref.hash, this.#options.folder)
-        : diskProblem(error, this.#options.folder);
-    });
+    using file = await this.#openFile(ref);
     await file.seek(range.start, Deno.SeekMode.Start);
     let left = range.end - range.start;
     for await (const chunk of chunksOf(file, left)) {
@@ -259,7 +294,20 @@ export class DiskBlobs implements LocalBlobStore {
       yield chunk;
     }
     if (left > 0) {
-      throw new BlobError("wrongHash", `Cannot read blob ${ref.hash} as its file ends too early; delete it`);
+      throw new BlobError(
+        "wrongHash",
+        `Cannot read blob ${ref.hash} as its file must have ${ref.bytes} bytes: it ends before`,
+      );
+    }
+  }
+
+  async #openFile(ref: BlobRef): Promise<Deno.FsFile> {
+    try {
+      return await Deno.open(this.#path(ref.hash));
+    } catch (error) {
+      if (!(error instanceof Deno.errors.NotFound)) throw diskProblem(error, this.#options.folder);
+      await this.#lose(ref, "gone");
+      throw missing(ref.hash, this.#options.folder);
     }
   }
 }

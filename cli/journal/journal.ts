@@ -2,25 +2,21 @@
  * The orchestrator's journal on disk: one SQLite file with a snapshot of the state, the events since, and the bytes of wires
  * that the state still names.
  *
- * Entries and snapshots are opaque bytes here. Each entry's checksum covers its predecessor's, so a damaged or half-written
- * tail is found on open and cut back to the last good entry; damage before that is refused. Write-ahead logging with
+ * Entries and snapshots are opaque bytes here. Each entry's checksum covers its predecessor's, the first one's the snapshot's,
+ * and a head row of the same transaction names the last one. So a damaged, half-written or missing tail is found on open and
+ * cut back to the last good entry, once SQLite finds the file itself sound; damage before that is refused, and what is refused
+ * is not written to. Write-ahead logging with
  * synchronous = normal: what `append` returned from survives the death of the process; a power cut may cost the last
  * transactions but never leaves half of one. One process at a time holds the file. The entries are bounded by snapshots, the
  * file by `maxBytes`.
  */
 
 import { Buffer } from "node:buffer";
-import { DatabaseSync, type StatementSync } from "node:sqlite";
+import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { crc32 } from "node:zlib";
 import { assert, AssertionFailure } from "../../core/assert.ts";
-import { JournalError, journalProblem } from "./journal_error.ts";
-
-/** What must be the same for a journal to be of use. */
-export interface JournalIdentity {
-  readonly run: string;
-  readonly program: string; // its version: another one may replay the same events to another state
-  readonly config: string; // hash of the run's configuration
-}
+import { type JournalError, journalProblem } from "./journal_error.ts";
+import { damaged, openJournalFile, type OpenJournalOptions, pageBytes } from "./journal_file.ts";
 
 export interface JournalEntry {
   readonly nowMs: number; // of the machine's clock
@@ -44,27 +40,12 @@ export interface Recovered {
   readonly cut: string | null; // what was cut off, for people
 }
 
-export interface OpenJournalOptions {
-  readonly path: string;
-  readonly identity: JournalIdentity;
-  readonly maxBytes: number;
-}
-
-const format = "iota-journal-1";
-const pageBytes = 4096;
 const snapshotEntries = 4096; // replaying them takes well below a second
 const snapshotBytes = 32 * 2 ** 20; // of entries
-const segmentSlackBytes = 64 * 2 ** 20; // free pages of dropped wires are used again, not given back
-
-const schema = `
-  create table if not exists meta (key text primary key, value text not null) without rowid;
-  create table if not exists snapshot (id integer primary key check (id = 1), sequence integer, crc integer, bytes blob);
-  create table if not exists entries (sequence integer primary key, crc integer, now_ms real, event blob);
-  create table if not exists segments (hash text primary key, bytes blob);
-`;
 
 interface Statements {
   readonly addEntry: StatementSync;
+  readonly setHead: StatementSync;
   readonly addSegment: StatementSync;
   readonly dropSegment: StatementSync;
   readonly segment: StatementSync;
@@ -76,16 +57,15 @@ export class Journal {
   readonly #maxBytes: number;
   readonly #statements: Statements;
   #sequence = 0; // of the last entry
-  #crc = 0;
+  #crc = 0; // of the last entry, else of the snapshot
   #entries = 0; // since the snapshot
   #entryBytes = 0;
 
   /** Opens or makes the journal. Another run's, version's or configuration's is refused (`foreign`). */
   static open(options: OpenJournalOptions): { journal: Journal; recovered: Recovered } {
     return attempt(options.path, () => {
-      const db = openDatabase(options);
+      const db = openJournalFile(options);
       try {
-        checkIdentity(db, options.identity);
         const journal = new Journal(db, options);
         return { journal, recovered: journal.#recover() };
       } catch (error) {
@@ -101,6 +81,7 @@ export class Journal {
     this.#maxBytes = options.maxBytes;
     this.#statements = {
       addEntry: db.prepare("insert into entries (sequence, crc, now_ms, event) values (?, ?, ?, ?)"),
+      setHead: db.prepare("insert or replace into head (id, sequence, crc) values (1, ?, ?)"),
       addSegment: db.prepare("insert or ignore into segments (hash, bytes) values (?, ?)"),
       dropSegment: db.prepare("delete from segments where hash = ?"),
       segment: db.prepare("select bytes from segments where hash = ?"),
@@ -109,7 +90,7 @@ export class Journal {
 
   /** One transaction: all of it is there after a crash, or nothing. */
   append({ entries, segments, droppedSegments }: JournalBatch): void {
-    const { addEntry, addSegment, dropSegment } = this.#statements;
+    const { addEntry, addSegment, dropSegment, setHead } = this.#statements;
     let sequence = this.#sequence;
     let crc = this.#crc;
     let bytes = 0;
@@ -123,6 +104,7 @@ export class Journal {
         bytes += event.byteLength;
         addEntry.run(sequence, crc, nowMs, event);
       }
+      setHead.run(sequence, crc);
     });
     this.#sequence = sequence;
     this.#crc = crc;
@@ -137,12 +119,14 @@ export class Journal {
 
   /** The state after every entry so far; older entries are not needed any more. */
   snapshot(state: Uint8Array): void {
+    const crc = snapshotCrc(this.#sequence, state);
     this.#transaction(() => {
       this.#db.prepare("insert or replace into snapshot (id, sequence, crc, bytes) values (1, ?, ?, ?)")
-        .run(this.#sequence, crc32(state), state);
-      this.#db.prepare("insert or replace into meta (key, value) values ('crc', ?)").run(String(this.#crc));
+        .run(this.#sequence, crc, state);
       this.#db.prepare("delete from entries where sequence <= ?").run(this.#sequence);
+      this.#statements.setHead.run(this.#sequence, crc);
     });
+    this.#crc = crc;
     this.#entries = 0;
     this.#entryBytes = 0;
   }
@@ -185,30 +169,37 @@ export class Journal {
   }
 
   #recover(): Recovered {
-    const row = this.#db.prepare("select sequence, crc, bytes from snapshot").get();
-    const snapshot = row?.["bytes"];
-    if (row === undefined || !(snapshot instanceof Uint8Array)) {
-      const left = this.#db.prepare("select count(*) as n from entries").get();
-      if (Number(left?.["n"]) === 0) return { snapshot: null, entries: [], cut: null };
-      throw new JournalError("damaged", damagedText(this.#path, "it has entries but no snapshot"));
-    }
-    if (crc32(snapshot) !== row["crc"]) {
-      throw new JournalError("damaged", damagedText(this.#path, "its snapshot is torn"));
-    }
-    this.#sequence = Number(row["sequence"]);
+    const snapshot = this.#snapshot();
+    if (snapshot === null) return { snapshot, entries: [], cut: null };
     const entries = this.#goodEntries();
-    const stored = this.#db.prepare("select count(*) as n from entries").get();
-    const cutCount = Number(stored?.["n"]) - entries.length;
-    if (cutCount > 0) this.#cutAfter(this.#sequence);
+    const stored = Number(this.#db.prepare("select count(*) as n from entries").get()?.["n"]);
+    const cut = this.#cutText(stored - entries.length);
+    if (cut !== null) this.#cut();
     this.#entries = entries.length;
-    return { snapshot, entries, cut: cutCount === 0 ? null : cutText(cutCount) };
+    return { snapshot, entries, cut };
+  }
+
+  /** Null where the journal has just been made and nothing was written. */
+  #snapshot(): Uint8Array | null {
+    const row = this.#db.prepare("select sequence, crc, bytes from snapshot").get();
+    if (row === undefined) {
+      for (const table of ["entries", "head"]) {
+        if (this.#db.prepare(`select 1 from ${table}`).get() !== undefined) throw this.#damaged("it has no snapshot");
+      }
+      return null;
+    }
+    const { sequence, crc, bytes } = row;
+    const isWhole = bytes instanceof Uint8Array && typeof sequence === "number" && crc === snapshotCrc(sequence, bytes);
+    if (!isWhole) throw this.#damaged("its snapshot is torn");
+    this.#sequence = sequence;
+    this.#crc = Number(crc);
+    return bytes;
   }
 
   /** The entries behind the snapshot up to the first that is missing or damaged. */
   #goodEntries(): JournalEntry[] {
     const good: JournalEntry[] = [];
     const rows = this.#db.prepare("select sequence, crc, now_ms, event from entries order by sequence").iterate();
-    this.#crc = this.#crcAtSnapshot();
     for (const row of rows) {
       const event = row["event"];
       const nowMs = row["now_ms"];
@@ -224,49 +215,39 @@ export class Journal {
     return good;
   }
 
-  /** Where the chain of checksums begins: the entries before the snapshot are gone. */
-  #crcAtSnapshot(): number {
-    const row = this.#db.prepare("select value from meta where key = 'crc'").get();
-    return row === undefined ? 0 : Number(row["value"]);
+  /** What is wrong behind the last good entry; null: that is the one which was made durable last. */
+  #cutText(damaged: number): string | null {
+    const head = this.#db.prepare("select sequence, crc from head").get();
+    const last = head?.["sequence"];
+    if (damaged === 0 && last === this.#sequence && head?.["crc"] === this.#crc) return null;
+    const known = typeof last === "number" && last > this.#sequence
+      ? `${last - this.#sequence} entries behind it are missing or damaged`
+      : damaged > 0
+      ? `${damaged} entries behind it are damaged`
+      : "which entry was the last cannot be told";
+    return `The journal is cut at entry ${this.#sequence}, the last good one, as ${known}; what they told will be done again`;
   }
 
-  #cutAfter(sequence: number): void {
-    this.#db.prepare("delete from entries where sequence > ?").run(sequence);
+  /** Only in a file that SQLite finds sound: deleting rows of a broken one would break more. */
+  #cut(): void {
+    const problem = this.#db.prepare("pragma quick_check(1)").get()?.["quick_check"];
+    if (problem !== "ok") throw this.#damaged(`SQLite finds it broken (${problem})`);
+    this.#transaction(() => {
+      this.#db.prepare("delete from entries where sequence > ?").run(this.#sequence);
+      this.#statements.setHead.run(this.#sequence, this.#crc);
+    });
+  }
+
+  #damaged(why: string): JournalError {
+    return damaged(this.#path, why);
   }
 }
 
-function openDatabase({ path, maxBytes }: OpenJournalOptions): DatabaseSync {
-  const db = new DatabaseSync(path);
-  try {
-    db.exec(`
-      pragma locking_mode = exclusive;
-      pragma page_size = ${pageBytes};
-      pragma journal_mode = wal;
-      pragma synchronous = normal;
-      pragma wal_autocheckpoint = 1000;
-      pragma journal_size_limit = ${segmentSlackBytes};
-      pragma max_page_count = ${Math.ceil(maxBytes / pageBytes)};
-      ${schema}
-    `);
-    return db;
-  } catch (error) {
-    db.close();
-    throw error;
-  }
-}
-
-function checkIdentity(db: DatabaseSync, identity: JournalIdentity): void {
-  const wanted = { format, ...identity };
-  const rows = db.prepare("select key, value from meta").all();
-  const found = new Map(rows.map((row) => [row["key"], row["value"]]));
-  const isNew = found.size === 0 && db.prepare("select 1 from snapshot").get() === undefined;
-  for (const [key, value] of Object.entries(wanted)) {
-    if (isNew) db.prepare("insert or replace into meta (key, value) values (?, ?)").run(key, value);
-    else if (found.get(key) !== value) {
-      const text = `Cannot use the journal as its ${key} must be ${value}: current value is ${found.get(key)}`;
-      throw new JournalError("foreign", text);
-    }
-  }
+/** Where the chain of the entries behind it begins. */
+function snapshotCrc(sequence: number, state: Uint8Array): number {
+  const head = Buffer.alloc(8);
+  head.writeDoubleLE(sequence);
+  return crc32(state, crc32(head));
 }
 
 /** Checksum of an entry and everything before it. */
@@ -285,12 +266,4 @@ function attempt<T>(path: string, body: () => T, maxBytes?: number): T {
     if (error instanceof AssertionFailure) throw error; // our own bug stays one
     throw journalProblem(error, { path, maxBytes: maxBytes ?? null });
   }
-}
-
-function damagedText(path: string, why: string): string {
-  return `Cannot read the journal '${path}' as ${why}`;
-}
-
-function cutText(count: number): string {
-  return `The last ${count} entries of the journal were damaged and are cut off; what they told will be done again`;
 }

@@ -7,6 +7,7 @@ import type { RoundSources } from "../../core/orchestrator/state.ts";
 import type { StageIndex } from "../../core/ids.ts";
 import { parameterTable, type StageSpec } from "../../core/model/spec.ts";
 import type { ParameterSource } from "../../core/protocol/message.ts";
+import { CheckpointError } from "../checkpoint/manifest.ts";
 import {
   type FoundCheckpoint,
   latestCheckpoint,
@@ -17,6 +18,7 @@ import {
   writeCheckpoint,
 } from "../checkpoint/checkpoint.ts";
 import { type BlobAccess, bytesOfFloats } from "./blob_access.ts";
+import { isLostBlob } from "./lost_blobs.ts";
 import { loadSource } from "./source.ts";
 
 export interface CheckpointPlace {
@@ -60,7 +62,7 @@ export async function storeRound(
     for (const [index, source] of sources.entries()) {
       const table = parameterTable(stages[index]!);
       const { parameters, momentum } = await loadSource({ config, table, source, blobs }).catch((error) => {
-        throw new StageUnavailable(stages[index]!.index, error);
+        throw isLostBlob(error) ? new StageUnavailable(stages[index]!.index, error) : error;
       });
       yield momentum === null ? { table, parameters } : { table, parameters, momentum };
     }
@@ -100,6 +102,11 @@ export async function putBackRound(
 ): Promise<boolean> {
   const found = await latestCheckpoint(place.folder, () => {}); // a torn one is as good as none here
   if (found?.manifest.round !== round) return false;
-  await sourcesFrom(found, { stages: place.stages, blobs });
-  return true;
+  try {
+    await sourcesFrom(found, { stages: place.stages, blobs });
+    return true;
+  } catch (error) {
+    if (error instanceof CheckpointError) return false; // torn since it was looked at
+    throw error;
+  }
 }

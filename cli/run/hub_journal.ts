@@ -13,8 +13,9 @@ import { heldSegments } from "../../core/orchestrator/rounds.ts";
 import { hashOf } from "../../net/blob_hash.ts";
 import { orchestrator } from "../../core/orchestrator/machine.ts";
 import type { OrchestratorState } from "../../core/orchestrator/state.ts";
-import { Journal, type JournalIdentity, type Recovered } from "../journal/journal.ts";
+import { Journal, type Recovered } from "../journal/journal.ts";
 import { JournalError } from "../journal/journal_error.ts";
+import type { JournalIdentity } from "../journal/journal_file.ts";
 import type { TimedEvent } from "./driver.ts";
 
 /** A run as it was when its last life ended. */

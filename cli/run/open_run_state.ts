@@ -10,7 +10,7 @@ import type { StageSpec } from "../../core/model/spec.ts";
 import type { OrchestratorEffect } from "../../core/orchestrator/event.ts";
 import type { OrchestratorState, RoundSources } from "../../core/orchestrator/state.ts";
 import { blobsOf, usedBlobs } from "../../core/orchestrator/stored_blobs.ts";
-import { DiskBlobs } from "../../net/blob_disk.ts";
+import { DiskBlobs, type LostBlob } from "../../net/blob_disk.ts";
 import type { FoundCheckpoint } from "../checkpoint/checkpoint.ts";
 import type { CommandContext } from "../command.ts";
 import { UserError } from "../errors.ts";
@@ -41,12 +41,23 @@ export async function openRunState(context: CommandContext, options: OpenRunOpti
   const { path } = folder;
   const warn = (text: string) => context.output.log.warn(text);
   if (!folder.isResumed) await removeJournal(path);
-  const { journal, recovered } = await openRunJournal({ folder: path, runId, config, onReplayed, warn });
+  const { journal, recovered } = await openRunJournal({
+    folder: path,
+    runId,
+    config,
+    hasBegun: folder.isResumed,
+    onReplayed,
+    warn,
+  });
   const { blobBytes } = config.limits;
-  const store = await DiskBlobs.open({ folder: `${path}/blobs`, blobBytes, capacityBytes: storedBlobs * blobBytes });
+  const onLost = ({ ref, why }: LostBlob) => {
+    warn(`Blob ${ref.hash} must be in the store as it was stored: it is ${why}; whoever has it will be asked for it`);
+  };
+  const capacityBytes = storedBlobs * blobBytes;
+  const store = await DiskBlobs.open({ folder: `${path}/blobs`, blobBytes, capacityBytes, onLost });
   await sweep(store, recovered === null ? new Set() : usedBlobs(recovered.state));
   if (recovered !== null) {
-    await putBack(store, { state: recovered.state, found, stages });
+    await putBack(store, { state: recovered.state, found, stages, warn });
     return { store, journal, recovered, from: null };
   }
   if (found === null) {
@@ -67,7 +78,12 @@ async function sweep(store: DiskBlobs, used: ReadonlySet<string>): Promise<void>
 
 async function putBack(
   store: DiskBlobs,
-  { state, found, stages }: { state: OrchestratorState; found: FoundCheckpoint | null; stages: readonly StageSpec[] },
+  { state, found, stages, warn }: {
+    state: OrchestratorState;
+    found: FoundCheckpoint | null;
+    stages: readonly StageSpec[];
+    warn: (text: string) => void;
+  },
 ): Promise<void> {
   const missing: string[] = [];
   for (const ref of blobsOf(state.sources.stages)) if (await store.find(ref.hash) === null) missing.push(ref.hash);
@@ -75,11 +91,7 @@ async function putBack(
   if (found?.manifest.round === state.sources.round) await sourcesFrom(found, { stages, blobs: hubBlobs(store) });
   for (const hash of missing) {
     if (await store.find(blobHash(hash)) !== null) continue;
-    throw new UserError(
-      `Cannot go on as the parameters of round ${state.sources.round} must be in the store: ${hash}`,
-      {
-        next: "Go on from the last checkpoint: delete journal.db in the run's folder, then --resume",
-      },
-    );
+    const { round } = state.sources;
+    warn(`Blob ${hash} of round ${round} must be in the store: it is gone; a miner that has it will be asked for it`);
   }
 }

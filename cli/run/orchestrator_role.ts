@@ -5,9 +5,9 @@
  * model but what a dispute asks of the hub.
  */
 
-import { present, unreachable } from "../../core/assert.ts";
+import { unreachable } from "../../core/assert.ts";
 import type { RunConfig } from "../../core/config/config.ts";
-import type { BlobRef, NodeId, StageIndex } from "../../core/ids.ts";
+import type { NodeId, StageIndex } from "../../core/ids.ts";
 import { parameterTable, type StageSpec } from "../../core/model/spec.ts";
 import type { Attachment, OrchestratorEffect, OrchestratorEvent } from "../../core/orchestrator/event.ts";
 import { orchestrator } from "../../core/orchestrator/machine.ts";
@@ -26,13 +26,11 @@ import type { Wire, WireHandler } from "../../net/wire.ts";
 import type { Batch, BatchSource } from "../data/dataset.ts";
 import { type RoundState, StageUnavailable } from "./checkpoint_writer.ts";
 import { Driver } from "./driver.ts";
-import { bytesOfFloats, type HubBlobs } from "./blob_access.ts";
+import type { HubBlobs } from "./blob_access.ts";
 import type { RecoveredRun, StateJournal } from "./hub_journal.ts";
-import { mergeStage, reduceSlice } from "./merge_work.ts";
+import { type HubWork, performHubWork } from "./hub_work.ts";
 import type { Finished } from "./node_role.ts";
-import { bringBack } from "./restore_stage.ts";
 import { Segments } from "./segments.ts";
-import { loadSource } from "./source.ts";
 import { Traffic } from "./traffic.ts";
 
 export interface OrchestratorRoleOptions {
@@ -202,11 +200,10 @@ class OrchestratorRole implements RunningOrchestrator {
       case "sweepBlobs":
         return this.#work(() => this.#options.blobs.sweep(effect.used));
       case "refereeSlice":
-        return this.#refereeSlice(effect);
       case "refereeMerge":
-        return this.#refereeMerge(effect);
       case "restoreStage":
-        return this.#restoreStage(effect);
+      case "checkBlobs":
+        return this.#hubWork(effect);
       case "writeCheckpoint":
         return this.#writeCheckpoint(effect);
       case "record":
@@ -247,36 +244,8 @@ class OrchestratorRole implements RunningOrchestrator {
     return this.#heldOut;
   }
 
-  #refereeSlice(effect: Extract<OrchestratorEffect, { type: "refereeSlice" }>): void {
-    const { round, stage, slice, inputs } = effect;
-    const { blobs } = this.#options;
-    this.#work(async () => {
-      const average = await reduceSlice(blobs, inputs);
-      const result = average.ok ? await blobs.put(bytesOfFloats(average.value)) : null;
-      this.#driver.enqueue({ type: "sliceRefereed", round, stage, slice, result });
-    });
-  }
-
-  #refereeMerge(effect: Extract<OrchestratorEffect, { type: "refereeMerge" }>): void {
-    const { round, stage, source, slices } = effect;
-    const { blobs, config, stages } = this.#options;
-    this.#work(async () => {
-      const table = parameterTable(present(stages[stage], "the stage exists"));
-      const start = await loadSource({ config, table, source, blobs });
-      const merged = await mergeStage({ start, slices, outer: config.outer, blobs });
-      const put = (values: Float32Array): Promise<BlobRef> => blobs.put(bytesOfFloats(values));
-      const parameters = await put(merged.parameters);
-      const momentum = merged.momentum === null ? null : await put(merged.momentum);
-      this.#driver.enqueue({ type: "mergeRefereed", round, stage, parameters, momentum });
-    });
-  }
-
-  #restoreStage(effect: Extract<OrchestratorEffect, { type: "restoreStage" }>): void {
-    const { round, stage } = effect;
-    this.#work(async () => {
-      const restored = await bringBack(effect, this.#options);
-      this.#driver.enqueue({ type: "stageRestored", round, stage, ...restored });
-    });
+  #hubWork(work: HubWork): void {
+    this.#work(async () => this.#driver.enqueue(await performHubWork(work, this.#options)));
   }
 
   #writeCheckpoint(effect: Extract<OrchestratorEffect, { type: "writeCheckpoint" }>): void {

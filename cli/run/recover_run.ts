@@ -1,8 +1,8 @@
 /**
  * Opens a run's journal: the state to go on with, or a new journal where there is none that fits.
  *
- * A journal of another program version or configuration, or one damaged beyond its tail, is put aside with a warning; the run
- * then goes on from its last checkpoint.
+ * A journal of another program version or configuration, one damaged beyond its tail, or an empty one of a run that had begun
+ * is put aside with a warning; the run then goes on from its last checkpoint.
  */
 
 import { createHash } from "node:crypto";
@@ -23,6 +23,7 @@ export interface RecoverOptions {
   readonly folder: string;
   readonly runId: string;
   readonly config: RunConfig;
+  readonly hasBegun: boolean; // then a journal that is there says where the run is
   readonly onReplayed: NonNullable<OpenHubJournal["onReplayed"]>;
   readonly warn: (text: string) => void;
 }
@@ -33,12 +34,18 @@ export interface OpenedJournal {
 }
 
 export async function openRunJournal(options: RecoverOptions): Promise<OpenedJournal> {
-  const { folder, runId, config, onReplayed, warn } = options;
+  const { folder, runId, config, hasBegun, onReplayed, warn } = options;
   const path = `${folder}/${fileName}`;
   const identity = { run: runId, program: version, config: hashOf(config) };
   const request: OpenHubJournal = { path, identity, maxBytes: journalBytes(config), onReplayed };
+  const mustHold = hasBegun && await hasJournal(folder);
   try {
+    if (mustHold && (await Deno.stat(path)).size === 0) throw emptyJournal(path);
     const opened = HubJournal.open(request);
+    if (mustHold && opened.recovered === null) {
+      opened.journal.close();
+      throw emptyJournal(path);
+    }
     if (opened.recovered?.cut != null) warn(opened.recovered.cut);
     return opened;
   } catch (error) {
@@ -48,6 +55,10 @@ export async function openRunJournal(options: RecoverOptions): Promise<OpenedJou
     await putAside(folder);
     return HubJournal.open(request);
   }
+}
+
+function emptyJournal(path: string): JournalError {
+  return new JournalError("damaged", `Cannot read the journal '${path}' as it must have a state: it is empty`);
 }
 
 /** Kept for whoever wants to look at it, until the next one takes its place. */

@@ -8,9 +8,11 @@ import type { RunConfig } from "../../core/config/config.ts";
 import type { StageIndex } from "../../core/ids.ts";
 import { type Neighbour, restoreStage } from "../../core/merge/restore.ts";
 import { parameterTable, type StageSpec } from "../../core/model/spec.ts";
+import { blobsOf } from "../../core/orchestrator/stored_blobs.ts";
 import type { Restored } from "../../core/orchestrator/restoring.ts";
 import type { ParameterSource } from "../../core/protocol/message.ts";
 import { type BlobAccess, bytesOfFloats } from "./blob_access.ts";
+import { lostAmong, unlessLost } from "./lost_blobs.ts";
 import { loadSource, type StageVectors } from "./source.ts";
 
 export interface LostStage {
@@ -33,6 +35,7 @@ export async function bringBack(
 ): Promise<{ source: ParameterSource; from: Restored }> {
   const { stage, sources, round } = lost;
   const source = present(sources[stage], "a source a stage");
+  await lostAmong(place.blobs, blobsOf([source])); // so that none of them passes for stored when it is uploaded again
   if (await vectorsOf(stage, { lost, place }) !== null) return { source, from: "stored" };
   if (await place.putBackRound?.(round) && await vectorsOf(stage, { lost, place }) !== null) {
     return { source, from: "checkpoint" };
@@ -54,7 +57,7 @@ async function vectorsOf(
   const source = lost.sources[stage];
   if (spec === undefined || source === undefined) return null;
   const { config, blobs } = place;
-  return await loadSource({ config, table: parameterTable(spec), source, blobs }).catch(() => null); // asked for just that
+  return await unlessLost(loadSource({ config, table: parameterTable(spec), source, blobs }));
 }
 
 async function neighboursOf(lost: LostStage, place: RestorePlace): Promise<Neighbour[]> {

@@ -2,12 +2,12 @@
  * A stage's parameters as a round begins with them: grown from the seed, or fetched and checked by hash.
  */
 
-import { assert } from "../../core/assert.ts";
 import type { RunConfig } from "../../core/config/config.ts";
 import type { BlobRef } from "../../core/ids.ts";
 import { initialParameters } from "../../core/model/initial.ts";
 import type { ParameterTable } from "../../core/model/spec.ts";
 import type { ParameterSource } from "../../core/protocol/message.ts";
+import { BlobError } from "../../net/blobs.ts";
 import { type BlobAccess, floatsOf } from "./blob_access.ts";
 
 export interface StageVectors {
@@ -43,9 +43,7 @@ async function fetchVector(
   { ref, peers, length }: { ref: BlobRef; peers: readonly string[]; length: number },
 ): Promise<Float32Array> {
   const values = floatsOf(await blobs.get(ref, peers));
-  assert(
-    values.length === length,
-    `Cannot load a stage as its vector must have ${length} floats: current value is ${values.length}`,
-  );
-  return values;
+  if (values.length === length) return values;
+  const detail = `Cannot load a stage as its vector must have ${length} floats: current value is ${values.length}`;
+  throw new BlobError("wrongHash", detail); // whoever named it lied
 }

@@ -8,6 +8,7 @@ import type { BlobRef } from "../../core/ids.ts";
 export class BlobSet {
   readonly #stored = new Set<string>();
   #unused: ReadonlySet<string> = new Set(); // at the last sweep
+  readonly #lost = new Set<string>(); // ever
   #peak = 0;
 
   get size(): number {
@@ -37,6 +38,20 @@ export class BlobSet {
     const unused = new Set([...this.#stored].filter((hash) => !used.has(hash)));
     for (const hash of unused) if (this.#unused.has(hash)) this.#stored.delete(hash);
     this.#unused = unused;
+  }
+
+  /** The world takes blobs away that nobody deleted. */
+  lose(isHit: () => boolean): void {
+    for (const hash of [...this.#stored]) {
+      if (!isHit()) continue;
+      this.#stored.delete(hash);
+      this.#lost.add(hash);
+    }
+  }
+
+  /** Whether the world took it away once: then nobody is to blame that it is missing. */
+  wasLost(ref: BlobRef): boolean {
+    return this.#lost.has(ref.hash);
   }
 
   delete(refs: readonly BlobRef[]): void {

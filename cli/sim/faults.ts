@@ -26,6 +26,7 @@ export const faultKinds = [
   "sleep", // a closed laptop: ten minutes of nothing
   "slowDisk", // checkpoints take minutes
   "fullDisk", // checkpoints fail
+  "blobLoss", // stored blobs vanish, at times the last checkpoint with them
   "liar", // wrong results of the right size
   "badResult", // wrong sizes, numbers that are none
   "flood", // bursts of stale messages
@@ -53,6 +54,7 @@ export function drawKinds(dice: Dice): FaultKind[] {
 const sleepMs = 600_000;
 const smallestShare = 0.5; // of the first miners that stay alive and awake
 const liarShare = 0.1;
+const lostShares = [0.02, 0.1, 0.5, 1]; // of all stored blobs
 const firstCrashMs = 20_000;
 const crashGapMs = 60_000; // as often as a small swarm has it: every crash costs what its miners were computing
 
@@ -112,6 +114,8 @@ export class Faults {
         return this.#diskFor("slow", dice.between(30_000, 90_000));
       case "fullDisk":
         return this.#diskFor("full", dice.between(10_000, 30_000));
+      case "blobLoss":
+        return this.#loseBlobs(dice);
       case "validator":
         return this.#changeValidators(dice);
       case "crash":
@@ -198,6 +202,13 @@ export class Faults {
     const { hub, queue } = this.#world;
     hub.disk = disk;
     queue.after(forMs, () => hub.disk = "fine");
+  }
+
+  #loseBlobs(dice: Dice): void {
+    const { blobs, hub } = this.#world;
+    const share = dice.pick(lostShares);
+    blobs.lose(() => dice.unit() < share);
+    if (dice.chance(0.5)) hub.loseCheckpoint();
   }
 
   #changeValidators(dice: Dice): void {

@@ -2,17 +2,18 @@
  * The simulated orchestrator: the production machine, its segments and blobs counted, its own work answered after a while.
  *
  * Does what cli/run/orchestrator_role.ts and driver.ts do: events in, effects out, a tick at the machine's deadline. Survives
- * `crash` by snapshot and replay; a replay that does not end in the state that crashed fails the run. Refuses to read a deleted
- * blob or a released segment.
+ * `crash` by snapshot and replay; a replay that does not end in the state that crashed fails the run. Refuses to read a
+ * deleted blob or a released segment; a blob that a fault took away is answered with the machine's event.
  */
 
 import { assert, present, unreachable } from "../../core/assert.ts";
-import type { BlobRef, NodeId } from "../../core/ids.ts";
+import { type BlobRef, type NodeId, stageIndex } from "../../core/ids.ts";
 import type { Attachment, OrchestratorEffect, OrchestratorEvent } from "../../core/orchestrator/event.ts";
 import { heldSegments } from "../../core/orchestrator/rounds.ts";
+import type { Restored } from "../../core/orchestrator/restoring.ts";
 import { openOrchestrator, type OrchestratorState } from "../../core/orchestrator/state.ts";
 import type { Machine } from "../../core/protocol/machine.ts";
-import type { NodeMessage, Role } from "../../core/protocol/message.ts";
+import type { NodeMessage, ParameterSource, Role } from "../../core/protocol/message.ts";
 import type { BlobSet } from "./blob_set.ts";
 import type { Dice } from "./dice.ts";
 import { digest, digestOfState } from "./digest.ts";
@@ -27,8 +28,13 @@ import type { SwarmShape } from "./swarm_shape.ts";
 
 type OwnWork = Extract<
   OrchestratorEffect,
-  { type: "refereeSlice" | "refereeMerge" | "restoreStage" | "writeCheckpoint" }
+  { type: "refereeSlice" | "refereeMerge" | "restoreStage" | "checkBlobs" | "writeCheckpoint" }
 >;
+
+interface StoredCheckpoint {
+  readonly round: number;
+  readonly sources: readonly ParameterSource[];
+}
 
 export type OrchestratorMachine = Machine<OrchestratorState, OrchestratorEvent, OrchestratorEffect>;
 
@@ -55,6 +61,7 @@ export class HubProcess implements HubEnd {
   #tickAtMs = Infinity;
   #ticksAtOnce = 0;
   #lastTickMs = -1;
+  #checkpoint: StoredCheckpoint | null = null; // the newest, on disk
   disk: "fine" | "slow" | "full" = "fine";
   events = 0;
 
@@ -157,6 +164,7 @@ export class HubProcess implements HubEnd {
       case "refereeSlice":
       case "refereeMerge":
       case "restoreStage":
+      case "checkBlobs":
       case "writeCheckpoint":
         return this.#work(effect);
       case "record":
@@ -199,40 +207,47 @@ export class HubProcess implements HubEnd {
 
   #answer(work: OwnWork): void {
     const { round } = work;
+    const { blobs } = this.#options;
     switch (work.type) {
-      case "refereeSlice": {
-        this.#mustBeStored(work.inputs.map((input) => input.payload), `slice ${work.slice} of round ${round}`);
-        const result = reducedSlice(work.inputs);
-        this.#options.blobs.put([result]);
-        return this.#deliver({ type: "sliceRefereed", round, stage: work.stage, slice: work.slice, result });
-      }
+      case "refereeSlice":
+        return this.#refereeSlice(work);
       case "refereeMerge":
         return this.#refereeMerge(work);
-      case "restoreStage": {
-        const { stage, sources } = work;
-        const source = present(sources[stage], "a source a stage");
-        this.#mustBeStored(blobsOfSource(source), `stage ${stage} of round ${round}`); // no fault takes it away
-        return this.#deliver({ type: "stageRestored", round, stage, source, from: "stored" });
+      case "restoreStage":
+        return this.#deliver({ type: "stageRestored", round, stage: work.stage, ...this.#restored(work) });
+      case "checkBlobs": {
+        const { stage, phase, refs } = work;
+        return this.#deliver({
+          type: "blobsChecked",
+          round,
+          stage,
+          phase,
+          lost: refs.filter((ref) => !blobs.has(ref)),
+        });
       }
       case "writeCheckpoint":
-        if (this.disk === "full") {
-          return this.#deliver({
-            type: "checkpointFailed",
-            round,
-            detail: "no space left on the device",
-            missing: null,
-          });
-        }
-        this.#mustBeStored(work.sources.flatMap(blobsOfSource), `the checkpoint of round ${round}`);
-        return this.#deliver({ type: "checkpointWritten", round, folder: `round-${round}` });
+        return this.#writeCheckpoint(work);
       default:
         return unreachable(work);
     }
   }
 
+  #refereeSlice({ round, stage, slice, inputs }: Extract<OwnWork, { type: "refereeSlice" }>): void {
+    if (this.#lacks(inputs.map((input) => input.payload), `slice ${slice} of round ${round}`)) {
+      return this.#deliver({ type: "sliceUnavailable", round, stage, slice });
+    }
+    const result = reducedSlice(inputs);
+    this.#options.blobs.put([result]);
+    this.#deliver({ type: "sliceRefereed", round, stage, slice, result });
+  }
+
   #refereeMerge({ round, stage, source, slices }: Extract<OwnWork, { type: "refereeMerge" }>): void {
     const { shape, blobs } = this.#options;
-    this.#mustBeStored([...blobsOfSource(source), ...slices], `the merge of stage ${stage} in round ${round}`);
+    const purpose = `the merge of stage ${stage} in round ${round}`;
+    if (this.#lacks(blobsOfSource(source), purpose)) {
+      return this.#deliver({ type: "mergeUnavailable", round, stage, lost: "start" });
+    }
+    if (this.#lacks(slices, purpose)) return this.#deliver({ type: "mergeUnavailable", round, stage, lost: "slices" });
     const merged = mergedVectors(vectorsOf(source, { shape, stage }), slices);
     const bytes = 4 * present(shape.stageFloats[stage], "a length a stage");
     const parameters = { hash: merged.parameters, bytes };
@@ -241,9 +256,52 @@ export class HubProcess implements HubEnd {
     this.#deliver({ type: "mergeRefereed", round, stage, parameters, momentum });
   }
 
-  #mustBeStored(refs: readonly BlobRef[], purpose: string): void {
-    const missing = this.#options.blobs.missing(refs);
-    assert(missing === null, `Blob ${missing?.hash} must be stored, as the hub needs it for ${purpose}`);
+  #restored(
+    { round, stage, sources }: Extract<OwnWork, { type: "restoreStage" }>,
+  ): { source: ParameterSource; from: Restored } {
+    const { blobs, shape } = this.#options;
+    const source = present(sources[stage], "a source a stage");
+    if (!this.#lacks(blobsOfSource(source), `stage ${stage} of round ${round}`)) return { source, from: "stored" };
+    if (this.#checkpoint?.round === round) {
+      blobs.put(this.#checkpoint.sources.flatMap(blobsOfSource));
+      if (blobs.missing(blobsOfSource(source)) === null) return { source, from: "checkpoint" };
+    }
+    const neighbours = [sources[stage - 1], sources[stage + 1]].flatMap((each, index) => {
+      if (each === undefined || blobs.missing(blobsOfSource(each)) !== null) return [];
+      return [vectorsOf(each, { shape, stage: stage - 1 + 2 * index }).parameters];
+    });
+    if (neighbours.length === 0) return { source: { type: "initial" }, from: "initial" };
+    const bytes = 4 * present(shape.stageFloats[stage], "a length a stage");
+    const parameters = { hash: digest("restored", stage, ...neighbours), bytes };
+    blobs.put([parameters]);
+    return { source: { type: "blobs", parameters, momentum: null }, from: "neighbours" };
+  }
+
+  #writeCheckpoint({ round, sources }: Extract<OwnWork, { type: "writeCheckpoint" }>): void {
+    const detail = "no space left on the device";
+    if (this.disk === "full") return this.#deliver({ type: "checkpointFailed", round, detail, missing: null });
+    const purpose = `the checkpoint of round ${round}`;
+    const missing = sources.findIndex((source) => this.#lacks(blobsOfSource(source), purpose));
+    if (missing !== -1) {
+      const lost = { detail: "a blob is gone", missing: stageIndex(missing) };
+      return this.#deliver({ type: "checkpointFailed", round, ...lost });
+    }
+    this.#checkpoint = { round, sources };
+    this.#deliver({ type: "checkpointWritten", round, folder: `round-${round}` });
+  }
+
+  /** Whether the world took one of these away; that one is missing for another reason is a broken rule. */
+  #lacks(refs: readonly BlobRef[], purpose: string): boolean {
+    const { blobs } = this.#options;
+    const missing = blobs.missing(refs);
+    if (missing === null) return false;
+    assert(blobs.wasLost(missing), `Blob ${missing.hash} must be stored, as the hub needs it for ${purpose}`);
+    return true;
+  }
+
+  /** The newest folder is torn; what is written next is whole. */
+  loseCheckpoint(): void {
+    this.#checkpoint = null;
   }
 
   // ------------------------------------------------------------------------------------------------------- crash

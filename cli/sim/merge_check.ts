@@ -28,10 +28,14 @@ export class MergeCheck {
   #votes = new Map<BlobHash, Set<NodeId> | typeof hubVotes>(); // of the merge under way
   #payloads = new Map<StageIndex, Set<NodeId>>(); // of the layout that was asked for
   #slices = new Map<NodeId, number>();
-  #checked = new Set<StageIndex>();
+  #asked = new Map<StageIndex, string>(); // the slices of the last applyMerge
+  #remade = new Set<StageIndex>(); // stages that had to do without what some have applied, as the store lost it
+  readonly #uncertain = new Map<number, ReadonlySet<StageIndex>>(); // the same of rounds that have begun
 
   onEvent(event: OrchestratorEvent, state: OrchestratorState): void {
     if (state.merge === null) return;
+    const isRestored = event.type === "stageRestored" && (event.from === "neighbours" || event.from === "initial");
+    if (isRestored) this.#remade.add(event.stage);
     if (event.type === "sliceRefereed" && event.result !== null) this.#votes.set(event.result.hash, hubVotes);
     if (event.type !== "messageReceived") return;
     const { message, node } = event;
@@ -53,11 +57,15 @@ export class MergeCheck {
     else if (message.type === "applyMerge") this.#onApplyMerge(to, message, state);
   }
 
-  /** The first header of a stage says which slices were accepted. */
+  /** Says which slices were accepted. */
   #onApplyMerge(to: NodeId, message: ApplyMerge, state: OrchestratorState): void {
     const stage = state.members.get(to)?.stage ?? null;
-    if (stage === null || this.#checked.has(stage)) return;
-    this.#checked.add(stage);
+    if (stage === null) return;
+    const slices = message.slices.map(({ hash }) => hash).join();
+    const before = this.#asked.get(stage);
+    this.#asked.set(stage, slices);
+    if (before === slices) return;
+    if (before !== undefined) this.#remade.add(stage);
     if ((this.#payloads.get(stage)?.size ?? 0) <= 1) return; // a single payload needs no reduction
     for (const { hash } of message.slices) {
       const votes = this.#votes.get(hash);
@@ -73,13 +81,15 @@ export class MergeCheck {
     must(round === this.#round + 1, "rounds follow each other", () => `${round} after ${this.#round}`);
     this.#round = round;
     this.#agreed.set(round, stages.map((stage) => stage.parameters));
-    this.#agreed.delete(round - roundsRemembered);
+    this.#uncertain.set(round, this.#remade);
+    for (const past of [this.#agreed, this.#uncertain]) past.delete(round - roundsRemembered);
     for (const merge of this.#early.get(round) ?? []) this.#compare(round, merge);
     this.#early.delete(round);
     this.#votes = new Map();
     this.#payloads = new Map();
     this.#slices = new Map();
-    this.#checked = new Set();
+    this.#asked = new Map();
+    this.#remade = new Set();
   }
 
   /** What an honest miner has in its own memory. */
@@ -91,6 +101,7 @@ export class MergeCheck {
   }
 
   #compare(round: number, { node, stage, parameters }: OwnMerge): void {
+    if (this.#uncertain.get(round)?.has(stage)) return; // a straggler may have applied what was lost
     const agreed = this.#agreed.get(round)?.[stage];
     must(
       agreed === parameters,

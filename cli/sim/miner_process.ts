@@ -71,7 +71,8 @@ export class MinerProcess extends NodeProcess {
     const { watch, blobs } = this.services;
     if (!outcome.result.ok) {
       const { fault } = outcome.result;
-      watch.workFailed(this, { work: work.type, round: roundOf(this.state, work), fault });
+      const isFate = outcome.missing !== undefined && blobs.wasLost(outcome.missing);
+      if (!isFate) watch.workFailed(this, { work: work.type, round: roundOf(this.state, work), fault });
       return this.#step({ type: "workFailed", job, fault });
     }
     blobs.put(outcome.puts);

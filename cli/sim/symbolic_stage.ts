@@ -23,6 +23,7 @@ export type Lie = "tasks" | "slices" | "parameters";
 export interface WorkOutcome {
   readonly result: Parsed<MinerResult>;
   readonly puts: readonly BlobRef[]; // in the store once the work is done
+  readonly missing?: BlobRef; // why it failed
 }
 
 /** Parameters and outer momentum; a momentum of "zeros" was never stored. */
@@ -202,6 +203,7 @@ const done = (result: MinerResult): WorkOutcome => ({ result: parsed(result), pu
 const notFound = (ref: BlobRef): WorkOutcome => ({
   result: { ok: false, fault: fault("badBlob", `no blob ${ref.hash}`) },
   puts: [],
+  missing: ref,
 });
 
 export function blobsOfSource(source: ParameterSource): BlobRef[] {
@@ -225,10 +227,12 @@ export function vectorsOf(
   };
 }
 
-/** The weighted mean of one slice of every payload. */
+/** The weighted mean of one slice of every payload; of a single one it is the payload, to the bit. */
 export function reducedSlice(inputs: readonly { payload: BlobRef; weight: number }[]): BlobRef {
+  const only = present(inputs[0], "a slice has a payload").payload;
+  if (inputs.length === 1) return only;
   const parts = inputs.flatMap(({ payload, weight }): (string | number)[] => [payload.hash, weight]);
-  return { hash: digest("reduced", ...parts), bytes: present(inputs[0], "a slice has a payload").payload.bytes };
+  return { hash: digest("reduced", ...parts), bytes: only.bytes };
 }
 
 /** The outer step. From a momentum of zeros the new momentum is the average itself: one slice is then the same blob. */

@@ -61,7 +61,8 @@ export class ValidatorProcess extends NodeProcess {
     const medianMs = shape.forwardMs * (work.type === "evaluate" ? shape.stages.length : 3);
     this.compute({ medianMs, bytes, onDevice: true }, () => {
       if (result.ok) return this.#step({ type: "workDone", job, result: result.value });
-      watch.workFailed(this, { work: work.type, round: null, fault: result.fault });
+      const isFate = missing !== null && blobs.wasLost(missing);
+      if (!isFate) watch.workFailed(this, { work: work.type, round: null, fault: result.fault });
       this.#step({ type: "workFailed", job, fault: result.fault });
     });
   }

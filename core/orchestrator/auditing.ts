@@ -8,7 +8,7 @@
  */
 
 import { present } from "../assert.ts";
-import type { BlobRef, NodeId } from "../ids.ts";
+import type { BlobRef, NodeId, StageIndex } from "../ids.ts";
 import { nextBelow } from "../prng.ts";
 import type { Evaluated, Replayed, RequestFailed } from "../protocol/message.ts";
 import { addRequest, type AuditRequest, closeRequest, type ReplayTask, roundOf } from "./audit_state.ts";
@@ -59,7 +59,7 @@ function replayable(state: OrchestratorState, work: StepWork): Map<NodeId, Repla
 function replayTask(state: OrchestratorState, options: { flow: Flow; item: WorkItem }): ReplayTask | null {
   const { flow, item } = options;
   const output = item.direction === "forward" ? flow.wires[item.stage] : flow.gradients[item.stage];
-  if (output === null || output === undefined) return null;
+  if (output === null || output === undefined || state.replaced.has(item.stage)) return null;
   const { node, task } = present(item.madeBy, "a kept output has a maker");
   return {
     round: state.round,
@@ -212,6 +212,21 @@ export function reissueAuditsOf(state: OrchestratorState, node: NodeId): void {
     audit.running.delete(id);
     audit.pending.unshift(running.request);
   }
+}
+
+/** What was done with parameters that are no more cannot be repeated. */
+export function dropReplays(
+  state: OrchestratorState,
+  { round, stage }: { round: number; stage: StageIndex },
+): void {
+  const { audit } = state;
+  const isVain = (request: AuditRequest) =>
+    request.type === "replay" && request.replay.round === round && request.replay.stage === stage;
+  const running = [...audit.running].filter(([, { request }]) => isVain(request));
+  for (const [id] of running) audit.running.delete(id);
+  const dropped = [...audit.pending.filter(isVain), ...running.map(([, { request }]) => request)];
+  audit.pending = audit.pending.filter((request) => !isVain(request));
+  for (const request of dropped) closeRequest(audit, request);
 }
 
 /** Frees wires and parameters of rounds that no open request needs. */

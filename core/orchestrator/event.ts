@@ -9,6 +9,7 @@ import type { Fault } from "../fault.ts";
 import type { BlobRef, MicrobatchId, NodeId, StageIndex } from "../ids.ts";
 import type { HubMessage, NodeMessage, ParameterSource, Role } from "../protocol/message.ts";
 import type { RunRecord } from "../protocol/record.ts";
+import type { MergePhase } from "./merge_state.ts";
 
 export type OrchestratorEvent =
   | { readonly type: "nodeConnected"; readonly node: NodeId; readonly role: Role; readonly resumed: boolean }
@@ -27,12 +28,33 @@ export type OrchestratorEvent =
     readonly slice: number;
     readonly result: BlobRef | null; // null: the payloads were unusable
   }
+  /** A payload that the hub should reduce is not in the store, or is damaged. */
+  | {
+    readonly type: "sliceUnavailable";
+    readonly round: number;
+    readonly stage: StageIndex;
+    readonly slice: number;
+  }
+  | {
+    readonly type: "blobsChecked";
+    readonly round: number;
+    readonly stage: StageIndex;
+    readonly phase: MergePhase;
+    readonly lost: readonly BlobRef[]; // gone or damaged
+  }
   | {
     readonly type: "mergeRefereed";
     readonly round: number;
     readonly stage: StageIndex;
     readonly parameters: BlobRef;
     readonly momentum: BlobRef | null;
+  }
+  /** What the hub's outer step starts from, or a slice, is not in the store, or is damaged. */
+  | {
+    readonly type: "mergeUnavailable";
+    readonly round: number;
+    readonly stage: StageIndex;
+    readonly lost: "start" | "slices";
   }
   | {
     readonly type: "stageRestored";
@@ -81,7 +103,15 @@ export type OrchestratorEffect =
   | { readonly type: "deleteBlobs"; readonly refs: readonly BlobRef[] }
   /** Once a round: what is not among these now and was not the last time may go; answers that came too late left it. */
   | { readonly type: "sweepBlobs"; readonly used: ReadonlySet<string> }
-  /** The hub reduces a slice itself: answered by `sliceRefereed`. */
+  /** Reads these blobs to the end and tells which are lost: answered by `blobsChecked`. */
+  | {
+    readonly type: "checkBlobs";
+    readonly round: number;
+    readonly stage: StageIndex;
+    readonly phase: MergePhase;
+    readonly refs: readonly BlobRef[];
+  }
+  /** The hub reduces a slice itself: answered by `sliceRefereed` or `sliceUnavailable`. */
   | {
     readonly type: "refereeSlice";
     readonly round: number;
@@ -89,7 +119,7 @@ export type OrchestratorEffect =
     readonly slice: number;
     readonly inputs: readonly WeightedPayload[];
   }
-  /** The hub takes the outer step itself: answered by `mergeRefereed`. */
+  /** The hub takes the outer step itself: answered by `mergeRefereed` or `mergeUnavailable`. */
   | {
     readonly type: "refereeMerge";
     readonly round: number;

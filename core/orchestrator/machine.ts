@@ -22,12 +22,14 @@ import {
   onPayloadCommitted,
   onSliceReduced,
   onSliceRefereed,
+  onSliceUnavailable,
 } from "./merge_answers.ts";
+import { mendMerges, onBlobsChecked } from "./mending.ts";
 import { answersDueMs, endLateAnswers } from "./merge_deadlines.ts";
 import { advanceMerge, startMerge } from "./merging.ts";
 import { coverStages } from "./rebalance.ts";
 import { onRestarted } from "./restart.ts";
-import { onLoadFailed, onStageRestored } from "./restoring.ts";
+import { onLoadFailed, onMergeUnavailable, onStageRestored, onUploaded, restoreAbandoned } from "./restoring.ts";
 import { rewindWhenLost } from "./rewind.ts";
 import {
   assignWaiting,
@@ -48,7 +50,6 @@ import {
   onCheckpointFailed,
   onCheckpointWritten,
   onMergeRepeated,
-  onParametersUploaded,
   replaceLateUploaders,
 } from "./uploads.ts";
 import { openStep } from "./wiring.ts";
@@ -86,6 +87,12 @@ function take(state: OrchestratorState, event: OrchestratorEvent, nowMs: number)
         : reject(event.node, event.fault);
     case "sliceRefereed":
       return onSliceRefereed(state, { ...event, nowMs });
+    case "sliceUnavailable":
+      return onSliceUnavailable(state, event);
+    case "blobsChecked":
+      return onBlobsChecked(state, { ...event, nowMs });
+    case "mergeUnavailable":
+      return onMergeUnavailable(state, event);
     case "mergeRefereed": {
       const { round, stage, parameters, momentum } = event;
       const merged = { parameters, momentum };
@@ -146,7 +153,7 @@ function onPlainMessage(
     case "mergeFailed":
       return onMergeFailed(state, { member, message, nowMs });
     case "parametersUploaded":
-      return onParametersUploaded(state, { member, message });
+      return onUploaded(state, { member, message });
     case "evaluated":
       return onEvaluated(state, { member, message });
     case "replayed":
@@ -213,6 +220,7 @@ function advance(state: OrchestratorState, nowMs: number): OrchestratorEffect[] 
   const effects = [
     ...rewindWhenLost(state),
     ...coverStages(state, nowMs),
+    ...restoreAbandoned(state),
     ...assignWaiting(state, nowMs),
     ...beginWhenGathered(state, nowMs),
   ];
@@ -222,6 +230,7 @@ function advance(state: OrchestratorState, nowMs: number): OrchestratorEffect[] 
       ...openWork(state, nowMs),
       ...closeStep(state, nowMs),
       ...advanceMerge(state, nowMs),
+      ...mendMerges(state),
       ...finishRound(state, nowMs),
     ];
     effects.push(...moved);

@@ -34,6 +34,10 @@ export function onPayloadCommitted(
   { member, message, nowMs }: Answer<PayloadCommitted>,
 ): OrchestratorEffect[] {
   const merge = mergeOf(state, { member, round: message.round });
+  if (merge?.phase === "reducing" && merge.showing.delete(member.node)) {
+    settle(merge, member.node);
+    return []; // whether it is the same again shows when it is read
+  }
   if (merge === null || merge.phase !== "committing" || !merge.weights.has(member.node)) {
     return reject(member.node, fault("wrongPhase", `Cannot take a payload of round ${message.round} now`));
   }
@@ -81,6 +85,7 @@ export function onSliceRefereed(
     return [];
   }
   const { nowMs } = options;
+  if (slice.accepted !== null || slice.results.has("hub") || !slice.asked.includes("hub")) return []; // it was asked twice
   if (options.result === null) return skipMerge(state, { merge, nowMs });
   slice.results.set("hub", options.result);
   merge.unjudged.push(options.slice);
@@ -112,7 +117,17 @@ export function onMergeRefereed(
   return [];
 }
 
-/** A replica that cannot do its part leaves the merge; the rest goes on. */
+/** The hub misses a payload as a replica would. */
+export function onSliceUnavailable(
+  state: OrchestratorState,
+  { round, stage }: { round: number; stage: StageIndex },
+): OrchestratorEffect[] {
+  const merge = state.merge?.stages[stage];
+  if (round === state.round && merge?.phase === "reducing") merge.doubters.add("hub");
+  return [];
+}
+
+/** A replica that cannot do its part leaves the merge; the rest goes on. If it misses a blob, the store may be to blame. */
 export function onMergeFailed(
   state: OrchestratorState,
   { member, message, nowMs }: Answer<MergeFailed>,
@@ -120,6 +135,10 @@ export function onMergeFailed(
   const merge = mergeOf(state, { member, round: message.round });
   const seen = record({ type: "faultSeen", node: member.node, ...message.fault });
   if (merge === null) return [seen];
+  if (message.fault.code === "badBlob" && (merge.phase === "reducing" || merge.phase === "applying")) {
+    if (merge.owing.has(member.node)) merge.doubters.add(member.node); // else it was asked in another phase
+    return [seen];
+  }
   return [seen, ...dropParticipants(state, { merge, nodes: [member.node], nowMs })];
 }
 

@@ -19,6 +19,10 @@ export function assertMerge(state: OrchestratorState, merge: StageMerge): void {
   for (const node of merge.participants) {
     assert(owedBy(merge, node) === 0 || merge.owing.has(node), `The answers of ${node} must be awaited`);
   }
+  for (const node of merge.doubters) {
+    assert(node === "hub" || merge.participants.has(node), `Who missed a blob must take part: ${node}`);
+  }
+  for (const node of merge.showing) assert(merge.mend !== null && merge.owing.has(node), `${node} must be waited for`);
   if (merge.phase === "agreed") present(merge.agreed, "an agreed stage has parameters");
 }
 
@@ -27,7 +31,8 @@ function owedBy(merge: StageMerge, node: NodeId): number {
     case "committing":
       return merge.weights.has(node) && !merge.payloads.has(node) ? 1 : 0;
     case "reducing":
-      return merge.slices.filter((slice) => slice.asked.includes(node) && !slice.results.has(node)).length;
+      return Number(merge.showing.has(node)) +
+        merge.slices.filter((slice) => slice.asked.includes(node) && !slice.results.has(node)).length;
     case "applying":
       return merge.applied.has(node) ? 0 : 1;
     case "agreed":

@@ -13,6 +13,7 @@ export type Reducer = NodeId | "hub";
 export interface SliceWork {
   readonly asked: Reducer[];
   readonly results: Map<Reducer, BlobRef>;
+  readonly without: Set<NodeId>; // contributors whose payload of it is lost for good
   accepted: BlobRef | null;
 }
 
@@ -21,9 +22,11 @@ export interface MergedStage {
   readonly momentum: BlobRef | null;
 }
 
+export type MergePhase = "committing" | "reducing" | "applying" | "agreed";
+
 export interface StageMerge {
   readonly stage: StageIndex;
-  phase: "committing" | "reducing" | "applying" | "agreed";
+  phase: MergePhase;
   readonly participants: Set<NodeId>; // in slot order
   readonly weights: Map<NodeId, number>; // of those whose payload counts, in slot order
   readonly layout: readonly Slice[];
@@ -33,6 +36,11 @@ export interface StageMerge {
   readonly unjudged: number[]; // slices that got an answer or lost a reducer
   readonly owing: Map<NodeId, number>;
   readonly slow: Set<NodeId>; // reducers that did not answer in time; not asked again
+  readonly doubters: Set<Reducer>; // could not read a blob in this phase
+  readonly doubted: Set<NodeId>; // had doubts in this phase that the store did not confirm
+  readonly showing: Set<NodeId>; // contributors that owe a lost payload
+  readonly shown: Map<NodeId, number>; // how often they were asked for it
+  mend: "looking" | "showing" | null; // what the doubters wait for: mending.ts
   readonly applied: Map<NodeId, MergedStage>;
   isHubAsked: boolean; // to take the outer step itself
   refereed: MergedStage | null;
@@ -52,7 +60,7 @@ export interface MergeWork {
 export interface StageUpload {
   readonly stage: StageIndex;
   merged: MergedStage;
-  readonly slices: readonly BlobRef[]; // what made it, should every holder be lost
+  slices: readonly BlobRef[]; // what made it, should every holder be lost
   holders: NodeId[];
   asked: Reducer | null;
   deadlineMs: number; // of the one that was asked

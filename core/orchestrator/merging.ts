@@ -15,7 +15,7 @@ import { contributionWeights } from "../merge/average.ts";
 import { assignReducers, sliceLayout } from "../merge/butterfly.ts";
 import { nextBelow } from "../prng.ts";
 import { type OrchestratorEffect, record, send } from "./event.ts";
-import type { MergedStage, Reducer, SliceWork, StageMerge } from "./merge_state.ts";
+import type { MergedStage, MergePhase, Reducer, SliceWork, StageMerge } from "./merge_state.ts";
 import { noteQuorum } from "./merge_deadlines.ts";
 import { askReducer, dropParticipants, owe } from "./reducers.ts";
 import { replicasOf } from "./replicas.ts";
@@ -65,6 +65,11 @@ function openStage(state: OrchestratorState, options: { stage: StageIndex; nowMs
     unjudged: [],
     owing: new Map([...weights.keys()].map((node) => [node, 1])),
     slow: new Set(),
+    doubters: new Set(),
+    doubted: new Set(),
+    showing: new Set(),
+    shown: new Map(),
+    mend: null,
     applied: new Map(),
     isHubAsked: false,
     refereed: null,
@@ -112,14 +117,16 @@ function advanceStage(state: OrchestratorState, options: { merge: StageMerge; no
   }
 }
 
-function enter(
+export function enter(
   state: OrchestratorState,
-  options: { merge: StageMerge; phase: StageMerge["phase"]; nowMs: number },
+  options: { merge: StageMerge; phase: MergePhase; nowMs: number },
 ): OrchestratorEffect {
   const { merge, phase, nowMs } = options;
   merge.phase = phase;
   merge.owing.clear();
   merge.unjudged.length = 0;
+  for (const nodes of [merge.doubters, merge.doubted, merge.showing]) nodes.clear();
+  merge.mend = null;
   merge.hasQuorum = false;
   merge.deadlineMs = nowMs + state.config.limits.mergePhaseMs;
   return phaseRecord(state, merge);
@@ -131,7 +138,7 @@ function reduce(state: OrchestratorState, options: { merge: StageMerge; nowMs: n
   const entered = enter(state, { merge, phase: "reducing", nowMs });
   if (payloads.length <= 1) {
     const only = payloads[0] ?? [];
-    merge.slices = only.map((ref) => ({ asked: [], results: new Map(), accepted: ref }));
+    merge.slices = only.map((ref) => newSlice({ asked: [], accepted: ref }));
     merge.openSlices = 0;
     return [entered];
   }
@@ -143,7 +150,7 @@ function reduce(state: OrchestratorState, options: { merge: StageMerge; nowMs: n
   merge.slices = pairs.map((pair) => {
     const asked: Reducer[] = [...pair].map((index) => present(inOrder[index], "a reducer is a participant"));
     if (asked.length < 2) asked.push("hub");
-    return { asked, results: new Map(), accepted: null };
+    return newSlice({ asked, accepted: null });
   });
   merge.openSlices = merge.slices.length;
   const effects = [entered];
@@ -152,6 +159,12 @@ function reduce(state: OrchestratorState, options: { merge: StageMerge; nowMs: n
   }
   return effects;
 }
+
+const newSlice = (given: Pick<SliceWork, "asked" | "accepted">): SliceWork => ({
+  ...given,
+  results: new Map(),
+  without: new Set(),
+});
 
 function judgeSlices(state: OrchestratorState, options: { merge: StageMerge; nowMs: number }): OrchestratorEffect[] {
   const { merge } = options;
@@ -172,7 +185,7 @@ function judgeSlice(
   const slice = present(merge.slices[index], "a judged slice exists");
   if (slice.accepted !== null || slice.asked.some((reducer) => !slice.results.has(reducer))) return [];
   const answers = [...slice.results];
-  if (answers.length === 1) { // every replica is gone: the hub's own result is all there is
+  if (answers.length === 1) { // every replica is gone, or a payload: the hub's own result is all there is
     accept(merge, { slice, ref: present(answers[0], "one answer")[1] });
     return [];
   }
@@ -210,8 +223,9 @@ function accept(merge: StageMerge, { slice, ref }: { slice: SliceWork; ref: Blob
 function apply(state: OrchestratorState, options: { merge: StageMerge; nowMs: number }): OrchestratorEffect[] {
   const { merge, nowMs } = options;
   const entered = enter(state, { merge, phase: "applying", nowMs });
-  for (const node of merge.participants) owe(merge, node);
-  return [entered, ...[...merge.participants].map((node) => askToApply(state, { merge, node }))];
+  const nodes = [...merge.participants].filter((node) => !merge.applied.has(node)); // some may have, if slices were lost since
+  for (const node of nodes) owe(merge, node);
+  return [entered, ...nodes.map((node) => askToApply(state, { merge, node }))];
 }
 
 export function askToApply(
@@ -225,14 +239,18 @@ function acceptedSlices(merge: StageMerge): BlobRef[] {
   return merge.slices.map((slice) => present(slice.accepted, "all slices are accepted"));
 }
 
+export function keepStart(merge: StageMerge): void {
+  merge.slices = [];
+  merge.openSlices = 0;
+}
+
 /** Nothing of this round can be used for the stage: it keeps the parameters it began with. */
 export function skipMerge(
   state: OrchestratorState,
   options: { merge: StageMerge; nowMs: number },
 ): OrchestratorEffect[] {
   const { merge } = options;
-  merge.slices = [];
-  merge.openSlices = 0;
+  keepStart(merge);
   const text = `Stage ${merge.stage} keeps the parameters of round ${state.round} as its payloads could not be merged`;
   return [record({ type: "warning", text }), ...apply(state, options)];
 }

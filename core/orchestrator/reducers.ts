@@ -21,6 +21,13 @@ export function settle(merge: StageMerge, node: NodeId): void {
   else merge.owing.set(node, left);
 }
 
+/** It owes nothing any more. */
+export function forgive(merge: StageMerge, node: NodeId): void {
+  merge.owing.delete(node);
+  merge.showing.delete(node);
+  merge.doubters.delete(node);
+}
+
 /** Its work of the round is not waited for any more. */
 export function dropWeight(merge: StageMerge, node: NodeId): void {
   merge.wholeWeight -= merge.weights.get(node) ?? 0;
@@ -29,7 +36,8 @@ export function dropWeight(merge: StageMerge, node: NodeId): void {
 
 function weightedPayloads(state: OrchestratorState, options: { merge: StageMerge; index: number }): WeightedPayload[] {
   const { merge, index } = options;
-  return payloadsInOrder(merge).map(([node, refs]) => ({
+  const without = merge.slices[index]?.without;
+  return payloadsInOrder(merge).filter(([node]) => !without?.has(node)).map(([node, refs]) => ({
     payload: present(refs[index], "a payload has every slice"),
     weight: present(merge.weights.get(node), `a weight for ${node} in round ${state.round}`),
   }));
@@ -74,7 +82,7 @@ export function dropParticipants(
   for (const node of nodes) {
     merge.participants.delete(node);
     merge.applied.delete(node);
-    merge.owing.delete(node);
+    forgive(merge, node);
     if (!merge.payloads.has(node)) dropWeight(merge, node);
     const member = state.members.get(node);
     if (member !== undefined) {
@@ -100,7 +108,7 @@ export function replaceReducer(
 ): OrchestratorEffect[] {
   const { merge, node } = options;
   const effects: OrchestratorEffect[] = [];
-  merge.owing.delete(node);
+  forgive(merge, node);
   for (const [index, slice] of merge.slices.entries()) {
     const place = slice.asked.indexOf(node);
     if (slice.accepted !== null || place === -1 || slice.results.has(node)) continue;

@@ -10,9 +10,7 @@ import { setAlarm } from "./alarms.ts";
 import { reissueAuditsOf } from "./auditing.ts";
 import { type OrchestratorEffect, record } from "./event.ts";
 import { returnLeases } from "./leases.ts";
-import type { StageMerge } from "./merge_state.ts";
-import { askHubToApply } from "./merging.ts";
-import { reduceEffect } from "./reducers.ts";
+import { lookEffect, openRequests } from "./mending.ts";
 import { setAway } from "./replicas.ts";
 import { restoreEffect } from "./restoring.ts";
 import type { OrchestratorState } from "./state.ts";
@@ -33,7 +31,7 @@ export function onRestarted(state: OrchestratorState, nowMs: number): Orchestrat
   const { step, round } = state;
   return [
     record({ type: "resumed", step, round, nodes: state.members.size }),
-    ...[...state.restoring].map((stage) => restoreEffect(state, stage)),
+    ...[...state.restoring.keys()].map((stage) => restoreEffect(state, stage)),
     ...resumeMerge(state, { nowMs, backMs }),
     ...resumeUpload(state, backMs),
   ];
@@ -50,20 +48,10 @@ function resumeMerge(
   const effects: OrchestratorEffect[] = [];
   for (const merge of state.merge?.stages ?? []) {
     merge.deadlineMs = merge.hasQuorum ? nowMs + Math.max(mergeGraceMs, returnMs) : backMs + mergePhaseMs;
-    effects.push(...hubWork(state, merge));
+    effects.push(...openRequests(state, { merge, reducer: "hub" }));
+    if (merge.mend === "looking") effects.push(lookEffect(state, merge));
   }
   return effects;
-}
-
-/** What the hub itself owed to a stage's merge. */
-function hubWork(state: OrchestratorState, merge: StageMerge): OrchestratorEffect[] {
-  if (merge.phase === "applying" && merge.isHubAsked && merge.refereed === null) return [askHubToApply(state, merge)];
-  if (merge.phase !== "reducing") return [];
-  return merge.slices.flatMap((slice, index) =>
-    slice.asked.includes("hub") && !slice.results.has("hub")
-      ? [reduceEffect(state, { merge, index, reducer: "hub" })]
-      : []
-  );
 }
 
 function resumeUpload(state: OrchestratorState, backMs: number): OrchestratorEffect[] {

@@ -1,18 +1,23 @@
 /**
- * A stage that a miner could not load: is its blob still in the store? If it is not, the shell brings the stage back, from the
+ * A stage that somebody could not load: is its blob still in the store? If it is not, the shell brings the stage back, from the
  * checkpoint of the same round, from its neighbours, or from the seed, and the run says so.
  *
- * While that is going on nobody is sent to the stage. Replicas that hold the stage are worth more than anything restored: then
- * newcomers wait for the next round's upload.
+ * While that is going on nobody is sent to the stage. Replicas that hold the stage are worth more than anything restored: one
+ * uploads it again, and should that fail newcomers wait for the next round's upload. Whatever is put in a stage's place makes
+ * what was done before unfit for audits.
  */
 
+import { present } from "../assert.ts";
 import { fault } from "../fault.ts";
 import type { StageIndex } from "../ids.ts";
-import type { LoadFailed, ParameterSource } from "../protocol/message.ts";
-import { type OrchestratorEffect, record } from "./event.ts";
+import type { LoadFailed, ParameterSource, ParametersUploaded } from "../protocol/message.ts";
+import { dropReplays } from "./auditing.ts";
+import { type OrchestratorEffect, record, send } from "./event.ts";
+import { hubMergesAgain, mergeOfHub, uploadOfHub } from "./hub_merge.ts";
 import { rosterOf } from "./replicas.ts";
 import { benchMember } from "./roster_changes.ts";
 import type { Member, OrchestratorState } from "./state.ts";
+import { onParametersUploaded, repeatMerge } from "./uploads.ts";
 
 /** Where a stage's parameters were found or what they were made of. */
 export type Restored = "stored" | "checkpoint" | "neighbours" | "initial";
@@ -32,14 +37,26 @@ export function onLoadFailed(
     const reason = fault("badBlob", `Cannot keep this node as it could not load its stage ${mostFailures} times`);
     return [seen, { type: "disconnect", node, fault: reason }];
   }
-  if (state.restoring.has(stage)) return [seen];
-  state.restoring.add(stage);
-  return [seen, restoreEffect(state, stage)];
+  return state.restoring.has(stage) ? [seen] : [seen, restore(state, stage)];
+}
+
+function restore(state: OrchestratorState, stage: StageIndex): OrchestratorEffect {
+  state.restoring.set(stage, "looking");
+  return restoreEffect(state, stage);
 }
 
 export function restoreEffect(state: OrchestratorState, stage: StageIndex): OrchestratorEffect {
   const { round, stages } = state.sources;
   return { type: "restoreStage", round, stage, sources: stages, gradientSquares: [...state.gradientSquares] };
+}
+
+/** Replicas were worth waiting for, and now they are gone: what can be restored must do. */
+export function restoreAbandoned(state: OrchestratorState): OrchestratorEffect[] {
+  const effects: OrchestratorEffect[] = [];
+  for (const [stage, status] of state.restoring) {
+    if (status === "held" && rosterOf(state, stage).members.length === 0) effects.push(restore(state, stage));
+  }
+  return effects;
 }
 
 export function onStageRestored(
@@ -50,10 +67,92 @@ export function onStageRestored(
   if (round !== state.sources.round || !state.restoring.has(stage)) return [];
   if (from === "stored" || from === "checkpoint") {
     state.restoring.delete(stage);
-    return from === "stored" ? [] : [record({ type: "stageRestored", round, stage, from })];
+    const restored = from === "stored" ? [] : [record({ type: "stageRestored", round, stage, from })];
+    return [...restored, ...hubMergesAgain(state, { round, stage, isReplaced: false })];
   }
-  if (rosterOf(state, stage).members.length > 0) return []; // they upload what they have at the end of the round
+  const isHubWaiting = mergeOfHub(state, { round, stage }) !== null || uploadOfHub(state, { round, stage }) !== null;
+  if (!isHubWaiting && rosterOf(state, stage).members.length > 0) return askHolder(state, stage);
   state.restoring.delete(stage);
-  state.sources = { round, stages: state.sources.stages.map((old, index) => index === stage ? source : old) };
-  return [record({ type: "stageRestored", round, stage, from })];
+  replaceSource(state, { stage, source });
+  return [
+    record({ type: "stageRestored", round, stage, from }),
+    ...hubMergesAgain(state, { round, stage, isReplaced: true }),
+  ];
+}
+
+/** Replicas of the round have what the store lost. They upload the next round's in any case. */
+function askHolder(state: OrchestratorState, stage: StageIndex): OrchestratorEffect[] {
+  state.restoring.set(stage, "held");
+  const { round } = state.sources;
+  const holder = rosterOf(state, stage).members.find((member) => member.graceUntilMs === null);
+  if (round !== state.round || state.phase !== "training" || holder === undefined) return [];
+  const text =
+    `Stage ${stage} cannot be handed out as the store must hold its parameters of round ${round}; asking ${holder.node} for them`;
+  return [record({ type: "warning", text }), send(holder.node, { type: "uploadParameters", round })];
+}
+
+/** A round's parameters for the checkpoint, or again for the store that lost them. */
+export function onUploaded(
+  state: OrchestratorState,
+  { member, message }: { member: Member; message: ParametersUploaded },
+): OrchestratorEffect[] {
+  const { stage } = member;
+  const { round, stages } = state.sources;
+  const source = stage === null ? undefined : stages[stage];
+  if (stage === null || message.round !== round || state.restoring.get(stage) !== "held" || source?.type !== "blobs") {
+    return onParametersUploaded(state, { member, message });
+  }
+  const isSame = source.parameters.hash === message.parameters.hash &&
+    source.momentum?.hash === (source.momentum === null ? undefined : message.momentum?.hash);
+  if (!isSame) return [];
+  state.restoring.delete(stage);
+  return [record({ type: "stageRestored", round, stage, from: "replica" })];
+}
+
+function replaceSource(
+  state: OrchestratorState,
+  { stage, source }: { stage: StageIndex; source: ParameterSource },
+): void {
+  const { round, stages } = state.sources;
+  state.sources = { round, stages: stages.map((old, index) => index === stage ? source : old) };
+  if (round === state.round) state.replaced.add(stage);
+  dropReplays(state, { round, stage });
+}
+
+/**
+ * The hub could not take an outer step as blobs were lost. Replicas that have the result upload it; else the stage does
+ * without what is lost: without slices it keeps its start, without a start it is restored.
+ */
+export function onMergeUnavailable(
+  state: OrchestratorState,
+  options: { round: number; stage: StageIndex; lost: "start" | "slices" },
+): OrchestratorEffect[] {
+  const { round, stage, lost } = options;
+  const merge = mergeOfHub(state, { round, stage });
+  if (merge !== null) {
+    if (lost === "start") return [lostText(options, "restoring the stage"), restore(state, stage)];
+    merge.doubters.add("hub");
+    return [];
+  }
+  const upload = uploadOfHub(state, { round, stage });
+  if (upload === null) return [];
+  const holders = rosterOf(state, stage).members.map((member) => member.node);
+  if (holders.length > 0) {
+    upload.holders = holders;
+    upload.asked = null;
+    return [lostText(options, "asking the stage's replicas again")];
+  }
+  if (lost === "start") return [lostText(options, "restoring the stage"), restore(state, stage)];
+  upload.slices = [];
+  const again = repeatMerge(state, { upload: present(state.upload, "an upload is under way"), stage: upload });
+  return [lostText(options, `the stage keeps the parameters of round ${round}`), again];
+}
+
+function lostText(
+  { round, stage, lost }: { round: number; stage: StageIndex; lost: "start" | "slices" },
+  next: string,
+): OrchestratorEffect {
+  const text =
+    `Stage ${stage} of round ${round} cannot be merged by the hub as the store must hold its ${lost}: gone or damaged; ${next}`;
+  return record({ type: "warning", text });
 }

@@ -13,8 +13,7 @@ import type { Holding } from "../protocol/message.ts";
 import { type OrchestratorEffect, record, send } from "./event.ts";
 import { reissueCredited, returnLeases } from "./leases.ts";
 import type { StageMerge } from "./merge_state.ts";
-import { askForPayload, askToApply } from "./merging.ts";
-import { reduceEffect } from "./reducers.ts";
+import { openRequests } from "./mending.ts";
 import { setBack } from "./replicas.ts";
 import type { Member, OrchestratorState, SentHeader } from "./state.ts";
 import { askForSeal } from "./sealing.ts";
@@ -74,18 +73,5 @@ function repeatMergeRequests(state: OrchestratorState, member: Member): Orchestr
   const merge = mergeOf(state, member);
   const { node } = member;
   if (merge === null || !merge.owing.has(node)) return [];
-  switch (merge.phase) {
-    case "committing":
-      return [askForPayload(state, { merge, node })];
-    case "reducing":
-      return merge.slices.flatMap((slice, index) =>
-        slice.asked.includes(node) && !slice.results.has(node)
-          ? [reduceEffect(state, { merge, index, reducer: node })]
-          : []
-      );
-    case "applying":
-      return [askToApply(state, { merge, node })];
-    case "agreed":
-      return [];
-  }
+  return openRequests(state, { merge, reducer: node });
 }

@@ -22,6 +22,7 @@ export function finishRound(state: OrchestratorState, nowMs: number): Orchestrat
   counters.mergeBytes += bytes;
   counters.mergeMiners += miners;
   state.merge = null;
+  state.replaced.clear();
   state.round += 1;
   state.roundFirstStep = state.step;
   state.upload = {

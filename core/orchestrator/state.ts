@@ -137,7 +137,9 @@ export interface OrchestratorState {
   step: number; // closed steps
   progress: number; // gradient tasks of the round's closed steps that active members hold: the sum of their roundTasks
   sources: RoundSources; // newest round whose parameters anyone can fetch
-  readonly restoring: Set<StageIndex>; // stages whose parameters could not be loaded
+  /** Stages whose parameters could not be loaded: the shell looks for them, or only replicas hold them. */
+  readonly restoring: Map<StageIndex, "looking" | "held">;
+  readonly replaced: Set<StageIndex>; // whose parameters of this round are not those it began with: not audited
   readonly roundUnits: Map<NodeId, number>; // of the open round's closed steps
   readonly reports: RoundReport[]; // of the last merged rounds
   readonly gradientSquares: number[]; // of each stage, squared norm of the last closed step's mean gradient
@@ -188,7 +190,8 @@ export function openOrchestrator(options: OpenOptions): OrchestratorState {
     step,
     progress: 0,
     sources,
-    restoring: new Set(),
+    restoring: new Map(),
+    replaced: new Set(),
     roundUnits: new Map(),
     reports: [],
     gradientSquares: stages.map(() => 0),

@@ -12,7 +12,7 @@ import { fault } from "../fault.ts";
 import type { NodeId, StageIndex } from "../ids.ts";
 import type { ParameterSource, ParametersUploaded } from "../protocol/message.ts";
 import { addRequest } from "./audit_state.ts";
-import { isAudited } from "./auditing.ts";
+import { dropReplays, isAudited } from "./auditing.ts";
 import { type OrchestratorEffect, record, reject, send } from "./event.ts";
 import type { MergedStage, StageUpload, UploadWork } from "./merge_state.ts";
 import type { Member, OrchestratorState } from "./state.ts";
@@ -63,7 +63,10 @@ export function onMergeRepeated(
   stage.stored = true;
   if (isSame(stage.merged, options.merged)) return [];
   stage.merged = options.merged; // the replicas that had agreed on something else are gone, and so is what they had
-  const text = `Stage ${stage.stage} of round ${state.round} was not what its replicas said; the hub merged it itself`;
+  const { round } = state;
+  state.replaced.add(stage.stage);
+  dropReplays(state, { round, stage: stage.stage });
+  const text = `Stage ${stage.stage} of round ${round} was not what its replicas said; the hub merged it itself`;
   return [record({ type: "warning", text })];
 }
 
@@ -135,8 +138,8 @@ function publishSources(state: OrchestratorState, upload: UploadWork): void {
 }
 
 /**
- * A stage whose blob is not there was never uploaded, whatever its holder said: another one is asked. Otherwise the disk
- * refused: the blobs are still in the store, so the run goes on and the next round tries again.
+ * A stage whose blob is not there was never uploaded, or the store lost it: another holder is asked, at last the hub. Otherwise
+ * the disk refused: the blobs are still in the store, so the run goes on and the next round tries again.
  */
 export function onCheckpointFailed(
   state: OrchestratorState,
@@ -146,14 +149,15 @@ export function onCheckpointFailed(
   const { round, detail, missing } = options;
   if (upload === null || upload.round !== round) return [];
   const stage = missing === null ? undefined : upload.stages[missing];
-  if (stage !== undefined && stage.asked !== "hub") {
+  if (stage !== undefined) {
     const { asked } = stage;
     upload.writing = false;
     stage.stored = false;
     stage.holders = stage.holders.filter((holder) => holder !== asked);
     stage.asked = null;
-    const text =
-      `Stage ${missing} of round ${round} is not in the store though ${asked} said so; asking another holder`;
+    const text = `Stage ${missing} of round ${round} must be in the store, where ${
+      asked ?? "hub"
+    } put it: gone or damaged; asking another holder`;
     return [record({ type: "warning", text })];
   }
   publishSources(state, upload);

@@ -45,7 +45,7 @@ export type RunRecord =
     type: "stageRestored";
     round: number;
     stage: StageIndex;
-    from: "stored" | "checkpoint" | "neighbours" | "initial";
+    from: "stored" | "replica" | "checkpoint" | "neighbours" | "initial";
   }
   | { type: "rewound"; step: number; toStep: number; tokens: number } // nobody has the round's parameters any more
   | { type: "mergePhase"; round: number; stage: StageIndex; phase: "committing" | "reducing" | "applying" | "agreed" }

@@ -1,7 +1,8 @@
 /** The disk store keeps the promises of every blob store, and those about folders, full disks and stopped processes. */
 
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { type BlobFile, DiskBlobs, type DiskBlobsOptions } from "../../net/blob_disk.ts";
+import type { BlobHash } from "../../core/ids.ts";
+import { type BlobFile, DiskBlobs, type DiskBlobsOptions, type LostBlob } from "../../net/blob_disk.ts";
 import { hashOf, leafHashesOf } from "../../net/blob_hash.ts";
 import { assertProblem, localBlobSuite, suiteCapacity } from "./blobs_suite.ts";
 import { patterned } from "./transport_world.ts";
@@ -34,15 +35,51 @@ Deno.test("Blobs in a folder: they outlive the process, its leftovers do not", (
     assertEquals(await Array.fromAsync(Deno.readDir(`${folder}/incoming`)), []);
   }));
 
-Deno.test("Blobs in a folder: bytes that changed on the disk are not handed out", () =>
+Deno.test("Blobs in a folder: bytes that changed on the disk are handed out to no end, then never again", () =>
   withFolder(async (folder) => {
-    const store = await open(folder);
-    const { hash } = await store.put(patterned(100_000, 1));
-    const path = `${folder}/${hash.slice(0, 2)}/${hash}`;
-    await Deno.writeFile(path, patterned(100_000, 2));
-    await assertProblem(() => store.get(hash), "wrongHash");
-    const stream = await store.open(hash);
-    await assertProblem(() => Array.fromAsync(stream), "wrongHash");
+    const lost: LostBlob[] = [];
+    const store = await open(folder, { onLost: (blob) => lost.push(blob) });
+    const reads = [
+      (hash: BlobHash) => store.get(hash),
+      async (hash: BlobHash) => await Array.fromAsync(await store.open(hash)),
+    ];
+    for (const read of reads) {
+      const ref = await store.put(patterned(100_000, 1));
+      const path = `${folder}/${ref.hash.slice(0, 2)}/${ref.hash}`;
+      await Deno.writeFile(path, patterned(100_000, 2));
+      await assertProblem(() => read(ref.hash), "wrongHash");
+      assertEquals(lost.splice(0), [{ ref, why: "damaged" }]);
+      await assertProblem(() => read(ref.hash), "missing");
+      assertEquals([await store.find(ref.hash), store.usage()], [null, { blobs: 0, bytes: 0 }]);
+    }
+  }));
+
+Deno.test("Blobs in a folder: a file that is gone or cut is no blob, and the same bytes are taken anew", () =>
+  withFolder(async (folder) => {
+    const lost: LostBlob[] = [];
+    const store = await open(folder, { onLost: (blob) => lost.push(blob) });
+    const bytes = patterned(100_000, 1);
+    const ref = await store.put(bytes);
+    const path = `${folder}/${ref.hash.slice(0, 2)}/${ref.hash}`;
+    const losses = [
+      { lose: () => Deno.remove(path), why: "gone" },
+      { lose: () => Deno.truncate(path, 99_999), why: "damaged" },
+      { lose: () => Deno.truncate(path, 100_001), why: "damaged" },
+    ] as const;
+    for (const { lose, why } of losses) {
+      for (const look of [() => store.find(ref.hash), () => store.leaves(ref.hash), () => store.put(bytes)]) {
+        await lose();
+        await look();
+        assertEquals(lost.splice(0), [{ ref, why }]);
+        assertEquals(await store.put(bytes), ref);
+        assertEquals([await store.get(ref.hash), store.usage()], [bytes, { blobs: 1, bytes: 100_000 }]);
+      }
+      await lose();
+      await assertProblem(() => store.get(ref.hash), "missing");
+      await store.put(bytes);
+      lost.length = 0;
+    }
+    assertEquals([await store.delete(ref.hash), lost], [true, []]);
   }));
 
 Deno.test("Blobs in a folder: a leaf list that is torn or gone is made again, and goes with its blob", () =>

@@ -23,6 +23,7 @@ import type { RoundState } from "../../cli/run/checkpoint_writer.ts";
 import { startValidator } from "../../cli/run/validator_role.ts";
 import { createReferenceStage } from "../../gpu/reference/stage.ts";
 import { refOf } from "../../net/blob_hash.ts";
+import { missing } from "../../net/blobs.ts";
 import { defaultNetLimits } from "../../net/limits.ts";
 import { createLoopback } from "../../net/loopback.ts";
 import { EventLog } from "./event_log.ts";
@@ -43,7 +44,7 @@ export class MemoryHubBlobs implements HubBlobs {
 
   get(ref: BlobRef): Promise<Uint8Array> {
     const bytes = this.held.get(ref.hash);
-    return bytes === undefined ? Promise.reject(new Error(`no blob ${ref.hash}`)) : Promise.resolve(bytes);
+    return bytes === undefined ? Promise.reject(missing(ref.hash, "memory")) : Promise.resolve(bytes);
   }
 
   delete(ref: BlobRef): Promise<void> {
@@ -101,6 +102,14 @@ export interface LocalSwarmOptions {
   readonly miners?: number; // default: stages x replicas
   readonly host?: () => ComputeHost;
   readonly journal?: StateJournal;
+  readonly disk?: LocalDisk; // default: blobs in memory, checkpoints that nobody reads
+}
+
+/** Where a test wants a run to be stored. */
+export interface LocalDisk {
+  readonly blobs: HubBlobs;
+  readonly storeRound: (round: RoundState) => Promise<string>;
+  readonly putBackRound: (round: number) => Promise<boolean>;
 }
 
 export interface LocalMember {
@@ -141,7 +150,7 @@ export class LocalSwarm {
   #startOrchestrator(
     { journal, recovered }: { journal: StateJournal | null; recovered: RecoveredRun | null },
   ): RunningOrchestrator {
-    const { config, watch } = this.#options;
+    const { config, watch, disk } = this.#options;
     return startOrchestrator({
       runId: "local",
       config,
@@ -156,12 +165,13 @@ export class LocalSwarm {
       limits: defaultNetLimits,
       timers: this.timers,
       random: countingRandom(1),
-      blobs: this.blobs,
+      blobs: disk?.blobs ?? this.blobs,
       batches: countingBatches(config),
       storeRound: (round) => {
         this.rounds.push(round);
-        return Promise.resolve(`round-${round.round}`);
+        return disk?.storeRound(round) ?? Promise.resolve(`round-${round.round}`);
       },
+      ...(disk === undefined ? {} : { putBackRound: disk.putBackRound }),
       onRecord: (record) => {
         this.records.push(record);
         watch?.(record, this);
@@ -178,15 +188,17 @@ export class LocalSwarm {
 
   async addMiner(options: { blobs?: HubBlobs; device?: ComputeHost } = {}): Promise<LocalMember> {
     const { link, control } = this.#link();
-    const { blobs = this.blobs, device = this.#options.host?.() ?? referenceHost() } = options;
+    const { blobs = this.#options.disk?.blobs ?? this.blobs, device = this.#options.host?.() ?? referenceHost() } =
+      options;
     const role = await startMiner({ link, device, blobs, moments: null, onRecord: () => {} });
     return this.#remember({ role, link: control, address: link.signer.address });
   }
 
   addValidator(): LocalMember {
     const { link, control } = this.#link();
+    const blobs = this.#options.disk?.blobs ?? this.blobs;
     const onScores = (round: number, scores: readonly MinerScore[]) => this.scores.push({ round, scores });
-    const role = startValidator({ link, device: referenceHost(), blobs: this.blobs, onRecord: () => {}, onScores });
+    const role = startValidator({ link, device: referenceHost(), blobs, onRecord: () => {}, onScores });
     return this.#remember({ role, link: control, address: link.signer.address });
   }
 

@@ -1,35 +1,18 @@
-/** The journal's file: what was appended is there after any death, damage is cut or refused, nothing else can happen. */
+/** The journal's file: what was appended is there after any death, and nothing else can happen. */
 
-import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { DatabaseSync } from "node:sqlite";
-import { Journal, type JournalEntry, type Recovered } from "../../cli/journal/journal.ts";
-import { JournalError } from "../../cli/journal/journal_error.ts";
-import { keyOf, nextBelow, openStream } from "../../core/prng.ts";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import {
+  append,
+  bytes,
+  entries,
+  failure,
+  identity,
+  maxBytes,
+  open,
+  text,
+  textsOf,
+} from "../support/journal_samples.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
-
-const identity = { run: "demo", program: "1.0.0", config: "abc" };
-const maxBytes = 2 ** 26;
-
-function open(path: string, changed: Partial<typeof identity & { maxBytes: number }> = {}) {
-  const { maxBytes: limit = maxBytes, ...other } = changed;
-  return Journal.open({ path, identity: { ...identity, ...other }, maxBytes: limit });
-}
-
-const bytes = (text: string) => new TextEncoder().encode(text);
-const text = (value: Uint8Array | null) => value === null ? null : new TextDecoder().decode(value);
-const entry = (index: number): JournalEntry => ({ nowMs: 1000 + index, event: bytes(`event ${index}`) });
-const entries = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => entry(from + i));
-const textsOf = ({ entries }: Recovered) => entries.map(({ event }) => text(event));
-
-function append(journal: Journal, from: number, to: number): void {
-  journal.append({ entries: entries(from, to), segments: [], droppedSegments: [] });
-}
-
-function failure(body: () => unknown): JournalError {
-  const error = assertThrows(body);
-  assert(error instanceof JournalError, String(error));
-  return error;
-}
 
 Deno.test("Journal: a new one is empty; entries, snapshot and segments are there when it is opened again", async () => {
   await withScratchFolder((folder) => {
@@ -115,73 +98,6 @@ Deno.test("Journal: a batch that does not fit is not half there, and what was th
   });
 });
 
-function tamper(path: string, sql: string): void {
-  const db = new DatabaseSync(path);
-  db.exec(sql);
-  db.close();
-}
-
-Deno.test("Journal: a damaged entry and everything behind it are cut off with a sentence", async () => {
-  await withScratchFolder((folder) => {
-    const path = `${folder}/journal.db`;
-    const damages = [
-      { sql: "update entries set event = x'00' where sequence = 8", left: 2 },
-      { sql: "delete from entries where sequence = 7", left: 1 },
-      { sql: "update entries set now_ms = 5 where sequence = 6", left: 0 },
-      { sql: "update entries set crc = crc + 1 where sequence = 9", left: 3 },
-    ];
-    for (const { sql, left } of damages) {
-      for (const suffix of ["", "-wal", "-shm"]) {
-        try {
-          Deno.removeSync(`${path}${suffix}`);
-        } catch (error) {
-          if (!(error instanceof Deno.errors.NotFound)) throw error;
-        }
-      }
-      const { journal } = open(path);
-      append(journal, 0, 5);
-      journal.snapshot(bytes("state 5"));
-      append(journal, 5, 10);
-      journal.close();
-      tamper(path, sql);
-      const { journal: again, recovered } = open(path);
-      assertEquals(textsOf(recovered), entries(5, 5 + left).map(({ event }) => text(event)), sql);
-      assertStringIncludes(recovered.cut ?? "", "damaged and are cut off");
-      append(again, 20, 21); // the chain goes on from the last good entry
-      again.close();
-      const third = open(path);
-      assertEquals([third.recovered.entries.length, third.recovered.cut], [left + 1, null]);
-      third.journal.close();
-    }
-  });
-});
-
-Deno.test("Journal: entries without a snapshot, or a state without its identity, are no journal", async () => {
-  await withScratchFolder((folder) => {
-    const path = `${folder}/journal.db`;
-    const { journal } = open(path);
-    journal.snapshot(bytes("state"));
-    append(journal, 0, 3);
-    journal.close();
-    tamper(path, "delete from snapshot");
-    assertEquals(failure(() => open(path)).code, "damaged");
-    tamper(path, "insert into snapshot values (1, 0, 0, x'00'); delete from meta");
-    assertEquals(failure(() => open(path)).code, "foreign");
-  });
-});
-
-Deno.test("Journal: a torn snapshot cannot be trusted", async () => {
-  await withScratchFolder((folder) => {
-    const path = `${folder}/journal.db`;
-    const { journal } = open(path);
-    journal.snapshot(bytes("state"));
-    journal.close();
-    tamper(path, "update snapshot set bytes = x'0102'");
-    const error = failure(() => open(path));
-    assertEquals(error.code, "damaged");
-  });
-});
-
 Deno.test("Journal: a snapshot is due after so many entries or bytes, and not before", async () => {
   await withScratchFolder((folder) => {
     const { journal } = open(`${folder}/journal.db`);
@@ -193,44 +109,6 @@ Deno.test("Journal: a snapshot is due after so many entries or bytes, and not be
     journal.snapshot(bytes("state"));
     assertEquals([journal.needsSnapshot, journal.usage().entries], [false, 0]);
     journal.close();
-  });
-});
-
-Deno.test("Journal: flipped and cut bytes give a prefix of the truth or a refusal, never anything else", async () => {
-  await withScratchFolder(async (folder) => {
-    const path = `${folder}/whole.db`;
-    const { journal } = open(path);
-    append(journal, 0, 20);
-    journal.snapshot(bytes("state 20".repeat(500)));
-    append(journal, 20, 200);
-    journal.close();
-    const whole = await Deno.readFile(path);
-    const truth = entries(20, 200).map(({ event }) => text(event));
-    let refused = 0;
-    let cut = 0;
-    for (let seed = 1; seed <= 120; seed++) {
-      const stream = openStream(keyOf(seed, "journal damage"));
-      const length = nextBelow(stream, 4) === 0 ? nextBelow(stream, whole.length) : whole.length;
-      const damaged = whole.slice(0, length);
-      for (let i = 1 + nextBelow(stream, 8); i > 0 && length > 0; i--) {
-        damaged[nextBelow(stream, length)]! ^= 1 + nextBelow(stream, 255);
-      }
-      const copy = `${folder}/${seed}.db`;
-      await Deno.writeFile(copy, damaged);
-      try {
-        const { journal, recovered } = open(copy);
-        const found = textsOf(recovered);
-        assertEquals(found, truth.slice(0, found.length), `seed ${seed}`);
-        if (recovered.snapshot !== null) assertEquals(text(recovered.snapshot), "state 20".repeat(500), `seed ${seed}`);
-        else assertEquals(found, [], `seed ${seed}`);
-        if (found.length < truth.length) cut += 1;
-        journal.close();
-      } catch (error) {
-        assert(error instanceof JournalError, `seed ${seed}: ${error}`);
-        refused += 1;
-      }
-    }
-    assert(refused > 10 && cut > 10, `${refused} refused, ${cut} cut`);
   });
 });
 

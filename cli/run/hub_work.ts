@@ -1,0 +1,64 @@
+/**
+ * What the hub does itself with stored blobs: reductions, outer steps, restored stages, a look at what is lost. Each answers
+ * with the machine's event; a lost blob is an answer too. Anything else that throws is ours or the disk's and ends the run.
+ */
+
+import { present, unreachable } from "../../core/assert.ts";
+import type { RunConfig } from "../../core/config/config.ts";
+import type { BlobRef } from "../../core/ids.ts";
+import { parameterTable, type StageSpec } from "../../core/model/spec.ts";
+import type { OrchestratorEffect, OrchestratorEvent } from "../../core/orchestrator/event.ts";
+import { bytesOfFloats, type HubBlobs } from "./blob_access.ts";
+import { lostAmong, unlessLost } from "./lost_blobs.ts";
+import { mergeStage, reduceSlice } from "./merge_work.ts";
+import { bringBack } from "./restore_stage.ts";
+import { loadSource } from "./source.ts";
+
+type Effect<Type extends OrchestratorEffect["type"]> = Extract<OrchestratorEffect, { type: Type }>;
+
+export type HubWork = Effect<"refereeSlice" | "refereeMerge" | "restoreStage" | "checkBlobs">;
+
+export interface HubWorkplace {
+  readonly config: RunConfig;
+  readonly stages: readonly StageSpec[];
+  readonly blobs: HubBlobs;
+  readonly putBackRound?: (round: number) => Promise<boolean>;
+}
+
+export async function performHubWork(work: HubWork, place: HubWorkplace): Promise<OrchestratorEvent> {
+  const { round, stage } = work;
+  switch (work.type) {
+    case "refereeSlice":
+      return await refereeSlice(work, place);
+    case "refereeMerge":
+      return await refereeMerge(work, place);
+    case "restoreStage":
+      return { type: "stageRestored", round, stage, ...await bringBack(work, place) };
+    case "checkBlobs":
+      return { type: "blobsChecked", round, stage, phase: work.phase, lost: await lostAmong(place.blobs, work.refs) };
+    default:
+      return unreachable(work);
+  }
+}
+
+async function refereeSlice(work: Effect<"refereeSlice">, { blobs }: HubWorkplace): Promise<OrchestratorEvent> {
+  const { round, stage, slice, inputs } = work;
+  const average = await unlessLost(reduceSlice(blobs, inputs));
+  if (average === null) return { type: "sliceUnavailable", round, stage, slice };
+  const result = average.ok ? await blobs.put(bytesOfFloats(average.value)) : null;
+  return { type: "sliceRefereed", round, stage, slice, result };
+}
+
+async function refereeMerge(work: Effect<"refereeMerge">, place: HubWorkplace): Promise<OrchestratorEvent> {
+  const { round, stage, source, slices } = work;
+  const { blobs, config, stages } = place;
+  const table = parameterTable(present(stages[stage], "the stage exists"));
+  const start = await unlessLost(loadSource({ config, table, source, blobs }));
+  if (start === null) return { type: "mergeUnavailable", round, stage, lost: "start" };
+  const merged = await unlessLost(mergeStage({ start, slices, outer: config.outer, blobs }));
+  if (merged === null) return { type: "mergeUnavailable", round, stage, lost: "slices" };
+  const put = (values: Float32Array): Promise<BlobRef> => blobs.put(bytesOfFloats(values));
+  const parameters = await put(merged.parameters);
+  const momentum = merged.momentum === null ? null : await put(merged.momentum);
+  return { type: "mergeRefereed", round, stage, parameters, momentum };
+}

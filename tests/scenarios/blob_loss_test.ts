@@ -1,0 +1,269 @@
+/**
+ * A hub with a real disk whose blobs vanish or rot at any moment of a round, once or all the time: the run ends whole, with the
+ * hashes of an undisturbed one wherever anybody still has what was lost.
+ */
+
+import { assert, assertEquals } from "@std/assert";
+import type { RunRecord } from "../../core/protocol/record.ts";
+import type { ComputeHost } from "../../cli/run/compute_host.ts";
+import type { MergePhase } from "../../core/orchestrator/merge_state.ts";
+import { hubBlobs } from "../../cli/run/blob_access.ts";
+import { HubJournal, type StateJournal } from "../../cli/run/hub_journal.ts";
+import { type CheckpointPlace, putBackRound, storeRound } from "../../cli/run/checkpoint_writer.ts";
+import { splitLayers } from "../../core/model/stages.ts";
+import { stageSpecs } from "../../core/model/spec.ts";
+import { DiskBlobs, type LostBlob } from "../../net/blob_disk.ts";
+import { LocalSwarm, referenceHost } from "../support/local_swarm.ts";
+import { withScratchFolder } from "../support/scratch_folder.ts";
+import { assertWhole, configOf, recordsOf } from "../support/whole_run.ts";
+
+const config = configOf({ outer: { learningRate: 0.7, momentum: 0.9 } });
+
+interface DiskSwarm {
+  readonly swarm: LocalSwarm;
+  readonly lost: LostBlob[];
+}
+
+/** Blobs and checkpoints as `iota orchestrate` keeps them. */
+async function openSwarm(
+  folder: string,
+  { replicas = 2, awaitsNewcomer = false, journal, watch }: {
+    replicas?: number;
+    journal?: StateJournal;
+    awaitsNewcomer?: boolean; // nobody computes in round 1 before somebody has loaded its stage
+    watch: (record: RunRecord, swarm: LocalSwarm) => void;
+  },
+): Promise<DiskSwarm> {
+  const lost: LostBlob[] = [];
+  const limits = { blobBytes: 2 ** 26, capacityBytes: 2 ** 30 };
+  const store = await DiskBlobs.open({ folder: `${folder}/blobs`, ...limits, onLost: (blob) => lost.push(blob) });
+  const blobs = hubBlobs(store);
+  const own = configOf({ ...config, swarm: { replicas } });
+  const stages = stageSpecs(own, splitLayers(own));
+  const hashes = { tokenizerHash: "0".repeat(64), datasetHash: "0".repeat(64) };
+  const place: CheckpointPlace = {
+    folder: `${folder}/checkpoints`,
+    keep: 3,
+    runId: "local",
+    config: own,
+    stages,
+    ...hashes,
+  };
+  const newcomer = Promise.withResolvers<void>();
+  const swarm: LocalSwarm = new LocalSwarm({
+    config: own,
+    ...(journal === undefined ? {} : { journal }),
+    watch: (record, world) => {
+      if (record.type === "nodeReady" && record.round === 1) newcomer.resolve();
+      watch(record, world);
+    },
+    host: () => heldUp(() => awaitsNewcomer && swarm.orchestrator.state.round === 1 ? newcomer.promise : null),
+    disk: {
+      blobs,
+      storeRound: (round) => storeRound(place, round, blobs),
+      putBackRound: (round) => putBackRound(place, { round, blobs }),
+    },
+  });
+  return { swarm, lost };
+}
+
+/** Reference compute that waits where it is told to. */
+function heldUp(hold: () => Promise<void> | null): ComputeHost {
+  const host = referenceHost();
+  return {
+    ...host,
+    openStage: async (spec) => {
+      const stage = await host.openStage(spec);
+      const forward = stage.forward.bind(stage);
+      stage.forward = async (input) => {
+        await hold();
+        return await forward(input);
+      };
+      return stage;
+    },
+  };
+}
+
+/** Every blob on the disk, behind the store's back. */
+function hitBlobs(folder: string, damage: "delete" | "rot"): void {
+  for (const { name, isDirectory } of Deno.readDirSync(`${folder}/blobs`)) {
+    if (!isDirectory || name === "incoming") continue;
+    for (const file of Deno.readDirSync(`${folder}/blobs/${name}`)) {
+      const path = `${folder}/blobs/${name}/${file.name}`;
+      try {
+        if (damage === "delete") Deno.removeSync(path);
+        else {Deno.writeFileSync(path, Deno.readFileSync(path).map((byte, i) => i === 7 ? byte ^ 1 : byte), {
+            create: false,
+          });}
+      } catch (error) {
+        if (!(error instanceof Deno.errors.NotFound)) throw error; // the store was faster
+      }
+    }
+  }
+}
+
+function agreedHashes(swarm: LocalSwarm): string[] {
+  return recordsOf(swarm, "roundMerged").flatMap((round) => round.stages.map((stage) => stage.parameters));
+}
+
+let undisturbed: Promise<string[]> | null = null;
+
+/** Of a run with so few replicas that every task always goes to the same one. */
+function expectedHashes(): Promise<string[]> {
+  undisturbed ??= (async () => {
+    const swarm = new LocalSwarm({ config: configOf({ ...config, swarm: { replicas: 1 } }) });
+    await swarm.startAll();
+    await swarm.run();
+    return agreedHashes(swarm);
+  })();
+  return undisturbed;
+}
+
+interface Moment {
+  readonly name: string;
+  readonly when: (record: RunRecord) => boolean;
+  readonly isNeeded: boolean; // whether somebody will read what is stored then
+}
+
+const entering = (phase: MergePhase) => (record: RunRecord) => record.type === "mergePhase" && record.phase === phase;
+
+const moments: readonly Moment[] = [
+  { name: "while payloads are committed", when: entering("committing"), isNeeded: false },
+  { name: "while slices are reduced", when: entering("reducing"), isNeeded: true },
+  { name: "while the merge is applied", when: entering("applying"), isNeeded: true },
+  { name: "when a stage has agreed", when: entering("agreed"), isNeeded: true },
+  { name: "when the round has merged", when: (record) => record.type === "roundMerged", isNeeded: true },
+  { name: "when its checkpoint is written", when: (record) => record.type === "checkpointWritten", isNeeded: false },
+];
+
+/** What the run says when it goes on without something that somebody had computed. */
+const doneWithout = (swarm: LocalSwarm): string[] =>
+  recordsOf(swarm, "warning").map(({ text }) => text).filter((text) => /without what|keeps? the parameters/.test(text));
+
+for (const damage of ["delete", "rot"] as const) {
+  for (const replicas of [1, 2]) {
+    for (const { name, when, isNeeded } of moments) {
+      Deno.test(`Blob loss: with ${replicas} a stage, ${damage} all ${name}, and the run ends whole`, () =>
+        withScratchFolder(async (folder) => {
+          const hits = new Set<string>();
+          const { swarm, lost } = await openSwarm(folder, {
+            replicas,
+            watch: (record) => {
+              const at = `${"round" in record && record.round} ${"stage" in record && record.stage}`;
+              if (!when(record) || hits.has(at)) return; // a phase that is entered again is spared
+              hits.add(at);
+              hitBlobs(folder, damage);
+            },
+          });
+          await swarm.startAll();
+          const { finished } = await swarm.run(); // time stands still: no deadline is needed
+          assert(finished && hits.size > 0);
+          assertWhole(swarm);
+          assertEquals([recordsOf(swarm, "nodeLost"), recordsOf(swarm, "rewound"), doneWithout(swarm)], [[], [], []]);
+          assertEquals(lost.length > 0, isNeeded, "the store finds out what somebody still needs");
+          assert(lost.every(({ why }) => why === (damage === "delete" ? "gone" : "damaged")));
+          if (replicas === 1) assertEquals(agreedHashes(swarm), await expectedHashes(), "nothing was lost but time");
+        }));
+    }
+  }
+}
+
+/** Its process dies instead of the first commit after `isDying`. */
+function mortalJournal(inner: HubJournal, isDying: () => boolean): StateJournal {
+  return {
+    begin: (state, nowMs) => inner.begin(state, nowMs),
+    commit: (batch, shell) => {
+      if (isDying()) throw new Crash();
+      inner.commit(batch, shell);
+    },
+    drop: (hash) => inner.drop(hash),
+    takeSegments: (refs) => inner.takeSegments(refs),
+  };
+}
+
+class Crash extends Error {}
+
+function openJournal(folder: string) {
+  const identity = { run: "local", program: "test", config: "test" };
+  return HubJournal.open({ path: `${folder}/journal.db`, identity, maxBytes: 2 ** 28 });
+}
+
+/** No more time is needed then. */
+const isEverybodyBack = ({ orchestrator: { state } }: LocalSwarm): boolean =>
+  [...state.members.values()].every((member) => member.graceUntilMs === null);
+
+for (const { name, when } of moments) {
+  Deno.test(`Blob loss: the hub dies ${name}, comes back to an empty store, and the run has the same hashes`, () =>
+    withScratchFolder(async (folder) => {
+      let isDying = false;
+      const { journal: first } = openJournal(folder);
+      const { swarm } = await openSwarm(folder, {
+        replicas: 1,
+        journal: mortalJournal(first, () => isDying),
+        watch: (record) => isDying ||= when(record),
+      });
+      await swarm.startAll();
+      const end = await swarm.run().catch((error) => error);
+      assert(end instanceof Crash, String(end));
+      first.close();
+      hitBlobs(folder, "delete");
+      const { journal, recovered } = openJournal(folder);
+      swarm.restart({ journal, recovered });
+      await swarm.runUntil(() => isEverybodyBack(swarm), { stepMs: 20, atMostMs: 60_000 });
+      await swarm.run();
+      journal.close();
+      assertWhole(swarm);
+      assertEquals([recordsOf(swarm, "nodeLost"), doneWithout(swarm)], [[], []]);
+      assertEquals(agreedHashes(swarm), await expectedHashes());
+    }));
+}
+
+Deno.test("Blob loss: a disk that keeps nothing does not stop a run; it says whose work is not in it", () =>
+  withScratchFolder(async (folder) => {
+    const { swarm } = await openSwarm(folder, { watch: () => hitBlobs(folder, "delete") });
+    await swarm.startAll();
+    await swarm.run();
+    assertWhole(swarm);
+    assert(doneWithout(swarm).length > 0);
+  }));
+
+Deno.test("Blob loss: a newcomer finds its stage gone; a replica that has it uploads it again", () =>
+  withScratchFolder(async (folder) => {
+    let isHit = false;
+    const { swarm, lost } = await openSwarm(folder, {
+      awaitsNewcomer: true,
+      watch: (record, world) => {
+        if (isHit || record.type !== "checkpointWritten") return;
+        isHit = true;
+        hitBlobs(folder, "rot");
+        Deno.removeSync(`${folder}/checkpoints`, { recursive: true });
+        world.addMiner();
+      },
+    });
+    await swarm.startAll();
+    await swarm.run();
+    assertWhole(swarm);
+    assertEquals(recordsOf(swarm, "stageRestored").map(({ round, from }) => [round, from]), [[1, "replica"]]);
+    const newcomer = recordsOf(swarm, "nodeReady").find((ready) => ready.node === swarm.members.at(-1)!.address);
+    assertEquals(newcomer?.round, 1);
+    assert(lost.length > 0 && lost.every(({ why }) => why === "damaged"));
+  }));
+
+Deno.test("Blob loss: a newcomer finds its stage gone; the checkpoint of the round has it", () =>
+  withScratchFolder(async (folder) => {
+    let isHit = false;
+    const { swarm, lost } = await openSwarm(folder, {
+      awaitsNewcomer: true,
+      watch: (record, world) => {
+        if (isHit || record.type !== "checkpointWritten") return;
+        isHit = true;
+        hitBlobs(folder, "delete");
+        world.addMiner();
+      },
+    });
+    await swarm.startAll();
+    await swarm.run();
+    assertWhole(swarm);
+    assertEquals(recordsOf(swarm, "stageRestored").map(({ round, from }) => [round, from]), [[1, "checkpoint"]]);
+    assert(lost.length > 0 && lost.every(({ why }) => why === "gone"));
+  }));
