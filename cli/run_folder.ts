@@ -3,6 +3,7 @@
  *
  *   dataset/  tokens and tokenizer        checkpoints/round-000012/     blobs/     wallets/     miners/     logs/
  *   run.toml  the effective configuration     run.json  the same for programs     summary.json  the last summary
+ *   chain/    the swarm's own chain, and the weight duty of each validator
  *   journal.db  what happened since the last snapshot of the orchestrator's state
  *
  * Refuses to touch an earlier run without --resume or --fresh. Without --data a new run gets a folder of its own below the
@@ -25,7 +26,7 @@ const journal = [
   "journal.db-wal",
   "journal.db-shm",
 ];
-const parts = ["checkpoints", "blobs", "miners", "logs", "run.toml", "run.json", "summary.json", ...journal];
+const parts = ["checkpoints", "blobs", "chain", "miners", "logs", "run.toml", "run.json", "summary.json", ...journal];
 
 export async function openRunFolder(context: CommandContext): Promise<RunFolder> {
   const { options } = context;

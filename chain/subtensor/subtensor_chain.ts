@@ -6,7 +6,16 @@
  */
 
 import type { Address, ChainCall, ChainSigner } from "../call.ts";
-import type { Chain, ChainFacts, EpochState, Head, Metagraph, PendingCommit, Receipt, SubnetParameters } from "../chain.ts";
+import type {
+  Chain,
+  ChainFacts,
+  EpochState,
+  Head,
+  Metagraph,
+  PendingCommit,
+  Receipt,
+  SubnetParameters,
+} from "../chain.ts";
 import { readAccount, readAxon, readUid } from "./accounts.ts";
 import { axonFrom, axonProblem } from "./axon_address.ts";
 import { Connection, type ConnectionOptions } from "./connection.ts";

@@ -3,6 +3,7 @@
  */
 
 import type { Command } from "../command.ts";
+import { chainOptions } from "../duty/chain_options.ts";
 import { nodeOptions } from "../node_options.ts";
 
 export const command: Command = {
@@ -18,6 +19,7 @@ export const command: Command = {
   ],
   options: [
     ...nodeOptions,
+    ...chainOptions,
     {
       name: "listen",
       kind: "string",

@@ -48,6 +48,14 @@ export const command: Command = {
     },
     deviceOption,
     {
+      name: "chain",
+      kind: "choice",
+      placeholder: "NAME",
+      choices: ["local", "none"],
+      default: "local",
+      doc: "a chain of its own on which validators set weights and miners earn, or none",
+    },
+    {
       name: "chaos",
       kind: "string",
       placeholder: "PLAN",

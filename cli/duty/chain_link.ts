@@ -44,9 +44,10 @@ function pause(delayMs: number, { timers, signal }: ChainLinkOptions): Promise<v
   if (signal.aborted) return Promise.resolve();
   const { promise, resolve } = Promise.withResolvers<void>();
   const cancel = timers.after(delayMs, resolve);
-  signal.addEventListener("abort", resolve, { once: true });
+  const onAbort = () => resolve();
+  signal.addEventListener("abort", onAbort, { once: true });
   return promise.finally(() => {
     cancel();
-    signal.removeEventListener("abort", resolve);
+    signal.removeEventListener("abort", onAbort);
   });
 }

@@ -16,7 +16,15 @@ export const chainOptions: readonly OptionSpec[] = [
     defaultText: "what the run says",
     doc: "finney, test, local, ws://…, or none to stay off the chain",
   },
-  { name: "netuid", kind: "int", placeholder: "N", min: 1, max: 65_535, defaultText: "what the run says", doc: "the subnet" },
+  {
+    name: "netuid",
+    kind: "int",
+    placeholder: "N",
+    min: 1,
+    max: 65_535,
+    defaultText: "what the run says",
+    doc: "the subnet",
+  },
 ];
 
 export type NamedChain = Pick<ChainConfig, "network" | "netuid">;

@@ -165,6 +165,8 @@ export class WeightKeeper {
 
   #settle(): void {
     const settling = this.#settling;
-    if (settling !== null && (isSettled(this.#state) || this.#state.headBlock > settling.untilBlock)) settling.resolve();
+    if (settling !== null && (isSettled(this.#state) || this.#state.headBlock > settling.untilBlock)) {
+      settling.resolve();
+    }
   }
 }

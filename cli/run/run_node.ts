@@ -2,17 +2,19 @@
  * `iota miner` and `iota validate`, from the command line to the summary: wallet, device, link, then the role.
  */
 
-import { verifySignature } from "../../chain/wallet/hotkey.ts";
+import { type HotkeyPair, verifySignature } from "../../chain/wallet/hotkey.ts";
 import { present } from "../../core/assert.ts";
 import type { MinerRecord } from "../../core/miner/event.ts";
 import { ComputeError, type ComputeWorker, openComputeWorker } from "../../gpu/worker_client.ts";
 import { HttpBlobs } from "../../net/blob_http.ts";
 import { dialWebSocket } from "../../net/client.ts";
-import type { Signer } from "../../net/hello.ts";
 import { defaultNetLimits } from "../../net/limits.ts";
 import { type Authorize, createAuthorize } from "../../net/request_auth.ts";
 import { systemRandom, systemTimers } from "../../net/timers.ts";
 import type { CommandContext } from "../command.ts";
+import { givenChain } from "../duty/chain_options.ts";
+import { MinerChain } from "../duty/miner_chain.ts";
+import { ValidatorChain } from "../duty/validator_chain.ts";
 import { UserError } from "../errors.ts";
 import { openHotkey } from "../wallet_options.ts";
 import { type BlobAccess, blobAccess } from "./blob_access.ts";
@@ -30,7 +32,7 @@ const firstAttempts = 6;
 const peerAttempts = 2;
 
 interface OpenNode {
-  readonly signer: Signer;
+  readonly signer: HotkeyPair;
   readonly device: ComputeWorker;
   readonly link: NodeLink;
   readonly blobs: BlobAccess;
@@ -39,9 +41,13 @@ interface OpenNode {
 
 export async function runMiner(context: CommandContext): Promise<number> {
   const tally = { tasks: 0, steps: 0, rounds: 0, computeMs: 0 };
+  const given = givenChain(context);
   const peers = await openPeers(context);
   const node = await openNode(context, peers);
   const { output } = context;
+  const { promise: failed, reject } = Promise.withResolvers<never>();
+  const chain = new MinerChain({ context, hotkey: node.signer.address, onFailure: reject });
+  if (given !== null) chain.begin(given);
   const folder = `${context.dataFolder()}/miners/${node.signer.address}`;
   return await runRole(context, {
     node,
@@ -52,12 +58,15 @@ export async function runMiner(context: CommandContext): Promise<number> {
         moments: new MomentsFolder(folder, { warn: (text) => output.log.warn(text) }),
         onRecord: (record) => {
           countRecord(tally, record);
+          if (record.type === "welcomed" && given === null) chain.begin(record.chain);
           output.event(record);
           const line = minerLine(record);
           if (line !== null) output.line(line);
         },
       }),
-    summary: () => ({ ...tally }),
+    failed,
+    end: () => chain.end(),
+    summary: () => ({ ...tally, ...chain.summary() }),
   }).finally(() => peers?.close());
 }
 
@@ -78,15 +87,21 @@ async function openPeers({ options, output }: CommandContext): Promise<PeerServe
 
 export async function runValidator(context: CommandContext): Promise<number> {
   const tally = { evaluations: 0, verdictsPassed: 0, verdictsFailed: 0 };
+  const given = givenChain(context);
   const node = await openNode(context);
   const { output } = context;
+  const { promise: failed, reject } = Promise.withResolvers<never>();
+  const versionKey = BigInt(context.options.number("version-key") ?? 0);
+  const chain = new ValidatorChain({ context, signer: node.signer, versionKey, onFailure: reject });
+  if (given !== null) chain.begin(given);
   return await runRole(context, {
     node,
     start: () =>
       Promise.resolve(startValidator({
         ...node,
-        onScores: () => {},
+        onScores: (round, scores) => chain.scored(round, scores),
         onRecord: (record) => {
+          if (record.type === "welcomed" && given === null) chain.begin(record.chain);
           if (record.type === "evaluated") tally.evaluations += 1;
           if (record.type === "verdict") tally[record.passed ? "verdictsPassed" : "verdictsFailed"] += 1;
           output.event(record);
@@ -94,7 +109,9 @@ export async function runValidator(context: CommandContext): Promise<number> {
           if (line !== null) output.line(line);
         },
       })),
-    summary: () => ({ ...tally }),
+    failed,
+    end: (options) => chain.end(options),
+    summary: () => ({ ...tally, ...chain.summary() }),
   });
 }
 
@@ -156,10 +173,16 @@ export async function openDevice(choice: string | undefined): Promise<ComputeWor
   }
 }
 
-async function runRole(
-  context: CommandContext,
-  options: { node: OpenNode; start: () => Promise<RunningRole>; summary: () => Record<string, unknown> },
-): Promise<number> {
+interface RoleOptions {
+  readonly node: OpenNode;
+  readonly start: () => Promise<RunningRole>;
+  readonly failed?: Promise<never>; // what else may go wrong
+  /** What is left to do when the role has ended. */
+  readonly end?: (options: { isFinished: boolean; interruption: AbortSignal }) => Promise<void>;
+  readonly summary: () => Record<string, unknown>;
+}
+
+async function runRole(context: CommandContext, options: RoleOptions): Promise<number> {
   const { node } = options;
   const { output } = context;
   const interruption = context.interruption();
@@ -168,7 +191,8 @@ async function runRole(
   interruption.addEventListener("abort", onAbort);
   if (interruption.aborted) onAbort();
   try {
-    const { finished, reason } = await role.finished;
+    const { finished, reason } = await Promise.race([role.finished, ...(options.failed ? [options.failed] : [])]);
+    await options.end?.({ isFinished: finished, interruption });
     const { address } = node.signer;
     output.summary({ node: address, finished, reason, device: node.device.adapter.name, ...options.summary() });
     if (!finished) output.log.warn(`Stopped: ${reason}`);

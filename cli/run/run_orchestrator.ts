@@ -21,6 +21,7 @@ import type { TicketBox } from "../../net/ticket.ts";
 import { systemRandom, systemTimers } from "../../net/timers.ts";
 import type { CommandContext } from "../command.ts";
 import type { Output } from "../output.ts";
+import { openHubChain } from "../duty/hub_chain.ts";
 import { JournalError } from "../journal/journal_error.ts";
 import { explainRefusal, UserError } from "../errors.ts";
 import { openRunScreen, type RunScreen } from "../screen/run_screen.ts";
@@ -49,7 +50,7 @@ export async function runOrchestrator(context: CommandContext): Promise<number> 
   const { path } = prepared.folder;
   let isOver = false; // the nodes were told, so there is nothing left to go on with but the checkpoint
   try {
-    const result = await run.role.finished;
+    const result = await Promise.race([run.role.finished, run.chainFailed]);
     const summary = runSummary({
       state: run.role.state,
       traffic: run.role.traffic,
@@ -78,6 +79,7 @@ export async function runOrchestrator(context: CommandContext): Promise<number> 
 
 interface StartedRun {
   readonly role: RunningOrchestrator;
+  readonly chainFailed: Promise<never>; // something of ours, not the chain
   readonly screen: RunScreen;
   readonly tokensBefore: number;
   firstStepAtMs(): number | null;
@@ -102,6 +104,8 @@ async function startRun(
   const place = checkpointPlace(prepared, stages);
   const limits = netLimits(config.limits);
   const tickets = hubTickets(signer, runId);
+  const { promise: chainFailed, reject } = Promise.withResolvers<never>();
+  const chain = openHubChain(config.chain, { output, onFailure: reject });
   const uploads = await DiskUploads.open({ folder: `${folder.path}/uploads`, store, limits, timers: systemTimers });
   const { sequencesPerMicrobatch: sequences } = config.train;
   const tokensBefore = recovered?.state.counters.tokens ?? 0;
@@ -117,7 +121,7 @@ async function startRun(
     signer,
     verify: verifySignature,
     tickets,
-    admit: () => null, // a local run takes anyone; the chain decides elsewhere
+    admit: chain.admit,
     limits,
     timers: systemTimers,
     random: systemRandom,
@@ -143,9 +147,10 @@ async function startRun(
     screen.close();
     await listener.close();
     await uploads.close();
+    await chain.close();
     journal.close();
   };
-  return { role, screen, tokensBefore, firstStepAtMs: () => firstStepAtMs, close };
+  return { role, chainFailed, screen, tokensBefore, firstStepAtMs: () => firstStepAtMs, close };
 }
 
 function checkpointPlace(

@@ -7,11 +7,14 @@ import { systemTimers } from "../../net/timers.ts";
 import { type ChaosPlan, parsePlan } from "../chaos/plan.ts";
 import type { CommandContext } from "../command.ts";
 import { UsageError } from "../errors.ts";
+import type { Paint } from "../paint.ts";
 import { openRunFolder } from "../run_folder.ts";
 import { resolveRun } from "../run_options.ts";
+import { shortAddress } from "../screen/format.ts";
 import { sampleRun } from "./run_generate.ts";
 import { openDevice } from "./run_node.ts";
 import { Swarm } from "./swarm.ts";
+import type { Emission } from "./swarm_chain.ts";
 
 export async function runSwarm(context: CommandContext): Promise<number> {
   const startedMs = systemTimers.nowMs();
@@ -32,10 +35,21 @@ export async function runSwarm(context: CommandContext): Promise<number> {
   }
   if (exitCode === 0 && !interruption.aborted) summary["sample"] = await writeSample(context, folder);
   summary["wallMs"] = systemTimers.nowMs() - startedMs;
-  const { sample: _, ...table } = summary;
+  const { sample: _, emission, ...table } = summary;
+  for (const line of emissionLines(emission as Emission[] | null, context.output.paint)) context.output.line(line);
   context.output.summary(context.output.mode === "json" ? summary : table); // people have seen the text
   await Deno.writeTextFile(`${folder}/summary.json`, `${JSON.stringify(summary, null, 2)}\n`);
   return exitCode;
+}
+
+/** What the chain has paid, the nodes in order. */
+function emissionLines(emission: readonly Emission[] | null, paint: Paint): string[] {
+  if (emission === null || emission.length === 0) return [];
+  const rows = emission.map(({ name, hotkey, emissionRao }) => {
+    const alpha = (Number(BigInt(emissionRao) / 1_000_000n) / 1_000).toFixed(3); // rao are billionths
+    return `  ${name.padEnd(12)} ${paint.dim(shortAddress(hotkey))} ${alpha.padStart(10)} alpha`;
+  });
+  return [paint.dim("earned on the local chain"), ...rows, ""];
 }
 
 /** Nothing is broken without --chaos. */

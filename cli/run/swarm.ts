@@ -17,6 +17,7 @@ import { openRunScreen, type RunScreen } from "../screen/run_screen.ts";
 import { newRunView, type WireCost } from "../screen/view.ts";
 import { describeRun, describeText, type TextFacts } from "./describe_run.ts";
 import { type Death, type LastEnd, type Line, maxDeaths } from "./supervised_process.ts";
+import { SwarmChain } from "./swarm_chain.ts";
 import { type ChaosReport, SwarmChaos } from "./swarm_chaos.ts";
 import { SwarmNodes } from "./swarm_nodes.ts";
 import { SwarmOrchestrator } from "./swarm_orchestrator.ts";
@@ -38,6 +39,7 @@ export class Swarm {
   #orchestrator: SwarmOrchestrator | null = null;
   #config: RunConfig | null = null;
   #chaos: SwarmChaos | null = null;
+  #chain: SwarmChain | null = null;
   #screen: RunScreen | null = null;
   #summary: Line | null = null;
   #device = "";
@@ -52,6 +54,7 @@ export class Swarm {
     this.#nodes = new SwarmNodes({
       folder: options.folder,
       device: context.options.text("device") ?? "auto",
+      chain: () => this.#chain,
       reachable: () => this.#orchestrator?.reachable() ?? Promise.resolve(),
       onStarted: ({ name, role, pid }) =>
         context.output.event({ type: "nodeStarted", name, role: role === "validator" ? "validate" : role, pid }),
@@ -65,6 +68,7 @@ export class Swarm {
   async run(): Promise<number> {
     const { folder } = this.#options;
     await Deno.mkdir(`${folder}/logs`, { recursive: true });
+    if (this.#context.options.text("chain") !== "none") this.#chain = await this.#openChain(folder);
     const orchestrator = new SwarmOrchestrator({
       context: this.#context,
       folder,
@@ -80,8 +84,23 @@ export class Swarm {
       return this.#summary === null ? 1 : code; // none of one that was away when the swarm was interrupted
     } finally {
       this.#screen?.close();
-      await this.#nodes.end({ isFinished: this.#failure === null && this.#summary?.["finished"] === true });
+      const isFinished = this.#failure === null && this.#summary?.["finished"] === true;
+      if (isFinished && this.#chain !== null) this.#context.output.log.info("The last weights are on their way");
+      await this.#nodes.end({ isFinished });
+      if (isFinished && !this.#isInterrupted) await this.#chain?.paid();
+      await this.#chain?.close();
     }
+  }
+
+  #openChain(folder: string): Promise<SwarmChain> {
+    const { output } = this.#context;
+    return SwarmChain.open({
+      folder,
+      onEvent: (event) => output.event(event),
+      onNews: (text) => this.#screen?.note("chain", text),
+      warn: (text) => output.log.warn(text),
+      onFailure: (error) => this.#fail(error),
+    });
   }
 
   /**
@@ -109,6 +128,7 @@ export class Swarm {
       orchestratorKills: this.#chaos?.orchestratorKills ?? 0,
       restarts: this.#nodes.restarts + (this.#orchestrator?.process.restarts ?? 0),
       device: this.#device,
+      ...(this.#chain?.summary() ?? { chain: null, weightsSet: null, epochs: null, emission: null }),
       sample: null,
     };
   }

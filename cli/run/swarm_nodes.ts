@@ -5,10 +5,11 @@
  * itself. Before training a node that cannot live ends the swarm; later it is the run's problem: the others go on.
  */
 
-import { createHotkey, hotkeyExists } from "../../chain/wallet/hotkey_files.ts";
+import { createHotkey, hotkeyExists, loadHotkey } from "../../chain/wallet/hotkey_files.ts";
 import { present } from "../../core/assert.ts";
 import { systemTimers } from "../../net/timers.ts";
 import { startChild } from "./child.ts";
+import type { SwarmChain } from "./swarm_chain.ts";
 import { type Death, type LastEnd, type Line, SupervisedProcess } from "./supervised_process.ts";
 
 export type NodeRole = "miner" | "validator";
@@ -16,6 +17,8 @@ export type NodeRole = "miner" | "validator";
 export interface SwarmNodesOptions {
   readonly folder: string; // of the run
   readonly device: string;
+  /** Where nodes are registered and validators set weights; null: nowhere. */
+  readonly chain: () => SwarmChain | null;
   /** Resolves when the orchestrator can be reached: a node that starts meanwhile waits for it. */
   readonly reachable: () => Promise<void>;
   readonly onStarted: (node: { name: string; role: NodeRole; pid: number }) => void;
@@ -36,7 +39,8 @@ const workRecords: ReadonlySet<unknown> = new Set(["taskComputed", "evaluated", 
 
 /** After the orchestrator's end: who has not heard of it is asked to leave, then ended. */
 const askToLeaveMs = 2_000;
-const endMs = 10_000;
+const lastWeightsMs = 20_000; // validators wait for an epoch or two
+const endMs = 10_000; // after it
 
 export class SwarmNodes {
   readonly #options: SwarmNodesOptions;
@@ -115,9 +119,10 @@ export class SwarmNodes {
     const signalAll = (signal: Deno.Signal) => {
       for (const { process } of this.#nodes.values()) process.signal(signal);
     };
+    const patienceMs = !isFinished ? 0 : this.#options.chain() === null ? askToLeaveMs : lastWeightsMs;
     if (!isFinished) signalAll("SIGTERM");
-    const cancelAsking = isFinished ? systemTimers.after(askToLeaveMs, () => signalAll("SIGTERM")) : () => {};
-    const cancelEnding = systemTimers.after(endMs, () => signalAll("SIGKILL"));
+    const cancelAsking = isFinished ? systemTimers.after(patienceMs, () => signalAll("SIGTERM")) : () => {};
+    const cancelEnding = systemTimers.after(patienceMs + endMs, () => signalAll("SIGKILL"));
     await Promise.allSettled([...this.#nodes.values()].map(({ process }) => process.ended)); // failures were reported
     cancelAsking();
     cancelEnding();
@@ -129,12 +134,16 @@ export class SwarmNodes {
 
   async #words(role: NodeRole, name: string): Promise<string[]> {
     const { folder, device } = this.#options;
+    const chain = this.#options.chain();
     const wallets = `${folder}/wallets`;
     const place = { folder: wallets, wallet: name, hotkey: "default" };
     if (!await hotkeyExists(place)) await createHotkey(place);
+    const { address: hotkey } = await loadHotkey(place);
+    chain?.enroll({ name, role, hotkey });
     const url = present(this.#url, "Nodes are started when the orchestrator listens");
     const wallet = ["--wallet", name, "--wallet-path", wallets];
-    return [commands[role], "--orchestrator", url, ...wallet, "--data", folder, "--device", device];
+    const paid = role === "validator" ? chain?.words ?? [] : []; // a client costs 100 MB: the swarm knows what miners earn
+    return [commands[role], "--orchestrator", url, ...wallet, ...paid, "--data", folder, "--device", device];
   }
 
   #onEnded(name: string, end: LastEnd): void {

@@ -1,0 +1,72 @@
+/**
+ * How a miner's hotkey stands in its subnet, in plain words: whether it is registered, what it earns, whether its place is safe.
+ *
+ * A newcomer that needs a place gets that of the neuron with the least emission among those that are no longer immune. Pure.
+ */
+
+import type { Address } from "../call.ts";
+import type { Metagraph, Neuron, SubnetParameters } from "../chain.ts";
+
+export interface MinerHealth {
+  readonly level: "good" | "waiting" | "alarm";
+  readonly sentences: readonly string[]; // the most important first
+  readonly uid: number | null; // null: not registered
+  readonly emissionRao: bigint; // of the last epoch
+  readonly incentiveShare: number; // of all miners' together
+}
+
+export interface MinerHealthInput {
+  readonly hotkey: Address;
+  readonly metagraph: Metagraph;
+  readonly parameters: SubnetParameters;
+}
+
+const hourMs = 3_600_000;
+
+export function minerHealth(input: MinerHealthInput): MinerHealth {
+  const { hotkey, metagraph: { netuid, neurons } } = input;
+  const own = neurons.find((neuron) => neuron.hotkey === hotkey);
+  if (own === undefined) {
+    const sentences = [
+      `this hotkey is not registered on subnet ${netuid}, so nothing is paid for its work: iota chain register`,
+    ];
+    return { level: "alarm", sentences, uid: null, emissionRao: 0n, incentiveShare: 0 };
+  }
+  const all = neurons.reduce((sum, { incentive }) => sum + incentive, 0);
+  const incentiveShare = all === 0 ? 0 : own.incentive / all;
+  const { uid, emissionRao } = own;
+  const earns = emissionRao > 0n
+    ? `uid ${uid} earned ${alpha(emissionRao)} alpha in the last epoch, ${
+      (100 * incentiveShare).toFixed(1)
+    } % of the miners' share`
+    : `uid ${uid} earned nothing in the last epoch: validators have no weights for it yet`;
+  const { isAtRisk, text } = place(input, own);
+  const sentences = isAtRisk ? [text, earns] : [earns, text];
+  return {
+    level: isAtRisk ? "alarm" : emissionRao > 0n ? "good" : "waiting",
+    sentences,
+    uid,
+    emissionRao,
+    incentiveShare,
+  };
+}
+
+/** Who loses the next place that is wanted. */
+function place({ metagraph, parameters }: MinerHealthInput, own: Neuron): { isAtRisk: boolean; text: string } {
+  const { block, neurons } = metagraph;
+  const immuneBlocks = own.registeredAtBlock + parameters.immunityPeriodBlocks - block;
+  if (immuneBlocks > 0) {
+    const hours = (immuneBlocks * parameters.blockMs) / hourMs;
+    const time = hours >= 1 ? `${hours.toFixed(1)} h` : `${Math.ceil(60 * hours)} min`;
+    return { isAtRisk: false, text: `its place is immune for ${immuneBlocks} more blocks (${time})` };
+  }
+  if (neurons.length < parameters.maxUids) return { isAtRisk: false, text: "its place is safe: the subnet has room" };
+  const isMortal = (neuron: Neuron) => neuron.registeredAtBlock + parameters.immunityPeriodBlocks <= block;
+  const below = neurons.filter((neuron) => isMortal(neuron) && neuron.emissionRao < own.emissionRao).length;
+  return below === 0
+    ? { isAtRisk: true, text: "its place goes to the next newcomer: no other without immunity earns less" }
+    : { isAtRisk: false, text: `${below} without immunity earn less and would lose their places before it` };
+}
+
+/** Three decimals are enough to see it grow. */
+const alpha = (rao: bigint): string => (Number(rao / 1_000_000n) / 1_000).toFixed(3);

@@ -1,0 +1,50 @@
+/**
+ * An embedded chain that lives: it makes a block every `blockMs`, and clients reach it at a port.
+ *
+ * Owns: the clock of the blocks, the node and its port, and their end. Blocks that were missed while the machine was away are not
+ * made up for. Refuses: the ledger's file, which stays its owner's.
+ */
+
+import type { LocalLedger } from "../../chain/local/local_ledger.ts";
+import { localNode } from "../../chain/local/rpc/local_node.ts";
+import { serveRpc } from "../../chain/local/rpc/rpc_server.ts";
+import { runtimeOf } from "../../chain/local/surface/runtime.ts";
+import { runtimeSurface } from "../../chain/local/surface/surface.ts";
+import { attempting } from "../errors.ts";
+
+export interface ServeLedgerOptions {
+  readonly ledger: LocalLedger;
+  readonly host: string;
+  readonly port: number; // 0: any free one
+  readonly metadata?: Uint8Array | undefined; // shown to clients instead of our own
+}
+
+export interface LiveLedger {
+  readonly url: string;
+  /** Rejects when no block can be made any more (a full disk, say): the chain ends at its last whole one. Never resolves. */
+  readonly failed: Promise<never>;
+  close(): Promise<void>;
+}
+
+export async function serveLedger({ ledger, host, port, metadata }: ServeLedgerOptions): Promise<LiveLedger> {
+  const node = localNode({ ledger, runtime: runtimeOf(runtimeSurface(ledger.genesis), metadata) });
+  const server = await attempting(
+    { action: "serve the chain", value: `${host}:${port}` },
+    () => serveRpc({ node, host, port }),
+  );
+  const { promise: failed, reject } = Promise.withResolvers<never>();
+  const timer = setInterval(() => {
+    try {
+      ledger.produceBlock(Date.now());
+    } catch (error) {
+      clearInterval(timer);
+      reject(error);
+    }
+  }, ledger.genesis.blockMs);
+  const close = async () => {
+    clearInterval(timer);
+    await server.close();
+    node.close();
+  };
+  return { url: server.url, failed, close };
+}

@@ -1,0 +1,105 @@
+/**
+ * What a miner sees of the chain: whether it is registered, what it earned, whether its place is safe; said after every epoch.
+ *
+ * Owns: connecting, and looking no more often than something can have changed: public endpoints serve a request per second. Refuses:
+ * holding up the miner's work, and sending anything: a miner earns by what validators say.
+ */
+
+import { type Chain, ChainError } from "../../chain/chain.ts";
+import { type MinerHealth, minerHealth } from "../../chain/duty/miner_health.ts";
+import { nextEpochBlock } from "../../chain/epochs/epochs.ts";
+import { systemRandom, systemTimers } from "../../net/timers.ts";
+import type { CommandContext } from "../command.ts";
+import { connectChain } from "./chain_link.ts";
+import type { NamedChain } from "./chain_options.ts";
+
+export interface MinerChainOptions {
+  readonly context: CommandContext;
+  readonly hotkey: string;
+  readonly onFailure: (error: unknown) => void;
+}
+
+const retryBlocks = 5; // after a look that failed
+const unregisteredBlocks = 5; // whoever registers wants to see it
+
+export class MinerChain {
+  readonly #options: MinerChainOptions;
+  readonly #stop = new AbortController();
+  #chain: Chain | null = null;
+  #isBegun = false;
+  #isLooking = false;
+  #lookAtBlock = 0;
+  #health: MinerHealth | null = null;
+
+  constructor(options: MinerChainOptions) {
+    this.#options = options;
+  }
+
+  /** The first word about the chain counts. */
+  begin({ network, netuid }: NamedChain): void {
+    if (network === "none" || this.#isBegun) return;
+    this.#isBegun = true;
+    this.#connect({ network, netuid }).catch(this.#options.onFailure);
+  }
+
+  async end(): Promise<void> {
+    this.#stop.abort();
+    await this.#chain?.close();
+  }
+
+  summary(): Record<string, unknown> {
+    const health = this.#health;
+    return {
+      chain: this.#chain?.endpoint ?? null,
+      uid: health?.uid ?? null,
+      emissionRao: health === null ? null : String(health.emissionRao),
+    };
+  }
+
+  async #connect({ network, netuid }: NamedChain): Promise<void> {
+    const { output } = this.#options.context;
+    const chain = await connectChain({
+      ...{ network, netuid, timers: systemTimers, random: systemRandom, signal: this.#stop.signal },
+      onProblem: (text) => output.log.warn(`Chain: ${text}`),
+    });
+    if (chain === null) return;
+    this.#chain = chain;
+    output.event({ type: "chainConnected", endpoint: chain.endpoint, netuid });
+    output.line(`chain: subnet ${netuid} at ${chain.endpoint}`);
+    chain.onHead(({ block }) => {
+      if (this.#isLooking || block < this.#lookAtBlock) return;
+      this.#isLooking = true;
+      this.#look(chain, block).catch(this.#options.onFailure).finally(() => this.#isLooking = false);
+    });
+  }
+
+  async #look(chain: Chain, block: number): Promise<void> {
+    try {
+      const [metagraph, parameters, epoch] = await Promise.all([
+        chain.metagraph(),
+        chain.parameters(),
+        chain.epochState(),
+      ]);
+      const health = minerHealth({ hotkey: this.#options.hotkey, metagraph, parameters });
+      const epochBlock = nextEpochBlock(epoch) ?? block + parameters.tempoBlocks;
+      this.#lookAtBlock = health.uid === null ? block + unregisteredBlocks : Math.max(epochBlock, block) + 1;
+      this.#say(health, metagraph.block);
+    } catch (error) {
+      if (!(error instanceof ChainError)) throw error;
+      if (error.code === "closed") return;
+      this.#lookAtBlock = block + retryBlocks;
+      this.#options.context.output.log.warn(`Chain: ${error.message}`);
+    }
+  }
+
+  #say(health: MinerHealth, block: number): void {
+    const { output } = this.#options.context;
+    const isNews = health.uid !== null || this.#health === null || this.#health.uid !== null;
+    this.#health = health;
+    if (!isNews) return;
+    const { emissionRao, ...rest } = health;
+    output.event({ type: "chainHealth", block, ...rest, emissionRao: String(emissionRao) });
+    if (health.level === "alarm") output.log.warn(`Chain: ${health.sentences.join("; ")}`);
+    else output.line(`chain: ${health.sentences.join("; ")}`);
+  }
+}
