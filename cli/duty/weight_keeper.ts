@@ -7,7 +7,7 @@
 
 import { unreachable } from "../../core/assert.ts";
 import type { ChainCall } from "../../chain/call.ts";
-import { callLifeBlocks, type Chain, ChainError, type ChainFacts, type Receipt } from "../../chain/chain.ts";
+import { callLifeBlocks, type Chain, ChainError, type ChainFacts, type Head, type Receipt } from "../../chain/chain.ts";
 import type { DutyEffect, DutyEvent, DutyRecord, DutyState } from "../../chain/duty/duty.ts";
 import { type DutyHealth, dutyHealth } from "../../chain/duty/health.ts";
 import { isSettled, weightDuty } from "../../chain/duty/machine.ts";
@@ -44,6 +44,8 @@ export class WeightKeeper {
   readonly #fail: (error: unknown) => void;
   readonly #stopHeads: () => void;
   #news = "";
+  #headBlock: number | null = null; // newest of this life
+  #early: { readonly round: number; readonly byHotkey: Readonly<Record<string, number>> } | null = null;
   #settling: { readonly resolve: () => void; readonly untilBlock: number } | null = null;
 
   constructor(options: WeightKeeperOptions) {
@@ -71,11 +73,13 @@ export class WeightKeeper {
       onFailure: reject,
     });
     if (isSaved) this.#driver.enqueue({ type: "restarted" });
-    this.#stopHeads = chain.onHead((head) => this.#driver.enqueue({ type: "headSeen", head }));
+    this.#stopHeads = chain.onHead((head) => this.#onHead(head));
   }
 
+  /** Scores that come before the first block is seen wait for it: they count for whoever is registered by then. */
   scored(round: number, byHotkey: Readonly<Record<string, number>>): void {
-    this.#driver.enqueue({ type: "scored", scores: { round, block: this.#state.headBlock, byHotkey } });
+    if (this.#headBlock === null) this.#early = { round, byHotkey };
+    else this.#driver.enqueue({ type: "scored", scores: { round, block: this.#headBlock, byHotkey } });
   }
 
   /** Resolves when the newest scores are on the chain, or will not get there within two epochs. */
@@ -111,6 +115,14 @@ export class WeightKeeper {
       default:
         return unreachable(effect);
     }
+  }
+
+  #onHead(head: Head): void {
+    this.#headBlock = head.block;
+    const early = this.#early;
+    this.#early = null;
+    if (early !== null) this.scored(early.round, early.byHotkey);
+    this.#driver.enqueue({ type: "headSeen", head });
   }
 
   #look(): void {
@@ -165,7 +177,10 @@ export class WeightKeeper {
 
   #settle(): void {
     const settling = this.#settling;
-    if (settling !== null && (isSettled(this.#state) || this.#state.headBlock > settling.untilBlock)) {
+    if (
+      settling !== null && this.#early === null &&
+      (isSettled(this.#state) || this.#state.headBlock > settling.untilBlock)
+    ) {
       settling.resolve();
     }
   }

@@ -6,6 +6,11 @@ import { heldRao } from "../../chain/local/epoch/emission.ts";
 import { type ChainCase, ChainWorld, tokens, uids, validator, weightsCall } from "./chain_world.ts";
 
 export function epochCases(test: ChainCase): void {
+  test("it says which chain it is, and by whose rounds it reveals", {}, async (world) => {
+    const { genesisHash, beacon } = world.ledger;
+    assertEquals(await world.chain.facts(), { genesisHash: `0x${genesisHash.toHex()}`, beacon: beacon.beacon });
+  });
+
   for (const epochs of ["stateful", "legacy"] as const) {
     test(`${epochs} epochs run in the predicted blocks`, { epochs }, async (world) => {
       for (let round = 0; round < 3; round++) {

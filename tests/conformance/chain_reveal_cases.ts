@@ -27,7 +27,7 @@ const commitOf = (salts: readonly number[]): ChainCall => {
 /** Weights sealed to the round the roles would choose now, by whom and to whom a test likes. */
 async function sealed(world: ChainWorld, change: { hotkey?: Uint8Array | null; round?: bigint } = {}) {
   const { revealPeriodEpochs, blockMs, commitRevealVersion } = await world.chain.parameters();
-  const { beacon } = world.ledger.beacon;
+  const { beacon } = await world.chain.facts();
   const state = await world.chain.epochState();
   const headSeenMs = world.ledger.head().timestampMs;
   const due = revealRound({ state, revealPeriodEpochs, headSeenMs, blockMs, beacon });
