@@ -29,12 +29,11 @@ export const endpointPresets: Readonly<Record<string, Endpoints>> = {
   local: { urls: ["ws://127.0.0.1:9944"], archiveUrls: [] },
 };
 
-/** A preset's name, or one or more ws:// and wss:// addresses separated by commas. */
+/** One or more of preset names and ws:// or wss:// addresses, separated by commas, tried in this order. */
 export function parseEndpoints(text: string): Endpoints {
-  const preset = Object.hasOwn(endpointPresets, text) ? endpointPresets[text] : undefined;
-  if (preset !== undefined) return preset;
-  const urls = text.split(",").map((part) => part.trim()).filter((part) => part !== "");
-  if (urls.length === 0 || !urls.every(isSocketAddress)) {
+  const parts = text.split(",").map((part) => part.trim()).filter((part) => part !== "").map(endpointsOf);
+  const known = parts.filter((part) => part !== null);
+  if (known.length === 0 || known.length < parts.length) {
     const names = Object.keys(endpointPresets).join(", ");
     throw new ChainError(
       "unreachable",
@@ -42,7 +41,15 @@ export function parseEndpoints(text: string): Endpoints {
         `current value is '${text}'`,
     );
   }
-  return { urls, archiveUrls: [] };
+  return {
+    urls: [...new Set(known.flatMap(({ urls }) => urls))],
+    archiveUrls: [...new Set(known.flatMap(({ archiveUrls }) => archiveUrls))],
+  };
+}
+
+function endpointsOf(part: string): Endpoints | null {
+  const preset = Object.hasOwn(endpointPresets, part) ? endpointPresets[part] : undefined;
+  return preset ?? (isSocketAddress(part) ? { urls: [part], archiveUrls: [] } : null);
 }
 
 function isSocketAddress(text: string): boolean {

@@ -6,9 +6,11 @@
  */
 
 import type { Address, ChainCall, ChainSigner } from "../call.ts";
+import type { Beacon } from "../timelock/beacon.ts";
 import type { Chain, EpochState, Head, Metagraph, PendingCommit, Receipt, SubnetParameters } from "../chain.ts";
 import { readAccount, readAxon, readUid } from "./accounts.ts";
 import { axonFrom, axonProblem } from "./axon_address.ts";
+import { readBeacon, readBlockTime } from "./chain_clock.ts";
 import { Connection, type ConnectionOptions } from "./connection.ts";
 import type { Endpoints } from "./endpoints.ts";
 import { readEpochState } from "./epoch_state.ts";
@@ -98,6 +100,16 @@ export class SubtensorChain implements Chain {
   /** Null: not registered in the subnet. */
   uidOf(hotkey: Address): Promise<number | null> {
     return this.#read(`uid ${hotkey}`, (state) => readUid(state, { netuid: this.netuid, hotkey }));
+  }
+
+  /** Whose rounds the chain opens timelocked weights by. */
+  beacon(): Promise<Beacon> {
+    return this.#read("beacon", readBeacon);
+  }
+
+  /** The newest block and when its author made it: an endpoint that has fallen behind shows here. */
+  blockTime(): Promise<{ block: number; timeMs: number }> {
+    return this.#read("blockTime", readBlockTime);
   }
 
   async send(call: ChainCall, signer: ChainSigner): Promise<Receipt> {
