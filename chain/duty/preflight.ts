@@ -39,7 +39,7 @@ export function standingRefusal(
   }
   if (!own.hasPermit && parameters.ownerHotkey !== own.hotkey) {
     return refusal("NeuronNoValidatorPermit", "afterEpoch", {
-      sentence: "no validator permit yet",
+      sentence: "the hotkey has no validator permit yet",
       action: permitAction(view, own),
     });
   }

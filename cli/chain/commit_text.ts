@@ -1,42 +1,42 @@
 /** Commits of weights that wait for their reveal, as a line for people and fields for programs. Pure. */
 
-import type { PendingCommit } from "../../chain/chain.ts";
-import { type BeaconClock, timeOfRoundMs } from "../../chain/timelock/beacon.ts";
-import { roughly } from "../screen/format.ts";
+import type { EpochState, PendingCommit, SubnetParameters } from "../../chain/chain.ts";
+import { revealBlockOf } from "../../chain/epochs/epoch_start.ts";
 import { inBlocks } from "./chain_words.ts";
 
 export interface CommitMoment {
-  readonly block: number; // the newest
-  readonly blockMs: number;
-  readonly nowMs: number;
-  readonly beacon: BeaconClock;
+  readonly epoch: EpochState;
+  readonly parameters: Pick<SubnetParameters, "revealPeriodEpochs" | "blockMs">;
 }
 
-export function commitFields(commit: PendingCommit, { nowMs, beacon }: CommitMoment) {
-  const { committedBlock, revealRound, revealFromBlock } = commit;
+export function commitFields(commit: PendingCommit, moment: CommitMoment) {
+  const { committedBlock, revealRound } = commit;
   return {
     kind: revealRound === null ? "salted" : "timelocked",
     committedBlock,
-    revealFromBlock,
+    revealBlock: revealBlock(commit, moment), // the first at which it is, or can be, revealed
     revealRound: revealRound === null ? null : String(revealRound),
-    roundInMs: revealRound === null ? null : Math.max(0, timeOfRoundMs(beacon, revealRound) - nowMs),
   };
 }
 
+/** `committed in block 33, revealed by the chain in 15 blocks (180 s)`. */
 export function commitLine(commit: PendingCommit, moment: CommitMoment): string {
   return `committed in block ${commit.committedBlock}, ${revealText(commit, moment)}`;
 }
 
-function revealText({ revealRound, revealFromBlock }: PendingCommit, moment: CommitMoment): string {
-  const { block, blockMs, nowMs, beacon } = moment;
-  if (revealRound !== null) {
-    const waitMs = timeOfRoundMs(beacon, revealRound) - nowMs;
-    const when = waitMs <= 0
-      ? "in its epoch, the pulse is out"
-      : `in its epoch, not before ${roughly(waitMs)} from now`;
-    return `revealed by the chain ${when} (drand round ${revealRound})`;
+function revealText(commit: PendingCommit, moment: CommitMoment): string {
+  const { epoch: { block }, parameters: { blockMs } } = moment;
+  const atBlock = revealBlock(commit, moment);
+  if (atBlock === null) return "never revealed, as no epoch runs";
+  if (commit.revealRound !== null) {
+    if (atBlock > block) return `revealed by the chain ${inBlocks(atBlock - block, blockMs)}`;
+    return `due, and waiting for drand round ${commit.revealRound}`;
   }
-  if (revealFromBlock === null) return "to be revealed in a later epoch";
-  if (revealFromBlock <= block + 1) return "to be revealed now: iota chain commit --reveal";
-  return `to be revealed from block ${revealFromBlock} on, ${inBlocks(revealFromBlock - block, blockMs)}`;
+  if (atBlock <= block + 1) return "to be revealed now: iota chain commit --reveal";
+  return `to be revealed ${inBlocks(atBlock - block, blockMs)}, from block ${atBlock} on`;
+}
+
+function revealBlock({ committedBlock, revealFromBlock }: PendingCommit, moment: CommitMoment): number | null {
+  const { epoch, parameters: { revealPeriodEpochs } } = moment;
+  return revealFromBlock ?? revealBlockOf(epoch, { committedBlock, revealPeriodEpochs });
 }

@@ -13,7 +13,7 @@ import { type SendWindow, sendWindow } from "../../chain/duty/window.ts";
 import { nextEpochBlock } from "../../chain/epochs/epochs.ts";
 import { duration, plural, roughly, tokens } from "../screen/format.ts";
 import { blocksText, inBlocks } from "./chain_words.ts";
-import { commitLine, type CommitMoment } from "./commit_text.ts";
+import { commitLine } from "./commit_text.ts";
 import { axonText } from "./neuron_table.ts";
 
 export interface Finding {
@@ -25,7 +25,6 @@ export interface Finding {
 export interface StatusFacts {
   readonly hotkey: Address;
   readonly view: ChainView;
-  readonly moment: CommitMoment;
   readonly account: { readonly coldkey: Address; readonly balanceRao: bigint } | null; // null: no coldkey is known
   readonly endpoint: EndpointFacts;
 }
@@ -113,15 +112,22 @@ function activity({ view: { parameters, metagraph: { block } } }: StatusFacts, o
 }
 
 function weights(facts: StatusFacts, own: Neuron): Finding {
-  const { view: { row, commits, metagraph: { block }, parameters: { blockMs } }, moment } = facts;
+  const { view } = facts;
+  const { row, commits, metagraph: { block }, parameters: { blockMs } } = view;
   const name = "weights";
   const newest = commits.at(-1);
   const isUpdated = own.lastUpdateBlock > own.registeredAtBlock; // registering writes the same field
   const age = isUpdated ? `, last sent ${blocksText(block - own.lastUpdateBlock, blockMs)} ago` : "";
   const inForce = row.length === 0 ? "none in force" : `${row.length} in force`;
-  if (newest !== undefined) return { name, level: "good", text: `${inForce}; ${commitLine(newest, moment)}` };
+  if (newest !== undefined) return { name, level: "good", text: `${inForce}; ${commitLine(newest, view)}` };
   if (row.length > 0) return { name, level: "good", text: `${inForce}${age}` };
-  if (!maySetWeights(facts, own)) return { name, level: "plain", text: "none, as a miner sets none" };
+  if (!maySetWeights(facts, own)) {
+    return {
+      name,
+      level: "plain",
+      text: own.stakeRao === 0n ? "none: a miner sets none" : "none, for want of a permit",
+    };
+  }
   return { name, level: "waiting", text: `none in force${age}: iota chain weights --set` };
 }
 

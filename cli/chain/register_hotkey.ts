@@ -8,7 +8,7 @@
 import type { ChainSigner } from "../../chain/call.ts";
 import type { CommandContext } from "../command.ts";
 import { UserError } from "../errors.ts";
-import { tokens } from "../screen/format.ts";
+import { shortAddress, tokens } from "../screen/format.ts";
 import { openColdkeySigner } from "../wallet_options.ts";
 import { type ChainAccess, sendCall, withChain } from "./chain_access.ts";
 import { parseTokens } from "./chain_words.ts";
@@ -26,8 +26,10 @@ export async function registerHotkey(context: CommandContext): Promise<number> {
     const { neurons } = await reading(chain.metagraph());
     const known = neurons.find((neuron) => neuron.hotkey === hotkey);
     if (known !== undefined) {
-      output.line(`This hotkey is registered in subnet ${netuid} already: nothing was paid`);
-      output.summary({ netuid, hotkey, uid: known.uid, isRegisteredBefore: true });
+      output.answer(
+        { netuid, hotkey, uid: known.uid, isRegisteredBefore: true },
+        `${shortAddress(hotkey)} is uid ${known.uid} of subnet ${netuid} already: nothing was paid`,
+      );
       return 0;
     }
     const costRao = await costOf(access);
@@ -40,11 +42,15 @@ export async function registerHotkey(context: CommandContext): Promise<number> {
     await requireBalance(access, { action, signer, amountRao: lastCostRao });
     const { block } = await sendCall(access, { action, signer, call: { type: "burnedRegister", netuid, hotkey } });
     const uid = await reading(chain.uidOf(hotkey));
-    output.summary({
-      ...{ netuid, hotkey, uid, isRegisteredBefore: false, block },
-      ...{ costRao: String(lastCostRao), coldkey: signer.address },
-      balanceRao: String(await reading(chain.balanceOf(signer.address))),
-    });
+    const balanceRao = await reading(chain.balanceOf(signer.address));
+    output.answer(
+      {
+        ...{ netuid, hotkey, uid, isRegisteredBefore: false, block, costRao: String(lastCostRao) },
+        ...{ coldkey: signer.address, balanceRao: String(balanceRao) },
+      },
+      `${shortAddress(hotkey)} is uid ${uid} of subnet ${netuid} since block ${block}\n` +
+        `The coldkey ${shortAddress(signer.address)} has ${tokens(balanceRao)} TAO`,
+    );
     return 0;
   });
 }

@@ -26,11 +26,9 @@ export async function revealCommit(context: CommandContext): Promise<number> {
     const { neurons } = await reading(chain.metagraph());
     const { uid } = registeredNeuron(neurons, { action, hotkey, netuid });
     const pending = await reading(chain.pendingCommits({ hotkey, mechanism }));
-    const { committedBlock } = await dueCommit(
-      context,
-      access,
-      pending.filter(({ revealRound }) => revealRound === null),
-    );
+    const { block: headBlock } = await reading(chain.head());
+    const chosen = chooseCommit(pending, headBlock);
+    const { committedBlock } = chosen;
     const place = { dataFolder: context.dataFolder(), hotkey, netuid, mechanism };
     const saved = await readSavedCommits(place);
     const commit = savedCommitOf(saved, committedBlock);
@@ -40,6 +38,7 @@ export async function revealCommit(context: CommandContext): Promise<number> {
         { next: "Reveal them on the machine that committed them, or name its data folder: --data DIR" },
       );
     }
+    await waitUntilDue(context, access, { commit: chosen, headBlock });
     const { uids, values, salt, versionKey } = commit;
     const { block } = await sendCall(access, {
       ...{ action, signer },
@@ -57,24 +56,28 @@ export async function revealCommit(context: CommandContext): Promise<number> {
   });
 }
 
-/** The newest whose epoch has come by the next block. */
-async function dueCommit(
+const isDue = ({ revealFromBlock }: PendingCommit, headBlock: number): boolean =>
+  revealFromBlock !== null && revealFromBlock <= headBlock + 1;
+
+/** The newest whose epoch has come by the next block, else the oldest. */
+function chooseCommit(pending: readonly PendingCommit[], headBlock: number): PendingCommit {
+  const salted = pending.filter(({ revealRound }) => revealRound === null);
+  const chosen = salted.findLast((commit) => isDue(commit, headBlock)) ?? salted[0];
+  if (chosen !== undefined) return chosen;
+  throw new UserError(`Cannot ${action} as a commit by salt must wait for it: there is none`, {
+    next: "See what is committed: iota chain commit. Timelocked weights are revealed by the chain itself",
+  });
+}
+
+async function waitUntilDue(
   { options, output }: CommandContext,
   { chain, reading }: ChainAccess,
-  salted: readonly PendingCommit[],
-): Promise<PendingCommit> {
-  const { block } = await reading(chain.head());
-  const due = salted.findLast(({ revealFromBlock }) => revealFromBlock !== null && revealFromBlock <= block + 1);
-  if (due !== undefined) return due;
-  const next = salted[0];
-  if (next === undefined) {
-    throw new UserError(`Cannot ${action} as a commit by salt must wait for it: there is none`, {
-      next: "See what is committed: iota chain commit. Timelocked weights are revealed by the chain itself",
-    });
-  }
+  { commit, headBlock }: { commit: PendingCommit; headBlock: number },
+): Promise<void> {
+  if (isDue(commit, headBlock)) return;
+  const { committedBlock, revealFromBlock } = commit;
   const { blockMs } = await reading(chain.parameters());
-  const { committedBlock, revealFromBlock } = next;
-  const when = revealFromBlock === null ? "in a later epoch" : inBlocks(revealFromBlock - block, blockMs);
+  const when = revealFromBlock === null ? "in a later epoch" : inBlocks(revealFromBlock - headBlock, blockMs);
   if (revealFromBlock === null || !options.flag("wait")) {
     throw new UserError(`Cannot ${action} of block ${committedBlock} as their epoch must have come: it comes ${when}`, {
       next: "Wait for it, or add --wait; they can be revealed in that epoch only",
@@ -82,5 +85,4 @@ async function dueCommit(
   }
   output.log.info(`waiting for block ${revealFromBlock}, ${when}`);
   await waitForBlock(chain, { block: revealFromBlock - 1, blockMs });
-  return next;
 }

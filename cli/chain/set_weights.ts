@@ -193,12 +193,15 @@ async function sendSalted(scene: Scene, { planned, fields }: Passage): Promise<v
   await writeSavedCommits(place, [...before, { ...saved, committedBlock: block }]);
   const commits = await reading(chain.pendingCommits({ hotkey: signer.address, mechanism }));
   const revealFromBlock = commits.find(({ committedBlock }) => committedBlock === block)?.revealFromBlock ?? null;
-  const when = revealFromBlock === null ? "later" : `from block ${revealFromBlock} on, ` +
-    inBlocks(revealFromBlock - block, parameters.blockMs);
+  const { blockMs } = parameters;
+  const when = revealFromBlock === null
+    ? "in a later epoch"
+    : `${inBlocks(revealFromBlock - block, blockMs)}, from block ${revealFromBlock} on`;
   context.output.answer(
     { ...fields, block, revealFromBlock, saltFile },
-    `${setText(fields)} committed in block ${block}; the salt is in ${saltFile}\n` +
-      `Reveal them ${when}, for one epoch: iota chain commit --reveal`,
+    `${setText(fields)} committed in block ${block}\n` +
+      `To be revealed ${when}, for one epoch: iota chain commit --reveal\n` +
+      `The salt is in ${saltFile}`,
   );
 }
 

@@ -34,13 +34,12 @@ async function readFacts(
   const { timeMs } = await reading(chain.blockTime());
   const readMs = performance.now() - startMs;
   const headAgeMs = Math.max(0, Date.now() - timeMs);
-  const [view, beacon] = await reading(Promise.all([readView(chain, of), chain.beacon()]));
-  const { neurons, block } = view.metagraph;
+  const view = await reading(readView(chain, of));
+  const { neurons } = view.metagraph;
   const coldkey = neurons.find(({ hotkey }) => hotkey === of.hotkey)?.coldkey ?? of.ownColdkey;
   const balanceRao = coldkey === null ? 0n : await reading(chain.balanceOf(coldkey));
   return {
     ...{ hotkey: of.hotkey, view },
-    moment: { block, blockMs: view.parameters.blockMs, nowMs: Date.now(), beacon },
     account: coldkey === null ? null : { coldkey, balanceRao },
     endpoint: { url: chain.endpoint, connectMs, readMs, headAgeMs },
   };
