@@ -24,7 +24,8 @@ export function commitLine(commit: PendingCommit, moment: CommitMoment): string 
   return `committed in block ${commit.committedBlock}, ${revealText(commit, moment)}`;
 }
 
-function revealText(commit: PendingCommit, moment: CommitMoment): string {
+/** What becomes of it, and when. */
+export function revealText(commit: PendingCommit, moment: CommitMoment): string {
   const { epoch: { block }, parameters: { blockMs } } = moment;
   const atBlock = revealBlock(commit, moment);
   if (atBlock === null) return "never revealed, as no epoch runs";
@@ -33,7 +34,7 @@ function revealText(commit: PendingCommit, moment: CommitMoment): string {
     return `due, and waiting for drand round ${commit.revealRound}`;
   }
   if (atBlock <= block + 1) return "to be revealed now: iota chain commit --reveal";
-  return `to be revealed ${inBlocks(atBlock - block, blockMs)}, from block ${atBlock} on`;
+  return `to be revealed ${inBlocks(atBlock - block, blockMs)}`;
 }
 
 function revealBlock({ committedBlock, revealFromBlock }: PendingCommit, moment: CommitMoment): number | null {

@@ -13,7 +13,7 @@ import { type SendWindow, sendWindow } from "../../chain/duty/window.ts";
 import { nextEpochBlock } from "../../chain/epochs/epochs.ts";
 import { duration, plural, roughly, tokens } from "../screen/format.ts";
 import { blocksText, inBlocks } from "./chain_words.ts";
-import { commitLine } from "./commit_text.ts";
+import { revealText } from "./commit_text.ts";
 import { axonText } from "./neuron_table.ts";
 
 export interface Finding {
@@ -48,11 +48,10 @@ export function findingsOf(facts: StatusFacts): Finding[] {
   const window = own === undefined || !maySetWeights(facts, own) ? [] : [weightsWindow(facts, own)];
   return [
     ...standing,
-    epoch(facts),
-    ...window,
+    ...commitsOf(facts),
+    ...[epoch(facts), ...window],
     ...(own === undefined ? [] : [axon(own)]),
-    ...balance(facts),
-    node(facts),
+    ...[...balance(facts), node(facts)],
   ];
 }
 
@@ -112,15 +111,12 @@ function activity({ view: { parameters, metagraph: { block } } }: StatusFacts, o
 }
 
 function weights(facts: StatusFacts, own: Neuron): Finding {
-  const { view } = facts;
-  const { row, commits, metagraph: { block }, parameters: { blockMs } } = view;
+  const { row, commits, metagraph: { block }, parameters: { blockMs } } = facts.view;
   const name = "weights";
-  const newest = commits.at(-1);
   const isUpdated = own.lastUpdateBlock > own.registeredAtBlock; // registering writes the same field
   const age = isUpdated ? `, last sent ${blocksText(block - own.lastUpdateBlock, blockMs)} ago` : "";
-  const inForce = row.length === 0 ? "none in force" : `${row.length} in force`;
-  if (newest !== undefined) return { name, level: "good", text: `${inForce}; ${commitLine(newest, view)}` };
-  if (row.length > 0) return { name, level: "good", text: `${inForce}${age}` };
+  if (row.length > 0) return { name, level: "good", text: `${row.length} in force${age}` };
+  if (commits.length > 0) return { name, level: "waiting", text: "none in force before the reveal" };
   if (!maySetWeights(facts, own)) {
     return {
       name,
@@ -128,7 +124,14 @@ function weights(facts: StatusFacts, own: Neuron): Finding {
       text: own.stakeRao === 0n ? "none: a miner sets none" : "none, for want of a permit",
     };
   }
-  return { name, level: "waiting", text: `none in force${age}: iota chain weights --set` };
+  return { name, level: "waiting", text: `none in force${age === "" ? ": iota chain weights --set" : age}` };
+}
+
+function commitsOf({ view }: StatusFacts): Finding[] {
+  return view.commits.map((commit) => {
+    const text = `block ${commit.committedBlock}, ${revealText(commit, view)}`;
+    return { name: "commit", level: "good", text };
+  });
 }
 
 function epoch({ view }: StatusFacts): Finding {
@@ -161,11 +164,9 @@ function balance({ account }: StatusFacts): Finding[] {
     : [{ name: "balance", level: "plain", text: `${tokens(account.balanceRao)} TAO (coldkey)` }];
 }
 
-function node({ endpoint, view: { parameters: { blockMs } } }: StatusFacts): Finding {
-  const { url, connectMs, readMs, headAgeMs } = endpoint;
-  const speed = `${url}, connected in ${duration(connectMs)}, answers in ${duration(readMs)}`;
+function node({ endpoint: { url, readMs, headAgeMs }, view: { parameters: { blockMs } } }: StatusFacts): Finding {
   const isOld = headAgeMs > Math.max(oldestHeadMs, oldestHeadBlocks * blockMs);
-  if (!isOld) return { name: "endpoint", level: "good", text: speed };
-  const text = `${speed}; its newest block is ${roughly(headAgeMs)} old: use another, or check this clock`;
+  if (!isOld) return { name: "endpoint", level: "good", text: `${url}, answers in ${duration(readMs)}` };
+  const text = `its newest block is ${roughly(headAgeMs)} old: try another, or check this clock`;
   return { name: "endpoint", level: "wrong", text };
 }

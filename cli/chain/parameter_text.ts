@@ -78,8 +78,8 @@ function modeText(of: SubnetParameters): string {
     case "plain":
       return "set in the open";
     case "timelocked":
-      return `committed under a timelock, opened by the chain ${after}`;
+      return `committed under a timelock, opened ${after}`;
     case "salted":
-      return `committed by salt, revealed by their sender ${after}`;
+      return `committed by salt, revealed ${after} by their sender`;
   }
 }

@@ -1,7 +1,8 @@
 /** `iota chain serve`: announces where a hotkey can be reached. The work is in cli/chain. */
 
-import { chainOptions, hotkeyOptions } from "../chain_options.ts";
+import { chainOptions } from "../chain_options.ts";
 import type { Command } from "../command.ts";
+import { walletOptions } from "../wallet_options.ts";
 
 export const command: Command = {
   name: "chain serve",
@@ -16,7 +17,7 @@ export const command: Command = {
   ],
   options: [
     ...chainOptions,
-    ...hotkeyOptions,
+    ...walletOptions,
     { name: "ip", kind: "string", placeholder: "ADDRESS", doc: "IPv4 or IPv6, as others see this machine" },
     { name: "port", kind: "int", placeholder: "PORT", min: 1, max: 65535, doc: "the port that others reach" },
   ],

@@ -14,6 +14,12 @@ interface Answer {
   readonly printed: string;
 }
 
+/** As `deno info --json` prints it. */
+interface GraphModule {
+  readonly specifier: string;
+  readonly dependencies?: readonly { readonly code?: { readonly specifier: string }; readonly isDynamic?: boolean }[];
+}
+
 /** A local chain, and a folder in which wallets and salts are kept. */
 class LocalChain {
   constructor(readonly folder: string, readonly endpoint: string, readonly process: IotaProcess) {}
@@ -64,34 +70,38 @@ async function withLocalChain(rules: string, body: (chain: LocalChain) => Promis
   });
 }
 
+async function buyIn(chain: LocalChain, t: Deno.TestContext): Promise<void> {
+  await t.step("a hotkey that is not registered is told so, with exit code 1", async () => {
+    const { code, last } = await chain.ask("status --wallet alice");
+    assertEquals([code, last["level"], last["isRegistered"], last["coldkey"]], [1, "wrong", false, alice]);
+    await chain.refused("weights --wallet alice --set 0:1", { text: "must be registered in subnet 9" });
+    await chain.refused("serve --wallet alice --ip 203.0.113.7 --port 80", { text: "must be registered" });
+  });
+
+  await t.step("registering shows the price, keeps below the highest, and is paid once", async () => {
+    await chain.refused("register --wallet alice --max-cost 0.000001", { text: "must cost at most 0.000001 TAO" });
+    const first = await chain.told("register --wallet alice");
+    assertEquals([first["uid"], first["isRegisteredBefore"], first["coldkey"]], [1, false, alice]);
+    assert(BigInt(String(first["costRao"])) > 0n && BigInt(String(first["balanceRao"])) < 10n ** 15n);
+    const again = await chain.told("register --wallet alice");
+    assertEquals([again["uid"], again["isRegisteredBefore"]], [1, true]);
+    await chain.refused("register --wallet bob", { text: "bob/coldkey" }); // its coldkey is not on this machine
+  });
+
+  await t.step("stake comes and goes", async () => {
+    await chain.refused("weights --wallet alice --set 0:1,1:3 --wait", { text: "no validator permit" });
+    await chain.refused("stake --wallet alice --amount 2000000", { text: "must have 2,000,000 TAO" });
+    await chain.refused(`stake --wallet alice --hotkey ${bob} --amount 1`, { text: "HotKeyAccountNotExists" });
+    assertEquals((await chain.told("stake --wallet alice --amount 1000.5"))["uid"], 1);
+    const { balanceRao, isRemoval } = await chain.told("stake --wallet alice --amount 0.5 --remove");
+    assertEquals([isRemoval, BigInt(String(balanceRao)) < 999_000n * 10n ** 9n], [true, true]);
+    await chain.refused("stake --wallet alice --amount 900000 --remove", { text: "has not that much stake" });
+  });
+}
+
 Deno.test("iota chain: register, stake, a permit, weights, and the row is in the metagraph's subnet", async (t) => {
   await withLocalChain("--block-ms 100 --tempo 5", async (chain) => {
-    await t.step("a hotkey that is not registered is told so, with exit code 1", async () => {
-      const { code, last } = await chain.ask("status --wallet alice");
-      assertEquals([code, last["level"], last["isRegistered"], last["coldkey"]], [1, "wrong", false, alice]);
-      await chain.refused("weights --wallet alice --set 0:1", { text: "must be registered in subnet 9" });
-      await chain.refused("serve --wallet alice --ip 203.0.113.7 --port 80", { text: "must be registered" });
-    });
-
-    await t.step("registering shows the price, keeps below the highest, and is paid once", async () => {
-      await chain.refused("register --wallet alice --max-cost 0.000001", { text: "must cost at most 0.000001 TAO" });
-      const first = await chain.told("register --wallet alice");
-      assertEquals([first["uid"], first["isRegisteredBefore"], first["coldkey"]], [1, false, alice]);
-      assert(BigInt(String(first["costRao"])) > 0n && BigInt(String(first["balanceRao"])) < 10n ** 15n);
-      const again = await chain.told("register --wallet alice");
-      assertEquals([again["uid"], again["isRegisteredBefore"]], [1, true]);
-      await chain.refused("register --wallet bob", { text: "bob/coldkey" }); // its coldkey is not on this machine
-    });
-
-    await t.step("stake comes and goes", async () => {
-      await chain.refused("weights --wallet alice --set 0:1,1:3 --wait", { text: "no validator permit" });
-      await chain.refused("stake --wallet alice --amount 2000000", { text: "must have 2,000,000 TAO" });
-      await chain.refused(`stake --wallet alice --hotkey ${bob} --amount 1`, { text: "HotKeyAccountNotExists" });
-      assertEquals((await chain.told("stake --wallet alice --amount 1000.5"))["uid"], 1);
-      const { balanceRao, isRemoval } = await chain.told("stake --wallet alice --amount 0.5 --remove");
-      assertEquals([isRemoval, BigInt(String(balanceRao)) < 999_000n * 10n ** 9n], [true, true]);
-      await chain.refused("stake --wallet alice --amount 900000 --remove", { text: "has not that much stake" });
-    });
+    await buyIn(chain, t);
 
     await t.step("weights wait for the permit and are read back", async () => {
       const set = await chain.told("weights --wallet alice --set 0:1,1:3 --wait");
@@ -201,6 +211,26 @@ Deno.test("iota chain: a wrong command line exits with 2 and says why", async ()
   await check("weights --wait", "--set LIST or --from FILE");
   await check("commit --wait", "--reveal");
   await check(`serve --ip 203.0.113.7 --port 80 --hotkey ${bob}`, "it is an address");
+});
+
+Deno.test("iota chain: help and every other command start without polkadot-js", async () => {
+  const root = new URL("../../", import.meta.url).pathname;
+  const info = await new Deno.Command(Deno.execPath(), { args: ["info", "--json", "cli/main.ts"], cwd: root }).output();
+  const { modules } = JSON.parse(new TextDecoder().decode(info.stdout)) as { modules: GraphModule[] };
+  const bySpecifier = new Map(modules.map((module) => [module.specifier, module]));
+  const isStart = ({ specifier }: GraphModule) => /\/cli\/(main|commands\/\w+)\.ts$/.test(specifier);
+  const loaded = new Set(modules.filter(isStart).map(({ specifier }) => specifier));
+  assert(loaded.size > 20, "help loads every command's file");
+  for (const specifier of loaded) { // grows while it is walked
+    for (const { code, isDynamic } of bySpecifier.get(specifier)?.dependencies ?? []) {
+      if (code !== undefined && isDynamic !== true) loaded.add(code.specifier);
+    }
+  }
+  assertEquals([...loaded].filter((specifier) => specifier.includes("polkadot")), []);
+  assert(
+    modules.some(({ specifier }) => specifier.endsWith("/chain/subtensor/runtime.ts")),
+    "it is there, behind an import()",
+  );
 });
 
 Deno.test("iota chain: each action explains itself with examples", async () => {

@@ -151,7 +151,7 @@ Deno.test("Parameters: the next epoch, the mode of weights and the price, in 80 
   const text = parameterText({ netuid: 9, parameters: timelocked, epoch, neurons: 2 }, plain);
   for (const line of text) assert(line.length <= 80, line);
   assertStringIncludes(text.join("\n"), "in 15 blocks (3 min), at block 115");
-  assertStringIncludes(text.join("\n"), "opened by the chain 1 epoch later");
+  assertStringIncludes(text.join("\n"), "under a timelock, opened 1 epoch later");
   const fields = parameterFields({ netuid: 9, parameters: timelocked, epoch, neurons: 2 });
   assertEquals([fields.weightsMode, fields.nextEpochBlock, fields.epochInMs], ["timelocked", 115, 180_000]);
   assertEquals(fields.registrationCostRao, "100000000");
@@ -216,6 +216,13 @@ Deno.test("Status: good, waiting and wrong are told apart, each with its words",
   check(factsOf(alice, viewOf([idle], set)), "wrong", "activity", /no weights came for 50 blocks: set weights/);
   const dear = viewOf([validator], { ...set, parameters: { ...parameters, stakeThresholdRao: 10n ** 18n } });
   check(factsOf(alice, dear), "wrong", "stake", /needs 1,000,000,000/);
+  const commits = [{ committedBlock: 97, revealRound: 34_154_639n, revealFromBlock: null }];
+  check(
+    factsOf(alice, viewOf([validator], { commits })),
+    "waiting",
+    "commit",
+    /^block 97, revealed by the chain in 15/,
+  );
 });
 
 Deno.test("Status: an endpoint whose newest block is old is wrong", () => {
