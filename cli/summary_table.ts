@@ -5,7 +5,7 @@
  */
 
 import type { Paint } from "./paint.ts";
-import { byteSize, decimal, duration, printable, tokens } from "./screen/format.ts";
+import { byteSize, decimal, duration, printable } from "./screen/format.ts";
 
 export type SummaryFields = Readonly<Record<string, unknown>>;
 
@@ -26,7 +26,7 @@ export function summaryTable(fields: SummaryFields, paint: Paint): string[] {
   return lines;
 }
 
-const unitSuffix = /(Ms|Bytes|Rao)$/;
+const unitSuffix = /(Ms|Bytes)$/;
 
 /** `firstLossMs` → `first loss`, `bytesPerTokenForward` → `bytes per token forward`. */
 function label(name: string): string {
@@ -36,7 +36,6 @@ function label(name: string): string {
 function shownValue(name: string, value: unknown): string {
   if (value === null || value === undefined) return "not measured";
   if (typeof value === "boolean") return value ? "yes" : "no";
-  if (name.endsWith("Rao") && /^\d+$/.test(String(value))) return `${tokens(BigInt(String(value)))} TAO`;
   if (typeof value === "string") return printable(value);
   if (Array.isArray(value)) return value.map((item) => shownValue("", item)).join(", ");
   if (typeof value === "object") {
