@@ -114,8 +114,10 @@ export async function sendCall({ chain, reading }: ChainAccess, { action, call, 
     });
   }
   const { block, extrinsicHash, isUnchanged = false } = receipt;
-  const { blockMs } = await reading(chain.parameters());
-  await waitForBlock(chain, { block, blockMs });
+  if ((await chain.head()).block < block) { // its inclusion was heard of before the head
+    const { blockMs } = await reading(chain.parameters());
+    await waitForBlock(chain, { block, blockMs });
+  }
   return { block, extrinsicHash, isUnchanged };
 }
 
