@@ -20,6 +20,7 @@ export interface Output {
   readonly mode: OutputMode;
   readonly quiet: boolean;
   readonly paint: Paint; // for stdout
+  readonly columns: number; // of the terminal; of text that goes elsewhere, 120
   readonly log: Log;
   /** For programs: one JSON line. Nothing for people. */
   event(record: { readonly type: string } & Readonly<Record<string, unknown>>): void;
@@ -27,6 +28,8 @@ export interface Output {
   line(text: string): void;
   /** The last thing on stdout, printed when the command ends; the last call counts. */
   summary(fields: SummaryFields): void;
+  /** A result that has a better form than a table: the text for people, a summary of the fields for programs. */
+  answer(fields: SummaryFields, text: string): void;
   /** The lower part of the terminal to draw on, null unless the mode is live. Lines and logs then go above it. */
   openLive(): LiveTerminal | null;
   closeLive(): void;
@@ -39,6 +42,8 @@ export interface OutputOptions {
   readonly verbose: boolean;
   readonly noColor: boolean;
 }
+
+const columnsElsewhere = 120;
 
 export class TerminalOutput implements Output {
   readonly mode: OutputMode;
@@ -71,6 +76,10 @@ export class TerminalOutput implements Output {
     });
   }
 
+  get columns(): number {
+    return this.host.terminalSize()?.columns ?? columnsElsewhere;
+  }
+
   event(record: { readonly type: string } & Readonly<Record<string, unknown>>): void {
     if (this.mode === "json") this.writeOut(`${JSON.stringify(record)}\n`);
   }
@@ -91,7 +100,6 @@ export class TerminalOutput implements Output {
     else quietly(() => this.host.write("stderr", `${text}\n`));
   }
 
-  /** Help and the like: the text itself for people, one JSON summary for programs. */
   answer(fields: SummaryFields, text: string): void {
     if (this.mode === "json") this.summary(fields);
     else this.writeOut(`${text}\n`);

@@ -12,7 +12,11 @@ const unrevealedMax = 10; // commits of one hotkey that wait for their reveal
 const raoPerToken = 1_000_000_000n;
 
 /** Whether we may set weights at all, whatever they are. Null: nothing is in the way. */
-export function standingRefusal(view: ChainView, own: Neuron, options: DutyOptions): Refusal | null {
+export function standingRefusal(
+  view: Pick<ChainView, "metagraph" | "parameters">,
+  own: Neuron,
+  options: Pick<DutyOptions, "mechanism" | "versionKey">,
+): Refusal | null {
   const { parameters } = view;
   if (options.mechanism >= parameters.mechanisms) {
     return refusal("MechanismDoesNotExist", "never", {
@@ -35,7 +39,7 @@ export function standingRefusal(view: ChainView, own: Neuron, options: DutyOptio
   }
   if (!own.hasPermit && parameters.ownerHotkey !== own.hotkey) {
     return refusal("NeuronNoValidatorPermit", "afterEpoch", {
-      sentence: "no validator permit yet",
+      sentence: "the hotkey has no validator permit yet",
       action: permitAction(view, own),
     });
   }
@@ -43,7 +47,9 @@ export function standingRefusal(view: ChainView, own: Neuron, options: DutyOptio
 }
 
 /** A permit goes to the largest stakes, and only an epoch gives it. */
-function permitAction({ metagraph, parameters }: ChainView, own: Neuron): string {
+export function permitAction(view: Pick<ChainView, "metagraph" | "parameters">, own: Neuron): string {
+  const { metagraph, parameters } = view;
+  if (own.stakeRao === 0n) return "stake to the hotkey, and wait for an epoch";
   const stakes = metagraph.neurons.filter((neuron) => neuron.hasPermit).map((neuron) => neuron.stakeRao);
   const least = stakes.reduce((a, b) => a < b ? a : b, stakes[0] ?? 0n);
   if (stakes.length < parameters.maxValidators || own.stakeRao > least) return "the next epoch gives one";

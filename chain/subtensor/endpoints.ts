@@ -11,6 +11,7 @@ export interface Endpoints {
   readonly urls: readonly string[]; // tried in this order, round and round
   /** Nodes that keep every block's state, for reads that a pruned node has forgotten. */
   readonly archiveUrls: readonly string[];
+  readonly isPublic: boolean; // a chain whose rules everybody knows: what an endpoint says of them is checked
 }
 
 const archive = ["wss://archive.chain.opentensor.ai:443", "wss://archive.sub.latent.to:443"];
@@ -23,18 +24,18 @@ export const endpointPresets: Readonly<Record<string, Endpoints>> = {
       "wss://lite.sub.latent.to:443",
     ],
     archiveUrls: archive,
+    isPublic: true,
   },
-  archive: { urls: archive, archiveUrls: archive },
-  test: { urls: ["wss://test.finney.opentensor.ai:443"], archiveUrls: [] },
-  local: { urls: ["ws://127.0.0.1:9944"], archiveUrls: [] },
+  archive: { urls: archive, archiveUrls: archive, isPublic: true },
+  test: { urls: ["wss://test.finney.opentensor.ai:443"], archiveUrls: [], isPublic: true },
+  local: { urls: ["ws://127.0.0.1:9944"], archiveUrls: [], isPublic: false },
 };
 
-/** A preset's name, or one or more ws:// and wss:// addresses separated by commas. */
+/** One or more of preset names and ws:// or wss:// addresses, separated by commas, tried in this order. */
 export function parseEndpoints(text: string): Endpoints {
-  const preset = Object.hasOwn(endpointPresets, text) ? endpointPresets[text] : undefined;
-  if (preset !== undefined) return preset;
-  const urls = text.split(",").map((part) => part.trim()).filter((part) => part !== "");
-  if (urls.length === 0 || !urls.every(isSocketAddress)) {
+  const parts = text.split(",").map((part) => part.trim()).filter((part) => part !== "").map(endpointsOf);
+  const known = parts.filter((part) => part !== null);
+  if (known.length === 0 || known.length < parts.length) {
     const names = Object.keys(endpointPresets).join(", ");
     throw new ChainError(
       "unreachable",
@@ -42,7 +43,16 @@ export function parseEndpoints(text: string): Endpoints {
         `current value is '${text}'`,
     );
   }
-  return { urls, archiveUrls: [] };
+  return {
+    urls: [...new Set(known.flatMap(({ urls }) => urls))],
+    archiveUrls: [...new Set(known.flatMap(({ archiveUrls }) => archiveUrls))],
+    isPublic: known.some(({ isPublic }) => isPublic),
+  };
+}
+
+function endpointsOf(part: string): Endpoints | null {
+  const preset = Object.hasOwn(endpointPresets, part) ? endpointPresets[part] : undefined;
+  return preset ?? (isSocketAddress(part) ? { urls: [part], archiveUrls: [], isPublic: false } : null);
 }
 
 function isSocketAddress(text: string): boolean {

@@ -1,28 +1,40 @@
 /**
- * What never changes about a chain: its genesis, and the drand beacon whose rounds it reveals by.
+ * What never changes about a chain: its genesis, and the drand beacon whose pulses it takes.
  *
- * Owns: the beacon as the runtime stores it; a runtime that stores none reads quicknet's.
+ * A chain for development has a beacon of its own, so weights are sealed to the key the chain itself names; a runtime that names
+ * none reads quicknet. On the public chains only quicknet is believed: whoever could name another key could read weights early.
  */
 
 import * as v from "valibot";
-import type { ChainFacts } from "../chain.ts";
-import { quicknet } from "../timelock/beacon.ts";
+import { ChainError, type ChainFacts } from "../chain.ts";
+import { type Beacon, quicknet } from "../timelock/beacon.ts";
 import { bytes, integer } from "./plain_values.ts";
 import type { StateAt } from "./state.ts";
 
-const publicKeyBytes = 96; // a compressed point of G2
-
 const beaconSchema = v.object({
-  publicKey: v.pipe(bytes, v.length(publicKeyBytes)),
+  publicKey: v.pipe(bytes, v.length(96, "a beacon's public key has 96 bytes")),
   period: v.pipe(integer, v.minValue(1)), // s
   genesisTime: integer, // s
 });
 
-export async function readFacts(state: StateAt, genesisHash: string): Promise<ChainFacts> {
-  const { beacon } = await state.read({
-    beacon: { pallet: "Drand", name: "BeaconConfig", keys: [], schema: beaconSchema, isRawWithoutMetadata: false },
+export async function readFacts(
+  state: StateAt,
+  { genesisHash, isPublic }: { genesisHash: string; isPublic: boolean },
+): Promise<ChainFacts> {
+  const { found } = await state.read({
+    found: { pallet: "Drand", name: "BeaconConfig", keys: [], schema: beaconSchema, isRawWithoutMetadata: false },
   });
-  if (beacon === undefined) return { genesisHash, beacon: quicknet };
-  const { publicKey, period, genesisTime } = beacon;
-  return { genesisHash, beacon: { publicKey, periodMs: period * 1000, genesisMs: genesisTime * 1000 } };
+  const beacon: Beacon = found === undefined
+    ? quicknet
+    : { publicKey: found.publicKey, genesisMs: found.genesisTime * 1_000, periodMs: found.period * 1_000 };
+  if (!isPublic || isQuicknet(beacon)) return { genesisHash, beacon };
+  throw new ChainError(
+    "badAnswer",
+    "Cannot use this endpoint as the public chains reveal by quicknet: it names another",
+  );
+}
+
+function isQuicknet({ publicKey, genesisMs, periodMs }: Beacon): boolean {
+  const isKey = publicKey.every((byte, i) => byte === quicknet.publicKey[i]);
+  return isKey && genesisMs === quicknet.genesisMs && periodMs === quicknet.periodMs;
 }

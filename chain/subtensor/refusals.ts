@@ -10,7 +10,7 @@ import type { PoolError } from "./pool_error.ts";
 
 type Row = readonly [sentence: string, action: string, retry: Refusal["retry"]];
 
-const register = "register the hotkey with `iota wallet register`";
+const register = "register the hotkey with `iota chain register`";
 const waitForRate = "wait for the subnet's rate limit; weights are due once per epoch";
 const updateProgram = "update iota: the subnet's owner asks for a newer version";
 const checkSubnet = "check the netuid and the chain endpoint";

@@ -18,6 +18,7 @@ import type {
 } from "../chain.ts";
 import { readAccount, readAxon, readUid } from "./accounts.ts";
 import { axonFrom, axonProblem } from "./axon_address.ts";
+import { readBlockTime } from "./chain_clock.ts";
 import { Connection, type ConnectionOptions } from "./connection.ts";
 import type { Endpoints } from "./endpoints.ts";
 import { readEpochState } from "./epoch_state.ts";
@@ -46,6 +47,7 @@ export class SubtensorChain implements Chain {
   readonly netuid: number;
   readonly #connection: Connection;
   readonly #sender: Sender;
+  readonly #isPublic: boolean;
   readonly #openArchive: () => Promise<Connection | null>;
   #archive: Promise<Connection | null> | null = null;
 
@@ -53,6 +55,7 @@ export class SubtensorChain implements Chain {
     const { netuid, timers, endpoints: { archiveUrls }, connecting, inclusionWaitMs = 180_000 } = options;
     this.netuid = netuid;
     this.#connection = connection;
+    this.#isPublic = options.endpoints.isPublic;
     this.#openArchive = () =>
       archiveUrls.length === 0 ? Promise.resolve(null) : Connection.open({ ...connecting, urls: archiveUrls });
     this.#sender = new Sender({ connection, timers, inclusionWaitMs, archive: () => this.#archived() });
@@ -71,7 +74,13 @@ export class SubtensorChain implements Chain {
   }
 
   facts(): Promise<ChainFacts> {
-    return this.#connection.run((session) => readAtHead(session, (state) => readFacts(state, session.genesisHash)));
+    const isPublic = this.#isPublic;
+    return this.#connection.run((session) =>
+      session.cached(
+        "facts",
+        () => readAtHead(session, (state) => readFacts(state, { genesisHash: session.genesisHash, isPublic })),
+      )
+    );
   }
 
   async head(): Promise<Head> {
@@ -112,6 +121,11 @@ export class SubtensorChain implements Chain {
   /** Null: not registered in the subnet. */
   uidOf(hotkey: Address): Promise<number | null> {
     return this.#read(`uid ${hotkey}`, (state) => readUid(state, { netuid: this.netuid, hotkey }));
+  }
+
+  /** The newest block and when its author made it: an endpoint that has fallen behind shows here. */
+  blockTime(): Promise<{ block: number; timeMs: number }> {
+    return this.#read("blockTime", readBlockTime);
   }
 
   async send(call: ChainCall, signer: ChainSigner): Promise<Receipt> {

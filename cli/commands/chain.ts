@@ -1,86 +1,43 @@
 /**
- * `iota chain`: a chain of one's own. The work is in cli/chain.
+ * `iota chain`: the group of actions on a chain. Each has a file of its own beside this one; the work is in cli/chain.
+ *
+ * Owns: the list of actions. Refuses: running without one.
  */
 
-import type { Command, CommandContext } from "../command.ts";
+import { chainOptions } from "../chain_options.ts";
+import type { Command, CommandTable } from "../command.ts";
 import { UsageError } from "../errors.ts";
-import { printable } from "../screen/format.ts";
 
-/** A new action is one line here and one file in cli/chain. */
-const actions: Readonly<Record<string, (context: CommandContext) => Promise<number>>> = {
-  local: async (context) => await (await import("../chain/run_local_chain.ts")).runLocalChain(context),
+const actions: CommandTable = {
+  status: async () => (await import("./chain_status.ts")).command,
+  metagraph: async () => (await import("./chain_metagraph.ts")).command,
+  params: async () => (await import("./chain_params.ts")).command,
+  register: async () => (await import("./chain_register.ts")).command,
+  stake: async () => (await import("./chain_stake.ts")).command,
+  serve: async () => (await import("./chain_serve.ts")).command,
+  weights: async () => (await import("./chain_weights.ts")).command,
+  commit: async () => (await import("./chain_commit.ts")).command,
+  local: async () => (await import("./chain_local.ts")).command,
 };
 
 export const command: Command = {
   name: "chain",
-  summary: "run a local chain that Subtensor clients can talk to",
-  usage: "chain local [options]",
+  summary: "look at a subnet, take part in it, or run a local chain",
+  usage: "chain ACTION [options]",
   about:
-    "local: a whole Subtensor chain in this process, with one subnet, kept in the data folder and served over JSON-RPC. " +
-    "Bittensor's own tools and @polkadot/api work with it. The development accounts //Alice and //Bob are rich; everybody has their keys.",
+    "All actions but local ask a Subtensor chain, which --endpoint names. Amounts are TAO on the screen and rao (10^-9 TAO) " +
+    "with --json. Calls of the hotkey are free; registering and staking are signed and paid by the coldkey.",
   examples: [
     "iota chain local",
-    "iota chain local --tempo 10 --block-ms 250",
-    "iota chain local --like-mainnet --data runs/rehearsal",
+    "iota chain metagraph --endpoint local",
+    "iota chain status --wallet miner",
   ],
-  options: [
-    {
-      name: "host",
-      kind: "string",
-      placeholder: "ADDRESS",
-      default: "127.0.0.1",
-      doc: "listen here; 0.0.0.0 for the whole network",
-    },
-    {
-      name: "port",
-      kind: "int",
-      placeholder: "PORT",
-      min: 0,
-      max: 65535,
-      default: 9944,
-      doc: "listen here; 0 takes any free one",
-    },
-    { name: "netuid", kind: "int", placeholder: "N", min: 1, max: 4095, defaultText: "9", doc: "the subnet" },
-    {
-      name: "tempo",
-      kind: "int",
-      placeholder: "BLOCKS",
-      min: 1,
-      max: 65535,
-      defaultText: "20, like mainnet 360",
-      doc: "from one epoch to the next",
-    },
-    {
-      name: "block-ms",
-      kind: "int",
-      placeholder: "MS",
-      min: 20,
-      max: 3_600_000,
-      defaultText: "1000, like mainnet 12000",
-      doc: "from one block to the next",
-    },
-    { name: "commit-reveal", kind: "boolean", doc: "weights are committed first and revealed later, as on mainnet" },
-    {
-      name: "like-mainnet",
-      kind: "boolean",
-      doc: "the real chain's numbers: tempo, rate limits, prices, commit-reveal",
-    },
-    { name: "legacy", kind: "boolean", doc: "the runtime before spec 423, where epochs follow from the block number" },
-    {
-      name: "metadata",
-      kind: "string",
-      placeholder: "FILE",
-      doc: "show clients this SCALE metadata instead of our own description",
-    },
-  ],
-  positionals: { max: 1 },
-  async run(context) {
-    const name = context.positionals[0];
-    const run = name !== undefined && Object.hasOwn(actions, name) ? actions[name] : undefined;
-    if (run !== undefined) return await run(context);
-    const given = name === undefined ? "it is missing" : `current value is '${printable(name)}'`;
-    throw new UsageError(`Cannot run chain as its action must be one of ${Object.keys(actions).join(", ")}: ${given}`, {
-      next: "Start a chain of your own: iota chain local",
-    });
+  options: chainOptions,
+  actions,
+  run() {
+    throw new UsageError(
+      `Cannot run chain as its action must be one of ${Object.keys(actions).join(", ")}: it is missing`,
+      { next: "Look at a subnet: iota chain metagraph. Start a chain of your own: iota chain local" },
+    );
   },
 };

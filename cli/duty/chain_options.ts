@@ -21,7 +21,7 @@ export const chainOptions: readonly OptionSpec[] = [
     kind: "int",
     placeholder: "N",
     min: 1,
-    max: 65_535,
+    max: 4_095,
     defaultText: "what the run says",
     doc: "the subnet",
   },

@@ -64,6 +64,16 @@ export function decimal(value: number): string {
   return size >= 0.001 ? String(Number(value.toPrecision(3))) : value.toExponential(1);
 }
 
+const raoDigits = 9;
+
+/** Rao as whole tokens with all digits that are not zero: `1,000`, `0.1`, `999,999.898725`. */
+export function tokens(rao: bigint): string {
+  const digits = String(rao < 0n ? -rao : rao).padStart(raoDigits + 1, "0");
+  const fraction = digits.slice(-raoDigits).replace(/0+$/, "");
+  const whole = digits.slice(0, -raoDigits).replace(/\B(?=(\d{3})+$)/g, ",");
+  return `${rao < 0n ? "-" : ""}${whole}${fraction === "" ? "" : `.${fraction}`}`;
+}
+
 /** Short for counters in narrow places: `987`, `12.3k`, `4.1M`, `2.0G`. */
 export function short(value: number): string {
   if (!Number.isFinite(value)) return "–";

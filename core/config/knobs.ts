@@ -138,12 +138,13 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
     kind: "string",
     unit: "",
     maxLength: 512,
-    pattern: /^(?:none|finney|archive|test|local|wss?:\/\/\S+)$/,
-    patternText: "none, finney, archive, test, local, or addresses like wss://host:443 separated by commas",
+    pattern:
+      /^(?:none|(?:finney|archive|test|local|wss?:\/\/[^\s,]+)(?:,(?:finney|archive|test|local|wss?:\/\/[^\s,]+))*)$/,
+    patternText: "none, or one or more of finney, archive, test, local and wss://host:443 with commas between them",
     default: "none",
     doc: "The chain whose subnet this run pays through; none trains without one.",
   },
-  "chain.netuid": int({ min: 1, max: 65_535, default: 9 }, "The subnet."),
+  "chain.netuid": int({ min: 1, max: 4_095, default: 9 }, "The subnet."),
   "chain.admission": choice(
     ["registered", "anyone"],
     "registered",

@@ -14,7 +14,7 @@ chainSuite("subtensor", async (ledger: LocalLedger, netuid: number): Promise<Cha
   const { epochs, blockMs, specVersion } = ledger.genesis;
   const node = localNode({ ledger, runtime: runtimeOf(runtimeSurface({ epochs, blockMs, specVersion })) });
   const server = await serveRpc({ node, host: "127.0.0.1", port: 0 });
-  const endpoints = { urls: [server.url], archiveUrls: [] };
+  const endpoints = { urls: [server.url], archiveUrls: [], isPublic: false };
   const chain = await SubtensorChain.connect({ endpoints, netuid, timers: systemTimers, dice: () => 0.5 });
   const close = chain.close.bind(chain);
   chain.close = async () => {

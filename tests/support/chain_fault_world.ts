@@ -90,7 +90,7 @@ export class FaultWorld {
     const urls = this.proxies.map(({ url }) => url);
     const live = urls.length - (this.#options.archives ?? 0);
     this.chain = await SubtensorChain.connect({
-      endpoints: { urls: urls.slice(0, live), archiveUrls: urls.slice(live) },
+      endpoints: { urls: urls.slice(0, live), archiveUrls: urls.slice(live), isPublic: false },
       netuid,
       timers: this.timers,
       dice: () => 0.5,

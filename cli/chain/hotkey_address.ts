@@ -1,0 +1,37 @@
+/**
+ * Which hotkey a chain command is about: an address as it stands, or a wallet's hotkey by its public half.
+ *
+ * Refuses: opening a secret. What must sign is opened by `openHotkey` and `openColdkeySigner`.
+ */
+
+import type { Address } from "../../chain/call.ts";
+import type { HotkeyPair } from "../../chain/wallet/hotkey.ts";
+import type { CommandContext } from "../command.ts";
+import { UsageError } from "../errors.ts";
+import { explaining, findColdkey, findHotkey, openHotkey } from "../wallet_options.ts";
+
+export async function hotkeyAddressOf(context: CommandContext): Promise<Address> {
+  const { decodeAddress } = await import("../../chain/wallet/ss58.ts");
+  const given = context.options.text("hotkey");
+  if (given !== undefined && decodeAddress(given) !== null) return given;
+  const { hotkeyAddress } = await import("../../chain/wallet/wallet_list.ts");
+  const place = await findHotkey(context, context.options.text("wallet") ?? "default");
+  return await explaining(place, () => hotkeyAddress(place));
+}
+
+/** Of an action that the hotkey signs: an address alone cannot. */
+export async function signingHotkey(context: CommandContext): Promise<HotkeyPair> {
+  const { decodeAddress } = await import("../../chain/wallet/ss58.ts");
+  const given = context.options.text("hotkey");
+  if (given === undefined || decodeAddress(given) === null) return await openHotkey(context);
+  throw new UsageError("Cannot sign with an address as --hotkey must name a hotkey of the wallet: it is an address", {
+    next: "Name it: --wallet NAME --hotkey NAME",
+  });
+}
+
+/** Of the wallet's coldkeypub.txt or plain coldkey; null when neither is here. */
+export async function coldkeyAddressOf(context: CommandContext): Promise<Address | null> {
+  const { viewColdkey } = await import("../../chain/wallet/coldkey_files.ts");
+  const place = await findColdkey(context, context.options.text("wallet") ?? "default");
+  return (await explaining(place, () => viewColdkey(place))).address;
+}

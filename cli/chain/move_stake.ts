@@ -1,0 +1,51 @@
+/** `iota chain stake`: one addition to a hotkey's stake, or one removal from it, and how it stands after that. */
+
+import type { CommandContext } from "../command.ts";
+import { UsageError } from "../errors.ts";
+import { shortAddress, tokens } from "../screen/format.ts";
+import { openColdkeySigner } from "../wallet_options.ts";
+import { sendCall, withChain } from "./chain_access.ts";
+import { parseTokens } from "./chain_words.ts";
+import { hotkeyAddressOf } from "./hotkey_address.ts";
+import { requireBalance } from "./register_hotkey.ts";
+
+export async function moveStake(context: CommandContext): Promise<number> {
+  const { output, options } = context;
+  const text = options.text("amount");
+  const amount = text === undefined ? 0n : parseTokens(text, "amount");
+  if (amount === 0n) {
+    throw new UsageError("Cannot move stake as there must be an amount above 0: --amount TAO", {
+      next: "See iota help chain stake",
+    });
+  }
+  const isRemoval = options.flag("remove");
+  const hotkey = await hotkeyAddressOf(context);
+  return await withChain(context, async (access) => {
+    const { chain, netuid, reading } = access;
+    const signer = await openColdkeySigner(context);
+    const action = isRemoval ? "take stake back" : "add stake";
+    if (!isRemoval) await requireBalance(access, { action, signer, amountRao: amount });
+    const { block } = await sendCall(access, {
+      ...{ action, signer },
+      call: isRemoval
+        ? { type: "removeStake", hotkey, netuid, amountAlpha: amount }
+        : { type: "addStake", hotkey, netuid, amountRao: amount },
+    });
+    const [{ neurons }, balanceRao] = await reading(
+      Promise.all([chain.metagraph(), chain.balanceOf(signer.address)]),
+    );
+    const own = neurons.find((neuron) => neuron.hotkey === hotkey);
+    const done = isRemoval ? `Took ${tokens(amount)} back from` : `Staked ${tokens(amount)} TAO to`;
+    const stake = own === undefined ? "" : `; its stake is ${tokens(own.stakeRao)} now`;
+    output.answer(
+      {
+        ...{ netuid, hotkey, uid: own?.uid ?? null, isRemoval, block, amountRao: String(amount) },
+        stakeRao: own === undefined ? null : String(own.stakeRao),
+        ...{ coldkey: signer.address, balanceRao: String(balanceRao) },
+      },
+      `${done} ${shortAddress(hotkey)} in subnet ${netuid}${stake}\n` +
+        `The coldkey ${shortAddress(signer.address)} has ${tokens(balanceRao)} TAO`,
+    );
+    return 0;
+  });
+}

@@ -1,0 +1,86 @@
+/**
+ * `iota chain register`: the burned registration.
+ *
+ * Invariants: a registered hotkey is never paid for again, and nothing is sent above the highest price. The chain's call carries no
+ * limit, so the price is read again after the coldkey has been opened; within the block that follows it may still move a little.
+ */
+
+import type { ChainSigner } from "../../chain/call.ts";
+import type { CommandContext } from "../command.ts";
+import { UserError } from "../errors.ts";
+import { shortAddress, tokens } from "../screen/format.ts";
+import { openColdkeySigner } from "../wallet_options.ts";
+import { type ChainAccess, sendCall, withChain } from "./chain_access.ts";
+import { parseTokens } from "./chain_words.ts";
+import { hotkeyAddressOf } from "./hotkey_address.ts";
+
+const action = "register the hotkey";
+
+export async function registerHotkey(context: CommandContext): Promise<number> {
+  const { output, options } = context;
+  const given = options.text("max-cost");
+  const maxGivenRao = given === undefined ? null : parseTokens(given, "max-cost");
+  const hotkey = await hotkeyAddressOf(context);
+  return await withChain(context, async (access) => {
+    const { chain, netuid, reading } = access;
+    const { neurons } = await reading(chain.metagraph());
+    const known = neurons.find((neuron) => neuron.hotkey === hotkey);
+    if (known !== undefined) {
+      output.answer(
+        { netuid, hotkey, uid: known.uid, isRegisteredBefore: true },
+        `${shortAddress(hotkey)} is uid ${known.uid} of subnet ${netuid} already: nothing was paid`,
+      );
+      return 0;
+    }
+    const costRao = await costOf(access);
+    output.line(`Registering in subnet ${netuid} costs ${tokens(costRao)} TAO`);
+    const maxRao = maxGivenRao ?? costRao + costRao / 20n;
+    requireCost(costRao, maxRao);
+    const signer = await openColdkeySigner(context);
+    const lastCostRao = await costOf(access); // opening the coldkey may have taken a while
+    requireCost(lastCostRao, maxRao);
+    await requireBalance(access, { action, signer, amountRao: lastCostRao });
+    const { block } = await sendCall(access, { action, signer, call: { type: "burnedRegister", netuid, hotkey } });
+    const uid = await reading(chain.uidOf(hotkey));
+    const balanceRao = await reading(chain.balanceOf(signer.address));
+    output.answer(
+      {
+        ...{ netuid, hotkey, uid, isRegisteredBefore: false, block, costRao: String(lastCostRao) },
+        ...{ coldkey: signer.address, balanceRao: String(balanceRao) },
+      },
+      `${shortAddress(hotkey)} is uid ${uid} of subnet ${netuid} since block ${block}\n` +
+        `The coldkey ${shortAddress(signer.address)} has ${tokens(balanceRao)} TAO`,
+    );
+    return 0;
+  });
+}
+
+async function costOf({ chain, netuid, reading }: ChainAccess): Promise<bigint> {
+  const { isRegistrationAllowed, registrationCostRao } = await reading(chain.parameters());
+  if (isRegistrationAllowed) return registrationCostRao;
+  throw new UserError(`Cannot ${action} as subnet ${netuid} must take registrations: it takes none now`, {
+    next: "Ask the subnet's owner, or name another subnet: --netuid N",
+  });
+}
+
+function requireCost(costRao: bigint, maxRao: bigint): void {
+  if (costRao <= maxRao) return;
+  const shown = tokens(costRao);
+  throw new UserError(`Cannot ${action} as it must cost at most ${tokens(maxRao)} TAO: it costs ${shown}`, {
+    next: `Wait for the price to fall, or allow it: --max-cost ${shown.replaceAll(",", "")}`,
+  });
+}
+
+/** Told before sending, with both numbers. */
+export async function requireBalance(
+  { chain, reading }: ChainAccess,
+  needed: { action: string; signer: ChainSigner; amountRao: bigint },
+): Promise<void> {
+  const { signer, amountRao } = needed;
+  const balanceRao = await reading(chain.balanceOf(signer.address));
+  if (balanceRao >= amountRao) return;
+  throw new UserError(
+    `Cannot ${needed.action} as the coldkey must have ${tokens(amountRao)} TAO: it has ${tokens(balanceRao)}`,
+    { next: `Transfer to the coldkey ${signer.address}` },
+  );
+}

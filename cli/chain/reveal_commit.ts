@@ -1,0 +1,88 @@
+/**
+ * `iota chain commit --reveal`: the second half of weights committed by salt.
+ *
+ * Owns: finding the newest commit whose epoch has come and whose salt is here; revealing it gives up those before it. Refuses
+ * (UserError): a commit made elsewhere, and one whose epoch has not come, unless --wait is given.
+ */
+
+import type { PendingCommit } from "../../chain/chain.ts";
+import { isSameRow, storedRowOf } from "../../chain/weights/stored_row.ts";
+import type { CommandContext } from "../command.ts";
+import { UserError } from "../errors.ts";
+import { plural } from "../screen/format.ts";
+import { type ChainAccess, registeredNeuron, sendCall, waitForBlock, withChain } from "./chain_access.ts";
+import { inBlocks } from "./chain_words.ts";
+import { signingHotkey } from "./hotkey_address.ts";
+import { readSavedCommits, savedCommitOf, writeSavedCommits } from "./saved_commits.ts";
+
+const action = "reveal weights";
+
+export async function revealCommit(context: CommandContext): Promise<number> {
+  const signer = await signingHotkey(context);
+  const hotkey = signer.address;
+  const mechanism = context.options.number("mechanism") ?? 0;
+  return await withChain(context, async (access) => {
+    const { chain, netuid, reading } = access;
+    const { neurons } = await reading(chain.metagraph());
+    const { uid } = registeredNeuron(neurons, { action, hotkey, netuid });
+    const pending = await reading(chain.pendingCommits({ hotkey, mechanism }));
+    const { block: headBlock } = await reading(chain.head());
+    const chosen = chooseCommit(pending, headBlock);
+    const { committedBlock } = chosen;
+    const place = { dataFolder: context.dataFolder(), hotkey, netuid, mechanism };
+    const saved = await readSavedCommits(place);
+    const commit = savedCommitOf(saved, committedBlock);
+    if (commit === null) {
+      throw new UserError(
+        `Cannot ${action} of block ${committedBlock} as their salt must be in ${place.dataFolder}: it is not`,
+        { next: "Reveal them on the machine that committed them, or name its data folder: --data DIR" },
+      );
+    }
+    await waitUntilDue(context, access, { commit: chosen, headBlock });
+    const { uids, values, salt, versionKey } = commit;
+    const { block } = await sendCall(access, {
+      ...{ action, signer },
+      call: { type: "revealWeights", netuid, mechanism, uids, values, salt, versionKey: BigInt(versionKey) },
+    });
+    await writeSavedCommits(place, saved.filter(({ sentAfterBlock }) => sentAfterBlock > commit.sentAfterBlock));
+    const stored = await reading(chain.weightsOf({ uid, mechanism }));
+    const isRowChecked = isSameRow(stored, storedRowOf({ uids, values }));
+    context.output.answer(
+      { netuid, hotkey, uid, mechanism, weights: uids.length, committedBlock, block, isRowChecked },
+      `${plural(uids.length, "weight")} of uid ${uid} in subnet ${netuid}, committed in block ${committedBlock}, ` +
+        `revealed in block ${block}${isRowChecked ? " and read back" : ""}`,
+    );
+    return 0;
+  });
+}
+
+const isDue = ({ revealFromBlock }: PendingCommit, headBlock: number): boolean =>
+  revealFromBlock !== null && revealFromBlock <= headBlock + 1;
+
+/** The newest whose epoch has come by the next block, else the oldest. */
+function chooseCommit(pending: readonly PendingCommit[], headBlock: number): PendingCommit {
+  const salted = pending.filter(({ revealRound }) => revealRound === null);
+  const chosen = salted.findLast((commit) => isDue(commit, headBlock)) ?? salted[0];
+  if (chosen !== undefined) return chosen;
+  throw new UserError(`Cannot ${action} as a commit by salt must wait for it: there is none`, {
+    next: "See what is committed: iota chain commit. Timelocked weights are revealed by the chain itself",
+  });
+}
+
+async function waitUntilDue(
+  { options, output }: CommandContext,
+  { chain, reading }: ChainAccess,
+  { commit, headBlock }: { commit: PendingCommit; headBlock: number },
+): Promise<void> {
+  if (isDue(commit, headBlock)) return;
+  const { committedBlock, revealFromBlock } = commit;
+  const { blockMs } = await reading(chain.parameters());
+  const when = revealFromBlock === null ? "in a later epoch" : inBlocks(revealFromBlock - headBlock, blockMs);
+  if (revealFromBlock === null || !options.flag("wait")) {
+    throw new UserError(`Cannot ${action} of block ${committedBlock} as their epoch must have come: it comes ${when}`, {
+      next: "Wait for it, or add --wait; they can be revealed in that epoch only",
+    });
+  }
+  output.log.info(`waiting for block ${revealFromBlock}, ${when}`);
+  await waitForBlock(chain, { block: revealFromBlock - 1, blockMs });
+}

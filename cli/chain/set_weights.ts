@@ -1,0 +1,209 @@
+/**
+ * `iota chain weights --set`: a row of weights, sent in the way the subnet takes them now.
+ *
+ * Owns: the row from what was given, waiting where --wait asks for it, the call of each mode, the check that the row arrived.
+ * Invariant: nothing is sent that the chain is known to refuse, and a salt is on disk before its commit is sent.
+ */
+
+import type { ChainCall } from "../../chain/call.ts";
+import { readView } from "../../chain/duty/read_view.ts";
+import { revealRound } from "../../chain/epochs/epochs.ts";
+import { roundAt } from "../../chain/timelock/beacon.ts";
+import type { HotkeyPair } from "../../chain/wallet/hotkey.ts";
+import { conformWeights } from "../../chain/weights/conform.ts";
+import { saltedCommitHash } from "../../chain/weights/salted_commit.ts";
+import { isSameRow, storedRowOf } from "../../chain/weights/stored_row.ts";
+import { systemRandom } from "../../net/timers.ts";
+import type { CommandContext } from "../command.ts";
+import { UserError } from "../errors.ts";
+import { plural } from "../screen/format.ts";
+import { type ChainAccess, refusalError, registeredNeuron, sendCall, waitForBlock, withChain } from "./chain_access.ts";
+import { inBlocks } from "./chain_words.ts";
+import { signingHotkey } from "./hotkey_address.ts";
+import { type WeightsMode, weightsModeOf } from "./parameter_text.ts";
+import { type CommitPlace, readSavedCommits, type SavedCommit, writeSavedCommits } from "./saved_commits.ts";
+import { type GivenWeight, placeWeights } from "./weight_scores.ts";
+import { hindranceOf, type PlannedWeights } from "./weights_preflight.ts";
+
+const action = "set weights";
+const waitsMax = 3; // a permit, the rate limit, and one for an epoch that came late
+
+export interface WeightsOrder {
+  readonly weights: readonly GivenWeight[];
+  readonly isFromFile: boolean; // then hotkeys may be missing in the subnet
+}
+
+/** What every step below needs. */
+interface Scene {
+  readonly context: CommandContext;
+  readonly access: ChainAccess;
+  readonly signer: HotkeyPair;
+  readonly mechanism: number;
+}
+
+export async function setWeights(context: CommandContext, order: WeightsOrder): Promise<number> {
+  const signer = await signingHotkey(context);
+  const mechanism = context.options.number("mechanism") ?? 0;
+  return await withChain(context, async (access) => {
+    const scene: Scene = { context, access, signer, mechanism };
+    const planned = await readyWeights(scene, order);
+    const mode = modeOf(scene, planned);
+    const fields = {
+      ...{ netuid: access.netuid, hotkey: signer.address, uid: planned.own.uid, mechanism, mode },
+      weights: planned.row.uids.length,
+    };
+    if (mode === "plain") await sendPlain(scene, { planned, fields });
+    else if (mode === "timelocked") await sendTimelocked(scene, { planned, fields });
+    else await sendSalted(scene, { planned, fields });
+    return 0;
+  });
+}
+
+interface Passage {
+  readonly planned: PlannedWeights;
+  readonly fields: { readonly netuid: number; readonly uid: number; readonly weights: number };
+}
+
+/** The row, once nothing is in its way. With --wait that may take some blocks. */
+async function readyWeights(scene: Scene, order: WeightsOrder): Promise<PlannedWeights> {
+  const { context: { options, output }, access: { chain, reading } } = scene;
+  for (let waits = 0;; waits++) {
+    const planned = await planWeights(scene, order);
+    const hindrance = hindranceOf(planned);
+    if (hindrance === null) return planned;
+    const { refusal, untilBlock } = hindrance;
+    if (!options.flag("wait") || untilBlock === null || waits === waitsMax) throw refusalError(action, refusal);
+    const { block } = await reading(chain.head());
+    const { blockMs } = planned.view.parameters;
+    output.log.info(`waiting for block ${untilBlock}, ${inBlocks(untilBlock - block, blockMs)}: ${refusal.sentence}`);
+    await waitForBlock(chain, { block: untilBlock, blockMs });
+  }
+}
+
+async function planWeights(
+  { context: { options, output }, access: { chain, netuid, reading }, signer, mechanism }: Scene,
+  { weights, isFromFile }: WeightsOrder,
+): Promise<PlannedWeights> {
+  const hotkey = signer.address;
+  const view = await reading(readView(chain, { hotkey, mechanism }));
+  const own = registeredNeuron(view.metagraph.neurons, { action, hotkey, netuid });
+  const { scores, missing } = placeWeights(weights, view.metagraph.neurons);
+  if (missing.length > 0) {
+    const all = missing.join(", ");
+    if (!isFromFile) {
+      throw new UserError(`Cannot ${action} as each neuron must be in subnet ${netuid}: ${all} is not`, {
+        next: `See who is: iota chain metagraph --netuid ${netuid}`,
+      });
+    }
+    output.log.warn(`${plural(missing.length, "hotkey")} of the file not in subnet ${netuid}, left out: ${all}`);
+  }
+  const conformed = conformWeights(scores, { ownUid: own.uid, ...view.parameters });
+  if (!conformed.ok) throw new UserError(`Cannot ${action}: ${conformed.detail}`, { next: "Change the weights given" });
+  const given = options.text("version-key");
+  const versionKey = given === undefined ? view.parameters.weightsVersionKey : BigInt(given);
+  return { view, own, row: conformed.row, mechanism, versionKey };
+}
+
+function modeOf({ context: { options } }: Scene, { view: { parameters } }: PlannedWeights): WeightsMode {
+  const mode = weightsModeOf(parameters);
+  if (!options.flag("salted")) return mode;
+  if (mode !== "plain") return "salted";
+  throw new UserError(
+    "Cannot commit by salt as the subnet must take weights by commit and reveal: it takes them openly",
+    {
+      next: "Leave --salted out",
+    },
+  );
+}
+
+async function sendPlain({ context, access, signer, mechanism }: Scene, { planned, fields }: Passage): Promise<void> {
+  const { chain, netuid, reading } = access;
+  const { row, versionKey, own } = planned;
+  const call: ChainCall = { type: "setWeights", netuid, mechanism, ...row, versionKey };
+  const { block } = await sendCall(access, { action, signer, call });
+  const stored = await reading(chain.weightsOf({ uid: own.uid, mechanism }));
+  const isRowChecked = isSameRow(stored, storedRowOf(row));
+  if (!isRowChecked) {
+    context.output.log.warn("The chain holds another row already: does another program use this hotkey?");
+  }
+  context.output.answer(
+    { ...fields, block, isRowChecked },
+    `${setText(fields)} set in block ${block}${isRowChecked ? " and read back" : ""}`,
+  );
+}
+
+async function sendTimelocked(scene: Scene, { planned, fields }: Passage): Promise<void> {
+  const { context: { output }, access, signer, mechanism } = scene;
+  const { chain, netuid, reading } = access;
+  const { row, versionKey, view: { parameters } } = planned;
+  const { revealPeriodEpochs, blockMs, commitRevealVersion } = parameters;
+  const [{ beacon }, epoch, head] = await reading(Promise.all([chain.facts(), chain.epochState(), chain.head()]));
+  const headSeenMs = head.seenMs + (epoch.block - head.block) * blockMs;
+  const reveal = revealRound({ state: epoch, revealPeriodEpochs, headSeenMs, blockMs, beacon });
+  if (!reveal.ok) {
+    throw new UserError(`Cannot ${action} as a subnet must run epochs to reveal them: this one runs none in sight`, {
+      next: "Ask the subnet's owner: the tempo is 0, or the reveal period is too long",
+    });
+  }
+  const { round, block: revealBlock } = reveal.value;
+  if (round < roundAt(beacon, headSeenMs + beacon.periodMs)) {
+    throw new UserError(
+      `Cannot ${action} under a timelock as it must outlast a drand round of ${beacon.periodMs / 1_000} s: ` +
+        `this subnet reveals in ${revealBlock - epoch.block} blocks of ${blockMs} ms`,
+      { next: "Commit by salt instead (--salted), or run a chain with longer epochs" },
+    );
+  }
+  const { sealedCall } = await import("../../chain/duty/sealed_call.ts");
+  const { timelockRandomBytes } = await import("../../chain/timelock/timelock.ts");
+  const call = sealedCall(
+    {
+      ...{ type: "sealAndSend", attempt: 1, row, versionKey: String(versionKey) },
+      ...{ revealRound: String(round), commitRevealVersion },
+    },
+    { netuid, mechanism, publicKey: signer.publicKey, beacon, random: systemRandom.bytes(timelockRandomBytes) },
+  );
+  const { block } = await sendCall(access, { action, signer, call });
+  const revealBlocks = Math.max(0, revealBlock - block);
+  output.answer(
+    { ...fields, block, revealRound: String(round), revealBlock, revealInMs: revealBlocks * blockMs },
+    `${setText(fields)} committed in block ${block}\n` +
+      `The chain reveals them ${inBlocks(revealBlocks, blockMs)}, at block ${revealBlock} (drand round ${round})`,
+  );
+}
+
+async function sendSalted(scene: Scene, { planned, fields }: Passage): Promise<void> {
+  const { context, access, signer, mechanism } = scene;
+  const { chain, netuid, reading } = access;
+  const { row, versionKey, view: { parameters } } = planned;
+  const place: CommitPlace = { dataFolder: context.dataFolder(), hotkey: signer.address, netuid, mechanism };
+  const before = await readSavedCommits(place);
+  const salt = [...new Uint16Array(systemRandom.bytes(32).buffer as ArrayBuffer)];
+  const { block: sentAfterBlock } = await reading(chain.head());
+  const saved: SavedCommit = {
+    ...{ sentAfterBlock, committedBlock: null, versionKey: String(versionKey) },
+    ...{ uids: [...row.uids], values: [...row.values], salt },
+  };
+  const saltFile = await writeSavedCommits(place, [...before, saved]);
+  const hash = saltedCommitHash({ publicKey: signer.publicKey, netuid, mechanism, row, salt, versionKey });
+  const { block } = await sendCall(access, {
+    action,
+    signer,
+    call: { type: "commitWeights", netuid, mechanism, hash },
+  });
+  await writeSavedCommits(place, [...before, { ...saved, committedBlock: block }]);
+  const commits = await reading(chain.pendingCommits({ hotkey: signer.address, mechanism }));
+  const revealFromBlock = commits.find(({ committedBlock }) => committedBlock === block)?.revealFromBlock ?? null;
+  const { blockMs } = parameters;
+  const when = revealFromBlock === null
+    ? "in a later epoch"
+    : `${inBlocks(revealFromBlock - block, blockMs)}, from block ${revealFromBlock} on`;
+  context.output.answer(
+    { ...fields, block, revealFromBlock, saltFile },
+    `${setText(fields)} committed in block ${block}\n` +
+      `To be revealed ${when}, for one epoch: iota chain commit --reveal\n` +
+      `The salt is in ${saltFile}`,
+  );
+}
+
+const setText = ({ weights, uid, netuid }: Passage["fields"]): string =>
+  `${plural(weights, "weight")} of uid ${uid} in subnet ${netuid}`;

@@ -1,0 +1,42 @@
+/** `iota chain metagraph` and `iota chain params`: what anybody may know of a subnet. Signs nothing, needs no wallet. */
+
+import type { CommandContext } from "../command.ts";
+import { plural } from "../screen/format.ts";
+import { withChain } from "./chain_access.ts";
+import { neuronFields, neuronTable, sortedNeurons, type Sorting } from "./neuron_table.ts";
+import { parameterFields, parameterText } from "./parameter_text.ts";
+
+export async function showMetagraph(context: CommandContext): Promise<number> {
+  const { output, options } = context;
+  return await withChain(context, async ({ chain, netuid, reading }) => {
+    const { neurons, block } = await reading(chain.metagraph());
+    const sorted = sortedNeurons(neurons, (options.text("sort") ?? "uid") as Sorting);
+    const shown = sorted.slice(0, options.number("limit") ?? sorted.length);
+    for (const neuron of shown) output.event({ type: "neuron", ...neuronFields(neuron, { block }) });
+    const validators = neurons.filter(({ hasPermit }) => hasPermit).length;
+    const active = neurons.filter(({ isActive }) => isActive).length;
+    const total = `subnet ${netuid} at block ${block}: ${plural(neurons.length, "neuron")}, ` +
+      `${validators} with a permit, ${active} active`;
+    const text = output.quiet ? [] : neuronTable(shown, { block, columns: output.columns, paint: output.paint });
+    output.answer(
+      { endpoint: chain.endpoint, netuid, block, neurons: neurons.length, shown: shown.length, validators, active },
+      [...text, ...(output.quiet ? [] : [""]), total].join("\n"),
+    );
+    return 0;
+  });
+}
+
+export async function showParameters(context: CommandContext): Promise<number> {
+  const { output } = context;
+  return await withChain(context, async ({ chain, netuid, reading }) => {
+    const [parameters, epoch, { neurons }] = await reading(
+      Promise.all([chain.parameters(), chain.epochState(), chain.metagraph()]),
+    );
+    const subnet = { netuid, parameters, epoch, neurons: neurons.length };
+    output.answer(
+      { endpoint: chain.endpoint, ...parameterFields(subnet) },
+      parameterText(subnet, output.paint).join("\n"),
+    );
+    return 0;
+  });
+}

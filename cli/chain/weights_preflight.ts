@@ -1,0 +1,71 @@
+/**
+ * Whether the chain would take these weights now, and where only time is missing, until which block.
+ *
+ * Owns: the order of the questions; the answers are those of the validator's duty. Pure. A refused call costs nothing but the time
+ * in which a person wonders.
+ */
+
+import type { Neuron, Refusal } from "../../chain/chain.ts";
+import type { ChainView } from "../../chain/duty/duty.ts";
+import { firstAllowedBlock, rowRefusal, standingRefusal } from "../../chain/duty/preflight.ts";
+import { nextEpochBlock } from "../../chain/epochs/epochs.ts";
+import type { WeightsRow } from "../../chain/weights/stored_row.ts";
+import { inBlocks } from "./chain_words.ts";
+
+export interface Hindrance {
+  readonly refusal: Refusal;
+  readonly untilBlock: number | null; // after this one it may be gone; null: time does not help
+}
+
+export interface PlannedWeights {
+  readonly view: ChainView;
+  readonly own: Neuron;
+  readonly row: WeightsRow;
+  readonly mechanism: number;
+  readonly versionKey: bigint;
+}
+
+/** Null: nothing is in the way. */
+export function hindranceOf(planned: PlannedWeights): Hindrance | null {
+  const { view, own, row, mechanism, versionKey } = planned;
+  const isSelfWeight = row.uids.length === 1 && row.uids[0] === own.uid;
+  const standing = standingRefusal(view, own, { mechanism, versionKey: String(versionKey) });
+  const isExempt = isSelfWeight && standing?.name === "NeuronNoValidatorPermit"; // nobody needs a permit for that
+  if (standing !== null && !isExempt) {
+    const isPermit = standing.name === "NeuronNoValidatorPermit" && own.stakeRao > 0n;
+    return dated(view, standing, isPermit ? nextEpochBlock(view.epoch) : null);
+  }
+  const tooFast = mechanism === 0 ? rateHindrance(view, own) : null; // others have their own clock, which only the chain reads
+  if (tooFast !== null) return tooFast;
+  const refusal = rowRefusal(view, own, row);
+  if (refusal === null) return null;
+  return dated(view, refusal, refusal.name === "TooManyUnrevealedCommits" ? nextEpochBlock(view.epoch) : null);
+}
+
+function rateHindrance(view: ChainView, own: Neuron): Hindrance | null {
+  const { parameters, metagraph: { block } } = view;
+  const { lastUpdateBlock, registeredAtBlock } = own;
+  const allowedBlock = firstAllowedBlock({ lastUpdateBlock, parameters });
+  if (allowedBlock <= block + 1) return null;
+  const what = lastUpdateBlock > registeredAtBlock
+    ? "the last weights are"
+    : "the registration, which counts as well, is";
+  const refusal: Refusal = {
+    name: parameters.isCommitReveal ? "CommittingWeightsTooFast" : "SettingWeightsTooFast",
+    sentence: `${what} ${block - lastUpdateBlock} blocks old and the subnet takes weights every ` +
+      `${parameters.weightsRateLimitBlocks} blocks`,
+    action: "wait",
+    retry: "afterRateLimit",
+  };
+  return dated(view, refusal, allowedBlock - 1);
+}
+
+function dated(
+  { metagraph: { block }, parameters: { blockMs } }: ChainView,
+  refusal: Refusal,
+  untilBlock: number | null,
+) {
+  if (untilBlock === null) return { refusal, untilBlock };
+  const action = `${refusal.action}; that is ${inBlocks(untilBlock - block, blockMs)}: add --wait`;
+  return { refusal: { ...refusal, action }, untilBlock };
+}

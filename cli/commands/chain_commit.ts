@@ -1,0 +1,34 @@
+/** `iota chain commit`: weights that wait for their reveal, and the reveal of salted ones. The work is in cli/chain. */
+
+import { chainOptions, hotkeyOptions, mechanismOption } from "../chain_options.ts";
+import type { Command } from "../command.ts";
+import { UsageError } from "../errors.ts";
+
+export const command: Command = {
+  name: "chain commit",
+  summary: "show committed weights, reveal salted ones",
+  usage: "chain commit [--reveal [--wait]] [--wallet NAME] [options]",
+  about:
+    "Weights are committed with `iota chain weights --set`. Timelocked ones are revealed by the chain; salted ones by --reveal, in " +
+    "the one epoch meant for it, with the salt from the data folder of the machine that committed them.",
+  examples: [
+    "iota chain commit --wallet owner",
+    "iota chain commit --wallet owner --reveal",
+    "iota chain commit --wallet owner --reveal --wait --json",
+  ],
+  options: [
+    ...chainOptions,
+    ...hotkeyOptions,
+    { name: "reveal", kind: "boolean", doc: "reveal the newest salted commit whose epoch has come" },
+    { name: "wait", kind: "boolean", doc: "with --reveal: wait for that epoch" },
+    mechanismOption,
+  ],
+  async run(context) {
+    const { options } = context;
+    if (options.flag("reveal")) return await (await import("../chain/reveal_commit.ts")).revealCommit(context);
+    if (options.flag("wait")) {
+      throw new UsageError("Cannot use --wait alone as it is for --reveal", { next: "See iota help chain commit" });
+    }
+    return await (await import("../chain/show_weights.ts")).showCommits(context);
+  },
+};

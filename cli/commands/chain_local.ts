@@ -1,0 +1,70 @@
+/** `iota chain local`: a chain of one's own, as a process that Subtensor clients can talk to. The work is in cli/chain. */
+
+import type { Command } from "../command.ts";
+
+export const command: Command = {
+  name: "chain local",
+  summary: "run a chain of your own on this machine",
+  usage: "chain local [options]",
+  about:
+    "A whole Subtensor chain in this process, with one subnet, kept in the data folder and served over JSON-RPC. " +
+    "Bittensor's own tools and @polkadot/api work with it. The development accounts //Alice and //Bob are rich; everybody has their keys.",
+  examples: [
+    "iota chain local",
+    "iota chain local --tempo 10 --block-ms 250",
+    "iota chain local --like-mainnet --data runs/rehearsal",
+  ],
+  options: [
+    {
+      name: "host",
+      kind: "string",
+      placeholder: "ADDRESS",
+      default: "127.0.0.1",
+      doc: "listen here; 0.0.0.0 for the whole network",
+    },
+    {
+      name: "port",
+      kind: "int",
+      placeholder: "PORT",
+      min: 0,
+      max: 65535,
+      default: 9944,
+      doc: "listen here; 0 takes any free one",
+    },
+    { name: "netuid", kind: "int", placeholder: "N", min: 1, max: 4095, defaultText: "9", doc: "the subnet" },
+    {
+      name: "tempo",
+      kind: "int",
+      placeholder: "BLOCKS",
+      min: 1,
+      max: 65535,
+      defaultText: "20, like mainnet 360",
+      doc: "from one epoch to the next",
+    },
+    {
+      name: "block-ms",
+      kind: "int",
+      placeholder: "MS",
+      min: 20,
+      max: 3_600_000,
+      defaultText: "1000, like mainnet 12000",
+      doc: "from one block to the next",
+    },
+    { name: "commit-reveal", kind: "boolean", doc: "weights are committed first and revealed later, as on mainnet" },
+    {
+      name: "like-mainnet",
+      kind: "boolean",
+      doc: "the real chain's numbers: tempo, rate limits, prices, commit-reveal",
+    },
+    { name: "legacy", kind: "boolean", doc: "the runtime before spec 423, where epochs follow from the block number" },
+    {
+      name: "metadata",
+      kind: "string",
+      placeholder: "FILE",
+      doc: "show clients this SCALE metadata instead of our own description",
+    },
+  ],
+  async run(context) {
+    return await (await import("../chain/run_local_chain.ts")).runLocalChain(context);
+  },
+};

@@ -1,0 +1,15 @@
+/** `iota chain params`: the rules of a subnet, and when its next epoch runs. */
+
+import { chainOptions } from "../chain_options.ts";
+import type { Command } from "../command.ts";
+
+export const command: Command = {
+  name: "chain params",
+  summary: "show a subnet's rules and its next epoch",
+  usage: "chain params [options]",
+  examples: ["iota chain params", "iota chain params --endpoint local --json"],
+  options: chainOptions,
+  async run(context) {
+    return await (await import("../chain/show_subnet.ts")).showParameters(context);
+  },
+};

@@ -1,0 +1,32 @@
+/** `iota chain register`: gives a hotkey a uid in a subnet, for a price that is burned. The work is in cli/chain. */
+
+import { chainOptions, payingOptions } from "../chain_options.ts";
+import type { Command } from "../command.ts";
+
+export const command: Command = {
+  name: "chain register",
+  summary: "register a hotkey in a subnet",
+  usage: "chain register [--wallet NAME] [--hotkey NAME] [options]",
+  about:
+    "Shows the price and pays it from the wallet's coldkey. The price is looked at again right before paying, as it moves with " +
+    "demand: above --max-cost nothing is sent. A hotkey that is registered already costs nothing and ends with exit code 0.",
+  examples: [
+    "iota chain register --wallet miner",
+    "iota chain register --wallet owner --hotkey second --max-cost 0.5",
+    "iota chain register --wallet alice --endpoint local --json",
+  ],
+  options: [
+    ...chainOptions,
+    ...payingOptions,
+    {
+      name: "max-cost",
+      kind: "string",
+      placeholder: "TAO",
+      defaultText: "the price first shown and 5 %",
+      doc: "refuse a higher price",
+    },
+  ],
+  async run(context) {
+    return await (await import("../chain/register_hotkey.ts")).registerHotkey(context);
+  },
+};

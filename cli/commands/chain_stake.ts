@@ -1,0 +1,27 @@
+/** `iota chain stake`: moves tokens from the coldkey to a hotkey's stake in a subnet, or back. The work is in cli/chain. */
+
+import { chainOptions, payingOptions } from "../chain_options.ts";
+import type { Command } from "../command.ts";
+
+export const command: Command = {
+  name: "chain stake",
+  summary: "add stake to a hotkey, or take it back",
+  usage: "chain stake --amount TAO [--remove] [--wallet NAME] [options]",
+  about:
+    "Stake gives a hotkey its voice: the best staked get a validator permit in the next epoch. With --remove the amount counts in " +
+    "the subnet's own token, which the chain turns back into TAO at the price of the moment.",
+  examples: [
+    "iota chain stake --amount 100 --wallet owner",
+    "iota chain stake --amount 12.5 --remove --wallet owner",
+    "iota chain stake --amount 1000 --wallet alice --endpoint local --json",
+  ],
+  options: [
+    ...chainOptions,
+    ...payingOptions,
+    { name: "amount", kind: "string", placeholder: "TAO", doc: "how much, such as 0.5" },
+    { name: "remove", kind: "boolean", doc: "take stake back instead" },
+  ],
+  async run(context) {
+    return await (await import("../chain/move_stake.ts")).moveStake(context);
+  },
+};

@@ -1,0 +1,66 @@
+/** `iota chain weights`: shows a validator's row of weights, or sets it. The work is in cli/chain. */
+
+import { chainOptions, hotkeyOptions, mechanismOption } from "../chain_options.ts";
+import type { Command, CommandContext } from "../command.ts";
+import { attempting, UsageError } from "../errors.ts";
+
+export const command: Command = {
+  name: "chain weights",
+  summary: "show a hotkey's weights, or set them",
+  usage: "chain weights [--set LIST | --from FILE] [--wait] [--wallet NAME] [options]",
+  about:
+    "Weights are shares in any unit; they are made into a row as Bittensor's SDK makes it, and what the chain would refuse is told " +
+    "before anything is sent. Where the subnet asks for commit-reveal they are committed under a timelock that the chain opens " +
+    "by itself, or by a salt that stays in the data folder until `iota chain commit --reveal`. The hotkey signs; it is free.",
+  examples: [
+    "iota chain weights --wallet miner",
+    'iota chain weights --wallet owner --set "3:0.5,4:1" --wait',
+    "iota chain weights --wallet owner --set 5GrwvaEF5zXb26Fz9rcQpDWS57CtERHpNehXCPcNoHGKutQY=1",
+    "iota chain weights --wallet owner --from scores.json --json",
+  ],
+  options: [
+    ...chainOptions,
+    ...hotkeyOptions,
+    { name: "set", kind: "string", placeholder: "LIST", doc: "UID:WEIGHT or HOTKEY=WEIGHT, separated by commas" },
+    { name: "from", kind: "string", placeholder: "FILE", doc: "a JSON object from hotkey to weight" },
+    { name: "wait", kind: "boolean", doc: "wait for the permit and the rate limit where time brings them" },
+    { name: "salted", kind: "boolean", doc: "commit by salt even where the chain takes timelocks" },
+    {
+      name: "version-key",
+      kind: "string",
+      placeholder: "N",
+      defaultText: "what the subnet asks for",
+      doc: "the version the weights are made with",
+    },
+    mechanismOption,
+  ],
+  async run(context) {
+    const order = await orderOf(context);
+    if (order === null) return await (await import("../chain/show_weights.ts")).showWeights(context);
+    return await (await import("../chain/set_weights.ts")).setWeights(context, order);
+  },
+};
+
+/** Null: nothing is to be set. */
+async function orderOf({ options }: CommandContext) {
+  const list = options.text("set"), path = options.text("from"), versionKey = options.text("version-key");
+  if (list !== undefined && path !== undefined) {
+    throw new UsageError("Cannot use --set and --from together as there is one row of weights", {
+      next: "Leave one of them out",
+    });
+  }
+  if (versionKey !== undefined && !/^\d{1,19}$/.test(versionKey)) {
+    throw new UsageError(`Cannot use --version-key as it must be a whole number: it is '${versionKey}'`);
+  }
+  const { parseWeightFile, parseWeightList } = await import("../chain/weight_scores.ts");
+  if (list !== undefined) return { weights: parseWeightList(list), isFromFile: false };
+  if (path === undefined) {
+    const idle = ["wait", "salted", "version-key"].find((name) => options.given(name));
+    if (idle === undefined) return null;
+    throw new UsageError(`Cannot use --${idle} alone as there must be weights to set: --set LIST or --from FILE`, {
+      next: "See iota help chain weights",
+    });
+  }
+  const text = await attempting({ action: "read the weights", value: path }, () => Deno.readTextFile(path));
+  return { weights: parseWeightFile(text, path), isFromFile: true };
+}
