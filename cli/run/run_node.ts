@@ -4,6 +4,7 @@
 
 import { verifySignature } from "../../chain/wallet/hotkey.ts";
 import { present } from "../../core/assert.ts";
+import type { NodeId } from "../../core/ids.ts";
 import type { MinerRecord } from "../../core/miner/event.ts";
 import { ComputeError, type ComputeWorker, openComputeWorker } from "../../gpu/worker_client.ts";
 import { HttpBlobs } from "../../net/blob_http.ts";
@@ -39,8 +40,9 @@ interface OpenNode {
 
 export async function runMiner(context: CommandContext): Promise<number> {
   const tally = { tasks: 0, steps: 0, rounds: 0, computeMs: 0 };
-  const peers = await openPeers(context);
-  const node = await openNode(context, peers);
+  const signer = await openHotkey(context);
+  const peers = await openPeers(context, signer.address);
+  const node = await openNode(context, signer);
   const { output } = context;
   const folder = `${context.dataFolder()}/miners/${node.signer.address}`;
   return await runRole(context, {
@@ -61,12 +63,13 @@ export async function runMiner(context: CommandContext): Promise<number> {
   }).finally(() => peers?.close());
 }
 
-async function openPeers({ options, output }: CommandContext): Promise<PeerServer | null> {
+async function openPeers({ options, output }: CommandContext, self: NodeId): Promise<PeerServer | null> {
   const listen = options.text("listen");
   if (listen === undefined) return null;
   const peers = await openPeerServer({
     listen,
     publicUrl: options.text("public-url"),
+    self,
     verify: verifySignature,
     limits: defaultNetLimits,
     timers: systemTimers,
@@ -78,7 +81,7 @@ async function openPeers({ options, output }: CommandContext): Promise<PeerServe
 
 export async function runValidator(context: CommandContext): Promise<number> {
   const tally = { evaluations: 0, verdictsPassed: 0, verdictsFailed: 0 };
-  const node = await openNode(context);
+  const node = await openNode(context, await openHotkey(context));
   const { output } = context;
   return await runRole(context, {
     node,
@@ -98,15 +101,14 @@ export async function runValidator(context: CommandContext): Promise<number> {
   });
 }
 
-async function openNode(context: CommandContext, peers: PeerServer | null = null): Promise<OpenNode> {
+async function openNode(context: CommandContext, signer: Signer): Promise<OpenNode> {
   const { options, output } = context;
   const address = hubAddress(options.text("orchestrator") ?? "ws://127.0.0.1:9009");
-  const signer = await openHotkey(context);
   const device = await openDevice(options.text("device"));
   output.event({ type: "device", ...device.adapter });
   output.line(`${signer.address} on ${device.adapter.name}`);
-  let proofs: { readonly toHub: Authorize; readonly toPeers: Authorize } | null = null; // until the hub has said who it is
-  const proofsOf = () => present(proofs, "blobs are asked for after the hello");
+  let authorize: Authorize | null = null; // until the hub has said who it is
+  const by = { signer, timers: systemTimers, random: systemRandom };
   const { blobBytes } = defaultNetLimits;
   const storeOptions = {
     blobBytes,
@@ -123,16 +125,19 @@ async function openNode(context: CommandContext, peers: PeerServer | null = null
     random: systemRandom,
     firstAttempts,
     onOffline: (text) => output.log.warn(text),
-    onConnected: (scope, ticket) => {
-      const by = { ...scope, signer, timers: systemTimers, random: systemRandom };
-      proofs = { toHub: createAuthorize({ ...by, ticket }), toPeers: createAuthorize(by) };
-      peers?.onConnected(scope);
+    onConnected: (ticket) => {
+      authorize = createAuthorize({ ...by, receiver: ticket.hub, ticket });
     },
   };
-  const toHub: Authorize = (request, by) => proofsOf().toHub(request, by);
-  const toPeers: Authorize = (request) => proofsOf().toPeers(request);
+  const toHub: Authorize = (request, by) => present(authorize, "blobs are asked for after the hello")(request, by);
   const blobs = blobAccess(new HttpBlobs({ ...storeOptions, authorize: toHub, url: address.http }), {
-    open: (url) => new HttpBlobs({ ...storeOptions, authorize: toPeers, url, attempts: peerAttempts }),
+    open: ({ node, url }) =>
+      new HttpBlobs({
+        ...storeOptions,
+        authorize: createAuthorize({ ...by, receiver: node }),
+        url,
+        attempts: peerAttempts,
+      }),
     blobBytes,
     timers: systemTimers,
     onProblem: ({ source, code, detail }) => output.log.debug(`${source} as a source of a blob (${code}): ${detail}`),

@@ -61,7 +61,7 @@ export const hubSamples: Samples<HubMessage> = {
     stage: stageIndex(1),
     round: 0,
     source: { type: "initial" },
-    peers: ["http://203.0.113.7:9010"],
+    peers: [{ node: miner, url: "http://203.0.113.7:9010" }],
   },
   runTask: {
     type: "runTask",
@@ -107,7 +107,7 @@ const ticket = "71".repeat(69);
 
 const hello: Hello = {
   type: "hello",
-  protocol: 4,
+  protocol: 5,
   run: "demo",
   role: "miner",
   node: miner,
@@ -126,7 +126,7 @@ const accept: Accept = {
 };
 
 export const helloSamples: HelloSamples = {
-  challenge: { type: "challenge", protocol: 4, run: "demo", hub, nonce: "aa".repeat(32) },
+  challenge: { type: "challenge", protocol: 5, run: "demo", hub, nonce: "aa".repeat(32) },
   hello,
   helloByTicket: { ...hello, proof: { type: "ticket", ticket, mac: "ee".repeat(32) } },
   accept,
