@@ -27,6 +27,8 @@ export interface Output {
   line(text: string): void;
   /** The last thing on stdout, printed when the command ends; the last call counts. */
   summary(fields: SummaryFields): void;
+  /** The result where it is a text: the text itself for people, one JSON summary for programs. */
+  answer(fields: SummaryFields, text: string): void;
   /** The lower part of the terminal to draw on, null unless the mode is live. Lines and logs then go above it. */
   openLive(): LiveTerminal | null;
   closeLive(): void;
@@ -91,7 +93,6 @@ export class TerminalOutput implements Output {
     else quietly(() => this.host.write("stderr", `${text}\n`));
   }
 
-  /** Help and the like: the text itself for people, one JSON summary for programs. */
   answer(fields: SummaryFields, text: string): void {
     if (this.mode === "json") this.summary(fields);
     else this.writeOut(`${text}\n`);

@@ -2,25 +2,27 @@
  * btauth/1, Bittensor's signed requests: "sent by hotkey X, to hotkey Y, with exactly this body, just now".
  *
  * Eight lines are signed: protocol, scheme, method, target, SHA-256 of the body, nonce (unix time in nanoseconds), sender,
- * receiver. Owns: the text, the headers, both sides of a signed request. Refuses: keys (injected), replays: a request that
+ * receiver. Owns: the text, the headers, the nonces, both sides of a signed request. Refuses: keys (injected), replays: a request that
  * passes here may have passed before (request_auth.ts). Stricter than the protocol asks: sr25519 only, and a receiver is required
  * unless the verifier says otherwise. Invariant: fault texts name no part of a signature.
  */
 
+import * as v from "valibot";
 import { type Fault, type Parsed, parsed, refused } from "../core/fault.ts";
 import type { NodeId } from "../core/ids.ts";
 import type { Signer, Verify } from "./hello.ts";
-import * as v from "valibot";
 import { address } from "./schema_values.ts";
 import {
   bytesOf,
   type HeaderSource,
+  nanosecondsOf,
   signatureOf,
   signedHex,
   type TimeWindow,
   unproven,
   untimely,
 } from "./signed_headers.ts";
+import type { Random, Timers } from "./timers.ts";
 
 /** What is signed of a request. */
 export interface SignedRequest {
@@ -38,6 +40,29 @@ export interface BtauthClaim {
 
 const nonceText = /^[0-9]{1,20}$/;
 const scheme = "sr25519";
+
+/**
+ * Nonces of one sender: the time, and below the millisecond a number that differs. It starts at random, as a clock may be set
+ * back to a millisecond that was used, and another process may use the same hotkey.
+ */
+export class NonceSource {
+  readonly #timers: Timers;
+  readonly #random: Random;
+  #ms = Number.NaN;
+  #serial = 0;
+
+  constructor(timers: Timers, random: Random) {
+    this.#timers = timers;
+    this.#random = random;
+  }
+
+  next(): bigint {
+    const ms = Math.floor(this.#timers.nowMs());
+    this.#serial = ms === this.#ms ? this.#serial + 1 : Math.floor(this.#random.unit() * 500_000);
+    this.#ms = ms;
+    return nanosecondsOf(ms) + BigInt(this.#serial);
+  }
+}
 
 /** The text that is proven. `scheme`: how. */
 export function btauthText(request: SignedRequest, { claim, scheme }: { claim: BtauthClaim; scheme: string }): string {

@@ -6,10 +6,10 @@
  * talks to a server that hashes a body as it would have written it has to give that one.
  */
 
+import * as v from "valibot";
 import { type Parsed, refused } from "../core/fault.ts";
 import type { NodeId } from "../core/ids.ts";
 import type { Signer, Verify } from "./hello.ts";
-import * as v from "valibot";
 import { address } from "./schema_values.ts";
 import {
   bytesOf,

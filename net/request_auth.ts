@@ -1,19 +1,14 @@
 /**
  * Proven HTTP requests: who asks, for this node, this method, path and body, and only once.
  *
- * Each carries btauth/1's claim (btauth.ts) and one of two proofs of its text: a signature, or an HMAC by the secret behind a
- * ticket (ticket.ts), which takes a twentieth of the time; only the hub can open one, so other nodes are asked with signatures.
- * Two things differ from btauth/1's defaults. The clocks must agree to `clockSkewMs`, not to 10 s and 2 s. And the gate decides
- * before it reads a body, so an upload's body hash is the blob's name in its path: for a blob of one leaf sent whole the
- * SHA-256 that btauth/1 asks for, otherwise the name that all parts together must have, or nothing is stored.
+ * Each makes btauth/1's claim and proves it by signature, or by HMAC with the secret behind a ticket (ticket.ts), which takes a
+ * twentieth of the time; only the hub can open one. Clocks must agree to `clockSkewMs`. The gate decides before it reads a body, so
+ * an upload's body hash is the blob's name in its path: the SHA-256 of one leaf sent whole, else what all parts must give.
+ * No run is named. A ticket is of one run. A signature shown again to another run of the hub, or to its next life, gets what its
+ * node may have there anyway: a blob whose name is known, or room for bytes that nobody uses until they are swept.
  *
- * No run is named. A ticket is of one run. A signature that is recorded on the way and shown to another run of the same hub,
- * within the window, gets what the same node may have there anyway: a blob whose name it knows, or room for the bytes it sent,
- * which nobody uses and the next sweep takes. What runs must not share, they say over the link.
- *
- * Owns: the proofs of both sides, the nonces. Refuses: keys and who is admitted (injected). Invariants: a nonce is remembered
- * only after the request is proven, per node, so nobody can use up another node's nonces; and for as long as its time alone
- * would not refuse it.
+ * Owns: proofs, both sides, and nonces seen. Refuses: keys and who is admitted (injected). Invariant: a nonce is remembered only after
+ * the request is proven, per node, so nobody can use up another's, and for as long as its time alone would not refuse it.
  */
 
 import * as v from "valibot";
@@ -25,6 +20,7 @@ import {
   checkClaim,
   checkSignature,
   claimHeaders,
+  NonceSource,
   readClaim,
   readSignature,
   signBtauth,
@@ -34,7 +30,7 @@ import { hex, type Signer, unhex, type Verify } from "./hello.ts";
 import { ticketText } from "./hello_records.ts";
 import type { NetLimits } from "./limits.ts";
 import { hex64, parseWith } from "./schema_values.ts";
-import { bytesOf, nanosecondsOf } from "./signed_headers.ts";
+import { bytesOf } from "./signed_headers.ts";
 import type { HeldTicket, TicketBox } from "./ticket.ts";
 import type { Random, Timers } from "./timers.ts";
 
@@ -65,29 +61,6 @@ const macHeader = "iota-mac";
 
 const ticketProofText = (request: SignedRequest, claim: BtauthClaim): Uint8Array =>
   bytesOf(btauthText(request, { claim, scheme: "iota-ticket" }));
-
-/**
- * Nonces of one sender: the time, and below the millisecond a number that differs. It starts at random, as a clock may be set
- * back to a millisecond that was used, and another process may use the same hotkey.
- */
-class NonceSource {
-  readonly #timers: Timers;
-  readonly #random: Random;
-  #ms = Number.NaN;
-  #serial = 0;
-
-  constructor(timers: Timers, random: Random) {
-    this.#timers = timers;
-    this.#random = random;
-  }
-
-  next(): bigint {
-    const ms = Math.floor(this.#timers.nowMs());
-    this.#serial = ms === this.#ms ? this.#serial + 1 : Math.floor(this.#random.unit() * 500_000);
-    this.#ms = ms;
-    return nanosecondsOf(ms) + BigInt(this.#serial);
-  }
-}
 
 export interface RequestGateOptions {
   readonly self: NodeId; // who is asked

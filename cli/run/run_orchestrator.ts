@@ -134,16 +134,8 @@ async function startRun(
     },
   });
   const { savedPort } = prepared;
-  const listener = await open(context, {
-    role,
-    store,
-    uploads,
-    limits,
-    screen,
-    self: signer.address,
-    tickets,
-    savedPort,
-  });
+  const self = signer.address;
+  const listener = await open(context, { role, store, uploads, limits, screen, self, tickets, savedPort });
   await writeSavedRun(folder.path, { runId, config, port: listener.port });
   const url = listener.url.replace(/^http/, "ws");
   output.event({ type: "listening", url, run: runId });
