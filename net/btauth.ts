@@ -2,9 +2,9 @@
  * btauth/1, Bittensor's signed requests: "sent by hotkey X, to hotkey Y, with exactly this body, just now".
  *
  * Eight lines are signed: protocol, scheme, method, target, SHA-256 of the body, nonce (unix time in nanoseconds), sender,
- * receiver. Owns: the text, the headers, the nonces, both sides of a signed request. Refuses: keys (injected), replays: a request that
- * passes here may have passed before (request_auth.ts). Stricter than the protocol asks: sr25519 only, and a receiver is required
- * unless the verifier says otherwise. Invariant: fault texts name no part of a signature.
+ * receiver. Owns: the text, the headers, the nonces, both sides of a signed request. Refuses: keys (injected), replays: what
+ * passes here may have passed before (request_auth.ts). Stricter than the protocol asks: sr25519 only, and a receiver is
+ * required unless the verifier says otherwise. Invariant: fault texts name no part of a signature.
  */
 
 import * as v from "valibot";

@@ -17,8 +17,9 @@ export const command: Command = {
   summary: "sign a text or an HTTP request",
   usage: "wallet sign (--message TEXT | --request KIND) [--name NAME] [--hotkey NAME | --coldkey] [options]",
   about:
-    "A request is signed as Bittensor's subnets do it: btauth is the SDK's own way and covers method, target, body and receiver; " +
-    "epistula is older and covers body and receiver. Prints the headers as curl --config FILE reads them; they are good for 10 s and for one try.",
+    "A request is signed as Bittensor's subnets do it: btauth is the SDK's own way and covers method, target, body and " +
+    "receiver; epistula is older and covers body and receiver. Prints the headers as curl --config FILE reads them; " +
+    "they are good for 10 s and for one try.",
   examples: [
     "iota wallet sign --name miner --message hello",
     "iota wallet sign --name owner --coldkey --message hello --json",

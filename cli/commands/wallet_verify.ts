@@ -1,4 +1,4 @@
-/** `iota wallet verify`: says whether the holder of an address signed a text or a request. Exit code 1 when not; needs no secret. */
+/** `iota wallet verify`: whether the holder of an address signed a text or a request. Exit code 1 when not; needs no secret. */
 
 import type { Command, CommandContext } from "../command.ts";
 import { UsageError, UserError } from "../errors.ts";
