@@ -10,6 +10,7 @@
 import type { BlobHash } from "../core/ids.ts";
 import { BlobError, type BlobProblem } from "./blobs.ts";
 import { type Authorize, ticketHeader } from "./request_auth.ts";
+import { emptyBodyHash } from "./signed_headers.ts";
 import type { Random, Timers } from "./timers.ts";
 
 export interface BlobRequestsOptions {
@@ -56,13 +57,14 @@ export class BlobRequests {
   async ask(request: BlobRequest): Promise<Response> {
     const { method, hash, part } = request;
     const path = part === undefined ? `/blobs/${hash}` : `/blobs/${hash}/${part}`;
-    const bodyHash = method === "PUT" || method === "PATCH" ? hash : "";
+    const bodyHash = method === "PUT" || method === "PATCH" ? hash : emptyBodyHash;
     const { authorize } = this.#options;
-    const proof = authorize({ method, path, bodyHash });
+    const signed = { method, target: path, bodyHash };
+    const proof = authorize(signed);
     const response = await this.#fetchOnce(request, { path, proof });
     if (response.status !== 401 || proof[ticketHeader] === undefined) return response;
     await response.body?.cancel();
-    return await this.#fetchOnce(request, { path, proof: authorize({ method, path, bodyHash }, "signature") });
+    return await this.#fetchOnce(request, { path, proof: authorize(signed, "signature") });
   }
 
   async #fetchOnce(

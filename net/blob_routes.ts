@@ -25,7 +25,8 @@ import {
   tooLarge,
   type UploadAnswer,
 } from "./blobs.ts";
-import type { SignedRequest } from "./request_auth.ts";
+import type { SignedRequest } from "./btauth.ts";
+import { emptyBodyHash } from "./signed_headers.ts";
 
 export interface BlobReadRoutesOptions {
   readonly store: BlobStore;
@@ -66,8 +67,8 @@ export function blobReadRoutes({ store, check }: BlobReadRoutesOptions): Hono<Ga
   for (const path of [blobPath, `${blobPath}/leaves`, `${blobPath}/upload`]) {
     app.use(path, async (context, next) => {
       const { method, path, url } = context.req;
-      const bodyHash = method === "PUT" || method === "PATCH" ? hashIn(context) : "";
-      const node = check({ method, path: path + new URL(url).search, bodyHash }, context.req.raw.headers);
+      const bodyHash = method === "PUT" || method === "PATCH" ? hashIn(context) : emptyBodyHash;
+      const node = check({ method, target: path + new URL(url).search, bodyHash }, context.req.raw.headers);
       if (!node.ok) return context.json(node.fault, statusOfFault[node.fault.code] ?? 403);
       context.set("node", node.value);
       await next();

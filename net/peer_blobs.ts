@@ -2,24 +2,24 @@
  * What a node that can be reached hands out to other nodes: the newest vectors of its stage, read only.
  *
  * Owns: a port with the reading blob routes, a bound on requests a second, replacing one round's blobs by the next one's.
- * Refuses: storage (injected), storing for others, sockets. Who asks must have signed for this run and its hub; whether that
- * node was admitted only the hub knows, so what is here must be fit for anyone who knows the run. Invariants: a surplus
+ * Refuses: storage (injected), storing for others, sockets. Who asks must have signed for this node; whether the hub admitted
+ * the one that asks only the hub knows, so what is here must be fit for anyone who knows its name. Invariants: a surplus
  * request costs no signature check, and an unsigned one costs nobody else a request.
  */
 
 import { Hono } from "hono";
 import { fault } from "../core/fault.ts";
-import type { BlobRef } from "../core/ids.ts";
+import type { BlobRef, NodeId } from "../core/ids.ts";
 import { blobReadRoutes } from "./blob_routes.ts";
 import type { LocalBlobStore } from "./blobs.ts";
 import type { Verify } from "./hello.ts";
 import type { NetLimits } from "./limits.ts";
-import { RequestGate, type RequestScope } from "./request_auth.ts";
+import { RequestGate } from "./request_auth.ts";
 import { listen, type Listener } from "./server.ts";
 import type { Timers } from "./timers.ts";
 
 export interface PeerBlobsOptions {
-  readonly scope: RequestScope; // as the hub told it in the hello
+  readonly self: NodeId; // whom requests must be signed for
   readonly store: LocalBlobStore; // of this server alone
   readonly verify: Verify;
   readonly limits: NetLimits;
@@ -32,11 +32,11 @@ export class PeerBlobs {
   readonly #app: Hono;
 
   constructor(options: PeerBlobsOptions) {
-    const { scope, store, verify, limits, timers } = options;
+    const { self, store, verify, limits, timers } = options;
     const rate = new RequestRate(limits.peerRequestsPerSecond, timers);
     const busy = fault("limitExceeded", "Cannot answer as this node answers as many requests as it can; ask another");
     const admit = () => rate.take() ? null : busy;
-    const gate = new RequestGate({ ...scope, verify, tickets: null, limits, timers, admit });
+    const gate = new RequestGate({ self, verify, tickets: null, limits, timers, admit });
     this.#store = store;
     this.#app = new Hono();
     this.#app.route("/", blobReadRoutes({ store, check: (request, headers) => gate.check(request, headers) }));

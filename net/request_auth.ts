@@ -1,62 +1,70 @@
 /**
- * Proven HTTP requests: who asks, for this hub, this run, this method, path and body, and only once.
+ * Proven HTTP requests: who asks, for this node, this method, path and body, and only once.
  *
- * Proven by a signature, or by the secret behind a ticket (ticket.ts), which takes a twentieth of the time; only the hub can
- * open one, so other nodes are asked with signatures. Owns: the headers, both sides. The time stamp bounds how long a nonce
- * must be remembered, so both clocks must agree to `clockSkewMs`. Refuses: keys and who is admitted (injected). Invariant: a
- * nonce is remembered only after the request is proven, per node, so nobody can use up another node's nonces.
+ * Each makes btauth/1's claim and proves it by signature, or by HMAC with the secret behind a ticket (ticket.ts), which takes a
+ * twentieth of the time; only the hub can open one. Clocks must agree to `clockSkewMs`. The gate decides before it reads a
+ * body, so an upload's body hash is the blob's name in its path: the SHA-256 of one leaf sent whole, else what all parts must
+ * give. No run is named. A ticket is of one run. A signature shown again to another run of the hub, or to its next life, gets
+ * what its node may have there anyway: a blob whose name is known, or room for bytes that nobody uses until they are swept.
+ *
+ * Owns: proofs, both sides, and nonces seen. Refuses: keys and who is admitted (injected). Invariant: a nonce is remembered
+ * only after the request is proven, per node, so nobody can use up another's, and for as long as its time alone would not
+ * refuse it.
  */
 
 import * as v from "valibot";
 import { type Fault, fault, type Parsed, parsed, refused } from "../core/fault.ts";
 import type { NodeId } from "../core/ids.ts";
-import { PROTOCOL_VERSION } from "../core/protocol/message.ts";
+import {
+  type BtauthClaim,
+  btauthText,
+  checkClaim,
+  checkSignature,
+  claimHeaders,
+  NonceSource,
+  readClaim,
+  readSignature,
+  signBtauth,
+  type SignedRequest,
+} from "./btauth.ts";
 import { hex, type Signer, unhex, type Verify } from "./hello.ts";
 import { ticketText } from "./hello_records.ts";
 import type { NetLimits } from "./limits.ts";
-import { address, hex64, parseWith } from "./schema_values.ts";
+import { hex64, parseWith } from "./schema_values.ts";
+import { bytesOf } from "./signed_headers.ts";
 import type { HeldTicket, TicketBox } from "./ticket.ts";
 import type { Random, Timers } from "./timers.ts";
-
-/** What a proof covers. */
-export interface SignedRequest {
-  readonly method: string;
-  readonly path: string; // with query
-  readonly bodyHash: string; // SHA-256, empty string for a request without a body
-}
-
-export interface RequestScope {
-  readonly run: string;
-  readonly hub: NodeId;
-}
 
 /** The headers that prove a request. `signature`: also where there is a ticket, as it was refused. */
 export type Authorize = (request: SignedRequest, by?: "signature") => Record<string, string>;
 
-export interface AuthorizeOptions extends RequestScope {
+export interface AuthorizeOptions {
   readonly signer: Signer;
-  readonly ticket?: HeldTicket; // for requests to the hub that gave it
+  readonly receiver: NodeId; // the node that is asked
+  readonly ticket?: HeldTicket; // of the receiver, where it is the hub
   readonly timers: Timers;
   readonly random: Random;
 }
 
-export function createAuthorize(from: AuthorizeOptions): Authorize {
+export function createAuthorize({ signer, receiver, ticket, timers, random }: AuthorizeOptions): Authorize {
+  const nonces = new NonceSource(timers, random);
   return (request, by) => {
-    const timeMs = from.timers.nowMs();
-    const nonce = hex(from.random.bytes(32));
-    const message = requestText(request, { ...from, node: from.signer.address, timeMs, nonce });
-    const claim = { "iota-node": from.signer.address, "iota-time": String(timeMs), "iota-nonce": nonce };
-    if (from.ticket === undefined || by === "signature") {
-      return { ...claim, "iota-signature": hex(from.signer.sign(message)) };
-    }
-    const { ticket, secret } = from.ticket;
-    return { ...claim, [ticketHeader]: ticket, "iota-mac": hex(secret.proofOf(message)) };
+    const nonceNs = nonces.next();
+    if (ticket === undefined || by === "signature") return signBtauth(request, { signer, receiver, nonceNs });
+    const claim = { sender: signer.address, receiver, nonceNs };
+    const mac = hex(ticket.secret.proofOf(ticketProofText(request, claim)));
+    return { ...claimHeaders(claim), [ticketHeader]: ticket.ticket, [macHeader]: mac };
   };
 }
 
 export const ticketHeader = "iota-ticket";
+const macHeader = "iota-mac";
 
-export interface RequestGateOptions extends RequestScope {
+const ticketProofText = (request: SignedRequest, claim: BtauthClaim): Uint8Array =>
+  bytesOf(btauthText(request, { claim, scheme: "iota-ticket" }));
+
+export interface RequestGateOptions {
+  readonly self: NodeId; // who is asked
   readonly verify: Verify;
   /** Null: may use the store now. */
   readonly admit: (node: NodeId) => Fault | null;
@@ -66,45 +74,36 @@ export interface RequestGateOptions extends RequestScope {
   readonly timers: Timers;
 }
 
-const claim = {
-  node: address,
-  timeMs: v.pipe(v.string(), v.regex(/^\d{1,15}$/, "must be milliseconds"), v.transform(Number)),
-  nonce: hex64,
-};
-const signedSchema = v.object({
-  ...claim,
-  signature: v.pipe(v.string(), v.regex(/^[0-9a-f]{128}$/, "must be 128 lower-case hex digits")),
-});
-const ticketSchema = v.object({ ...claim, ticket: ticketText, mac: hex64 });
-type Claim = v.InferOutput<typeof signedSchema> | v.InferOutput<typeof ticketSchema>;
+type Proof =
+  | { readonly type: "signature"; readonly signature: Uint8Array }
+  | { readonly type: "ticket"; readonly ticket: string; readonly mac: Uint8Array };
+
+const ticketSchema = v.object({ ticket: ticketText, mac: hex64 });
 
 export class RequestGate {
   readonly #options: RequestGateOptions;
   /** Of each node, oldest first: nonce to the time after which its time stamp alone refuses it. */
-  readonly #nonces = new Map<NodeId, Map<string, number>>();
+  readonly #nonces = new Map<NodeId, Map<bigint, number>>();
 
   constructor(options: RequestGateOptions) {
     this.#options = options;
   }
 
-  /** The node that asks, or why it may not. */
+  /** The node that asks, or why it may not. The cheap checks come first, the signature last. */
   check(request: SignedRequest, headers: Headers): Parsed<NodeId> {
-    const { limits, timers, admit } = this.#options;
-    const claim = readClaim(headers);
-    if (!claim.ok) return refused("unauthenticated", claim.fault.detail);
-    const { node, timeMs, nonce } = claim.value;
+    const { self, limits, timers, admit } = this.#options;
+    const read = readClaim(headers);
+    if (!read.ok) return read;
+    const proof = readProof(headers);
+    if (!proof.ok) return proof;
+    const claim = read.value;
+    const { sender, nonceNs } = claim;
     const nowMs = timers.nowMs();
-    const skewMs = Math.abs(nowMs - timeMs);
-    if (skewMs > limits.clockSkewMs) {
-      return refused(
-        "unauthenticated",
-        `Cannot take a request as its clock must agree to ${limits.clockSkewMs} ms: current value is ${skewMs}; set this machine's clock`,
-      );
-    }
-    const refusal = admit(node);
+    const window = { pastMs: limits.clockSkewMs, futureMs: limits.clockSkewMs };
+    const refusal = checkClaim(claim, { self, nowMs, window }) ?? admit(sender);
     if (refusal !== null) return { ok: false, fault: refusal };
-    const seen = this.#recent(node, nowMs);
-    if (seen.has(nonce)) {
+    const seen = this.#recent(sender, nowMs);
+    if (seen.has(nonceNs)) {
       return refused("unauthenticated", "Cannot take a request as its nonce must be new: it was used before");
     }
     if (seen.size >= limits.nonces) {
@@ -115,30 +114,24 @@ export class RequestGate {
         } ms; slow down`,
       );
     }
-    const message = requestText(request, { ...this.#options, node, timeMs, nonce });
-    const problem = this.#checkProof(claim.value, message);
+    const problem = this.#checkProof(request, { claim, proof: proof.value });
     if (problem !== null) return { ok: false, fault: problem };
-    seen.set(nonce, nowMs + 2 * limits.clockSkewMs);
-    this.#nonces.set(node, seen);
-    return parsed(node);
+    seen.set(nonceNs, nowMs + 2 * limits.clockSkewMs + 1); // at the limit itself its time is still good
+    this.#nonces.set(sender, seen);
+    return parsed(sender);
   }
 
-  #checkProof(claim: Claim, message: Uint8Array): Fault | null {
+  #checkProof(request: SignedRequest, { claim, proof }: { claim: BtauthClaim; proof: Proof }): Fault | null {
     const { verify, tickets } = this.#options;
-    const { node } = claim;
-    if ("signature" in claim) {
-      if (verify({ address: node, message, signature: unhex(claim.signature) })) return null;
-      const detail = `Cannot take a request as its signature must be by ${node} over method, path and body`;
-      return fault("unauthenticated", detail);
-    }
-    const secret = tickets?.open({ node, ticket: claim.ticket })?.secret;
-    if (secret?.proves({ message, proof: unhex(claim.mac) })) return null;
+    if (proof.type === "signature") return checkSignature(request, { claim, signature: proof.signature, verify });
+    const secret = tickets?.open({ node: claim.sender, ticket: proof.ticket })?.secret;
+    if (secret?.proves({ message: ticketProofText(request, claim), proof: proof.mac })) return null;
     return fault("unauthenticated", "Cannot take a request as its ticket is of no use here; sign it");
   }
 
   /** The node's nonces that still matter. Forgets nodes that have none when there are more than peers. */
-  #recent(node: NodeId, nowMs: number): Map<string, number> {
-    const seen = this.#nonces.get(node) ?? new Map<string, number>();
+  #recent(node: NodeId, nowMs: number): Map<bigint, number> {
+    const seen = this.#nonces.get(node) ?? new Map<bigint, number>();
     forgetUntil(seen, nowMs);
     if (this.#nonces.size <= this.#options.limits.peers) return seen;
     for (const [other, nonces] of this.#nonces) {
@@ -149,38 +142,20 @@ export class RequestGate {
   }
 }
 
-function readClaim(headers: Headers): Parsed<Claim> {
-  const read = (name: string): string | undefined => headers.get(name) ?? undefined;
-  const claim = { node: read("iota-node"), timeMs: read("iota-time"), nonce: read("iota-nonce") };
-  const ticket = read(ticketHeader);
-  const mac = read("iota-mac");
-  if (ticket !== undefined) return parseWith(ticketSchema, { ...claim, ticket, mac }, "a request's ticket");
-  return parseWith(signedSchema, { ...claim, signature: read("iota-signature") }, "a request's signature");
+function readProof(headers: Headers): Parsed<Proof> {
+  const ticket = headers.get(ticketHeader);
+  if (ticket !== null) {
+    const shown = parseWith(ticketSchema, { ticket, mac: headers.get(macHeader) ?? undefined }, "a request's ticket");
+    if (!shown.ok) return refused("unauthenticated", shown.fault.detail);
+    return parsed({ type: "ticket", ticket, mac: unhex(shown.value.mac) });
+  }
+  const signature = readSignature(headers);
+  return signature.ok ? parsed({ type: "signature", signature: signature.value }) : signature;
 }
 
-function forgetUntil(nonces: Map<string, number>, nowMs: number): void {
+function forgetUntil(nonces: Map<bigint, number>, nowMs: number): void {
   for (const [nonce, untilMs] of nonces) {
     if (untilMs > nowMs) return;
     nonces.delete(nonce);
   }
-}
-
-function requestText(
-  request: SignedRequest,
-  by: RequestScope & { node: NodeId; timeMs: number; nonce: string },
-): Uint8Array {
-  const { method, path, bodyHash } = request;
-  const values = [
-    "iota request",
-    PROTOCOL_VERSION,
-    by.run,
-    by.hub,
-    by.node,
-    by.timeMs,
-    by.nonce,
-    method,
-    path,
-    bodyHash,
-  ];
-  return new TextEncoder().encode(JSON.stringify(values));
 }

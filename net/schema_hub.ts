@@ -43,6 +43,7 @@ const parameterSource = v.variant("type", [
   v.strictObject({ type: v.literal("initial") }),
   v.strictObject({ type: v.literal("blobs"), parameters: blobRef, momentum: v.nullable(blobRef) }),
 ]);
+const peer = v.strictObject({ node: address, url: httpUrl });
 const slice = v.strictObject({ offset: count, size: positiveCount });
 const reduceInput = v.strictObject({ payload: blobRef, weight: nonNegative });
 
@@ -55,7 +56,7 @@ const rules: MessageRules<HubMessage> = {
       stage,
       round: count,
       source: parameterSource,
-      peers: list(httpUrl),
+      peers: list(peer),
     }),
   },
   runTask: {

@@ -1,26 +1,33 @@
 /**
- * `iota wallet sign`: signs a text, to prove who holds a key.
+ * `iota wallet sign`: signs a text, to prove who holds a key, or an HTTP request.
  *
  * The bytes signed are the text's UTF-8, as Bittensor's own tools sign. Refuses: bytes that are no text, since what moves
- * funds on the chain is binary and must not be signed by accident.
+ * funds on the chain is binary and must not be signed by accident; a request by a coldkey.
  */
 
 import type { Command, CommandContext } from "../command.ts";
 import { UsageError } from "../errors.ts";
 import { passwordOptions } from "../secret_input.ts";
 import { hotkeyOption, openColdkeyOf, openHotkeyOf, walletPathOption } from "../wallet_options.ts";
+import { readRequest, requestOptions, type RequestToSign, signedHeaders } from "./wallet_request.ts";
 import { coldkeyFlag, nameOption } from "./wallet_store.ts";
 
 export const command: Command = {
   name: "wallet sign",
-  summary: "sign a text",
-  usage: "wallet sign --message TEXT [--name NAME] [--hotkey NAME | --coldkey] [options]",
+  summary: "sign a text or an HTTP request",
+  usage: "wallet sign (--message TEXT | --request KIND) [--name NAME] [--hotkey NAME | --coldkey] [options]",
+  about:
+    "A request is signed as Bittensor's subnets do it: btauth is the SDK's own way and covers method, target, body and " +
+    "receiver; epistula is older and covers body and receiver. Prints the headers as curl --config FILE reads them; " +
+    "they are good for 10 s and for one try.",
   examples: [
     "iota wallet sign --name miner --message hello",
     "iota wallet sign --name owner --coldkey --message hello --json",
+    "iota wallet sign --name miner --request btauth --method POST --target /generate --body FILE --receiver SS58 > headers",
   ],
   options: [
     { name: "message", kind: "string", placeholder: "TEXT", doc: "what to sign" },
+    ...requestOptions,
     nameOption,
     hotkeyOption,
     coldkeyFlag,
@@ -29,8 +36,10 @@ export const command: Command = {
   ],
   async run(context) {
     const message = context.options.text("message");
-    if (message === undefined) {
-      throw new UsageError("Cannot sign as there must be a text: --message TEXT", {
+    const request = await readRequest(context);
+    if (request !== null && message === undefined) return await signRequest(context, request);
+    if (request !== null || message === undefined) {
+      throw new UsageError("Cannot sign as there must be either a text, --message TEXT, or a request, --request KIND", {
         next: "See iota help wallet sign",
       });
     }
@@ -40,6 +49,19 @@ export const command: Command = {
     return 0;
   },
 };
+
+async function signRequest(context: CommandContext, request: RequestToSign): Promise<number> {
+  if (context.options.flag("coldkey")) {
+    throw new UsageError("Cannot sign a request with --coldkey as nodes are known by their hotkeys", {
+      next: "Leave --coldkey out",
+    });
+  }
+  const { pair } = await openHotkeyOf(context, context.options.text("name") ?? "default");
+  const headers = await signedHeaders(request, pair);
+  const lines = Object.entries(headers).map(([name, value]) => `-H "${name}: ${value}"`);
+  context.output.answer({ address: pair.address, headers }, lines.join("\n"));
+  return 0;
+}
 
 async function signerOf(context: CommandContext) {
   const wallet = context.options.text("name") ?? "default";

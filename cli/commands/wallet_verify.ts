@@ -1,19 +1,29 @@
-/** `iota wallet verify`: says whether the holder of an address signed a text. Exit code 1 when not; needs no secret. */
+/** `iota wallet verify`: whether the holder of an address signed a text or a request. Exit code 1 when not; needs no secret. */
 
 import type { Command, CommandContext } from "../command.ts";
 import { UsageError, UserError } from "../errors.ts";
 import { explaining, findColdkey, findHotkey, hotkeyOption, walletPathOption } from "../wallet_options.ts";
+import {
+  headerOptions,
+  readHeaders,
+  readRequest,
+  requestOptions,
+  type RequestToSign,
+  verifiedRequest,
+} from "./wallet_request.ts";
 import { coldkeyFlag, nameOption } from "./wallet_store.ts";
 
 export const command: Command = {
   name: "wallet verify",
-  summary: "check the signature of a text",
-  usage: "wallet verify --message TEXT --signature HEX [--address SS58] [options]",
+  summary: "check the signature of a text or an HTTP request",
+  usage: "wallet verify (--message TEXT --signature HEX [--address SS58] | --request KIND --headers FILE) [options]",
   about:
-    "The signer is --address, or the named wallet's hotkey or coldkey. Exit code 0: the signature is theirs; 1: it is not.",
+    "The signer is --address, or the named wallet's hotkey or coldkey; of a request, whoever its headers name. Exit code 0: the " +
+    "signature is theirs; 1: it is not. Whether a request came before only its server knows.",
   examples: [
     "iota wallet verify --address 5GrwvaEF5zXb26Fz9rcQpDWS57CtERHpNehXCPcNoHGKutQY --message hello --signature 0x…",
     "iota wallet verify --name miner --message hello --signature 0x… --json",
+    "iota wallet verify --request btauth --headers FILE --method POST --target /generate --body FILE --receiver SS58",
   ],
   options: [
     { name: "message", kind: "string", placeholder: "TEXT", doc: "what was signed" },
@@ -25,12 +35,16 @@ export const command: Command = {
       defaultText: "of the wallet",
       doc: "who is said to have signed",
     },
+    ...requestOptions,
+    ...headerOptions,
     nameOption,
     hotkeyOption,
     coldkeyFlag,
     walletPathOption,
   ],
   async run(context) {
+    const request = await readRequest(context);
+    if (request !== null) return await checkRequest(context, request);
     const message = required(context, "message");
     const hex = required(context, "signature").replace(/^0x/, "");
     if (!/^[0-9a-f]{128}$/i.test(hex)) {
@@ -49,6 +63,23 @@ export const command: Command = {
     return isValid ? 0 : 1;
   },
 };
+
+async function checkRequest(context: CommandContext, request: RequestToSign): Promise<number> {
+  const { receiver } = request;
+  if (receiver === null) {
+    throw new UsageError("Cannot verify a request as --receiver must be given: it is missing", {
+      next: "Name the hotkey of the node that was asked",
+    });
+  }
+  const headers = await readHeaders(required(context, "headers"));
+  const found = await verifiedRequest({ ...request, receiver }, {
+    headers,
+    maxAgeMs: 1000 * (context.options.number("max-age") ?? 10),
+  });
+  const isValid = found.ok;
+  context.output.summary(isValid ? { isValid, ...found.value } : { isValid, problem: found.fault.detail });
+  return isValid ? 0 : 1;
+}
 
 function required(context: CommandContext, name: string): string {
   const value = context.options.text(name);

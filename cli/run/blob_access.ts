@@ -4,6 +4,7 @@
  */
 
 import type { BlobRef } from "../../core/ids.ts";
+import type { Peer } from "../../core/protocol/message.ts";
 import { fetchBlob } from "../../net/blob_fetch.ts";
 import type { BlobStore, LocalBlobStore } from "../../net/blobs.ts";
 import type { FetchSource, SourceProblem } from "../../net/fetch_sources.ts";
@@ -11,8 +12,8 @@ import type { Timers } from "../../net/timers.ts";
 
 export interface BlobAccess {
   put(bytes: Uint8Array): Promise<BlobRef>;
-  /** The whole blob, checked against its hash; throws when it cannot be had. `peers`: base URLs of nodes that may have it. */
-  get(ref: BlobRef, peers?: readonly string[]): Promise<Uint8Array>;
+  /** The whole blob, checked against its hash; throws when it cannot be had. `peers`: nodes that may have it. */
+  get(ref: BlobRef, peers?: readonly Peer[]): Promise<Uint8Array>;
 }
 
 /** The hub's own view of its store. */
@@ -25,8 +26,8 @@ export interface HubBlobs extends BlobAccess {
 
 /** How other nodes' stores are reached. */
 export interface PeerAccess {
-  /** Of a base URL as `peerUrl` writes it. */
-  readonly open: (url: string) => BlobStore;
+  /** Its address as `peerUrl` writes it. */
+  readonly open: (peer: Peer) => BlobStore;
   readonly blobBytes: number;
   readonly timers: Timers;
   readonly onProblem: (problem: SourceProblem) => void;
@@ -40,17 +41,24 @@ export function blobAccess(store: BlobStore, access: PeerAccess | null = null): 
   const put = (bytes: Uint8Array) => store.put(bytes);
   if (access === null) return { put, get: (ref) => store.get(ref.hash) };
   const opened = new Map<string, BlobStore>();
-  const peerStore = (url: string): BlobStore => {
-    const known = opened.get(url) ?? access.open(url);
-    opened.delete(url);
-    opened.set(url, known); // the newest last
+  const peerStore = (key: string, peer: Peer): BlobStore => {
+    const known = opened.get(key) ?? access.open(peer);
+    opened.delete(key);
+    opened.set(key, known); // the newest last
     if (opened.size > 8 * peersOfBlob) opened.delete(opened.keys().next().value!);
     return known;
   };
-  const get = async (ref: BlobRef, peers: readonly string[] = []) => {
-    const urls = new Set(peers.slice(0, peersOfBlob).map(peerUrl).filter((url) => url !== null));
-    if (urls.size === 0) return await store.get(ref.hash);
-    const sources: FetchSource[] = [...urls].map((url) => ({ name: url, store: peerStore(url), isFallback: false }));
+  const get = async (ref: BlobRef, peers: readonly Peer[] = []) => {
+    const reachable = new Map<string, Peer>();
+    for (const { node, url } of peers.slice(0, peersOfBlob)) {
+      const origin = peerUrl(url);
+      if (origin !== null) reachable.set(`${node} ${origin}`, { node, url: origin });
+    }
+    if (reachable.size === 0) return await store.get(ref.hash);
+    const sources: FetchSource[] = Array.from(
+      reachable,
+      ([key, peer]) => ({ name: peer.url, store: peerStore(key, peer), isFallback: false }),
+    );
     sources.push({ name: "the orchestrator", store, isFallback: true });
     return await fetchBlob({ ref, sources, concurrency: leavesUnderWay, ...access });
   };

@@ -12,7 +12,6 @@ import type { HubMessage, NodeMessage, Role } from "../../core/protocol/message.
 import type { NodeIdentity, Signer, Verify } from "../../net/hello.ts";
 import type { NetLimits } from "../../net/limits.ts";
 import { Node } from "../../net/node.ts";
-import type { RequestScope } from "../../net/request_auth.ts";
 import type { HeldTicket } from "../../net/ticket.ts";
 import { readHubMessage } from "../../net/schema_hub.ts";
 import type { Random, Timers } from "../../net/timers.ts";
@@ -33,8 +32,8 @@ export interface NodeLink {
   /** Attempts in a row before the first connection that end the role; null: never give up. */
   readonly firstAttempts: number | null;
   readonly onOffline: (text: string) => void;
-  /** Hears which run and hub requests are for, and gets what proves those to the hub. */
-  readonly onConnected: (scope: RequestScope, ticket: HeldTicket) => void;
+  /** Gets what proves requests to the hub, and which hub that is. */
+  readonly onConnected: (ticket: HeldTicket) => void;
 }
 
 /** Events both node machines know. */
@@ -130,7 +129,7 @@ export class NodeRole<State, Event, Effect> {
       case "connected":
         this.#wasConnected = true;
         this.#hasSession = true;
-        this.#link.onConnected({ run: event.run, hub: event.hub }, event.ticket);
+        this.#link.onConnected(event.ticket);
         return this.#driver.enqueue({ type: "connected", resumed: event.resumed });
       case "disconnected":
         return this.#onDisconnected(event);

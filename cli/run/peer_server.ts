@@ -2,15 +2,15 @@
  * A miner's own port, for those who can be reached: newcomers to its stage copy the parameters from here, leaf by leaf, and
  * spare the orchestrator's store.
  *
- * Open before the hello, so that its address can be told in the first message; it answers once the hub has said which run this
- * is. Holds one round's vectors in memory, two while they change.
+ * Open before the hello, so that its address can be told in the first message. Holds one round's vectors in memory, two while
+ * they change.
  */
 
+import type { NodeId } from "../../core/ids.ts";
 import { MemoryBlobs } from "../../net/blob_memory.ts";
 import type { Verify } from "../../net/hello.ts";
 import type { NetLimits } from "../../net/limits.ts";
 import { PeerBlobs } from "../../net/peer_blobs.ts";
-import type { RequestScope } from "../../net/request_auth.ts";
 import { listen } from "../../net/server.ts";
 import type { Timers } from "../../net/timers.ts";
 import { UsageError, UserError } from "../errors.ts";
@@ -18,7 +18,6 @@ import { peerUrl } from "./blob_access.ts";
 
 export interface PeerServer {
   readonly url: string; // where others reach it
-  onConnected(scope: RequestScope): void;
   /** Hands out these vectors and nothing else. */
   hold(vectors: readonly Uint8Array[]): void;
   close(): Promise<void>;
@@ -27,6 +26,7 @@ export interface PeerServer {
 export interface PeerServerOptions {
   readonly listen: string; // HOST:PORT
   readonly publicUrl: string | undefined;
+  readonly self: NodeId; // whose stage it is, and whom requests must be signed for
   readonly verify: Verify;
   readonly limits: NetLimits;
   readonly timers: Timers;
@@ -36,16 +36,14 @@ export interface PeerServerOptions {
 const vectorsHeld = 4; // parameters and outer momentum of two rounds
 
 export async function openPeerServer(options: PeerServerOptions): Promise<PeerServer> {
-  const { verify, limits, timers, onError } = options;
+  const { self, verify, limits, timers, onError } = options;
   const { host, port } = hostAndPort(options.listen);
   const { blobBytes } = limits;
   const store = new MemoryBlobs({ blobBytes, capacityBytes: vectorsHeld * blobBytes });
-  let peers: PeerBlobs | null = null;
+  const peers = new PeerBlobs({ self, store, verify, limits, timers, onError });
   let holding = Promise.resolve();
-  let held: readonly Uint8Array[] = [];
   const hold = (vectors: readonly Uint8Array[]) => {
-    held = vectors;
-    holding = holding.then(async () => void await peers?.hold(vectors)).catch(onError);
+    holding = holding.then(async () => void await peers.hold(vectors)).catch(onError);
   };
   const listener = await listen({
     host,
@@ -55,7 +53,7 @@ export async function openPeerServer(options: PeerServerOptions): Promise<PeerSe
       wire.close("this port hands out blobs only");
       return { frame: () => {}, closed: () => {} };
     },
-    fetch: (request) => peers?.fetch(request) ?? new Response("not in a run yet", { status: 503 }),
+    fetch: (request) => peers.fetch(request),
   }).catch((error) => {
     throw new UserError(error instanceof Error ? error.message : String(error), { cause: error });
   });
@@ -68,10 +66,6 @@ export async function openPeerServer(options: PeerServerOptions): Promise<PeerSe
   }
   return {
     url,
-    onConnected(scope) {
-      peers ??= new PeerBlobs({ scope, store, verify, limits, timers, onError });
-      hold(held);
-    },
     hold,
     close: () => listener.close(),
   };

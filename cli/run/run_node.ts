@@ -4,6 +4,7 @@
 
 import { type HotkeyPair, verifySignature } from "../../chain/wallet/hotkey.ts";
 import { present } from "../../core/assert.ts";
+import type { NodeId } from "../../core/ids.ts";
 import type { MinerRecord } from "../../core/miner/event.ts";
 import { ComputeError, type ComputeWorker, openComputeWorker } from "../../gpu/worker_client.ts";
 import { HttpBlobs } from "../../net/blob_http.ts";
@@ -42,8 +43,9 @@ interface OpenNode {
 export async function runMiner(context: CommandContext): Promise<number> {
   const tally = { tasks: 0, steps: 0, rounds: 0, computeMs: 0 };
   const given = givenChain(context);
-  const peers = await openPeers(context);
-  const node = await openNode(context, peers);
+  const signer = await openHotkey(context);
+  const peers = await openPeers(context, signer.address);
+  const node = await openNode(context, signer);
   const { output } = context;
   const { promise: failed, reject } = Promise.withResolvers<never>();
   const chain = new MinerChain({ context, hotkey: node.signer.address, onFailure: reject });
@@ -70,12 +72,13 @@ export async function runMiner(context: CommandContext): Promise<number> {
   }).finally(() => peers?.close());
 }
 
-async function openPeers({ options, output }: CommandContext): Promise<PeerServer | null> {
+async function openPeers({ options, output }: CommandContext, self: NodeId): Promise<PeerServer | null> {
   const listen = options.text("listen");
   if (listen === undefined) return null;
   const peers = await openPeerServer({
     listen,
     publicUrl: options.text("public-url"),
+    self,
     verify: verifySignature,
     limits: defaultNetLimits,
     timers: systemTimers,
@@ -88,7 +91,7 @@ async function openPeers({ options, output }: CommandContext): Promise<PeerServe
 export async function runValidator(context: CommandContext): Promise<number> {
   const tally = { evaluations: 0, verdictsPassed: 0, verdictsFailed: 0 };
   const given = givenChain(context);
-  const node = await openNode(context);
+  const node = await openNode(context, await openHotkey(context));
   const { output } = context;
   const { promise: failed, reject } = Promise.withResolvers<never>();
   const versionKey = BigInt(context.options.number("version-key") ?? 0);
@@ -115,15 +118,14 @@ export async function runValidator(context: CommandContext): Promise<number> {
   });
 }
 
-async function openNode(context: CommandContext, peers: PeerServer | null = null): Promise<OpenNode> {
+async function openNode(context: CommandContext, signer: HotkeyPair): Promise<OpenNode> {
   const { options, output } = context;
   const address = hubAddress(options.text("orchestrator") ?? "ws://127.0.0.1:9009");
-  const signer = await openHotkey(context);
   const device = await openDevice(options.text("device"));
   output.event({ type: "device", ...device.adapter });
   output.line(`${signer.address} on ${device.adapter.name}`);
-  let proofs: { readonly toHub: Authorize; readonly toPeers: Authorize } | null = null; // until the hub has said who it is
-  const proofsOf = () => present(proofs, "blobs are asked for after the hello");
+  let authorize: Authorize | null = null; // until the hub has said who it is
+  const by = { signer, timers: systemTimers, random: systemRandom };
   const { blobBytes } = defaultNetLimits;
   const storeOptions = {
     blobBytes,
@@ -140,16 +142,19 @@ async function openNode(context: CommandContext, peers: PeerServer | null = null
     random: systemRandom,
     firstAttempts,
     onOffline: (text) => output.log.warn(text),
-    onConnected: (scope, ticket) => {
-      const by = { ...scope, signer, timers: systemTimers, random: systemRandom };
-      proofs = { toHub: createAuthorize({ ...by, ticket }), toPeers: createAuthorize(by) };
-      peers?.onConnected(scope);
+    onConnected: (ticket) => {
+      authorize = createAuthorize({ ...by, receiver: ticket.hub, ticket });
     },
   };
-  const toHub: Authorize = (request, by) => proofsOf().toHub(request, by);
-  const toPeers: Authorize = (request) => proofsOf().toPeers(request);
+  const toHub: Authorize = (request, by) => present(authorize, "blobs are asked for after the hello")(request, by);
   const blobs = blobAccess(new HttpBlobs({ ...storeOptions, authorize: toHub, url: address.http }), {
-    open: (url) => new HttpBlobs({ ...storeOptions, authorize: toPeers, url, attempts: peerAttempts }),
+    open: ({ node, url }) =>
+      new HttpBlobs({
+        ...storeOptions,
+        authorize: createAuthorize({ ...by, receiver: node }),
+        url,
+        attempts: peerAttempts,
+      }),
     blobBytes,
     timers: systemTimers,
     onProblem: ({ source, code, detail }) => output.log.debug(`${source} as a source of a blob (${code}): ${detail}`),

@@ -4,6 +4,7 @@
 
 import type { RunConfig } from "../../core/config/config.ts";
 import { fault } from "../../core/fault.ts";
+import type { NodeId } from "../../core/ids.ts";
 import { splitLayers } from "../../core/model/stages.ts";
 import { type StageSpec, stageSpecs } from "../../core/model/spec.ts";
 import { modelParameters } from "../../core/config/derive.ts";
@@ -16,7 +17,7 @@ import { DiskUploads } from "../../net/blob_uploads.ts";
 import { BlobError } from "../../net/blobs.ts";
 import { type NetLimits, netLimits } from "../../net/limits.ts";
 import { listen, type Listener } from "../../net/server.ts";
-import { RequestGate, type RequestScope } from "../../net/request_auth.ts";
+import { RequestGate } from "../../net/request_auth.ts";
 import type { TicketBox } from "../../net/ticket.ts";
 import { systemRandom, systemTimers } from "../../net/timers.ts";
 import type { CommandContext } from "../command.ts";
@@ -136,9 +137,9 @@ async function startRun(
       showWire({ output, screen, traffic: role.traffic, config });
     },
   });
-  const scope = { run: runId, hub: signer.address };
   const { savedPort } = prepared;
-  const listener = await open(context, { role, store, uploads, limits, screen, scope, tickets, savedPort });
+  const self = signer.address;
+  const listener = await open(context, { role, store, uploads, limits, screen, self, tickets, savedPort });
   await writeSavedRun(folder.path, { runId, config, port: listener.port });
   const url = listener.url.replace(/^http/, "ws");
   output.event({ type: "listening", url, run: runId });
@@ -231,16 +232,16 @@ interface ListeningParts {
   readonly uploads: DiskUploads;
   readonly limits: NetLimits;
   readonly screen: RunScreen;
-  readonly scope: RequestScope;
+  readonly self: NodeId;
   readonly tickets: TicketBox;
   readonly savedPort: number | null;
 }
 
 /** Opens the port; only nodes of this run may use its blobs. */
 async function open({ options, output }: CommandContext, parts: ListeningParts): Promise<Listener> {
-  const { role, store, uploads, limits, screen, scope, tickets, savedPort } = parts;
+  const { role, store, uploads, limits, screen, self, tickets, savedPort } = parts;
   const gate = new RequestGate({
-    ...scope,
+    self,
     verify: verifySignature,
     admit: (node) =>
       role.isMember(node) ? null : fault("notAdmitted", "Cannot use blobs as the node must be in the run"),

@@ -6,7 +6,7 @@ import type { RunConfig } from "../../core/config/config.ts";
 import type { BlobRef } from "../../core/ids.ts";
 import { initialParameters } from "../../core/model/initial.ts";
 import type { ParameterTable } from "../../core/model/spec.ts";
-import type { ParameterSource } from "../../core/protocol/message.ts";
+import type { ParameterSource, Peer } from "../../core/protocol/message.ts";
 import { BlobError } from "../../net/blobs.ts";
 import { type BlobAccess, floatsOf } from "./blob_access.ts";
 
@@ -20,7 +20,7 @@ export interface SourceOptions {
   readonly table: ParameterTable;
   readonly source: ParameterSource;
   readonly blobs: BlobAccess;
-  readonly peers?: readonly string[]; // base URLs of nodes that may have it
+  readonly peers?: readonly Peer[]; // that may have it
 }
 
 export async function loadSource({ config, table, source, blobs, peers = [] }: SourceOptions): Promise<StageVectors> {
@@ -40,7 +40,7 @@ export async function loadSource({ config, table, source, blobs, peers = [] }: S
 
 async function fetchVector(
   blobs: BlobAccess,
-  { ref, peers, length }: { ref: BlobRef; peers: readonly string[]; length: number },
+  { ref, peers, length }: { ref: BlobRef; peers: readonly Peer[]; length: number },
 ): Promise<Float32Array> {
   const values = floatsOf(await blobs.get(ref, peers));
   if (values.length === length) return values;

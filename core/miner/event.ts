@@ -6,7 +6,7 @@
 import type { ChainConfig, RunConfig } from "../config/config.ts";
 import type { Fault } from "../fault.ts";
 import type { BlobRef, Direction, StageIndex, TaskId } from "../ids.ts";
-import type { HubMessage, NodeMessage, ParameterSource, Slice } from "../protocol/message.ts";
+import type { HubMessage, NodeMessage, ParameterSource, Peer, Slice } from "../protocol/message.ts";
 
 /** A task's place in the gradient and what it takes to repeat it. */
 export interface LoggedTask {
@@ -24,7 +24,7 @@ export type MinerWork =
     readonly stage: StageIndex;
     readonly round: number;
     readonly source: ParameterSource;
-    readonly peers: readonly string[];
+    readonly peers: readonly Peer[];
   }
   | {
     readonly type: "runTask";

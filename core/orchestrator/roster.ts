@@ -10,7 +10,7 @@
 import { present } from "../assert.ts";
 import { fault } from "../fault.ts";
 import { type NodeId, type StageIndex, stageIndex } from "../ids.ts";
-import type { Join, Ready } from "../protocol/message.ts";
+import type { Join, Peer, Ready } from "../protocol/message.ts";
 import { setAlarm } from "./alarms.ts";
 import { reissueAuditsOf } from "./auditing.ts";
 import { type OrchestratorEffect, record, reject, send } from "./event.ts";
@@ -127,10 +127,11 @@ export function assignWaiting(state: OrchestratorState, nowMs: number): Orchestr
 const mostPeers = 8;
 
 /** Replicas that hold the stage and can be asked for it, the idlest first. */
-function peersOf(state: OrchestratorState, stage: StageIndex): string[] {
-  const peers: string[] = [];
+function peersOf(state: OrchestratorState, stage: StageIndex): Peer[] {
+  const peers: Peer[] = [];
   for (const member of replicasOf(state, stage)) {
-    if (member.listens !== null && member.graceUntilMs === null) peers.push(member.listens);
+    const { node, listens, graceUntilMs } = member;
+    if (listens !== null && graceUntilMs === null) peers.push({ node, url: listens });
     if (peers.length === mostPeers) break;
   }
   return peers;

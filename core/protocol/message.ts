@@ -1,5 +1,5 @@
 /**
- * Every message between a node (miner, validator) and the hub (orchestrator), protocol version 3.
+ * Every message between a node (miner, validator) and the hub (orchestrator), version PROTOCOL_VERSION of the protocol.
  *
  * Owns: the two closed unions and what each message's raw segments are. Refuses: bytes (net/frame), checks of foreign
  * values (net/schema). A message that carries tensors names them only in its comment: segment i of the frame is the i-th
@@ -19,6 +19,12 @@ export type Role = "miner" | "validator";
 export interface Slice {
   readonly offset: number;
   readonly size: number;
+}
+
+/** A node that serves blobs: requests to it are signed for `node`. */
+export interface Peer {
+  readonly node: NodeId;
+  readonly url: string; // base URL
 }
 
 /** Where a stage's parameters come from: grown from the run's seed, or fetched by hash. */
@@ -178,7 +184,7 @@ export interface Assign {
   readonly stage: StageIndex;
   readonly round: number;
   readonly source: ParameterSource;
-  readonly peers: readonly string[]; // base URLs of replicas that serve it
+  readonly peers: readonly Peer[]; // replicas that serve it
 }
 
 /** Segments: forward [input]; turnaround [input, targets]; backward [input, gradient]. Tokens and targets are u32 (B, T). */

@@ -96,3 +96,18 @@ Deno.test("Rebalance: a stage that lost everybody gets a miner at once, whose wo
 
 const isOpen = (hub: ScriptedOrchestrator, { task }: { task: string }): boolean =>
   [...hub.state.work!.leased.keys()].some((open) => open === task);
+
+Deno.test("Rebalance: a newcomer hears which replicas of its stage can be asked, by address and hotkey", () => {
+  const hub = new ScriptedOrchestrator({
+    train: { microbatchesPerStep: 2, steps: 100, stepsPerRound: 2 },
+    swarm: { replicas: 1, validators: 0 },
+  });
+  const urls = ["http://203.0.113.7:9010", "http://203.0.113.8:9010"];
+  const served = urls.map((url, index) => {
+    const node = hub.join(`miner-${index}`, { listens: url });
+    return { node, url, stage: hub.load(node) };
+  });
+  const { stage, peers } = hub.take(hub.join("newcomer"), "assign");
+  assertEquals(peers, served.filter((each) => each.stage === stage).map(({ node, url }) => ({ node, url })));
+  assertEquals(peers.length, 1);
+});

@@ -33,16 +33,16 @@ export class BlobWorld {
   readonly blobBytes: number;
   readonly app: ReturnType<typeof createApi>;
   readonly tickets: TicketBox;
-  readonly #scope = { run: "test", hub: testSigner(200).address };
+  readonly hub = testSigner(200).address;
   #seed = 1;
 
   constructor(options: BlobWorldOptions) {
     const { store, blobBytes, nonces = 64, uploads = noUploads, timers = new ManualTimers() } = options;
     this.timers = timers;
     this.blobBytes = blobBytes;
-    this.tickets = testTickets({ hub: this.#scope.hub, timers });
+    this.tickets = testTickets({ hub: this.hub, timers });
     const gate = new RequestGate({
-      ...this.#scope,
+      self: this.hub,
       verify: testVerify,
       tickets: this.tickets,
       admit: (node) =>
@@ -57,11 +57,10 @@ export class BlobWorld {
     });
   }
 
-  authorize(options: { signer?: BlobWorld["node"]; run?: string; ticket?: HeldTicket } = {}): Authorize {
-    const { signer = this.node, run = "test", ticket } = options;
+  authorize(options: { signer?: BlobWorld["node"]; receiver?: NodeId; ticket?: HeldTicket } = {}): Authorize {
+    const { signer = this.node, receiver = this.hub, ticket } = options;
     return createAuthorize({
-      ...this.#scope,
-      run,
+      receiver,
       signer,
       timers: this.timers,
       random: countingRandom(++this.#seed),
@@ -72,7 +71,7 @@ export class BlobWorld {
   /** As after a hello. */
   ticketOf(node: NodeId, tickets: TicketBox = this.tickets): HeldTicket {
     const secret = new LinkSecret(countingRandom(++this.#seed).bytes(32));
-    return { ...this.#scope, secret, ticket: tickets.seal({ node, role: "miner", secret }) };
+    return { run: "test", hub: this.hub, secret, ticket: tickets.seal({ node, role: "miner", secret }) };
   }
 
   /** Without a socket, unless `url` is a listener's. */

@@ -61,7 +61,7 @@ export const hubSamples: Samples<HubMessage> = {
     stage: stageIndex(1),
     round: 0,
     source: { type: "initial" },
-    peers: ["http://203.0.113.7:9010"],
+    peers: [{ node: miner, url: "http://203.0.113.7:9010" }],
   },
   runTask: {
     type: "runTask",

@@ -77,11 +77,11 @@ export class ScriptedOrchestrator {
     this.step({ type: "messageReceived", node, message, segments });
   }
 
-  join(name: string, options: { holding?: Holding; previousStage?: StageIndex } = {}): NodeId {
+  join(name: string, options: { holding?: Holding; previousStage?: StageIndex; listens?: string } = {}): NodeId {
     const node = nodeId(name);
-    const { holding = null, previousStage = null } = options;
+    const { holding = null, previousStage = null, listens = null } = options;
     this.step({ type: "nodeConnected", node, role: "miner", resumed: false });
-    this.tell(node, { type: "join", role: "miner", adapter: "test", previousStage, holding, listens: null });
+    this.tell(node, { type: "join", role: "miner", adapter: "test", previousStage, holding, listens });
     return node;
   }
 

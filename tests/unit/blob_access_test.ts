@@ -2,6 +2,8 @@
 
 import { assertEquals } from "@std/assert";
 import { blobAccess, type PeerAccess, peerUrl } from "../../cli/run/blob_access.ts";
+import { nodeId } from "../../core/ids.ts";
+import type { Peer } from "../../core/protocol/message.ts";
 import { leafBytes, refOf } from "../../net/blob_hash.ts";
 import type { SourceProblem } from "../../net/fetch_sources.ts";
 import { ManualTimers } from "../support/manual_timers.ts";
@@ -11,6 +13,8 @@ import { varied } from "../support/varied_bytes.ts";
 const bytes = varied(5 * leafBytes + 1, 1);
 const ref = refOf(bytes);
 
+const at = (url: string, node = "5Peer"): Peer => ({ node: nodeId(node), url });
+
 async function open(names: readonly string[], liars: readonly string[] = []) {
   const stores = new Map<string, ScriptedSource>();
   for (const name of ["hub", ...names]) {
@@ -19,17 +23,19 @@ async function open(names: readonly string[], liars: readonly string[] = []) {
     stores.set(name, store);
   }
   const opened: string[] = [];
+  const signedFor: string[] = [];
   const problems: SourceProblem[] = [];
   const access: PeerAccess = {
-    open: (url) => {
+    open: ({ node, url }) => {
       opened.push(url);
+      signedFor.push(node);
       return stores.get(url) ?? new ScriptedSource();
     },
     blobBytes: 2 ** 30,
     timers: new ManualTimers(),
     onProblem: (problem) => problems.push(problem),
   };
-  return { blobs: blobAccess(stores.get("hub")!, access), stores, opened, problems };
+  return { blobs: blobAccess(stores.get("hub")!, access), stores, opened, signedFor, problems };
 }
 
 Deno.test("Blob access: without peers the store alone is asked", async () => {
@@ -40,17 +46,19 @@ Deno.test("Blob access: without peers the store alone is asked", async () => {
 });
 
 Deno.test("Blob access: peers serve, each opened once, and the hub rests", async () => {
-  const { blobs, stores, opened } = await open(["http://a:1", "https://b"]);
+  const { blobs, stores, opened, signedFor } = await open(["http://a:1", "https://b"]);
   for (let time = 0; time < 2; time++) {
-    assertEquals(await blobs.get(ref, ["http://a:1/", "https://b/x?y", "http://a:1"]), bytes);
+    assertEquals(await blobs.get(ref, [at("http://a:1/"), at("https://b/x?y"), at("http://a:1")]), bytes);
   }
   assertEquals(opened, ["http://a:1", "https://b"]);
   assertEquals(stores.get("hub")!.sent, []);
+  await blobs.get(ref, [at("http://a:1", "5Other")]); // another hotkey at the same address
+  assertEquals(signedFor, ["5Peer", "5Peer", "5Other"]);
 });
 
 Deno.test("Blob access: lying and empty peers cost nothing but a report, the hub has the rest", async () => {
   const { blobs, problems } = await open(["http://liar"], ["http://liar"]);
-  assertEquals(await blobs.get(ref, ["http://empty", "http://liar", "file:///etc/passwd"]), bytes);
+  assertEquals(await blobs.get(ref, [at("http://empty"), at("http://liar"), at("file:///etc/passwd")]), bytes);
   assertEquals(problems.map(({ source, code }) => `${source} ${code}`), [
     "http://empty missing",
     "http://liar wrongHash",

@@ -10,13 +10,14 @@ import { createAuthorize } from "../../net/request_auth.ts";
 import { systemRandom, systemTimers } from "../../net/timers.ts";
 import { testSigner, testVerify } from "../support/test_keys.ts";
 
-const scope = { run: "demo", hub: testSigner(1).address };
+const self = testSigner(1).address;
 const blobBytes = defaultNetLimits.blobBytes;
 
 function serve(listen = "127.0.0.1:0", publicUrl?: string) {
   return openPeerServer({
     listen,
     publicUrl,
+    self,
     verify: testVerify,
     limits: defaultNetLimits,
     timers: systemTimers,
@@ -29,10 +30,17 @@ function serve(listen = "127.0.0.1:0", publicUrl?: string) {
 Deno.test("Peer server: a newcomer copies a stage from a peer although the orchestrator's store does not have it", async () => {
   const vector = new Uint8Array(3 * 2 ** 20 + 64).map((_, i) => i * 7);
   const problems: string[] = [];
-  const authorize = createAuthorize({ ...scope, signer: testSigner(2), timers: systemTimers, random: systemRandom });
+  const by = { signer: testSigner(2), timers: systemTimers, random: systemRandom };
   const blobs = blobAccess(new MemoryBlobs({ blobBytes, capacityBytes: blobBytes }), {
-    open: (url) =>
-      new HttpBlobs({ url, authorize, blobBytes, timers: systemTimers, random: systemRandom, attempts: 1 }),
+    open: ({ node, url }) =>
+      new HttpBlobs({
+        url,
+        authorize: createAuthorize({ ...by, receiver: node }),
+        blobBytes,
+        timers: systemTimers,
+        random: systemRandom,
+        attempts: 1,
+      }),
     blobBytes,
     timers: systemTimers,
     onProblem: ({ source }) => problems.push(source),
@@ -41,10 +49,9 @@ Deno.test("Peer server: a newcomer copies a stage from a peer although the orche
   const ref = await elsewhere.put(vector);
   const peer = await serve();
   try {
-    peer.onConnected(scope);
     peer.hold([vector]);
     await assertRejects(() => blobs.get(ref)); // without the peer
-    assertEquals(await blobs.get(ref, [peer.url]), vector);
+    assertEquals(await blobs.get(ref, [{ node: self, url: peer.url }]), vector);
     assertEquals(problems, []);
   } finally {
     await peer.close();

@@ -129,7 +129,7 @@ Deno.test("Uploads: a wrong offset is answered with the right one, and nothing i
       assertEquals(answer, { type: "wrongOffset", bytes: 1000 });
     }
     const path = `/blobs/${ref.hash}`;
-    const headers = world.world.authorize()({ method: "PATCH", path, bodyHash: ref.hash });
+    const headers = world.world.authorize()({ method: "PATCH", target: path, bodyHash: ref.hash });
     const response = await world.world.app.request(path, {
       method: "PATCH",
       headers: { ...headers, "upload-offset": "7" },
@@ -252,7 +252,7 @@ Deno.test("Uploads: over a real connection that is destroyed in the middle", () 
       fetch: (request) => world.world.app.fetch(request),
     });
     const path = `/blobs/${ref.hash}`;
-    const signed = world.world.authorize()({ method: "PATCH", path, bodyHash: ref.hash });
+    const signed = world.world.authorize()({ method: "PATCH", target: path, bodyHash: ref.hash });
     const lines = Object.entries({ ...signed, host: "hub", "upload-offset": "0", "content-length": "5000000" });
     const head = `PATCH ${path} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n`;
     const socket = await Deno.connect({ hostname: "127.0.0.1", port: listener.port });

@@ -1,14 +1,20 @@
-/** Requests that a ticket's secret proves: they cost no signature, and what does not prove is signed or refused. */
+/** Requests to a hub: proven by signature or by a ticket's secret, for one receiver, method, path and body, once. */
 
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { MemoryBlobs } from "../../../net/blob_memory.ts";
 import { hashOf } from "../../../net/blob_hash.ts";
+import { fault } from "../../../core/fault.ts";
+import type { NodeId } from "../../../core/ids.ts";
+import { signBtauth } from "../../../net/btauth.ts";
 import { defaultNetLimits } from "../../../net/limits.ts";
 import { LinkSecret } from "../../../net/link_secret.ts";
+import { createAuthorize, RequestGate } from "../../../net/request_auth.ts";
+import { emptyBodyHash } from "../../../net/signed_headers.ts";
 import type { HeldTicket } from "../../../net/ticket.ts";
 import { patterned } from "../../conformance/transport_world.ts";
 import { BlobWorld } from "../../support/blob_world.ts";
-import { testSigner } from "../../support/test_keys.ts";
+import { testSigner, testVerify } from "../../support/test_keys.ts";
+import { countingRandom, ManualTimers } from "../../support/manual_timers.ts";
 import { testTickets } from "../../support/test_tickets.ts";
 
 const bytes = patterned(10, 1);
@@ -63,23 +69,23 @@ Deno.test("Requests: a ticket proves one method, path and body, for its node, on
     const response = await world.app.request(at, { method, headers, ...body });
     return { status: response.status, text: await response.text() };
   };
-  const put = authorize({ method: "PUT", path, bodyHash: hash });
+  const put = authorize({ method: "PUT", target: path, bodyHash: hash });
   assertEquals((await ask("GET", put)).status, 401, "another method");
   assertEquals((await ask("PUT", put)).status, 201);
   const replay = await ask("PUT", put);
   assertEquals(replay.status, 401);
   assertStringIncludes(replay.text, "nonce must be new");
 
-  const get = () => authorize({ method: "GET", path, bodyHash: "" });
+  const get = () => authorize({ method: "GET", target: path, bodyHash: emptyBodyHash });
   assertEquals((await ask("GET", get(), `${path}/leaves`)).status, 401, "another path");
   const { "iota-mac": _, ...unproven } = get();
   assertEquals((await ask("GET", unproven)).status, 401, "a ticket alone");
-  assertEquals((await ask("GET", { ...get(), "iota-time": String(world.timers.nowMs() + 1) })).status, 401);
+  assertEquals((await ask("GET", { ...get(), "X-Bittensor-Nonce": `${world.timers.nowMs()}999999` })).status, 401);
   assertEquals((await ask("GET", { ...get(), "iota-ticket": "00".repeat(69) })).status, 401);
   assertEquals((await ask("GET", { ...get(), "iota-ticket": "zz" })).status, 401);
   const other = testSigner(2).address;
   world.admitted.add(other);
-  assertEquals((await ask("GET", { ...get(), "iota-node": other })).status, 401, "another node's ticket");
+  assertEquals((await ask("GET", { ...get(), "X-Bittensor-Hotkey": other })).status, 401, "another node's ticket");
   assertEquals((await ask("GET", get())).status, 200);
 });
 
@@ -87,9 +93,100 @@ Deno.test("Requests: a ticket does not admit", async () => {
   const { world } = createWorld();
   const headers = world.authorize({ ticket: world.ticketOf(world.node.address) })({
     method: "GET",
-    path,
-    bodyHash: "",
+    target: path,
+    bodyHash: emptyBodyHash,
   });
   world.admitted.clear();
   assertEquals((await world.app.request(path, { headers })).status, 403);
+});
+
+/** A gate that counts the signatures it checks, asked by a miner. */
+class Gate {
+  readonly timers = new ManualTimers();
+  readonly miner = testSigner(1);
+  readonly self = testSigner(9).address;
+  readonly admitted = new Set<NodeId>([this.miner.address]);
+  readonly read = { method: "GET", target: path, bodyHash: emptyBodyHash };
+  readonly write = { method: "PUT", target: path, bodyHash: hash };
+  signaturesChecked = 0;
+  readonly gate = new RequestGate({
+    self: this.self,
+    verify: (signed) => {
+      this.signaturesChecked++;
+      return testVerify(signed);
+    },
+    admit: (node) => this.admitted.has(node) ? null : fault("notAdmitted", "Cannot take a stranger"),
+    tickets: null,
+    limits: { ...defaultNetLimits, nonces: 3 },
+    timers: this.timers,
+  });
+
+  authorize({ signer = this.miner, receiver = this.self, seed = 1 } = {}): Record<string, string> {
+    return createAuthorize({ signer, receiver, timers: this.timers, random: countingRandom(seed) })(this.read);
+  }
+
+  /** "" or why not. */
+  check(headers: Record<string, string>, request = this.read): string {
+    const answer = this.gate.check(request, new Headers(headers));
+    return answer.ok ? "" : answer.fault.detail;
+  }
+}
+
+Deno.test("Requests: a signature is for one receiver, method, path and body, and for one time", () => {
+  const world = new Gate();
+  const headers = world.authorize();
+  assertStringIncludes(world.check(headers, { ...world.read, method: "HEAD" }), "signature must be by");
+  assertStringIncludes(world.check(headers, { ...world.read, target: `${path}?x=1` }), "signature must be by");
+  assertStringIncludes(world.check(headers, world.write), "signature must be by");
+  assertStringIncludes(world.check(world.authorize({ receiver: world.miner.address })), "receiver must be");
+  const { "X-Bittensor-Receiver": _, ...toNobody } = headers;
+  assertStringIncludes(world.check(toNobody), "current value is none");
+  assertEquals(world.check(headers), "", "what did not prove uses up no nonce");
+  assertStringIncludes(world.check(headers), "nonce must be new");
+});
+
+Deno.test("Requests: clocks may differ by 'clockSkewMs' either way, and a nonce is known for as long", () => {
+  const world = new Gate();
+  const { clockSkewMs } = defaultNetLimits;
+  const early = { ...world.read, signer: world.miner, receiver: world.self };
+  const at = (offMs: number) =>
+    signBtauth(world.read, { ...early, nonceNs: BigInt(world.timers.nowMs() + offMs) * 1_000_000n });
+  assertEquals(world.check(at(-clockSkewMs)), "");
+  assertStringIncludes(world.check(at(-clockSkewMs - 1)), `at most ${clockSkewMs} ms in the past`);
+  const ahead = at(clockSkewMs);
+  assertEquals(world.check(ahead), "");
+  assertStringIncludes(world.check(at(clockSkewMs + 1)), `at most ${clockSkewMs} ms in the future`);
+  world.timers.advance(2 * clockSkewMs);
+  assertStringIncludes(world.check(ahead), "nonce must be new");
+  world.timers.advance(1);
+  assertStringIncludes(world.check(ahead), "in the past");
+});
+
+Deno.test("Requests: strangers, late ones and floods cost no signature check, and nobody uses up another's nonces", () => {
+  const world = new Gate();
+  const stranger = testSigner(2);
+  assertEquals(world.check(world.authorize({ signer: stranger })), "Cannot take a stranger");
+  world.check(world.authorize({ receiver: stranger.address }));
+  assertEquals(world.signaturesChecked, 0);
+  const forged = { ...world.authorize({ signer: stranger }), "X-Bittensor-Hotkey": world.miner.address };
+  for (let attempt = 0; attempt < 10; attempt++) world.check(forged);
+  const nonces = [2, 3, 4].map((seed) => world.authorize({ seed }));
+  for (const headers of nonces) assertEquals(world.check(headers), "");
+  const { signaturesChecked } = world;
+  assertStringIncludes(world.check(world.authorize({ seed: 5 })), "slow down");
+  assertStringIncludes(world.check(nonces[0]!), "nonce must be new");
+  assertEquals(world.signaturesChecked, signaturesChecked);
+  world.admitted.add(stranger.address);
+  assertEquals(world.check(world.authorize({ signer: stranger, seed: 2 })), "", "the same nonce of another node");
+});
+
+Deno.test("Requests: no two of one sender share a nonce in a millisecond, although two parts of it draw them", () => {
+  const world = new Gate();
+  const { timers, miner: signer, self: receiver } = world;
+  const nonces = new Set<string>();
+  for (const seed of [1, 2]) {
+    const authorize = createAuthorize({ signer, receiver, timers, random: countingRandom(seed) });
+    for (let request = 0; request < 50; request++) nonces.add(authorize(world.read)["X-Bittensor-Nonce"]!);
+  }
+  assertEquals(nonces.size, 100);
 });
