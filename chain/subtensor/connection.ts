@@ -114,7 +114,7 @@ export class Connection {
         const isUpgraded = session.runtime !== runtime;
         const problem = asChainError(error, session.url);
         if (attempt === attemptsMax || this.#closed !== null) throw problem;
-        if (isRateLimit(error) && !isLost) await this.#rest();
+        if (isRateLimit(error) && !isLost) await this.rest();
         else if (isGarbage(error) && !isUpgraded) await session.close(problem); // another node may know better
         else if (session.socket.isOpen && !isUpgraded) throw problem;
       }
@@ -206,8 +206,8 @@ export class Connection {
     });
   }
 
-  /** Waits as long as a node that says "too many requests" may want. */
-  #rest(): Promise<void> {
+  /** Waits as long as a node that says "too many requests" may want, or until this client is closed. */
+  rest(): Promise<void> {
     const { timers, dice } = this.#options;
     const delayMs = reconnectDelayMs({ failures: 1, isRateLimited: true, dice: dice() });
     return new Promise((resolve) => {

@@ -13,7 +13,7 @@ import { blake2Hex, type BlockRef, hashSchema, hexSchema } from "./block_header.
 import type { Connection } from "./connection.ts";
 import { eraBlocks, type SignedExtrinsic } from "./extrinsics.ts";
 import { dispatchRefusal } from "./refusals.ts";
-import type { Runtime } from "./runtime.ts";
+import { isStateGone } from "./rpc_error.ts";
 import type { Session } from "./session.ts";
 import { readAtBlock, StateAt } from "./state.ts";
 
@@ -27,7 +27,7 @@ export interface Inclusion {
 export type Lookup =
   | { readonly type: "included"; readonly inclusion: Inclusion }
   | { readonly type: "overtaken" }
-  | { readonly type: "notYet" }
+  | { readonly type: "notYet"; readonly headBlock: number } // in no block up to this one
   | { readonly type: "unreadable" }; // the nonce is used, and a block that may hold the extrinsic could not be read
 
 /** Whether an extrinsic of a block, as hex, is the one sought. */
@@ -66,7 +66,7 @@ export class BlockSearch {
       const inclusion = await this.#walk(session, head);
       if (inclusion !== null) return { type: "included", inclusion };
       const state = await readAccount(new StateAt(session, head), account);
-      if (state.nonce <= nonce) return { type: "notYet" };
+      if (state.nonce <= nonce) return { type: "notYet", headBlock: head.number };
       return { type: this.#hasGap ? "unreadable" : "overtaken" };
     });
   }
@@ -93,7 +93,7 @@ export class BlockSearch {
   }
 
   async #read(session: Session, hash: string): Promise<{ inclusion: Inclusion | null; parentHash: string } | null> {
-    const answer = await session.socket.call("chain_getBlock", [hash]);
+    const answer = await readBlock(session, hash);
     if (answer === null) return null;
     const { block: { header, extrinsics } } = v.parse(blockSchema, answer);
     const index = extrinsics.findIndex(this.#isSought);
@@ -106,16 +106,23 @@ export class BlockSearch {
   }
 }
 
+/** Null where the node does not have the block, or no longer. */
+async function readBlock(session: Session, hash: string): Promise<unknown> {
+  try {
+    return await session.socket.call("chain_getBlock", [hash]);
+  } catch (error) {
+    if (isStateGone(error)) return null;
+    throw error;
+  }
+}
+
 /** This extrinsic and no other. */
 export function isExtrinsic({ hash }: SignedExtrinsic): IsSought {
   return (extrinsic) => blake2Hex(hexToU8a(extrinsic)) === hash;
 }
 
 /** Any extrinsic with which this account makes this very call. */
-export function isSameCall(
-  options: { runtime: Runtime; publicKey: Uint8Array; call: Uint8Array },
-): IsSought {
-  const { publicKey, call } = options;
+export function isSameCall({ publicKey, call }: { publicKey: Uint8Array; call: Uint8Array }): IsSought {
   const account = publicKey.toHex(), ending = call.toHex();
   // length | 0x84 | 0x00 account(32) | signature | extensions | call: what lies between has no fixed length, and the call comes last
   return (extrinsic) => extrinsic.endsWith(ending) && new RegExp(`^0x.{2,8}?8400${account}`, "i").test(extrinsic);

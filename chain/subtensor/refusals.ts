@@ -219,6 +219,15 @@ export function customRefusal(meant: "InvalidIpAddress" | "InvalidPort"): Refusa
   return poolRefusal({ kind: "custom", custom: customNames.indexOf(meant) }, "");
 }
 
+/** The pool threw out what it had taken. */
+export function invalidated(): Refusal {
+  return refusal("Invalid", [
+    "The extrinsic became invalid while it waited for its block, as it does when the runtime is upgraded",
+    "none",
+    "nextBlock",
+  ], "");
+}
+
 /** The extrinsic can no longer be in a block: another one has its number. */
 export function nonceTaken(): Refusal {
   return refusal("NonceTaken", poolRows.stale, "");
