@@ -44,8 +44,7 @@ export class BlockSearch {
   readonly #connection: Connection;
   readonly #isSought: IsSought;
   readonly #afterBlock: number;
-  readonly #readHashes = new Set<string>();
-  #hasGap = false;
+  readonly #searched = new Set<string>(); // blocks in which it is not, nor in any of their parents
 
   /** Looks at blocks above `afterBlock`, which was the newest when the extrinsic was made. */
   constructor(options: { connection: Connection; isSought: IsSought; afterBlock: number }) {
@@ -54,20 +53,15 @@ export class BlockSearch {
     this.#afterBlock = options.afterBlock;
   }
 
-  /** Reads the blocks that came since the last call. */
-  find(): Promise<Inclusion | null> {
-    return this.#connection.run((session) => this.#walk(session, session.head));
-  }
-
-  /** The same, and what the account's nonce says about an extrinsic that is not there. */
+  /** Reads the blocks that came since the last call, and what the account's nonce says about an extrinsic that is not there. */
   look({ account, nonce }: { account: string; nonce: number }): Promise<Lookup> {
     return this.#connection.run(async (session) => {
       const { head } = session;
-      const inclusion = await this.#walk(session, head);
+      const { inclusion, isComplete } = await this.#walk(session, head);
       if (inclusion !== null) return { type: "included", inclusion };
       const state = await readAccount(new StateAt(session, head), account);
       if (state.nonce <= nonce) return { type: "notYet", headBlock: head.number };
-      return { type: this.#hasGap ? "unreadable" : "overtaken" };
+      return { type: isComplete ? "overtaken" : "unreadable" };
     });
   }
 
@@ -76,20 +70,18 @@ export class BlockSearch {
     return this.#connection.run(async (session) => (await this.#read(session, hash))?.inclusion ?? null);
   }
 
-  async #walk(session: Session, head: BlockRef): Promise<Inclusion | null> {
+  async #walk(session: Session, head: BlockRef): Promise<{ inclusion: Inclusion | null; isComplete: boolean }> {
+    const read: string[] = [];
     let { hash, number } = head;
-    for (let steps = 0; steps < eraBlocks && number > this.#afterBlock && !this.#readHashes.has(hash); steps++) {
-      const read = await this.#read(session, hash);
-      if (read === null) {
-        this.#hasGap = true; // its parent is not known either
-        return null;
-      }
-      if (read.inclusion !== null) return read.inclusion;
-      this.#readHashes.add(hash);
-      hash = read.parentHash;
-      number--;
+    for (; number > this.#afterBlock && !this.#searched.has(hash); number--) {
+      const block = read.length < eraBlocks ? await this.#read(session, hash) : null;
+      if (block === null) return { inclusion: null, isComplete: false }; // its parent is not known either
+      if (block.inclusion !== null) return { inclusion: block.inclusion, isComplete: true };
+      read.push(hash);
+      hash = block.parentHash;
     }
-    return null;
+    for (const each of read) this.#searched.add(each); // only now: a walk that broke off has said nothing of the parents
+    return { inclusion: null, isComplete: true };
   }
 
   async #read(session: Session, hash: string): Promise<{ inclusion: Inclusion | null; parentHash: string } | null> {

@@ -15,7 +15,7 @@ import { readLastUpdate } from "./accounts.ts";
 import { type BlockRef, hashSchema, parseHeader } from "./block_header.ts";
 import type { Connection } from "./connection.ts";
 import { encodeChainCall, eraBlocks, type SignedExtrinsic, signExtrinsic } from "./extrinsics.ts";
-import { BlockSearch, type Inclusion, isExtrinsic, isSameCall, readOutcome } from "./inclusion.ts";
+import { BlockSearch, type Inclusion, isExtrinsic, isSameCall, type Lookup, readOutcome } from "./inclusion.ts";
 import { integer } from "./plain_values.ts";
 import { readPoolError } from "./pool_error.ts";
 import { invalidated, nonceTaken, poolRefusal } from "./refusals.ts";
@@ -225,8 +225,11 @@ export class Sender {
     let isHeard = false; // a pool has answered what was sent again
     for (;;) {
       const seen = connection.lastHead;
-      const found = await search.look({ account: signer.address, nonce: extrinsic.nonce });
+      const found = await lookAgain(search, { account: signer.address, nonce: extrinsic.nonce, deadline });
       switch (found.type) {
+        case "failed":
+          await this.#headAfter(seen, deadline);
+          continue;
         case "included":
           return await this.#outcome(order, { attempt, inclusion: found.inclusion });
         case "overtaken":
@@ -290,6 +293,19 @@ export class Sender {
 }
 
 const unreadable = "the account's nonce is used, and the block that used it can no longer be read";
+
+/** A look that fails is one in vain: the next block brings another, until the wait is over. */
+async function lookAgain(
+  search: BlockSearch,
+  { deadline, ...of }: { account: string; nonce: number; deadline: Deadline },
+): Promise<Lookup | { type: "failed" }> {
+  try {
+    return await search.look(of);
+  } catch (error) {
+    if (!(error instanceof ChainError) || error.code === "closed" || deadline.isPassed) throw error;
+    return { type: "failed" };
+  }
+}
 
 async function finalizedBlock(session: Session): Promise<BlockRef> {
   const hash = v.parse(hashSchema, await session.socket.call("chain_getFinalizedHead", []));

@@ -16,7 +16,9 @@ interface Socket {
   readonly readyState: number;
   readonly OPEN: number;
   send(text: string): void;
+  ping(): void;
   terminate(): void;
+  once(event: "pong" | "close", listener: () => void): void;
   on(event: "message", listener: (data: Buffer) => void): void;
   on(event: "open" | "error" | "close", listener: () => void): void;
 }
@@ -134,6 +136,18 @@ export class ChainFaultProxy {
   /** Resolves when `method` is asked for the next time; also "upgrade", "held" for an answer, "message" for whatever passes or ends. */
   seen(method: string): Promise<void> {
     return new Promise((resolve) => this.#waiters.push({ method, resolve }));
+  }
+
+  /** Resolves when every client has taken what was sent to it so far, or has gone; without any, when one comes. */
+  async roundTrip(): Promise<void> {
+    if (this.#links.size === 0) await this.seen("upgrade");
+    await Promise.all([...this.#links].map(({ client }) =>
+      new Promise<void>((resolve) => {
+        client.once("pong", resolve);
+        client.once("close", resolve);
+        client.ping();
+      })
+    ));
   }
 
   count(method: string): number {
