@@ -3,7 +3,7 @@
  *
  * Owns: the choice of the node, coming back with jittered back-off, the listeners for heads. There is one socket at a time and this
  * is its only owner. Refuses: what is asked (state.ts and the reads) and sent (sender.ts). Invariants: nodes of another chain than the
- * first are passed over; heads go up; `run` settles within its patience; after `close` nothing is left.
+ * first are passed over; heads go up, save after one that was absurd; `run` settles within its patience; after `close` nothing is left.
  */
 
 import { ChainError, type Head } from "../chain.ts";
@@ -24,6 +24,7 @@ export interface ConnectionOptions {
 }
 
 const attemptsMax = 3; // of one piece of work
+const lagBlocksMax = 100; // 20 minutes: a node of the same chain may be so far behind another
 
 export class Connection {
   readonly #options: ConnectionOptions;
@@ -114,7 +115,7 @@ export class Connection {
         const isUpgraded = session.runtime !== runtime;
         const problem = asChainError(error, session.url);
         if (attempt === attemptsMax || this.#closed !== null) throw problem;
-        if (isRateLimit(error) && !isLost) await this.#rest();
+        if (isRateLimit(error) && !isLost) await this.rest();
         else if (isGarbage(error) && !isUpgraded) await session.close(problem); // another node may know better
         else if (session.socket.isOpen && !isUpgraded) throw problem;
       }
@@ -175,6 +176,8 @@ export class Connection {
     isAdopted = true;
     this.#session = session;
     this.#waiting.resolve(session);
+    // An absurd number of the last node shall not silence the heads of this one.
+    if (session.head.number < this.#lastHead - lagBlocksMax) this.#lastHead = -1;
     this.#tell({ block: session.head.number, seenMs: session.seenMs });
     const closing: Promise<unknown> = session.socket.closed.then(() => this.#closing.delete(closing));
     this.#closing.add(closing);
@@ -206,8 +209,8 @@ export class Connection {
     });
   }
 
-  /** Waits as long as a node that says "too many requests" may want. */
-  #rest(): Promise<void> {
+  /** Waits as long as a node that says "too many requests" may want, or until this client is closed. */
+  rest(): Promise<void> {
     const { timers, dice } = this.#options;
     const delayMs = reconnectDelayMs({ failures: 1, isRateLimited: true, dice: dice() });
     return new Promise((resolve) => {

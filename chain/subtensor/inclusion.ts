@@ -13,7 +13,7 @@ import { blake2Hex, type BlockRef, hashSchema, hexSchema } from "./block_header.
 import type { Connection } from "./connection.ts";
 import type { SignedExtrinsic } from "./extrinsics.ts";
 import { dispatchRefusal } from "./refusals.ts";
-import type { Runtime } from "./runtime.ts";
+import { isStateGone } from "./rpc_error.ts";
 import type { Session } from "./session.ts";
 import { readAtBlock, StateAt } from "./state.ts";
 
@@ -27,7 +27,7 @@ export interface Inclusion {
 export type Lookup =
   | { readonly type: "included"; readonly inclusion: Inclusion }
   | { readonly type: "overtaken" }
-  | { readonly type: "notYet" }
+  | { readonly type: "notYet"; readonly headBlock: number } // in no block up to this one
   | { readonly type: "unreadable" }; // the nonce is used, and a block that may hold the extrinsic could not be read
 
 /** Whether an extrinsic of a block, as hex, is the one sought. */
@@ -44,8 +44,7 @@ export class BlockSearch {
   readonly #connection: Connection;
   readonly #isSought: IsSought;
   readonly #afterBlock: number;
-  readonly #readHashes = new Set<string>();
-  #hasGap = false;
+  readonly #searched = new Set<string>(); // blocks in which it is not, nor in any of their parents
 
   /** Looks at blocks above `afterBlock`, which was the newest when the extrinsic was made. */
   constructor(options: { connection: Connection; isSought: IsSought; afterBlock: number }) {
@@ -54,20 +53,15 @@ export class BlockSearch {
     this.#afterBlock = options.afterBlock;
   }
 
-  /** Reads the blocks that came since the last call. */
-  find(): Promise<Inclusion | null> {
-    return this.#connection.run((session) => this.#walk(session, session.head));
-  }
-
-  /** The same, and what the account's nonce says about an extrinsic that is not there. */
+  /** Reads the blocks that came since the last call, and what the account's nonce says about an extrinsic that is not there. */
   look({ account, nonce }: { account: string; nonce: number }): Promise<Lookup> {
     return this.#connection.run(async (session) => {
       const { head } = session;
-      const inclusion = await this.#walk(session, head);
+      const { inclusion, isComplete } = await this.#walk(session, head);
       if (inclusion !== null) return { type: "included", inclusion };
       const state = await readAccount(new StateAt(session, head), account);
-      if (state.nonce <= nonce) return { type: "notYet" };
-      return { type: this.#hasGap ? "unreadable" : "overtaken" };
+      if (state.nonce <= nonce) return { type: "notYet", headBlock: head.number };
+      return { type: isComplete ? "overtaken" : "unreadable" };
     });
   }
 
@@ -76,24 +70,22 @@ export class BlockSearch {
     return this.#connection.run(async (session) => (await this.#read(session, hash))?.inclusion ?? null);
   }
 
-  async #walk(session: Session, head: BlockRef): Promise<Inclusion | null> {
+  async #walk(session: Session, head: BlockRef): Promise<{ inclusion: Inclusion | null; isComplete: boolean }> {
+    const read: string[] = [];
     let { hash, number } = head;
-    for (let steps = 0; steps < callLifeBlocks && number > this.#afterBlock && !this.#readHashes.has(hash); steps++) {
-      const read = await this.#read(session, hash);
-      if (read === null) {
-        this.#hasGap = true; // its parent is not known either
-        return null;
-      }
-      if (read.inclusion !== null) return read.inclusion;
-      this.#readHashes.add(hash);
-      hash = read.parentHash;
-      number--;
+    for (; number > this.#afterBlock && !this.#searched.has(hash); number--) {
+      const block = read.length < callLifeBlocks ? await this.#read(session, hash) : null;
+      if (block === null) return { inclusion: null, isComplete: false }; // its parent is not known either
+      if (block.inclusion !== null) return { inclusion: block.inclusion, isComplete: true };
+      read.push(hash);
+      hash = block.parentHash;
     }
-    return null;
+    for (const each of read) this.#searched.add(each); // only now: a walk that broke off has said nothing of the parents
+    return { inclusion: null, isComplete: true };
   }
 
   async #read(session: Session, hash: string): Promise<{ inclusion: Inclusion | null; parentHash: string } | null> {
-    const answer = await session.socket.call("chain_getBlock", [hash]);
+    const answer = await readBlock(session, hash);
     if (answer === null) return null;
     const { block: { header, extrinsics } } = v.parse(blockSchema, answer);
     const index = extrinsics.findIndex(this.#isSought);
@@ -106,16 +98,23 @@ export class BlockSearch {
   }
 }
 
+/** Null where the node does not have the block, or no longer. */
+async function readBlock(session: Session, hash: string): Promise<unknown> {
+  try {
+    return await session.socket.call("chain_getBlock", [hash]);
+  } catch (error) {
+    if (isStateGone(error)) return null;
+    throw error;
+  }
+}
+
 /** This extrinsic and no other. */
 export function isExtrinsic({ hash }: SignedExtrinsic): IsSought {
   return (extrinsic) => blake2Hex(hexToU8a(extrinsic)) === hash;
 }
 
 /** Any extrinsic with which this account makes this very call. */
-export function isSameCall(
-  options: { runtime: Runtime; publicKey: Uint8Array; call: Uint8Array },
-): IsSought {
-  const { publicKey, call } = options;
+export function isSameCall({ publicKey, call }: { publicKey: Uint8Array; call: Uint8Array }): IsSought {
   const account = publicKey.toHex(), ending = call.toHex();
   // length | 0x84 | 0x00 account(32) | signature | extensions | call: what lies between has no fixed length, and the call comes last
   return (extrinsic) => extrinsic.endsWith(ending) && new RegExp(`^0x.{2,8}?8400${account}`, "i").test(extrinsic);

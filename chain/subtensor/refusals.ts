@@ -86,11 +86,14 @@ const dispatchRows: Readonly<Record<string, Row>> = {
   NoNeuronIdAvailable: ["No neuron can make room: all are immune", "wait until an immunity period ends", "afterEpoch"],
   NotEnoughBalanceToStake: ["The coldkey's balance does not cover the cost", "transfer to the coldkey", "never"],
   InsufficientBalance: ["The coldkey's balance does not cover the cost", "transfer to the coldkey", "never"],
+  ZeroBalanceAfterWithdrawn: ["The coldkey would be left with nothing", "transfer to the coldkey", "never"],
   BalanceWithdrawalError: ["The coldkey's balance could not be charged", "check the balance", "never"],
   NetworkTxRateLimitExceeded: ["A subnet was registered too recently", "wait", "afterRateLimit"],
+  AllNetworksInImmunity: ["No subnet can make room: all are immune", "wait until an immunity period ends", "never"],
   SubnetLimitReached: ["The chain has as many subnets as it takes", "wait", "never"],
   CannotAffordLockCost: ["The coldkey cannot pay for a subnet", "transfer to the coldkey", "never"],
   SubnetNotExists: ["There is no such subnet", checkSubnet, "never"],
+  StakeTooLowForRoot: ["The hotkey's stake is too low for the root network", checkSubnet, "never"],
   RootNetworkDoesNotExist: ["There is no root network", checkSubnet, "never"],
   MechanismDoesNotExist: ["The subnet has no such mechanism", checkSubnet, "never"],
   SubtokenDisabled: ["The subnet has not started", askOwner, "never"],
@@ -149,7 +152,7 @@ const customNames: readonly string[] = [
 ];
 const badRequestCode = 255;
 
-/** Names only the pool uses. */
+/** Names that began as the pool's. */
 const customRows: Readonly<Record<string, Row>> = {
   ColdkeyInSwapSchedule: ["The coldkey is about to be swapped", "use the new coldkey", "never"],
   StakeAmountTooLow: ["The amount is below the chain's minimum", "raise the amount", "never"],
@@ -203,15 +206,14 @@ const poolRows: Readonly<Record<Exclude<PoolError["kind"], "custom">, Row>> = {
 
 /** For an error inside a block. `docs`: what the runtime's own metadata says about it. */
 export function dispatchRefusal({ name, docs }: { name: string; docs: string }): Refusal {
-  return refusal(name, Object.hasOwn(dispatchRows, name) ? dispatchRows[name] : undefined, docs);
+  return refusal(name, rowOf(name), docs);
 }
 
 /** For a refusal before any block. `words`: the node's own. */
 export function poolRefusal(error: PoolError, words: string): Refusal {
   if (error.kind !== "custom") return refusal(poolName(error.kind), poolRows[error.kind], words);
   const meant = error.custom === badRequestCode ? "BadRequest" : customNames[error.custom];
-  const row = meant === undefined ? undefined : customRows[meant] ?? dispatchRows[meant];
-  return refusal(`Custom(${error.custom})`, row, words);
+  return refusal(`Custom(${error.custom})`, meant === undefined ? undefined : rowOf(meant), words);
 }
 
 /** The refusal a node would give, told without asking it. */
@@ -219,9 +221,23 @@ export function customRefusal(meant: "InvalidIpAddress" | "InvalidPort"): Refusa
   return poolRefusal({ kind: "custom", custom: customNames.indexOf(meant) }, "");
 }
 
+/** The pool threw out what it had taken. */
+export function invalidated(): Refusal {
+  return refusal("Invalid", [
+    "The extrinsic became invalid while it waited for its block, as it does when the runtime is upgraded",
+    "none",
+    "nextBlock",
+  ], "");
+}
+
 /** The extrinsic can no longer be in a block: another one has its number. */
 export function nonceTaken(): Refusal {
   return refusal("NonceTaken", poolRows.stale, "");
+}
+
+/** Since the pool's checks have moved into blocks, either may use the other's names. */
+function rowOf(name: string): Row | undefined {
+  return [dispatchRows, customRows].find((rows) => Object.hasOwn(rows, name))?.[name];
 }
 
 function refusal(name: string, row: Row | undefined, words: string): Refusal {

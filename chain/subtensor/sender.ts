@@ -9,21 +9,22 @@
 
 import * as v from "valibot";
 import type { ChainCall, ChainSigner } from "../call.ts";
-import { callLifeBlocks, type Receipt } from "../chain.ts";
+import { callLifeBlocks, ChainError, type Receipt } from "../chain.ts";
 import { storageIndex } from "../weights/salted_commit.ts";
 import { readLastUpdate } from "./accounts.ts";
 import { type BlockRef, hashSchema, parseHeader } from "./block_header.ts";
 import type { Connection } from "./connection.ts";
 import { encodeChainCall, type SignedExtrinsic, signExtrinsic } from "./extrinsics.ts";
-import { BlockSearch, type Inclusion, isExtrinsic, isSameCall, readOutcome } from "./inclusion.ts";
+import { BlockSearch, type Inclusion, isExtrinsic, isSameCall, type Lookup, readOutcome } from "./inclusion.ts";
 import { integer } from "./plain_values.ts";
 import { readPoolError } from "./pool_error.ts";
-import { nonceTaken, poolRefusal } from "./refusals.ts";
+import { invalidated, nonceTaken, poolRefusal } from "./refusals.ts";
 import type { RpcError } from "./rpc_error.ts";
+import type { Runtime } from "./runtime.ts";
 import type { Session } from "./session.ts";
 import { readAtHead } from "./state.ts";
-import { submitAndWatch, submitOnly, type WatchEnd } from "./submission.ts";
-import type { Cancel, Timers } from "./timers.ts";
+import { type Submission, submitAndWatch, submitOnly, type WatchEnd } from "./submission.ts";
+import { Deadline, type Timers } from "./timers.ts";
 
 export interface SenderOptions {
   readonly connection: Connection;
@@ -34,6 +35,7 @@ export interface SenderOptions {
 
 interface Attempt {
   readonly session: Session;
+  readonly runtime: Runtime; // it was signed for
   readonly extrinsic: SignedExtrinsic;
   readonly call: Uint8Array;
   readonly headBlock: number; // the newest when it was signed
@@ -46,6 +48,15 @@ interface Order {
   readonly deadline: Deadline;
 }
 
+/** The pool's no to an attempt. */
+interface Rejection {
+  readonly attempt: Attempt;
+  readonly error: RpcError;
+  readonly count: number; // of attempts so far
+  readonly isRuntimeFresh: boolean; // the runtime was loaded anew for an earlier attempt
+}
+
+const lost: Promise<WatchEnd> = Promise.resolve({ type: "lost" });
 const attemptsMax = 4;
 const birthLagMax = callLifeBlocks / 2; // a finality that lags more leaves the extrinsic too little life
 
@@ -77,16 +88,18 @@ export class Sender {
       let isRuntimeFresh = false;
       for (let count = 1;; count++) {
         const attempt = await this.#prepare(order);
-        const submission = await submitAndWatch(attempt.session, attempt.extrinsic);
-        if (submission.type === "sent") {
-          const receipt = await this.#follow(order, { attempt, end: submission.end });
-          submission.unwatch();
+        const submission = await this.#submit(attempt);
+        if (submission.type !== "rejected") {
+          const isTaken = submission.type === "taken";
+          const receipt = await this.#follow(order, { attempt, end: isTaken ? submission.end : lost });
+          if (isTaken) submission.unwatch();
           return receipt;
         }
-        const verdict = await this.#afterRejection(order, { attempt, error: submission.error, isRuntimeFresh });
+        const { error } = submission;
+        const verdict = await this.#afterRejection(order, { attempt, error, count, isRuntimeFresh });
         if (verdict.receipt !== null) return verdict.receipt;
         isRuntimeFresh ||= verdict.isRuntimeFresh;
-        if (count === attemptsMax) return refusedByPool(submission.error);
+        if (count === attemptsMax || deadline.isPassed) return refusedByPool(error);
       }
     } finally {
       deadline.cancel();
@@ -110,14 +123,26 @@ export class Sender {
         birth: head.number - finalized.number > birthLagMax ? head : finalized,
         genesisHash: session.genesisHash,
       });
-      return { session, extrinsic, call: encoded, headBlock: head.number };
+      return { session, runtime, extrinsic, call: encoded, headBlock: head.number };
     });
+  }
+
+  /** A node that was asked too often gets a rest, then the same bytes: should the first have arrived, they count once. */
+  async #submit({ session, extrinsic }: Attempt): Promise<Submission> {
+    for (let count = 1;; count++) {
+      const submission = await submitAndWatch(session, extrinsic);
+      const isRepeated = count > 1 && submission.type === "rejected" &&
+        ["stale", "banned"].includes(readPoolError(submission.error).kind);
+      if (isRepeated) return { type: "unclear" }; // it may be that the first was taken: the blocks tell
+      if (submission.type !== "putOff" || count === attemptsMax) return submission;
+      await this.#options.connection.rest();
+    }
   }
 
   /** What a verdict of the pool leads to: a receipt, or (null) another attempt. The extrinsic was not taken. */
   async #afterRejection(
     order: Order,
-    { attempt, error, isRuntimeFresh }: { attempt: Attempt; error: RpcError; isRuntimeFresh: boolean },
+    { attempt, error, count, isRuntimeFresh }: Rejection,
   ): Promise<{ receipt: Receipt | null; isRuntimeFresh: boolean }> {
     const again = { receipt: null, isRuntimeFresh };
     const refused = { receipt: refusedByPool(error), isRuntimeFresh };
@@ -125,24 +150,22 @@ export class Sender {
     switch (pool.kind) {
       case "stale":
       case "future":
+        // Twice in a row: the node's own count is behind its pool, as where several nodes share an address.
+        if (count > 1) await this.#headAfter(attempt.headBlock, order.deadline);
         return again;
       case "lowPriority":
         return { receipt: await this.#yield(order, attempt), isRuntimeFresh };
-      case "alreadyImported": {
-        const lost = Promise.resolve<WatchEnd>({ type: "lost" });
+      case "alreadyImported":
         return { receipt: await this.#follow(order, { attempt, end: lost }), isRuntimeFresh };
-      }
       case "badProof":
       case "ancientBirthBlock":
         if (isRuntimeFresh) return refused;
         await this.#options.connection.run((session) => session.refreshRuntime({ isForced: true }));
         return { receipt: null, isRuntimeFresh: true };
-      case "other": {
+      case "other":
         // A node that cannot even decode the extrinsic says so in words of its own: perhaps the runtime has just changed.
-        const { runtime } = attempt.session;
         await this.#options.connection.run((session) => session.refreshRuntime({ isForced: false }));
-        return this.#options.connection.session?.runtime === runtime ? refused : again;
-      }
+        return this.#options.connection.session?.runtime === attempt.runtime ? refused : again;
       default:
         return refused;
     }
@@ -152,12 +175,26 @@ export class Sender {
    * Another extrinsic of this account waits in the pool under our nonce. It gets its block; if it makes the very call we are about to
    * make, that was it (an earlier process of ours, say), and nothing is sent a second time.
    */
-  async #yield({ signer, deadline }: Order, { session, call, headBlock }: Attempt): Promise<Receipt | null> {
-    const isSought = isSameCall({ runtime: session.runtime, publicKey: signer.publicKey, call });
-    await this.#nextHead(deadline);
-    const search = new BlockSearch({ connection: this.#options.connection, isSought, afterBlock: headBlock });
-    const inclusion = await search.find();
-    return inclusion === null ? null : await this.#outcome(inclusion);
+  async #yield(order: Order, attempt: Attempt): Promise<Receipt | null> {
+    const { connection } = this.#options;
+    const { signer, deadline } = order;
+    const { extrinsic, call, headBlock } = attempt;
+    const isSought = isSameCall({ publicKey: signer.publicKey, call });
+    const search = new BlockSearch({ connection, isSought, afterBlock: headBlock });
+    while (!deadline.isPassed) {
+      const seen = connection.lastHead;
+      const found = await search.look({ account: signer.address, nonce: extrinsic.nonce });
+      switch (found.type) {
+        case "included":
+          return await this.#outcome(order, { attempt, inclusion: found.inclusion });
+        case "overtaken":
+          return null; // it was another call
+        case "unreadable":
+          return await this.#judgeByLastUpdate(order, { attempt, why: unreadable });
+      }
+      await this.#headAfter(seen, deadline);
+    }
+    return null;
   }
 
   async #follow(order: Order, { attempt, end }: { attempt: Attempt; end: Promise<WatchEnd> }): Promise<Receipt> {
@@ -168,56 +205,58 @@ export class Sender {
       const reached = await Promise.race([end, order.deadline.passed]);
       if (reached?.type === "inBlock") {
         const inclusion = await search.findIn(reached.hash);
-        if (inclusion !== null) return await this.#outcome(inclusion);
+        if (inclusion !== null) return await this.#outcome(order, { attempt, inclusion });
       }
       return await this.#reconcile(order, { attempt, search, isInvalid: reached?.type === "invalid" });
     } catch (error) {
-      return { status: "unknown", why: error instanceof Error ? error.message : String(error) };
+      if (!(error instanceof ChainError)) throw error;
+      return { status: "unknown", why: error.message };
     }
   }
 
   /** The node's account was lost: asks every new block, and the nonce, until one of them settles it or the wait is over. */
   async #reconcile(
-    { call, signer, deadline }: Order,
+    order: Order,
     { attempt, search, isInvalid }: { attempt: Attempt; search: BlockSearch; isInvalid: boolean },
   ): Promise<Receipt> {
     const { connection } = this.#options;
-    const { extrinsic, headBlock } = attempt;
-    let isSentAgain = false;
+    const { signer, deadline } = order;
+    const { extrinsic } = attempt;
+    let isHeard = false; // a pool has answered what was sent again
     for (;;) {
-      const found = await search.look({ account: signer.address, nonce: extrinsic.nonce });
+      const seen = connection.lastHead;
+      const found = await lookAgain(search, { account: signer.address, nonce: extrinsic.nonce, deadline });
       switch (found.type) {
+        case "failed":
+          await this.#headAfter(seen, deadline);
+          continue;
         case "included":
-          return await this.#outcome(found.inclusion);
+          return await this.#outcome(order, { attempt, inclusion: found.inclusion });
         case "overtaken":
           return { status: "refused", refusal: nonceTaken() };
         case "unreadable":
-          return await this.#judgeByLastUpdate(call, { signer, extrinsic, headBlock });
+          return await this.#judgeByLastUpdate(order, { attempt, why: unreadable });
       }
-      if (isInvalid) {
-        return { status: "refused", refusal: poolRefusal({ kind: "other" }, "it became invalid in the pool") };
-      }
-      if (connection.lastHead > extrinsic.lastBlock) {
+      if (isInvalid) return { status: "refused", refusal: invalidated() };
+      if (found.headBlock > extrinsic.lastBlock) {
         return { status: "refused", refusal: poolRefusal({ kind: "ancientBirthBlock" }, "") };
       }
-      if (!isSentAgain) {
-        isSentAgain = true;
-        await connection.run((session) => submitOnly(session, extrinsic)); // the same bytes; a verdict changes nothing here
+      if (deadline.isPassed) {
+        const why = `the call is in no block yet and may still be until block ${extrinsic.lastBlock}`;
+        return { status: "unknown", why };
       }
-      if (deadline.isPassed || connection.isClosed) {
-        return {
-          status: "unknown",
-          why: `the call is in no block yet and may still be until block ${extrinsic.lastBlock}`,
-        };
+      if (!isHeard) {
+        const again = await connection.run((session) => submitOnly(session, extrinsic)); // the same bytes
+        isHeard = again.type === "taken" || again.type === "rejected"; // whichever: the blocks have the last word
       }
-      await this.#nextHead(deadline);
+      await this.#headAfter(seen, deadline);
     }
   }
 
   /** For weights the chain keeps the block they were taken in, also where a node no longer has that block. */
   async #judgeByLastUpdate(
-    call: ChainCall,
-    { signer, extrinsic, headBlock }: { signer: ChainSigner; extrinsic: SignedExtrinsic; headBlock: number },
+    { call, signer }: Order,
+    { attempt: { extrinsic, headBlock }, why }: { attempt: Attempt; why: string },
   ): Promise<Receipt> {
     if ("mechanism" in call && call.type !== "revealWeights") {
       const of = { netuid: call.netuid, index: storageIndex(call), hotkey: signer.address };
@@ -226,18 +265,45 @@ export class Sender {
       );
       if (block !== null && block > headBlock) return { status: "included", block, extrinsicHash: extrinsic.hash };
     }
-    return { status: "unknown", why: "the account's nonce is used, and the block that used it can no longer be read" };
+    return { status: "unknown", why };
   }
 
-  #outcome(inclusion: Inclusion): Promise<Receipt> {
+  async #outcome(
+    order: Order,
+    { attempt, inclusion }: { attempt: Attempt; inclusion: Inclusion },
+  ): Promise<Receipt> {
     const { connection, archive } = this.#options;
-    return readOutcome({ connection, archive, inclusion });
+    try {
+      return await readOutcome({ connection, archive, inclusion });
+    } catch (error) {
+      if (!(error instanceof ChainError)) throw error;
+      const why = `the call is in block ${inclusion.block.number}, and how it ended cannot be read: ${error.message}`;
+      return await this.#judgeByLastUpdate(order, { attempt, why });
+    }
   }
 
-  async #nextHead(deadline: Deadline): Promise<void> {
-    const { seen, stop } = this.#options.connection.nextHead();
+  /** Until the client knows of a block after this one. */
+  async #headAfter(block: number, deadline: Deadline): Promise<void> {
+    const { connection } = this.#options;
+    if (connection.lastHead > block || connection.isClosed) return;
+    const { seen, stop } = connection.nextHead();
     await Promise.race([seen, deadline.passed]);
     stop();
+  }
+}
+
+const unreadable = "the account's nonce is used, and the block that used it can no longer be read";
+
+/** A look that fails is one in vain: the next block brings another, until the wait is over. */
+async function lookAgain(
+  search: BlockSearch,
+  { deadline, ...of }: { account: string; nonce: number; deadline: Deadline },
+): Promise<Lookup | { type: "failed" }> {
+  try {
+    return await search.look(of);
+  } catch (error) {
+    if (!(error instanceof ChainError) || error.code === "closed" || deadline.isPassed) throw error;
+    return { type: "failed" };
   }
 }
 
@@ -248,20 +314,4 @@ async function finalizedBlock(session: Session): Promise<BlockRef> {
 
 function refusedByPool(error: RpcError): Receipt {
   return { status: "refused", refusal: poolRefusal(readPoolError(error), error.message) };
-}
-
-/** One moment, for many waits. */
-class Deadline {
-  readonly passed: Promise<null>;
-  readonly cancel: Cancel;
-  isPassed = false;
-
-  constructor(timers: Timers, durationMs: number) {
-    const { promise, resolve } = Promise.withResolvers<null>();
-    this.passed = promise;
-    this.cancel = timers.after(durationMs, () => {
-      this.isPassed = true;
-      resolve(null);
-    });
-  }
 }

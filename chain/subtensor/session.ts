@@ -151,19 +151,26 @@ export class Session {
   }
 
   #followHead(json: unknown): void {
+    const head = this.#parseHead(json);
+    if (head === null) return;
+    const isNewer = head.number > this.#head.number;
+    if (head.hash === this.#head.hash || head.number < this.#head.number) return; // told twice, or of a branch left behind
+    this.#head = head;
+    this.#cache.clear();
+    if (!isNewer) return; // the same height on another branch
+    this.#seenMs = this.#options.timers.nowMs();
+    this.#hasNewHead = true;
+    this.#feedWatchdog();
+    this.#options.onHead({ block: head.number, seenMs: this.#seenMs });
+  }
+
+  /** Null: it is no header, and the session is over. */
+  #parseHead(json: unknown): BlockRef | null {
     try {
-      const head = parseHeader(json);
-      const isNewer = head.number > this.#head.number;
-      if (head.hash === this.#head.hash || head.number < this.#head.number) return; // told twice, or of a branch left behind
-      this.#head = head;
-      this.#cache.clear();
-      if (!isNewer) return; // the same height on another branch
-      this.#seenMs = this.#options.timers.nowMs();
-      this.#hasNewHead = true;
-      this.#feedWatchdog();
-      this.#options.onHead({ block: head.number, seenMs: this.#seenMs });
+      return parseHeader(json);
     } catch (error) {
       this.socket.terminate(asChainError(error, this.url));
+      return null;
     }
   }
 

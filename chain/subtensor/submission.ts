@@ -9,7 +9,7 @@ import { u8aToHex } from "@polkadot/util";
 import * as v from "valibot";
 import { hashSchema } from "./block_header.ts";
 import type { SignedExtrinsic } from "./extrinsics.ts";
-import { isUnknownMethod, RpcError } from "./rpc_error.ts";
+import { isRateLimit, isUnknownMethod, RpcError } from "./rpc_error.ts";
 import type { Session } from "./session.ts";
 
 /** How a node's account of an extrinsic ends. `lost`: it does not, or never began. */
@@ -19,8 +19,10 @@ export type WatchEnd =
   | { readonly type: "lost" };
 
 export type Submission =
+  | { readonly type: "taken"; readonly end: Promise<WatchEnd>; readonly unwatch: () => void }
   | { readonly type: "rejected"; readonly error: RpcError } // by the pool: nothing was taken
-  | { readonly type: "sent"; readonly end: Promise<WatchEnd>; readonly unwatch: () => void };
+  | { readonly type: "putOff" } // too many requests: the pool has most likely not heard of it
+  | { readonly type: "unclear" }; // no answer, or none of the pool's: it may have been taken
 
 const statusSchema = v.union([
   v.string(),
@@ -41,7 +43,7 @@ export async function submitAndWatch(session: Session, extrinsic: SignedExtrinsi
         if (reached !== null) end.resolve(reached);
       },
     );
-    return { type: "sent", end: end.promise, unwatch };
+    return { type: "taken", end: end.promise, unwatch };
   } catch (error) {
     if (isUnknownMethod(error)) return await submitOnly(session, extrinsic); // some public nodes do not let callers watch
     return ending(error);
@@ -52,7 +54,7 @@ export async function submitAndWatch(session: Session, extrinsic: SignedExtrinsi
 export async function submitOnly(session: Session, extrinsic: SignedExtrinsic): Promise<Submission> {
   try {
     await session.socket.call("author_submitExtrinsic", [u8aToHex(extrinsic.bytes)]);
-    return { type: "sent", end: Promise.resolve({ type: "lost" }), unwatch: () => {} };
+    return { type: "taken", end: Promise.resolve({ type: "lost" }), unwatch: () => {} };
   } catch (error) {
     return ending(error);
   }
@@ -62,7 +64,7 @@ export async function submitOnly(session: Session, extrinsic: SignedExtrinsic): 
 function ending(error: unknown): Submission {
   const isVerdict = error instanceof RpcError && error.code >= 1_000 && error.code < 2_000;
   if (isVerdict) return { type: "rejected", error };
-  return { type: "sent", end: Promise.resolve({ type: "lost" }), unwatch: () => {} };
+  return { type: error instanceof RpcError && isRateLimit(error) ? "putOff" : "unclear" };
 }
 
 function endOf(json: unknown): WatchEnd | null {

@@ -1,7 +1,7 @@
 /**
  * The clock and the dice of the chain client, injected, so that tests own both.
  *
- * Owns: the two shapes and a bounded wait built on them. Invariant: nothing else under chain/subtensor reads a clock, starts a
+ * Owns: the two shapes and the bounded waits built on them. Invariant: nothing else under chain/subtensor reads a clock, starts a
  * timer or draws at random.
  */
 
@@ -26,4 +26,20 @@ export function withDeadline<T>(
     const cancel = timers.after(deadlineMs, () => reject(late()));
     promise.then(resolve, reject).finally(cancel);
   });
+}
+
+/** One moment, for many waits. */
+export class Deadline {
+  readonly passed: Promise<null>;
+  readonly cancel: Cancel;
+  isPassed = false;
+
+  constructor(timers: Timers, durationMs: number) {
+    const { promise, resolve } = Promise.withResolvers<null>();
+    this.passed = promise;
+    this.cancel = timers.after(durationMs, () => {
+      this.isPassed = true;
+      resolve(null);
+    });
+  }
 }

@@ -16,7 +16,9 @@ interface Socket {
   readonly readyState: number;
   readonly OPEN: number;
   send(text: string): void;
+  ping(): void;
   terminate(): void;
+  once(event: "pong" | "close", listener: () => void): void;
   on(event: "message", listener: (data: Buffer) => void): void;
   on(event: "open" | "error" | "close", listener: () => void): void;
 }
@@ -62,6 +64,8 @@ export class ChainFaultProxy {
   url = ""; // set by open
   /** Methods asked for, in order. */
   readonly requests: string[] = [];
+  /** Extrinsics sent, as hex, in order. */
+  readonly extrinsics: string[] = [];
   connectionsMade = 0;
   upgradesRefused = 0;
   /** Answered instead of an upgrade, as 429 of a public endpoint. */
@@ -74,6 +78,10 @@ export class ChainFaultProxy {
   hidesHeads = false;
   /** Each head is told three times, with its predecessor in between. */
   repeatsHeads = false;
+  /** What becomes of sent extrinsics is not told. */
+  hidesWatches = false;
+  /** What reaches the client in place of each message of the node: none, one or more; null breaks the connection. */
+  alter: ((text: string) => readonly string[] | null) | null = null;
   #nodeUrl: string;
   #rules: Rule[] = [];
   readonly #links = new Set<Link>();
@@ -120,12 +128,26 @@ export class ChainFaultProxy {
       this.isSilent =
       this.hidesHeads =
       this.repeatsHeads =
+      this.hidesWatches =
         false;
+    this.alter = null;
   }
 
-  /** Resolves when `method` is asked for the next time. */
+  /** Resolves when `method` is asked for the next time; also "upgrade", "held" for an answer, "message" for whatever passes or ends. */
   seen(method: string): Promise<void> {
     return new Promise((resolve) => this.#waiters.push({ method, resolve }));
+  }
+
+  /** Resolves when every client has taken what was sent to it so far, or has gone; without any, when one comes. */
+  async roundTrip(): Promise<void> {
+    if (this.#links.size === 0) await this.seen("upgrade");
+    await Promise.all([...this.#links].map(({ client }) =>
+      new Promise<void>((resolve) => {
+        client.once("pong", resolve);
+        client.once("close", resolve);
+        client.ping();
+      })
+    ));
   }
 
   count(method: string): number {
@@ -143,18 +165,15 @@ export class ChainFaultProxy {
     for (const link of this.#links) {
       const node = await this.#dial(link);
       if (!isTold) continue;
-      const answered = new Promise<unknown>((resolve) =>
-        node.on("message", (data) => {
-          const { id, result } = JSON.parse(data.toString()) as Message;
-          if (id === -1) resolve(result);
-        })
-      );
-      node.send(JSON.stringify({ jsonrpc: "2.0", id: -1, method: "state_getRuntimeVersion", params: [] }));
-      const result = await answered;
-      for (const subscription of link.versionSubscriptions) {
-        const params = { subscription, result };
-        link.client.send(JSON.stringify({ jsonrpc: "2.0", method: "state_runtimeVersion", params }));
-      }
+      this.#announce(link, await runtimeVersionOf(node));
+    }
+  }
+
+  /** Tells subscribers of a version one above the node's, which stays as it is: what an upgrade of little consequence looks like. */
+  async announceUpgrade(): Promise<void> {
+    for (const link of this.#links) {
+      const version = await runtimeVersionOf(link.nodes.at(-1)!) as { specVersion: number };
+      this.#announce(link, { ...version, specVersion: version.specVersion + 1 });
     }
   }
 
@@ -164,6 +183,13 @@ export class ChainFaultProxy {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     this.#server.closeAllConnections();
     await closed;
+  }
+
+  #announce(link: Link, result: unknown): void {
+    for (const subscription of link.versionSubscriptions) {
+      const params = { subscription, result };
+      link.client.send(JSON.stringify({ jsonrpc: "2.0", method: "state_runtimeVersion", params }));
+    }
   }
 
   #upgrade(request: IncomingMessage, { socket, head }: { socket: Duplex; head: Buffer }): void {
@@ -191,6 +217,7 @@ export class ChainFaultProxy {
     client.on("close", () => {
       this.#links.delete(link);
       for (const node of link.nodes) node.terminate();
+      this.#tell("message");
     });
     this.#dial(link).then(() => {
       isOpen = true;
@@ -210,8 +237,9 @@ export class ChainFaultProxy {
   }
 
   #fromClient(link: Link, text: string): void {
-    const { id, method } = JSON.parse(text) as { id: number; method: string };
+    const { id, method, params } = JSON.parse(text) as { id: number; method: string; params: unknown[] };
     this.requests.push(method);
+    if (method.startsWith("author_submit")) this.extrinsics.push(String(params[0]));
     const fate = this.isSilent ? null : this.#fateOf(method);
     link.asked.set(id, { method, fate });
     if (!this.isSilent) this.#meet(link, { id, text, fate });
@@ -243,16 +271,25 @@ export class ChainFaultProxy {
     const asked = link.asked.get(message.id);
     if (asked?.method === "state_subscribeRuntimeVersion") link.versionSubscriptions.add(String(message.result));
     if (asked?.fate?.type === "dropAnswer") return link.client.terminate();
-    if (asked?.fate?.type === "hold") void asked.fate.release.then(() => link.client.send(text));
-    else link.client.send(text);
+    if (asked?.fate?.type !== "hold") return this.#pass(link, text);
+    void asked.fate.release.then(() => link.client.send(text));
+    this.#tell("held");
+  }
+
+  #pass(link: Link, text: string): void {
+    const altered = this.alter === null ? [text] : this.alter(text);
+    if (altered === null) link.client.terminate();
+    for (const each of altered ?? []) link.client.send(each);
+    this.#tell("message");
   }
 
   #notify(link: Link, { text, message }: { text: string; message: Message }): void {
-    if (message.method !== "chain_newHead") return link.client.send(text);
+    if (message.method === "author_extrinsicUpdate" && this.hidesWatches) return;
+    if (message.method !== "chain_newHead") return this.#pass(link, text);
     if (this.hidesHeads) return;
     const before = this.#lastHead ?? text;
     this.#lastHead = text;
-    for (const told of this.repeatsHeads ? [text, before, text] : [text]) link.client.send(told);
+    for (const told of this.repeatsHeads ? [text, before, text] : [text]) this.#pass(link, told);
   }
 
   #fateOf(method: string): Fate | null {
@@ -263,9 +300,21 @@ export class ChainFaultProxy {
   }
 
   #tell(method: string): void {
+    if (method !== "message") this.#tell("message");
     for (const waiter of this.#waiters.filter((each) => each.method === method)) {
       this.#waiters.splice(this.#waiters.indexOf(waiter), 1);
       waiter.resolve();
     }
   }
+}
+
+function runtimeVersionOf(node: Socket): Promise<unknown> {
+  const answered = new Promise<unknown>((resolve) =>
+    node.on("message", (data) => {
+      const { id, result } = JSON.parse(data.toString()) as Message;
+      if (id === -1) resolve(result);
+    })
+  );
+  node.send(JSON.stringify({ jsonrpc: "2.0", id: -1, method: "state_getRuntimeVersion", params: [] }));
+  return answered;
 }

@@ -7,7 +7,8 @@
 
 import { assert } from "@std/assert";
 import type { ChainCall, ChainSigner } from "../../chain/call.ts";
-import { localGenesis, raoPerToken } from "../../chain/local/genesis.ts";
+import type { Receipt, Refusal } from "../../chain/chain.ts";
+import { type GenesisOptions, localGenesis, raoPerToken } from "../../chain/local/genesis.ts";
 import { LocalLedger } from "../../chain/local/local_ledger.ts";
 import { type LocalNode, localNode } from "../../chain/local/rpc/local_node.ts";
 import { type RpcServer, serveRpc } from "../../chain/local/rpc/rpc_server.ts";
@@ -44,6 +45,7 @@ export interface FaultWorldOptions {
   readonly proxies?: number; // default 1
   readonly archives?: number; // of them at the end are archive endpoints; default 0
   readonly client?: Partial<SubtensorOptions>;
+  readonly genesis?: GenesisOptions;
 }
 
 export class FaultWorld {
@@ -53,8 +55,10 @@ export class FaultWorld {
   chain!: SubtensorChain; // set by connect
   readonly #options: FaultWorldOptions;
   readonly #nodes: { node: LocalNode; server: RpcServer }[] = [];
+  readonly #others: SubtensorChain[] = [];
   #seenBlock = 0;
   #seen = Promise.withResolvers<void>();
+  #submitted = Promise.withResolvers<void>();
 
   private constructor(options: FaultWorldOptions) {
     this.#options = options;
@@ -63,9 +67,17 @@ export class FaultWorld {
       netuid,
       ...accounts,
       blockMs: 12_000,
-      hyperparameters: { servingRateLimitBlocks: 3 },
+      ...options.genesis,
+      hyperparameters: { servingRateLimitBlocks: 3, ...options.genesis?.hyperparameters },
     });
     this.ledger = LocalLedger.open({ path: ":memory:", genesis });
+    const submit = this.ledger.submit.bind(this.ledger);
+    this.ledger.submit = (options) => {
+      const submission = submit(options);
+      this.#submitted.resolve();
+      this.#submitted = Promise.withResolvers();
+      return submission;
+    };
   }
 
   /** Without a client yet. */
@@ -104,6 +116,14 @@ export class FaultWorld {
     return this.chain;
   }
 
+  /** A second client of the node, past the proxies: another process with the same keys. */
+  async another(): Promise<SubtensorChain> {
+    const endpoints = { urls: [this.#nodes[0]!.server.url], archiveUrls: [] };
+    const chain = await SubtensorChain.connect({ endpoints, netuid, timers: this.timers, dice: () => 0.5 });
+    this.#others.push(chain);
+    return chain;
+  }
+
   get proxy(): ChainFaultProxy {
     return this.proxies[0]!;
   }
@@ -125,6 +145,35 @@ export class FaultWorld {
     while (this.#seenBlock < block) await this.#seen.promise;
   }
 
+  /** Resolves when a call next reaches the ledger, accepted or not. */
+  submitted(): Promise<void> {
+    return this.#submitted.promise;
+  }
+
+  /** Sends a call, and makes the block it waits for unless it is settled before. */
+  async deliver(call: ChainCall, signer: ChainSigner = payer): Promise<Receipt> {
+    const submitted = this.submitted();
+    let isSettled = false;
+    const receipt = this.chain.send(call, signer).finally(() => isSettled = true);
+    await Promise.race([submitted, receipt]);
+    if (!isSettled) this.produce();
+    return await receipt;
+  }
+
+  /** The refusal that a call meets. */
+  async refusal(call: ChainCall, signer: ChainSigner = payer): Promise<Refusal> {
+    const receipt = await this.deliver(call, signer);
+    assert(receipt.status === "refused", `${call.type} is refused: ${JSON.stringify(receipt)}`);
+    return receipt.refusal;
+  }
+
+  /** Another program of the same account: its call is in the ledger's pool at once. */
+  elsewhere(call: ChainCall, signer: ChainSigner = payer): void {
+    const nonce = this.ledger.nonceOf(signer.publicKey);
+    const { status } = this.ledger.submit({ from: signer.publicKey, nonce, call });
+    assert(status === "accepted");
+  }
+
   /** Calls in blocks since genesis: what was really done. */
   callsDone(): number {
     const balance = this.ledger.state.read("account", stranger.publicKey.toHex())?.freeRao ?? 0n;
@@ -133,7 +182,7 @@ export class FaultWorld {
   }
 
   async close(): Promise<void> {
-    await this.chain?.close();
+    for (const chain of [this.chain, ...this.#others]) await chain?.close();
     for (const proxy of this.proxies) await proxy.close();
     for (const { node, server } of this.#nodes) {
       await server.close();

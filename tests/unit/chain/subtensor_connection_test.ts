@@ -164,6 +164,28 @@ faultTest("connecting fails with a reason for each endpoint, also where the hand
   assert(message.includes("handshake must be answered in 15 s") && message.includes("503"), message);
 });
 
+faultTest("a node that tells of an absurd block does not silence the next one", {
+  proxies: 2,
+  client: { keepaliveMs: 1_000_000 },
+}, async (world) => {
+  const { proxies, timers, chain } = world;
+  const heads: number[] = [];
+  chain.onHead(({ block }) => heads.push(block));
+  const absurd = (text: string) => text.replace(/"number":"0x[0-9a-f]+"/, '"number":"0xffffff"');
+  proxies[0]!.alter = (text) => [text.includes("chain_newHead") ? absurd(text) : text];
+  world.produce();
+  await world.seen(0xff_ffff);
+  assertEquals((await chain.parameters()).block, 1); // read where the node says it is
+  const moved = proxies[1]!.seen("chain_subscribeNewHeads");
+  timers.advance(silenceMs);
+  await moved;
+  const told = Promise.withResolvers<void>();
+  chain.onHead(({ block }) => block === 2 && told.resolve());
+  world.produce();
+  await told.promise;
+  assertEquals([heads.at(-1), chain.endpoint], [2, proxies[1]!.url]);
+});
+
 faultTest("closing ends what is under way and leaves no connection", {}, async ({ chain, proxy }) => {
   proxy.next("state_call", { type: "swallow" });
   const asked = proxy.seen("state_call");
