@@ -118,7 +118,7 @@ export class FaultWorld {
 
   /** A second client of the node, past the proxies: another process with the same keys. */
   async another(): Promise<SubtensorChain> {
-    const endpoints = { urls: [this.#nodes[0]!.server.url], archiveUrls: [] };
+    const endpoints = { urls: [this.#nodes[0]!.server.url], archiveUrls: [], isPublic: false };
     const chain = await SubtensorChain.connect({ endpoints, netuid, timers: this.timers, dice: () => 0.5 });
     this.#others.push(chain);
     return chain;

@@ -2,8 +2,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import type { ChainCall } from "../../../chain/call.ts";
-import type { Receipt } from "../../../chain/chain.ts";
-import { eraBlocks } from "../../../chain/subtensor/extrinsics.ts";
+import { callLifeBlocks, type Receipt } from "../../../chain/chain.ts";
 import type { NodeError } from "../../support/chain_fault_proxy.ts";
 import {
   faultTest,
@@ -95,7 +94,7 @@ faultTest(
     world.timers.advance(waitMs);
     const settled = await receipt;
     assert(
-      settled.status === "unknown" && settled.why.includes(`until block ${eraBlocks - 1}`),
+      settled.status === "unknown" && settled.why.includes(`until block ${callLifeBlocks - 1}`),
       JSON.stringify(settled),
     );
     assertEquals(world.proxy.extrinsics.length, 1);
@@ -110,7 +109,7 @@ faultTest("a call whose blocks are over is refused, as no block can hold it any 
   await asked;
   world.proxy.cut();
   await again;
-  for (let i = 0; i < eraBlocks; i++) world.produce();
+  for (let i = 0; i < callLifeBlocks; i++) world.produce();
   const settled = await receipt;
   assert(settled.status === "refused" && settled.refusal.name === "AncientBirthBlock", JSON.stringify(settled));
   assertEquals([settled.refusal.retry, world.callsDone()], ["nextBlock", 0]);
