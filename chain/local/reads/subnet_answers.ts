@@ -31,6 +31,12 @@ export function alphaPrices(chain: ReadableChain) {
 
 export const alphaPriceRao = 1_000_000_000n;
 
+/** What an amount would become, in either direction: as much of the other, at no fee. */
+export const swapped = (amount: bigint) => ({
+  ...{ taoAmount: amount, alphaAmount: amount },
+  ...{ taoFee: 0n, alphaFee: 0n, taoSlippage: 0n, alphaSlippage: 0n },
+});
+
 /** Stakes of a coldkey on seats it holds. */
 export function stakesOf(chain: ReadableChain, coldkey: AccountId) {
   return netuidsOf(chain).flatMap((netuid) => {
