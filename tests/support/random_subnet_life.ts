@@ -18,12 +18,12 @@ export const randomLifeGenesis: GenesisOptions = {
   networkMinLockRao: tokens(50),
   maxSubnets: 3,
   hyperparameters: {
-    ...{ tempoBlocks: 9, maxUids: 6, maxValidators: 3, immunityPeriodBlocks: 8, mechanisms: 2 },
+    ...{ tempoBlocks: 9, maxUids: 5, maxValidators: 3, immunityPeriodBlocks: 8, mechanisms: 2 },
     ...{ weightsRateLimitBlocks: 2, servingRateLimitBlocks: 2, firstBurnRao: tokens(1), activityCutoffBlocks: 40 },
   },
 };
 
-const hotkeys: readonly Key[] = Array.from({ length: 10 }, (_, i) => keyOf(80 + i));
+const hotkeys: readonly Key[] = Array.from({ length: 7 }, (_, i) => keyOf(80 + i));
 const ruleChanges: readonly Partial<Hyperparameters>[] = [
   { isCommitReveal: true },
   { isCommitReveal: false },
@@ -35,6 +35,8 @@ const ruleChanges: readonly Partial<Hyperparameters>[] = [
   { minAllowedWeights: 1 },
   { maxWeightsLimit: 50_000 },
   { maxWeightsLimit: 65_535 },
+  { mechanisms: 1 },
+  { mechanisms: 3 },
   { emissionPerBlockRao: 999_999_937n }, // a prime: every division leaves something over
 ];
 
@@ -59,9 +61,10 @@ function randomCall(ledger: LocalLedger, below: Below, hotkey: Key): { call: Cha
   const { address, publicKey } = hotkey;
   switch (below(8)) {
     case 0:
+      if (below(3) > 0 && ledger.head().number > 20) return { call: stake(below, address), from };
       return { call: { type: "burnedRegister", ...place, hotkey: address }, from };
     case 1:
-      return { call: { type: "addStake", ...place, hotkey: address, amountRao: amount(below) }, from };
+      return { call: { ...stake(below, address), ...place }, from };
     case 2:
       return { call: { type: "removeStake", ...place, hotkey: address, amountAlpha: amount(below) }, from };
     case 3:
@@ -81,6 +84,9 @@ function randomCall(ledger: LocalLedger, below: Below, hotkey: Key): { call: Cha
   }
 }
 
+const stake = (below: Below, hotkey: string) => ({
+  ...{ type: "addStake", netuid, hotkey, amountRao: amount(below) } as const,
+});
 const amount = (below: Below): bigint => BigInt(below(2 ** 30)) * BigInt(below(3) === 0 ? 3_000 : 20);
 const where = (below: Below, place: { readonly netuid: number }) => ({
   ...place,
@@ -88,7 +94,8 @@ const where = (below: Below, place: { readonly netuid: number }) => ({
 });
 
 function randomRow(below: Below) {
-  const uids = Array.from({ length: 1 + below(4) }, () => below(7));
+  const drawn = Array.from({ length: 1 + below(4) }, () => below(7));
+  const uids = below(9) === 0 ? drawn : [...new Set(drawn)];
   return { uids, values: uids.map(() => below(4) * below(20_000)), versionKey: 0n };
 }
 
@@ -104,7 +111,7 @@ function salted(below: Below, publicKey: Uint8Array, place: { netuid: number; me
   };
 }
 
-/** Mostly noise; one in six is a row that opens. */
+/** Mostly noise; one in three is a row that opens. */
 function timelocked(
   ledger: LocalLedger,
   below: Below,
@@ -113,7 +120,7 @@ function timelocked(
   const { publicKey: hotkey, ...place } = of;
   const revealRound = ledger.beacon.lastRound(ledger.head().timestampMs) + BigInt(below(5));
   const random = Uint8Array.from({ length: timelockRandomBytes }, () => below(256));
-  const commit = below(6) > 0 ? random : encryptTimelocked({
+  const commit = below(3) > 0 ? random : encryptTimelocked({
     plaintext: encodeWeightsPayload({ hotkey, ...randomRow(below) }),
     ...{ round: revealRound, beacon: ledger.beacon.beacon, random },
   });

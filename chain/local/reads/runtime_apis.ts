@@ -11,13 +11,16 @@ import {
   alphaPriceRao,
   alphaPrices,
   dynamicInfo,
+  netuidsOf,
   stakeOf,
   stakesOf,
+  subnetInfo,
   subnetState,
   swapped,
 } from "./subnet_answers.ts";
 import { epochStateOf } from "./epoch_state.ts";
 import { metagraph, selectiveMetagraph } from "./metagraph_answer.ts";
+import { neuronAnswers } from "./neuron_answers.ts";
 import type { ReadableChain } from "./readable_chain.ts";
 
 export function runtimeApiAnswer(ledger: ReadableChain, name: string, args: readonly unknown[]): unknown {
@@ -31,14 +34,25 @@ export function runtimeApiAnswer(ledger: ReadableChain, name: string, args: read
       return selectiveMetagraph(ledger, Number(netuid), indexesOf(second));
     case "SubnetInfoRuntimeApi.get_selective_mechagraph":
       return selectiveMetagraph(ledger, Number(netuid), indexesOf(third));
+    case "SubnetInfoRuntimeApi.get_subnet_info":
+    case "SubnetInfoRuntimeApi.get_subnet_info_v2":
+      return subnetInfo(ledger, Number(netuid));
+    case "SubnetInfoRuntimeApi.get_subnets_info":
+    case "SubnetInfoRuntimeApi.get_subnets_info_v2":
+      return netuidsOf(ledger).map((each) => subnetInfo(ledger, each));
+    case "SubnetInfoRuntimeApi.get_subnet_hyperparams": // the same, fewer
     case "SubnetInfoRuntimeApi.get_subnet_hyperparams_v2":
       return hyperparameters(ledger, Number(netuid));
     case "SubnetInfoRuntimeApi.get_subnet_hyperparams_v3":
       return hyperparameterEntries(ledger, Number(netuid));
     case "SubnetInfoRuntimeApi.get_next_epoch_start_block":
       return nextEpochStart(ledger, Number(netuid));
-    case "NeuronInfoRuntimeApi.get_neurons_lite":
-      return neuronsLite(ledger, Number(netuid));
+    case "NeuronInfoRuntimeApi.get_neurons":
+    case "NeuronInfoRuntimeApi.get_neurons_lite": // the same without rows
+      return neuronAnswers(ledger, Number(netuid));
+    case "NeuronInfoRuntimeApi.get_neuron":
+    case "NeuronInfoRuntimeApi.get_neuron_lite":
+      return neuronAnswers(ledger, Number(netuid))[Number(second)] ?? null;
     case "SubnetInfoRuntimeApi.get_subnet_state":
       return subnetState(ledger, Number(netuid));
     case "SubnetInfoRuntimeApi.get_dynamic_info":
@@ -128,29 +142,4 @@ function nextEpochStart(ledger: ReadableChain, netuid: number): bigint | null {
   if (ledger.state.read("subnet", keyOf(netuid)) === undefined) return null;
   const block = nextEpochBlock(epochStateOf(ledger, netuid));
   return block === null ? null : BigInt(block);
-}
-
-function neuronsLite(ledger: ReadableChain, netuid: number) {
-  const all = metagraph(ledger, netuid);
-  if (all === null) return [];
-  return all.hotkeys.map((hotkey, uid) => ({
-    hotkey,
-    coldkey: all.coldkeys[uid],
-    uid,
-    netuid,
-    active: all.active[uid],
-    axonInfo: all.axons[uid],
-    prometheusInfo: { block: 0n, version: 0, ip: 0n, port: 0, ipType: 0 },
-    stake: [[all.coldkeys[uid], all.totalStake[uid]]],
-    rank: 0,
-    emission: all.emission[uid],
-    incentive: all.incentives[uid],
-    consensus: all.consensus[uid],
-    trust: 0,
-    validatorTrust: ledger.state.get("neuron", keyOf(netuid, uid)).validatorTrust,
-    dividends: all.dividends[uid],
-    lastUpdate: all.lastUpdate[uid],
-    validatorPermit: all.validatorPermit[uid],
-    pruningScore: 0,
-  }));
 }

@@ -21,6 +21,21 @@ export function dynamicInfo(chain: ReadableChain, netuid: number) {
   return { ...rest, subnetName: name, tokenSymbol: symbol, emission: subnetEmission, subnetIdentity: identity };
 }
 
+/** What a subnet is and how full; what is not named is zero. */
+export function subnetInfo(chain: ReadableChain, netuid: number) {
+  const all = metagraph(chain, netuid);
+  if (all === null) return null;
+  const { hyperparameters } = chain.state.get("subnet", keyOf(netuid));
+  return {
+    ...all,
+    maxAllowedValidators: hyperparameters.maxValidators,
+    subnetworkN: all.numUids,
+    maxAllowedUids: all.maxUids,
+    blocksSinceLastStep: all.blocksSinceLastStep,
+    owner: all.ownerColdkey,
+  };
+}
+
 export function allDynamicInfo(chain: ReadableChain) {
   return netuidsOf(chain).map((netuid) => dynamicInfo(chain, netuid));
 }
@@ -63,6 +78,6 @@ export function stakeOf({ state }: ReadableChain, { hotkey, coldkey, netuid }: S
   };
 }
 
-function netuidsOf({ state }: ReadableChain): readonly number[] {
+export function netuidsOf({ state }: ReadableChain): readonly number[] {
   return state.get("chain", theChain).netuids;
 }

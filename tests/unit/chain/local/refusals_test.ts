@@ -10,7 +10,6 @@ import {
   epoch,
   miner,
   minerUid,
-  openLedger,
   owner,
   populated,
   register,
