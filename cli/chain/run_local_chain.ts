@@ -40,7 +40,7 @@ export async function runLocalChain(context: CommandContext): Promise<number> {
     try {
       const firstBlock = ledger.head().number;
       introduce(output, { server, genesis, folder });
-      const unlisten = ledger.onBlock((block) => showBlock(output, block));
+      const unlisten = ledger.onBlock((block) => showBlock(output, ledger, block));
       await makeBlocks(ledger, interruption);
       unlisten();
       const { number, hash } = ledger.head();
@@ -163,10 +163,16 @@ function introduce(output: Output, { server, genesis, folder }: Introduction): v
 }
 
 /** People see blocks that hold something, programs see all. */
-function showBlock(output: Output, { number, hash, outcomes }: LocalBlock): void {
+function showBlock(output: Output, ledger: LocalLedger, { number, hash, outcomes }: LocalBlock): void {
   const failed = outcomes.flatMap(({ error }) => error === null ? [] : [error.name]);
   output.event({ type: "block", number, hash: `0x${hash.toHex()}`, calls: outcomes.length, failed });
-  if (outcomes.length === 0) return;
-  const what = failed.length === 0 ? "" : `, failed: ${failed.join(", ")}`;
-  output.line(`block ${number}  ${outcomes.length} ${outcomes.length === 1 ? "call" : "calls"}${what}`);
+  if (outcomes.length > 0) {
+    const what = failed.length === 0 ? "" : `, failed: ${failed.join(", ")}`;
+    output.line(`block ${number}  ${outcomes.length} ${outcomes.length === 1 ? "call" : "calls"}${what}`);
+  }
+  for (const event of ledger.eventsOf(number)) {
+    if (event.type !== "weightsDropped") continue; // no call of the block says so
+    output.event(event);
+    output.line(`block ${number}  the weights that ${event.hotkey} committed are lost: ${event.why}`);
+  }
 }

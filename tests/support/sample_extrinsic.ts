@@ -25,6 +25,10 @@ export interface Spelling {
   readonly specVersion?: number;
   readonly signedGenesis?: Uint8Array;
   readonly call?: unknown; // default: a registration
+  readonly checksMetadata?: boolean;
+  readonly signer?: { readonly publicKey: Uint8Array; sign(message: Uint8Array): Uint8Array }; // default: //Alice
+  readonly scheme?: "Sr25519" | "Ed25519" | "Ecdsa";
+  readonly version?: number; // first byte of the body
   readonly damage?: (signature: Uint8Array) => Uint8Array;
 }
 
@@ -34,7 +38,7 @@ export function sampleExtrinsic(genesisHash: Uint8Array, of: Spelling = {}): Uin
   testScale.write("Era", of.era ?? { type: "Immortal" }, carried);
   carried.compact(of.nonce ?? 0);
   carried.compact(0); // tip
-  carried.u8(0); // metadata is not checked
+  carried.u8(of.checksMetadata === true ? 1 : 0);
   const payload = new ScaleWriter();
   payload.raw(callBytes);
   payload.raw(carried.bytes());
@@ -44,11 +48,12 @@ export function sampleExtrinsic(genesisHash: Uint8Array, of: Spelling = {}): Uin
   payload.raw(of.eraHash ?? genesisHash);
   payload.u8(0);
   const bytes = payload.bytes();
-  const signature = alice.sign(bytes.length > 256 ? blake2AsU8a(bytes) : bytes);
+  const signer = of.signer ?? alice;
+  const signature = signer.sign(bytes.length > 256 ? blake2AsU8a(bytes) : bytes);
   const body = new ScaleWriter();
-  body.u8(0x84); // version 4, signed
-  testScale.write("MultiAddress", { type: "Id", value: alice.publicKey }, body);
-  testScale.write("MultiSignature", { type: "Sr25519", value: of.damage?.(signature) ?? signature }, body);
+  body.u8(of.version ?? 0x84); // 4, signed
+  testScale.write("MultiAddress", { type: "Id", value: signer.publicKey }, body);
+  testScale.write("MultiSignature", { type: of.scheme ?? "Sr25519", value: of.damage?.(signature) ?? signature }, body);
   body.raw(carried.bytes());
   body.raw(callBytes);
   const whole = new ScaleWriter();

@@ -15,9 +15,11 @@ const one = 1n << 32n; // as fixed point
 const u64Max = (1n << 64n) - 1n;
 const letters = (text: string): number[] => [...new TextEncoder().encode(text)];
 
+/** Null for a subnet or a mechanism that does not exist. */
 export function metagraph(ledger: ReadableChain, netuid: number, mechanism = 0) {
   const { state } = ledger;
-  if (state.read("subnet", keyOf(netuid)) === undefined) return null;
+  const subnet = state.read("subnet", keyOf(netuid));
+  if (subnet === undefined || mechanism >= subnet.hyperparameters.mechanisms) return null;
   const neurons = neuronsOf(state, netuid);
   const index = storageIndex({ netuid, mechanism });
   const seats = neurons.map((_, uid) => state.get("seat", keyOf(index, uid)));

@@ -2,6 +2,7 @@
  * The runtime APIs a subnet node asks, by their own names. A name that is not here is answered with undefined.
  */
 
+import { nextEpochBlock } from "../../epochs/epochs.ts";
 import { networkCostRao } from "../calls/registration.ts";
 import { keyOf } from "../state/records.ts";
 import type { AccountId } from "../ledger.ts";
@@ -10,11 +11,16 @@ import {
   alphaPriceRao,
   alphaPrices,
   dynamicInfo,
+  netuidsOf,
   stakeOf,
   stakesOf,
+  subnetInfo,
   subnetState,
+  swapped,
 } from "./subnet_answers.ts";
+import { epochStateOf } from "./epoch_state.ts";
 import { metagraph, selectiveMetagraph } from "./metagraph_answer.ts";
+import { neuronAnswers } from "./neuron_answers.ts";
 import type { ReadableChain } from "./readable_chain.ts";
 
 export function runtimeApiAnswer(ledger: ReadableChain, name: string, args: readonly unknown[]): unknown {
@@ -28,10 +34,25 @@ export function runtimeApiAnswer(ledger: ReadableChain, name: string, args: read
       return selectiveMetagraph(ledger, Number(netuid), indexesOf(second));
     case "SubnetInfoRuntimeApi.get_selective_mechagraph":
       return selectiveMetagraph(ledger, Number(netuid), indexesOf(third));
+    case "SubnetInfoRuntimeApi.get_subnet_info":
+    case "SubnetInfoRuntimeApi.get_subnet_info_v2":
+      return subnetInfo(ledger, Number(netuid));
+    case "SubnetInfoRuntimeApi.get_subnets_info":
+    case "SubnetInfoRuntimeApi.get_subnets_info_v2":
+      return netuidsOf(ledger).map((each) => subnetInfo(ledger, each));
+    case "SubnetInfoRuntimeApi.get_subnet_hyperparams": // the same, fewer
     case "SubnetInfoRuntimeApi.get_subnet_hyperparams_v2":
       return hyperparameters(ledger, Number(netuid));
-    case "NeuronInfoRuntimeApi.get_neurons_lite":
-      return neuronsLite(ledger, Number(netuid));
+    case "SubnetInfoRuntimeApi.get_subnet_hyperparams_v3":
+      return hyperparameterEntries(ledger, Number(netuid));
+    case "SubnetInfoRuntimeApi.get_next_epoch_start_block":
+      return nextEpochStart(ledger, Number(netuid));
+    case "NeuronInfoRuntimeApi.get_neurons":
+    case "NeuronInfoRuntimeApi.get_neurons_lite": // the same without rows
+      return neuronAnswers(ledger, Number(netuid));
+    case "NeuronInfoRuntimeApi.get_neuron":
+    case "NeuronInfoRuntimeApi.get_neuron_lite":
+      return neuronAnswers(ledger, Number(netuid))[Number(second)] ?? null;
     case "SubnetInfoRuntimeApi.get_subnet_state":
       return subnetState(ledger, Number(netuid));
     case "SubnetInfoRuntimeApi.get_dynamic_info":
@@ -50,6 +71,9 @@ export function runtimeApiAnswer(ledger: ReadableChain, name: string, args: read
       return alphaPriceRao;
     case "SwapRuntimeApi.current_alpha_price_all":
       return alphaPrices(ledger);
+    case "SwapRuntimeApi.sim_swap_tao_for_alpha":
+    case "SwapRuntimeApi.sim_swap_alpha_for_tao":
+      return swapped(BigInt(second as bigint));
     default:
       return undefined;
   }
@@ -85,27 +109,37 @@ function hyperparameters(ledger: ReadableChain, netuid: number) {
   };
 }
 
-function neuronsLite(ledger: ReadableChain, netuid: number) {
-  const all = metagraph(ledger, netuid);
-  if (all === null) return [];
-  return all.hotkeys.map((hotkey, uid) => ({
-    hotkey,
-    coldkey: all.coldkeys[uid],
-    uid,
-    netuid,
-    active: all.active[uid],
-    axonInfo: all.axons[uid],
-    prometheusInfo: { block: 0n, version: 0, ip: 0n, port: 0, ipType: 0 },
-    stake: [[all.coldkeys[uid], all.totalStake[uid]]],
-    rank: 0,
-    emission: all.emission[uid],
-    incentive: all.incentives[uid],
-    consensus: all.consensus[uid],
-    trust: 0,
-    validatorTrust: ledger.state.get("neuron", keyOf(netuid, uid)).validatorTrust,
-    dividends: all.dividends[uid],
-    lastUpdate: all.lastUpdate[uid],
-    validatorPermit: all.validatorPermit[uid],
-    pruningScore: 0,
-  }));
+/** The same as a list of names and tagged values: what newer clients read, lest every new one needs a new client. */
+function hyperparameterEntries(ledger: ReadableChain, netuid: number) {
+  const of = ledger.state.read("subnet", keyOf(netuid))?.hyperparameters;
+  if (of === undefined) return null;
+  const entry = (name: string, type: "Bool" | "U16" | "U64", value: unknown) => ({
+    name: new TextEncoder().encode(name),
+    value: { type, value },
+  });
+  return [
+    entry("kappa", "U16", of.kappa),
+    entry("immunity_period", "U16", of.immunityPeriodBlocks),
+    entry("min_allowed_weights", "U16", of.minAllowedWeights),
+    entry("max_weights_limit", "U16", of.maxWeightsLimit),
+    entry("tempo", "U16", of.tempoBlocks),
+    entry("weights_version", "U64", of.weightsVersionKey),
+    entry("weights_rate_limit", "U64", BigInt(of.weightsRateLimitBlocks)),
+    entry("activity_cutoff", "U16", of.activityCutoffBlocks),
+    entry("registration_allowed", "Bool", of.isRegistrationAllowed),
+    entry("min_burn", "U64", of.minBurnRao),
+    entry("max_burn", "U64", of.maxBurnRao),
+    entry("burn_half_life", "U16", of.burnHalfLifeBlocks),
+    entry("bonds_moving_avg", "U64", BigInt(of.bondsMovingAverage)),
+    entry("serving_rate_limit", "U64", BigInt(of.servingRateLimitBlocks)),
+    entry("max_validators", "U16", of.maxValidators),
+    entry("commit_reveal_period", "U64", BigInt(of.revealPeriodEpochs)),
+    entry("commit_reveal_weights_enabled", "Bool", of.isCommitReveal),
+  ];
+}
+
+function nextEpochStart(ledger: ReadableChain, netuid: number): bigint | null {
+  if (ledger.state.read("subnet", keyOf(netuid)) === undefined) return null;
+  const block = nextEpochBlock(epochStateOf(ledger, netuid));
+  return block === null ? null : BigInt(block);
 }

@@ -203,6 +203,8 @@ const statefulItems: Readonly<Record<string, Reader>> = {
   "SubtensorModule.LastEpochBlock": clock((of) => BigInt(of.lastEpochBlock), 0n),
   "SubtensorModule.PendingEpochAt": clock((of) => BigInt(of.pendingEpochAtBlock), 0n),
   "SubtensorModule.SubnetEpochIndex": clock((of) => BigInt(of.epochIndex), 0n),
+  "SubtensorModule.CollateralLockShare": () => 0,
+  "SubtensorModule.SubnetEpochConsensus": () => ({ type: "Yuma" }),
   // thousandths of a tempo, rounded up so that reading it back gives the same blocks
   "SubtensorModule.ActivityCutoffFactorMilli": parameter((of) =>
     of.tempoBlocks === 0 ? 0 : Math.ceil(of.activityCutoffBlocks * 1_000 / of.tempoBlocks)

@@ -21,6 +21,21 @@ export function dynamicInfo(chain: ReadableChain, netuid: number) {
   return { ...rest, subnetName: name, tokenSymbol: symbol, emission: subnetEmission, subnetIdentity: identity };
 }
 
+/** What a subnet is and how full; what is not named is zero. */
+export function subnetInfo(chain: ReadableChain, netuid: number) {
+  const all = metagraph(chain, netuid);
+  if (all === null) return null;
+  const { hyperparameters } = chain.state.get("subnet", keyOf(netuid));
+  return {
+    ...all,
+    maxAllowedValidators: hyperparameters.maxValidators,
+    subnetworkN: all.numUids,
+    maxAllowedUids: all.maxUids,
+    blocksSinceLastStep: all.blocksSinceLastStep,
+    owner: all.ownerColdkey,
+  };
+}
+
 export function allDynamicInfo(chain: ReadableChain) {
   return netuidsOf(chain).map((netuid) => dynamicInfo(chain, netuid));
 }
@@ -30,6 +45,12 @@ export function alphaPrices(chain: ReadableChain) {
 }
 
 export const alphaPriceRao = 1_000_000_000n;
+
+/** What an amount would become, in either direction: as much of the other, at no fee. */
+export const swapped = (amount: bigint) => ({
+  ...{ taoAmount: amount, alphaAmount: amount },
+  ...{ taoFee: 0n, alphaFee: 0n, taoSlippage: 0n, alphaSlippage: 0n },
+});
 
 /** Stakes of a coldkey on seats it holds. */
 export function stakesOf(chain: ReadableChain, coldkey: AccountId) {
@@ -57,6 +78,6 @@ export function stakeOf({ state }: ReadableChain, { hotkey, coldkey, netuid }: S
   };
 }
 
-function netuidsOf({ state }: ReadableChain): readonly number[] {
+export function netuidsOf({ state }: ReadableChain): readonly number[] {
   return state.get("chain", theChain).netuids;
 }

@@ -5,6 +5,7 @@
  */
 
 import type { Address, ChainCall } from "../../call.ts";
+import { alphaPriceRao } from "../reads/subnet_answers.ts";
 import { encodeAddress } from "../../wallet/ss58.ts";
 import { textOfIp } from "../../ip_address.ts";
 import type { RuntimeCall } from "./extrinsic.ts";
@@ -14,6 +15,8 @@ type Args = RuntimeCall["args"];
 
 /** Pool code of an address that is none. */
 const invalidIpAddress = 11;
+/** And of a stake whose price is beyond its limit. */
+const slippageTooHigh = 8;
 const maxCommitBytes = 5000;
 
 /** Throws `RpcError` where a node's pool refuses before anything looks at the state. */
@@ -54,18 +57,16 @@ const translations: Readonly<Record<string, (args: Args) => ChainCall>> = {
     mechanism: mechanism(args),
     ...sealed(args),
   }),
-  "SubtensorModule.add_stake": (args) => ({
-    type: "addStake",
-    hotkey: hotkey(args),
-    netuid: netuid(args),
-    amountRao: args.amount_staked as bigint,
-  }),
-  "SubtensorModule.remove_stake": (args) => ({
-    type: "removeStake",
-    hotkey: hotkey(args),
-    netuid: netuid(args),
-    amountAlpha: args.amount_unstaked as bigint,
-  }),
+  "SubtensorModule.add_stake": addStake,
+  "SubtensorModule.add_stake_limit": (args) => {
+    if (args.limit_price as bigint < alphaPriceRao) throw customInvalid(slippageTooHigh);
+    return addStake(args);
+  },
+  "SubtensorModule.remove_stake": removeStake,
+  "SubtensorModule.remove_stake_limit": (args) => {
+    if (args.limit_price as bigint > alphaPriceRao) throw customInvalid(slippageTooHigh);
+    return removeStake(args);
+  },
   "SubtensorModule.serve_axon": serveAxon,
   "SubtensorModule.burned_register": (args) => ({ type: "burnedRegister", netuid: netuid(args), hotkey: hotkey(args) }),
   "SubtensorModule.register_network": (args) => ({ type: "registerNetwork", hotkey: hotkey(args) }),
@@ -75,6 +76,16 @@ function transfer(args: Args): ChainCall {
   const to = args.dest as { type: string; value: Uint8Array };
   if (to.type !== "Id") throw invalidTransaction("call");
   return { type: "transfer", to: encodeAddress(to.value), amountRao: args.value as bigint };
+}
+
+function addStake(args: Args): ChainCall {
+  const amountRao = args.amount_staked as bigint;
+  return { type: "addStake", hotkey: hotkey(args), netuid: netuid(args), amountRao };
+}
+
+function removeStake(args: Args): ChainCall {
+  const amountAlpha = args.amount_unstaked as bigint;
+  return { type: "removeStake", hotkey: hotkey(args), netuid: netuid(args), amountAlpha };
 }
 
 function serveAxon(args: Args): ChainCall {

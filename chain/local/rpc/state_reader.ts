@@ -8,6 +8,7 @@
 import type { AccountId, Ledger, LedgerState } from "../ledger.ts";
 import type { Runtime } from "../surface/runtime.ts";
 import { ScaleError, ScaleReader } from "../surface/scale_bytes.ts";
+import type { StorageEntry } from "../surface/storage_keys.ts";
 import type { BlockLog, LoggedBlock } from "./block_log.ts";
 import { hexOf } from "./hex.ts";
 import { clientError, discardedState, invalidParams, unknownBlock, unknownFunction } from "./rpc_error.ts";
@@ -100,34 +101,62 @@ function keysUnder(
   const entry = storageKeys.entryOf(prefix);
   if (entry === null) return [];
   const asked = prefix.toHex();
-  return mapKeys(entry.item.keys.map(({ type }) => type), ledgerState(sources, block))
+  return mapKeys(entry, ledgerState(sources, block))
     .map((keys) => storageKeys.build(entry, keys))
     .filter((key) => key.toHex().startsWith(asked) && reader.storage(key, block) !== null)
     .sort((a, b) => a.toHex() < b.toHex() ? -1 : 1);
 }
 
+/** Maps whose first key is mechanism * 4096 + netuid. */
+const mechanismMaps: ReadonlySet<string> = new Set(
+  ["Weights", "Bonds", "LastUpdate", "Incentive", "WeightCommits", "TimelockedWeightCommits"]
+    .map((item) => `SubtensorModule.${item}`),
+);
+
 /** Candidates for the keys of a map, from its key types: the ledger lists subnets and seats, not keys. */
-function mapKeys(types: readonly string[], state: LedgerState): unknown[][] {
-  const shape = types.join(",");
+function mapKeys({ name, item }: StorageEntry, state: LedgerState): unknown[][] {
+  const shape = item.keys.map(({ type }) => type).join(",");
   if (shape === "") return [[]];
-  const netuids = subnetsOf(state);
-  if (shape === "u16") return netuids.map((netuid) => [netuid]);
-  const seats = netuids.flatMap((netuid) => {
-    const count = state.storage("SubtensorModule.SubnetworkN", [netuid]) as number | undefined ?? 0;
-    return Array.from({ length: count }, (_, uid) => ({ netuid, uid }));
+  const places = subnetsOf(state).flatMap((netuid) => {
+    const mechanisms = mechanismMaps.has(name) ? numberOf(state, "MechanismCountCurrent", netuid) : 1;
+    return Array.from({ length: mechanisms }, (_, mechanism) => ({ netuid, index: mechanism * 4_096 + netuid }));
   });
-  if (shape === "u16,u16") return seats.map(({ netuid, uid }) => [netuid, uid]);
-  const hotkeyOf = (seat: { netuid: number; uid: number }) =>
-    state.storage("SubtensorModule.Keys", [seat.netuid, seat.uid]) as AccountId | undefined;
-  const held = seats.flatMap((seat) => {
-    const hotkey = hotkeyOf(seat);
-    return hotkey === undefined ? [] : [{ netuid: seat.netuid, hotkey }];
+  if (shape === "u16") return places.map(({ index }) => [index]);
+  if (shape === "u16,u64") {
+    return places.flatMap((place) => commitEpochs(state, place).map((epoch) => [place.index, epoch]));
+  }
+  const seats = places.flatMap(({ netuid, index }) => {
+    const count = numberOf(state, "SubnetworkN", netuid);
+    return Array.from({ length: count }, (_, uid) => ({ netuid, index, uid }));
   });
-  if (shape === "u16,AccountId") return held.map(({ netuid, hotkey }) => [netuid, hotkey]);
-  if (shape === "AccountId,u16") return held.map(({ netuid, hotkey }) => [hotkey, netuid]);
+  if (shape === "u16,u16") return seats.map(({ index, uid }) => [index, uid]);
+  const held = seats.flatMap(({ netuid, index, uid }) => {
+    const hotkey = state.storage("SubtensorModule.Keys", [netuid, uid]) as AccountId | undefined;
+    return hotkey === undefined ? [] : [{ index, hotkey }];
+  });
+  if (shape === "u16,AccountId") return held.map(({ index, hotkey }) => [index, hotkey]);
+  if (shape === "AccountId,u16") return held.map(({ index, hotkey }) => [hotkey, index]);
   if (shape === "AccountId") return unique(held.map(({ hotkey }) => hotkey)).map((hotkey) => [hotkey]);
   return [];
 }
+
+/** Epochs of a subnet with timelocked commits: from the one that opens now to the one that is about to begin. */
+function commitEpochs(state: LedgerState, place: { readonly netuid: number; readonly index: number }): bigint[] {
+  const { netuid, index } = place;
+  const stored = state.storage("SubtensorModule.SubnetEpochIndex", [netuid]) as bigint | undefined;
+  const byArithmetic = Math.floor(
+    (Number(state.storage("System.Number", [])) + netuid + 1) / (numberOf(state, "Tempo", netuid) + 1),
+  );
+  const newest = Number(stored ?? byArithmetic) + 1;
+  const oldest = Math.max(0, newest - 1 - numberOf(state, "RevealPeriodEpochs", netuid));
+  return Array.from({ length: newest - oldest + 1 }, (_, i) => BigInt(oldest + i)).filter((epoch) => {
+    const commits = state.storage("SubtensorModule.TimelockedWeightCommits", [index, epoch]);
+    return Array.isArray(commits) && commits.length > 0;
+  });
+}
+
+const numberOf = (state: LedgerState, item: string, netuid: number): number =>
+  Number(state.storage(`SubtensorModule.${item}`, [netuid]) ?? 0);
 
 function subnetsOf(state: LedgerState): number[] {
   const total = state.storage("SubtensorModule.TotalNetworks", []) as number | undefined ?? 0;

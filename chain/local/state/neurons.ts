@@ -83,16 +83,21 @@ export function seatFor({ state, block }: BlockScope, netuid: number): number | 
   return lowest?.uid ?? null;
 }
 
-/** New rules for a subnet. A new mechanism has a seat for everybody, in which nobody has spoken yet. */
+/** New rules for a subnet. A new mechanism has a seat for everybody, in which nobody has spoken yet; of one that ends nothing stays. */
 export function changeRules({ state }: BlockScope, netuid: number, change: Partial<Hyperparameters>): void {
   const { hyperparameters, neuronCount } = state.get("subnet", keyOf(netuid));
   const changed = { ...hyperparameters, ...change };
+  for (let mechanism = changed.mechanisms; mechanism < hyperparameters.mechanisms; mechanism++) {
+    const index = storageIndex({ netuid, mechanism });
+    for (const table of ["seat", "weights", "bonds", "salted", "timelocked"] as const) {
+      for (const key of state.keys(table, keyOf(index, ""))) state.remove(table, key);
+    }
+  }
   state.change("subnet", keyOf(netuid), { hyperparameters: changed });
   for (let mechanism = hyperparameters.mechanisms; mechanism < changed.mechanisms; mechanism++) {
     const index = storageIndex({ netuid, mechanism });
     for (let uid = 0; uid < neuronCount; uid++) {
-      const key = keyOf(index, uid);
-      if (state.read("seat", key) === undefined) state.write("seat", key, { lastUpdateBlock: 0, incentive: 0 });
+      state.write("seat", keyOf(index, uid), { lastUpdateBlock: 0, incentive: 0 });
     }
   }
 }

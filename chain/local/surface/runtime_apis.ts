@@ -88,6 +88,8 @@ export const runtimeApis: readonly RuntimeApi[] = [
     methods: [
       method("current_alpha_price", "netuid: u16", "u64"),
       method("current_alpha_price_all", "", "Vec<SubnetPrice>"),
+      method("sim_swap_tao_for_alpha", "netuid: u16, tao: u64", "SimSwapResult"),
+      method("sim_swap_alpha_for_tao", "netuid: u16, alpha: u64", "SimSwapResult"),
     ],
   },
 ];

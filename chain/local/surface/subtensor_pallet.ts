@@ -6,12 +6,15 @@
  */
 
 import { type Call, call, type Pallet } from "./description.ts";
+import { laterStorage } from "./later_surface.ts";
 import { subtensorErrors } from "./subtensor_errors.ts";
 import { statefulEpochStorage, subtensorStorage } from "./subtensor_storage.ts";
 import { type Variant, variant } from "./type_language.ts";
 
 const weights = "uids: Vec<u16>, values: Vec<u16>, salt: Vec<u16>, version_key: u64";
 const timelock = "commit: Vec<u8>, reveal_round: u64, commit_reveal_version: u16";
+const staked = "hotkey: AccountId, netuid: u16";
+const limit = "limit_price: u64, allow_partial: bool";
 const axon = "version: u32, ip: u128, port: u16, ip_type: u8, protocol: u8, placeholder1: u8, placeholder2: u8";
 
 const calls: readonly Call[] = [
@@ -23,8 +26,10 @@ const calls: readonly Call[] = [
   call(116, "reveal_mechanism_weights", `netuid: u16, mecid: u8, ${weights}`),
   call(113, "commit_timelocked_weights", `netuid: u16, ${timelock}`),
   call(118, "commit_timelocked_mechanism_weights", `netuid: u16, mecid: u8, ${timelock}`),
-  call(2, "add_stake", "hotkey: AccountId, netuid: u16, amount_staked: u64"),
-  call(3, "remove_stake", "hotkey: AccountId, netuid: u16, amount_unstaked: u64"),
+  call(2, "add_stake", `${staked}, amount_staked: u64`),
+  call(3, "remove_stake", `${staked}, amount_unstaked: u64`),
+  call(88, "add_stake_limit", `${staked}, amount_staked: u64, ${limit}`),
+  call(89, "remove_stake_limit", `${staked}, amount_unstaked: u64, ${limit}`),
   call(4, "serve_axon", `netuid: u16, ${axon}`),
   call(7, "burned_register", "netuid: u16, hotkey: AccountId"),
   call(59, "register_network", "hotkey: AccountId"),
@@ -49,7 +54,9 @@ export function subtensorPallet(options: { readonly epochs: "legacy" | "stateful
     index: 7,
     crate: "pallet_subtensor",
     calls,
-    storage: options.epochs === "stateful" ? [...subtensorStorage, ...statefulEpochStorage] : subtensorStorage,
+    storage: options.epochs === "stateful"
+      ? [...subtensorStorage, ...statefulEpochStorage, ...laterStorage]
+      : subtensorStorage,
     events,
     errors: subtensorErrors,
     constants: [

@@ -303,6 +303,17 @@ export const subtensorTypes: NamedTypes = {
       is_registered: "bool",
     },
   },
+  SimSwapResult: {
+    path: "pallet_subtensor_swap_runtime_api::SimSwapResult",
+    fields: {
+      tao_amount: "u64",
+      alpha_amount: "u64",
+      tao_fee: "u64",
+      alpha_fee: "u64",
+      tao_slippage: "u64",
+      alpha_slippage: "u64",
+    },
+  },
   SubnetPrice: {
     path: "pallet_subtensor_swap_runtime_api::SubnetPrice",
     fields: { netuid: "u16", price: "u64" },

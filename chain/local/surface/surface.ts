@@ -6,6 +6,7 @@
  */
 
 import { blake2b } from "@noble/hashes/blake2.js";
+import { commitments, laterTypes, withLaterMethods } from "./later_surface.ts";
 import type { RuntimeApi, SignedExtension, Surface } from "./description.ts";
 import { runtimeApis } from "./runtime_apis.ts";
 import { subtensorPallet } from "./subtensor_pallet.ts";
@@ -45,9 +46,9 @@ export function runtimeSurface(options: SurfaceOptions): Surface {
   return {
     specVersion,
     transactionVersion,
-    types: { ...systemTypes, ...subtensorTypes },
-    pallets: [...systemPallets({ blockMs: options.blockMs, version }), subtensorPallet(options), drand],
-    apis: runtimeApis,
+    types: { ...systemTypes, ...subtensorTypes, ...laterTypes },
+    pallets: [...systemPallets({ blockMs: options.blockMs, version }), subtensorPallet(options), commitments, drand],
+    apis: options.epochs === "stateful" ? withLaterMethods(runtimeApis) : runtimeApis,
     extensions,
   };
 }

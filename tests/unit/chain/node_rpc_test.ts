@@ -1,9 +1,10 @@
 /** The node's JSON-RPC, method by method and without sockets: answers, refusals in a real node's words, limits. */
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
+import { ed25519 } from "@noble/curves/ed25519.js";
 import { TypeRegistry } from "@polkadot/types";
 import { u8aToHex } from "@polkadot/util";
-import { NodeWorld, type RpcAnswer, testRuntime } from "../../support/node_world.ts";
+import { alice, NodeWorld, type RpcAnswer, testRuntime } from "../../support/node_world.ts";
 import { sampleExtrinsic, type Spelling, subnetCall, testScale } from "../../support/sample_extrinsic.ts";
 
 const extrinsic = (world: NodeWorld, of: Spelling = {}): string =>
@@ -90,6 +91,43 @@ Deno.test("Node: calls that cannot be are refused before the ledger sees them", 
   assertMatch(words(submit(world, { call: commit(5001) })), /^1002: Verification Error: .*5000/);
   assertEquals(world.ledger.accepted, []);
   assertEquals(words(submit(world, { call: commit(5000) })), "accepted");
+});
+
+Deno.test("Node: an extrinsic may be signed with ed25519, not by nobody and not with a secp256k1 key", () => {
+  const secretKey = new Uint8Array(32).fill(9);
+  const signer = {
+    publicKey: ed25519.getPublicKey(secretKey),
+    sign: (message: Uint8Array) => ed25519.sign(message, secretKey),
+  };
+  const world = new NodeWorld();
+  const badProof = "1010: Invalid Transaction: Transaction has a bad signature";
+  assertEquals(words(submit(world, { signer, scheme: "Ed25519" })), "accepted");
+  assertEquals(words(submit(world, { scheme: "Ed25519" })), badProof);
+  assertEquals(words(submit(world, { scheme: "Ecdsa", damage: () => new Uint8Array(65) })), badProof);
+  assertEquals(words(submit(world, { checksMetadata: true })), badProof);
+  assertMatch(words(submit(world, { version: 0x04 })), /^1011: Unknown Transaction Validity/);
+  assertMatch(words(submit(world, { version: 0x85 })), /^1002: .*version must be 4/);
+});
+
+Deno.test("Node: a stake with a price limit is a stake, as long as one alpha is one tao within it", () => {
+  const world = new NodeWorld();
+  const limited = (name: string, limit: bigint) =>
+    words(
+      submit(world, {
+        call: subnetCall(name, [alice.publicKey, 9, 5n, limit, false]),
+        nonce: world.ledger.accepted.length,
+      }),
+    );
+  const refused = "1010: Invalid Transaction: Custom error: 8";
+  assertEquals([limited("add_stake_limit", 999_999_999n), limited("remove_stake_limit", 1_000_000_001n)], [
+    refused,
+    refused,
+  ]);
+  assertEquals([limited("add_stake_limit", 10n ** 9n), limited("remove_stake_limit", 10n ** 9n)], [
+    "accepted",
+    "accepted",
+  ]);
+  assertEquals(world.ledger.accepted.map(({ call }) => call.type), ["addStake", "removeStake"]);
 });
 
 Deno.test("Node: a watcher hears of the pool, the block and finality, and only of its own", () => {

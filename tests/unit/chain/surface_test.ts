@@ -39,8 +39,14 @@ Deno.test("Metadata: a legacy surface has no stored epoch clock", () => {
   const legacy = plainMetadata(metadataOf(runtimeSurface({ epochs: "legacy", blockMs: 12_000 }), 15));
   const stateful = plainMetadata(metadataOf(surface, 15));
   const { problems } = metadataProblems(stateful, legacy);
-  const added = ["LastEpochBlock", "PendingEpochAt", "SubnetEpochIndex", "ActivityCutoffFactorMilli"];
-  assertEquals(problems, added.map((name) => `SubtensorModule.${name}: is missing there`));
+  const clock = ["LastEpochBlock", "PendingEpochAt", "SubnetEpochIndex", "ActivityCutoffFactorMilli"];
+  const later = ["CollateralLockShare", "SubnetEpochConsensus"];
+  const functions = ["get_subnet_hyperparams_v3", "get_next_epoch_start_block"];
+  const added = [
+    ...[...clock, ...later].map((name) => `SubtensorModule.${name}`),
+    ...functions.map((name) => `SubnetInfoRuntimeApi.${name}`),
+  ];
+  assertEquals(problems, added.map((name) => `${name}: is missing there`));
 });
 
 Deno.test("Scale: every call of the surface has the bytes that another implementation gives it", () => {
@@ -172,7 +178,7 @@ function storageKeyProblems(registry: TypeRegistry, metadata: Metadata): string[
   return storageKeys.entries.filter((entry) => {
     const [pallet, item] = entry.name.split(".") as [string, string];
     const theirs = query[lower(pallet)]?.[/^[A-Z]{2,}$/.test(item) ? item.toLowerCase() : lower(item)];
-    if (theirs === undefined) return !/EpochBlock|EpochAt|EpochIndex|FactorMilli/.test(item);
+    if (theirs === undefined) return !/EpochBlock|EpochAt|EpochIndex|FactorMilli|LockShare|EpochConsensus/.test(item);
     const keys = entry.item.keys.map(({ type }, i) => sampleValue(typesOf(surface), { type, seed: i + 3 }));
     const key = storageKeys.build(entry, keys);
     const read = storageKeys.read(key);
