@@ -9,14 +9,11 @@
 import { type Genesis, type GenesisOptions, localGenesis, mainnetGenesis } from "../../chain/local/genesis.ts";
 import type { LocalBlock } from "../../chain/local/ledger.ts";
 import { LocalLedger } from "../../chain/local/local_ledger.ts";
-import { localNode } from "../../chain/local/rpc/local_node.ts";
-import { type RpcServer, serveRpc } from "../../chain/local/rpc/rpc_server.ts";
 import { ChainStoreError } from "../../chain/local/state/chain_store.ts";
-import { runtimeOf } from "../../chain/local/surface/runtime.ts";
-import { runtimeSurface } from "../../chain/local/surface/surface.ts";
 import type { CommandContext, OptionValues } from "../command.ts";
 import { attempting, UsageError, UserError } from "../errors.ts";
 import type { Output } from "../output.ts";
+import { serveLedger } from "./serve_ledger.ts";
 
 /** Options that are part of a chain's genesis. */
 const ruleOptions = ["netuid", "tempo", "block-ms", "commit-reveal", "like-mainnet", "legacy"] as const;
@@ -28,24 +25,17 @@ export async function runLocalChain(context: CommandContext): Promise<number> {
   const metadata = await readMetadata(options.text("metadata"));
   const ledger = await openLedger({ folder, options });
   try {
-    const { genesis } = ledger;
-    const runtime = runtimeOf(runtimeSurface(genesis), metadata);
-    const node = localNode({ ledger, runtime });
     const host = options.text("host") ?? "127.0.0.1";
-    const port = options.number("port") ?? 0;
-    const server = await attempting(
-      { action: "serve the chain", value: `${host}:${port}` },
-      () => serveRpc({ node, host, port }),
-    );
+    const live = await serveLedger({ ledger, host, port: options.number("port") ?? 0, metadata });
     try {
       const firstBlock = ledger.head().number;
-      introduce(output, { server, genesis, folder });
+      introduce(output, { url: live.url, genesis: ledger.genesis, folder });
       const unlisten = ledger.onBlock((block) => showBlock(output, ledger, block));
-      await makeBlocks(ledger, interruption);
+      await Promise.race([live.failed, aborted(interruption)]); // a full disk, say: the chain ends at its last whole block
       unlisten();
       const { number, hash } = ledger.head();
       output.summary({
-        endpoint: server.url,
+        endpoint: live.url,
         block: number,
         hash: `0x${hash.toHex()}`,
         blocksMade: number - firstBlock,
@@ -53,12 +43,16 @@ export async function runLocalChain(context: CommandContext): Promise<number> {
       });
       return 0;
     } finally {
-      await server.close();
-      node.close();
+      await live.close();
     }
   } finally {
     ledger.close();
   }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
 }
 
 async function readMetadata(path: string | undefined): Promise<Uint8Array | undefined> {
@@ -109,46 +103,25 @@ function genesisOf(options: OptionValues): Genesis {
   return options.flag("like-mainnet") ? mainnetGenesis(rules) : localGenesis(rules);
 }
 
-/** One every `blockMs`, at once when the machine was away for longer: blocks that were missed are not made up for. */
-async function makeBlocks(ledger: LocalLedger, interruption: AbortSignal): Promise<void> {
-  const over = Promise.withResolvers<void>();
-  const timer = setInterval(() => {
-    try {
-      ledger.produceBlock(Date.now());
-    } catch (error) {
-      over.reject(error); // a full disk, say: the chain ends at its last whole block
-    }
-  }, ledger.genesis.blockMs);
-  const end = () => over.resolve();
-  interruption.addEventListener("abort", end);
-  if (interruption.aborted) end();
-  try {
-    await over.promise;
-  } finally {
-    clearInterval(timer);
-    interruption.removeEventListener("abort", end);
-  }
-}
-
 interface Introduction {
-  readonly server: RpcServer;
+  readonly url: string;
   readonly genesis: Genesis;
   readonly folder: string;
 }
 
-function introduce(output: Output, { server, genesis, folder }: Introduction): void {
+function introduce(output: Output, { url, genesis, folder }: Introduction): void {
   const { subnets, accounts, blockMs, specVersion } = genesis;
   const [subnet] = subnets;
   output.event({
     type: "chainServed",
-    endpoint: server.url,
+    endpoint: url,
     folder,
     specVersion,
     blockMs,
     netuids: subnets.map(({ netuid }) => netuid),
     accounts: accounts.map(({ address, freeRao }) => ({ address, freeRao: String(freeRao) })),
   });
-  output.line(`A local chain listens at ${output.paint.bold(server.url)} (Ctrl-C ends it)`);
+  output.line(`A local chain listens at ${output.paint.bold(url)} (Ctrl-C ends it)`);
   output.line(`  runtime   spec ${specVersion}, a block every ${blockMs} ms`);
   if (subnet !== undefined) {
     const { tempoBlocks, isCommitReveal } = subnet.hyperparameters;

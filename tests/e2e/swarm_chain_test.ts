@@ -1,0 +1,123 @@
+/** Runs that pay through a chain, as real processes: a swarm with a chain of its own, and a hub that admits whom a chain knows. */
+
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { iota, IotaProcess, type Line } from "../support/iota_process.ts";
+import { withScratchFolder } from "../support/scratch_folder.ts";
+
+interface Emission {
+  readonly name: string;
+  readonly hotkey: string;
+  readonly emissionRao: string;
+}
+
+Deno.test("Swarm on its own chain: weights are set, emission is paid for them, and a resumed run goes on with it", async () => {
+  await withScratchFolder(async (folder) => {
+    const toy = ["swarm", "--size", "toy", "--device", "reference", "--stages", "2", "--replicas", "2", "--json"];
+    const first = new IotaProcess([...toy, "--steps", "20", "--data", folder]);
+    const { code, stderr } = await first.ended;
+    assertEquals(code, 0, stderr);
+    const summary = first.lines.all.at(-1)!;
+    const emission = summary["emission"] as Emission[];
+    assert(Number(summary["weightsSet"]) > 0 && Number(summary["epochs"]) > 0);
+    const names = ["miner-0", "miner-1", "miner-2", "miner-3", "validator-0"];
+    assertEquals(emission.map(({ name }) => name), names);
+    for (const { name, emissionRao } of emission) assert(BigInt(emissionRao) > 0n, `${name} earned ${emissionRao}`);
+    const resumed = new IotaProcess([...toy, "--steps", "40", "--data", folder, "--resume"]);
+    assertEquals((await resumed.ended).code, 0);
+    const [paid] = resumed.lines.all.filter((line) => line.type === "epochPaid");
+    assert(Number(paid!["block"]) > 10, "the chain went on where it was");
+  });
+});
+
+Deno.test("Swarm without a chain: nothing of one is in the summary", async () => {
+  await withScratchFolder(async (folder) => {
+    const words = ["swarm", "--size", "toy", "--device", "reference", "--chain", "none", "--json", "--data", folder];
+    const swarm = new IotaProcess(words);
+    assertEquals((await swarm.ended).code, 0);
+    const { chain, weightsSet, emission } = swarm.lines.all.at(-1)!;
+    assertEquals([chain, weightsSet, emission], [null, null, null]);
+  });
+});
+
+/** A local chain with a coldkey that pays, and a hub of a run that pays through it. */
+class PaidRun {
+  constructor(
+    readonly folder: string,
+    readonly chain: { readonly process: IotaProcess; readonly endpoint: string },
+    readonly url: string,
+  ) {}
+
+  async wallet(words: string): Promise<void> {
+    const { code, stderr } = await iota(["wallet", ...words.split(" "), "--data", this.folder, "--json"]);
+    assertEquals(code, 0, stderr);
+  }
+
+  async onChain(words: string): Promise<void> {
+    const given = ["chain", ...words.split(" "), "--endpoint", this.chain.endpoint, "--data", this.folder, "--json"];
+    const { code, stdout, stderr } = await iota(given);
+    assertEquals(code, 0, stdout + stderr);
+  }
+
+  node(role: "miner" | "validate", hotkey: string): IotaProcess {
+    const who = ["--wallet", "alice", "--hotkey", hotkey, "--data", this.folder];
+    return new IotaProcess([role, "--orchestrator", this.url, ...who, "--device", "reference", "--json"]);
+  }
+}
+
+async function withPaidRun(body: (run: PaidRun) => Promise<void>): Promise<void> {
+  await withScratchFolder(async (folder) => {
+    const rules = ["--block-ms", "200", "--tempo", "8", "--port", "0"];
+    const chain = new IotaProcess(["chain", "local", ...rules, "--data", `${folder}/chain`, "--json"]);
+    const endpoint = String((await chain.lines.next("chainServed"))["endpoint"]);
+    const toy = ["--size", "toy", "--stages", "1", "--steps", "4000", "--set", `chain.network=${endpoint}`];
+    const hub = new IotaProcess(["orchestrate", ...toy, "--port", "0", "--data", `${folder}/run`, "--json"]);
+    try {
+      const listening = await hub.lines.next("listening");
+      await body(new PaidRun(folder, { process: chain, endpoint }, String(listening["url"])));
+    } finally {
+      hub.kill("SIGINT");
+      await hub.ended;
+      chain.kill("SIGINT");
+      await chain.ended;
+    }
+  });
+}
+
+Deno.test("A run on a chain admits whom its subnet knows, pays them, and tells everybody how they stand", async () => {
+  await withPaidRun(async (run) => {
+    await run.wallet("import --uri //Alice --name alice --coldkey --no-password");
+    for (const hotkey of ["miner", "validator"]) await run.wallet(`new --name alice --hotkey ${hotkey}`);
+    const stranger = run.node("miner", "miner");
+    const refused = await stranger.ended;
+    assertEquals(refused.code, 1);
+    assertMatch(refused.stdout + refused.stderr, /must be registered on subnet 9.*iota chain register/s);
+
+    for (const hotkey of ["miner", "validator"]) await run.onChain(`register --wallet alice --hotkey ${hotkey}`);
+    const miner = run.node("miner", "miner");
+    const health = await miner.lines.next("chainHealth") as Line & { uid: number; level: string };
+    assertEquals([health.level, typeof health.uid], ["waiting", "number"], "no weights yet, so nothing earned");
+
+    await run.onChain("stake --wallet alice --hotkey validator --amount 1000");
+    const validator = await untilAdmitted(run);
+    await validator.lines.next("weightsLanded");
+    await validator.lines.next("weightsRowChecked");
+    let paid = await miner.lines.next("chainHealth");
+    while (paid["emissionRao"] === "0") paid = await miner.lines.next("chainHealth");
+    assertEquals([paid["level"], paid["incentiveShare"]], ["good", 1]);
+    for (const node of [validator, miner]) node.kill("SIGINT");
+    const [{ code }] = await Promise.all([validator.ended, miner.ended]);
+    assertEquals(code, 1, "stopped before the run was over");
+    assertEquals([miner.lines.all.at(-1)!["uid"], validator.lines.all.at(-1)!["weightsMissing"]], [health.uid, 0]);
+  });
+});
+
+/** A permit comes with an epoch: until then a validator is turned away, and told what it lacks. */
+async function untilAdmitted(run: PaidRun): Promise<IotaProcess> {
+  for (;;) {
+    const validator = run.node("validate", "validator");
+    const outcome = await Promise.race([validator.lines.next("joined"), validator.ended]);
+    if (!("code" in outcome)) return validator;
+    assertMatch(outcome.stdout + outcome.stderr, /must have a permit on subnet 9/);
+    await run.chain.process.lines.next("block");
+  }
+}
