@@ -1,0 +1,117 @@
+/** What a miner is told of its place in the subnet, and whom a hub admits by the subnet's list. */
+
+import { assertEquals, assertMatch } from "@std/assert";
+import type { Chain, Head, Metagraph, Neuron, SubnetParameters } from "../../chain/chain.ts";
+import { ChainError } from "../../chain/chain.ts";
+import { minerHealth } from "../../chain/duty/miner_health.ts";
+import { Admission } from "../../cli/duty/admission.ts";
+import { idle } from "../support/idle.ts";
+
+const parameters = { immunityPeriodBlocks: 100, maxUids: 3, blockMs: 12_000 } as SubnetParameters; // all that is read
+
+function neuron(uid: number, change: Partial<Neuron> = {}): Neuron {
+  return {
+    ...{ uid, hotkey: `hot${uid}`, coldkey: "cold", isActive: true, hasPermit: false, registeredAtBlock: 0 },
+    ...{ lastUpdateBlock: 0, stakeRao: 0n, incentive: 0, dividends: 0, emissionRao: 0n, axon: null },
+    ...change,
+  };
+}
+
+function healthOf(hotkey: string, neurons: readonly Neuron[], change: Partial<SubnetParameters> = {}) {
+  const metagraph: Metagraph = { netuid: 9, block: 1_000, neurons };
+  return minerHealth({ hotkey, metagraph, parameters: { ...parameters, ...change } });
+}
+
+Deno.test("Miner health: a hotkey that is not registered earns nothing, and is told how to register", () => {
+  const { level, uid, sentences } = healthOf("hot9", [neuron(0)]);
+  assertEquals([level, uid], ["alarm", null]);
+  assertMatch(sentences[0]!, /not registered on subnet 9.*iota chain register/);
+});
+
+Deno.test("Miner health: what it earned, and its share among miners", () => {
+  const own = neuron(1, { incentive: 30, emissionRao: 1_234_500_000n });
+  const health = healthOf("hot1", [neuron(0, { incentive: 70, emissionRao: 2n }), own]);
+  assertEquals([health.level, health.uid, health.incentiveShare], ["good", 1, 0.3]);
+  assertEquals(health.sentences, [
+    "uid 1 earned 1.234 alpha in the last epoch, 30.0 % of the miners' share",
+    "its place is safe: the subnet has room",
+  ]);
+});
+
+Deno.test("Miner health: a newcomer is immune, and waits for weights", () => {
+  const { level, sentences } = healthOf("hot0", [neuron(0, { registeredAtBlock: 990 })]);
+  assertEquals(level, "waiting");
+  assertMatch(sentences.join(), /earned nothing.*immune for 90 more blocks \(18 min\)/);
+});
+
+Deno.test("Miner health: on a full subnet the least earner without immunity is next to go, and only it", () => {
+  const full = [
+    neuron(0, { emissionRao: 5n }),
+    neuron(1, { emissionRao: 7n }),
+    neuron(2, { emissionRao: 1n, registeredAtBlock: 950 }),
+  ];
+  assertEquals(full.map(({ hotkey }) => healthOf(hotkey, full).level), ["alarm", "good", "good"]);
+  assertMatch(healthOf("hot0", full).sentences[0]!, /goes to the next newcomer/);
+  assertMatch(healthOf("hot1", full).sentences[1]!, /^1 without immunity earn less/);
+  assertEquals(healthOf("hot0", full, { maxUids: 4 }).level, "good");
+});
+
+/** A chain of which only heads and the metagraph are asked. */
+class ListedChain {
+  answer: () => Metagraph = () => ({ netuid: 9, block: 1, neurons: [] });
+  asked = 0;
+  #listener: (head: Head) => void = () => {};
+
+  readonly chain = {
+    onHead: (listener: (head: Head) => void) => {
+      this.#listener = listener;
+      return () => this.#listener = () => {};
+    },
+    metagraph: () => {
+      this.asked += 1;
+      return Promise.resolve().then(this.answer);
+    },
+  } as unknown as Chain;
+
+  async head(block: number): Promise<void> {
+    this.#listener({ block, seenMs: 0 });
+    await idle();
+  }
+}
+
+Deno.test("Admission: registered hotkeys, validators with a permit, and nobody before the list is read", async () => {
+  const problems: string[] = [];
+  const onFailure = (error: unknown) => problems.push(`bug: ${error}`);
+  const admission = new Admission({ network: "test", netuid: 9, onProblem: (text) => problems.push(text), onFailure });
+  const codeOf = (node: string, role: "miner" | "validator") => admission.check({ node, role })?.code ?? "admitted";
+  const listed = new ListedChain();
+  const stop = admission.follow(listed.chain);
+  assertEquals(codeOf("hot0", "miner"), "wrongPhase", "the node comes again");
+
+  listed.answer = () => {
+    throw new ChainError("timeout", "no answer");
+  };
+  await listed.head(1);
+  assertEquals(codeOf("hot0", "miner"), "wrongPhase");
+  listed.answer = () => ({ netuid: 9, block: 2, neurons: [neuron(0), neuron(1, { hasPermit: true })] });
+  await listed.head(2);
+  const verdicts = [codeOf("hot0", "miner"), codeOf("hot0", "validator"), codeOf("hot1", "validator")];
+  assertEquals(verdicts, ["admitted", "notAdmitted", "admitted"]);
+  assertEquals(codeOf("hot7", "miner"), "notAdmitted");
+  assertMatch(
+    admission.check({ node: "hot7", role: "miner" })!.detail,
+    /iota chain register --netuid 9 --endpoint test/,
+  );
+
+  await listed.head(3);
+  assertEquals(listed.asked, 2, "not every block");
+  listed.answer = () => {
+    throw new ChainError("unreachable", "gone");
+  };
+  await listed.head(20);
+  assertEquals(codeOf("hot0", "miner"), "admitted", "the last list counts");
+  assertEquals(problems, ["no answer", "gone"]);
+  stop();
+  await listed.head(40);
+  assertEquals(listed.asked, 3);
+});
