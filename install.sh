@@ -96,8 +96,6 @@ sha256() {
     shasum -a 256 "$1"
   elif has openssl; then
     openssl dgst -sha256 -r "$1"
-  else
-    stop "Cannot check the download as sha256sum, shasum and openssl are all missing" "Install one of them"
   fi | cut -d ' ' -f 1
 }
 
@@ -105,7 +103,8 @@ check_sum() {
   wanted=$(awk -v name="$asset" '$2 == name || $2 == "*" name { print $1 }' "$sums")
   [ -n "$wanted" ] || stop "Cannot install as the release's SHA256SUMS does not name $asset" \
     "This release may not have your system: see the files at $base" $exit_sum
-  actual=$(sha256 "$fresh") || exit
+  actual=$(sha256 "$fresh")
+  [ -n "$actual" ] || stop "Cannot check the download as sha256sum, shasum and openssl are all missing" "Install one of them"
   [ "$actual" = "$wanted" ] || stop "Cannot install $asset as its SHA-256 must be $wanted: it is $actual" \
     "The download was damaged or tampered with. Run this again; if it stays so, tell the project" $exit_sum
 }
@@ -127,20 +126,16 @@ refuse_strangers() {
 }
 
 say_path() {
-  case ":$PATH:" in
-    *":$dir:"*)
-      found=$(command -v iota) || found=$program
-      [ "$found" = "$program" ] || say "Note: iota in your PATH is $found, which comes first."
-      ;;
-    *)
-      case ${SHELL:-} in
-        */fish) line="fish_add_path '$dir'" file='and that is all' ;;
-        */zsh) line="export PATH=\"$dir:\$PATH\"" file='in ~/.zshrc to keep it' ;;
-        *) line="export PATH=\"$dir:\$PATH\"" file='in ~/.profile or ~/.bashrc to keep it' ;;
-      esac
-      say "$dir is not in your PATH. Add it, $file:" "" && say "  $line" && say ""
-      ;;
+  found=$(command -v iota) || found=$program
+  [ "$found" = "$program" ] || say "Note: iota in your PATH is $found, which comes first."
+  case ":$PATH:" in *":$dir:"*) return ;; esac
+  case ${SHELL:-} in
+    */fish) line="fish_add_path '$dir'" where='once' ;;
+    */zsh) line="export PATH=\"$dir:\$PATH\"" where='in ~/.zshrc to keep it' ;;
+    *) line="export PATH=\"$dir:\$PATH\"" where='in ~/.profile or ~/.bashrc to keep it' ;;
   esac
+  say "$dir is not in your PATH. Add it, $where:"
+  say "  $line"
 }
 
 clean_up() {
@@ -150,14 +145,16 @@ clean_up() {
 install() {
   choose_asset
   choose_base
+  wanted_dir=$dir
   mkdir -p "$dir" 2>/dev/null
-  dir=$(cd "$dir" 2>/dev/null && pwd) || stop "Cannot make the folder $dir" "Choose one that you may write to: --dir DIR"
+  dir=$(cd "$dir" 2>/dev/null && pwd) ||
+    stop "Cannot make the folder $wanted_dir" "Choose one that you may write to: --dir DIR"
   program=$dir/iota
   refuse_strangers
   old=''
   [ ! -e "$program" ] || old=$(version_of "$program")
   # Beside the program, so that taking its place is one step. Leftovers are of an install that was killed.
-  for left in "$dir"/.iota.new.*; do
+  for left in "$dir"/.iota.new.* "$dir"/.iota.sums.*; do
     kill -0 "${left##*.}" 2>/dev/null || rm -f "$left"
   done
   fresh=$dir/.iota.new.$$ sums=$dir/.iota.sums.$$
@@ -200,20 +197,25 @@ uninstall() {
   else
     cache=$HOME/.cache data=${XDG_DATA_HOME:-$HOME/.local/share}/iota
   fi
-  cache=${XDG_CACHE_HOME:-$cache}/iota/runtime
-  if [ -d "$cache" ] && is_running "$cache"; then
-    say "Kept $cache as an iota runs from it. Remove it when that has ended."
-  elif [ -d "$cache" ]; then
-    rm -rf "$cache" && say "Removed $cache"
-  fi
+  case ${XDG_CACHE_HOME:-} in /*) cache=$XDG_CACHE_HOME ;; esac
+  remove_cache "$cache/iota/runtime"
   for kept in "$data" "$HOME/.bittensor/wallets"; do
     [ ! -d "$kept" ] || say "Kept $kept"
   done
 }
 
-is_running() {
-  if [ -r /proc/self/cmdline ]; then cat /proc/[0-9]*/cmdline | tr '\0' '\n'; else ps -A -o args=; fi 2>/dev/null |
-    grep -qF "$1/"
+# What is unpacked, but for versions that a process runs from.
+remove_cache() {
+  [ -d "$1" ] || return 0
+  running=$(if [ -r /proc/self/cmdline ]; then cat /proc/[0-9]*/cmdline | tr '\0' '\n'; else ps -A -o args=; fi 2>/dev/null)
+  for unpacked in "$1"/*; do
+    case $running in
+      *"/${unpacked##*/}/"*) say "Kept $unpacked as an iota runs from it. Remove it when that has ended." ;;
+      *) rm -rf "$unpacked" ;;
+    esac
+  done
+  rmdir "$1" "${1%/*}" 2>/dev/null && say "Removed $1"
+  return 0
 }
 
 main() {
