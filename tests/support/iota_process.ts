@@ -4,6 +4,10 @@ import { EventLog } from "./event_log.ts";
 import { TextLineStream } from "../../cli/run/text_lines.ts";
 
 const root = new URL("../..", import.meta.url).pathname;
+const checkout = [
+  Deno.execPath(),
+  ...["run", "--quiet", "--no-prompt", "--config", `${root}deno.json`, "--allow-all", `${root}cli/main.ts`],
+] as const;
 
 export interface Line {
   readonly type: string;
@@ -16,6 +20,15 @@ export interface Ended {
   readonly stderr: string;
 }
 
+export interface ProcessOptions {
+  /** It leads a session, as a program in a terminal of its own: see `interruptAll`. */
+  readonly ownSession?: boolean;
+  /** A file that is iota; default: this checkout. */
+  readonly program?: string;
+  readonly cwd?: string;
+  readonly clearEnv?: boolean;
+}
+
 export class IotaProcess {
   readonly lines = new EventLog<Line>();
   readonly ended: Promise<Ended>;
@@ -23,20 +36,14 @@ export class IotaProcess {
   #stdout = "";
   #stderr = "";
 
-  /** With `ownSession` it leads a session, as a program in a terminal of its own: see `interruptAll`. */
-  constructor(words: readonly string[], env: Record<string, string> = {}, { ownSession = false } = {}) {
-    this.#process = new Deno.Command(Deno.execPath(), {
-      args: [
-        "run",
-        "--quiet",
-        "--no-prompt",
-        "--config",
-        `${root}deno.json`,
-        "--allow-all",
-        `${root}cli/main.ts`,
-        ...words,
-      ],
+  constructor(words: readonly string[], env: Record<string, string> = {}, options: ProcessOptions = {}) {
+    const { program, ownSession = false, cwd, clearEnv = false } = options;
+    const [command, ...leading] = program === undefined ? checkout : [program];
+    this.#process = new Deno.Command(command, {
+      args: [...leading, ...words],
       env,
+      clearEnv,
+      ...(cwd === undefined ? {} : { cwd }),
       stdin: "null",
       stdout: "piped",
       stderr: "piped",
@@ -77,6 +84,10 @@ export class IotaProcess {
 }
 
 /** Runs to the end. */
-export function iota(words: readonly string[], env: Record<string, string> = {}): Promise<Ended> {
-  return new IotaProcess(words, env).ended;
+export function iota(
+  words: readonly string[],
+  env: Record<string, string> = {},
+  options: ProcessOptions = {},
+): Promise<Ended> {
+  return new IotaProcess(words, env, options).ended;
 }
