@@ -1,0 +1,249 @@
+/**
+ * The one-file build, as a person gets it: packed here, then unpacked and run in empty folders with an empty home.
+ *
+ * The parts of a test share one build, as compressing the runtime takes 10 s where no earlier build left it.
+ */
+
+import { assert, assertEquals, assertLess, assertMatch, assertNotEquals, assertStringIncludes } from "@std/assert";
+import { type Ended, iota, IotaProcess, type Line } from "../support/iota_process.ts";
+import { withScratchFolder } from "../support/scratch_folder.ts";
+
+const root = decodeURIComponent(new URL("../..", import.meta.url).pathname);
+const longAgo = new Date(Date.now() - 3 * 24 * 3600 * 1000);
+const asset = `iota-${Deno.build.os === "darwin" ? "macos" : "linux"}-${
+  Deno.build.arch === "aarch64" ? "arm64" : "x64"
+}`;
+
+interface HomeEnvironment extends Record<string, string> {
+  readonly HOME: string;
+  readonly PATH: string;
+  readonly TMPDIR: string;
+}
+
+/** A build in a folder with a space in its name, and empty homes to run it in. */
+class Build {
+  readonly folder: string;
+  readonly program: string;
+  #homes = 0;
+
+  constructor(folder: string) {
+    this.folder = folder;
+    this.program = `${folder}/a build/iota`;
+  }
+
+  /** What a person's environment has, with a home of its own that is empty. */
+  home(): HomeEnvironment {
+    const home = `${this.folder}/home ${++this.#homes}`;
+    Deno.mkdirSync(home);
+    return { HOME: home, PATH: Deno.env.get("PATH") ?? "", TMPDIR: this.folder };
+  }
+
+  run(words: string[], env: HomeEnvironment, program = this.program): Promise<Ended> {
+    return iota(words, env, { program, clearEnv: true, cwd: env.HOME });
+  }
+}
+
+/** Where the unpacked versions lie, by the rules of the system. */
+function cacheOf(env: HomeEnvironment): string {
+  return `${env.HOME}/${Deno.build.os === "darwin" ? "Library/Caches" : ".cache"}/iota/runtime`;
+}
+
+function namesIn(folder: string): string[] {
+  return [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
+}
+
+async function sh(script: string, env: Record<string, string> = {}): Promise<{ code: number; text: string }> {
+  const { code, stdout, stderr } = await new Deno.Command("sh", { args: ["-euc", script], cwd: root, env }).output();
+  return { code, text: new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr) };
+}
+
+Deno.test("Binary: one file is all it takes", async (t) => {
+  if (Deno.build.os === "windows") return console.log("skipped: Windows has no shell to unpack with");
+  await withScratchFolder(async (folder) => {
+    const build = new Build(folder);
+    const { code, text } = await sh(`.ci/binary --packed --out "${build.program}"`);
+    assertEquals(code, 0, text);
+    console.log(text.trim());
+    const step = (name: string, check: (build: Build) => Promise<void>) => t.step(name, () => check(build));
+    await step("it answers with the exit codes of the program", checkAnswers);
+    await step("it is the same through a link, from PATH and from its folder", checkNames);
+    await step("six first starts at a time unpack it once", checkFirstStarts);
+    await step("it uses a temporary folder where the cache cannot be written", checkClosedCache);
+    await step("it is unpacked again after a crash left empty files", checkCrash);
+    await step("it tells when it was cut, and leaves nothing", checkCut);
+    await step("it removes old versions that nobody runs", checkPruning);
+    await step("from curl to a swarm that trains and takes a miner in; signals reach it", checkInstalled);
+    await step("two builds are the same byte for byte, whatever the time and the folder", checkReproducible);
+  });
+});
+
+async function checkAnswers(build: Build): Promise<void> {
+  const env = build.home();
+  const check = async (words: string[], expected: { code: number; says: RegExp }) => {
+    const { code, stdout, stderr } = await build.run(words, env);
+    assertEquals(code, expected.code, stderr);
+    assertMatch(stdout + stderr, expected.says);
+  };
+  await check(["--version"], { code: 0, says: /^iota \d+\.\d+\.\d+\n$/ });
+  const startedMs = performance.now();
+  await check(["--help"], { code: 0, says: /^ {2}swarm {2}/m });
+  console.log(`iota --help of the packed file took ${Math.round(performance.now() - startedMs)} ms`);
+  await check(["swram"], { code: 2, says: /Did you mean swarm\?/ });
+  await check(["wallet", "show", "--name", "x"], { code: 1, says: /next {2}Make one/ });
+  await check(["wallet", "new", "--name", "x"], { code: 0, says: /5[1-9A-Za-z]{47}/ });
+  await check(["chain", "status", "--endpoint", "ws://127.0.0.1:9", "--netuid", "1", "--wallet", "x"], {
+    code: 1,
+    says: /127\.0\.0\.1:9/,
+  });
+}
+
+async function checkNames(build: Build): Promise<void> {
+  const env = build.home();
+  await Deno.mkdir(`${build.folder}/my bin`);
+  await Deno.symlink("../a build/iota", `${build.folder}/my bin/iota`);
+  const ways = [
+    `"${build.folder}/my bin/iota" --version`,
+    `PATH="${build.folder}/my bin:$PATH" && iota --version`,
+    `cd "${build.folder}/a build" && ./iota --version`,
+    `cd "${build.folder}/a build" && sh iota --version`,
+  ];
+  for (const way of ways) assertMatch((await sh(way, env)).text, /^iota \d/, way);
+  assertEquals(namesIn(cacheOf(env)).length, 1);
+}
+
+async function checkFirstStarts(build: Build): Promise<void> {
+  const env = build.home();
+  const ended = await Promise.all(Array.from({ length: 6 }, () => build.run(["--version"], env)));
+  for (const { code, stdout, stderr } of ended) assertEquals([code, stdout.slice(0, 5), stderr], [0, "iota ", ""]);
+  const [name, ...more] = namesIn(cacheOf(env));
+  assertMatch(name!, /^[0-9a-f]{16}$/);
+  assertEquals(more, []);
+  assertEquals(namesIn(`${cacheOf(env)}/${name}`), ["cache", "deno", "program", "used"]);
+}
+
+async function checkClosedCache(build: Build): Promise<void> {
+  const env = { ...build.home(), TMPDIR: `${build.folder}/temporary` };
+  await Deno.mkdir(env.TMPDIR);
+  await Deno.writeTextFile(`${env.HOME}/${Deno.build.os === "darwin" ? "Library" : ".cache"}`, ""); // not even root makes folders in a file
+  assertEquals((await build.run(["--version"], env)).code, 0);
+  const [own] = namesIn(env.TMPDIR);
+  assertEquals(namesIn(`${env.TMPDIR}/${own}`).length, 1);
+  await Deno.chmod(`${env.TMPDIR}/${own}`, 0o777); // anybody could have put a program there
+  const { code, stderr } = await build.run(["--version"], env);
+  assertEquals(code, 1);
+  assertMatch(
+    stderr,
+    /^error Cannot unpack iota as a folder must take \d+ MB and run programs; .* ours alone; in .*runtime: /,
+  );
+  assertMatch(stderr, /\nnext {2}.*XDG_CACHE_HOME/);
+}
+
+async function checkCrash(build: Build): Promise<void> {
+  const env = build.home();
+  await build.run(["--version"], env);
+  const [name] = namesIn(cacheOf(env));
+  await Deno.writeFile(`${cacheOf(env)}/${name}/deno`, new Uint8Array());
+  assertEquals((await build.run(["--version"], env)).code, 0);
+  assertEquals(namesIn(cacheOf(env)), [name]);
+}
+
+async function checkCut(build: Build): Promise<void> {
+  const env = { ...build.home(), TMPDIR: `${build.folder}/none` };
+  const bytes = await Deno.readFile(build.program);
+  const broken = bytes.slice();
+  broken[bytes.length - 5_000_000]! ^= 1;
+  for (const [name, content] of [["cut", bytes.subarray(0, -1_000_000)], ["broken", broken]] as const) {
+    await Deno.writeFile(`${build.folder}/${name}`, content, { mode: 0o755 });
+    const { code, stderr } = await build.run(["--version"], env, `${build.folder}/${name}`);
+    assertEquals(code, 1);
+    assertMatch(stderr, /gzip: /);
+    assertEquals(namesIn(cacheOf(env)), []);
+  }
+}
+
+async function checkPruning(build: Build): Promise<void> {
+  const env = build.home();
+  const old = (name: string, used: Date) => {
+    Deno.mkdirSync(`${cacheOf(env)}/${name}/program`, { recursive: true });
+    Deno.writeTextFileSync(`${cacheOf(env)}/${name}/used`, "");
+    Deno.utimeSync(`${cacheOf(env)}/${name}/used`, used, used);
+  };
+  old("0000000000000001", longAgo);
+  old("0000000000000002", longAgo);
+  old("0000000000000003", new Date());
+  const words = ["-c", "read -r line", `${cacheOf(env)}/0000000000000002/deno`];
+  const running = new Deno.Command("sh", { args: words, stdin: "piped" }).spawn();
+  assertEquals((await build.run(["--version"], env)).code, 0);
+  await running.stdin.close();
+  await running.status;
+  const kept = namesIn(cacheOf(env)).filter((name) => name.startsWith("0000"));
+  assertEquals(kept, ["0000000000000002", "0000000000000003"]);
+}
+
+async function checkInstalled(build: Build): Promise<void> {
+  const site = await serveRelease(build);
+  try {
+    const env = { ...build.home(), IOTA_BASE_URL: site.url };
+    const flags = ["--size", "toy", "--device", "reference", "--json"];
+    const program = `${env.HOME}/.local/bin/iota`;
+    const startedMs = performance.now();
+    const { code, text } = await sh(`cd; curl -fsS "$IOTA_BASE_URL/install.sh" | sh`, env);
+    assertEquals(code, 0, text);
+    assertStringIncludes(text, "Installed iota ");
+    const installedMs = performance.now();
+    await build.run(["wallet", "new", "--name", "late"], env, program);
+    const options = { program, clearEnv: true, cwd: env.HOME };
+    const swarm = new IotaProcess(["swarm", ...flags, "--steps", "4000", "--data", "run"], env, options);
+    const { url } = await swarm.lines.next("listening") as Line & { url: string };
+    const minerMs = performance.now();
+    const words = ["miner", "--orchestrator", url, "--wallet", "late", "--device", "reference", "--json"];
+    const miner = new IotaProcess(words, env, options);
+    await miner.lines.next("stageLoaded");
+    const seconds = (installedMs - startedMs + performance.now() - minerMs) / 1000;
+    console.log(
+      `from curl to a miner with its stage: ${seconds.toFixed(1)} s, ` +
+        `of these ${((installedMs - startedMs) / 1000).toFixed(1)} s the installation`,
+    );
+    await swarm.lines.next("roundMerged");
+    miner.kill("SIGKILL");
+    assertNotEquals((await miner.ended).code, 0);
+    swarm.kill("SIGINT");
+    const stopped = await swarm.ended;
+    assertEquals(stopped.code, 1, stopped.stderr);
+    assertMatch(stopped.stderr, /Stopped after step \d+; .*(--resume|--fresh)/);
+    assertLess(0, swarm.lines.all.at(-1)!["steps"] as number);
+    assert(namesIn(env.HOME).includes("run"));
+  } finally {
+    await site.close();
+  }
+}
+
+async function serveRelease(build: Build): Promise<{ url: string; close(): Promise<void> }> {
+  const folder = `${build.folder}/release`;
+  const { code, text } = await sh(
+    `mkdir "${folder}" && cp "${build.program}" "${folder}/${asset}" && cp install.sh "${folder}" && cd "${folder}" &&
+      { sha256sum ${asset} || shasum -a 256 ${asset}; } >SHA256SUMS`,
+  );
+  assertEquals(code, 0, text);
+  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, async ({ url }) => {
+    const file = await Deno.open(`${folder}${new URL(url).pathname}`);
+    return new Response(file.readable);
+  });
+  return { url: `http://127.0.0.1:${server.addr.port}`, close: () => server.shutdown() };
+}
+
+async function checkReproducible(build: Build): Promise<void> {
+  const script =
+    `mkdir "$PACKING_CACHE" && cp .cache/packing/*.br "$PACKING_CACHE" && umask 077 && TZ=Asia/Tokyo LC_ALL=C .ci/binary --packed --out "${build.folder}/again"`;
+  const { code, text } = await sh(script, { PACKING_CACHE: `${build.folder}/cache` });
+  assertEquals(code, 0, text);
+  assertEquals((await sh(`cmp "${build.program}" "${build.folder}/again"`)).text, "");
+}
+
+Deno.test("Binary: launcher, packed file, compiler and roles give the same rights", async () => {
+  const rightsIn = async (path: string) =>
+    [...(await Deno.readTextFile(`${root}${path}`)).matchAll(/--(allow|deny)-[a-z]+/g)].map(([flag]) => flag).sort();
+  const rights = await rightsIn(".ci/rights");
+  assertEquals(await rightsIn(".ci/launcher"), rights);
+  assertEquals(await rightsIn("cli/run/self.ts"), rights);
+});
