@@ -26,7 +26,7 @@ if [ $$status -ge 128 ]; then echo "tests/$(1): ended by a signal ($$status), on
 [ $$status -eq 0 ] || { touch $(RESULTS)/$(1).failed; exit 1; }
 endef
 
-.PHONY: help setup demo test ok static tidy unit scenarios conformance seeds sim e2e bench binary install clean
+.PHONY: help setup demo test ok static tidy unit scenarios conformance seeds sim e2e bench binary release install clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -74,8 +74,11 @@ bench: setup ## measure, with what we compare against
 	@if [ -z "$$(find tests/bench -name '*_bench.ts' 2>/dev/null)" ]; then echo "tests/bench: no benchmarks"; exit 0; fi; \
 	deno bench --allow-all --no-check tests/bench/
 
-binary: setup ## bundle the program into dist/
-	@.ci/bundle
+binary: setup ## make dist/iota, one file that runs on its own: compiled, or packed where denort cannot be had
+	@.ci/binary
+
+release: setup ## make dist/release: a binary for every platform, install.sh and SHA256SUMS
+	@.ci/release
 
 install: setup ## link ./iota into PREFIX/bin (default ~/.local/bin)
 	@mkdir -p "$(PREFIX)/bin" && ln -sf "$(CURDIR)/iota" "$(PREFIX)/bin/iota" && echo "linked $(PREFIX)/bin/iota"
