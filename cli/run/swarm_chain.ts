@@ -17,12 +17,14 @@ import { present } from "../../core/assert.ts";
 import { systemTimers } from "../../net/timers.ts";
 import { type LiveLedger, serveLedger } from "../chain/serve_ledger.ts";
 import { exists } from "../run_folder.ts";
+import type { ChainActivity } from "../screen/view.ts";
 
 export interface SwarmChainOptions {
   readonly folder: string; // of the run
   readonly onEvent: (event: { readonly type: string } & Readonly<Record<string, unknown>>) => void;
   /** For people: the first of each kind only. */
   readonly onNews: (text: string) => void;
+  readonly onActivity: (activity: ChainActivity) => void;
   readonly warn: (text: string) => void;
   readonly onFailure: (error: unknown) => void;
 }
@@ -138,6 +140,9 @@ export class SwarmChain {
 
   #onBlock({ number }: LocalBlock): void {
     for (const event of this.#ledger.eventsOf(number)) this.#onEvent(event, number);
+    const minersRao = [...this.#enrolled.values()].filter(({ role }) => role === "miner")
+      .reduce((sum, { hotkey }) => sum + (this.#earnedRao.get(hotkey) ?? 0n), 0n);
+    this.#options.onActivity({ block: number, weightsSet: this.#weightsSet, epochs: this.#epochs, minersRao });
   }
 
   #onEvent(event: ChainEvent, block: number): void {
