@@ -5,7 +5,7 @@
  * somebody wants a chain: it takes a quarter second and 100 MB that runs without one are spared.
  */
 
-import { type Chain, ChainError } from "../../chain/chain.ts";
+import { type Chain, ChainError, type ChainFacts } from "../../chain/chain.ts";
 import { reconnectDelayMs } from "../../chain/subtensor/backoff.ts";
 import { parseEndpoints } from "../../chain/subtensor/endpoints.ts";
 import type { Random, Timers } from "../../net/timers.ts";
@@ -20,18 +20,27 @@ export interface ChainLinkOptions {
 }
 
 /** Null: the signal came first. Rejects with a `ChainError` when the network's name is none. */
-export async function connectChain(options: ChainLinkOptions): Promise<Chain | null> {
+export const connectChain = (options: ChainLinkOptions): Promise<Chain | null> =>
+  tryUntil(options, (chain) => Promise.resolve(chain));
+
+/** As `connectChain`, for who needs to know which chain it is: an endpoint that cannot say so is left for the next. */
+export const connectKnownChain = (options: ChainLinkOptions): Promise<{ chain: Chain; facts: ChainFacts } | null> =>
+  tryUntil(options, async (chain) => ({ chain, facts: await chain.facts() }));
+
+async function tryUntil<T>(options: ChainLinkOptions, greet: (chain: Chain) => Promise<T>): Promise<T | null> {
   const { network, netuid, timers, random, signal, onProblem } = options;
   const endpoints = parseEndpoints(network);
   const { SubtensorChain } = await import("../../chain/subtensor/subtensor_chain.ts");
   for (let failures = 1; !signal.aborted; failures++) {
+    let chain: Chain | null = null;
     try {
-      const dice = () => random.unit();
-      const chain = await SubtensorChain.connect({ endpoints, netuid, timers, dice });
-      if (!signal.aborted) return chain;
+      chain = await SubtensorChain.connect({ endpoints, netuid, timers, dice: () => random.unit() });
+      const greeted = await greet(chain);
+      if (!signal.aborted) return greeted;
       await chain.close();
     } catch (error) {
       if (!(error instanceof ChainError)) throw error;
+      await chain?.close();
       const delayMs = reconnectDelayMs({ failures, isRateLimited: false, dice: random.unit() });
       onProblem(`${error.message}; next attempt in ${(delayMs / 1000).toFixed(1)} s`);
       await pause(delayMs, options);

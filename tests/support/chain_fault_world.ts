@@ -46,10 +46,11 @@ export interface FaultWorldOptions {
   readonly archives?: number; // of them at the end are archive endpoints; default 0
   readonly client?: Partial<SubtensorOptions>;
   readonly genesis?: GenesisOptions;
+  readonly timers?: SwiftTimers;
 }
 
 export class FaultWorld {
-  readonly timers = new SwiftTimers();
+  readonly timers: SwiftTimers;
   readonly proxies: ChainFaultProxy[] = [];
   readonly ledger: LocalLedger;
   chain!: SubtensorChain; // set by connect
@@ -62,6 +63,7 @@ export class FaultWorld {
 
   private constructor(options: FaultWorldOptions) {
     this.#options = options;
+    this.timers = options.timers ?? new SwiftTimers();
     const accounts = { ownerColdkey: payer.address, ownerHotkey: ownerHotkey.address, endowed: [payer.address] };
     const genesis = localGenesis({
       netuid,
