@@ -38,7 +38,7 @@ export function decide(state: DutyState, view: ChainView, own: Neuron): DutyEffe
   if (isStale) return []; // what was seen is too old to act on: the next head looks again
   const context: SendContext = { epoch, window, parameters: view.parameters, seenBlock: view.metagraph.block };
   const reveal = state.passages.find(({ mode, isRevealSent, revealEpoch }) =>
-    mode === "salted" && !isRevealSent && revealEpoch === window.epochIndex
+    view.parameters.isCommitReveal && mode === "salted" && !isRevealSent && revealEpoch === window.epochIndex
   );
   if (reveal !== undefined) {
     stand(state, "good", "the salted weights are being revealed", null);

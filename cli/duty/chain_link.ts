@@ -5,10 +5,13 @@
  * somebody wants a chain: it takes a quarter second and 100 MB that runs without one are spared.
  */
 
-import { type Chain, ChainError, type ChainFacts } from "../../chain/chain.ts";
+import { callLifeBlocks, type Chain, ChainError, type ChainFacts } from "../../chain/chain.ts";
 import { reconnectDelayMs } from "../../chain/subtensor/backoff.ts";
 import { parseEndpoints } from "../../chain/subtensor/endpoints.ts";
 import type { Random, Timers } from "../../net/timers.ts";
+
+// A call whose answer was lost is followed, and sent again, for as long as it may land.
+const inclusionWaitMs = callLifeBlocks * 15_000; // blocks of 12 s, and some that are late
 
 export interface ChainLinkOptions {
   readonly network: string; // of ChainConfig, not "none"
@@ -34,7 +37,8 @@ async function tryUntil<T>(options: ChainLinkOptions, greet: (chain: Chain) => P
   for (let failures = 1; !signal.aborted; failures++) {
     let chain: Chain | null = null;
     try {
-      chain = await SubtensorChain.connect({ endpoints, netuid, timers, dice: () => random.unit() });
+      const dice = () => random.unit();
+      chain = await SubtensorChain.connect({ endpoints, netuid, timers, dice, inclusionWaitMs });
       const greeted = await greet(chain);
       if (!signal.aborted) return greeted;
       await chain.close();

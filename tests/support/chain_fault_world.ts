@@ -12,7 +12,7 @@ import { type GenesisOptions, localGenesis, raoPerToken } from "../../chain/loca
 import { LocalLedger } from "../../chain/local/local_ledger.ts";
 import { type LocalNode, localNode } from "../../chain/local/rpc/local_node.ts";
 import { type RpcServer, serveRpc } from "../../chain/local/rpc/rpc_server.ts";
-import { runtimeOf } from "../../chain/local/surface/runtime.ts";
+import { type Runtime, runtimeOf } from "../../chain/local/surface/runtime.ts";
 import { runtimeSurface } from "../../chain/local/surface/surface.ts";
 import { SubtensorChain, type SubtensorOptions } from "../../chain/subtensor/subtensor_chain.ts";
 import type { Cancel } from "../../chain/subtensor/timers.ts";
@@ -55,7 +55,7 @@ export class FaultWorld {
   readonly ledger: LocalLedger;
   chain!: SubtensorChain; // set by connect
   readonly #options: FaultWorldOptions;
-  readonly #nodes: { node: LocalNode; server: RpcServer }[] = [];
+  readonly #nodes: { node: LocalNode; server: RpcServer; runtime: Runtime }[] = [];
   readonly #others: SubtensorChain[] = [];
   #seenBlock = 0;
   #seen = Promise.withResolvers<void>();
@@ -96,8 +96,14 @@ export class FaultWorld {
     const runtime = runtimeOf(runtimeSurface({ epochs, blockMs, specVersion }));
     const node = localNode({ ledger: this.ledger, runtime });
     const server = await serveRpc({ node, host: "127.0.0.1", port: 0 });
-    this.#nodes.push({ node, server });
+    this.#nodes.push({ node, server, runtime });
     return server.url;
+  }
+
+  /** Every node runs the next version of its runtime from now on; `isTold`: subscribers hear of it. */
+  async upgrade({ isTold }: { isTold: boolean }): Promise<void> {
+    for (const proxy of isTold ? this.proxies : []) await proxy.announceUpgrade();
+    for (const { runtime: { version } } of this.#nodes) Object.assign(version, { specVersion: version.specVersion + 1 });
   }
 
   async connect(): Promise<SubtensorChain> {

@@ -5,6 +5,7 @@
  * blocks it needs to be back. An excuse follows from the cause, never from what the validator made of it.
  */
 
+import { callLifeBlocks } from "../../chain/chain.ts";
 import { localGenesis } from "../../chain/local/genesis.ts";
 import { hotkeyOfMiniSecret } from "../../chain/wallet/hotkey.ts";
 import { netuid } from "./chain_fault_world.ts";
@@ -55,13 +56,11 @@ export class WeightPathFaults {
   mode: Mode;
   readonly #options: FaultOptions;
   readonly #endings: { readonly block: number; readonly end: () => void }[] = [];
-  #specVersion: number;
   #newcomers = 0;
 
   constructor(options: FaultOptions, mode: Mode) {
     this.#options = options;
     this.mode = mode;
-    this.#specVersion = options.world.ledger.genesis.specVersion;
   }
 
   /** Before the next block. */
@@ -126,7 +125,8 @@ export class WeightPathFaults {
         return this.#dirty(blocks + redialBlocks);
       }
       case "upgrade":
-        return await this.#upgrade();
+        await world.upgrade({ isTold: dice(3) > 0 });
+        return this.#dirty(2);
       case "restart":
         return await this.#restart();
       case "tempo": {
@@ -211,20 +211,11 @@ export class WeightPathFaults {
     this.#for(blocks, () => proxies.forEach((proxy) => proxy.refusedStatus = null));
   }
 
-  /** The node's pool outlives an upgrade; ours is made anew, so one is made only while it is empty. */
-  async #upgrade(): Promise<void> {
-    const { world, dice } = this.#options;
-    if (world.isCallInPool) return;
-    this.#specVersion += 1;
-    const url = await world.serve(this.#specVersion);
-    const isTold = dice(3) > 0;
-    for (const proxy of world.proxies) await proxy.upgradeTo(url, { isTold });
-    this.#dirty(2);
-  }
-
   async #restart(): Promise<void> {
     const { world, dice } = this.#options;
     if (!world.isConnected) return;
+    // Nobody knows any more what was signed, so a call that got nowhere is waited for until it can no longer land.
+    if (world.isCallOpen) this.#dirty(callLifeBlocks);
     await world.kill();
     const blocks = dice(3) === 0 ? 1 + dice(6) : 0;
     if (blocks === 0) world.start();

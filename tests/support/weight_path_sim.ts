@@ -156,7 +156,7 @@ export class WeightPathSim {
     const isExcused = endBlock <= this.#faults.dirtyUntil;
     assert(landed <= 1, `${landed} calls landed in the epoch before block ${endBlock}`);
     assert(isExcused || landed === 1, `the window before block ${endBlock} was missed: ${this.#world.health()}`);
-    assert(revealed <= 1, `${revealed} reveals landed in the epoch before block ${endBlock}`);
+    assert(this.reveals <= this.commits, "no commit is revealed twice");
     const due = this.#due.filter(({ dueEpoch }) => dueEpoch === this.epochs.length);
     this.#due = this.#due.filter(({ dueEpoch }) => dueEpoch > this.epochs.length);
     const needed = due.filter(({ block }) => block > this.#faults.changedBlock).length;

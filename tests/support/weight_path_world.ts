@@ -57,6 +57,7 @@ export class WeightPathWorld {
   #faults!: FaultWorld; // set by open
   #life: Life | null = null;
   #newest: { round: number; byHotkey: Record<string, number> } | null = null;
+  readonly #closings: Promise<void>[] = []; // of earlier lives
   #dueBlock = 0; // the client has to hear of it
   #changed = Promise.withResolvers<void>();
 
@@ -99,8 +100,18 @@ export class WeightPathWorld {
     return this.#life?.keeper?.health().sentences.join("; ") ?? "not connected";
   }
 
-  serve(specVersion: number): Promise<string> {
-    return this.#faults.serve(specVersion);
+  debug(): string { // TEMP
+    return JSON.stringify({ calls: this.#timers.callsUnderWay, sessions: this.#timers.sessions, due: this.#dueBlock, seen: this.#life?.seenBlock, connected: this.isConnected, alive: this.isAlive, proxies: this.proxies.map((p) => ({ un: p.unanswered, open: p.openConnections, silent: p.isSilent, hides: p.hidesHeads, refused: p.refusedStatus, last: p.requests.slice(-6), made: p.connectionsMade, ref: p.upgradesRefused })) });
+  }
+
+  upgrade(options: { isTold: boolean }): Promise<void> {
+    return this.#faults.upgrade(options);
+  }
+
+  /** Our newest call is on its way, as far as the validator knows, and not in the pool. */
+  get isCallOpen(): boolean {
+    const last = this.records.findLast(({ type }) => type !== "rowChecked" && type !== "rowMissing");
+    return last !== undefined && (last.type === "sent" || last.type === "unanswered") && !this.isCallInPool;
   }
 
   /** What the chain's root would do: both count for the whole chain, so the ledger has them from its genesis. */
@@ -162,7 +173,7 @@ export class WeightPathWorld {
     const life = this.#life;
     this.#life = null;
     life?.stop.abort();
-    await life?.keeper?.close();
+    if (life?.keeper) this.#closings.push(life.keeper.close()); // a handshake without an answer holds it up until its deadline
     await this.#quiet();
   }
 
@@ -180,6 +191,7 @@ export class WeightPathWorld {
     });
     this.#submitted.clear();
     await this.#quiet();
+    this.#dueBlock = 0;
     if (this.failure !== null) throw this.failure;
     return { block, calls };
   }
@@ -196,7 +208,9 @@ export class WeightPathWorld {
   async close(): Promise<void> {
     for (const proxy of this.proxies) proxy.heal();
     this.#life?.stop.abort();
+    for (const proxy of this.proxies) proxy.cut();
     await this.#life?.keeper?.close();
+    await Promise.all(this.#closings);
     await this.#faults.close();
   }
 
