@@ -28,8 +28,12 @@ async function pass(seed: number): Promise<void> {
       const landed = sim.epochs.filter(({ landed }) => landed === 1).length;
       if (Deno.env.has("VERBOSE")) {
         console.log(
-          `seed ${seed} ${sim.kinds}: ${sim.epochs.length} epochs, ${sim.epochs.at(-1)!.endBlock} blocks, ${landed} landed, ` +
-            `${excused} excused, ${sim.commits}/${sim.reveals} commits/reveals, ${((performance.now() - begin) / 1000).toFixed(1)} s, ` +
+          `seed ${seed} ${sim.kinds}: ${sim.epochs.length} epochs, ${
+            sim.epochs.at(-1)!.endBlock
+          } blocks, ${landed} landed, ` +
+            `${excused} excused, ${sim.commits}/${sim.reveals} commits/reveals, ${
+              ((performance.now() - begin) / 1000).toFixed(1)
+            } s, ` +
             `refusals: ${sim.refusals.join("; ")}`,
         );
       }

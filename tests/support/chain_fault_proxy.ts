@@ -189,6 +189,11 @@ export class ChainFaultProxy {
     }
   }
 
+  /** Tells subscribers of this version. */
+  announceVersion(version: unknown): void {
+    for (const link of this.#links) this.#announce(link, version);
+  }
+
   async close(): Promise<void> {
     for (const link of this.#links) for (const socket of [link.client, ...link.nodes]) socket.terminate();
     for (const socket of this.#raw) socket.destroy();

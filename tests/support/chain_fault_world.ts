@@ -101,9 +101,12 @@ export class FaultWorld {
   }
 
   /** Every node runs the next version of its runtime from now on; `isTold`: subscribers hear of it. */
-  async upgrade({ isTold }: { isTold: boolean }): Promise<void> {
-    for (const proxy of isTold ? this.proxies : []) await proxy.announceUpgrade();
-    for (const { runtime: { version } } of this.#nodes) Object.assign(version, { specVersion: version.specVersion + 1 });
+  upgrade({ isTold }: { isTold: boolean }): void {
+    for (const { runtime: { version, surface } } of this.#nodes) {
+      const specVersion = version.specVersion + 1;
+      for (const changed of [version, surface]) Object.assign(changed, { specVersion });
+      for (const proxy of isTold ? this.proxies : []) proxy.announceVersion(version);
+    }
   }
 
   async connect(): Promise<SubtensorChain> {

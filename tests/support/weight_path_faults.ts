@@ -39,6 +39,13 @@ const methods = [
   ...["author_submitAndWatchExtrinsic", "chain_getBlock", "state_queryStorageAt", "state_call", "state_getStorage"],
   ...["system_accountNextIndex", "chain_getFinalizedHead", "chain_getHeader", "author_submitExtrinsic"],
 ];
+const usualBlocks = 25, usualEpochs = 4; // between two faults of a kind
+const frequent: Partial<Record<FaultKind, number>> = {
+  cut: usualBlocks,
+  answers: usualBlocks,
+  priority: usualBlocks,
+  uids: 40,
+};
 const stakeThresholdRao = 10_000_000_000_000n; // more than we have
 
 export interface FaultOptions {
@@ -68,8 +75,7 @@ export class WeightPathFaults {
     this.#endDue();
     const { kinds, dice, tempoBlocks } = this.#options;
     for (const kind of kinds) {
-      const oneIn = { uids: 15, answers: 6, cut: 15, priority: 15, upgrade: 6 * tempoBlocks, tempo: 5 * tempoBlocks };
-      if (dice((oneIn as Partial<Record<FaultKind, number>>)[kind] ?? 3 * tempoBlocks) === 0) await this.#strike(kind);
+      if (dice(frequent[kind] ?? usualEpochs * tempoBlocks) === 0) await this.#strike(kind);
     }
   }
 
@@ -125,7 +131,7 @@ export class WeightPathFaults {
         return this.#dirty(blocks + redialBlocks);
       }
       case "upgrade":
-        await world.upgrade({ isTold: dice(3) > 0 });
+        world.upgrade({ isTold: dice(3) > 0 });
         return this.#dirty(2);
       case "restart":
         return await this.#restart();
@@ -186,7 +192,7 @@ export class WeightPathFaults {
       late.resolve();
       for (const proxy of proxies) proxy.forget();
     });
-    this.#dirty(3 + 2 * callBlocks + redialBlocks);
+    this.#dirty(3 + 2 * callBlocks);
   }
 
   #refuse(): void {

@@ -15,7 +15,7 @@ import type { LocalLedger } from "../../chain/local/local_ledger.ts";
 import { uidOf } from "../../chain/local/state/neurons.ts";
 import { keyOf } from "../../chain/local/state/records.ts";
 import "../../chain/subtensor/subtensor_chain.ts";
-import { type HotkeyPair, hotkeyOfMiniSecret } from "../../chain/wallet/hotkey.ts";
+import { hotkeyOfMiniSecret, type HotkeyPair } from "../../chain/wallet/hotkey.ts";
 import { connectKnownChain } from "../../cli/duty/chain_link.ts";
 import { DutyFolder } from "../../cli/duty/duty_folder.ts";
 import { WeightKeeper } from "../../cli/duty/weight_keeper.ts";
@@ -69,7 +69,11 @@ export class WeightPathWorld {
   static async open(folder: string, genesis: GenesisOptions): Promise<WeightPathWorld> {
     const world = new WeightPathWorld(folder);
     const startMs = world.#timers.nowMs(); // the chain's clock and the client's are one
-    world.#faults = await FaultWorld.open({ proxies: 2, timers: world.#timers, genesis: { ...genesis, blockMs, startMs } });
+    world.#faults = await FaultWorld.open({
+      proxies: 2,
+      timers: world.#timers,
+      genesis: { ...genesis, blockMs, startMs },
+    });
     for (const proxy of world.proxies) world.#follow(proxy);
     world.#watchPool();
     return world;
@@ -100,12 +104,8 @@ export class WeightPathWorld {
     return this.#life?.keeper?.health().sentences.join("; ") ?? "not connected";
   }
 
-  debug(): string { // TEMP
-    return JSON.stringify({ calls: this.#timers.callsUnderWay, sessions: this.#timers.sessions, due: this.#dueBlock, seen: this.#life?.seenBlock, connected: this.isConnected, alive: this.isAlive, proxies: this.proxies.map((p) => ({ un: p.unanswered, open: p.openConnections, silent: p.isSilent, hides: p.hidesHeads, refused: p.refusedStatus, last: p.requests.slice(-6), made: p.connectionsMade, ref: p.upgradesRefused })) });
-  }
-
-  upgrade(options: { isTold: boolean }): Promise<void> {
-    return this.#faults.upgrade(options);
+  upgrade(options: { isTold: boolean }): void {
+    this.#faults.upgrade(options);
   }
 
   /** Our newest call is on its way, as far as the validator knows, and not in the pool. */
