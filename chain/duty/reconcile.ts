@@ -86,14 +86,15 @@ export function noteReveal(state: DutyState, view: ChainView, own: Neuron): void
   if (isRevealed) state.revealedBlock = own.lastUpdateBlock;
 }
 
-/** Looks for our rows in storage. The newest one found also settles the older ones, which it replaced. */
+/** Looks for our rows in storage. The newest one found also settles the older ones, which it replaced, save those still to be revealed. */
 export function checkPassages(state: DutyState, view: ChainView): DutyRecord[] {
   const index = epochIndex(view.epoch);
   const found = state.passages.findLastIndex((passage) => isInStorage(passage, view, index));
   const records: DutyRecord[] = [];
   if (found >= 0) {
     const { landedBlock } = state.passages[found]!;
-    state.passages.splice(0, found + 1);
+    const kept = state.passages.filter((passage, i) => i > found || (i < found && isPending(passage, view)));
+    state.passages.splice(0, state.passages.length, ...kept);
     state.checked = { landedBlock, atBlock: view.metagraph.block };
     state.alarm = null;
     records.push({ type: "rowChecked", landedBlock });

@@ -34,7 +34,6 @@ export type Mode = "plain" | "salted" | "timelocked";
 export const workBlocks = 6;
 const redialBlocks = 5; // the longest wait between two connections: 60 s
 const callBlocks = 2; // until a call without an answer gives its socket up: 15 s
-const silenceBlocks = 7; // until a session without heads does: 75 s
 const methods = [
   ...["author_submitAndWatchExtrinsic", "chain_getBlock", "state_queryStorageAt", "state_call", "state_getStorage"],
   ...["system_accountNextIndex", "chain_getFinalizedHead", "chain_getHeader", "author_submitExtrinsic"],
@@ -173,7 +172,7 @@ export class WeightPathFaults {
     this.#for(blocks, () => {
       for (const proxy of proxies) proxy.isSilent = proxy.hidesHeads = false;
     });
-    // At the latest the watchdog finds out, then the next handshake may have been swallowed too.
+    // Sessions that the silence outlived are gone by then, and the next handshake may have been swallowed too.
     this.#dirty(blocks + (isSilent ? callBlocks : 0) + redialBlocks);
   }
 
