@@ -73,8 +73,8 @@ export interface Command {
   readonly examples: readonly string[]; // whole command lines
   readonly options: readonly OptionSpec[];
   readonly positionals?: { readonly max: number }; // none when absent
-  /** What the file of --config holds: the settings of a run, or (when absent) this command's own options. */
-  readonly configures?: "run";
+  /** What the file of --config holds: the settings of a run, those or a node's options, or (when absent) this command's options. */
+  readonly configures?: "run" | "either";
   /** Of a group such as `wallet`: its actions by name, each called "wallet new". The group itself then only says what is missing. */
   readonly actions?: CommandTable;
   run(context: CommandContext): Promise<number>; // exit code

@@ -9,6 +9,7 @@ export const commandTable: CommandTable = {
   orchestrate: async () => (await import("./commands/orchestrate.ts")).command,
   generate: async () => (await import("./commands/generate.ts")).command,
   sim: async () => (await import("./commands/sim.ts")).command,
+  doctor: async () => (await import("./commands/doctor.ts")).command,
   bench: async () => (await import("./commands/bench.ts")).command,
   chain: async () => (await import("./commands/chain.ts")).command,
   wallet: async () => (await import("./commands/wallet.ts")).command,

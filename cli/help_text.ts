@@ -5,6 +5,7 @@
 
 import { type Command, commonOptions, type OptionSpec } from "./command.ts";
 import type { Paint } from "./paint.ts";
+import { wrapped } from "./screen/format.ts";
 
 export interface Page {
   readonly paint: Paint;
@@ -90,16 +91,4 @@ function columns(rows: readonly (readonly [string, string])[], { paint, width }:
       : [`${indent}${paint.cyan(name.padEnd(head))}  ${lines[0]}`];
     return [...first, ...lines.slice(1).map((line) => gap + line)];
   });
-}
-
-function wrapped(text: string, width: number): string[] {
-  const lines: string[] = [];
-  let line = "";
-  for (const word of text.split(/\s+/)) {
-    if (line !== "" && line.length + 1 + word.length > width) {
-      lines.push(line);
-      line = word;
-    } else line = line === "" ? word : `${line} ${word}`;
-  }
-  return [...lines, line];
 }

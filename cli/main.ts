@@ -97,7 +97,7 @@ async function readOptions(command: Command, words: readonly string[]): Promise<
     });
   const typed = parse(words);
   const path = typed.options.text("config");
-  if (path === undefined || command.configures === "run") return typed;
+  if (path === undefined || command.configures !== undefined) return typed;
   const { wordsOfFile } = await import("./option_file.ts");
   return parse([...await wordsOfFile(path, command.options), ...words]);
 }
