@@ -65,6 +65,13 @@ export interface CommandContext {
   interruption(): AbortSignal;
 }
 
+/** Words beside the options. */
+export interface Positionals {
+  readonly max: number;
+  readonly placeholder: string; // "FILE", for the manual and completion
+  readonly choices?: readonly string[]; // for the first word; the command itself refuses others
+}
+
 export interface Command {
   readonly name: string;
   readonly summary: string; // one line, lower case, no full stop
@@ -72,7 +79,7 @@ export interface Command {
   readonly about?: string; // a paragraph for its own help
   readonly examples: readonly string[]; // whole command lines
   readonly options: readonly OptionSpec[];
-  readonly positionals?: { readonly max: number }; // none when absent
+  readonly positionals?: Positionals; // none when absent
   /** What the file of --config holds: the settings of a run, those or a node's options, or (when absent) this command's options. */
   readonly configures?: "run" | "either";
   /** Of a group such as `wallet`: its actions by name, each called "wallet new". The group itself then only says what is missing. */

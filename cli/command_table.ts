@@ -10,6 +10,7 @@ export const commandTable: CommandTable = {
   generate: async () => (await import("./commands/generate.ts")).command,
   sim: async () => (await import("./commands/sim.ts")).command,
   doctor: async () => (await import("./commands/doctor.ts")).command,
+  config: async () => (await import("./commands/config.ts")).command,
   bench: async () => (await import("./commands/bench.ts")).command,
   chain: async () => (await import("./commands/chain.ts")).command,
   wallet: async () => (await import("./commands/wallet.ts")).command,

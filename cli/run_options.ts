@@ -66,7 +66,8 @@ export const runOptions: readonly OptionSpec[] = [
   { name: "fresh", kind: "boolean", doc: "delete the run that lies in the data folder and begin anew" },
 ];
 
-const flagPaths: Readonly<Record<string, KnobPath>> = {
+/** Flags with a name of their own, by the knob they set. */
+export const flagPaths: Readonly<Record<string, KnobPath>> = {
   stages: "pipeline.stages",
   replicas: "swarm.replicas",
   validators: "swarm.validators",

@@ -33,7 +33,7 @@ export const command: Command = {
       doc: "how long each number is measured, after a warm-up",
     },
   ],
-  positionals: { max: 2 },
+  positionals: { max: 2, placeholder: "PART", choices: ["hub"] },
   async run(context) {
     const [name, part] = context.positionals;
     if (name === "peer") return await (await import("../bench/peer.ts")).runPeer(part ?? "");

@@ -246,7 +246,7 @@ function groupThat(run: (context: CommandContext) => number): CommandTable {
     usage: "walk dog [options]",
     examples: ["iota walk dog"],
     options: [shared],
-    positionals: { max: 1 },
+    positionals: { max: 1, placeholder: "PLACE" },
     run: (context) => Promise.resolve(run(context)),
   };
   const group: Command = {
