@@ -20,7 +20,8 @@ interface OptionCommon {
 
 export interface TextOption extends OptionCommon {
   readonly kind: "string";
-  readonly placeholder: string; // "NAME", "URL", "DIR"
+  readonly placeholder: string; // "NAME", "URL"; "FILE" and "DIR" are completed as paths
+  readonly suggestions?: readonly string[]; // likely values, for completion
 }
 
 export interface NumberOption extends OptionCommon {
@@ -55,6 +56,7 @@ export interface CommandContext {
   readonly options: OptionValues;
   readonly positionals: readonly string[];
   readonly output: Output;
+  readonly commands: CommandTable; // of this program
   readonly environment: Environment;
   /** The folder of --data or the user's own; not made yet. */
   dataFolder(): string;

@@ -14,4 +14,6 @@ export const commandTable: CommandTable = {
   bench: async () => (await import("./commands/bench.ts")).command,
   chain: async () => (await import("./commands/chain.ts")).command,
   wallet: async () => (await import("./commands/wallet.ts")).command,
+  completions: async () => (await import("./commands/completions.ts")).command,
+  man: async () => (await import("./commands/man.ts")).command,
 };

@@ -2,7 +2,7 @@
  * The entry of `iota`: finds the command, parses its options, runs it, turns how it ended into an exit code.
  *
  * Owns: the order of those things, the handling of Ctrl-C and of a closed stdout, the last catch of the process.
- * Exit codes: 0 fine, 2 the command line was wrong, 1 anything else, 130 a second Ctrl-C. A person's mistake prints what was
+ * Exit codes are those of exit_codes.ts. A person's mistake prints what was
  * wrong and the next step; an unexpected error prints one line, and its stack with --verbose.
  */
 
@@ -10,6 +10,7 @@ import { closest, type ParsedArguments, parseOptions, splitCommand } from "./arg
 import { type Command, type CommandContext, type CommandTable, commonOptions } from "./command.ts";
 import { commandTable } from "./command_table.ts";
 import { UsageError, UserError } from "./errors.ts";
+import { exitFailed, exitInterrupted } from "./exit_codes.ts";
 import { commandText, overviewText, type Page } from "./help_text.ts";
 import { denoHost, type Host } from "./host.ts";
 import { TerminalOutput } from "./output.ts";
@@ -17,7 +18,6 @@ import { dataFolder } from "./paths.ts";
 import { printable } from "./screen/format.ts";
 import { version } from "./version.ts";
 
-const exitInterrupted = 130;
 const widestHelp = 100; // columns
 
 export async function main(words: readonly string[], host: Host, table: CommandTable = commandTable): Promise<number> {
@@ -80,6 +80,7 @@ async function dispatch({ words, output, table }: Invocation): Promise<number> {
     options,
     positionals,
     output,
+    commands: table,
     environment,
     dataFolder: () => dataFolder(environment, options.text("data")),
     interruption: interruptionOf(output),
@@ -186,16 +187,18 @@ function explain(error: unknown, { output, verbose }: { output: TerminalOutput; 
   output.closeLive(); // the error stands below the last frame, where it is seen
   const known = error instanceof UserError ? error : undefined;
   const name = error instanceof Error ? error.name : "Error";
-  const text = printable(error instanceof Error ? error.message : String(error));
-  const message = known === undefined ? `Unexpected ${name}: ${text}` : text;
+  const text = error instanceof Error ? error.message : String(error);
+  const message = known === undefined
+    ? `Unexpected ${name}: ${printable(text)}`
+    : text.split("\n").map(printable).join("\n");
   const next = known === undefined
     ? verbose ? undefined : "Run it again with --verbose for the stack, and report it"
     : known.next;
-  output.error(`${output.errorPaint.red("error")} ${message}`);
+  output.error(`${output.errorPaint.red("error")} ${message.replaceAll("\n", "\n      ")}`);
   if (next !== undefined) output.error(`${output.errorPaint.dim("next")}  ${next}`);
   if (known === undefined && verbose && error instanceof Error) output.error(error.stack ?? "(no stack)");
   output.event({ type: "error", message, ...(next === undefined ? {} : { next }) });
-  return known?.exitCode ?? 1;
+  return known?.exitCode ?? exitFailed;
 }
 
 if (import.meta.main) {

@@ -1,6 +1,7 @@
 /** `iota config init`: a commented file to begin with. The work is in cli/config. */
 
 import type { Command } from "../command.ts";
+import { sizeOption } from "../run_options.ts";
 
 export const command: Command = {
   name: "config init",
@@ -9,13 +10,7 @@ export const command: Command = {
   about: "Every setting stands in it as a comment, with its value and what it means. An existing file is kept.",
   examples: ["iota config init", "iota config init --size small run.toml", "iota config init --for miner miner.toml"],
   options: [
-    {
-      name: "size",
-      kind: "string",
-      placeholder: "NAME",
-      defaultText: "tiny",
-      doc: "the size dial: toy, tiny, small, 100m, 1b, 3b, 8b, 15b",
-    },
+    sizeOption,
     {
       name: "for",
       kind: "choice",

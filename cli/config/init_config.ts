@@ -7,8 +7,8 @@
 import { assert } from "../../core/assert.ts";
 import type { RunConfig } from "../../core/config/config.ts";
 import { valueAt } from "../../core/config/derive.ts";
-import { type Knob, type KnobPath, tomlValue } from "../../core/config/knob.ts";
-import { knobAt, knobPaths } from "../../core/config/knobs.ts";
+import { type KnobPath, tomlValue } from "../../core/config/knob.ts";
+import { knobPaths } from "../../core/config/knobs.ts";
 import { resolveConfig } from "../../core/config/parse.ts";
 import { modelParameters } from "../../core/config/derive.ts";
 import type { Command, CommandContext, OptionSpec } from "../command.ts";
@@ -17,7 +17,8 @@ import { attempting, UsageError, UserError } from "../errors.ts";
 import { fileOptions } from "../option_file.ts";
 import { exists } from "../run_folder.ts";
 import { short } from "../screen/format.ts";
-import { type FilePurpose, isRight, nodeCommand, purposeOf } from "./check_config.ts";
+import { isRight, nodeCommand, purposeOf } from "./check_config.ts";
+import { meaningOf } from "./meaning.ts";
 
 export async function initConfig(context: CommandContext): Promise<number> {
   const { options, output, positionals } = context;
@@ -64,15 +65,9 @@ export function runFileText(config: RunConfig): string {
     if (tableOfPath !== table) lines.push("", `[${tableOfPath}]`);
     table = tableOfPath;
     const setting = `${path.slice(path.indexOf(".") + 1)} = ${tomlValue(valueAt(config, path))}`;
-    lines.push(commented(active.includes(path) ? setting : `# ${setting}`, knobComment(knobAt(path))));
+    lines.push(commented(active.includes(path) ? setting : `# ${setting}`, meaningOf(path)));
   }
   return `${lines.join("\n")}\n`;
-}
-
-function knobComment(knob: Knob): string {
-  const doc = knob.doc.replace(/\.$/, "");
-  if (knob.kind === "choice") return `${doc}: ${knob.choices.join(", ")}`;
-  return knob.unit === "" ? doc : `${doc}, ${knob.unit}`;
 }
 
 export function nodeFileText(command: Command): string {

@@ -8,11 +8,12 @@
 import type { RunConfig } from "../../core/config/config.ts";
 import { valueAt } from "../../core/config/derive.ts";
 import { type KnobPath, tomlValue } from "../../core/config/knob.ts";
-import { knobAt, knobPaths } from "../../core/config/knobs.ts";
+import { knobPaths } from "../../core/config/knobs.ts";
 import type { Origins } from "../../core/config/parse.ts";
 import type { CommandContext } from "../command.ts";
 import { type ConfigFile, readConfigFile } from "../config_file.ts";
 import { flagPaths, resolveRun } from "../run_options.ts";
+import { meaningOf } from "./meaning.ts";
 import { cut } from "../screen/format.ts";
 
 export async function showConfig(context: CommandContext): Promise<number> {
@@ -83,9 +84,8 @@ export function configLines(
       lines.push({ setting: `[${tableOfPath}]`, comment: "" });
     }
     table = tableOfPath;
-    const { unit, doc } = knobAt(path);
     const setting = `${path.slice(path.indexOf(".") + 1)} = ${tomlValue(valueAt(config, path))}`.padEnd(widestSetting);
-    const words = `  # ${sourceOf(path).padEnd(12)}  ${doc.replace(/\.$/, "")}${unit === "" ? "" : `, ${unit}`}`;
+    const words = `  # ${sourceOf(path).padEnd(12)}  ${meaningOf(path)}`;
     lines.push({ setting, comment: cut(words, Math.max(16, columns - setting.length)) });
   }
   return lines;
