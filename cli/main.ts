@@ -148,13 +148,22 @@ async function loadCommand(path: readonly string[], table: CommandTable): Promis
   const name = path.at(-1)!;
   const load = Object.hasOwn(table, name) ? table[name] : undefined;
   if (load !== undefined) return await load();
-  const guess = closest(name, Object.keys(table));
   const group = path.slice(0, -1).map((part) => `${part} `).join("");
+  const guess = closest(name, Object.keys(table)) ?? await closestAction(name, table);
   const meant = guess === undefined ? "" : `. Did you mean ${guess}?`;
   const list = `iota help ${group}`.trimEnd();
   throw new UsageError(`Cannot run '${printable(path.join(" "))}' as there is no such command${meant}`, {
     next: guess === undefined ? `See the list: ${list}` : `See iota help ${group}${guess}, or the list: ${list}`,
   });
+}
+
+/** `register` is an action of a group: `chain register`. */
+async function closestAction(name: string, table: CommandTable): Promise<string | undefined> {
+  const commands = await Promise.all(Object.values(table).map((load) => load()));
+  const actions = commands.flatMap((group) => Object.keys(group.actions ?? {}).map((action) => ({ group, action })));
+  const guess = closest(name, actions.map(({ action }) => action));
+  const found = actions.find(({ action }) => action === guess);
+  return found === undefined ? undefined : `${found.group.name} ${found.action}`;
 }
 
 /** Prepared for every command, but Ctrl-C is taken over only once a command asks for the signal. */

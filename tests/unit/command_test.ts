@@ -52,25 +52,6 @@ Deno.test("Command line: help of a command lists its options, the common ones an
   }
 });
 
-Deno.test("Command line: help fits the terminal", async () => {
-  for (const name of Object.keys(commandTable)) {
-    const { stdout } = await run(`help ${name} --no-color`, commandTable, { terminal: { columns: 60, rows: 24 } });
-    const own = stdout.split("\n").filter((line) => !line.includes("iota ")); // examples and usage are never wrapped
-    for (const line of own) assert(line.length <= 60, `${name}: ${line}`);
-  }
-});
-
-Deno.test("Command line: every command has a summary, a usage that names it and examples that call it", async () => {
-  for (const [name, load] of Object.entries(commandTable)) {
-    const command = await load();
-    assertEquals(command.name, name);
-    assert(command.usage.startsWith(name), command.usage);
-    assert(command.examples.length > 0, name);
-    for (const example of command.examples) assertStringIncludes(example, `iota ${name}`);
-    for (const option of command.options) assert(!option.doc.endsWith("."), `${name} --${option.name}`);
-  }
-});
-
 Deno.test("Command line: the version, for people and for programs", async () => {
   assertEquals((await run("--version", idle)).stdout, `iota ${version}\n`);
   assertEquals((await run("version --json", idle)).stdout, `{"type":"summary","version":"${version}"}\n`);
@@ -286,18 +267,4 @@ Deno.test("Command line: help of a group lists its actions, and of an action is 
   assertEquals(wrong.code, 2);
   assertStringIncludes(wrong.stderr, "Cannot run 'walk dgo' as there is no such command. Did you mean dog?");
   assertStringIncludes(wrong.stderr, "See iota help walk dog, or the list: iota help walk");
-});
-
-Deno.test("Command line: every action has a summary, a usage that names it and examples that call it", async () => {
-  for (const load of Object.values(commandTable)) {
-    const group = await load();
-    for (const [name, loadAction] of Object.entries(group.actions ?? {})) {
-      const action = await loadAction();
-      assertEquals(action.name, `${group.name} ${name}`);
-      assert(action.usage.startsWith(action.name), action.usage);
-      assert(action.examples.length > 0, action.name);
-      for (const example of action.examples) assertStringIncludes(example, `iota ${action.name}`);
-      for (const option of action.options) assert(!option.doc.endsWith("."), `${action.name} --${option.name}`);
-    }
-  }
 });
