@@ -3,7 +3,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { commandTable } from "../../cli/command_table.ts";
 import { bashCompletion } from "../../cli/manual/bash_completion.ts";
-import { everyCommand, loadTree } from "../../cli/manual/command_tree.ts";
+import { everyCommand, loadTree, ownName } from "../../cli/manual/command_tree.ts";
 import { fishCompletion } from "../../cli/manual/fish_completion.ts";
 import { zshCompletion } from "../../cli/manual/zsh_completion.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
@@ -129,17 +129,19 @@ Deno.test("Completions: an option takes a value everywhere or nowhere, as fish t
   }
 });
 
+const fishQuoted = (text: string) => `'${text.replaceAll("'", "\\'")}'`;
+
 /** Without the shells: the scripts' own structure. */
 Deno.test("Completions: zsh and fish scripts name every command and option, each text in closed quotes", () => {
   const scripts = { zsh: zshCompletion(tree), fish: fishCompletion(tree) };
   for (const [shell, script] of Object.entries(scripts)) {
-    for (const { name, options } of everyCommand(tree)) {
-      assertStringIncludes(
-        script,
-        shell === "zsh" ? `_iota_${name.replaceAll(" ", "_")}() {` : `__iota_in ${name}`.slice(0, 10),
-      );
-      for (const option of options) {
-        assertStringIncludes(script, shell === "zsh" ? `'--${option.name}` : `-l ${option.name}`);
+    for (const command of everyCommand(tree)) {
+      const called = shell === "zsh"
+        ? `_iota_${command.name.replaceAll(" ", "_")}() {`
+        : ` -a ${ownName(command)} -d ${fishQuoted(command.summary)}`;
+      assertStringIncludes(script, called);
+      for (const { name } of command.options) {
+        assertStringIncludes(script, shell === "zsh" ? `'--${name}` : ` -l ${name} `);
       }
     }
     for (const line of script.split("\n").filter((line) => !line.startsWith("#"))) {
