@@ -5,7 +5,7 @@
  * `iota chain status` tells. polkadot-js is loaded here, and only when a chain was named.
  */
 
-import { ChainError, type SubnetParameters } from "../../chain/chain.ts";
+import { ChainError } from "../../chain/chain.ts";
 import { parseEndpoints } from "../../chain/subtensor/endpoints.ts";
 import type { SubtensorChain } from "../../chain/subtensor/subtensor_chain.ts";
 import { systemRandom, systemTimers } from "../../net/timers.ts";
@@ -74,12 +74,12 @@ async function readFacts(
   { connectMs, hotkey }: { connectMs: number; hotkey: string | null },
 ): Promise<ChainFactsSeen> {
   const { netuid, endpoint } = chain;
-  const [{ block, timeMs }, { blockMs }, uid]: [{ block: number; timeMs: number }, SubnetParameters, number | null] =
-    await Promise.all([
-      chain.blockTime(),
-      chain.parameters(),
-      hotkey === null ? null : chain.uidOf(hotkey),
-    ]);
+  const [{ block, timeMs }, { blockMs }, { neurons }] = await Promise.all([
+    chain.blockTime(),
+    chain.parameters(),
+    chain.metagraph(), // the one read that fails where there is no such subnet
+  ]);
+  const uid = neurons.find((neuron) => neuron.hotkey === hotkey)?.uid ?? null;
   const headAgeMs = Math.round(Date.now() - timeMs);
   return { endpoint, netuid, block, headAgeMs, blockMs, connectMs: Math.round(connectMs), hotkey, uid };
 }

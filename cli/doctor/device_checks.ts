@@ -8,7 +8,7 @@
 import type { RunConfig } from "../../core/config/config.ts";
 import { resolveConfig } from "../../core/config/parse.ts";
 import { type SizeName, sizeNames } from "../../core/config/size.ts";
-import { stageSpecs } from "../../core/model/spec.ts";
+import { type StageSpec, stageSpecs } from "../../core/model/spec.ts";
 import { splitLayers } from "../../core/model/stages.ts";
 import type { DeviceFacts } from "../../gpu/device.ts";
 import { fitStage } from "../../gpu/stage_fit.ts";
@@ -47,11 +47,10 @@ export class DeviceChecks {
     const fits: SizeFit[] = [];
     for (const size of sizeNames) {
       const fit = await fitSize(size, async (config) => {
-        const specs = stageSpecs(config, splitLayers(config));
+        const specs = distinctStages(stageSpecs(config, splitLayers(config)));
         return await Promise.all(specs.map((spec) => fitStage(spec, { limits, isSoftware })));
       });
       fits.push(fit.problem === null && fit.stageBytes > memoryBytes ? tooMuchMemory(fit, memoryBytes) : fit);
-      if (fits.at(-1)!.problem !== null) break; // larger ones are larger in everything
     }
     return judgeSizes(fits);
   }
@@ -113,7 +112,6 @@ function extras(features: readonly string[]): string {
 
 export interface SizeFit {
   readonly size: SizeName;
-  readonly stages: number;
   readonly stageBytes: number; // of the largest stage
   readonly problem: string | null;
 }
@@ -127,7 +125,7 @@ async function fitSize(
   const fits = await fitStages(resolved.config);
   const error = fits.map(({ problem }) => problem).find((problem) => problem !== null) ?? null;
   const stageBytes = Math.max(...fits.map(({ bytes }) => bytes));
-  return { size, stages: fits.length, stageBytes, problem: error === null ? null : problemText(error) };
+  return { size, stageBytes, problem: error === null ? null : problemText(error) };
 }
 
 function problemText(error: Error): string {
@@ -140,10 +138,18 @@ function tooMuchMemory(fit: SizeFit, memoryBytes: number): SizeFit {
   return { ...fit, problem };
 }
 
-/** `fits`: in rising order, up to the first size that does not fit. */
+/** Stages of one shape take the same. */
+function distinctStages(specs: readonly StageSpec[]): StageSpec[] {
+  const shapes = specs.map((spec) =>
+    [`${spec.wireIn !== null} ${spec.layerCount} ${spec.wireOut !== null}`, spec] as const
+  );
+  return [...new Map(shapes).values()];
+}
+
+/** `fits`: of all sizes in rising order. A larger one may fit where a smaller does not, when it is cut into more stages. */
 export function judgeSizes(fits: readonly SizeFit[]): Verdict {
   const largest = fits.filter(({ problem }) => problem === null).at(-1);
-  const refused = fits.find(({ problem }) => problem !== null);
+  const refused = fits.slice(largest === undefined ? 0 : fits.indexOf(largest) + 1)[0];
   const facts = {
     largestSize: largest?.size ?? null,
     stageBytes: largest?.stageBytes ?? null,

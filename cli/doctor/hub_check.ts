@@ -132,12 +132,19 @@ function unreachable(url: string, { error, deadlineMs }: { error: unknown; deadl
     const fix = "Check the address, and that firewalls on the way let the port through";
     return wrong(`${url} does not answer within ${deadlineMs / 1000} s`, fix, { url });
   }
-  const why = error instanceof Error ? reasonOf(error.message) : "";
-  return wrong(`${url} cannot be reached${why}`, "Check the address, and that the orchestrator runs", { url });
+  return wrong(`${url} cannot be reached${reasonOf(error)}`, "Check the address, and that the orchestrator runs", {
+    url,
+  });
 }
 
-/** The part of a long message that tells people something. */
-function reasonOf(message: string): string {
+/** What of the system's words tells people something; the address in them is left out, as it may hold any word. */
+function reasonOf(error: unknown): string {
+  const causes = error instanceof Error ? [error, error.cause] : [];
+  const message = causes.map((each) => each instanceof Error ? each.message : "").join(" ").replace(
+    /\(\w+:[^)]*\)/,
+    "",
+  );
+  if (/blocked/i.test(message)) return ": no program may use that port for this";
   if (/refused/i.test(message)) return ": nothing listens there";
   if (/dns|lookup|resolve|not known/i.test(message)) return ": there is no such name";
   if (/certificate|tls/i.test(message)) return ": its certificate is not trusted";

@@ -106,13 +106,14 @@ Deno.test("Doctor: an adapter is told with its limits; a software one is a warni
 Deno.test("Doctor: the largest size that fits is told, and why the next does not", () => {
   const fit = (size: SizeFit["size"], problem: string | null): SizeFit => ({
     size,
-    stages: 3,
     stageBytes: 2 ** 20,
     problem,
   });
   const verdict = judgeSizes([fit("toy", null), fit("tiny", null), fit("small", "its logits take 1 GiB")]);
   assertEquals(verdict.text, "up to tiny, whose stages take 1.0 MiB; not small: its logits take 1 GiB");
   assertEquals([verdict.level, verdict.facts?.["largestSize"], verdict.facts?.["tooLarge"]], ["good", "tiny", "small"]);
+  const gap = judgeSizes([fit("toy", null), fit("3b", "no"), fit("8b", null), fit("15b", "no, neither")]);
+  assertMatch(gap.text, /^up to 8b.*; not 15b: no, neither$/);
   assertEquals(judgeSizes([fit("toy", null), fit("tiny", "no")]).level, "warning");
   assertEquals(judgeSizes([fit("toy", "no")]).level, "wrong");
   assertEquals([flops(12.34e9), flops(5.67e12)], ["12.3 GFLOP/s", "5.67 TFLOP/s"]);
