@@ -2,7 +2,6 @@
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import type { Command, CommandContext, CommandTable } from "../../cli/command.ts";
-import { commandTable } from "../../cli/command_table.ts";
 import { UserError } from "../../cli/errors.ts";
 import { main } from "../../cli/main.ts";
 import { version } from "../../cli/version.ts";
