@@ -39,7 +39,12 @@ export const command: Command = {
       default: 5,
       doc: "what does not answer in this time is wrong",
     },
-    { name: "skip", kind: "string", placeholder: "LIST", doc: "checks to leave out, with commas between them" },
+    {
+      name: "skip",
+      kind: "string",
+      placeholder: "LIST",
+      doc: "checks to leave out, by their names, with commas between them",
+    },
   ],
   configures: "either",
   async run(context) {

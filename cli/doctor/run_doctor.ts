@@ -28,25 +28,26 @@ export async function runDoctor(given: CommandContext, options: readonly OptionS
   const device = new DeviceChecks();
   const checks = chosen(checksOf(subjects, device), given.options.text("skip"));
   const nameWidth = Math.max(...checks.map(({ name }) => name.length));
+  const page = { paint: output.paint, columns: output.columns, nameWidth };
   const findings: Finding[] = [];
   for (const pending of runChecks(checks)) {
     const finding = await pending;
     findings.push(finding);
     const { facts, ...words } = finding;
     output.event({ type: "finding", ...words, ...facts });
-    for (const line of findingLines(finding, { paint: output.paint, columns: output.columns, nameWidth })) {
-      output.line(line);
-    }
+    for (const line of findingLines(finding, page)) output.line(line);
   }
   await device.finish();
   const level = worstOf(findings);
   const count = (wanted: Finding["level"]) => findings.filter((finding) => finding.level === wanted).length;
+  const isLoud = ({ level }: Finding) => level === "warning" || level === "wrong";
+  const kept = output.quiet ? findings.filter(isLoud).flatMap((finding) => findingLines(finding, page)) : [];
   output.line("");
   output.answer({
     level,
     ...{ good: count("good"), warnings: count("warning"), wrong: count("wrong"), skipped: count("skipped") },
     wallMs: Math.round(performance.now() - startMs),
-  }, closingLine(findings, output.paint));
+  }, [...kept, closingLine(findings, output.paint)].join("\n"));
   return level === "wrong" ? 1 : 0;
 }
 

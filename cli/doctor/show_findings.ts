@@ -25,13 +25,21 @@ export function findingLines(
   const indent = " ".repeat(nameWidth + 4);
   const width = Math.max(30, Math.min(columns, widest) - indent.length);
   const shade = (line: string) => level === "skipped" ? paint.dim(line) : line;
-  const [first = "", ...more] = wrapped(printable(text), width).map(shade);
-  const steps = fix === undefined ? [] : wrapped(printable(fix), width - 6);
+  const [first = "", ...more] = linesOf(text, width).map(shade);
+  const steps = fix === undefined ? [] : linesOf(fix, width - 6);
   return [
     `${marks[level]} ${paint.dim(padEnd(name, nameWidth))}  ${first}`,
     ...more.map((line) => indent + line),
     ...steps.map((line, i) => `${indent}${i === 0 ? paint.dim("next  ") : "      "}${line}`),
   ];
+}
+
+const glue = "\ue000"; // of the private letters: no text has it
+
+/** A number stays with its unit. */
+function linesOf(text: string, width: number): string[] {
+  const glued = printable(text).replaceAll(/(\d) (?=([KMGT]i)?B\b|m?s\b)/g, `$1${glue}`);
+  return wrapped(glued, width).map((line) => line.replaceAll(glue, " "));
 }
 
 /** `Ready, with 2 warnings.` */

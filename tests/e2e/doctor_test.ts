@@ -212,5 +212,8 @@ Deno.test("iota doctor: people get calm lines of at most 100 columns, and a clos
     assertMatch(stdout, /^● program +iota /);
     assertMatch(stdout, /\nReady(, with \d warnings?)?\.\n$/);
     for (const line of stdout.split("\n")) assert([...line].length <= 100, line);
+    const words = ["doctor", ...noDevice, "--data", folder, "--wallet", "none", "--quiet"];
+    const quiet = await iota(words, { HOME: folder });
+    assertMatch(quiet.stdout, /^× wallet [^●·]*\nNot ready: 1 thing to put right.*\n$/s);
   });
 });

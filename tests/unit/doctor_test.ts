@@ -159,6 +159,8 @@ Deno.test("Doctor: findings fit 80 columns, and foreign text cannot steer the te
   assert(lines.length > 4 && lines.every((line) => line.length <= 80), lines.join("\n"));
   assert(!lines.join("").includes("\x1b"));
   assertMatch(lines[0]!, /^× orchestrator {2}a very long/);
+  const number = findingLines({ name: "disk", ...good(`${"x".repeat(56)} 16.0 KiB`) }, page);
+  assertEquals(number[1]?.trim(), "16.0 KiB", "a number stays with its unit");
   assert(lines.some((line) => /^ {16}next {2}Do this first/.test(line)));
 });
 
