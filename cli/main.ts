@@ -2,7 +2,7 @@
  * The entry of `iota`: finds the command, parses its options, runs it, turns how it ended into an exit code.
  *
  * Owns: the order of those things, the handling of Ctrl-C and of a closed stdout, the last catch of the process.
- * Exit codes: 0 fine, 2 the command line was wrong, 1 anything else, 130 a second Ctrl-C. A person's mistake prints what was
+ * Exit codes are those of exit_codes.ts. A person's mistake prints what was
  * wrong and the next step; an unexpected error prints one line, and its stack with --verbose.
  */
 
@@ -10,6 +10,7 @@ import { closest, type ParsedArguments, parseOptions, splitCommand } from "./arg
 import { type Command, type CommandContext, type CommandTable, commonOptions } from "./command.ts";
 import { commandTable } from "./command_table.ts";
 import { UsageError, UserError } from "./errors.ts";
+import { exitFailed, exitInterrupted } from "./exit_codes.ts";
 import { commandText, overviewText, type Page } from "./help_text.ts";
 import { denoHost, type Host } from "./host.ts";
 import { TerminalOutput } from "./output.ts";
@@ -17,7 +18,6 @@ import { dataFolder } from "./paths.ts";
 import { printable } from "./screen/format.ts";
 import { version } from "./version.ts";
 
-const exitInterrupted = 130;
 const widestHelp = 100; // columns
 
 export async function main(words: readonly string[], host: Host, table: CommandTable = commandTable): Promise<number> {
@@ -80,6 +80,7 @@ async function dispatch({ words, output, table }: Invocation): Promise<number> {
     options,
     positionals,
     output,
+    commands: table,
     environment,
     dataFolder: () => dataFolder(environment, options.text("data")),
     interruption: interruptionOf(output),
@@ -97,7 +98,7 @@ async function readOptions(command: Command, words: readonly string[]): Promise<
     });
   const typed = parse(words);
   const path = typed.options.text("config");
-  if (path === undefined || command.configures === "run") return typed;
+  if (path === undefined || command.configures !== undefined) return typed;
   const { wordsOfFile } = await import("./option_file.ts");
   return parse([...await wordsOfFile(path, command.options), ...words]);
 }
@@ -147,13 +148,22 @@ async function loadCommand(path: readonly string[], table: CommandTable): Promis
   const name = path.at(-1)!;
   const load = Object.hasOwn(table, name) ? table[name] : undefined;
   if (load !== undefined) return await load();
-  const guess = closest(name, Object.keys(table));
   const group = path.slice(0, -1).map((part) => `${part} `).join("");
+  const guess = closest(name, Object.keys(table)) ?? await closestAction(name, table);
   const meant = guess === undefined ? "" : `. Did you mean ${guess}?`;
   const list = `iota help ${group}`.trimEnd();
   throw new UsageError(`Cannot run '${printable(path.join(" "))}' as there is no such command${meant}`, {
     next: guess === undefined ? `See the list: ${list}` : `See iota help ${group}${guess}, or the list: ${list}`,
   });
+}
+
+/** `register` is an action of a group: `chain register`. */
+async function closestAction(name: string, table: CommandTable): Promise<string | undefined> {
+  const commands = await Promise.all(Object.values(table).map((load) => load()));
+  const actions = commands.flatMap((group) => Object.keys(group.actions ?? {}).map((action) => ({ group, action })));
+  const guess = closest(name, actions.map(({ action }) => action));
+  const found = actions.find(({ action }) => action === guess);
+  return found === undefined ? undefined : `${found.group.name} ${found.action}`;
 }
 
 /** Prepared for every command, but Ctrl-C is taken over only once a command asks for the signal. */
@@ -186,16 +196,18 @@ function explain(error: unknown, { output, verbose }: { output: TerminalOutput; 
   output.closeLive(); // the error stands below the last frame, where it is seen
   const known = error instanceof UserError ? error : undefined;
   const name = error instanceof Error ? error.name : "Error";
-  const text = printable(error instanceof Error ? error.message : String(error));
-  const message = known === undefined ? `Unexpected ${name}: ${text}` : text;
+  const text = error instanceof Error ? error.message : String(error);
+  const message = known === undefined
+    ? `Unexpected ${name}: ${printable(text)}`
+    : text.split("\n").map(printable).join("\n");
   const next = known === undefined
     ? verbose ? undefined : "Run it again with --verbose for the stack, and report it"
     : known.next;
-  output.error(`${output.errorPaint.red("error")} ${message}`);
+  output.error(`${output.errorPaint.red("error")} ${message.replaceAll("\n", "\n      ")}`);
   if (next !== undefined) output.error(`${output.errorPaint.dim("next")}  ${next}`);
   if (known === undefined && verbose && error instanceof Error) output.error(error.stack ?? "(no stack)");
   output.event({ type: "error", message, ...(next === undefined ? {} : { next }) });
-  return known?.exitCode ?? 1;
+  return known?.exitCode ?? exitFailed;
 }
 
 if (import.meta.main) {

@@ -9,7 +9,7 @@ import { nodeOptions } from "../node_options.ts";
 export const command: Command = {
   name: "miner",
   summary: "compute a stage of the model for a run",
-  usage: "miner --orchestrator URL --wallet NAME",
+  usage: "miner [--orchestrator URL] [--wallet NAME] [options]",
   about:
     "Finds the GPU, signs in with the hotkey, loads the stage it is given and computes until the run is over. It dials out, so it works behind a home router; a dropped link is resumed. Ctrl-C hands its tasks back first.",
   examples: [

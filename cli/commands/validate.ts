@@ -9,7 +9,7 @@ import { nodeOptions } from "../node_options.ts";
 export const command: Command = {
   name: "validate",
   summary: "repeat sampled work and evaluate the model for a run",
-  usage: "validate --orchestrator URL --wallet NAME",
+  usage: "validate [--orchestrator URL] [--wallet NAME] [options]",
   about:
     "Repeats tasks of every miner from the committed wires and the round's parameters, prints a verdict with its numbers, and measures the model on held-out text after every merge.",
   examples: ["iota validate --wallet hot", "iota validate --orchestrator ws://10.0.0.5:9009 --wallet hot --json"],

@@ -29,7 +29,7 @@ export const command: Command = {
     ...storeOptions,
     { name: "uri", kind: "string", placeholder: "URI", doc: "a derivation path of the development phrase" },
   ],
-  positionals: { max: 1 },
+  positionals: { max: 1, placeholder: "FILE" },
   async run(context) {
     const place = targetOf(context);
     const { key, password } = await open(context, place);

@@ -21,7 +21,7 @@ export const command: Command = {
     "iota wallet regen --name miner",
     "iota wallet regen --name owner --coldkey",
     "iota wallet regen --name miner --from words.txt --json",
-    "iota wallet regen --name miner --coldkey --address 5GrwvaEF5zXb26Fz9rcQpDWS57CtERHpNehXCPcNoHGKutQY",
+    "iota wallet regen --name miner --coldkey --address SS58",
   ],
   options: [
     ...storeOptions,
