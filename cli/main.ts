@@ -2,19 +2,21 @@
  * The entry of `iota`: finds the command, parses its options, runs it, turns how it ended into an exit code.
  *
  * Owns: the order of those things, the handling of Ctrl-C and of a closed stdout, the last catch of the process.
- * Exit codes: 0 fine, 2 the command line was wrong, 1 anything else, 130 a second Ctrl-C. A person's mistake prints what was
+ * Exit codes: 0 fine, also when SIGTERM asked a role to stop and it did; 2 the command line was wrong, 1 anything else, 130 a second Ctrl-C. A person's mistake prints what was
  * wrong and the next step; an unexpected error prints one line, and its stack with --verbose.
  */
 
 import { closest, type ParsedArguments, parseOptions, splitCommand } from "./args.ts";
 import { type Command, type CommandContext, type CommandTable, commonOptions } from "./command.ts";
 import { commandTable } from "./command_table.ts";
-import { UsageError, UserError } from "./errors.ts";
+import { Terminated, UsageError, UserError } from "./errors.ts";
 import { commandText, overviewText, type Page } from "./help_text.ts";
 import { denoHost, type Host } from "./host.ts";
 import { TerminalOutput } from "./output.ts";
 import { dataFolder } from "./paths.ts";
+import { type HeldRights, resolveRights } from "./rights/rights.ts";
 import { printable } from "./screen/format.ts";
+import { ownProgram } from "./run/self.ts";
 import { version } from "./version.ts";
 
 const exitInterrupted = 130;
@@ -75,14 +77,30 @@ async function dispatch({ words, output, table }: Invocation): Promise<number> {
       next: "Leave one of them out",
     });
   }
-  const { environment } = output.host;
-  return await command.run({
+  const { host } = output;
+  const { environment, readSensors } = host;
+  const context: CommandContext = {
     options,
     positionals,
     output,
     environment,
     dataFolder: () => dataFolder(environment, options.text("data")),
     interruption: interruptionOf(output),
+    readSensors,
+  };
+  return await (host.confine(heldBy(command, context), words) ?? command.run(context));
+}
+
+function heldBy(command: Command, { options, environment, dataFolder }: CommandContext): HeldRights {
+  const names = new Set([...command.options, ...commonOptions].map(({ name }) => name));
+  const declares = (name: string) => names.has(name);
+  return resolveRights({
+    rights: command.rights,
+    options,
+    declares,
+    environment,
+    dataFolder,
+    ...ownProgram(environment),
   });
 }
 
@@ -167,14 +185,14 @@ function interruptionOf(output: TerminalOutput): CommandContext["interruption"] 
   const interruption = () => {
     if (subscribed) return controller.signal;
     subscribed = true;
-    output.host.onInterrupt(() => {
+    output.host.onInterrupt((signal) => {
       if (controller.signal.aborted) {
         output.close();
         output.host.exit(exitInterrupted);
         return;
       }
       output.log.info("stopping; press Ctrl-C again to leave at once");
-      controller.abort(new UserError("Stopped on request"));
+      controller.abort(signal === "SIGTERM" ? new Terminated() : new UserError("Stopped on request"));
     });
     return controller.signal;
   };

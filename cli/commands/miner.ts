@@ -33,6 +33,11 @@ export const command: Command = {
       doc: "where they reach it, if not at the address of --listen",
     },
   ],
+  rights: {
+    read: ["data", "hotkeys"],
+    write: ["data"],
+    net: "any",
+  },
   async run(context) {
     const { runMiner } = await import("../run/run_node.ts");
     return await runMiner(context);

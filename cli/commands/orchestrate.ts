@@ -48,6 +48,11 @@ export const command: Command = {
     ),
   ],
   configures: "run",
+  rights: {
+    read: ["data", "hotkeys", "--corpus"],
+    write: ["data", "hotkeys"],
+    net: "any",
+  },
   async run(context) {
     const { runOrchestrator } = await import("../run/run_orchestrator.ts");
     return await runOrchestrator(context);

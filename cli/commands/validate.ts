@@ -25,6 +25,11 @@ export const command: Command = {
       doc: "of the weights, where the subnet asks for one; 0 fits subnets that do not",
     },
   ],
+  rights: {
+    read: ["data", "hotkeys"],
+    write: ["data"],
+    net: "any",
+  },
   async run(context) {
     const { runValidator } = await import("../run/run_node.ts");
     return await runValidator(context);

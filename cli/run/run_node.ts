@@ -17,7 +17,8 @@ import { givenChain } from "../duty/chain_options.ts";
 import { MinerChain } from "../duty/miner_chain.ts";
 import { ValidatorChain } from "../duty/validator_chain.ts";
 import { UserError } from "../errors.ts";
-import { openHotkey } from "../wallet_options.ts";
+import { giveUpReading } from "../rights/confinement.ts";
+import { hotkeyFolders, openHotkey } from "../wallet_options.ts";
 import { type BlobAccess, blobAccess } from "./blob_access.ts";
 import { type HubAddress, hubAddress } from "./addresses.ts";
 import { type RunningRole, startMiner } from "./miner_role.ts";
@@ -43,7 +44,7 @@ interface OpenNode {
 export async function runMiner(context: CommandContext): Promise<number> {
   const tally = { tasks: 0, steps: 0, rounds: 0, computeMs: 0 };
   const given = givenChain(context);
-  const signer = await openHotkey(context);
+  const signer = await openSigner(context);
   const peers = await openPeers(context, signer.address);
   const node = await openNode(context, signer);
   const { output } = context;
@@ -72,6 +73,13 @@ export async function runMiner(context: CommandContext): Promise<number> {
   }).finally(() => peers?.close());
 }
 
+/** The key is in memory from now on, and its folder closed to this process. */
+async function openSigner(context: CommandContext): Promise<HotkeyPair> {
+  const signer = await openHotkey(context);
+  giveUpReading(hotkeyFolders(context));
+  return signer;
+}
+
 async function openPeers({ options, output }: CommandContext, self: NodeId): Promise<PeerServer | null> {
   const listen = options.text("listen");
   if (listen === undefined) return null;
@@ -91,7 +99,7 @@ async function openPeers({ options, output }: CommandContext, self: NodeId): Pro
 export async function runValidator(context: CommandContext): Promise<number> {
   const tally = { evaluations: 0, verdictsPassed: 0, verdictsFailed: 0 };
   const given = givenChain(context);
-  const node = await openNode(context, await openHotkey(context));
+  const node = await openNode(context, await openSigner(context));
   const { output } = context;
   const { promise: failed, reject } = Promise.withResolvers<never>();
   const versionKey = BigInt(context.options.number("version-key") ?? 0);
