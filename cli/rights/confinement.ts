@@ -10,6 +10,7 @@
  * signals to forward.
  */
 
+import { resolve as resolvePath } from "node:path";
 import { assert } from "../../core/assert.ts";
 import { type HeldRights, isWhole, packageVariables, type Scope } from "./rights.ts";
 import { type SensorProcess, startSensors } from "./sensor_process.ts";
@@ -34,6 +35,7 @@ export interface Confinement {
   readonly held: HeldRights;
   readonly words: readonly string[];
   readonly variables: Readonly<Record<string, string>>;
+  readonly code?: URL; // of the confined thread; default: confined_worker.ts
 }
 
 const kinds = ["read", "write", "net", "run", "env", "sys", "ffi", "import"] as const;
@@ -52,9 +54,9 @@ function revoke(name: typeof kinds[number]): void {
   assert(state !== "granted", `Cannot go on as the right to ${name} must be given up: it is still held`);
 }
 
-async function runConfined({ held, words, variables }: Confinement): Promise<number> {
+async function runConfined({ held, words, variables, code = workerUrl() }: Confinement): Promise<number> {
   const sensors = held.needsSensors ? startSensors() : null;
-  const worker = new Worker(workerUrl(), {
+  const worker = new Worker(code, {
     type: "module",
     name: "command",
     deno: {
@@ -84,9 +86,15 @@ async function runConfined({ held, words, variables }: Confinement): Promise<num
   return await promise;
 }
 
-/** A part of what a confined command holds, once it has what it needed of it: the folder of a key that is in memory. */
-export function giveUpReading(folders: readonly string[]): void {
-  for (const path of folders) Deno.permissions.revokeSync({ name: "read", path });
+/**
+ * A part of what a confined command holds, once it has what it needed of it: the folder of a key that is in memory. What lies in
+ * `kept` stays, since revoking a path revokes every grant above it as well.
+ */
+export function giveUpReading(folders: readonly string[], { kept }: { kept: string }): void {
+  const above = `${resolvePath(kept)}/`;
+  for (const path of folders) {
+    if (!`${resolvePath(path)}/`.startsWith(above)) Deno.permissions.revokeSync({ name: "read", path });
+  }
 }
 
 const listOf = (scope: Scope): boolean | string[] => scope === "any" ? true : scope.length === 0 ? false : [...scope];

@@ -76,7 +76,7 @@ export async function runMiner(context: CommandContext): Promise<number> {
 /** The key is in memory from now on, and its folder closed to this process. */
 async function openSigner(context: CommandContext): Promise<HotkeyPair> {
   const signer = await openHotkey(context);
-  giveUpReading(hotkeyFolders(context));
+  giveUpReading(hotkeyFolders(context), { kept: context.dataFolder() });
   return signer;
 }
 
