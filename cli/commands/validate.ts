@@ -5,6 +5,7 @@
 import type { Command } from "../command.ts";
 import { chainOptions } from "../duty/chain_options.ts";
 import { nodeOptions } from "../node_options.ts";
+import { autoRestartOption, logOptions } from "../service/service_options.ts";
 
 export const command: Command = {
   name: "validate",
@@ -16,6 +17,8 @@ export const command: Command = {
   options: [
     ...nodeOptions,
     ...chainOptions,
+    ...logOptions,
+    autoRestartOption,
     {
       name: "version-key",
       kind: "int",
@@ -26,8 +29,8 @@ export const command: Command = {
     },
   ],
   rights: {
-    read: ["data", "hotkeys"],
-    write: ["data"],
+    read: ["data", "hotkeys", "log"],
+    write: ["data", "log"],
     net: "any",
   },
   async run(context) {

@@ -12,9 +12,9 @@ import { type Environment, walletFolders } from "../paths.ts";
 
 /**
  * A place on the disk by what it is: the data folder, the hotkeys of the wallet that signs, the program itself, the path that
- * an option names, or a path of every machine.
+ * an option names, or the log and its full files.
  */
-export type Place = "data" | "hotkeys" | "program" | `--${string}` | `/${string}`;
+export type Place = "data" | "hotkeys" | "program" | "log" | `--${string}`;
 
 export type SystemFact = "cpus" | "loadavg" | "hostname";
 
@@ -116,10 +116,11 @@ function pathsOf(place: Place, question: RightsQuestion): string[] {
       return folders.map((folder) => resolve(folder, wallet ?? "default", "hotkeys"));
     }
   }
-  if (place.startsWith("/")) return [place];
-  const name = place.slice(2);
+  const name = place === "log" ? "log-file" : place.slice(2);
   const path = declares(name) ? options.text(name) : undefined;
-  return path === undefined ? [] : [resolve(path)];
+  if (path === undefined) return [];
+  const full = place === "log" ? Array.from({ length: options.number("log-keep") ?? 0 }, (_, i) => `.${i + 1}`) : [];
+  return ["", ...full].map((suffix) => `${resolve(path)}${suffix}`);
 }
 
 function textsOf(names: readonly string[], { options, declares }: RightsQuestion): Record<string, string | undefined> {

@@ -18,7 +18,37 @@ export function ownProgram(environment: Environment): { programFolders: string[]
   const isCheckout = import.meta.url.endsWith(".ts");
   const folder = fileURLToPath(new URL(isCheckout ? "../../" : "./", import.meta.url));
   const own = isCheckout ? ["cli", "core", "gpu", "net", "chain"].map((name) => `${folder}${name}`) : [folder];
-  return { programFolders: [...own, `${denoFolder(environment)}/npm`], executable: Deno.execPath() };
+  const file = programFile(environment);
+  const files = file === null ? [] : [file];
+  return { programFolders: [...own, `${denoFolder(environment)}/npm`, ...files], executable: Deno.execPath() };
+}
+
+/**
+ * The one file that is the whole program, which an upgrade replaces; null in a checkout. A packed file, which unpacks itself, says
+ * where it is in IOTA_PROGRAM.
+ */
+export function programFile({ get }: Environment): string | null {
+  const packed = get("IOTA_PROGRAM");
+  if (packed) return packed;
+  if (Deno.build.standalone) return Deno.execPath();
+  return import.meta.url.endsWith(".ts") ? null : fileURLToPath(new URL("./main.js", import.meta.url));
+}
+
+/** What a person, or a service, types to start this program; in a checkout the launcher that `make setup` writes. */
+export function launchCommand(environment: Environment): SelfCommand {
+  const packed = environment.get("IOTA_PROGRAM");
+  if (packed) return { command: packed, args: [] };
+  const launcher = fileURLToPath(new URL("../../iota", import.meta.url));
+  return import.meta.url.endsWith(".ts") && isThere(launcher) ? { command: launcher, args: [] } : selfCommand();
+}
+
+function isThere(path: string): boolean {
+  try {
+    return Deno.statSync(path).isFile;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return false;
+    throw error;
+  }
 }
 
 /** Of the packages that Deno fetched; one of them is a text to train on. */
