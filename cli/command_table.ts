@@ -11,5 +11,6 @@ export const commandTable: CommandTable = {
   sim: async () => (await import("./commands/sim.ts")).command,
   bench: async () => (await import("./commands/bench.ts")).command,
   chain: async () => (await import("./commands/chain.ts")).command,
+  service: async () => (await import("./commands/service.ts")).command,
   wallet: async () => (await import("./commands/wallet.ts")).command,
 };

@@ -23,7 +23,7 @@ const exitInterrupted = 130;
 const widestHelp = 100; // columns
 
 export async function main(words: readonly string[], host: Host, table: CommandTable = commandTable): Promise<number> {
-  const asked = (flag: string) => words.includes(flag);
+  const asked = (flag: string) => beforeDashes(words).includes(flag);
   const output = new TerminalOutput({
     host,
     json: asked("--json"),
@@ -46,6 +46,12 @@ export async function main(words: readonly string[], host: Host, table: CommandT
   return exitCode;
 }
 
+/** Without what stands behind `--`, which is for somebody else. */
+function beforeDashes(words: readonly string[]): readonly string[] {
+  const end = words.indexOf("--");
+  return end < 0 ? words : words.slice(0, end);
+}
+
 interface Invocation {
   readonly words: readonly string[];
   readonly output: TerminalOutput;
@@ -54,7 +60,8 @@ interface Invocation {
 
 async function dispatch({ words, output, table }: Invocation): Promise<number> {
   const { name, rest } = splitCommand(words, commonOptions);
-  if (name === "version" || rest.includes("--version") || rest.includes("-V")) {
+  const isAsked = (flag: string) => beforeDashes(rest).includes(flag);
+  if (name === "version" || isAsked("--version") || isAsked("-V")) {
     output.answer({ version }, `iota ${version}`);
     return 0;
   }
@@ -69,7 +76,7 @@ async function dispatch({ words, output, table }: Invocation): Promise<number> {
       ? await printOverview({ output, table })
       : await printHelp([asked, ...behind], { output, table });
   }
-  if (rest.includes("--help") || rest.includes("-h")) return await printHelp([name, ...rest], { output, table });
+  if (isAsked("--help") || isAsked("-h")) return await printHelp([name, ...rest], { output, table });
   const { command, words: ownWords } = await chooseCommand([name, ...rest], table);
   const { options, positionals } = await readOptions(command, ownWords);
   if (options.flag("quiet") && options.flag("verbose")) {

@@ -32,3 +32,14 @@ export const autoRestartOption: OptionSpec = {
   kind: "boolean",
   doc: "when the program's file is replaced, end between two rounds, so that the service starts the new one",
 };
+
+export const serviceNameOption: OptionSpec = {
+  name: "name",
+  kind: "string",
+  placeholder: "NAME",
+  defaultText: "the role, or miner",
+  doc: "the service's name, for a second one of a role",
+};
+
+/** What `iota service` may run. */
+export const servicePrograms: readonly string[] = ["systemctl", "journalctl", "launchctl", "unshare"];
