@@ -2,7 +2,8 @@
  * When a miner works and when it rests: one pure decision from the person's rules and what the machine says.
  *
  * Owns: the rules, the limits and the sentence for each reason. What was chosen to stop for is left only well below the limit, so
- * that a value that trembles about it does not make a miner leave and join all day. A reading that is not known decides nothing.
+ * that a value that trembles about it does not make a miner leave and join all day. A reading that is not known decides
+ * nothing: who rests for it goes on resting.
  */
 
 import { isWithin, type LocalMinute, type Schedule } from "./schedule.ts";
@@ -43,6 +44,7 @@ export function decide(rules: PauseRules, readings: Readings, before: Verdict): 
   const wasFor = (cause: PauseCause) => !before.runs && before.cause === cause;
   if (isHeld) return rest("hand", "asked to by signal SIGUSR2; another one lets it go on");
   if (schedule !== null && !isWithin(schedule, at)) return rest("schedule", `outside its hours (${schedule.text})`);
+  if (!before.runs && isUnknown(before.cause, readings)) return before;
   if (mainsOnly && onMains === false) return rest("battery", "the machine runs on its battery");
   if (maxCelsius !== null && celsius !== null) {
     const limit = wasFor("temperature") ? maxCelsius - limits.coolerCelsius : maxCelsius;
@@ -63,6 +65,18 @@ export function decide(rules: PauseRules, readings: Readings, before: Verdict): 
     if (userIdleMs < limit) return rest("user", "somebody uses the machine");
   }
   return running;
+}
+
+function isUnknown(cause: PauseCause, { otherLoad, userIdleMs, onMains, celsius }: Readings): boolean {
+  const readings = {
+    hand: true,
+    schedule: true,
+    battery: onMains,
+    temperature: celsius,
+    load: otherLoad,
+    user: userIdleMs,
+  };
+  return readings[cause] === null;
 }
 
 const rest = (cause: PauseCause, reason: string): Verdict => ({ runs: false, cause, reason });

@@ -24,6 +24,7 @@ export const realMachine: Machine = {
     const bytes = await readIfPresent(path);
     return bytes === null ? null : new TextDecoder().decode(bytes);
   },
+  createFolder: (path) => realDisk.createFolder(path),
   async write(path, text) {
     await realDisk.createFolder(dirname(path));
     await writeAtomically(path, { disk: realDisk, chunks: [new TextEncoder().encode(text)] });

@@ -22,6 +22,7 @@ export interface Machine {
   show(line: CommandLine): Promise<number>;
   read(path: string): Promise<string | null>;
   write(path: string, text: string): Promise<void>;
+  createFolder(path: string): Promise<void>;
   remove(path: string): Promise<boolean>;
 }
 
@@ -35,6 +36,7 @@ export async function installService(context: CommandContext, machine: Machine):
     output.answer({ path, text, commands: typed(manager.install(plan.name)) }, `# ${path}\n${text}`);
     return 0;
   }
+  for (const folder of plan.writes) await machine.createFolder(folder); // the sandbox opens only what is there
   await attempting({ action: "write the service", value: path }, () => machine.write(path, text));
   output.line(`wrote ${path}:\n\n${text}`);
   const started = await tell(manager, { machine, lines: manager.install(plan.name), context });
@@ -150,7 +152,9 @@ async function hasNamespaces(machine: Machine): Promise<boolean> {
   return (await machine.run(["unshare", "--user", "--map-root-user", "--mount", "true"]))?.code === 0;
 }
 
-/** The word behind --log-file in a service's file. */
+/** The word behind --log-file in a service's file, an agent's or a unit's. */
 function ownLog(text: string): string | null {
-  return /--log-file(?:<\/string>\s*<string>|[ =])"?([^"<\n]+?)"?(?:<\/string>|[ \n])/.exec(text)?.[1] ?? null;
+  const found = /<string>--log-file<\/string>\s*<string>([^<]*)</.exec(text) ??
+    /--log-file[ =](?:"([^"]*)"|(\S+))/.exec(text);
+  return found?.[1] ?? found?.[2] ?? null;
 }

@@ -26,7 +26,6 @@ export function unitText(plan: ServicePlan, { hasNamespaces }: { hasNamespaces: 
     "# Written by `iota service install`; `iota service remove` deletes it.",
     "[Unit]",
     `Description=iota ${role}`,
-    "Documentation=man:systemd.service(5)",
     "StartLimitIntervalSec=0",
     "",
     "[Service]",

@@ -68,7 +68,7 @@ async function withWorld(body: (world: World) => Promise<void>): Promise<void> {
 
 const inData = ["readInside", "writeInside"];
 
-const roles: readonly { name: string; words: readonly string[]; works: readonly string[] }[] = [
+const roles: readonly { name: string; words: readonly string[]; works: string[] }[] = [
   { name: "miner", words: [], works: ["listen", ...inData] }, // it dials peers: Deno cannot tell that from listening
   { name: "validate", words: [], works: ["listen", ...inData] },
   { name: "orchestrate", words: [], works: ["listen", ...inData] },
