@@ -16,7 +16,7 @@ const plan: ServicePlan = {
   name: "iota-miner",
   label: "iota.miner",
   program: [
-    "/home/ann/bin/iota",
+    "/ann/bin/iota",
     "miner",
     "--wallet",
     "hot",
@@ -25,8 +25,8 @@ const plan: ServicePlan = {
     "--data",
     '/a "b"/50%/$x & <y>',
   ],
-  workingFolder: "/home/ann",
-  writes: ["/home/ann/.local/share/iota", "/var/my logs"],
+  workingFolder: "/ann",
+  writes: ["/ann/.local/share/iota", "/var/my logs"],
   logFile: null,
 };
 
@@ -93,7 +93,7 @@ const perform = {
 };
 
 async function run(words: readonly string[], machine: actions.Machine, { isMac = false } = {}) {
-  const host = new FakeHost({ env: { HOME: "/home/ann", USER: "ann", IOTA_PROGRAM: "/home/ann/bin/iota" } });
+  const host = new FakeHost({ env: { HOME: "/ann", USER: "ann", IOTA_PROGRAM: "/ann/bin/iota" } });
   const system = isMac ? "darwin" as const : "linux" as const;
   const table = {
     service: async () => ({
@@ -119,7 +119,7 @@ async function run(words: readonly string[], machine: actions.Machine, { isMac =
   return { code, ...host.written };
 }
 
-const unitPath = "/home/ann/.config/systemd/user/iota-miner.service";
+const unitPath = "/ann/.config/systemd/user/iota-miner.service";
 const role = ["--", "miner", "--wallet", "hot", "--json", "--quiet"];
 
 Deno.test("Service: installing writes the unit, starts it and says what lingering is for", async () => {
@@ -127,10 +127,10 @@ Deno.test("Service: installing writes the unit, starts it and says what lingerin
   const { code, stdout, stderr } = await run(["install", ...role], machine);
   assertEquals([code, stderr], [0, ""]);
   assertEquals([...machine.files.keys()], [unitPath]);
-  assertEquals(machine.folders, ["/home/ann/.local/share/iota"]);
+  assertEquals(machine.folders, ["/ann/.local/share/iota"]);
   assertMatch(
     machine.files.get(unitPath)!,
-    /^ExecStart=\/home\/ann\/bin\/iota miner --wallet hot --json --quiet --auto-restart$/m,
+    /^ExecStart=\/ann\/bin\/iota miner --wallet hot --json --quiet --auto-restart$/m,
   );
   assertEquals(machine.ran.slice(-3), [
     "systemctl --user daemon-reload",
@@ -183,8 +183,8 @@ Deno.test("Service: on a Mac the role keeps its own log, and logs shows the end 
   const machine = new FakeMachine({ launchctl: 0 });
   const { code } = await run(["install", "--name", "night", ...role], machine, { isMac: true });
   assertEquals(code, 0);
-  assertEquals([...machine.files.keys()], ["/home/ann/Library/LaunchAgents/iota.night.plist"]);
-  const log = "/home/ann/Library/Application Support/iota/logs/iota-night.log";
+  assertEquals([...machine.files.keys()], ["/ann/Library/LaunchAgents/iota.night.plist"]);
+  const log = "/ann/Library/Application Support/iota/logs/iota-night.log";
   machine.files.set(log, "one\ntwo\nthree\n");
   const { stdout } = await run(["logs", "--name", "night", "--lines", "2"], machine, { isMac: true });
   assertEquals(stdout, "two\nthree\n");
