@@ -8,6 +8,7 @@
 
 import type { Output } from "./output.ts";
 import type { Environment } from "./paths.ts";
+import type { Rights } from "./rights/rights.ts";
 
 export type OptionValue = string | number | boolean;
 
@@ -65,6 +66,8 @@ export interface CommandContext {
    * must then end by itself; a second Ctrl-C exits at once with 130.
    */
   interruption(): AbortSignal;
+  /** What the machine's sensors say; null where nobody can read them. */
+  readonly readSensors: (() => Promise<string | null>) | null;
 }
 
 /** Words beside the options. */
@@ -82,6 +85,8 @@ export interface Command {
   readonly examples: readonly string[]; // whole command lines
   readonly options: readonly OptionSpec[];
   readonly positionals?: Positionals; // none when absent
+  /** What it may touch; all other rights are given up before it runs. Absent: it may only print. */
+  readonly rights?: Rights;
   /** What the file of --config holds: the settings of a run, those or a node's options, or (when absent) this command's options. */
   readonly configures?: "run" | "either";
   /** Of a group such as `wallet`: its actions by name, each called "wallet new". The group itself then only says what is missing. */

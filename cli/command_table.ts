@@ -13,6 +13,7 @@ export const commandTable: CommandTable = {
   config: async () => (await import("./commands/config.ts")).command,
   bench: async () => (await import("./commands/bench.ts")).command,
   chain: async () => (await import("./commands/chain.ts")).command,
+  service: async () => (await import("./commands/service.ts")).command,
   wallet: async () => (await import("./commands/wallet.ts")).command,
   completions: async () => (await import("./commands/completions.ts")).command,
   man: async () => (await import("./commands/man.ts")).command,

@@ -26,6 +26,15 @@ export class UsageError extends UserError {
   override readonly exitCode = exitUsage;
 }
 
+/** SIGTERM: what a service manager sends to stop a role. Doing so in order is no failure. */
+export class Terminated extends UserError {
+  override name = "Terminated";
+
+  constructor() {
+    super("Stopped on request of the system");
+  }
+}
+
 export interface Attempt {
   readonly action: string; // "open the data folder"
   readonly value: string; // the path, port or URL it was tried with

@@ -9,19 +9,22 @@
 import { closest, type ParsedArguments, parseOptions, splitCommand } from "./args.ts";
 import { type Command, type CommandContext, type CommandTable, commonOptions } from "./command.ts";
 import { commandTable } from "./command_table.ts";
-import { UsageError, UserError } from "./errors.ts";
+import { Terminated, UsageError, UserError } from "./errors.ts";
 import { exitFailed, exitInterrupted } from "./exit_codes.ts";
 import { commandText, overviewText, type Page } from "./help_text.ts";
 import { denoHost, type Host } from "./host.ts";
 import { TerminalOutput } from "./output.ts";
 import { dataFolder } from "./paths.ts";
+import { resolveRights } from "./rights/resolve_rights.ts";
+import type { HeldRights } from "./rights/rights.ts";
 import { printable } from "./screen/format.ts";
+import { ownProgram } from "./run/self.ts";
 import { version } from "./version.ts";
 
 const widestHelp = 100; // columns
 
 export async function main(words: readonly string[], host: Host, table: CommandTable = commandTable): Promise<number> {
-  const asked = (flag: string) => words.includes(flag);
+  const asked = (flag: string) => beforeDashes(words).includes(flag);
   const output = new TerminalOutput({
     host,
     json: asked("--json"),
@@ -44,6 +47,12 @@ export async function main(words: readonly string[], host: Host, table: CommandT
   return exitCode;
 }
 
+/** Without what stands behind `--`, which is for somebody else. */
+function beforeDashes(words: readonly string[]): readonly string[] {
+  const end = words.indexOf("--");
+  return end < 0 ? words : words.slice(0, end);
+}
+
 interface Invocation {
   readonly words: readonly string[];
   readonly output: TerminalOutput;
@@ -52,7 +61,8 @@ interface Invocation {
 
 async function dispatch({ words, output, table }: Invocation): Promise<number> {
   const { name, rest } = splitCommand(words, commonOptions);
-  if (name === "version" || rest.includes("--version") || rest.includes("-V")) {
+  const isAsked = (flag: string) => beforeDashes(rest).includes(flag);
+  if (name === "version" || isAsked("--version") || isAsked("-V")) {
     output.answer({ version }, `iota ${version}`);
     return 0;
   }
@@ -67,7 +77,7 @@ async function dispatch({ words, output, table }: Invocation): Promise<number> {
       ? await printOverview({ output, table })
       : await printHelp([asked, ...behind], { output, table });
   }
-  if (rest.includes("--help") || rest.includes("-h")) return await printHelp([name, ...rest], { output, table });
+  if (isAsked("--help") || isAsked("-h")) return await printHelp([name, ...rest], { output, table });
   const { command, words: ownWords } = await chooseCommand([name, ...rest], table);
   const { options, positionals } = await readOptions(command, ownWords);
   if (options.flag("quiet") && options.flag("verbose")) {
@@ -75,8 +85,9 @@ async function dispatch({ words, output, table }: Invocation): Promise<number> {
       next: "Leave one of them out",
     });
   }
-  const { environment } = output.host;
-  return await command.run({
+  const { host } = output;
+  const { environment, readSensors } = host;
+  const context: CommandContext = {
     options,
     positionals,
     output,
@@ -84,6 +95,21 @@ async function dispatch({ words, output, table }: Invocation): Promise<number> {
     environment,
     dataFolder: () => dataFolder(environment, options.text("data")),
     interruption: interruptionOf(output),
+    readSensors,
+  };
+  return await (host.confine(heldBy(command, context), words) ?? command.run(context));
+}
+
+function heldBy(command: Command, { options, environment, dataFolder }: CommandContext): HeldRights {
+  const names = new Set([...command.options, ...commonOptions].map(({ name }) => name));
+  const declares = (name: string) => names.has(name);
+  return resolveRights({
+    rights: command.rights,
+    options,
+    declares,
+    environment,
+    dataFolder,
+    ...ownProgram(environment),
   });
 }
 
@@ -177,14 +203,14 @@ function interruptionOf(output: TerminalOutput): CommandContext["interruption"] 
   const interruption = () => {
     if (subscribed) return controller.signal;
     subscribed = true;
-    output.host.onInterrupt(() => {
+    output.host.onInterrupt((signal) => {
       if (controller.signal.aborted) {
         output.close();
         output.host.exit(exitInterrupted);
         return;
       }
       output.log.info("stopping; press Ctrl-C again to leave at once");
-      controller.abort(new UserError("Stopped on request"));
+      controller.abort(signal === "SIGTERM" ? new Terminated() : new UserError("Stopped on request"));
     });
     return controller.signal;
   };

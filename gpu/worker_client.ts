@@ -77,7 +77,8 @@ function workerUrl(): URL {
 type Unnumbered<T> = T extends { id: number } ? Omit<T, "id"> : never;
 
 class WorkerLink {
-  readonly #worker = new Worker(workerUrl(), { type: "module", name: "compute" });
+  /** WebGPU needs no right of Deno's, so the thread that computes on strangers' bytes gets none. */
+  readonly #worker = new Worker(workerUrl(), { type: "module", name: "compute", deno: { permissions: "none" } });
   readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>();
   #sent = 0;
   #stopped: ComputeError | null = null;

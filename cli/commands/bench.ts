@@ -34,6 +34,7 @@ export const command: Command = {
     },
   ],
   positionals: { max: 2, placeholder: "PART", choices: ["hub"] },
+  rights: { read: "any", write: "any", net: "any", run: "any", env: "any" }, // starts peers as processes
   async run(context) {
     const [name, part] = context.positionals;
     if (name === "peer") return await (await import("../bench/peer.ts")).runPeer(part ?? "");

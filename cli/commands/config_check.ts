@@ -24,6 +24,7 @@ export const command: Command = {
     },
   ],
   positionals: { max: 1, placeholder: "FILE" },
+  rights: { read: "any", env: "any" },
   async run(context) {
     return await (await import("../config/check_config.ts")).checkConfig(context);
   },

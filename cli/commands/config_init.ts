@@ -22,6 +22,7 @@ export const command: Command = {
     { name: "force", kind: "boolean", doc: "replace the file" },
   ],
   positionals: { max: 1, placeholder: "FILE" },
+  rights: { read: "any", write: "any", env: "any" },
   async run(context) {
     return await (await import("../config/init_config.ts")).initConfig(context);
   },

@@ -20,6 +20,7 @@ export const command: Command = {
     { name: "changed", kind: "boolean", doc: "only what the file and the command line set" },
   ],
   configures: "run",
+  rights: { read: "any", env: "any" },
   async run(context) {
     return await (await import("../config/show_config.ts")).showConfig(context);
   },

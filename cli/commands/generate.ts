@@ -53,6 +53,7 @@ export const command: Command = {
     },
     deviceOption,
   ],
+  rights: { read: ["--run"] },
   async run(context) {
     const { runGenerate } = await import("../run/run_generate.ts");
     return await runGenerate(context);

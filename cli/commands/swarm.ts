@@ -64,6 +64,12 @@ export const command: Command = {
     },
   ],
   configures: "run",
+  rights: {
+    read: ["data", "--corpus"],
+    write: ["data"],
+    net: "loopback",
+    run: ["self"],
+  },
   async run(context) {
     const { runSwarm } = await import("../run/run_swarm.ts");
     return await runSwarm(context);

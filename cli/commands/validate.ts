@@ -5,6 +5,7 @@
 import type { Command } from "../command.ts";
 import { chainOptions } from "../duty/chain_options.ts";
 import { nodeOptions } from "../node_options.ts";
+import { autoRestartOption, logOptions } from "../service/service_options.ts";
 
 export const command: Command = {
   name: "validate",
@@ -16,6 +17,8 @@ export const command: Command = {
   options: [
     ...nodeOptions,
     ...chainOptions,
+    ...logOptions,
+    autoRestartOption,
     {
       name: "version-key",
       kind: "int",
@@ -25,6 +28,11 @@ export const command: Command = {
       doc: "of the weights, where the subnet asks for one; 0 fits subnets that do not",
     },
   ],
+  rights: {
+    read: ["data", "hotkeys", "log"],
+    write: ["data", "log"],
+    net: "any",
+  },
   async run(context) {
     const { runValidator } = await import("../run/run_node.ts");
     return await runValidator(context);

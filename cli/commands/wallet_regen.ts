@@ -28,6 +28,7 @@ export const command: Command = {
     { name: "from", kind: "string", placeholder: "FILE", doc: "read the secret from this file, or from stdin with -" },
     { name: "address", kind: "string", placeholder: "SS58", doc: "with --coldkey: write coldkeypub.txt alone" },
   ],
+  rights: { read: "any", write: "any", env: "any" },
   async run(context) {
     const place = targetOf(context);
     const address = context.options.text("address");

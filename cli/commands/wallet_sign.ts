@@ -34,6 +34,7 @@ export const command: Command = {
     walletPathOption,
     ...passwordOptions,
   ],
+  rights: { read: "any", env: "any" },
   async run(context) {
     const message = context.options.text("message");
     const request = await readRequest(context);

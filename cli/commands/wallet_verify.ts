@@ -42,6 +42,7 @@ export const command: Command = {
     coldkeyFlag,
     walletPathOption,
   ],
+  rights: { read: "any", env: "any" },
   async run(context) {
     const request = await readRequest(context);
     if (request !== null) return await checkRequest(context, request);

@@ -130,6 +130,8 @@ export function bar(fraction: number, width: number): string {
 // deno-lint-ignore no-control-regex -- the escape character is what this is about
 const escapes = /\x1b\[[0-9;]*m/g;
 
+export const withoutColour = (text: string): string => text.replaceAll(escapes, "");
+
 /** Characters a line takes on the screen, colours not counted. */
 export function visibleWidth(text: string): number {
   return [...text.replace(escapes, "")].length;
