@@ -143,9 +143,9 @@ Deno.test("iota chain: register, stake, a permit, weights, and the row is in the
 
 Deno.test("iota chain: under commit-reveal weights are committed, and revealed by the chain or with the salt", async (t) => {
   // an epoch must outlast a drand round of 3 s
-  await withLocalChain("--block-ms 100 --tempo 50 --commit-reveal", async (chain) => {
+  await withLocalChain("--block-ms 100 --tempo 100 --commit-reveal", async (chain) => {
     await t.step("the chain opens timelocked weights in the block that was told", async () => {
-      const set = await chain.told("weights --wallet alice --hotkey owner --set 0:1");
+      const set = await chain.told("weights --wallet alice --hotkey owner --set 0:1 --wait");
       assertEquals(set["mode"], "timelocked");
       const { lines } = await chain.ask("commit --wallet alice --hotkey owner");
       assertEquals([lines[0]!["kind"], lines[0]!["revealBlock"]], ["timelocked", set["revealBlock"]]);
