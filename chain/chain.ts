@@ -118,13 +118,16 @@ export interface Chain {
   weightsOf(options: { uid: number; mechanism: number }): Promise<readonly { uid: number; value: number }[]>;
   pendingCommits(options: { hotkey: Address; mechanism: number }): Promise<readonly PendingCommit[]>;
   balanceOf(address: Address): Promise<bigint>; // free, rao
-  /** Signs, sends, and waits until the call is in a block, refused, or its fate cannot be learnt. Sends of one account are serialised. */
+  /** Signs, sends, and waits until the call is in a block, refused, or its fate cannot be learnt; rejects only when nothing was sent. Sends of one account are serialised. */
   send(call: ChainCall, signer: ChainSigner): Promise<Receipt>;
   close(): Promise<void>;
 }
 
-/** A call is signed for so many blocks, 25 minutes on the real chain: one that is in none of them can no longer land. */
-export const callLifeBlocks = 128;
+/**
+ * A call is signed for so many blocks, 6 minutes on the real chain: one that is in none of them can no longer land. Short, as a
+ * validator that was killed with a call under way sends no other before; it then still has time in its window.
+ */
+export const callLifeBlocks = 32;
 
 /** The chain could not be asked: no endpoint answers, a deadline passed, an answer makes no sense. */
 export class ChainError extends Error {

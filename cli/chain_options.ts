@@ -14,6 +14,7 @@ export const endpointOption: OptionSpec = {
   kind: "string",
   placeholder: "CHAIN",
   default: "finney",
+  suggestions: ["finney", "test", "local"],
   doc: "finney, test, local, or ws:// and wss:// addresses; several with commas",
 };
 

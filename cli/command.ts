@@ -8,6 +8,7 @@
 
 import type { Output } from "./output.ts";
 import type { Environment } from "./paths.ts";
+import type { Rights } from "./rights/rights.ts";
 
 export type OptionValue = string | number | boolean;
 
@@ -20,7 +21,8 @@ interface OptionCommon {
 
 export interface TextOption extends OptionCommon {
   readonly kind: "string";
-  readonly placeholder: string; // "NAME", "URL", "DIR"
+  readonly placeholder: string; // "NAME", "URL"; "FILE" and "DIR" are completed as paths
+  readonly suggestions?: readonly string[]; // likely values, for completion
 }
 
 export interface NumberOption extends OptionCommon {
@@ -55,6 +57,7 @@ export interface CommandContext {
   readonly options: OptionValues;
   readonly positionals: readonly string[];
   readonly output: Output;
+  readonly commands: CommandTable; // of this program
   readonly environment: Environment;
   /** The folder of --data or the user's own; not made yet. */
   dataFolder(): string;
@@ -63,6 +66,15 @@ export interface CommandContext {
    * must then end by itself; a second Ctrl-C exits at once with 130.
    */
   interruption(): AbortSignal;
+  /** What the machine's sensors say; null where nobody can read them. */
+  readonly readSensors: (() => Promise<string | null>) | null;
+}
+
+/** Words beside the options. */
+export interface Positionals {
+  readonly max: number;
+  readonly placeholder: string; // "FILE", for the manual and completion
+  readonly choices?: readonly string[]; // for the first word; the command itself refuses others
 }
 
 export interface Command {
@@ -72,9 +84,11 @@ export interface Command {
   readonly about?: string; // a paragraph for its own help
   readonly examples: readonly string[]; // whole command lines
   readonly options: readonly OptionSpec[];
-  readonly positionals?: { readonly max: number }; // none when absent
-  /** What the file of --config holds: the settings of a run, or (when absent) this command's own options. */
-  readonly configures?: "run";
+  readonly positionals?: Positionals; // none when absent
+  /** What it may touch; all other rights are given up before it runs. Absent: it may only print. */
+  readonly rights?: Rights;
+  /** What the file of --config holds: the settings of a run, those or a node's options, or (when absent) this command's options. */
+  readonly configures?: "run" | "either";
   /** Of a group such as `wallet`: its actions by name, each called "wallet new". The group itself then only says what is missing. */
   readonly actions?: CommandTable;
   run(context: CommandContext): Promise<number>; // exit code

@@ -9,7 +9,12 @@ export const commandTable: CommandTable = {
   orchestrate: async () => (await import("./commands/orchestrate.ts")).command,
   generate: async () => (await import("./commands/generate.ts")).command,
   sim: async () => (await import("./commands/sim.ts")).command,
+  doctor: async () => (await import("./commands/doctor.ts")).command,
+  config: async () => (await import("./commands/config.ts")).command,
   bench: async () => (await import("./commands/bench.ts")).command,
   chain: async () => (await import("./commands/chain.ts")).command,
+  service: async () => (await import("./commands/service.ts")).command,
   wallet: async () => (await import("./commands/wallet.ts")).command,
+  completions: async () => (await import("./commands/completions.ts")).command,
+  man: async () => (await import("./commands/man.ts")).command,
 };

@@ -6,11 +6,13 @@
  * Every text names the rule, the value and the next step; exit code 2 for a wrong command line, 1 for everything else.
  */
 
+import { exitFailed, exitUsage } from "./exit_codes.ts";
+
 /** The command line was right, the world was not. */
 export class UserError extends Error {
   override name = "UserError";
   readonly next: string | undefined; // the next step, a sentence or a command
-  readonly exitCode: number = 1;
+  readonly exitCode: number = exitFailed;
 
   constructor(message: string, options: { next?: string; cause?: unknown } = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -21,7 +23,16 @@ export class UserError extends Error {
 /** The command line itself was wrong. */
 export class UsageError extends UserError {
   override name = "UsageError";
-  override readonly exitCode = 2;
+  override readonly exitCode = exitUsage;
+}
+
+/** SIGTERM: what a service manager sends to stop a role. Doing so in order is no failure. */
+export class Terminated extends UserError {
+  override name = "Terminated";
+
+  constructor() {
+    super("Stopped on request of the system");
+  }
 }
 
 export interface Attempt {

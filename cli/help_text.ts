@@ -5,6 +5,7 @@
 
 import { type Command, commonOptions, type OptionSpec } from "./command.ts";
 import type { Paint } from "./paint.ts";
+import { wrapped } from "./screen/format.ts";
 
 export interface Page {
   readonly paint: Paint;
@@ -26,11 +27,16 @@ export function overviewText(commands: readonly Command[], page: Page): string {
     ...columns(rows, page),
     "",
     paint.bold("Start here"),
-    `${indent}iota swarm               a whole subnet on this machine: no GPU, account or wallet needed`,
-    `${indent}iota help COMMAND         options and examples of one command`,
-    `${indent}iota --version            the version`,
+    ...columns(firstSteps, page),
   ].join("\n");
 }
+
+const firstSteps: readonly (readonly [string, string])[] = [
+  ["iota swarm", "a whole subnet on this machine: no GPU, account or wallet needed"],
+  ["iota doctor", "what this machine can do, and what is missing"],
+  ["iota help COMMAND", "options and examples of one command"],
+  ["iota --version", "the version"],
+];
 
 export interface HelpSubject {
   readonly command: Command;
@@ -41,11 +47,11 @@ export function commandText({ command, actions }: HelpSubject, page: Page): stri
   const { paint } = page;
   const own = command.options;
   return [
-    `${paint.bold(`iota ${command.name}`)}: ${command.summary}`,
+    ...titleLines(command, page),
     ...(command.about === undefined ? [] : ["", ...wrapped(command.about, page.width)]),
     "",
     paint.bold("Usage"),
-    `${indent}iota ${command.usage}`,
+    ...usageLines(command, page),
     ...(actions.length === 0 ? [] : ["", paint.bold("Actions"), ...actionRows(actions, page)]),
     ...(own.length === 0 ? [] : ["", paint.bold("Options"), ...optionRows(own, page)]),
     "",
@@ -55,6 +61,18 @@ export function commandText({ command, actions }: HelpSubject, page: Page): stri
     paint.bold("Examples"),
     ...command.examples.map((example) => `${indent}${example}`),
   ].join("\n");
+}
+
+function titleLines({ name, summary }: Command, { paint, width }: Page): string[] {
+  const title = `iota ${name}`;
+  const [first = "", ...more] = wrapped(`${title}: ${summary}`, width);
+  return [paint.bold(title) + first.slice(title.length), ...more];
+}
+
+/** Lines after the first stand deeper. */
+function usageLines({ usage }: Command, { width }: Page): string[] {
+  const lines = wrapped(`iota ${usage}`, width - 3 * indent.length);
+  return lines.map((line, i) => (i === 0 ? indent : indent.repeat(3)) + line);
 }
 
 function actionRows(actions: readonly Command[], page: Page): string[] {
@@ -90,16 +108,4 @@ function columns(rows: readonly (readonly [string, string])[], { paint, width }:
       : [`${indent}${paint.cyan(name.padEnd(head))}  ${lines[0]}`];
     return [...first, ...lines.slice(1).map((line) => gap + line)];
   });
-}
-
-function wrapped(text: string, width: number): string[] {
-  const lines: string[] = [];
-  let line = "";
-  for (const word of text.split(/\s+/)) {
-    if (line !== "" && line.length + 1 + word.length > width) {
-      lines.push(line);
-      line = word;
-    } else line = line === "" ? word : `${line} ${word}`;
-  }
-  return [...lines, line];
 }

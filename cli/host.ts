@@ -1,11 +1,13 @@
 /**
  * What a command line needs of the process it runs in, behind one interface so that tests can give their own.
  *
- * Owns: writing to stdout and stderr, terminal facts, interrupts. Invariant: a write either puts out all of the text or throws.
+ * Owns: writing to stdout and stderr, terminal facts, interrupts, giving rights up. Invariant: a write either puts out all of the text or throws.
  * Writes block, which keeps lines whole and in order; a reader that stops reading therefore stops this process.
  */
 
 import type { Environment, System } from "./paths.ts";
+import { confine } from "./rights/confinement.ts";
+import { handedOver, type HeldRights } from "./rights/rights.ts";
 
 export type Stream = "stdout" | "stderr";
 
@@ -17,10 +19,17 @@ export interface Host {
   write(stream: Stream, text: string): void;
   now(): Date;
   /** Calls back on each Ctrl-C or SIGTERM; without a subscriber the process ends as the system does it. */
-  onInterrupt(callback: () => void): void;
+  onInterrupt(callback: (signal: "SIGINT" | "SIGTERM") => void): void;
   /** Calls back for an error that nobody caught. */
   onUncaught(callback: (error: unknown) => void): void;
   exit(code: number): void;
+  /**
+   * Gives up every right that is not among these, for good. Null: the command goes on here. Otherwise these words were run in a
+   * thread that holds no more, and this is the exit code.
+   */
+  confine(held: HeldRights, words: readonly string[]): Promise<number> | null;
+  /** What the machine's sensors say; null where nobody can read them. */
+  readonly readSensors: (() => Promise<string | null>) | null;
 }
 
 export function denoHost(): Host {
@@ -35,8 +44,8 @@ export function denoHost(): Host {
     },
     now: () => new Date(),
     onInterrupt(callback) {
-      Deno.addSignalListener("SIGINT", callback);
-      if (Deno.build.os !== "windows") Deno.addSignalListener("SIGTERM", callback);
+      Deno.addSignalListener("SIGINT", () => callback("SIGINT"));
+      if (Deno.build.os !== "windows") Deno.addSignalListener("SIGTERM", () => callback("SIGTERM"));
     },
     onUncaught(callback) {
       globalThis.addEventListener("error", (event) => {
@@ -49,6 +58,14 @@ export function denoHost(): Host {
       });
     },
     exit: (code) => Deno.exit(code),
+    confine(held, words) {
+      const values = handedOver.flatMap((name) => {
+        const value = Deno.env.get(name);
+        return value === undefined ? [] : [[name, value] as const];
+      });
+      return confine({ held, words, variables: Object.fromEntries(values) });
+    },
+    readSensors: null,
   };
 }
 

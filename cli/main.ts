@@ -2,26 +2,29 @@
  * The entry of `iota`: finds the command, parses its options, runs it, turns how it ended into an exit code.
  *
  * Owns: the order of those things, the handling of Ctrl-C and of a closed stdout, the last catch of the process.
- * Exit codes: 0 fine, 2 the command line was wrong, 1 anything else, 130 a second Ctrl-C. A person's mistake prints what was
+ * Exit codes are those of exit_codes.ts. A person's mistake prints what was
  * wrong and the next step; an unexpected error prints one line, and its stack with --verbose.
  */
 
 import { closest, type ParsedArguments, parseOptions, splitCommand } from "./args.ts";
 import { type Command, type CommandContext, type CommandTable, commonOptions } from "./command.ts";
 import { commandTable } from "./command_table.ts";
-import { UsageError, UserError } from "./errors.ts";
+import { Terminated, UsageError, UserError } from "./errors.ts";
+import { exitFailed, exitInterrupted } from "./exit_codes.ts";
 import { commandText, overviewText, type Page } from "./help_text.ts";
 import { denoHost, type Host } from "./host.ts";
 import { TerminalOutput } from "./output.ts";
 import { dataFolder } from "./paths.ts";
+import { resolveRights } from "./rights/resolve_rights.ts";
+import type { HeldRights } from "./rights/rights.ts";
 import { printable } from "./screen/format.ts";
+import { ownProgram } from "./run/self.ts";
 import { version } from "./version.ts";
 
-const exitInterrupted = 130;
 const widestHelp = 100; // columns
 
 export async function main(words: readonly string[], host: Host, table: CommandTable = commandTable): Promise<number> {
-  const asked = (flag: string) => words.includes(flag);
+  const asked = (flag: string) => beforeDashes(words).includes(flag);
   const output = new TerminalOutput({
     host,
     json: asked("--json"),
@@ -44,6 +47,12 @@ export async function main(words: readonly string[], host: Host, table: CommandT
   return exitCode;
 }
 
+/** Without what stands behind `--`, which is for somebody else. */
+function beforeDashes(words: readonly string[]): readonly string[] {
+  const end = words.indexOf("--");
+  return end < 0 ? words : words.slice(0, end);
+}
+
 interface Invocation {
   readonly words: readonly string[];
   readonly output: TerminalOutput;
@@ -52,7 +61,8 @@ interface Invocation {
 
 async function dispatch({ words, output, table }: Invocation): Promise<number> {
   const { name, rest } = splitCommand(words, commonOptions);
-  if (name === "version" || rest.includes("--version") || rest.includes("-V")) {
+  const isAsked = (flag: string) => beforeDashes(rest).includes(flag);
+  if (name === "version" || isAsked("--version") || isAsked("-V")) {
     output.answer({ version }, `iota ${version}`);
     return 0;
   }
@@ -67,7 +77,7 @@ async function dispatch({ words, output, table }: Invocation): Promise<number> {
       ? await printOverview({ output, table })
       : await printHelp([asked, ...behind], { output, table });
   }
-  if (rest.includes("--help") || rest.includes("-h")) return await printHelp([name, ...rest], { output, table });
+  if (isAsked("--help") || isAsked("-h")) return await printHelp([name, ...rest], { output, table });
   const { command, words: ownWords } = await chooseCommand([name, ...rest], table);
   const { options, positionals } = await readOptions(command, ownWords);
   if (options.flag("quiet") && options.flag("verbose")) {
@@ -75,14 +85,31 @@ async function dispatch({ words, output, table }: Invocation): Promise<number> {
       next: "Leave one of them out",
     });
   }
-  const { environment } = output.host;
-  return await command.run({
+  const { host } = output;
+  const { environment, readSensors } = host;
+  const context: CommandContext = {
     options,
     positionals,
     output,
+    commands: table,
     environment,
     dataFolder: () => dataFolder(environment, options.text("data")),
     interruption: interruptionOf(output),
+    readSensors,
+  };
+  return await (host.confine(heldBy(command, context), words) ?? command.run(context));
+}
+
+function heldBy(command: Command, { options, environment, dataFolder }: CommandContext): HeldRights {
+  const names = new Set([...command.options, ...commonOptions].map(({ name }) => name));
+  const declares = (name: string) => names.has(name);
+  return resolveRights({
+    rights: command.rights,
+    options,
+    declares,
+    environment,
+    dataFolder,
+    ...ownProgram(environment),
   });
 }
 
@@ -97,7 +124,7 @@ async function readOptions(command: Command, words: readonly string[]): Promise<
     });
   const typed = parse(words);
   const path = typed.options.text("config");
-  if (path === undefined || command.configures === "run") return typed;
+  if (path === undefined || command.configures !== undefined) return typed;
   const { wordsOfFile } = await import("./option_file.ts");
   return parse([...await wordsOfFile(path, command.options), ...words]);
 }
@@ -147,13 +174,22 @@ async function loadCommand(path: readonly string[], table: CommandTable): Promis
   const name = path.at(-1)!;
   const load = Object.hasOwn(table, name) ? table[name] : undefined;
   if (load !== undefined) return await load();
-  const guess = closest(name, Object.keys(table));
   const group = path.slice(0, -1).map((part) => `${part} `).join("");
+  const guess = closest(name, Object.keys(table)) ?? await closestAction(name, table);
   const meant = guess === undefined ? "" : `. Did you mean ${guess}?`;
   const list = `iota help ${group}`.trimEnd();
   throw new UsageError(`Cannot run '${printable(path.join(" "))}' as there is no such command${meant}`, {
     next: guess === undefined ? `See the list: ${list}` : `See iota help ${group}${guess}, or the list: ${list}`,
   });
+}
+
+/** `register` is an action of a group: `chain register`. */
+async function closestAction(name: string, table: CommandTable): Promise<string | undefined> {
+  const commands = await Promise.all(Object.values(table).map((load) => load()));
+  const actions = commands.flatMap((group) => Object.keys(group.actions ?? {}).map((action) => ({ group, action })));
+  const guess = closest(name, actions.map(({ action }) => action));
+  const found = actions.find(({ action }) => action === guess);
+  return found === undefined ? undefined : `${found.group.name} ${found.action}`;
 }
 
 /** Prepared for every command, but Ctrl-C is taken over only once a command asks for the signal. */
@@ -167,14 +203,14 @@ function interruptionOf(output: TerminalOutput): CommandContext["interruption"] 
   const interruption = () => {
     if (subscribed) return controller.signal;
     subscribed = true;
-    output.host.onInterrupt(() => {
+    output.host.onInterrupt((signal) => {
       if (controller.signal.aborted) {
         output.close();
         output.host.exit(exitInterrupted);
         return;
       }
       output.log.info("stopping; press Ctrl-C again to leave at once");
-      controller.abort(new UserError("Stopped on request"));
+      controller.abort(signal === "SIGTERM" ? new Terminated() : new UserError("Stopped on request"));
     });
     return controller.signal;
   };
@@ -186,16 +222,18 @@ function explain(error: unknown, { output, verbose }: { output: TerminalOutput; 
   output.closeLive(); // the error stands below the last frame, where it is seen
   const known = error instanceof UserError ? error : undefined;
   const name = error instanceof Error ? error.name : "Error";
-  const text = printable(error instanceof Error ? error.message : String(error));
-  const message = known === undefined ? `Unexpected ${name}: ${text}` : text;
+  const text = error instanceof Error ? error.message : String(error);
+  const message = known === undefined
+    ? `Unexpected ${name}: ${printable(text)}`
+    : text.split("\n").map(printable).join("\n");
   const next = known === undefined
     ? verbose ? undefined : "Run it again with --verbose for the stack, and report it"
     : known.next;
-  output.error(`${output.errorPaint.red("error")} ${message}`);
+  output.error(`${output.errorPaint.red("error")} ${message.replaceAll("\n", "\n      ")}`);
   if (next !== undefined) output.error(`${output.errorPaint.dim("next")}  ${next}`);
   if (known === undefined && verbose && error instanceof Error) output.error(error.stack ?? "(no stack)");
   output.event({ type: "error", message, ...(next === undefined ? {} : { next }) });
-  return known?.exitCode ?? 1;
+  return known?.exitCode ?? exitFailed;
 }
 
 if (import.meta.main) {

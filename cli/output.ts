@@ -11,6 +11,7 @@ import type { Host } from "./host.ts";
 import { createLog, type Log } from "./log.ts";
 import { createPaint, type Paint } from "./paint.ts";
 import { LiveTerminal } from "./screen/terminal.ts";
+import { withoutColour } from "./screen/format.ts";
 import { type SummaryFields, summaryTable } from "./summary_table.ts";
 
 /** `live`: a terminal that can show a moving screen; `plain`: lines for people; `json`: lines for programs. */
@@ -30,6 +31,8 @@ export interface Output {
   summary(fields: SummaryFields): void;
   /** A result that has a better form than a table: the text for people, a summary of the fields for programs. */
   answer(fields: SummaryFields, text: string): void;
+  /** Gives a copy of each line to `sink` as well, lines for people with the time before them. */
+  copyTo(sink: (line: string) => void, options: { readonly stampOf: () => string }): void;
   /** The lower part of the terminal to draw on, null unless the mode is live. Lines and logs then go above it. */
   openLive(): LiveTerminal | null;
   closeLive(): void;
@@ -57,6 +60,8 @@ export class TerminalOutput implements Output {
   #region: LiveTerminal | null = null;
   #summary: SummaryFields | null = null;
   #readerGone = false;
+  #copy: ((line: string) => void) | null = null;
+  #stampOf: () => string = () => "";
 
   constructor({ host, json, quiet, verbose, noColor }: OutputOptions) {
     const { environment } = host;
@@ -81,11 +86,15 @@ export class TerminalOutput implements Output {
   }
 
   event(record: { readonly type: string } & Readonly<Record<string, unknown>>): void {
-    if (this.mode === "json") this.writeOut(`${JSON.stringify(record)}\n`);
+    if (this.mode !== "json") return;
+    const line = JSON.stringify(record);
+    this.#copy?.(line);
+    this.writeOut(`${line}\n`);
   }
 
   line(text: string): void {
     if (this.mode === "json" || this.quiet) return;
+    this.#copy?.(`${this.#stampOf()} ${withoutColour(text)}`);
     if (this.#region === null) this.writeOut(`${text}\n`);
     else this.#region.insertAbove(text);
   }
@@ -96,6 +105,7 @@ export class TerminalOutput implements Output {
 
   /** A line on stderr as it is, above the live screen where both share a terminal. */
   error(text: string): void {
+    this.#copy?.(withoutColour(text));
     if (this.#region !== null && this.host.isTerminal("stderr")) this.#region.insertAbove(text);
     else quietly(() => this.host.write("stderr", `${text}\n`));
   }
@@ -110,6 +120,11 @@ export class TerminalOutput implements Output {
     if (this.#readerGone || quietly(() => this.host.write("stdout", text))) return;
     this.#readerGone = true;
     this.onReaderGone();
+  }
+
+  copyTo(sink: (line: string) => void, { stampOf }: { readonly stampOf: () => string }): void {
+    this.#copy = sink;
+    this.#stampOf = stampOf;
   }
 
   openLive(): LiveTerminal | null {

@@ -5,19 +5,23 @@
  */
 
 import type { RunConfig } from "../core/config/config.ts";
+import { sizeNames } from "../core/config/size.ts";
 import type { KnobPath, KnobValue } from "../core/config/knob.ts";
 import type { Origins } from "../core/config/parse.ts";
 import type { CommandContext, OptionSpec } from "./command.ts";
 import { UsageError, UserError } from "./errors.ts";
 
+export const sizeOption: OptionSpec = {
+  name: "size",
+  kind: "string",
+  placeholder: "NAME",
+  defaultText: "tiny",
+  suggestions: sizeNames,
+  doc: `the size dial: ${sizeNames.join(", ")}`,
+};
+
 export const runOptions: readonly OptionSpec[] = [
-  {
-    name: "size",
-    kind: "string",
-    placeholder: "NAME",
-    defaultText: "tiny",
-    doc: "the size dial: toy, tiny, small, 100m, 1b, 3b, 8b, 15b",
-  },
+  sizeOption,
   { name: "stages", kind: "int", placeholder: "K", min: 1, defaultText: "from --size", doc: "pipeline stages" },
   {
     name: "replicas",
@@ -66,7 +70,8 @@ export const runOptions: readonly OptionSpec[] = [
   { name: "fresh", kind: "boolean", doc: "delete the run that lies in the data folder and begin anew" },
 ];
 
-const flagPaths: Readonly<Record<string, KnobPath>> = {
+/** Flags with a name of their own, by the knob they set. */
+export const flagPaths: Readonly<Record<string, KnobPath>> = {
   stages: "pipeline.stages",
   replicas: "swarm.replicas",
   validators: "swarm.validators",

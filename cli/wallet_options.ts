@@ -96,6 +96,12 @@ export function foldersOf({ environment, options }: CommandContext): string[] {
   return walletFolders(environment, { explicit: options.text("wallet-path"), data: options.text("data") });
 }
 
+/** Where the hotkeys of the wallet that signs may be. */
+export function hotkeyFolders(context: CommandContext): string[] {
+  const wallet = context.options.text("wallet") ?? "default";
+  return foldersOf(context).map((folder) => `${folder}/${wallet}/hotkeys`);
+}
+
 /**
  * The first folder that holds the hotkey; where none does, the first one, so that errors name it. Without --hotkey, a wallet's
  * only hotkey is meant when none of its hotkeys is called default.

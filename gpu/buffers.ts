@@ -8,6 +8,7 @@
 
 import { assert } from "../core/assert.ts";
 import type { GpuDevice } from "./device.ts";
+import { TooLargeError } from "./too_large.ts";
 
 /** A part of a buffer, as bind groups take it. `size` in bytes. */
 export interface BufferRange {
@@ -33,10 +34,8 @@ export class StageBuffers {
     const { limits } = this.#gpu.device;
     const size = Math.max(16, count * 4);
     if (size > limits.maxBufferSize) {
-      throw new RangeError(
-        `Cannot allocate '${label}' as a buffer must be at most ${limits.maxBufferSize} bytes on this adapter: ` +
-          `current value is ${size}. Use more stages or fewer sequences per microbatch`,
-      );
+      const action = `allocate '${label}' as a buffer`;
+      throw new TooLargeError({ label, action, bytes: size, limitBytes: limits.maxBufferSize });
     }
     const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_DST | GPUBufferUsage.COPY_SRC;
     const buffer = this.#gpu.device.createBuffer({ label, size, usage });

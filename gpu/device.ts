@@ -30,6 +30,20 @@ const raisedLimits = [
   "maxComputeWorkgroupsPerDimension",
 ] as const;
 
+/** What kernels may use of this device, and what the adapter could do beyond it. */
+export interface DeviceFacts {
+  readonly limits: DeviceLimits; // those the device was opened with
+  readonly features: readonly string[]; // of the adapter; our kernels need none
+}
+
+export type DeviceLimits = Pick<GPUSupportedLimits, typeof shownLimits[number]>;
+
+const shownLimits = [
+  ...raisedLimits,
+  "maxComputeInvocationsPerWorkgroup",
+  "maxComputeWorkgroupStorageSize",
+] as const;
+
 export interface OpenGpuOptions {
   /** Where to ask for an adapter. @default navigator.gpu */
   readonly gpu?: Pick<GPU, "requestAdapter"> | undefined;
@@ -37,15 +51,23 @@ export interface OpenGpuOptions {
   readonly onFailure?: (failure: GpuFailure) => void;
 }
 
+export interface GpuDeviceOptions {
+  readonly adapter: AdapterDescription;
+  readonly features: readonly string[]; // of the adapter
+  readonly onFailure?: ((failure: GpuFailure) => void) | undefined;
+}
+
 export class GpuDevice {
   readonly device: GPUDevice;
   readonly adapter: AdapterDescription;
+  readonly features: readonly string[];
   #failure: GpuFailure | null = null;
   #closed = false;
 
-  constructor(device: GPUDevice, adapter: AdapterDescription, onFailure?: (failure: GpuFailure) => void) {
+  constructor(device: GPUDevice, { adapter, features, onFailure }: GpuDeviceOptions) {
     this.device = device;
     this.adapter = adapter;
+    this.features = features;
     const fail = (message: string) => {
       if (this.#failure !== null || this.#closed) return;
       this.#failure = new GpuFailure(message);
@@ -59,6 +81,11 @@ export class GpuDevice {
     device.lost.then((info) =>
       fail(`Cannot go on computing as the GPU device was lost: ${info.message || info.reason}`)
     );
+  }
+
+  facts(): DeviceFacts {
+    const limits = Object.fromEntries(shownLimits.map((name) => [name, this.device.limits[name]]));
+    return { limits: limits as DeviceLimits, features: this.features };
   }
 
   throwIfFailed(): void {
@@ -79,9 +106,10 @@ export async function openGpuDevice(options: OpenGpuOptions = {}): Promise<GpuDe
   for (const name of raisedLimits) requiredLimits[name] = adapter.limits[name];
   const device = await adapter.requestDevice({ requiredLimits });
   const { description, device: deviceName, vendor, isFallbackAdapter } = adapter.info;
+  const name = description || deviceName || vendor || "unnamed adapter";
   return new GpuDevice(device, {
-    device: "webgpu",
-    name: description || deviceName || vendor || "unnamed adapter",
-    isSoftware: isFallbackAdapter,
-  }, options.onFailure);
+    adapter: { device: "webgpu", name, isSoftware: isFallbackAdapter },
+    features: [...adapter.features],
+    onFailure: options.onFailure,
+  });
 }

@@ -9,6 +9,7 @@
 import { assert } from "../core/assert.ts";
 import type { BufferRange } from "./buffers.ts";
 import type { GpuDevice } from "./device.ts";
+import { TooLargeError } from "./too_large.ts";
 
 export interface Dispatch {
   readonly label: string;
@@ -146,10 +147,8 @@ export function encodeProgram(encoder: GPUCommandEncoder, program: readonly Disp
 function checkBindingSizes(label: string, ranges: readonly BufferRange[], limitBytes: number): void {
   for (const { size, buffer } of ranges) {
     if (size <= limitBytes) continue;
-    throw new RangeError(
-      `Cannot bind '${buffer.label}' to ${label} as a binding must be at most ${limitBytes} bytes on this adapter: ` +
-        `current value is ${size}. Use more stages or fewer sequences per microbatch`,
-    );
+    const action = `bind '${buffer.label}' to ${label} as a binding`;
+    throw new TooLargeError({ label: buffer.label, action, bytes: size, limitBytes });
   }
 }
 

@@ -8,7 +8,8 @@
 import { present, unreachable } from "../core/assert.ts";
 import type { StageSpec } from "../core/model/spec.ts";
 import type { AdapterDescription, StageCompute } from "./compute.ts";
-import { openGpuDevice } from "./device.ts";
+import { type GpuDevice, openGpuDevice } from "./device.ts";
+import { measureGemm } from "./gemm_speed.ts";
 import { Kernels } from "./kernel.ts";
 import { createWebGpuStage } from "./stage.ts";
 import type { ComputeRequest, ComputeResponse, DeviceChoice, StageArguments, StageMethod } from "./worker_protocol.ts";
@@ -16,6 +17,7 @@ import { ownedCopy } from "./worker_protocol.ts";
 
 interface ComputeDevice {
   readonly adapter: AdapterDescription;
+  readonly gpu: GpuDevice | null; // null: the reference
   readonly createStage: (spec: StageSpec) => Promise<StageCompute>;
 }
 
@@ -49,8 +51,7 @@ async function perform(request: ComputeRequest): Promise<ComputeResponse> {
       device = await openDevice(request.device);
       return { type: "deviceOpened", id, adapter: device.adapter };
     case "openStage": {
-      const { createStage } = present(device, "A device must be open before a stage");
-      stages.set(request.stage, await createStage(request.spec));
+      stages.set(request.stage, await openedDevice().createStage(request.spec));
       return { type: "finished", id, result: null };
     }
     case "callStage": {
@@ -61,11 +62,21 @@ async function perform(request: ComputeRequest): Promise<ComputeResponse> {
       openStage(request.stage).close();
       stages.delete(request.stage);
       return { type: "finished", id, result: null };
+    case "inspect":
+      return { type: "finished", id, result: openedDevice().gpu?.facts() ?? null };
+    case "measureGemm": {
+      const { gpu } = openedDevice();
+      return { type: "finished", id, result: gpu === null ? null : await measureGemm(gpu, request) };
+    }
     case "rest":
       return { type: "finished", id, result: null };
     default:
       return unreachable(request);
   }
+}
+
+function openedDevice(): ComputeDevice {
+  return present(device, "A device must be open before it is used");
 }
 
 function openStage(stage: number): StageCompute {
@@ -81,12 +92,13 @@ async function openDevice(choice: DeviceChoice): Promise<ComputeDevice> {
   if (choice === "reference") {
     const { createReferenceStage } = await import("./reference/stage.ts");
     const adapter: AdapterDescription = { device: "reference", name: "float64 in TypeScript", isSoftware: true };
-    return { adapter, createStage: (spec) => Promise.resolve(createReferenceStage(spec)) };
+    return { adapter, gpu: null, createStage: (spec) => Promise.resolve(createReferenceStage(spec)) };
   }
   const gpu = await openGpuDevice();
   const kernels = new Kernels(gpu);
   return {
     adapter: gpu.adapter,
+    gpu,
     createStage: (spec) => createWebGpuStage(gpu, spec, { kernels }),
   };
 }

@@ -8,6 +8,8 @@
 import { unreachable } from "../core/assert.ts";
 import type { StageSpec } from "../core/model/spec.ts";
 import type { AdapterDescription, Moments, StageCompute, StageInput, StepOptions, Turnaround } from "./compute.ts";
+import type { DeviceFacts } from "./device.ts";
+import type { GemmSpeed } from "./gemm_speed.ts";
 import type { ComputeRequest, ComputeResponse, DeviceChoice, StageMethod, StageResult } from "./worker_protocol.ts";
 import { ownedCopy, type StageArguments } from "./worker_protocol.ts";
 
@@ -26,6 +28,10 @@ export interface ComputeWorker {
   readonly adapter: AdapterDescription;
   /** All stages of a worker share its device and its compiled shaders. */
   openStage(spec: StageSpec): Promise<StageCompute>;
+  /** Null: the reference has no limits. */
+  inspect(): Promise<DeviceFacts | null>;
+  /** The matrix product that stages use, at its best within the budget. Null of the reference. */
+  measureGemm(options: { budgetMs: number }): Promise<GemmSpeed | null>;
   /**
    * Lets calls in flight finish and refuses later ones: the way out for a process that is about to exit. Measured on llvmpipe:
    * of 112 processes that terminated the worker or destroyed its device just before exit 12 ended with a segmentation fault in
@@ -48,6 +54,8 @@ export async function openComputeWorker(options: { device: DeviceChoice }): Prom
         await link.openStage(stage, spec);
         return new WorkerStage(link, { stage, spec, adapter });
       },
+      inspect: () => link.inspect(),
+      measureGemm: ({ budgetMs }) => link.measureGemm(budgetMs),
       finish: () => link.finish(),
       close: () => link.stop("the compute worker was closed"),
     };
@@ -69,7 +77,8 @@ function workerUrl(): URL {
 type Unnumbered<T> = T extends { id: number } ? Omit<T, "id"> : never;
 
 class WorkerLink {
-  readonly #worker = new Worker(workerUrl(), { type: "module", name: "compute" });
+  /** WebGPU needs no right of Deno's, so the thread that computes on strangers' bytes gets none. */
+  readonly #worker = new Worker(workerUrl(), { type: "module", name: "compute", deno: { permissions: "none" } });
   readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>();
   #sent = 0;
   #stopped: ComputeError | null = null;
@@ -98,6 +107,14 @@ class WorkerLink {
 
   async closeStage(stage: number): Promise<void> {
     if (this.#stopped === null) await this.#request({ type: "closeStage", stage });
+  }
+
+  inspect(): Promise<DeviceFacts | null> {
+    return this.#request({ type: "inspect" }) as Promise<DeviceFacts | null>;
+  }
+
+  measureGemm(budgetMs: number): Promise<GemmSpeed | null> {
+    return this.#request({ type: "measureGemm", budgetMs }) as Promise<GemmSpeed | null>;
   }
 
   async finish(): Promise<void> {

@@ -25,11 +25,13 @@ export type ComputeRequest =
     readonly arguments: StageArguments<StageMethod>;
   }
   | { readonly type: "closeStage"; readonly id: number; readonly stage: number }
+  | { readonly type: "inspect"; readonly id: number } // DeviceFacts, or null of the reference
+  | { readonly type: "measureGemm"; readonly id: number; readonly budgetMs: number } // GemmSpeed, or null
   | { readonly type: "rest"; readonly id: number }; // answered when everything before it is done
 
 export type ComputeResponse =
   | { readonly type: "deviceOpened"; readonly id: number; readonly adapter: AdapterDescription }
-  | { readonly type: "finished"; readonly id: number; readonly result: unknown } // StageResult of the call with this id
+  | { readonly type: "finished"; readonly id: number; readonly result: unknown } // of the request with this id
   | { readonly type: "failed"; readonly id: number; readonly name: string; readonly message: string };
 
 /** A copy of plain data in which every typed array has a buffer of its own, which is put on the `transfer` list. */

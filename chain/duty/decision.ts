@@ -38,7 +38,7 @@ export function decide(state: DutyState, view: ChainView, own: Neuron): DutyEffe
   if (isStale) return []; // what was seen is too old to act on: the next head looks again
   const context: SendContext = { epoch, window, parameters: view.parameters, seenBlock: view.metagraph.block };
   const reveal = state.passages.find(({ mode, isRevealSent, revealEpoch }) =>
-    mode === "salted" && !isRevealSent && revealEpoch === window.epochIndex
+    view.parameters.isCommitReveal && mode === "salted" && !isRevealSent && revealEpoch === window.epochIndex
   );
   if (reveal !== undefined) {
     stand(state, "good", "the salted weights are being revealed", null);
@@ -74,7 +74,8 @@ function followEpochs(state: DutyState, { epoch }: ChainView, window: SendWindow
 function waitOf(state: DutyState, view: ChainView, own: Neuron, window: SendWindow): Standing | null {
   const { parameters, epoch } = view;
   const lastUpdateBlock = Math.max(own.lastUpdateBlock, state.lastLandedBlock);
-  const isOwnUpdate = lastUpdateBlock > own.registeredAtBlock; // registering writes the same field
+  // Registering writes the same field, and so may a reveal.
+  const isOwnUpdate = lastUpdateBlock > own.registeredAtBlock && lastUpdateBlock !== state.revealedBlock;
   if (isOwnUpdate && lastUpdateBlock >= state.epochStartBlock) {
     const after = nextEpochBlock(stateAt(epoch, Math.max(epoch.block, window.endBlock)));
     const startBlock = after === null ? null : after - leadBlocks(parameters.tempoBlocks, own.hotkey);

@@ -84,6 +84,7 @@ export interface DutyState {
   landedScoresRound: number; // newest scores whose row has landed; -1: none
   lastLandedBlock: number;
   lastLandedAfterBlock: number; // the look before: an update up to here was not ours
+  revealedBlock: number; // an update of this block was the chain's reveal and no call; 0: none
   checked: { readonly landedBlock: number; readonly atBlock: number } | null;
   hold: { readonly untilBlock: number; readonly refusal: Refusal } | null;
   standing: Standing;
@@ -149,6 +150,7 @@ export function openDuty(options: DutyOptions): DutyState {
     landedScoresRound: -1,
     lastLandedBlock: 0,
     lastLandedAfterBlock: 0,
+    revealedBlock: 0,
     checked: null,
     hold: null,
     standing: { level: "waiting", words: "waiting for the first look at the chain", atBlock: null },

@@ -11,7 +11,7 @@ import type { Machine } from "../../core/protocol/machine.ts";
 import type { Head, Receipt } from "../chain.ts";
 import { decide } from "./decision.ts";
 import type { ChainView, DutyEffect, DutyEvent, DutyRecord, DutyState } from "./duty.ts";
-import { checkPassages, forgetOldRegistration, forgetTakenBack, land, settleAttempt } from "./reconcile.ts";
+import { checkPassages, forgetOldRegistration, forgetTakenBack, land, noteReveal, settleAttempt } from "./reconcile.ts";
 
 const silenceMs = 90_000; // seven blocks without a head
 const silenceBlocks = 7;
@@ -104,11 +104,9 @@ function onView(state: DutyState, view: ChainView): DutyEffect[] {
     return [];
   }
   forgetOldRegistration(state, own);
-  const records = [
-    ...forgetTakenBack(state, view, own),
-    ...settleAttempt(state, view, own),
-    ...checkPassages(state, view),
-  ];
+  const settled = [...forgetTakenBack(state, view, own), ...settleAttempt(state, view, own)];
+  noteReveal(state, view, own);
+  const records = [...settled, ...checkPassages(state, view)];
   return [...records.map(record), ...decide(state, view, own)];
 }
 

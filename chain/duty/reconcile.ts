@@ -72,14 +72,29 @@ export function land(state: DutyState, attempt: Attempt, block: number): DutyRec
   return { type: "landed", purpose: attempt.purpose, block };
 }
 
-/** Looks for our rows in storage. The newest one found also settles the older ones, which it replaced. */
+/**
+ * Where weights are no longer hidden, the chain's reveal of an older commit is stamped as an update, as if a call of ours had landed.
+ * It is none: the window is still open. Told by its block: with no call of ours under way, every call's block is known.
+ */
+export function noteReveal(state: DutyState, view: ChainView, own: Neuron): void {
+  const { attempt, lastLandedBlock, passages } = state;
+  if (attempt !== null || own.lastUpdateBlock <= lastLandedBlock) return;
+  const index = epochIndex(view.epoch);
+  const isRevealed = passages.some((passage) =>
+    passage.mode === "timelocked" && index >= passage.revealEpoch && !isPending(passage, view)
+  );
+  if (isRevealed) state.revealedBlock = own.lastUpdateBlock;
+}
+
+/** Looks for our rows in storage. The newest one found also settles the older ones, which it replaced, save those still to be revealed. */
 export function checkPassages(state: DutyState, view: ChainView): DutyRecord[] {
   const index = epochIndex(view.epoch);
   const found = state.passages.findLastIndex((passage) => isInStorage(passage, view, index));
   const records: DutyRecord[] = [];
   if (found >= 0) {
     const { landedBlock } = state.passages[found]!;
-    state.passages.splice(0, found + 1);
+    const kept = state.passages.filter((passage, i) => i > found || (i < found && isPending(passage, view)));
+    state.passages.splice(0, state.passages.length, ...kept);
     state.checked = { landedBlock, atBlock: view.metagraph.block };
     state.alarm = null;
     records.push({ type: "rowChecked", landedBlock });

@@ -246,10 +246,20 @@ export class Sender {
         return { status: "unknown", why };
       }
       if (!isHeard) {
-        const again = await connection.run((session) => submitOnly(session, extrinsic)); // the same bytes
-        isHeard = again.type === "taken" || again.type === "rejected"; // whichever: the blocks have the last word
+        isHeard = await this.#sendAgain(extrinsic, deadline);
       }
       await this.#headAfter(seen, deadline);
+    }
+  }
+
+  /** The same bytes. Whether a pool has answered, whichever way: the blocks have the last word. */
+  async #sendAgain(extrinsic: SignedExtrinsic, deadline: Deadline): Promise<boolean> {
+    try {
+      const again = await this.#options.connection.run((session) => submitOnly(session, extrinsic));
+      return again.type === "taken" || again.type === "rejected";
+    } catch (error) {
+      if (!(error instanceof ChainError) || error.code === "closed" || deadline.isPassed) throw error;
+      return false; // no node for now: the next block brings another try
     }
   }
 

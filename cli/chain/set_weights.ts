@@ -7,8 +7,8 @@
 
 import type { ChainCall } from "../../chain/call.ts";
 import { readView } from "../../chain/duty/read_view.ts";
-import { revealRound } from "../../chain/epochs/epochs.ts";
-import { roundAt } from "../../chain/timelock/beacon.ts";
+import { nextEpochBlock, revealRound } from "../../chain/epochs/epochs.ts";
+import { type Beacon, roundAt } from "../../chain/timelock/beacon.ts";
 import type { HotkeyPair } from "../../chain/wallet/hotkey.ts";
 import { conformWeights } from "../../chain/weights/conform.ts";
 import { saltedCommitHash } from "../../chain/weights/salted_commit.ts";
@@ -132,27 +132,42 @@ async function sendPlain({ context, access, signer, mechanism }: Scene, { planne
   );
 }
 
+/** When a commit of now is revealed. Right before an epoch that may be too soon for the beacon; with --wait the next one counts. */
+async function nextReveal(
+  { context: { options, output }, access: { chain, reading } }: Scene,
+  { planned: { view: { parameters } }, beacon }: { planned: PlannedWeights; beacon: Beacon },
+): Promise<{ round: bigint; block: number }> {
+  const { revealPeriodEpochs, blockMs } = parameters;
+  for (let waits = 0;; waits++) {
+    const [epoch, head] = await reading(Promise.all([chain.epochState(), chain.head()]));
+    const headSeenMs = head.seenMs + (epoch.block - head.block) * blockMs;
+    const reveal = revealRound({ state: epoch, revealPeriodEpochs, headSeenMs, blockMs, beacon });
+    const epochBlock = nextEpochBlock(epoch);
+    if (!reveal.ok || epochBlock === null) {
+      throw new UserError(`Cannot ${action} as a subnet must run epochs to reveal them: this one runs none in sight`, {
+        next: "Ask the subnet's owner: the tempo is 0, or the reveal period is too long",
+      });
+    }
+    if (reveal.value.round >= roundAt(beacon, headSeenMs + beacon.periodMs)) return reveal.value;
+    const tooSoon = `a timelock must outlast a drand round of ${beacon.periodMs / 1_000} s`;
+    if (!options.flag("wait") || waits === waitsMax) {
+      const blocks = reveal.value.block - epoch.block;
+      throw new UserError(`Cannot ${action} as ${tooSoon}: this subnet reveals ${inBlocks(blocks, blockMs)}`, {
+        next:
+          "Try again after the next epoch (--wait does), commit by salt (--salted), or run a chain with longer epochs",
+      });
+    }
+    output.log.info(`waiting for block ${epochBlock}, ${inBlocks(epochBlock - epoch.block, blockMs)}: ${tooSoon}`);
+    await waitForBlock(chain, { block: epochBlock, blockMs });
+  }
+}
+
 async function sendTimelocked(scene: Scene, { planned, fields }: Passage): Promise<void> {
   const { context: { output }, access, signer, mechanism } = scene;
   const { chain, netuid, reading } = access;
-  const { row, versionKey, view: { parameters } } = planned;
-  const { revealPeriodEpochs, blockMs, commitRevealVersion } = parameters;
-  const [{ beacon }, epoch, head] = await reading(Promise.all([chain.facts(), chain.epochState(), chain.head()]));
-  const headSeenMs = head.seenMs + (epoch.block - head.block) * blockMs;
-  const reveal = revealRound({ state: epoch, revealPeriodEpochs, headSeenMs, blockMs, beacon });
-  if (!reveal.ok) {
-    throw new UserError(`Cannot ${action} as a subnet must run epochs to reveal them: this one runs none in sight`, {
-      next: "Ask the subnet's owner: the tempo is 0, or the reveal period is too long",
-    });
-  }
-  const { round, block: revealBlock } = reveal.value;
-  if (round < roundAt(beacon, headSeenMs + beacon.periodMs)) {
-    throw new UserError(
-      `Cannot ${action} under a timelock as it must outlast a drand round of ${beacon.periodMs / 1_000} s: ` +
-        `this subnet reveals in ${revealBlock - epoch.block} blocks of ${blockMs} ms`,
-      { next: "Commit by salt instead (--salted), or run a chain with longer epochs" },
-    );
-  }
+  const { row, versionKey, view: { parameters: { blockMs, commitRevealVersion } } } = planned;
+  const { beacon } = await reading(chain.facts());
+  const { round, block: revealBlock } = await nextReveal(scene, { planned, beacon });
   const { sealedCall } = await import("../../chain/duty/sealed_call.ts");
   const { timelockRandomBytes } = await import("../../chain/timelock/timelock.ts");
   const call = sealedCall(

@@ -17,7 +17,7 @@ export const command: Command = {
   summary: "measure what this machine does",
   usage: "bench hub [relay|hello|messages|machine] [options]",
   about:
-    "hub: how much an orchestrator on this machine can carry. relay moves segments from one node through the hub to another, " +
+    "With hub it is how much an orchestrator on this machine can carry: relay moves segments from one node through the hub to another, " +
     "over real sockets and between processes, next to the bare WebSocket library doing the same; hello is what a connecting " +
     "node costs; messages are small ones there and back; machine is the orchestrator alone, in virtual time: how well it fills " +
     "a pipeline, and ten thousand miners for ten minutes.",
@@ -33,7 +33,8 @@ export const command: Command = {
       doc: "how long each number is measured, after a warm-up",
     },
   ],
-  positionals: { max: 2 },
+  positionals: { max: 2, placeholder: "PART", choices: ["hub"] },
+  rights: { read: "any", write: "any", net: "any", run: "any", env: "any" }, // starts peers as processes
   async run(context) {
     const [name, part] = context.positionals;
     if (name === "peer") return await (await import("../bench/peer.ts")).runPeer(part ?? "");

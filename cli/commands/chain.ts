@@ -6,7 +6,7 @@
 
 import { chainOptions } from "../chain_options.ts";
 import type { Command, CommandTable } from "../command.ts";
-import { UsageError } from "../errors.ts";
+import { missingAction } from "../missing_action.ts";
 
 const actions: CommandTable = {
   status: async () => (await import("./chain_status.ts")).command,
@@ -35,9 +35,7 @@ export const command: Command = {
   options: chainOptions,
   actions,
   run() {
-    throw new UsageError(
-      `Cannot run chain as its action must be one of ${Object.keys(actions).join(", ")}: it is missing`,
-      { next: "Look at a subnet: iota chain metagraph. Start a chain of your own: iota chain local" },
-    );
+    const next = "Look at a subnet: iota chain metagraph. Start a chain of your own: iota chain local";
+    throw missingAction("chain", { actions, next });
   },
 };

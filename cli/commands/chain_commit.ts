@@ -23,6 +23,7 @@ export const command: Command = {
     { name: "wait", kind: "boolean", doc: "with --reveal: wait for that epoch" },
     mechanismOption,
   ],
+  rights: { read: "any", write: "any", net: "any", env: "any" },
   async run(context) {
     const { options } = context;
     if (options.flag("reveal")) return await (await import("../chain/reveal_commit.ts")).revealCommit(context);

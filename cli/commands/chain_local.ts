@@ -64,6 +64,7 @@ export const command: Command = {
       doc: "show clients this SCALE metadata instead of our own description",
     },
   ],
+  rights: { read: "any", write: "any", net: "any", env: "any" },
   async run(context) {
     return await (await import("../chain/run_local_chain.ts")).runLocalChain(context);
   },

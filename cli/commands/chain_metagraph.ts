@@ -26,6 +26,7 @@ export const command: Command = {
     },
     { name: "limit", kind: "int", placeholder: "N", min: 1, defaultText: "all", doc: "show only the first N" },
   ],
+  rights: { read: "any", write: "any", net: "any", env: "any" },
   async run(context) {
     return await (await import("../chain/show_subnet.ts")).showMetagraph(context);
   },

@@ -9,6 +9,7 @@ export const command: Command = {
   usage: "chain params [options]",
   examples: ["iota chain params", "iota chain params --endpoint local --json"],
   options: chainOptions,
+  rights: { read: "any", write: "any", net: "any", env: "any" },
   async run(context) {
     return await (await import("../chain/show_subnet.ts")).showParameters(context);
   },

@@ -26,6 +26,7 @@ export const command: Command = {
       doc: "refuse a higher price",
     },
   ],
+  rights: { read: "any", write: "any", net: "any", env: "any" },
   async run(context) {
     return await (await import("../chain/register_hotkey.ts")).registerHotkey(context);
   },

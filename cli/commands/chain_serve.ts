@@ -21,6 +21,7 @@ export const command: Command = {
     { name: "ip", kind: "string", placeholder: "ADDRESS", doc: "IPv4 or IPv6, as others see this machine" },
     { name: "port", kind: "int", placeholder: "PORT", min: 1, max: 65535, doc: "the port that others reach" },
   ],
+  rights: { read: "any", write: "any", net: "any", env: "any" },
   async run(context) {
     return await (await import("../chain/serve_axon.ts")).serveAxon(context);
   },

@@ -21,6 +21,7 @@ export const command: Command = {
     { name: "amount", kind: "string", placeholder: "TAO", doc: "how much, such as 0.5" },
     { name: "remove", kind: "boolean", doc: "take stake back instead" },
   ],
+  rights: { read: "any", write: "any", net: "any", env: "any" },
   async run(context) {
     return await (await import("../chain/move_stake.ts")).moveStake(context);
   },

@@ -16,6 +16,7 @@ export const command: Command = {
     "iota chain status --wallet alice --endpoint local",
   ],
   options: [...chainOptions, ...hotkeyOptions, mechanismOption],
+  rights: { read: "any", write: "any", net: "any", env: "any" },
   async run(context) {
     return await (await import("../chain/show_status.ts")).showStatus(context);
   },

@@ -34,6 +34,7 @@ export const command: Command = {
     },
     mechanismOption,
   ],
+  rights: { read: "any", write: "any", net: "any", env: "any" },
   async run(context) {
     const order = await orderOf(context);
     if (order === null) return await (await import("../chain/show_weights.ts")).showWeights(context);

@@ -8,7 +8,7 @@ import { deviceOption } from "../node_options.ts";
 export const command: Command = {
   name: "generate",
   summary: "write text with a run's newest checkpoint",
-  usage: "generate --run DIR --prompt TEXT",
+  usage: "generate --run DIR [--prompt TEXT] [options]",
   examples: [
     'iota generate --run runs/demo --prompt "The people" --tokens 60',
     'iota generate --run runs/demo --prompt "My fellow" --temperature 0 --json',
@@ -53,6 +53,7 @@ export const command: Command = {
     },
     deviceOption,
   ],
+  rights: { read: ["--run"] },
   async run(context) {
     const { runGenerate } = await import("../run/run_generate.ts");
     return await runGenerate(context);

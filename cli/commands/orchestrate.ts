@@ -5,6 +5,7 @@
 import type { Command } from "../command.ts";
 import { runOptions } from "../run_options.ts";
 import { walletOptions } from "../wallet_options.ts";
+import { logOptions } from "../service/service_options.ts";
 
 export const command: Command = {
   name: "orchestrate",
@@ -35,6 +36,7 @@ export const command: Command = {
       doc: "listen here; 0 takes any free one",
     },
     ...runOptions,
+    ...logOptions,
     ...walletOptions.map((option) =>
       option.name === "wallet"
         ? {
@@ -48,6 +50,11 @@ export const command: Command = {
     ),
   ],
   configures: "run",
+  rights: {
+    read: ["data", "hotkeys", "--corpus", "log"],
+    write: ["data", "hotkeys", "log"],
+    net: "any",
+  },
   async run(context) {
     const { runOrchestrator } = await import("../run/run_orchestrator.ts");
     return await runOrchestrator(context);

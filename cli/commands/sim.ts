@@ -7,7 +7,7 @@ import type { Command } from "../command.ts";
 export const command: Command = {
   name: "sim",
   summary: "simulate a swarm under faults: thousands of miners in seconds, replayed by a seed",
-  usage: "sim [--seed 1] [--miners 256] [--minutes 2] [--faults KINDS]",
+  usage: "sim [--seed N] [--miners N] [--minutes M] [--faults KINDS] [options]",
   about:
     "Runs the machines of orchestrator, miners and validators on virtual time and a simulated network, checks every rule of the protocol, then stops the faults and checks that the run goes on. A failure prints the line that replays it.",
   examples: [

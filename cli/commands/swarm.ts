@@ -10,7 +10,7 @@ import { runOptions } from "../run_options.ts";
 export const command: Command = {
   name: "swarm",
   summary: "train a model on this machine: orchestrator, miners and validators as processes",
-  usage: "swarm [--size tiny] [--stages 3] [--replicas 2] [options]",
+  usage: "swarm [--size NAME] [--stages K] [--replicas N] [options]",
   about:
     "Starts every role as a real process on loopback, with hotkeys of their own and authenticated WebSockets, trains on real text and ends with a sample of what the model writes.",
   examples: [
@@ -64,6 +64,12 @@ export const command: Command = {
     },
   ],
   configures: "run",
+  rights: {
+    read: ["data", "--corpus"],
+    write: ["data"],
+    net: "loopback",
+    run: ["self"],
+  },
   async run(context) {
     const { runSwarm } = await import("../run/run_swarm.ts");
     return await runSwarm(context);

@@ -5,7 +5,7 @@
  */
 
 import type { Command, CommandTable } from "../command.ts";
-import { UsageError } from "../errors.ts";
+import { missingAction } from "../missing_action.ts";
 import { hotkeyOption, walletPathOption } from "../wallet_options.ts";
 import { nameOption } from "./wallet_store.ts";
 
@@ -35,9 +35,6 @@ export const command: Command = {
   options: [nameOption, hotkeyOption, walletPathOption],
   actions,
   run() {
-    throw new UsageError(
-      `Cannot run wallet as its action must be one of ${Object.keys(actions).join(", ")}: it is missing`,
-      { next: "Make a wallet: iota wallet new --name miner" },
-    );
+    throw missingAction("wallet", { actions, next: "Make a wallet: iota wallet new --name miner" });
   },
 };

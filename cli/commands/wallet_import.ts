@@ -29,7 +29,8 @@ export const command: Command = {
     ...storeOptions,
     { name: "uri", kind: "string", placeholder: "URI", doc: "a derivation path of the development phrase" },
   ],
-  positionals: { max: 1 },
+  positionals: { max: 1, placeholder: "FILE" },
+  rights: { read: "any", write: "any", env: "any" },
   async run(context) {
     const place = targetOf(context);
     const { key, password } = await open(context, place);

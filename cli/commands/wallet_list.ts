@@ -11,6 +11,7 @@ export const command: Command = {
   about: "With --json each wallet is a line of its own before the summary.",
   examples: ["iota wallet list", "iota wallet list --wallet-path wallets --json"],
   options: [walletPathOption],
+  rights: { read: "any", env: "any" },
   async run(context) {
     const { listWallets } = await import("../../chain/wallet/wallet_list.ts");
     const folders = foldersOf(context);

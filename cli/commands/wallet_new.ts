@@ -29,6 +29,7 @@ export const command: Command = {
       doc: "put the mnemonic into the summary of --json and --quiet too; keep that out of logs",
     },
   ],
+  rights: { read: "any", write: "any", env: "any" },
   async run(context) {
     const { output, options } = context;
     const { newKeyMaterial } = await import("../../chain/wallet/key_material.ts");

@@ -21,13 +21,14 @@ export const command: Command = {
     "iota wallet regen --name miner",
     "iota wallet regen --name owner --coldkey",
     "iota wallet regen --name miner --from words.txt --json",
-    "iota wallet regen --name miner --coldkey --address 5GrwvaEF5zXb26Fz9rcQpDWS57CtERHpNehXCPcNoHGKutQY",
+    "iota wallet regen --name miner --coldkey --address SS58",
   ],
   options: [
     ...storeOptions,
     { name: "from", kind: "string", placeholder: "FILE", doc: "read the secret from this file, or from stdin with -" },
     { name: "address", kind: "string", placeholder: "SS58", doc: "with --coldkey: write coldkeypub.txt alone" },
   ],
+  rights: { read: "any", write: "any", env: "any" },
   async run(context) {
     const place = targetOf(context);
     const address = context.options.text("address");

@@ -24,6 +24,7 @@ export const command: Command = {
   about: "Without --hotkey it is the one called default, or the wallet's only one.",
   examples: ["iota wallet show --name miner", "iota wallet show --name miner --hotkey second --json"],
   options: [nameOption, hotkeyOption, walletPathOption],
+  rights: { read: "any", env: "any" },
   async run(context) {
     const wallet = context.options.text("name") ?? "default";
     const view = await viewOf(context, wallet);

@@ -23,7 +23,7 @@ export const command: Command = {
   examples: [
     "iota wallet sign --name miner --message hello",
     "iota wallet sign --name owner --coldkey --message hello --json",
-    "iota wallet sign --name miner --request btauth --method POST --target /generate --body FILE --receiver SS58 > headers",
+    "iota wallet sign --name miner --request btauth --target /generate --body FILE --receiver SS58",
   ],
   options: [
     { name: "message", kind: "string", placeholder: "TEXT", doc: "what to sign" },
@@ -34,6 +34,7 @@ export const command: Command = {
     walletPathOption,
     ...passwordOptions,
   ],
+  rights: { read: "any", env: "any" },
   async run(context) {
     const message = context.options.text("message");
     const request = await readRequest(context);

@@ -21,9 +21,9 @@ export const command: Command = {
     "The signer is --address, or the named wallet's hotkey or coldkey; of a request, whoever its headers name. Exit code 0: the " +
     "signature is theirs; 1: it is not. Whether a request came before only its server knows.",
   examples: [
-    "iota wallet verify --address 5GrwvaEF5zXb26Fz9rcQpDWS57CtERHpNehXCPcNoHGKutQY --message hello --signature 0x…",
+    "iota wallet verify --address SS58 --message hello --signature 0x…",
     "iota wallet verify --name miner --message hello --signature 0x… --json",
-    "iota wallet verify --request btauth --headers FILE --method POST --target /generate --body FILE --receiver SS58",
+    "iota wallet verify --request epistula --headers FILE --body FILE --receiver SS58",
   ],
   options: [
     { name: "message", kind: "string", placeholder: "TEXT", doc: "what was signed" },
@@ -42,6 +42,7 @@ export const command: Command = {
     coldkeyFlag,
     walletPathOption,
   ],
+  rights: { read: "any", env: "any" },
   async run(context) {
     const request = await readRequest(context);
     if (request !== null) return await checkRequest(context, request);

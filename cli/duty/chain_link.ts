@@ -5,10 +5,13 @@
  * somebody wants a chain: it takes a quarter second and 100 MB that runs without one are spared.
  */
 
-import { type Chain, ChainError } from "../../chain/chain.ts";
+import { callLifeBlocks, type Chain, ChainError, type ChainFacts } from "../../chain/chain.ts";
 import { reconnectDelayMs } from "../../chain/subtensor/backoff.ts";
 import { parseEndpoints } from "../../chain/subtensor/endpoints.ts";
 import type { Random, Timers } from "../../net/timers.ts";
+
+// A call whose answer was lost is followed, and sent again, for as long as it may land.
+const inclusionWaitMs = callLifeBlocks * 15_000; // blocks of 12 s, and some that are late
 
 export interface ChainLinkOptions {
   readonly network: string; // of ChainConfig, not "none"
@@ -20,18 +23,28 @@ export interface ChainLinkOptions {
 }
 
 /** Null: the signal came first. Rejects with a `ChainError` when the network's name is none. */
-export async function connectChain(options: ChainLinkOptions): Promise<Chain | null> {
+export const connectChain = (options: ChainLinkOptions): Promise<Chain | null> =>
+  tryUntil(options, (chain) => Promise.resolve(chain));
+
+/** As `connectChain`, for who needs to know which chain it is: an endpoint that cannot say so is left for the next. */
+export const connectKnownChain = (options: ChainLinkOptions): Promise<{ chain: Chain; facts: ChainFacts } | null> =>
+  tryUntil(options, async (chain) => ({ chain, facts: await chain.facts() }));
+
+async function tryUntil<T>(options: ChainLinkOptions, greet: (chain: Chain) => Promise<T>): Promise<T | null> {
   const { network, netuid, timers, random, signal, onProblem } = options;
   const endpoints = parseEndpoints(network);
   const { SubtensorChain } = await import("../../chain/subtensor/subtensor_chain.ts");
   for (let failures = 1; !signal.aborted; failures++) {
+    let chain: Chain | null = null;
     try {
       const dice = () => random.unit();
-      const chain = await SubtensorChain.connect({ endpoints, netuid, timers, dice });
-      if (!signal.aborted) return chain;
+      chain = await SubtensorChain.connect({ endpoints, netuid, timers, dice, inclusionWaitMs });
+      const greeted = await greet(chain);
+      if (!signal.aborted) return greeted;
       await chain.close();
     } catch (error) {
       if (!(error instanceof ChainError)) throw error;
+      await chain?.close();
       const delayMs = reconnectDelayMs({ failures, isRateLimited: false, dice: random.unit() });
       onProblem(`${error.message}; next attempt in ${(delayMs / 1000).toFixed(1)} s`);
       await pause(delayMs, options);

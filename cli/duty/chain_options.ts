@@ -14,6 +14,7 @@ export const chainOptions: readonly OptionSpec[] = [
     kind: "string",
     placeholder: "NETWORK",
     defaultText: "what the run says",
+    suggestions: ["finney", "test", "local", "none"],
     doc: "finney, test, local, ws://…, or none to stay off the chain",
   },
   {

@@ -90,12 +90,12 @@ interface SavedDuty {
   readonly state: Omit<DutyState, "options">;
 }
 
-/** Whether every field has the kind it begins with; null may have become anything and back. */
+/** Whether every field has the kind it begins with; null may have become anything and back. What an older version lacks begins anew. */
 function isSaved(saved: unknown, fresh: DutyState): saved is SavedDuty {
   if (!isRecord(saved) || saved["format"] !== format || !isRecord(saved["state"])) return false;
   const state = saved["state"];
   return Object.entries(fresh).every(([name, value]) =>
-    name === "options" || (Object.hasOwn(state, name) && (value === null || kindOf(state[name]) === kindOf(value)))
+    name === "options" || !Object.hasOwn(state, name) || value === null || kindOf(state[name]) === kindOf(value)
   );
 }
 

@@ -13,7 +13,7 @@ import type { ChainConfig } from "../../core/config/config.ts";
 import type { MinerScore } from "../../core/score/work_score.ts";
 import { systemRandom, systemTimers } from "../../net/timers.ts";
 import type { CommandContext } from "../command.ts";
-import { connectChain } from "./chain_link.ts";
+import { connectKnownChain } from "./chain_link.ts";
 import { DutyFolder } from "./duty_folder.ts";
 import { dutyLine, healthLines } from "./duty_lines.ts";
 import { WeightKeeper } from "./weight_keeper.ts";
@@ -75,12 +75,12 @@ export class ValidatorChain {
   async #connect({ network, netuid }: Pick<ChainConfig, "network" | "netuid">): Promise<void> {
     const { context, signer, versionKey, onFailure } = this.#options;
     const { log } = context.output;
-    const chain = await connectChain({
+    const connected = await connectKnownChain({
       ...{ network, netuid, timers: systemTimers, random: systemRandom, signal: this.#stop.signal },
       onProblem: (text) => log.warn(`Chain: ${text}`),
     });
-    if (chain === null) return;
-    const facts = await chain.facts();
+    if (connected === null) return;
+    const { chain, facts } = connected;
     this.#endpoint = chain.endpoint;
     context.output.event({ type: "chainConnected", endpoint: chain.endpoint, netuid, genesisHash: facts.genesisHash });
     context.output.line(`chain: subnet ${netuid} at ${chain.endpoint}`);

@@ -138,7 +138,7 @@ export class WeightKeeper {
     const answered = (receipt: Receipt) => this.#driver.enqueue({ type: "answered", attempt, receipt });
     makeCall().then((call) => chain.send(call, signer)).then(
       answered,
-      (error) => this.#orFail(error, ({ message }) => answered({ status: "unknown", why: message })),
+      (error) => this.#orFail(error, ({ message }) => answered(notSent(message))),
     );
   }
 
@@ -184,4 +184,10 @@ export class WeightKeeper {
       settling.resolve();
     }
   }
+}
+
+/** `Chain.send` rejects only when nothing was sent: the next look may send another call. */
+function notSent(why: string): Receipt {
+  const refusal = { name: "NotSent", sentence: why, action: "it is sent again when the chain can be reached" };
+  return { status: "refused", refusal: { ...refusal, retry: "nextBlock" } };
 }

@@ -34,7 +34,12 @@ export interface RunningRole {
   stop(reason: string): void;
 }
 
-export async function startMiner(options: MinerRoleOptions): Promise<RunningRole> {
+export interface RunningMiner extends RunningRole {
+  /** Gives the device's memory back once it has finished: for a process that goes on. */
+  close(): void;
+}
+
+export async function startMiner(options: MinerRoleOptions): Promise<RunningMiner> {
   const { link, device, blobs, moments, peers = null, onRecord } = options;
   const state = openMiner({
     adapter: device.adapter.name,
@@ -82,5 +87,9 @@ export async function startMiner(options: MinerRoleOptions): Promise<RunningRole
   }
 
   role.start();
-  return { finished: role.finished, stop: (reason) => role.enqueue({ type: "stopRequested", reason }) };
+  return {
+    finished: role.finished,
+    stop: (reason) => role.enqueue({ type: "stopRequested", reason }),
+    close: () => stage.close(),
+  };
 }

@@ -1,11 +1,10 @@
 /**
- * `iota miner` and `iota validate`, from the command line to the summary: wallet, device, link, then the role.
+ * What `iota miner` and `iota validate` share, from the command line to the summary: wallet, device, link, then the role. The
+ * validator's own part is here, the miner's in run_miner.ts.
  */
 
 import { type HotkeyPair, verifySignature } from "../../chain/wallet/hotkey.ts";
 import { present } from "../../core/assert.ts";
-import type { NodeId } from "../../core/ids.ts";
-import type { MinerRecord } from "../../core/miner/event.ts";
 import { ComputeError, type ComputeWorker, openComputeWorker } from "../../gpu/worker_client.ts";
 import { HttpBlobs } from "../../net/blob_http.ts";
 import { dialWebSocket } from "../../net/client.ts";
@@ -14,17 +13,16 @@ import { type Authorize, createAuthorize } from "../../net/request_auth.ts";
 import { systemRandom, systemTimers } from "../../net/timers.ts";
 import type { CommandContext } from "../command.ts";
 import { givenChain } from "../duty/chain_options.ts";
-import { MinerChain } from "../duty/miner_chain.ts";
 import { ValidatorChain } from "../duty/validator_chain.ts";
-import { UserError } from "../errors.ts";
-import { openHotkey } from "../wallet_options.ts";
+import { Terminated, UserError } from "../errors.ts";
+import { newVersion, openLogFile, openUpgradeWatch } from "../service/long_run.ts";
+import { giveUpReading } from "../rights/confinement.ts";
+import { hotkeyFolders, openHotkey } from "../wallet_options.ts";
 import { type BlobAccess, blobAccess } from "./blob_access.ts";
 import { type HubAddress, hubAddress } from "./addresses.ts";
-import { type RunningRole, startMiner } from "./miner_role.ts";
-import { MomentsFolder } from "./moments_folder.ts";
-import { minerLine, validatorLine } from "./node_lines.ts";
+import type { RunningRole } from "./miner_role.ts";
+import { validatorLine } from "./node_lines.ts";
 import type { NodeLink } from "./node_role.ts";
-import { openPeerServer, type PeerServer } from "./peer_server.ts";
 import { startValidator } from "./validator_role.ts";
 
 /** Attempts before the first connection; afterwards a node never gives up by itself. */
@@ -32,7 +30,7 @@ const firstAttempts = 6;
 /** Of a request to another miner, as the orchestrator has the same bytes. */
 const peerAttempts = 2;
 
-interface OpenNode {
+export interface OpenNode {
   readonly signer: HotkeyPair;
   readonly device: ComputeWorker;
   readonly link: NodeLink;
@@ -40,85 +38,55 @@ interface OpenNode {
   readonly address: HubAddress;
 }
 
-export async function runMiner(context: CommandContext): Promise<number> {
-  const tally = { tasks: 0, steps: 0, rounds: 0, computeMs: 0 };
-  const given = givenChain(context);
+/** The key is in memory from now on, and its folder closed to this process. */
+export async function openSigner(context: CommandContext): Promise<HotkeyPair> {
   const signer = await openHotkey(context);
-  const peers = await openPeers(context, signer.address);
-  const node = await openNode(context, signer);
-  const { output } = context;
-  const { promise: failed, reject } = Promise.withResolvers<never>();
-  const chain = new MinerChain({ context, hotkey: node.signer.address, onFailure: reject });
-  if (given !== null) chain.begin(given);
-  const folder = `${context.dataFolder()}/miners/${node.signer.address}`;
-  return await runRole(context, {
-    node,
-    start: () =>
-      startMiner({
-        ...node,
-        peers,
-        moments: new MomentsFolder(folder, { warn: (text) => output.log.warn(text) }),
-        onRecord: (record) => {
-          countRecord(tally, record);
-          if (record.type === "welcomed" && given === null) chain.begin(record.chain);
-          output.event(record);
-          const line = minerLine(record);
-          if (line !== null) output.line(line);
-        },
-      }),
-    failed,
-    end: () => chain.end(),
-    summary: () => ({ ...tally, ...chain.summary() }),
-  }).finally(() => peers?.close());
-}
-
-async function openPeers({ options, output }: CommandContext, self: NodeId): Promise<PeerServer | null> {
-  const listen = options.text("listen");
-  if (listen === undefined) return null;
-  const peers = await openPeerServer({
-    listen,
-    publicUrl: options.text("public-url"),
-    self,
-    verify: verifySignature,
-    limits: defaultNetLimits,
-    timers: systemTimers,
-    onError: (error) => output.log.warn(`Newcomers may not get this stage from here: ${error}`),
-  });
-  output.line(`Newcomers may copy this miner's stage from ${peers.url}`);
-  return peers;
+  giveUpReading(hotkeyFolders(context), { kept: context.dataFolder() });
+  return signer;
 }
 
 export async function runValidator(context: CommandContext): Promise<number> {
+  await openLogFile(context);
   const tally = { evaluations: 0, verdictsPassed: 0, verdictsFailed: 0 };
   const given = givenChain(context);
-  const node = await openNode(context, await openHotkey(context));
+  const node = await openNode(context, await openSigner(context));
   const { output } = context;
   const { promise: failed, reject } = Promise.withResolvers<never>();
   const versionKey = BigInt(context.options.number("version-key") ?? 0);
   const chain = new ValidatorChain({ context, signer: node.signer, versionKey, onFailure: reject });
   if (given !== null) chain.begin(given);
+  let role: RunningRole | null = null;
+  const leave = () => role?.stop(newVersion);
+  const upgrade = await openUpgradeWatch(context, { leave, isIdle: () => false });
+  const start = () => {
+    role = startValidator({
+      ...node,
+      onScores: (round, scores) => chain.scored(round, scores),
+      onRecord: (record) => {
+        if (record.type === "welcomed" && given === null) chain.begin(record.chain);
+        if (record.type === "evaluated") tally.evaluations += 1;
+        if (record.type === "verdict") tally[record.passed ? "verdictsPassed" : "verdictsFailed"] += 1;
+        output.event(record);
+        const line = validatorLine(record);
+        if (line !== null) output.line(line);
+        if (record.type === "scored") upgrade?.roundEnded();
+      },
+    });
+    return Promise.resolve(role);
+  };
   return await runRole(context, {
     node,
-    start: () =>
-      Promise.resolve(startValidator({
-        ...node,
-        onScores: (round, scores) => chain.scored(round, scores),
-        onRecord: (record) => {
-          if (record.type === "welcomed" && given === null) chain.begin(record.chain);
-          if (record.type === "evaluated") tally.evaluations += 1;
-          if (record.type === "verdict") tally[record.passed ? "verdictsPassed" : "verdictsFailed"] += 1;
-          output.event(record);
-          const line = validatorLine(record);
-          if (line !== null) output.line(line);
-        },
-      })),
+    start,
     failed,
-    end: (options) => chain.end(options),
+    end: async (options) => {
+      upgrade?.stop();
+      await chain.end(options);
+    },
     summary: () => ({ ...tally, ...chain.summary() }),
   });
 }
 
-async function openNode(context: CommandContext, signer: HotkeyPair): Promise<OpenNode> {
+export async function openNode(context: CommandContext, signer: HotkeyPair): Promise<OpenNode> {
   const { options, output } = context;
   const address = hubAddress(options.text("orchestrator") ?? "ws://127.0.0.1:9009");
   const device = await openDevice(options.text("device"));
@@ -178,7 +146,7 @@ export async function openDevice(choice: string | undefined): Promise<ComputeWor
   }
 }
 
-interface RoleOptions {
+export interface RoleOptions {
   readonly node: OpenNode;
   readonly start: () => Promise<RunningRole>;
   readonly failed?: Promise<never>; // what else may go wrong
@@ -187,7 +155,7 @@ interface RoleOptions {
   readonly summary: () => Record<string, unknown>;
 }
 
-async function runRole(context: CommandContext, options: RoleOptions): Promise<number> {
+export async function runRole(context: CommandContext, options: RoleOptions): Promise<number> {
   const { node } = options;
   const { output } = context;
   const interruption = context.interruption();
@@ -201,20 +169,9 @@ async function runRole(context: CommandContext, options: RoleOptions): Promise<n
     const { address } = node.signer;
     output.summary({ node: address, finished, reason, device: node.device.adapter.name, ...options.summary() });
     if (!finished) output.log.warn(`Stopped: ${reason}`);
-    return finished ? 0 : 1;
+    const isInOrder = finished || interruption.reason instanceof Terminated || reason === newVersion;
+    return isInOrder ? 0 : 1;
   } finally {
     await node.device.finish();
   }
-}
-
-function countRecord(
-  tally: { tasks: number; steps: number; rounds: number; computeMs: number },
-  record: MinerRecord,
-): void {
-  if (record.type === "taskComputed") {
-    tally.tasks += 1;
-    tally.computeMs += record.computeMs;
-  }
-  if (record.type === "stepApplied") tally.steps += 1;
-  if (record.type === "roundMerged") tally.rounds += 1;
 }

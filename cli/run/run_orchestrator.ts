@@ -24,7 +24,8 @@ import type { CommandContext } from "../command.ts";
 import type { Output } from "../output.ts";
 import { openHubChain } from "../duty/hub_chain.ts";
 import { JournalError } from "../journal/journal_error.ts";
-import { explainRefusal, UserError } from "../errors.ts";
+import { explainRefusal, Terminated, UserError } from "../errors.ts";
+import { openLogFile } from "../service/long_run.ts";
 import { openRunScreen, type RunScreen } from "../screen/run_screen.ts";
 import { newRunView, type WireCost } from "../screen/view.ts";
 import { hubBlobs } from "./blob_access.ts";
@@ -41,6 +42,7 @@ import { bf16BytesPerToken, type Traffic } from "./traffic.ts";
 const keptCheckpoints = 3;
 
 export async function runOrchestrator(context: CommandContext): Promise<number> {
+  await openLogFile(context);
   const startedMs = systemTimers.nowMs();
   const interruption = context.interruption();
   const prepared = await prepareRun(context);
@@ -68,7 +70,7 @@ export async function runOrchestrator(context: CommandContext): Promise<number> 
     isOver = true;
     await Deno.writeTextFile(`${path}/summary.json`, `${JSON.stringify(summary, null, 2)}\n`);
     if (!result.finished) context.output.log.warn(stoppedText(run.role.state, { reason: result.reason, folder: path }));
-    return result.finished ? 0 : 1;
+    return result.finished || interruption.reason instanceof Terminated ? 0 : 1;
   } catch (error) {
     throw explainStorage(error, path);
   } finally {

@@ -59,6 +59,7 @@ export interface StageHostOptions {
 export class StageHost {
   readonly #options: StageHostOptions;
   #open: OpenStage | null = null;
+  #isClosed = false;
 
   constructor(options: StageHostOptions) {
     this.#options = options;
@@ -89,7 +90,13 @@ export class StageHost {
     }
   }
 
+  /** Calls in flight fail, and nobody waits for them. */
   close(): void {
+    this.#isClosed = true;
+    this.#drop();
+  }
+
+  #drop(): void {
     this.#open?.compute.close();
     this.#open = null;
   }
@@ -113,8 +120,9 @@ export class StageHost {
       await held.compute.zeroGradients();
       return { type: "loadStage", parameters, localSteps: (await held.compute.readMoments()).steps };
     }
-    this.close();
+    this.#drop();
     const compute = await device.openStage(spec);
+    if (this.#isClosed) compute.close(); // what follows fails, as it should
     this.#open = { config, spec, table, compute, start };
     await compute.loadParameters(start.parameters);
     const kept = await moments?.load({ stage, round, length: table.length, parameters }) ?? null;

@@ -98,6 +98,7 @@ export class Swarm {
       folder,
       onEvent: (event) => output.event(event),
       onNews: (text) => this.#screen?.note("chain", text),
+      onActivity: (activity) => this.#screen?.chain(activity),
       warn: (text) => output.log.warn(text),
       onFailure: (error) => this.#fail(error),
     });

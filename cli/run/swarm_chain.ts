@@ -12,19 +12,30 @@ import { localGenesis, raoPerToken } from "../../chain/local/genesis.ts";
 import type { LocalBlock } from "../../chain/local/ledger.ts";
 import { LocalChain } from "../../chain/local/local_chain.ts";
 import { LocalLedger } from "../../chain/local/local_ledger.ts";
+import { ChainStoreError } from "../../chain/local/state/chain_store.ts";
 import { keyOfSecretUri } from "../../chain/wallet/secret_uri.ts";
 import { present } from "../../core/assert.ts";
 import { systemTimers } from "../../net/timers.ts";
 import { type LiveLedger, serveLedger } from "../chain/serve_ledger.ts";
+import { UserError } from "../errors.ts";
 import { exists } from "../run_folder.ts";
+import type { ChainActivity } from "../screen/view.ts";
 
 export interface SwarmChainOptions {
   readonly folder: string; // of the run
   readonly onEvent: (event: { readonly type: string } & Readonly<Record<string, unknown>>) => void;
   /** For people: the first of each kind only. */
   readonly onNews: (text: string) => void;
+  readonly onActivity: (activity: ChainActivity) => void;
   readonly warn: (text: string) => void;
   readonly onFailure: (error: unknown) => void;
+}
+
+/** What went wrong with the chain's file, with the way on. */
+function explained(error: unknown, folder: string): unknown {
+  if (!(error instanceof ChainStoreError)) return error;
+  const next = `Free some space where that is the reason, then go on: iota swarm --data ${folder} --resume`;
+  return new UserError(error.message, { next, cause: error });
 }
 
 export interface Enrolled {
@@ -82,7 +93,7 @@ export class SwarmChain {
     this.url = live.url;
     this.#chain = new LocalChain({ ledger, netuid });
     ledger.onBlock((block) => this.#onBlock(block));
-    live.failed.catch(options.onFailure);
+    live.failed.catch((error) => options.onFailure(explained(error, options.folder)));
   }
 
   /** The words that let a node find this subnet. */
@@ -138,6 +149,9 @@ export class SwarmChain {
 
   #onBlock({ number }: LocalBlock): void {
     for (const event of this.#ledger.eventsOf(number)) this.#onEvent(event, number);
+    const minersRao = [...this.#enrolled.values()].filter(({ role }) => role === "miner")
+      .reduce((sum, { hotkey }) => sum + (this.#earnedRao.get(hotkey) ?? 0n), 0n);
+    this.#options.onActivity({ block: number, weightsSet: this.#weightsSet, epochs: this.#epochs, minersRao });
   }
 
   #onEvent(event: ChainEvent, block: number): void {

@@ -130,6 +130,8 @@ export function bar(fraction: number, width: number): string {
 // deno-lint-ignore no-control-regex -- the escape character is what this is about
 const escapes = /\x1b\[[0-9;]*m/g;
 
+export const withoutColour = (text: string): string => text.replaceAll(escapes, "");
+
 /** Characters a line takes on the screen, colours not counted. */
 export function visibleWidth(text: string): number {
   return [...text.replace(escapes, "")].length;
@@ -154,4 +156,17 @@ export function padStart(text: string, width: number): string {
 /** Foreign text on one line and without control characters, so that no peer can steer somebody's terminal. */
 export function printable(text: string): string {
   return text.replace(/\s*[\r\n]+\s*/g, " · ").replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, "\ufffd");
+}
+
+/** Unpainted text as lines of at most `width` characters, broken between words; a longer word has a line of its own. */
+export function wrapped(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(/\s+/)) {
+    if (line !== "" && line.length + 1 + word.length > width) {
+      lines.push(line);
+      line = word;
+    } else line = line === "" ? word : `${line} ${word}`;
+  }
+  return [...lines, line];
 }

@@ -44,7 +44,12 @@ export function frame(view: RunView, options: FrameOptions): string[] {
     ...lossPanel(view, options),
     ...speedPanel(view, options),
   ];
-  const bottom = [...waitingPanel(view, options), ...mergePanel(view, options), ...verdictPanel(view, options)];
+  const bottom = [
+    ...waitingPanel(view, options),
+    ...mergePanel(view, options),
+    ...verdictPanel(view, options),
+    ...chainPanel(view, options),
+  ];
   const heading = 2; // blank line and heading of the stages
   const room = Math.max(0, options.height - top.length - bottom.length - heading);
   const stages = stagePanel(view, { ...options, height: room + heading });
@@ -121,6 +126,16 @@ export function speedPanel(view: RunView, { width, paint }: PanelOptions): strin
     lines.push(label("wire", paint) + cut(full.length <= width - labelWidth ? full : narrow, width - labelWidth));
   }
   return lines;
+}
+
+/** What the swarm's own chain has done. */
+export function chainPanel({ chain }: RunView, { width, paint }: PanelOptions): string[] {
+  if (chain === null) return [];
+  const { block, weightsSet, epochs, minersRao } = chain;
+  const done = weightsSet === 0 ? "no weights yet" : `weights set ${plural(weightsSet, "time")}`;
+  const paid = (Number(minersRao / 1_000_000n) / 1_000).toFixed(1); // rao are billionths
+  const text = `block ${block} · ${done} · ${plural(epochs, "epoch")} paid ${paid} alpha to miners`;
+  return [label("chain", paint) + cut(text, width - labelWidth)];
 }
 
 /** One lane a stage: its layers, the microbatches on their way through it, its miners. */

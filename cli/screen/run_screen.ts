@@ -10,7 +10,7 @@ import type { Output } from "../output.ts";
 import { addEvent, applyRecord } from "./apply_record.ts";
 import { frame } from "./panels.ts";
 import { createPlainLines, timedLine } from "./plain.ts";
-import type { RunView, WireCost } from "./view.ts";
+import type { ChainActivity, RunView, WireCost } from "./view.ts";
 
 const frameMs = 100;
 const clockMs = 1_000;
@@ -28,6 +28,8 @@ export interface RunScreen {
   replay(record: RunRecord): void;
   /** What the boundaries cost, once measured. */
   wire(cost: WireCost): void;
+  /** What the run's own chain has done. */
+  chain(activity: ChainActivity): void;
   /** What no record tells, as a line of its own. */
   note(label: string, text: string): void;
   close(): void;
@@ -70,6 +72,10 @@ export function openRunScreen({ output, view, nowMs }: RunScreenOptions): RunScr
     replay: (record) => applyRecord(view, record, nowMs()),
     wire(cost) {
       view.wire = cost;
+      drawSoon();
+    },
+    chain(activity) {
+      view.chain = activity;
       drawSoon();
     },
     note(label, text) {

@@ -27,6 +27,14 @@ export interface WireCost {
   readonly bf16Bytes: number;
 }
 
+/** What a swarm's own chain has done so far. */
+export interface ChainActivity {
+  readonly block: number;
+  readonly weightsSet: number;
+  readonly epochs: number;
+  readonly minersRao: bigint; // paid to miners in all
+}
+
 export type MergePhase = "committing" | "reducing" | "applying" | "agreed";
 
 export interface StageView {
@@ -84,6 +92,7 @@ export interface RunView {
   recentSteps: { tokens: number; closedAtMs: number }[]; // the last few; the first only says when the second began
   validation: { round: number; loss: number }[]; // first and latest evaluation
   wire: WireCost | null; // set by the command once it has measured
+  chain: ChainActivity | null; // likewise; null without a chain
   lastMerge: { round: number; bytesPerMiner: number; mergeMs: number; agree: boolean } | null;
   verdicts: { passed: number; failed: number; last: VerdictView | null };
   reLeases: number;
@@ -115,6 +124,7 @@ export function newRunView(facts: RunFacts, startedAtMs: number): RunView {
     recentSteps: [],
     validation: [],
     wire: null,
+    chain: null,
     lastMerge: null,
     verdicts: { passed: 0, failed: 0, last: null },
     reLeases: 0,

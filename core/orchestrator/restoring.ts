@@ -4,7 +4,8 @@
  *
  * While that is going on nobody is sent to the stage. Replicas that hold the stage are worth more than anything restored: one
  * uploads it again, and should that fail newcomers wait for the next round's upload. Whatever is put in a stage's place makes
- * what was done before unfit for audits.
+ * what was done before unfit for audits. Older rounds' parameters are deleted, not lost: who cannot load them any more loads the
+ * newest.
  */
 
 import { present } from "../assert.ts";
@@ -30,6 +31,10 @@ export function onLoadFailed(
 ): OrchestratorEffect[] {
   if (member.status !== "loading" || message.assignment !== member.assignment || member.stage === null) return [];
   const { node, stage } = member;
+  if (member.loadingRound !== state.sources.round) { // it was away while the round moved on
+    benchMember(state, member);
+    return [];
+  }
   member.loadFailures += 1;
   benchMember(state, member);
   const seen = record({ type: "faultSeen", node, ...message.fault });

@@ -253,4 +253,7 @@ Deno.test("Binary: launcher, packed file, compiler and roles give the same right
   const rights = await rightsIn(".ci/rights");
   assertEquals(await rightsIn(".ci/launcher"), rights);
   assertEquals(await rightsIn("cli/run/self.ts"), rights);
+  for (const path of [".ci/packed_header", ".ci/binary", "cli/run/self.ts"]) { // without it nothing can be confined
+    assertStringIncludes(await Deno.readTextFile(`${root}${path}`), "--unstable-worker-options", path);
+  }
 });

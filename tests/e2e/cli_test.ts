@@ -20,6 +20,49 @@ Deno.test("iota: --help answers on stdout, without colours for a pipe, and says 
   assert(!stdout.includes("\x1b"));
 });
 
+/** As `deno info --json` prints it. */
+interface GraphModule {
+  readonly specifier: string;
+  readonly dependencies?: readonly { readonly code?: { readonly specifier: string }; readonly isDynamic?: boolean }[];
+}
+
+/** Everything that help loads: main.ts, every command's file, and what these import at once. */
+async function modulesOfHelp(): Promise<Set<string>> {
+  const info = await new Deno.Command(Deno.execPath(), { args: ["info", "--json", "cli/main.ts"], cwd: root }).output();
+  const { modules } = JSON.parse(new TextDecoder().decode(info.stdout)) as { modules: GraphModule[] };
+  const bySpecifier = new Map(modules.map((module) => [module.specifier, module]));
+  const isStart = ({ specifier }: GraphModule) => /\/cli\/(main|commands\/\w+)\.ts$/.test(specifier);
+  const loaded = new Set(modules.filter(isStart).map(({ specifier }) => specifier));
+  for (const specifier of loaded) { // grows while it is walked
+    for (const { code, isDynamic } of bySpecifier.get(specifier)?.dependencies ?? []) {
+      if (code !== undefined && isDynamic !== true) loaded.add(code.specifier);
+    }
+  }
+  assert(bySpecifier.size > loaded.size + 300, "the rest is there, behind import()");
+  return loaded;
+}
+
+Deno.test("iota: help and every command start light, and load what is heavy when they run", async () => {
+  const loaded = await modulesOfHelp();
+  const own = [...loaded].filter((specifier) => specifier.startsWith("file:")).map((specifier) =>
+    specifier.split(root)[1]!
+  );
+  assert(own.filter((path) => path.startsWith("cli/commands/")).length > 30, own.join("\n"));
+  assertEquals([...loaded].filter((specifier) => specifier.startsWith("npm:")).sort(), ["npm:picocolors@1.1.1"]);
+  const heavy = [
+    "gpu/",
+    "net/",
+    "cli/run/",
+    "cli/sim/",
+    "cli/doctor/",
+    "cli/manual/",
+    "chain/local/",
+    "core/orchestrator/",
+  ];
+  assertEquals(own.filter((path) => heavy.some((folder) => path.startsWith(folder))), []);
+  assert(own.length < 90, `${own.length} files of our own: ${own.join("\n")}`);
+});
+
 Deno.test("iota: exit codes are 0 for an answer, 2 for a wrong command line, 1 for anything else", async () => {
   await withScratchFolder(async (folder) => {
     const check = async (words: string[], expected: number) => {
@@ -32,6 +75,12 @@ Deno.test("iota: exit codes are 0 for an answer, 2 for a wrong command line, 1 f
     assertStringIncludes(await check(["swram"], 2), "Did you mean swarm?");
     assertStringIncludes(await check(["swarm", "--stags", "3"], 2), "Did you mean --stages?");
     assertStringIncludes(await check(["help", "walet"], 2), "Did you mean wallet?");
+    assertStringIncludes(await check(["register"], 2), "Did you mean chain register?");
+    assertStringIncludes(await check(["bench", "hbu"], 2), "Did you mean hub?");
+    assertStringIncludes(await check(["completions", "bsh"], 2), "Did you mean bash?");
+    assertStringIncludes(await check(["doctor", "--skip", "memry"], 2), "Did you mean memory?");
+    assertStringIncludes(await check(["config", "check", "none.toml"], 1), "it must exist");
+    await check(["man"], 0);
     assertStringIncludes(await check(["wallet"], 2), "its action must be one of new, list, show");
     assertStringIncludes(await check(["wallet", "show", "--name", "x"], 1), "next  Make one: iota wallet new --name x");
   });
@@ -103,14 +152,16 @@ Deno.test("iota: a home that cannot be written is a sentence, and no half-writte
 });
 
 Deno.test("iota: a reader that leaves early is no error", async () => {
-  const command = `"${Deno.execPath()}" run -A --quiet --config "${root}deno.json" "${root}cli/main.ts" help swarm`;
-  const { stdout, stderr } = await new Deno.Command("bash", {
-    args: ["-c", `${command} | true; echo "\${PIPESTATUS[0]}"`],
-    stdout: "piped",
-    stderr: "piped",
-  }).output();
-  assertEquals(new TextDecoder().decode(stderr), "");
-  assertEquals(new TextDecoder().decode(stdout), "0\n");
+  for (const words of ["help swarm", "--help", "man", "completions bash", "config show --json"]) {
+    const command = `"${Deno.execPath()}" run -A --quiet --config "${root}deno.json" "${root}cli/main.ts" ${words}`;
+    const { stdout, stderr } = await new Deno.Command("bash", {
+      args: ["-c", `${command} | true; echo "\${PIPESTATUS[0]}"`],
+      stdout: "piped",
+      stderr: "piped",
+    }).output();
+    assertEquals(new TextDecoder().decode(stderr), "", words);
+    assertEquals(new TextDecoder().decode(stdout), "0\n", words);
+  }
 });
 
 Deno.test("iota: on a terminal there are colours, unless NO_COLOR or --no-color says otherwise", async () => {

@@ -1,7 +1,7 @@
 /** Parameters that go missing: between agreement and upload, from the store, from one miner's disk. */
 
 import { assert, assertEquals } from "@std/assert";
-import type { BlobRef } from "../../core/ids.ts";
+import { type BlobRef, nodeId } from "../../core/ids.ts";
 import { LocalSwarm, MemoryHubBlobs } from "../support/local_swarm.ts";
 import { assertWhole, configOf, patience, recordsOf } from "../support/whole_run.ts";
 
@@ -83,4 +83,54 @@ Deno.test("Faults: a miner whose own store fails is sent away, and nobody else i
   const faults = recordsOf(swarm, "faultSeen").filter((record) => record.node === broken.address);
   assert(faults.length > 0 && faults.every((record) => record.code === "badBlob"));
   assertEquals(recordsOf(swarm, "stageRestored"), []);
+});
+
+Deno.test("Faults: a miner that was away while its round's parameters went is not blamed, and nobody looks for them", async () => {
+  const download = Promise.withResolvers<void>(); // of the newcomer's round: waits for this
+  const disk = Promise.withResolvers<void>(); // of the hub: busy two rounds later, until this
+  let lateRound: number | null = null;
+  let isDiskBusy = false;
+  const store = new MemoryHubBlobs();
+  const swarm: LocalSwarm = new LocalSwarm({
+    config: configOf({ train: { steps: 18, stepsPerRound: 3 }, limits: { disconnectGraceMs: 60_000 } }),
+    disk: {
+      blobs: store,
+      storeRound: async ({ round }) => {
+        isDiskBusy = lateRound !== null && round === lateRound + 2;
+        if (isDiskBusy) await disk.promise;
+        return `round-${round}`;
+      },
+      putBackRound: () => Promise.resolve(false),
+    },
+  });
+  const { state } = swarm.orchestrator;
+  await swarm.startAll();
+  await swarm.runUntil(() => state.sources.round === 1, patience);
+  const late = new (class extends MemoryHubBlobs {
+    override put = (bytes: Uint8Array) => store.put(bytes);
+    override get = async (ref: BlobRef) => {
+      if (lateRound === null) {
+        lateRound = state.sources.round;
+        swarm.kill(newcomer.address);
+        await download.promise;
+      }
+      return await store.get(ref);
+    };
+  })();
+  const newcomer = await swarm.addMiner({ blobs: late });
+  await swarm.runUntil(() => isDiskBusy, patience);
+  newcomer.link.unreachable = false;
+  const member = () => state.members.get(nodeId(newcomer.address))!;
+  await swarm.runUntil(() => member().graceUntilMs === null, patience);
+  download.resolve();
+  await swarm.runUntil(() => member().status === "waiting", patience);
+  assertEquals([member().loadFailures, state.restoring.size], [0, 0]);
+  disk.resolve();
+  await swarm.runThrough(patience);
+  assertWhole(swarm, 18);
+  assertEquals(recordsOf(swarm, "faultSeen").filter(({ code }) => code === "badBlob"), []);
+  const ofNewcomer = ({ node }: { node: string }) => node === newcomer.address;
+  const assigned = recordsOf(swarm, "nodeAssigned").filter(ofNewcomer).map(({ round }) => round);
+  assertEquals(assigned.slice(0, 2), [lateRound!, lateRound! + 2]);
+  assert(recordsOf(swarm, "nodeReady").some(ofNewcomer));
 });

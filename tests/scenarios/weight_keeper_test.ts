@@ -1,7 +1,7 @@
 /** A validator's weights from scores to the chain's storage, with the real duty, disk and ledger; blocks come when a test says so. */
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import type { Chain } from "../../chain/chain.ts";
+import { type Chain, ChainError } from "../../chain/chain.ts";
 import type { DutyRecord } from "../../chain/duty/duty.ts";
 import "../../chain/duty/sealed_call.ts"; // loaded now, so that sealing takes no turn of the event loop
 import type { GenesisOptions } from "../../chain/local/genesis.ts";
@@ -24,6 +24,7 @@ class KeeperWorld {
   readonly records: DutyRecord[] = [];
   readonly health: string[] = [];
   readonly warnings: string[] = [];
+  failsNext = false; // the next call is not sent
   #sends = 0;
   #sent = Promise.withResolvers<void>();
 
@@ -45,7 +46,8 @@ class KeeperWorld {
     const chain: Chain = newChain(this.world.ledger);
     const send = chain.send.bind(chain);
     chain.send = (...given) => {
-      const receipt = send(...given);
+      const receipt = this.failsNext ? Promise.reject(new ChainError("unreachable", "no node")) : send(...given);
+      this.failsNext = false;
       this.#sends += 1;
       this.#sent.resolve();
       return receipt;
@@ -130,6 +132,18 @@ Deno.test("Weight keeper: killed after sending, it sends nothing twice and still
     assertEquals(await world.row(), stored);
     assertEquals(world.warnings, []);
     await second.close();
+  });
+});
+
+Deno.test("Weight keeper: a call that could not be sent is sent again a block later", async () => {
+  await KeeperWorld.run({}, async (world) => {
+    const keeper = await world.open();
+    keeper.scored(0, scores);
+    world.failsNext = true;
+    await world.blocks(12);
+    assertEquals(await world.row(), stored);
+    assertEquals([world.count("refused"), world.count("landed"), world.sends], [1, 1, 2]);
+    await keeper.close();
   });
 });
 

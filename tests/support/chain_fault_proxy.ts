@@ -58,6 +58,7 @@ interface Link {
   readonly asked: Map<number, { readonly method: string; readonly fate: Fate | null }>;
   readonly versionSubscriptions: Set<string>;
   readonly nodes: Socket[];
+  unanswered: number;
 }
 
 export class ChainFaultProxy {
@@ -86,6 +87,7 @@ export class ChainFaultProxy {
   #rules: Rule[] = [];
   readonly #links = new Set<Link>();
   readonly #raw = new Set<Duplex>();
+  readonly #ignored = new Set<Duplex>(); // handshakes without an answer
   readonly #waiters: { readonly method: string; readonly resolve: () => void }[] = [];
   readonly #server: Server = createServer();
   readonly #sockets = new WebSocketServer({ noServer: true, perMessageDeflate: false });
@@ -109,6 +111,11 @@ export class ChainFaultProxy {
     return this.#links.size;
   }
 
+  /** Requests and handshakes whose answer a fault holds back, on connections that still stand. */
+  get unanswered(): number {
+    return [...this.#links].reduce((sum, link) => sum + link.unanswered, this.#ignored.size);
+  }
+
   /** The next `times` requests for `method` meet this fate. */
   next(method: string, fate: Fate, times = 1): void {
     this.#rules.push({ method, fate, times });
@@ -121,8 +128,13 @@ export class ChainFaultProxy {
     return resolve;
   }
 
-  heal(): void {
+  /** What was said with `next` no longer counts. */
+  forget(): void {
     this.#rules = [];
+  }
+
+  heal(): void {
+    this.forget();
     this.refusedStatus = null;
     this.isBlackHole =
       this.isSilent =
@@ -177,6 +189,11 @@ export class ChainFaultProxy {
     }
   }
 
+  /** Tells subscribers of this version. */
+  announceVersion(version: unknown): void {
+    for (const link of this.#links) this.#announce(link, version);
+  }
+
   async close(): Promise<void> {
     for (const link of this.#links) for (const socket of [link.client, ...link.nodes]) socket.terminate();
     for (const socket of this.#raw) socket.destroy();
@@ -195,7 +212,11 @@ export class ChainFaultProxy {
   #upgrade(request: IncomingMessage, { socket, head }: { socket: Duplex; head: Buffer }): void {
     socket.on("error", () => socket.destroy());
     this.#raw.add(socket);
-    socket.on("close", () => this.#raw.delete(socket));
+    socket.on("close", () => {
+      this.#raw.delete(socket);
+      if (this.#ignored.delete(socket)) this.#tell("message");
+    });
+    if (this.isBlackHole) this.#ignored.add(socket);
     this.#tell("upgrade");
     if (this.isBlackHole) return;
     if (this.refusedStatus !== null) {
@@ -208,7 +229,7 @@ export class ChainFaultProxy {
 
   #join(client: Socket): void {
     this.connectionsMade++;
-    const link: Link = { client, asked: new Map(), versionSubscriptions: new Set(), nodes: [] };
+    const link: Link = { client, asked: new Map(), versionSubscriptions: new Set(), nodes: [], unanswered: 0 };
     this.#links.add(link);
     const waiting: string[] = [];
     let isOpen = false;
@@ -240,9 +261,9 @@ export class ChainFaultProxy {
     const { id, method, params } = JSON.parse(text) as { id: number; method: string; params: unknown[] };
     this.requests.push(method);
     if (method.startsWith("author_submit")) this.extrinsics.push(String(params[0]));
-    const fate = this.isSilent ? null : this.#fateOf(method);
+    const fate: Fate | null = this.isSilent ? { type: "swallow" } : this.#fateOf(method);
     link.asked.set(id, { method, fate });
-    if (!this.isSilent) this.#meet(link, { id, text, fate });
+    this.#meet(link, { id, text, fate });
     this.#tell(method);
   }
 
@@ -250,6 +271,7 @@ export class ChainFaultProxy {
     const node = link.nodes.at(-1)!;
     switch (fate?.type) {
       case "swallow":
+        link.unanswered++;
         return;
       case "drop":
         return link.client.terminate();
@@ -272,7 +294,11 @@ export class ChainFaultProxy {
     if (asked?.method === "state_subscribeRuntimeVersion") link.versionSubscriptions.add(String(message.result));
     if (asked?.fate?.type === "dropAnswer") return link.client.terminate();
     if (asked?.fate?.type !== "hold") return this.#pass(link, text);
-    void asked.fate.release.then(() => link.client.send(text));
+    link.unanswered++;
+    void asked.fate.release.then(() => {
+      link.unanswered--;
+      link.client.send(text);
+    });
     this.#tell("held");
   }
 

@@ -12,7 +12,7 @@ import { type GenesisOptions, localGenesis, raoPerToken } from "../../chain/loca
 import { LocalLedger } from "../../chain/local/local_ledger.ts";
 import { type LocalNode, localNode } from "../../chain/local/rpc/local_node.ts";
 import { type RpcServer, serveRpc } from "../../chain/local/rpc/rpc_server.ts";
-import { runtimeOf } from "../../chain/local/surface/runtime.ts";
+import { type Runtime, runtimeOf } from "../../chain/local/surface/runtime.ts";
 import { runtimeSurface } from "../../chain/local/surface/surface.ts";
 import { SubtensorChain, type SubtensorOptions } from "../../chain/subtensor/subtensor_chain.ts";
 import type { Cancel } from "../../chain/subtensor/timers.ts";
@@ -46,15 +46,16 @@ export interface FaultWorldOptions {
   readonly archives?: number; // of them at the end are archive endpoints; default 0
   readonly client?: Partial<SubtensorOptions>;
   readonly genesis?: GenesisOptions;
+  readonly timers?: SwiftTimers;
 }
 
 export class FaultWorld {
-  readonly timers = new SwiftTimers();
+  readonly timers: SwiftTimers;
   readonly proxies: ChainFaultProxy[] = [];
   readonly ledger: LocalLedger;
   chain!: SubtensorChain; // set by connect
   readonly #options: FaultWorldOptions;
-  readonly #nodes: { node: LocalNode; server: RpcServer }[] = [];
+  readonly #nodes: { node: LocalNode; server: RpcServer; runtime: Runtime }[] = [];
   readonly #others: SubtensorChain[] = [];
   #seenBlock = 0;
   #seen = Promise.withResolvers<void>();
@@ -62,6 +63,7 @@ export class FaultWorld {
 
   private constructor(options: FaultWorldOptions) {
     this.#options = options;
+    this.timers = options.timers ?? new SwiftTimers();
     const accounts = { ownerColdkey: payer.address, ownerHotkey: ownerHotkey.address, endowed: [payer.address] };
     const genesis = localGenesis({
       netuid,
@@ -94,8 +96,17 @@ export class FaultWorld {
     const runtime = runtimeOf(runtimeSurface({ epochs, blockMs, specVersion }));
     const node = localNode({ ledger: this.ledger, runtime });
     const server = await serveRpc({ node, host: "127.0.0.1", port: 0 });
-    this.#nodes.push({ node, server });
+    this.#nodes.push({ node, server, runtime });
     return server.url;
+  }
+
+  /** Every node runs the next version of its runtime from now on; `isTold`: subscribers hear of it. */
+  upgrade({ isTold }: { isTold: boolean }): void {
+    for (const { runtime: { version, surface } } of this.#nodes) {
+      const specVersion = version.specVersion + 1;
+      for (const changed of [version, surface]) Object.assign(changed, { specVersion });
+      for (const proxy of isTold ? this.proxies : []) proxy.announceVersion(version);
+    }
   }
 
   async connect(): Promise<SubtensorChain> {

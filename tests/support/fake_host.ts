@@ -1,6 +1,7 @@
 /** A process that is none: what a command writes is kept, the terminal and the environment are what the test says. */
 
 import type { Host, Stream } from "../../cli/host.ts";
+import type { HeldRights } from "../../cli/rights/rights.ts";
 
 export interface FakeHostOptions {
   readonly env?: Record<string, string>;
@@ -15,7 +16,9 @@ export class FakeHost implements Host {
   readerGone = false;
   #terminal: { columns: number; rows: number } | null;
   readonly #now: () => Date;
-  #interrupted: () => void = () => {};
+  readonly readSensors = null;
+  readonly held: HeldRights[] = []; // what was left to each command
+  #interrupted: (signal: "SIGINT" | "SIGTERM") => void = () => {};
   #uncaught: (error: unknown) => void = () => {};
 
   constructor({ env = {}, terminal, now = () => new Date(2026, 10, 21, 14, 3, 7) }: FakeHostOptions = {}) {
@@ -41,7 +44,12 @@ export class FakeHost implements Host {
     return this.#now();
   }
 
-  onInterrupt(callback: () => void): void {
+  confine(held: HeldRights): null {
+    this.held.push(held);
+    return null;
+  }
+
+  onInterrupt(callback: (signal: "SIGINT" | "SIGTERM") => void): void {
     this.#interrupted = callback;
   }
 
@@ -53,8 +61,8 @@ export class FakeHost implements Host {
     this.exits.push(code);
   }
 
-  interrupt(): void {
-    this.#interrupted();
+  interrupt(signal: "SIGINT" | "SIGTERM" = "SIGINT"): void {
+    this.#interrupted(signal);
   }
 
   throwLater(error: unknown): void {

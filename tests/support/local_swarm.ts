@@ -20,6 +20,7 @@ import { type RunningRole, startMiner } from "../../cli/run/miner_role.ts";
 import type { Finished, NodeLink } from "../../cli/run/node_role.ts";
 import { type RunningOrchestrator, startOrchestrator } from "../../cli/run/orchestrator_role.ts";
 import type { RoundState } from "../../cli/run/checkpoint_writer.ts";
+import { type PauseGate, PausingRole } from "../../cli/run/pausing_role.ts";
 import { startValidator } from "../../cli/run/validator_role.ts";
 import { createReferenceStage } from "../../gpu/reference/stage.ts";
 import { refOf } from "../../net/blob_hash.ts";
@@ -186,11 +187,20 @@ export class LocalSwarm {
     for (let i = 0; i < config.swarm.validators; i++) this.addValidator();
   }
 
-  async addMiner(options: { blobs?: HubBlobs; device?: ComputeHost } = {}): Promise<LocalMember> {
+  async addMiner(
+    options: { blobs?: HubBlobs; device?: ComputeHost; gate?: PauseGate; onPause?: (event: string) => void } = {},
+  ): Promise<LocalMember> {
     const { link, control } = this.#link();
     const { blobs = this.#options.disk?.blobs ?? this.blobs, device = this.#options.host?.() ?? referenceHost() } =
       options;
-    const role = await startMiner({ link, device, blobs, moments: null, onRecord: () => {} });
+    const start = () => startMiner({ link, device, blobs, moments: null, onRecord: () => {} });
+    const { gate, onPause = () => {} } = options;
+    const role = gate === undefined ? await start() : new PausingRole({
+      gate,
+      start,
+      onPaused: ({ reason }) => onPause(`paused: ${reason}`),
+      onResumed: () => onPause("resumed"),
+    });
     return this.#remember({ role, link: control, address: link.signer.address });
   }
 

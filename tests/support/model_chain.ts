@@ -106,6 +106,8 @@ export class ModelChain {
       if (publishedMs > this.timeMs) return true; // its pulse is not on the chain: the next block tries again
       const neuron = this.neurons.find(({ hotkey }) => hotkey === commit.hotkey);
       if (neuron !== undefined) this.#store(neuron.uid, commit.sealed.row);
+      const isStamped = neuron !== undefined && !this.parameters.isCommitReveal;
+      if (isStamped) this.neurons[neuron.uid] = { ...neuron, lastUpdateBlock: this.block };
       return false;
     });
   }

@@ -53,6 +53,7 @@ for (const width of [60, 80, 120]) {
     for (const { name, steps, before } of moments) {
       const { view, nowMs } = viewAfter(steps, before);
       if (steps >= 20) view.wire = { forwardBytes: 33.2, backwardBytes: 66.1, bf16Bytes: 512 };
+      if (steps >= 28) view.chain = { block: 163, weightsSet: 12, epochs: 16, minersRao: 49_198_765_432n };
       const lines = frame(view, { width, height: 30, nowMs, paint: noPaint });
       for (const line of lines) assert(visibleWidth(line) <= width, `${name}: ${line}`);
       await t.assertSnapshot(`${name}\n${lines.join("\n")}`);

@@ -126,7 +126,7 @@ export class ChainStore {
         );
         this.#db.exec("commit");
       } catch (error) {
-        this.#db.exec("rollback");
+        if (this.#db.isTransaction) this.#db.exec("rollback"); // on a full disk SQLite has done so by itself
         throw error;
       }
     });

@@ -44,6 +44,7 @@ function lookAt(block: number, { chain, state }: { chain: ModelChain; state: Dut
 
 const sendsOf = (effects: readonly DutyEffect[]) =>
   effects.filter(({ type }) => type === "send" || type === "sealAndSend");
+const landedIn = (block: number) => ({ status: "included", block, extrinsicHash: "0x" }) as const;
 const saidOf = (state: DutyState) => dutyHealth(state).sentences.join(" | ");
 
 Deno.test("Window: it opens before the epoch by margin and place, and not all validators share a place", () => {
@@ -233,6 +234,30 @@ Deno.test("Duty: a salted commit is revealed in its epoch with the same row and 
   assert(reveal.type === "send" && reveal.call.type === "revealWeights");
   assertEquals(chain.execute(validator, reveal.call), null);
   assertEquals(chain.rows.get(0), [{ uid: 1, value: 65_535 }, { uid: 2, value: 21_845 }]);
+});
+
+Deno.test("Duty: no reveal is sent where weights are not hidden any more", () => {
+  const world = situation({ isCommitReveal: true, commitRevealVersion: 1 });
+  const { chain, state } = world;
+  assertEquals(sendsOf(lookAt(1_090, world)).length, 1);
+  chain.advance();
+  weightDuty.step(state, { type: "answered", attempt: 1, receipt: landedIn(1_091) }, 0);
+  chain.change({ isCommitReveal: false });
+  assertEquals(sendsOf(lookAt(1_100, world)), []);
+});
+
+Deno.test("Duty: a reveal that the chain stamps as an update is no call, and takes no window", () => {
+  const world = situation({ isCommitReveal: true });
+  const { chain, state } = world;
+  const commit = sendsOf(lookAt(1_090, world))[0]!;
+  assert(commit.type === "sealAndSend");
+  chain.advance();
+  assertEquals(chain.execute(validator, commit), null);
+  weightDuty.step(state, { type: "answered", attempt: 1, receipt: landedIn(1_091) }, 0);
+  chain.change({ isCommitReveal: false });
+  lookAt(1_110, world);
+  assert(chain.neurons[0]!.lastUpdateBlock > 1_100, "the reveal is stamped");
+  assertEquals(sendsOf(lookAt(1_190, world)).length, 1);
 });
 
 Deno.test("Duty: timelocked weights open with the pulse of their round, and not being revealed is an alarm", () => {

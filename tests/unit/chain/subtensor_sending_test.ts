@@ -14,7 +14,7 @@ import {
   transferCall,
 } from "../../support/chain_fault_world.ts";
 
-const callMs = 15_000, keepaliveMs = 25_000, waitMs = 10_000;
+const callMs = 15_000, keepaliveMs = 25_000, waitMs = 10_000, patienceMs = 60_000;
 const watched = "author_submitAndWatchExtrinsic", unwatched = "author_submitExtrinsic";
 const impatient = { client: { inclusionWaitMs: waitMs } };
 const staleError = { code: 1010, message: "Invalid Transaction", data: "Transaction is outdated" };
@@ -44,6 +44,27 @@ faultTest("a call that the node never heard of is sent again as the same bytes",
   world.proxy.next(watched, { type: "drop" });
   assertEquals(await statusOf(world), "included in 1");
   assertEquals(world.proxy.count(unwatched), 1);
+  assertOnce(world);
+});
+
+faultTest("a call outlives an outage in which it cannot be sent again", {}, async (world) => {
+  const { proxy, timers } = world;
+  proxy.next(watched, { type: "drop" });
+  proxy.next(unwatched, { type: "drop" });
+  const again = proxy.seen(unwatched);
+  const receipt = world.chain.send(transferCall, payer);
+  await again;
+  const refused = proxy.seen("upgrade");
+  proxy.refusedStatus = 503;
+  await refused;
+  timers.advance(patienceMs);
+  proxy.refusedStatus = null;
+  const taken = world.submitted();
+  world.produce();
+  timers.advance(patienceMs);
+  await taken;
+  world.produce();
+  assertEquals((await receipt).status, "included");
   assertOnce(world);
 });
 

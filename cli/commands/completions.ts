@@ -1,0 +1,47 @@
+/** `iota completions`: what a shell needs to complete our command lines, made from the command table. The work is in cli/manual. */
+
+import { closest } from "../args.ts";
+import type { Command } from "../command.ts";
+import { UsageError } from "../errors.ts";
+import { printable } from "../screen/format.ts";
+
+const shells = ["bash", "zsh", "fish"] as const;
+
+export const command: Command = {
+  name: "completions",
+  summary: "print the completion script of a shell",
+  usage: "completions bash|zsh|fish",
+  about:
+    "The script completes commands, actions, options, their choices, files and folders, and starts no process. Print it again " +
+    "after an update.",
+  examples: [
+    "iota completions bash > ~/.local/share/bash-completion/completions/iota",
+    "iota completions zsh > ~/.zsh/completions/_iota",
+    "iota completions fish > ~/.config/fish/completions/iota.fish",
+  ],
+  options: [],
+  positionals: { max: 1, placeholder: "SHELL", choices: shells },
+  async run({ positionals: [name], output, commands }) {
+    const shell = shells.find((known) => known === name);
+    if (shell === undefined) throw unknownShell(name);
+    const { loadTree } = await import("../manual/command_tree.ts");
+    const tree = await loadTree(commands);
+    const script = shell === "bash"
+      ? (await import("../manual/bash_completion.ts")).bashCompletion(tree)
+      : shell === "zsh"
+      ? (await import("../manual/zsh_completion.ts")).zshCompletion(tree)
+      : (await import("../manual/fish_completion.ts")).fishCompletion(tree);
+    output.answer({ shell, script }, script.trimEnd());
+    return 0;
+  },
+};
+
+function unknownShell(name: string | undefined): UsageError {
+  const rule = `Cannot print completions as the shell must be one of ${shells.join(", ")}`;
+  const guess = name === undefined ? undefined : closest(name, shells);
+  const meant = guess === undefined ? "" : `. Did you mean ${guess}?`;
+  return new UsageError(
+    name === undefined ? `${rule}: it is missing` : `${rule}: current value is '${printable(name)}'${meant}`,
+    { next: "For example: iota completions bash" },
+  );
+}

@@ -1,0 +1,27 @@
+/** `iota config show`: the settings of a run as it would begin, with where each comes from. The work is in cli/config. */
+
+import type { Command } from "../command.ts";
+import { runOptions } from "../run_options.ts";
+
+export const command: Command = {
+  name: "config show",
+  summary: "show every setting of a run, and where it comes from",
+  usage: "config show [--config FILE] [--size NAME] [options]",
+  about:
+    "Takes the options of orchestrate and swarm. What it prints is a file that gives the same run. With --json each setting is a " +
+    "line of its own before the summary.",
+  examples: [
+    "iota config show --size small",
+    "iota config show --config run.toml --changed",
+    "iota config show --size tiny --set train.learningRate=1e-3 --json",
+  ],
+  options: [
+    ...runOptions.filter(({ name }) => name !== "resume" && name !== "fresh"),
+    { name: "changed", kind: "boolean", doc: "only what the file and the command line set" },
+  ],
+  configures: "run",
+  rights: { read: "any", env: "any" },
+  async run(context) {
+    return await (await import("../config/show_config.ts")).showConfig(context);
+  },
+};

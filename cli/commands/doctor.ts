@@ -1,0 +1,55 @@
+/** `iota doctor`: looks at this machine and at what it shall work with. The work is in cli/doctor. */
+
+import type { Command } from "../command.ts";
+import { chainOptions } from "../duty/chain_options.ts";
+import { walletOptions } from "../wallet_options.ts";
+
+export const command: Command = {
+  name: "doctor",
+  summary: "look at this machine, and say what is missing",
+  usage: "doctor [--orchestrator URL] [--chain NETWORK] [--wallet NAME] [options]",
+  about:
+    "Adapter and what it can hold, speed, memory, disk, clock; orchestrator, chain and wallet where they are named or lie in " +
+    "the usual place. --config takes a run.toml or a file of a node's options. Everything is looked at side by side and nothing is " +
+    "changed. Exit code 0: ready, perhaps with warnings; 1: something must be put right, and it says how.",
+  examples: [
+    "iota doctor",
+    "iota doctor --orchestrator ws://10.0.0.5:9009 --wallet miner",
+    "iota doctor --chain finney --netuid 9 --wallet miner --json",
+    "iota doctor --config run.toml --skip adapter,size,speed",
+  ],
+  options: [
+    {
+      name: "orchestrator",
+      kind: "string",
+      placeholder: "URL",
+      defaultText: "ws://127.0.0.1:9009, where one answers",
+      doc: "the orchestrator that must be reached",
+    },
+    ...chainOptions.map((option) => ({ ...option, defaultText: option.name === "chain" ? "that of --config" : "9" })),
+    ...walletOptions.map((option) =>
+      option.name === "wallet" ? { ...option, doc: "the wallet that must sign" } : option
+    ),
+    {
+      name: "timeout",
+      kind: "float",
+      placeholder: "SECONDS",
+      min: 0.1,
+      max: 600,
+      default: 5,
+      doc: "what does not answer in this time is wrong",
+    },
+    {
+      name: "skip",
+      kind: "string",
+      placeholder: "LIST",
+      doc: "checks to leave out, by their names, with commas between them",
+    },
+  ],
+  configures: "either",
+  rights: { read: "any", write: "any", net: "any", env: "any", sys: "any" },
+  async run(context) {
+    const { runDoctor } = await import("../doctor/run_doctor.ts");
+    return await runDoctor(context, command.options);
+  },
+};

@@ -1,0 +1,37 @@
+/**
+ * `iota service`: a role that runs for months, started by the system. Each action has a file of its own beside this one.
+ *
+ * Owns: the list of actions. Refuses: running without one.
+ */
+
+import type { Command, CommandTable } from "../command.ts";
+import { UsageError } from "../errors.ts";
+import { serviceNameOption } from "../service/service_options.ts";
+
+const actions: CommandTable = {
+  install: async () => (await import("./service_install.ts")).command,
+  status: async () => (await import("./service_status.ts")).command,
+  logs: async () => (await import("./service_logs.ts")).command,
+  remove: async () => (await import("./service_remove.ts")).command,
+};
+
+export const command: Command = {
+  name: "service",
+  summary: "run a role for months: started with the machine, and again when it ends",
+  usage: "service ACTION [options]",
+  about:
+    "Writes a systemd user unit (Linux) or a launchd agent (macOS) of this user; root is not needed. Without such a manager, as in " +
+    "containers, it writes the file and prints what to type where there is one.",
+  examples: [
+    "iota service install -- miner --orchestrator ws://10.0.0.5:9009 --wallet hot",
+    "iota service logs --follow",
+  ],
+  options: [serviceNameOption],
+  actions,
+  run() {
+    throw new UsageError(
+      `Cannot run service as its action must be one of ${Object.keys(actions).join(", ")}: it is missing`,
+      { next: "Make a service: iota service install -- miner --wallet hot" },
+    );
+  },
+};

@@ -1,0 +1,22 @@
+/** `iota service logs`: what a service has printed. The work is in cli/service. */
+
+import type { Command } from "../command.ts";
+import { serviceNameOption, servicePrograms } from "../service/service_options.ts";
+
+export const command: Command = {
+  name: "service logs",
+  summary: "show what a service has printed",
+  usage: "service logs [options]",
+  examples: ["iota service logs --follow", "iota service logs --name night-miner --lines 200"],
+  options: [
+    serviceNameOption,
+    { name: "lines", kind: "int", placeholder: "N", min: 1, max: 100_000, default: 50, doc: "the last lines only" },
+    { name: "follow", kind: "boolean", doc: "go on with new lines; a log of the role's own is shown once" },
+  ],
+  rights: { read: "any", run: servicePrograms },
+  async run(context) {
+    const { showServiceLogs } = await import("../service/service_actions.ts");
+    const { realMachine } = await import("../service/real_machine.ts");
+    return await showServiceLogs(context, realMachine);
+  },
+};

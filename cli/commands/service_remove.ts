@@ -1,0 +1,18 @@
+/** `iota service remove`: stops a service and deletes its file. The work is in cli/service. */
+
+import type { Command } from "../command.ts";
+import { serviceNameOption, servicePrograms } from "../service/service_options.ts";
+
+export const command: Command = {
+  name: "service remove",
+  summary: "stop a service and delete its file; data and wallets stay",
+  usage: "service remove [options]",
+  examples: ["iota service remove", "iota service remove --name night-miner"],
+  options: [serviceNameOption],
+  rights: { read: "any", write: "any", run: servicePrograms },
+  async run(context) {
+    const { removeService } = await import("../service/service_actions.ts");
+    const { realMachine } = await import("../service/real_machine.ts");
+    return await removeService(context, realMachine);
+  },
+};

@@ -1,0 +1,18 @@
+/** `iota service status`: whether a service runs. The work is in cli/service. */
+
+import type { Command } from "../command.ts";
+import { serviceNameOption, servicePrograms } from "../service/service_options.ts";
+
+export const command: Command = {
+  name: "service status",
+  summary: "tell whether a service runs",
+  usage: "service status [options]",
+  examples: ["iota service status", "iota service status --name night-miner"],
+  options: [serviceNameOption],
+  rights: { read: "any", run: servicePrograms },
+  async run(context) {
+    const { showService } = await import("../service/service_actions.ts");
+    const { realMachine } = await import("../service/real_machine.ts");
+    return await showService(context, realMachine);
+  },
+};

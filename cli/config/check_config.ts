@@ -1,0 +1,84 @@
+/**
+ * `iota config check FILE`: every problem of a file with its line, all of them at once. Exit code 1 when there is one.
+ *
+ * Owns: the two kinds of files, a run's settings and a node's options; of the latter, which command it is for, where nobody says.
+ */
+
+import { resolveConfig } from "../../core/config/parse.ts";
+import type { Command, CommandContext } from "../command.ts";
+import { type ConfigFile, parseConfigFile, placeProblems, readConfigFile } from "../config_file.ts";
+import { UsageError, UserError } from "../errors.ts";
+import { optionProblems } from "../option_file.ts";
+import { printable } from "../screen/format.ts";
+import { isRunFile } from "./file_kind.ts";
+
+/** What a file may be for, as --for says it. */
+export const filePurposes = ["run", "miner", "validate"] as const;
+export type FilePurpose = typeof filePurposes[number];
+
+export interface CheckedFile {
+  readonly purpose: FilePurpose;
+  readonly problems: readonly string[]; // "run.toml:3: Cannot …"
+}
+
+export async function checkConfig(context: CommandContext): Promise<number> {
+  const { output, positionals: [path] } = context;
+  if (path === undefined) {
+    throw new UsageError("Cannot check a configuration as its FILE must be given: it is missing", {
+      next: "For example: iota config check run.toml",
+    });
+  }
+  const { purpose, problems } = await checkFile(path, purposeOf(context));
+  for (const text of problems) {
+    output.event({ type: "problem", text });
+    output.line(`${output.paint.red("×")} ${printable(text)}`);
+  }
+  const count = problems.length;
+  const kind = purpose === "run" ? "the settings of a run" : `options of iota ${purpose}`;
+  const text = count === 0
+    ? `${output.paint.green("●")} ${path} is right: ${kind}`
+    : `${path} has ${count} problem${count === 1 ? "" : "s"}: ${kind}`;
+  output.answer({ path, purpose, problems: count, isValid: count === 0 }, text);
+  return count === 0 ? 0 : 1;
+}
+
+export function purposeOf({ options }: CommandContext): FilePurpose | null {
+  return filePurposes.find((purpose) => purpose === options.text("for")) ?? null;
+}
+
+async function checkFile(path: string, given: FilePurpose | null): Promise<CheckedFile> {
+  let file: ConfigFile;
+  try {
+    file = await readConfigFile(path);
+  } catch (error) {
+    const isSyntax = error instanceof UserError && error.message.startsWith(`${path}:`);
+    if (!isSyntax) throw error;
+    return { purpose: given ?? "run", problems: [error.message] };
+  }
+  return await problemsOf(file, given);
+}
+
+export async function problemsOf(file: ConfigFile, given: FilePurpose | null): Promise<CheckedFile> {
+  if (given === "run" || (given === null && isRunFile(file.table))) {
+    const resolved = resolveConfig({ file: file.table });
+    return { purpose: "run", problems: resolved.ok ? [] : placeProblems({ problems: resolved.problems, file }) };
+  }
+  const purposes = given === null ? ["miner", "validate"] as const : [given];
+  const checked = await Promise.all(purposes.map(async (purpose): Promise<CheckedFile> => {
+    const { options } = await nodeCommand(purpose);
+    const problems = optionProblems(file, options).map(({ line, text }) => `${file.path}:${line}: ${text}`);
+    return { purpose, problems };
+  }));
+  return checked.toSorted((a, b) => a.problems.length - b.problems.length)[0]!; // it was meant for the one it fits best
+}
+
+/** Whether a text that we wrote ourselves is right. */
+export async function isRight(text: string, purpose: FilePurpose): Promise<boolean> {
+  return (await problemsOf(parseConfigFile({ path: "new", text }), purpose)).problems.length === 0;
+}
+
+export async function nodeCommand(purpose: Exclude<FilePurpose, "run">): Promise<Command> {
+  return purpose === "miner"
+    ? (await import("../commands/miner.ts")).command
+    : (await import("../commands/validate.ts")).command;
+}

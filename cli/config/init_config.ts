@@ -1,0 +1,96 @@
+/**
+ * `iota config init`: a file to begin with, in which every setting stands as a comment with its value and what it means.
+ *
+ * Owns: the text. Refuses to replace a file without --force. Invariant: the file it writes passes `iota config check`.
+ */
+
+import { assert } from "../../core/assert.ts";
+import type { RunConfig } from "../../core/config/config.ts";
+import { valueAt } from "../../core/config/derive.ts";
+import { type KnobPath, tomlValue } from "../../core/config/knob.ts";
+import { knobPaths } from "../../core/config/knobs.ts";
+import { resolveConfig } from "../../core/config/parse.ts";
+import { modelParameters } from "../../core/config/derive.ts";
+import type { Command, CommandContext, OptionSpec } from "../command.ts";
+import { realDisk, writeAtomically } from "../data/disk.ts";
+import { attempting, UsageError, UserError } from "../errors.ts";
+import { fileOptions } from "../option_file.ts";
+import { exists } from "../run_folder.ts";
+import { short } from "../screen/format.ts";
+import { isRight, nodeCommand, purposeOf } from "./check_config.ts";
+import { meaningOf } from "./meaning.ts";
+
+export async function initConfig(context: CommandContext): Promise<number> {
+  const { options, output, positionals } = context;
+  const purpose = purposeOf(context) ?? "run";
+  if (purpose !== "run" && options.given("size")) {
+    throw new UsageError("Cannot use --size with a node's file as the run decides it", { next: "Leave it out" });
+  }
+  const path = positionals[0] ?? (purpose === "run" ? "run.toml" : `${purpose}.toml`);
+  const isThere = await attempting({ action: "look for the file", value: path }, () => exists(path));
+  if (isThere && !options.flag("force")) {
+    throw new UserError(`Cannot write '${path}' as no file of that name may be in the way`, {
+      next: "Pass another name, or replace it: --force",
+    });
+  }
+  const text = purpose === "run"
+    ? runFileText(configOf(options.text("size")))
+    : nodeFileText(await nodeCommand(purpose));
+  assert(await isRight(text, purpose), "A file that was made here passes its own check");
+  await writeAtomically(path, { disk: realDisk, chunks: [new TextEncoder().encode(text)] });
+  const use = purpose === "run" ? "iota orchestrate" : `iota ${purpose}`;
+  output.answer({ path, purpose }, `Wrote ${path}. Change what you like, then: ${use} --config ${path}`);
+  return 0;
+}
+
+function configOf(size: string | undefined): RunConfig {
+  const resolved = resolveConfig(size === undefined ? {} : { size });
+  if (resolved.ok) return resolved.config;
+  throw new UsageError(resolved.problems[0]!.text, { next: "For example: iota config init --size small" });
+}
+
+/** Settings that people choose stand as they are; all others are comments. */
+const active: readonly KnobPath[] = ["name", "size", "swarm.replicas"];
+
+export function runFileText(config: RunConfig): string {
+  const lines = [
+    `# Settings of a run of size ${config.size}: ${short(modelParameters(config.model))} parameters.`,
+    "# A line that begins with # shows what counts anyway; take the # away to set it. What is typed counts more.",
+    "# Look at the whole: iota config show --config FILE. Check it: iota config check FILE",
+    "",
+  ];
+  let table = "";
+  for (const path of knobPaths) {
+    const tableOfPath = path.slice(0, Math.max(path.indexOf("."), 0));
+    if (tableOfPath !== table) lines.push("", `[${tableOfPath}]`);
+    table = tableOfPath;
+    const setting = `${path.slice(path.indexOf(".") + 1)} = ${tomlValue(valueAt(config, path))}`;
+    lines.push(commented(active.includes(path) ? setting : `# ${setting}`, meaningOf(path)));
+  }
+  return `${lines.join("\n")}\n`;
+}
+
+export function nodeFileText(command: Command): string {
+  return `${
+    [
+      `# Options of iota ${command.name}: what it takes as --name VALUE, here as name = "VALUE". What is typed counts more.`,
+      "# A line that begins with # sets nothing. Check the file: iota config check FILE",
+      "",
+      ...fileOptions(command.options).map((spec) => {
+        const isActive = spec.name === "orchestrator" || spec.name === "wallet";
+        return commented(`${isActive ? "" : "# "}${spec.name} = ${sampleOf(spec)}`, spec.doc);
+      }),
+    ].join("\n")
+  }\n`;
+}
+
+function sampleOf(spec: OptionSpec): string {
+  if (spec.default !== undefined) return tomlValue(spec.default);
+  if (spec.kind === "boolean") return "false";
+  if (spec.kind === "choice") return tomlValue(spec.choices[0]!);
+  return spec.kind === "string" ? tomlValue(spec.placeholder) : String(spec.min ?? 0);
+}
+
+const commentColumn = 38;
+
+const commented = (setting: string, comment: string) => `${setting.padEnd(commentColumn)}  # ${comment}`;

@@ -1,0 +1,92 @@
+/**
+ * `iota config show`: every setting of a run as it would begin, and where each value comes from: a flag, a line of the file, the size
+ * dial, or the default.
+ *
+ * Invariant: what is printed is a file that gives the same configuration, so `iota config show … > run.toml` works.
+ */
+
+import type { RunConfig } from "../../core/config/config.ts";
+import { valueAt } from "../../core/config/derive.ts";
+import { type KnobPath, tomlValue } from "../../core/config/knob.ts";
+import { knobPaths } from "../../core/config/knobs.ts";
+import type { Origins } from "../../core/config/parse.ts";
+import type { CommandContext } from "../command.ts";
+import { type ConfigFile, readConfigFile } from "../config_file.ts";
+import { flagPaths, resolveRun } from "../run_options.ts";
+import { meaningOf } from "./meaning.ts";
+import { cut } from "../screen/format.ts";
+
+export async function showConfig(context: CommandContext): Promise<number> {
+  const { options, output } = context;
+  const { config, origins } = await resolveRun(context);
+  const path = options.text("config");
+  const file = path === undefined ? null : await readConfigFile(path);
+  const paths = knobPaths.filter((path) => !options.flag("changed") || isChosen(origins, path));
+  const sourceOf = (path: KnobPath) => sourceText(path, { config, origins, file });
+  for (const path of paths) {
+    const source = { origin: origins[path], line: origins[path] === "file" ? file?.lineOf(path) ?? null : null };
+    output.event({ type: "setting", path, value: valueAt(config, path), ...source });
+  }
+  const columns = output.mode === "live" ? output.columns : Infinity; // a file keeps every word
+  const lines = configLines({ config, paths, sourceOf, columns });
+  const shown = lines.map(({ setting, comment }) => setting + output.paint.dim(comment)).join("\n");
+  output.answer({ settings: paths.length, config }, shown);
+  return 0;
+}
+
+export const isChosen = (origins: Origins, path: KnobPath) => origins[path] === "flag" || origins[path] === "file";
+
+interface Sources {
+  readonly config: RunConfig;
+  readonly origins: Origins;
+  readonly file: ConfigFile | null;
+}
+
+/** `run.toml:12`, `--steps`, `size tiny`, `default`. */
+export function sourceText(path: KnobPath, { config, origins, file }: Sources): string {
+  switch (origins[path]) {
+    case "flag":
+      return Object.entries(flagPaths).find(([, flagPath]) => flagPath === path)?.[0].replace(/^/, "--") ??
+        (path === "size" || path === "deterministic" ? `--${path}` : "--set");
+    case "file": {
+      const line = file?.lineOf(path);
+      const name = file?.path.split("/").at(-1) ?? "file";
+      return line === null || line === undefined ? name : `${name}:${line}`;
+    }
+    case "size":
+      return `size ${config.size}`;
+    case "default":
+      return "default";
+  }
+}
+
+interface ConfigLine {
+  readonly setting: string;
+  readonly comment: string;
+}
+
+const widestSetting = 34; // columns before the comment
+
+export function configLines(
+  { config, paths, sourceOf, columns }: {
+    config: RunConfig;
+    paths: readonly KnobPath[];
+    sourceOf: (path: KnobPath) => string;
+    columns: number;
+  },
+): ConfigLine[] {
+  const lines: ConfigLine[] = [];
+  let table = "";
+  for (const path of paths) {
+    const tableOfPath = path.slice(0, Math.max(path.indexOf("."), 0));
+    if (tableOfPath !== table) {
+      if (lines.length > 0) lines.push({ setting: "", comment: "" });
+      lines.push({ setting: `[${tableOfPath}]`, comment: "" });
+    }
+    table = tableOfPath;
+    const setting = `${path.slice(path.indexOf(".") + 1)} = ${tomlValue(valueAt(config, path))}`.padEnd(widestSetting);
+    const words = `  # ${sourceOf(path).padEnd(12)}  ${meaningOf(path)}`;
+    lines.push({ setting, comment: cut(words, Math.max(16, columns - setting.length)) });
+  }
+  return lines;
+}

@@ -1,0 +1,167 @@
+/**
+ * What computes: the adapter, the sizes whose stages it can hold, and how fast it multiplies in the worker, as in training.
+ *
+ * Owns: the compute worker that the three checks share, and their words. Refuses: the memory of a GPU, which WebGPU does not tell:
+ * what a stage needs is said instead, and on a software adapter held against the machine's.
+ */
+
+import type { RunConfig } from "../../core/config/config.ts";
+import { resolveConfig } from "../../core/config/parse.ts";
+import { type SizeName, sizeNames } from "../../core/config/size.ts";
+import { type StageSpec, stageSpecs } from "../../core/model/spec.ts";
+import { splitLayers } from "../../core/model/stages.ts";
+import type { DeviceFacts } from "../../gpu/device.ts";
+import { fitStage } from "../../gpu/stage_fit.ts";
+import { TooLargeError } from "../../gpu/too_large.ts";
+import { ComputeError, type ComputeWorker, openComputeWorker } from "../../gpu/worker_client.ts";
+import { byteSize, decimal } from "../screen/format.ts";
+import { good, skipped, type Verdict, warning, wrong } from "./verdict.ts";
+
+const gemmBudgetMs = 600;
+
+export interface OpenedDevice {
+  readonly worker: ComputeWorker;
+  readonly facts: DeviceFacts | null; // null: the reference
+}
+
+export class DeviceChecks {
+  #opening: Promise<OpenedDevice | ComputeError> | null = null;
+  #worker: ComputeWorker | null = null;
+
+  get #opened(): Promise<OpenedDevice | ComputeError> {
+    return this.#opening ??= this.#open();
+  }
+
+  async adapter(): Promise<Verdict> {
+    const opened = await this.#opened;
+    if (opened instanceof ComputeError) return wrong(opened.message.split(". ")[0]!, noAdapterFix);
+    const { worker: { adapter }, facts } = opened;
+    return judgeAdapter({ name: adapter.name, isSoftware: adapter.isSoftware, facts });
+  }
+
+  async size(): Promise<Verdict> {
+    const opened = await this.#opened;
+    if (opened instanceof ComputeError || opened.facts === null) return skipped("there is no adapter");
+    const { worker: { adapter: { isSoftware } }, facts: { limits } } = opened;
+    const memoryBytes = isSoftware ? Deno.systemMemoryInfo().available : Infinity;
+    const fits: SizeFit[] = [];
+    for (const size of sizeNames) {
+      const fit = await fitSize(size, async (config) => {
+        const specs = distinctStages(stageSpecs(config, splitLayers(config)));
+        return await Promise.all(specs.map((spec) => fitStage(spec, { limits, isSoftware })));
+      });
+      fits.push(fit.problem === null && fit.stageBytes > memoryBytes ? tooMuchMemory(fit, memoryBytes) : fit);
+    }
+    return judgeSizes(fits);
+  }
+
+  async speed(): Promise<Verdict> {
+    const opened = await this.#opened;
+    if (opened instanceof ComputeError) return skipped("there is no adapter");
+    const speed = await opened.worker.measureGemm({ budgetMs: gemmBudgetMs });
+    if (speed === null) return skipped("the reference is not made for speed");
+    const { flopsPerSecond, width } = speed;
+    return good(`${flops(flopsPerSecond)} in matrix products of ${width} x ${width}, float32`, { ...speed });
+  }
+
+  /** Leaves the worker at rest, so that the process may exit. One that never opened is not waited for. */
+  async finish(): Promise<void> {
+    await this.#worker?.finish();
+  }
+
+  async #open(): Promise<OpenedDevice | ComputeError> {
+    try {
+      this.#worker = await openComputeWorker({ device: "auto" });
+      return { worker: this.#worker, facts: await this.#worker.inspect() };
+    } catch (error) {
+      if (error instanceof ComputeError) return error;
+      throw error;
+    }
+  }
+}
+
+const noAdapterFix =
+  "Install the GPU's Vulkan driver, or a software one: apt-get install mesa-vulkan-drivers libvulkan1";
+
+export interface AdapterFacts {
+  readonly name: string;
+  readonly isSoftware: boolean;
+  readonly facts: DeviceFacts | null;
+}
+
+export function judgeAdapter({ name, isSoftware, facts }: AdapterFacts): Verdict {
+  const shown = { adapter: name, isSoftware, ...facts?.limits, features: facts?.features ?? [] };
+  const limits = facts?.limits;
+  const details = limits === undefined ? "" : [
+    `; buffers to ${byteSize(limits.maxBufferSize)}, bindings to ${byteSize(limits.maxStorageBufferBindingSize)}`,
+    `workgroups of ${limits.maxComputeInvocationsPerWorkgroup} with ${byteSize(limits.maxComputeWorkgroupStorageSize)}`,
+    extras(facts?.features ?? []),
+  ].join(", ");
+  if (!isSoftware) return good(`${name}${details}`, shown);
+  return warning(
+    `${name}, software on the CPU${details}`,
+    "Fine for trying things out; to earn, use a GPU with its Vulkan driver",
+    shown,
+  );
+}
+
+function extras(features: readonly string[]): string {
+  const has = (name: string) => features.includes(name) ? "" : "no ";
+  return `${has("shader-f16")}f16, ${has("subgroups")}subgroups`;
+}
+
+export interface SizeFit {
+  readonly size: SizeName;
+  readonly stageBytes: number; // of the largest stage
+  readonly problem: string | null;
+}
+
+async function fitSize(
+  size: SizeName,
+  fitStages: (config: RunConfig) => Promise<{ bytes: number; problem: Error | null }[]>,
+): Promise<SizeFit> {
+  const resolved = resolveConfig({ size });
+  if (!resolved.ok) throw new Error(`size ${size} does not resolve`);
+  const fits = await fitStages(resolved.config);
+  const error = fits.map(({ problem }) => problem).find((problem) => problem !== null) ?? null;
+  const stageBytes = Math.max(...fits.map(({ bytes }) => bytes));
+  return { size, stageBytes, problem: error === null ? null : problemText(error) };
+}
+
+function problemText(error: Error): string {
+  if (!(error instanceof TooLargeError)) return error.message;
+  return `its ${error.label} take ${byteSize(error.bytes)}, more than the adapter's ${byteSize(error.limitBytes)}`;
+}
+
+function tooMuchMemory(fit: SizeFit, memoryBytes: number): SizeFit {
+  const problem = `a stage takes ${byteSize(fit.stageBytes)}, more than the ${byteSize(memoryBytes)} available`;
+  return { ...fit, problem };
+}
+
+/** Stages of one shape take the same. */
+function distinctStages(specs: readonly StageSpec[]): StageSpec[] {
+  const shapes = specs.map((spec) =>
+    [`${spec.wireIn !== null} ${spec.layerCount} ${spec.wireOut !== null}`, spec] as const
+  );
+  return [...new Map(shapes).values()];
+}
+
+/** `fits`: of all sizes in rising order. A larger one may fit where a smaller does not, when it is cut into more stages. */
+export function judgeSizes(fits: readonly SizeFit[]): Verdict {
+  const largest = fits.filter(({ problem }) => problem === null).at(-1);
+  const refused = fits.slice(largest === undefined ? 0 : fits.indexOf(largest) + 1)[0];
+  const facts = {
+    largestSize: largest?.size ?? null,
+    stageBytes: largest?.stageBytes ?? null,
+    ...(refused === undefined ? {} : { tooLarge: refused.size, why: refused.problem }),
+  };
+  const why = refused === undefined ? "" : `; not ${refused.size}: ${refused.problem}`;
+  if (largest === undefined) return wrong(`none fits${why}`, "Use another adapter", facts);
+  const text = `up to ${largest.size}, whose stages take ${byteSize(largest.stageBytes)}${why}`;
+  const isEnough = largest.size !== "toy";
+  return isEnough ? good(text, facts) : warning(text, "Cut the model into more stages: --stages K", facts);
+}
+
+export function flops(perSecond: number): string {
+  return perSecond >= 1e12 ? `${decimal(perSecond / 1e12)} TFLOP/s` : `${decimal(perSecond / 1e9)} GFLOP/s`;
+}

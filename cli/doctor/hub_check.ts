@@ -1,0 +1,165 @@
+/**
+ * Whether an orchestrator can be reached, as a node will: its port over HTTP, then as a WebSocket.
+ *
+ * Owns: one probe whose answers both the check and the clock use. The second step finds proxies that pass pages but no sockets. No
+ * hello is sent, so nobody is admitted. Foreign answers are read up to a limit and shown harmless.
+ */
+
+import { hubAddress } from "../run/addresses.ts";
+import { decimal, duration, printable } from "../screen/format.ts";
+import { type ClockSample, sampleOfDate } from "./clock_check.ts";
+import { good, skipped, type Verdict, wrong } from "./verdict.ts";
+
+export const usualHub = "ws://127.0.0.1:9009";
+const maxAnswerBytes = 64 * 1024;
+
+export interface HubTarget {
+  readonly url: string;
+  readonly isNamed: boolean; // otherwise it is the usual one, which need not be there
+  readonly deadlineMs: number;
+}
+
+export interface HubProbe {
+  readonly verdict: Verdict;
+  readonly clock: ClockSample | null;
+}
+
+export async function probeHub({ url, isNamed, deadlineMs }: HubTarget): Promise<HubProbe> {
+  const address = hubAddress(url);
+  const signal = AbortSignal.timeout(deadlineMs);
+  let answer: Answer;
+  try {
+    answer = await askBest(`${address.http}/status`, signal);
+  } catch (error) {
+    if (!isNamed) return { verdict: skipped(`none named, and none at ${usualHub}: --orchestrator URL`), clock: null };
+    return { verdict: unreachable(url, { error, deadlineMs }), clock: null };
+  }
+  const { date, sentMs, latencyMs: travelMs } = answer;
+  const clock = sampleOfDate(date, { by: "the orchestrator", sentMs, receivedMs: sentMs + travelMs });
+  const run = answer.status === 200 ? runOf(answer.text) : null;
+  if (run === null) {
+    if (!isNamed) return { verdict: skipped(`none named; what answers at ${usualHub} is another program`), clock };
+    const text = `${url} answers, but is no orchestrator (status ${answer.status})`;
+    return {
+      verdict: wrong(text, "Check the address and the port: the orchestrator prints its own at the start"),
+      clock,
+    };
+  }
+  const latencyMs = Math.max(1, Math.round(travelMs));
+  if (!await opensSocket(address.socket, signal)) {
+    const text = `${url} answers over HTTP, but opens no WebSocket`;
+    const fix = "Let the proxy in front of it pass WebSocket upgrades, or use the orchestrator's own port";
+    return { verdict: wrong(text, fix, { url, latencyMs, ...run }), clock };
+  }
+  return {
+    verdict: good(`${runText(run)}; ${url} answers in ${duration(latencyMs)}`, { url, latencyMs, ...run }),
+    clock,
+  };
+}
+
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+  readonly date: string | null;
+  readonly sentMs: number; // wall clock
+  readonly latencyMs: number;
+}
+
+const asks = 3; // the first one connects, and another check may keep this thread busy
+
+/** The fastest answer of a few. */
+async function askBest(url: string, signal: AbortSignal): Promise<Answer> {
+  let best = await ask(url, signal);
+  for (let i = 1; i < asks; i++) {
+    const answer = await ask(url, signal);
+    if (answer.latencyMs < best.latencyMs) best = answer;
+  }
+  return best;
+}
+
+async function ask(url: string, signal: AbortSignal): Promise<Answer> {
+  const sentMs = Date.now();
+  const startMs = performance.now();
+  const response = await fetch(url, { signal, redirect: "manual" });
+  const latencyMs = performance.now() - startMs;
+  const { status, headers } = response;
+  return { status, text: await boundedText(response), date: headers.get("date"), sentMs, latencyMs };
+}
+
+async function boundedText(response: Response): Promise<string> {
+  let text = "";
+  if (response.body === null) return text;
+  for await (const part of response.body.pipeThrough(new TextDecoderStream())) {
+    text += part;
+    if (text.length > maxAnswerBytes) break; // the rest is cancelled
+  }
+  return text;
+}
+
+interface RunStatus {
+  readonly run: string;
+  readonly size: string;
+  readonly phase: string;
+  readonly step: number;
+  readonly steps: number;
+  readonly nodes: number;
+}
+
+/** Null: not what `/status` of an orchestrator says. */
+function runOf(text: string): RunStatus | null {
+  let status: unknown;
+  try {
+    status = JSON.parse(text);
+  } catch {
+    return null; // some other program's page
+  }
+  if (typeof status !== "object" || status === null) return null;
+  const { name, size, phase, step, steps, nodes } = status as Record<string, unknown>;
+  const hasTexts = [name, size, phase].every((value) => typeof value === "string" && value.length <= 64);
+  const hasNumbers = [step, steps, nodes].every((value) => typeof value === "number" && Number.isFinite(value));
+  if (!hasTexts || !hasNumbers) return null;
+  return { run: name, size, phase, step, steps, nodes } as RunStatus;
+}
+
+function runText({ run, size, phase, step, steps, nodes }: RunStatus): string {
+  const count = `${decimal(nodes)} node${nodes === 1 ? "" : "s"}`;
+  return printable(`run ${run} of size ${size}, ${phase}, step ${decimal(step)} of ${decimal(steps)}, ${count}`);
+}
+
+function unreachable(url: string, { error, deadlineMs }: { error: unknown; deadlineMs: number }): Verdict {
+  const isLate = error instanceof DOMException && error.name === "TimeoutError";
+  if (isLate) {
+    const fix = "Check the address, and that firewalls on the way let the port through";
+    return wrong(`${url} does not answer within ${deadlineMs / 1000} s`, fix, { url });
+  }
+  return wrong(`${url} cannot be reached${reasonOf(error)}`, "Check the address, and that the orchestrator runs", {
+    url,
+  });
+}
+
+/** What of the system's words tells people something; the address in them is left out, as it may hold any word. */
+function reasonOf(error: unknown): string {
+  const causes = error instanceof Error ? [error, error.cause] : [];
+  const message = causes.map((each) => each instanceof Error ? each.message : "").join(" ").replace(
+    /\(\w+:[^)]*\)/,
+    "",
+  );
+  if (/blocked/i.test(message)) return ": no program may use that port for this";
+  if (/refused/i.test(message)) return ": nothing listens there";
+  if (/dns|lookup|resolve|not known/i.test(message)) return ": there is no such name";
+  if (/certificate|tls/i.test(message)) return ": its certificate is not trusted";
+  if (/unreachable/i.test(message)) return ": there is no way to it";
+  return "";
+}
+
+async function opensSocket(url: string, signal: AbortSignal): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const socket = new WebSocket(url);
+  socket.onopen = () => resolve(true);
+  socket.onerror = () => resolve(false);
+  signal.addEventListener("abort", () => resolve(false), { once: true });
+  const isOpen = await promise;
+  socket.onerror = null;
+  socket.close();
+  return isOpen;
+}

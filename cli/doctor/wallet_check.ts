@@ -1,0 +1,40 @@
+/**
+ * Whether a wallet's hotkey is ready to sign for a node: it is there, it is plain, nobody else may read it, and what it signs verifies.
+ *
+ * Refuses: coldkeys, which a node never opens, and showing anything of a key but its address.
+ */
+
+import { hotkeyExists, loadHotkey, othersMayRead } from "../../chain/wallet/hotkey_files.ts";
+import { type HotkeyPair, selfTest } from "../../chain/wallet/hotkey.ts";
+import { hotkeyPath } from "../../chain/wallet/wallet_place.ts";
+import type { CommandContext } from "../command.ts";
+import { explaining, findHotkey } from "../wallet_options.ts";
+import { good, skipped, type Verdict, warning, wrong } from "./verdict.ts";
+
+export interface WalletProbe {
+  readonly verdict: Verdict;
+  readonly address: string | null; // null: there is no key to use
+}
+
+/** `isNamed`: by the person; otherwise it is the default, which need not be there. */
+export async function probeWallet(context: CommandContext, { isNamed }: { isNamed: boolean }): Promise<WalletProbe> {
+  const wallet = context.options.text("wallet") ?? "default";
+  const place = await findHotkey(context, wallet);
+  if (!isNamed && !await explaining(place, () => hotkeyExists(place))) {
+    return { verdict: skipped("none named, and none called default: iota wallet new"), address: null };
+  }
+  const path = hotkeyPath(place);
+  const pair: HotkeyPair = await explaining(place, () => loadHotkey(place));
+  const { address } = pair;
+  const facts = { wallet, hotkey: place.hotkey, address, path };
+  const name = `${wallet}/${place.hotkey}`;
+  if (!selfTest(pair)) {
+    const fix = `Make it again from its mnemonic: iota wallet regen --name ${wallet} --hotkey ${place.hotkey}`;
+    return { verdict: wrong(`${name} does not verify what it signs itself`, fix, facts), address: null };
+  }
+  if (await explaining(place, () => othersMayRead(place))) {
+    const text = `${name} signs, but other users of this machine can read it`;
+    return { verdict: warning(text, `Keep it to yourself: chmod 600 '${path}'`, facts), address };
+  }
+  return { verdict: good(`${name} signs and verifies, ${address}`, facts), address };
+}

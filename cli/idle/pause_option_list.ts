@@ -1,0 +1,29 @@
+/**
+ * The options by which a person says when a miner may work.
+ */
+
+import type { OptionSpec } from "../command.ts";
+
+export const pauseOptions: readonly OptionSpec[] = [
+  {
+    name: "schedule",
+    kind: "string",
+    placeholder: "HOURS",
+    defaultText: "always",
+    doc: 'work only at these local times, e.g. "mon-fri 22:00-07:00; sat,sun 0:00-24:00"',
+  },
+  { name: "idle-only", kind: "boolean", doc: "rest while other programs or people use the machine" },
+  { name: "mains-only", kind: "boolean", doc: "rest while the machine runs on its battery" },
+  {
+    name: "max-temp",
+    kind: "float",
+    placeholder: "C",
+    min: 20,
+    max: 120,
+    defaultText: "no limit",
+    doc: "rest while its hottest sensor is above this, in degrees Celsius",
+  },
+];
+
+/** Those that need the sensors; on Linux, nobody can tell whether a person is there. */
+export const sensorOptions: readonly string[] = ["mains-only", "max-temp", "idle-only"];

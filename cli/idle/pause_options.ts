@@ -1,0 +1,51 @@
+/**
+ * From the options by which a person says when a miner may work to the watch that keeps to them.
+ */
+
+import { systemTimers } from "../../net/timers.ts";
+import type { CommandContext } from "../command.ts";
+import { UsageError, UserError } from "../errors.ts";
+import { readProcessorTimes } from "./machine_load.ts";
+import { PauseWatch } from "./pause_watch.ts";
+import type { PauseRules } from "./rules.ts";
+import { parseSchedule, type Schedule } from "./schedule.ts";
+
+export function pauseRules({ options }: CommandContext): PauseRules {
+  return {
+    schedule: scheduleOf(options.text("schedule")),
+    idleOnly: options.flag("idle-only"),
+    mainsOnly: options.flag("mains-only"),
+    maxCelsius: options.number("max-temp") ?? null,
+  };
+}
+
+function scheduleOf(text: string | undefined): Schedule | null {
+  if (text === undefined) return null;
+  const parsed = parseSchedule(text);
+  if (parsed.ok) return parsed.schedule;
+  throw new UsageError(`Cannot use --schedule as its ${parsed.problem}`, {
+    next: 'For example: --schedule "mon-fri 22:00-07:00; sat,sun 0:00-24:00"',
+  });
+}
+
+/** A watch that has looked once. Refuses rules that this machine cannot keep, rather than keeping them by chance. */
+export async function openPauseWatch(context: CommandContext): Promise<PauseWatch> {
+  const watch = new PauseWatch({
+    rules: pauseRules(context),
+    timers: systemTimers,
+    now: () => new Date(systemTimers.nowMs()),
+    readTimes: readProcessorTimes,
+    readSensors: context.readSensors,
+  });
+  const missing = await watch.start();
+  if (missing.length > 0) {
+    watch.stop();
+    throw new UserError(
+      `Cannot keep ${missing.join(" and ")} as this machine must tell what it is about: it does not`,
+      {
+        next: `Leave ${missing.length === 1 ? "it" : "them"} out; --schedule works everywhere`,
+      },
+    );
+  }
+  return watch;
+}

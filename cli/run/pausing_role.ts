@@ -1,0 +1,88 @@
+/**
+ * A role that rests while it has to: it leaves the run, which hands its leases to others, and joins again as itself.
+ *
+ * Owns: one life of the role after another, on a device that stays open and whose memory is given back meanwhile. It ends when the
+ * run does, or when it is told to stop. Refuses: judging when to rest (cli/idle).
+ */
+
+import { running, type Verdict } from "../idle/rules.ts";
+import type { RunningMiner, RunningRole } from "./miner_role.ts";
+import type { Finished } from "./node_role.ts";
+
+/** Says whether the role may run. */
+export interface PauseGate {
+  readonly verdict: Verdict;
+  onChange(listener: (verdict: Verdict) => void): void;
+}
+
+export const alwaysOpen: PauseGate = { verdict: running, onChange: () => {} };
+
+export interface PausingOptions {
+  readonly gate: PauseGate;
+  readonly start: () => Promise<RunningMiner>;
+  readonly onPaused: (pause: { cause: string; reason: string }) => void;
+  readonly onResumed: () => void;
+}
+
+export class PausingRole implements RunningRole {
+  readonly finished: Promise<Finished>;
+  readonly #options: PausingOptions;
+  #role: RunningMiner | null = null;
+  #stopReason: string | null = null;
+  #wasPaused = false; // the last word said so
+  #wake: () => void = () => {};
+
+  constructor(options: PausingOptions) {
+    this.#options = options;
+    this.#tell(options.gate.verdict);
+    options.gate.onChange((verdict) => this.#onVerdict(verdict));
+    this.finished = this.#live();
+  }
+
+  get isResting(): boolean {
+    return this.#role === null;
+  }
+
+  stop(reason: string): void {
+    this.#stopReason ??= reason;
+    this.#role?.stop(reason);
+    this.#wake();
+  }
+
+  async #live(): Promise<Finished> {
+    for (;;) {
+      while (!this.#options.gate.verdict.runs && this.#stopReason === null) {
+        await new Promise<void>((resolve) => this.#wake = resolve);
+      }
+      if (this.#stopReason !== null) return { finished: false, reason: this.#stopReason };
+      const role = await this.#options.start();
+      this.#role = role;
+      this.#stopIfDue();
+      const end = await role.finished;
+      this.#role = null;
+      if (end.finished || this.#stopReason !== null || end.reason !== pausedReason) return end;
+      role.close();
+    }
+  }
+
+  #onVerdict(verdict: Verdict): void {
+    this.#tell(verdict);
+    this.#stopIfDue();
+    this.#wake();
+  }
+
+  /** The verdict may change while the role starts. */
+  #stopIfDue(): void {
+    if (this.#stopReason !== null) this.#role?.stop(this.#stopReason);
+    else if (!this.#options.gate.verdict.runs) this.#role?.stop(pausedReason);
+  }
+
+  #tell(verdict: Verdict): void {
+    if (this.#stopReason !== null) return;
+    if (!verdict.runs) this.#options.onPaused(verdict);
+    else if (this.#wasPaused) this.#options.onResumed();
+    this.#wasPaused = !verdict.runs;
+  }
+}
+
+const pausedReason = "it rests by its own rules";

@@ -1,0 +1,148 @@
+/**
+ * `iota miner`, from the command line to the summary: what all nodes do (run_node.ts), and resting when the machine or its owner
+ * wants that.
+ */
+
+import type { NodeId } from "../../core/ids.ts";
+import type { MinerRecord } from "../../core/miner/event.ts";
+import { verifySignature } from "../../chain/wallet/hotkey.ts";
+import { defaultNetLimits } from "../../net/limits.ts";
+import { systemTimers } from "../../net/timers.ts";
+import type { CommandContext } from "../command.ts";
+import { givenChain } from "../duty/chain_options.ts";
+import { MinerChain } from "../duty/miner_chain.ts";
+import { openPauseWatch, pauseRules } from "../idle/pause_options.ts";
+import type { PauseWatch } from "../idle/pause_watch.ts";
+import { newVersion, openLogFile, openUpgradeWatch } from "../service/long_run.ts";
+import { startMiner } from "./miner_role.ts";
+import { MomentsFolder } from "./moments_folder.ts";
+import { minerLine } from "./node_lines.ts";
+import { PausingRole } from "./pausing_role.ts";
+import { openPeerServer, type PeerServer } from "./peer_server.ts";
+import { type OpenNode, openNode, openSigner, runRole } from "./run_node.ts";
+
+interface Tally {
+  tasks: number;
+  steps: number;
+  rounds: number;
+  computeMs: number;
+  pauses: number;
+}
+
+export async function runMiner(context: CommandContext): Promise<number> {
+  await openLogFile(context);
+  const tally: Tally = { tasks: 0, steps: 0, rounds: 0, computeMs: 0, pauses: 0 };
+  const given = givenChain(context);
+  pauseRules(context); // a wrong one fails before anything is opened
+  const signer = await openSigner(context);
+  const peers = await openPeers(context, signer.address);
+  const node = await openNode(context, signer);
+  const { promise: failed, reject } = Promise.withResolvers<never>();
+  const chain = new MinerChain({ context, hotkey: node.signer.address, onFailure: reject });
+  if (given !== null) chain.begin(given);
+  const watch = await openPauseWatch(context);
+  const letGo = onHand(watch, reject);
+  let role: PausingRole | null = null;
+  const upgrade = await openUpgradeWatch(context, {
+    leave: () => role?.stop(newVersion),
+    isIdle: () => role?.isResting ?? true,
+  });
+  const onRecord = (record: MinerRecord) => {
+    countRecord(tally, record);
+    if (record.type === "welcomed" && given === null) chain.begin(record.chain);
+    if (record.type === "roundMerged") upgrade?.roundEnded();
+  };
+  return await runRole(context, {
+    node,
+    start: () => {
+      role = restingMiner(context, { node, peers, watch, tally, onRecord });
+      return Promise.resolve(role);
+    },
+    failed,
+    end: async () => {
+      upgrade?.stop();
+      watch.stop();
+      await chain.end();
+    },
+    summary: () => ({ ...tally, ...chain.summary() }),
+  }).finally(() => {
+    letGo();
+    return peers?.close();
+  });
+}
+
+interface RestingMinerOptions {
+  readonly node: OpenNode;
+  readonly peers: PeerServer | null;
+  readonly watch: PauseWatch;
+  readonly tally: Tally;
+  readonly onRecord: (record: MinerRecord) => void;
+}
+
+function restingMiner({ dataFolder, output }: CommandContext, options: RestingMinerOptions): PausingRole {
+  const { node, peers, watch, tally, onRecord } = options;
+  const folder = `${dataFolder()}/miners/${node.signer.address}`;
+  const moments = new MomentsFolder(folder, { warn: (text) => output.log.warn(text) });
+  let lives = 0;
+  return new PausingRole({
+    gate: watch,
+    start: () => {
+      lives += 1;
+      const { firstAttempts } = node.link;
+      const link = { ...node.link, firstAttempts: lives === 1 ? firstAttempts : null }; // the hub was there before
+      return startMiner({
+        ...{ ...node, link, peers, moments },
+        onRecord: (record) => {
+          onRecord(record);
+          output.event(record);
+          const line = minerLine(record);
+          if (line !== null) output.line(line);
+        },
+      });
+    },
+    onPaused: ({ cause, reason }) => {
+      tally.pauses += 1;
+      output.event({ type: "paused", cause, reason });
+      output.line(`resting: ${reason}`);
+    },
+    onResumed: () => {
+      output.event({ type: "resumed" });
+      output.line("working again");
+    },
+  });
+}
+
+/** SIGUSR2 makes the miner rest, another one lets it go on. Windows has no such signal. Returns the way to stop listening. */
+function onHand(watch: PauseWatch, onFailure: (error: unknown) => void): () => void {
+  if (Deno.build.os === "windows") return () => {};
+  const toggle = () => {
+    watch.toggle().catch(onFailure);
+  };
+  Deno.addSignalListener("SIGUSR2", toggle);
+  return () => Deno.removeSignalListener("SIGUSR2", toggle);
+}
+
+async function openPeers({ options, output }: CommandContext, self: NodeId): Promise<PeerServer | null> {
+  const listen = options.text("listen");
+  if (listen === undefined) return null;
+  const peers = await openPeerServer({
+    listen,
+    publicUrl: options.text("public-url"),
+    self,
+    verify: verifySignature,
+    limits: defaultNetLimits,
+    timers: systemTimers,
+    onError: (error) => output.log.warn(`Newcomers may not get this stage from here: ${error}`),
+  });
+  output.line(`Newcomers may copy this miner's stage from ${peers.url}`);
+  return peers;
+}
+
+function countRecord(tally: Tally, record: MinerRecord): void {
+  if (record.type === "taskComputed") {
+    tally.tasks += 1;
+    tally.computeMs += record.computeMs;
+  }
+  if (record.type === "stepApplied") tally.steps += 1;
+  if (record.type === "roundMerged") tally.rounds += 1;
+}

@@ -1,0 +1,55 @@
+/**
+ * What a role that runs for months does beside its work: it keeps a log of its own, and leaves for a new version.
+ */
+
+import { dirname, resolve } from "node:path";
+import { systemTimers } from "../../net/timers.ts";
+import type { CommandContext } from "../command.ts";
+import { attempting } from "../errors.ts";
+import { stamp } from "../log.ts";
+import { programFile } from "../run/self.ts";
+import { defaultLogBytes } from "./service_options.ts";
+import { RotatingLog } from "./rotating_log.ts";
+import { identityOf, UpgradeWatch, type UpgradeWatchOptions } from "./upgrade_watch.ts";
+
+/** Whatever is printed from now on is in the file as well; nothing without --log-file. */
+export async function openLogFile({ options, output }: CommandContext): Promise<void> {
+  const given = options.text("log-file");
+  if (given === undefined) return;
+  const path = resolve(given);
+  await attempting({ action: "open the log", value: path }, async () => {
+    await touch(path).catch(async (error) => {
+      if (!(error instanceof Deno.errors.NotFound)) throw error;
+      await Deno.mkdir(dirname(path), { recursive: true }); // allowed below the data folder
+      await touch(path);
+    });
+  });
+  const bytes = options.number("log-bytes") ?? defaultLogBytes;
+  const log = new RotatingLog({ path, bytes, keep: options.number("log-keep") ?? 4 });
+  output.copyTo((line) => log.write(line), { stampOf: () => stamp(new Date(systemTimers.nowMs()), true) });
+}
+
+/** Why a node leaves that was told --auto-restart: its service starts the new one. */
+export const newVersion = "a new version is in place";
+
+async function touch(path: string): Promise<void> {
+  (await Deno.open(path, { create: true, append: true, mode: 0o600 })).close();
+}
+
+/** Null without --auto-restart, and where the program is no single file. */
+export async function openUpgradeWatch(
+  { options, output, environment }: CommandContext,
+  { isIdle, leave }: Pick<UpgradeWatchOptions, "isIdle" | "leave">,
+): Promise<UpgradeWatch | null> {
+  if (!options.flag("auto-restart")) return null;
+  const path = programFile(environment);
+  if (path === null) {
+    output.log.warn("No new version will be noticed, as the program must be one file: it runs from its source");
+    return null;
+  }
+  const onReplaced = () => {
+    output.event({ type: "upgradeFound", path });
+    output.line(`a new version is at ${path}: leaving for it after this round`);
+  };
+  return await UpgradeWatch.open({ timers: systemTimers, identify: identityOf(path), isIdle, leave, onReplaced });
+}

@@ -1,0 +1,160 @@
+/**
+ * `iota service`: writes the file of a service and tells the machine's service manager, or tells the person what to type where
+ * there is none to tell (a container, a machine that was booted without one).
+ *
+ * Owns: the actions and every sentence about them. The machine is given, so tests bring one that only remembers.
+ */
+
+import type { CommandContext } from "../command.ts";
+import { attempting, UserError } from "../errors.ts";
+import { type CommandLine, type ServiceManager, serviceManager } from "./service_manager.ts";
+import { planService, serviceName } from "./service_plan.ts";
+
+export interface Ran {
+  readonly code: number;
+  readonly text: string; // both of its streams
+}
+
+export interface Machine {
+  /** Null: there is no such program. */
+  run(line: CommandLine): Promise<Ran | null>;
+  /** Its output goes to the person as it comes. */
+  show(line: CommandLine): Promise<number>;
+  read(path: string): Promise<string | null>;
+  write(path: string, text: string): Promise<void>;
+  createFolder(path: string): Promise<void>;
+  remove(path: string): Promise<boolean>;
+}
+
+export async function installService(context: CommandContext, machine: Machine): Promise<number> {
+  const { options, output, environment } = context;
+  const manager = serviceManager(environment);
+  const plan = await planService(context);
+  const path = manager.fileOf(plan.name);
+  const text = manager.textOf(plan, { hasNamespaces: await hasNamespaces(machine) });
+  if (options.flag("dry-run")) {
+    output.answer({ path, text, commands: typed(manager.install(plan.name)) }, `# ${path}\n${text}`);
+    return 0;
+  }
+  for (const folder of plan.writes) await machine.createFolder(folder); // the sandbox opens only what is there
+  await attempting({ action: "write the service", value: path }, () => machine.write(path, text));
+  output.line(`wrote ${path}:\n\n${text}`);
+  const started = await tell(manager, { machine, lines: manager.install(plan.name), context });
+  const user = environment.get("USER") ?? "$USER";
+  const hint = manager.hint(user);
+  if (hint !== null) output.line(hint);
+  output.line(`Afterwards: iota service status --name ${plan.name}, iota service logs --name ${plan.name}`);
+  output.summary({ service: plan.name, path, started });
+  return 0;
+}
+
+export async function removeService(context: CommandContext, machine: Machine): Promise<number> {
+  const { output, environment } = context;
+  const manager = serviceManager(environment);
+  const { name, path } = await existing(context, { machine, manager });
+  await tell(manager, { machine, lines: manager.remove(name), context });
+  await attempting({ action: "remove the service", value: path }, () => machine.remove(path));
+  output.line(`removed ${path}; data, logs and wallets stay`);
+  output.summary({ service: name, removed: path });
+  return 0;
+}
+
+export async function showService(context: CommandContext, machine: Machine): Promise<number> {
+  const manager = serviceManager(context.environment);
+  const { name, path } = await existing(context, { machine, manager });
+  const line = manager.status(name);
+  const ran = await runs(manager, machine) ? await machine.run(line) : null;
+  if (ran === null) {
+    context.output.log.warn(`${absence(manager)} The service is written to ${path}; nobody has started it`);
+    context.output.summary({ service: name, path, isRunning: false });
+    return 1;
+  }
+  context.output.line(ran.text.trimEnd());
+  context.output.summary({ service: name, path, isRunning: ran.code === 0 });
+  return ran.code === 0 ? 0 : 1;
+}
+
+export async function showServiceLogs(context: CommandContext, machine: Machine): Promise<number> {
+  const { options, environment, output } = context;
+  const manager = serviceManager(environment);
+  const { name, text } = await existing(context, { machine, manager });
+  const lines = options.number("lines") ?? 50;
+  const line = manager.logs(name, { lines, follow: options.flag("follow") });
+  const path = ownLog(text);
+  if (line !== null && (await runs(manager, machine))) return await machine.show(line);
+  if (path === null) {
+    throw new UserError(`Cannot show the log as somebody must keep it: ${absence(manager)}`, {
+      next: "Make the service again with a log of its own: iota service install -- … --log-file PATH",
+    });
+  }
+  const log = await machine.read(path);
+  if (log === null) {
+    throw new UserError(`Cannot show the log as its file must exist: there is none at ${path}`, {
+      next: `See whether it runs: iota service status --name ${name}`,
+    });
+  }
+  output.line(log.trimEnd().split("\n").slice(-lines).join("\n"));
+  return 0;
+}
+
+interface Existing {
+  readonly name: string;
+  readonly path: string;
+  readonly text: string;
+}
+
+async function existing(
+  { options }: CommandContext,
+  { machine, manager }: { machine: Machine; manager: ServiceManager },
+): Promise<Existing> {
+  const name = serviceName(options.text("name") ?? "miner");
+  const path = manager.fileOf(name);
+  const text = await machine.read(path);
+  if (text !== null) return { name, path, text };
+  throw new UserError(`Cannot find the service ${name} as its file must exist: there is none at ${path}`, {
+    next: "Make it: iota service install -- miner …, or name another one with --name",
+  });
+}
+
+/** Whether the manager was there and did it all; otherwise the person reads what to type. */
+async function tell(
+  manager: ServiceManager,
+  { machine, lines, context }: { machine: Machine; lines: readonly CommandLine[]; context: CommandContext },
+): Promise<boolean> {
+  const { output } = context;
+  if (!await runs(manager, machine)) {
+    output.log.warn(`${absence(manager)} Where it does, type:`);
+    for (const line of typed(lines)) output.line(`  ${line}`);
+    return false;
+  }
+  for (const line of lines) {
+    const ran = await machine.run(line);
+    const mayFail = line.includes("unload"); // of an agent that was not loaded
+    if (ran === null || (ran.code !== 0 && !mayFail)) {
+      throw new UserError(`Cannot go on as '${line.join(" ")}' must succeed: ${ran?.text.trim() ?? "it is gone"}`, {
+        next: "Correct that and type it yourself; the service's file is written",
+      });
+    }
+    output.line(`ran ${line.join(" ")}`);
+  }
+  return true;
+}
+
+const runs = async ({ probe }: ServiceManager, machine: Machine): Promise<boolean> =>
+  (await machine.run(probe))?.code === 0;
+
+const absence = ({ program }: ServiceManager): string => `${program} does not serve this user here (a container?).`;
+
+const typed = (lines: readonly CommandLine[]): string[] => lines.map((line) => line.join(" "));
+
+/** systemd's sandbox of a user's services needs them; the kernel of some machines refuses. */
+async function hasNamespaces(machine: Machine): Promise<boolean> {
+  return (await machine.run(["unshare", "--user", "--map-root-user", "--mount", "true"]))?.code === 0;
+}
+
+/** The word behind --log-file in a service's file, an agent's or a unit's. */
+function ownLog(text: string): string | null {
+  const found = /<string>--log-file<\/string>\s*<string>([^<]*)</.exec(text) ??
+    /--log-file[ =](?:"([^"]*)"|(\S+))/.exec(text);
+  return found?.[1] ?? found?.[2] ?? null;
+}

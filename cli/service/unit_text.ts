@@ -1,0 +1,61 @@
+/**
+ * The text of a systemd user unit for one role.
+ *
+ * Owns: the unit's lines and systemd's quoting. Pure. The sandbox around the process is systemd's and comes on top of the rights
+ * that the program gives up by itself: where the kernel lacks user namespaces the unit still starts, as those lines that need
+ * them are left out with `hasNamespaces` false.
+ */
+
+import type { ServicePlan } from "./service_plan.ts";
+
+/** The graphics driver writes and runs code of its own and opens devices, so neither memory nor devices are closed to it. */
+const hardening = [
+  "NoNewPrivileges=yes",
+  "RestrictSUIDSGID=yes",
+  "RestrictRealtime=yes",
+  "LockPersonality=yes",
+  "SystemCallArchitectures=native",
+  "RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK",
+  "UMask=0077",
+];
+
+export function unitText(plan: ServicePlan, { hasNamespaces }: { hasNamespaces: boolean }): string {
+  const { role, program, workingFolder, writes } = plan;
+  const namespaces = ["PrivateTmp=yes", "ProtectSystem=strict", `ReadWritePaths=${writes.map(mayBeMissing).join(" ")}`];
+  const lines = [
+    "# Written by `iota service install`; `iota service remove` deletes it.",
+    "[Unit]",
+    `Description=iota ${role}`,
+    "StartLimitIntervalSec=0",
+    "",
+    "[Service]",
+    "Type=exec",
+    `ExecStart=${program.map(quoted).join(" ")}`,
+    `WorkingDirectory=${workingFolder.replaceAll("%", "%%")}`,
+    "Restart=always",
+    "# The waits grow from 5 s to 5 min; before systemd 254 each is 5 s.",
+    "RestartSec=5",
+    "RestartSteps=8",
+    "RestartMaxDelaySec=300",
+    "# SIGTERM lets the role hand its work back, which takes seconds.",
+    "KillSignal=SIGTERM",
+    "TimeoutStopSec=60",
+    "Nice=5",
+    ...hardening,
+    ...(hasNamespaces
+      ? namespaces
+      : ["# No user namespaces here, so that ProtectSystem=strict would keep it from starting."]),
+    "",
+    "[Install]",
+    "WantedBy=default.target",
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+/** One word of a command line: systemd expands % and $, and ends words at spaces. */
+function quoted(word: string): string {
+  const escaped = word.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("%", "%%").replaceAll("$", "$$$$");
+  return /^[\w@.,:/+=%-]+$/.test(escaped) ? escaped : `"${escaped}"`;
+}
+
+const mayBeMissing = (path: string): string => quoted(`-${path}`);

@@ -1,0 +1,77 @@
+/**
+ * Whether a stage fits an adapter, found out by building it with the production code on a device made of paper: it has the
+ * adapter's limits, counts the bytes it is asked for, and computes nothing.
+ *
+ * Owns: the paper device. Refuses: guessing how much memory a real one has (WebGPU does not tell). What does not fit is the very
+ * error that a miner would meet.
+ */
+
+import type { StageSpec } from "../core/model/spec.ts";
+import { type DeviceLimits, GpuDevice } from "./device.ts";
+import { createWebGpuStage } from "./stage.ts";
+
+export interface StageFit {
+  readonly bytes: number; // of all buffers, as far as it got
+  readonly problem: Error | null; // a TooLargeError, or a dispatch that is too wide; null: it fits
+}
+
+export interface FitAdapter {
+  readonly limits: DeviceLimits;
+  readonly isSoftware: boolean; // decides which kernels are taken
+}
+
+export async function fitStage(spec: StageSpec, { limits, isSoftware }: FitAdapter): Promise<StageFit> {
+  const paper = new PaperDevice(limits);
+  const gpu = new GpuDevice(paper as unknown as GPUDevice, { // no more of it is used before the first task
+    adapter: { device: "webgpu", name: "paper", isSoftware },
+    features: [],
+  });
+  try {
+    const stage = await createWebGpuStage(gpu, spec);
+    stage.close();
+    return { bytes: paper.bytes, problem: null };
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    return { bytes: paper.bytes, problem: error };
+  }
+}
+
+/** As much of GPUDevice as building a stage and warming it up touches. */
+class PaperDevice {
+  bytes = 0;
+  readonly limits: DeviceLimits;
+  readonly lost = new Promise<never>(() => {}); // it never is
+  readonly queue = {
+    writeBuffer() {},
+    submit() {},
+    onSubmittedWorkDone: () => Promise.resolve(),
+  };
+
+  constructor(limits: DeviceLimits) {
+    this.limits = limits;
+  }
+
+  createBuffer({ label, size }: { label: string; size: number }) {
+    this.bytes += size;
+    return { label, size, destroy() {} };
+  }
+
+  createComputePipeline() {
+    return { getBindGroupLayout: () => ({}) };
+  }
+
+  createCommandEncoder() {
+    const pass = { setPipeline() {}, setBindGroup() {}, dispatchWorkgroups() {}, end() {} };
+    return { beginComputePass: () => pass, clearBuffer() {}, finish: () => ({}) };
+  }
+
+  popErrorScope() {
+    return Promise.resolve(null);
+  }
+
+  createShaderModule() {}
+  createBindGroup() {}
+  pushErrorScope() {}
+  addEventListener() {}
+  destroy() {}
+}

@@ -1,0 +1,244 @@
+/**
+ * What goes wrong on a validator's way to the chain, drawn between blocks.
+ *
+ * Owns: the draws, and for how long each of them excuses a missed window: until its cause has ended and the client has had the
+ * blocks it needs to be back. An excuse follows from the cause, never from what the validator made of it.
+ */
+
+import { callLifeBlocks } from "../../chain/chain.ts";
+import { localGenesis } from "../../chain/local/genesis.ts";
+import { hotkeyOfMiniSecret } from "../../chain/wallet/hotkey.ts";
+import { netuid } from "./chain_fault_world.ts";
+import { ourVersionKey, type WeightPathWorld } from "./weight_path_world.ts";
+
+export const faultKinds = [
+  "cut", // the socket breaks
+  "halfDead", // it stands, and heads or everything stay away
+  "answers", // one call's answer is lost, late or no JSON
+  "tooMany", // 429, of calls or of the handshake
+  "priority", // 1014: another program of ours has the nonce
+  "outage", // no endpoint answers, for up to an epoch
+  "upgrade", // another runtime version, told or not
+  "restart", // killed, and some blocks later opened again
+  "tempo",
+  "mode", // plain, salted, timelocked
+  "uids", // newcomers replace the oldest neuron, us among them
+  "limits", // version key and stake threshold rise for a while
+] as const;
+export type FaultKind = (typeof faultKinds)[number];
+export type Mode = "plain" | "salted" | "timelocked";
+
+/**
+ * Blocks that a validator needs once nothing is in its way: a look, the reveal and its block, a look, the call and its block.
+ */
+export const workBlocks = 6;
+const redialBlocks = 5; // the longest wait between two connections: 60 s
+const callBlocks = 2; // until a call without an answer gives its socket up: 15 s
+const methods = [
+  ...["author_submitAndWatchExtrinsic", "chain_getBlock", "state_queryStorageAt", "state_call", "state_getStorage"],
+  ...["system_accountNextIndex", "chain_getFinalizedHead", "chain_getHeader", "author_submitExtrinsic"],
+];
+const usualBlocks = 25, usualEpochs = 4; // between two faults of a kind
+const frequent: Partial<Record<FaultKind, number>> = {
+  cut: usualBlocks,
+  answers: usualBlocks,
+  priority: usualBlocks,
+  uids: 40,
+};
+const stakeThresholdRao = 10_000_000_000_000n; // more than we have
+
+export interface FaultOptions {
+  readonly world: WeightPathWorld;
+  readonly kinds: readonly FaultKind[];
+  readonly dice: (below: number) => number;
+  readonly tempoBlocks: number;
+}
+
+export class WeightPathFaults {
+  /** An epoch that ends up to here may be missed. */
+  dirtyUntil = 0;
+  /** A commit of this block or before need not be revealed: its epoch's number or the way to reveal it has changed. */
+  changedBlock = 0;
+  mode: Mode;
+  readonly #options: FaultOptions;
+  readonly #endings: { readonly block: number; readonly end: () => void }[] = [];
+  #newcomers = 0;
+
+  constructor(options: FaultOptions, mode: Mode) {
+    this.#options = options;
+    this.mode = mode;
+  }
+
+  /** Before the next block. */
+  async draw(): Promise<void> {
+    this.#endDue();
+    const { kinds, dice, tempoBlocks } = this.#options;
+    for (const kind of kinds) {
+      if (dice(frequent[kind] ?? usualEpochs * tempoBlocks) === 0) await this.#strike(kind);
+    }
+  }
+
+  /** No more faults: what can be taken back is. */
+  stop(): void {
+    for (const { end } of this.#endings.splice(0)) end();
+    const { world } = this.#options;
+    for (const proxy of world.proxies) proxy.heal();
+    world.isRivalNext = false;
+    this.#dirty(redialBlocks + callBlocks);
+  }
+
+  get #head(): number {
+    return this.#options.world.ledger.head().number;
+  }
+
+  /** `blocks` from now until the validator can work again. */
+  #dirty(blocks: number): void {
+    this.dirtyUntil = Math.max(this.dirtyUntil, this.#head + blocks + workBlocks);
+  }
+
+  #for(blocks: number, end: () => void): void {
+    this.#endings.push({ block: this.#head + blocks, end });
+  }
+
+  #endDue(): void {
+    const due = this.#endings.filter(({ block }) => block <= this.#head);
+    for (const ending of due) {
+      this.#endings.splice(this.#endings.indexOf(ending), 1);
+      ending.end();
+    }
+  }
+
+  async #strike(kind: FaultKind): Promise<void> {
+    const { world, dice, tempoBlocks } = this.#options;
+    const { proxies } = world;
+    switch (kind) {
+      case "cut":
+        for (const proxy of proxies) proxy.cut();
+        return this.#dirty(1);
+      case "halfDead":
+        return this.#halve();
+      case "answers":
+        return this.#spoil();
+      case "tooMany":
+        return this.#refuse();
+      case "priority":
+        world.isRivalNext = true;
+        return this.#for(1, () => world.isRivalNext = false);
+      case "outage": {
+        const blocks = 1 + dice(dice(3) === 0 ? tempoBlocks : 8);
+        this.#away(503, blocks);
+        return this.#dirty(blocks + redialBlocks);
+      }
+      case "upgrade":
+        world.upgrade({ isTold: dice(3) > 0 });
+        return this.#dirty(2);
+      case "restart":
+        return await this.#restart();
+      case "tempo": {
+        this.#rules({ tempoBlocks: 20 + dice(21) });
+        // The legacy rule keeps no last epoch: until one has run under the new tempo the duty leaves a window out.
+        const isLegacy = world.ledger.genesis.epochs === "legacy";
+        return this.#dirty((isLegacy ? 3 : 1) * 41);
+      }
+      case "mode":
+        return this.changeMode((["plain", "salted", "timelocked"] as const)[dice(3)]!);
+      case "uids":
+        this.#newcomers += 1;
+        return world.register(hotkeyOfMiniSecret(new Uint8Array(32).fill(9).with(0, this.#newcomers % 200)).address);
+      case "limits":
+        return this.#raise();
+    }
+  }
+
+  changeMode(mode: Mode): void {
+    if (mode === this.mode) return;
+    this.mode = mode;
+    this.changedBlock = this.#head + 1;
+    this.#options.world.setCommitRevealVersion(mode === "salted" ? 3 : 4);
+    this.#rules({ isCommitReveal: mode !== "plain" });
+    this.#dirty(3); // a call on its way is of the wrong kind
+  }
+
+  #rules(change: Parameters<WeightPathWorld["ledger"]["setHyperparameters"]>[1]): void {
+    this.#options.world.ledger.setHyperparameters(netuid, change);
+    if (change.tempoBlocks !== undefined) this.changedBlock = this.#head + 1;
+  }
+
+  #halve(): void {
+    const { world: { proxies }, dice } = this.#options;
+    const isSilent = dice(2) === 0;
+    const blocks = 1 + dice(12);
+    for (const proxy of proxies) proxy[isSilent ? "isSilent" : "hidesHeads"] = true;
+    this.#for(blocks, () => {
+      for (const proxy of proxies) proxy.isSilent = proxy.hidesHeads = false;
+    });
+    // Sessions that the silence outlived are gone by then, and the next handshake may have been swallowed too.
+    this.#dirty(blocks + (isSilent ? callBlocks : 0) + redialBlocks);
+  }
+
+  #spoil(): void {
+    const { world: { proxies }, dice } = this.#options;
+    const method = methods[dice(methods.length)]!;
+    const times = 1 + dice(2);
+    const late = Promise.withResolvers<void>();
+    for (const proxy of proxies) {
+      const fates = [{ type: "swallow" }, { type: "drop" }, { type: "dropAnswer" }, { type: "garble" }] as const;
+      const which = dice(6);
+      if (which < 4) proxy.next(method, fates[which]!, times);
+      else proxy.next(method, { type: "hold", release: late.promise });
+    }
+    this.#for(1 + dice(3), () => {
+      late.resolve();
+      for (const proxy of proxies) proxy.forget();
+    });
+    this.#dirty(3 + 2 * callBlocks);
+  }
+
+  #refuse(): void {
+    const { world: { proxies }, dice } = this.#options;
+    if (dice(2) === 0) {
+      const blocks = 1 + dice(4);
+      this.#away(429, blocks);
+      return this.#dirty(blocks + redialBlocks);
+    }
+    const error = { code: -32_000, message: "429: too many requests" };
+    for (const proxy of proxies) proxy.next(methods[dice(methods.length)]!, { type: "refuse", error }, 1 + dice(2));
+    this.#for(3, () => proxies.forEach((proxy) => proxy.forget()));
+    this.#dirty(3 + 2);
+  }
+
+  #away(status: number, blocks: number): void {
+    const { world: { proxies } } = this.#options;
+    for (const proxy of proxies) {
+      proxy.refusedStatus = status;
+      proxy.cut();
+    }
+    this.#for(blocks, () => proxies.forEach((proxy) => proxy.refusedStatus = null));
+  }
+
+  async #restart(): Promise<void> {
+    const { world, dice } = this.#options;
+    if (!world.isConnected) return;
+    // Nobody knows any more what was signed, so a call that got nowhere is waited for until it can no longer land.
+    if (world.isCallOpen) this.#dirty(callLifeBlocks);
+    await world.kill();
+    const blocks = dice(3) === 0 ? 1 + dice(6) : 0;
+    if (blocks === 0) world.start();
+    else this.#for(blocks, () => world.start());
+    this.#dirty(blocks + 2);
+  }
+
+  #raise(): void {
+    const { world, dice, tempoBlocks } = this.#options;
+    const blocks = 1 + dice(2 * tempoBlocks);
+    if (dice(2) === 0) {
+      this.#rules({ weightsVersionKey: ourVersionKey + 1n });
+      this.#for(blocks, () => this.#rules({ weightsVersionKey: BigInt(dice(4)) }));
+    } else {
+      world.setStakeThreshold(stakeThresholdRao);
+      this.#for(blocks, () => world.setStakeThreshold(localGenesis().stakeThresholdRao));
+    }
+    this.#dirty(blocks + 1);
+    this.changedBlock = this.#head + blocks + 1; // a reveal meets the same checks
+  }
+}
