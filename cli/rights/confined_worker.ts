@@ -6,13 +6,15 @@
  */
 
 import { denoHost, type Host } from "../host.ts";
-import { main } from "../main.ts";
 import type { FromConfined, ToConfined } from "./confinement.ts";
 
 const scope = self as unknown as {
   onmessage: ((event: MessageEvent<ToConfined>) => void) | null;
   postMessage(message: FromConfined): void;
 };
+
+// A static import would make main.ts a part that both entries of a bundle share, and which is then nobody's main module.
+const { main } = await import("../main.ts");
 
 let awaiting: ((text: string | null) => void)[] = [];
 
