@@ -18,7 +18,7 @@ import { dataFolder } from "./paths.ts";
 import { resolveRights } from "./rights/resolve_rights.ts";
 import type { HeldRights } from "./rights/rights.ts";
 import { printable } from "./screen/format.ts";
-import { ownProgram } from "./run/self.ts";
+import { ownProgram } from "./self.ts";
 import { version } from "./version.ts";
 
 const widestHelp = 100; // columns

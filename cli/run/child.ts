@@ -2,8 +2,8 @@
  * One role as a child process: its JSON lines as records, its log into a file, its end as a promise.
  */
 
-import { TextLineStream } from "./text_lines.ts";
-import { selfCommand } from "./self.ts";
+import { TextLineStream } from "../text_lines.ts";
+import { selfCommand } from "../self.ts";
 
 export interface ChildOptions {
   readonly name: string; // of its log file

@@ -7,7 +7,7 @@ import { systemTimers } from "../../net/timers.ts";
 import type { CommandContext } from "../command.ts";
 import { attempting } from "../errors.ts";
 import { stamp } from "../log.ts";
-import { programFile } from "../run/self.ts";
+import { programFile } from "../self.ts";
 import { defaultLogBytes } from "./service_options.ts";
 import { RotatingLog } from "./rotating_log.ts";
 import { identityOf, UpgradeWatch, type UpgradeWatchOptions } from "./upgrade_watch.ts";

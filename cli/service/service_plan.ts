@@ -10,7 +10,7 @@ import { parseOptions } from "../args.ts";
 import { type Command, type CommandContext, commonOptions } from "../command.ts";
 import { UsageError } from "../errors.ts";
 import { dataFolder } from "../paths.ts";
-import { launchCommand } from "../run/self.ts";
+import { launchCommand } from "../self.ts";
 
 export interface ServicePlan {
   readonly role: string; // "miner"

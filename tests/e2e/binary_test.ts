@@ -93,6 +93,13 @@ async function checkAnswers(build: Build): Promise<void> {
   await check(["swram"], { code: 2, says: /Did you mean swarm\?/ });
   await check(["wallet", "show", "--name", "x"], { code: 1, says: /next {2}Make one/ });
   await check(["wallet", "new", "--name", "x"], { code: 0, says: /5[1-9A-Za-z]{47}/ });
+  await check(["config", "init", "--size", "toy", "run.toml"], { code: 0, says: /run\.toml/ });
+  await check(["config", "check", "run.toml"], { code: 0, says: /is right/ });
+  await check(["doctor", "--json"], { code: 0, says: /"name":"program","level":"good"/ });
+  await check(["man"], { code: 0, says: /^\.TH IOTA/ });
+  // A service starts the file itself, not what it was unpacked to.
+  const service = ["service", "install", "--dry-run", "--", "miner", "--orchestrator", "ws://127.0.0.1:9"];
+  if (Deno.build.os === "linux") await check(service, { code: 0, says: /^ExecStart=".*\/a build\/iota" miner /m });
   await check(["chain", "status", "--endpoint", "ws://127.0.0.1:9", "--netuid", "1", "--wallet", "x"], {
     code: 1,
     says: /127\.0\.0\.1:9/,
@@ -252,8 +259,8 @@ Deno.test("Binary: launcher, packed file, compiler and roles give the same right
     [...(await Deno.readTextFile(`${root}${path}`)).matchAll(/--(allow|deny)-[a-z]+/g)].map(([flag]) => flag).sort();
   const rights = await rightsIn(".ci/rights");
   assertEquals(await rightsIn(".ci/launcher"), rights);
-  assertEquals(await rightsIn("cli/run/self.ts"), rights);
-  for (const path of [".ci/packed_header", ".ci/binary", "cli/run/self.ts"]) { // without it nothing can be confined
+  assertEquals(await rightsIn("cli/self.ts"), rights);
+  for (const path of [".ci/packed_header", ".ci/binary", "cli/self.ts"]) { // without it nothing can be confined
     assertStringIncludes(await Deno.readTextFile(`${root}${path}`), "--unstable-worker-options", path);
   }
 });

@@ -1,7 +1,7 @@
 /** Runs the program as a person does: a real process, its JSON lines as they come, its log. */
 
 import { EventLog } from "./event_log.ts";
-import { TextLineStream } from "../../cli/run/text_lines.ts";
+import { TextLineStream } from "../../cli/text_lines.ts";
 
 const root = new URL("../..", import.meta.url).pathname;
 const checkout = [

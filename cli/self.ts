@@ -1,5 +1,5 @@
 /**
- * How this program starts itself again in another role.
+ * Where this program lies, and how it starts itself again in another role.
  *
  * Four ways lead here: a checkout, a bundle, the packed file (a bundle and its Deno, unpacked into a cache folder) and a
  * compiled binary. A role always runs the very version of its parent, also when the file that was started has been replaced
@@ -7,7 +7,7 @@
  */
 
 import { fileURLToPath } from "node:url";
-import type { Environment } from "../paths.ts";
+import type { Environment } from "./paths.ts";
 
 const isCheckout = import.meta.url.endsWith(".ts"); // the parts of a bundle are JavaScript and lie side by side
 
@@ -24,7 +24,7 @@ export interface SelfCommand {
  * Deno reads with the rights of who starts them.
  */
 export function ownProgram(environment: Environment): { programFolders: string[]; executable: string } {
-  const folder = pathTo(isCheckout ? "../../" : "./");
+  const folder = pathTo(isCheckout ? "../" : "./");
   const own = isCheckout ? ["cli", "core", "gpu", "net", "chain"].map((name) => `${folder}${name}`) : [folder];
   const file = programFile(environment);
   const files = file === null ? [] : [file];
@@ -46,7 +46,7 @@ export function programFile({ get }: Environment): string | null {
 export function launchCommand(environment: Environment): SelfCommand {
   const packed = environment.get("IOTA_PROGRAM");
   if (packed) return { command: packed, args: [] };
-  const launcher = pathTo("../../iota");
+  const launcher = pathTo("../iota");
   return isCheckout && isThere(launcher) ? { command: launcher, args: [] } : selfCommand();
 }
 
@@ -94,7 +94,7 @@ export function selfCommand(): SelfCommand {
   const command = Deno.execPath();
   if (Deno.build.standalone) return { command, args: [] };
   const [flags, entry] = isCheckout
-    ? [["--config", pathTo("../../deno.json")], pathTo("../main.ts")]
+    ? [["--config", pathTo("../deno.json")], pathTo("./main.ts")]
     : [bundleFlags, pathTo("./main.js")]; // not Deno.mainModule: of a confined thread that is its own file
   return { command, args: ["run", "--quiet", "--no-prompt", ...flags, ...rights, entry] };
 }
