@@ -35,7 +35,8 @@ export class MergeCheck {
   onEvent(event: OrchestratorEvent, state: OrchestratorState): void {
     if (state.merge === null) return;
     const isRestored = event.type === "stageRestored" && (event.from === "neighbours" || event.from === "initial");
-    if (isRestored) this.#remade.add(event.stage);
+    const isUnchecked = event.type === "mergeUnavailable" && event.lost === "slices"; // one word may have to do
+    if (isRestored || isUnchecked) this.#remade.add(event.stage);
     if (event.type === "sliceRefereed" && event.result !== null) this.#votes.set(event.result.hash, hubVotes);
     if (event.type !== "messageReceived") return;
     const { message, node } = event;

@@ -27,6 +27,7 @@ export type MergePhase = "committing" | "reducing" | "applying" | "agreed";
 export interface StageMerge {
   readonly stage: StageIndex;
   phase: MergePhase;
+  readonly replicas: number; // when it began
   readonly participants: Set<NodeId>; // in slot order
   readonly weights: Map<NodeId, number>; // of those whose payload counts, in slot order
   readonly layout: readonly Slice[];
@@ -43,6 +44,7 @@ export interface StageMerge {
   mend: "looking" | "showing" | null; // what the doubters wait for: mending.ts
   readonly applied: Map<NodeId, MergedStage>;
   isHubAsked: boolean; // to take the outer step itself
+  isHubUnable: boolean; // to take it, as the store lost what it needs; then one word must do
   refereed: MergedStage | null;
   agreed: MergedStage | null;
   deadlineMs: number;

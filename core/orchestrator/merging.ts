@@ -4,7 +4,8 @@
  * Butterfly all-reduce: the stage vector is cut into slices, each reduced by two replicas; equal hashes are accepted, unequal
  * ones go to a third reducer and the odd one out leaves the run within the round. Where too few replicas are alive the hub
  * itself is the second or third reducer, so no slice is ever accepted on one word (a single payload needs no reduction).
- * Then every replica takes the outer step and shows one parameter hash; whoever shows another must load the agreed one.
+ * Then every replica takes the outer step and shows one parameter hash; whoever shows another must load the agreed one. One word
+ * of several replicas' is not believed here either: the hub takes the step and compares.
  * Phases close by answers, by quorum and grace, or by deadline, never by hope; the deadlines are merge_deadlines.ts's.
  */
 
@@ -56,6 +57,7 @@ function openStage(state: OrchestratorState, options: { stage: StageIndex; nowMs
   return {
     stage: options.stage,
     phase: "committing",
+    replicas: replicas.length,
     participants: new Set(replicas.map((member) => member.node)),
     weights,
     layout: sliceLayout({ length, contributors: Math.max(replicas.length, 1) }),
@@ -72,6 +74,7 @@ function openStage(state: OrchestratorState, options: { stage: StageIndex; nowMs
     mend: null,
     applied: new Map(),
     isHubAsked: false,
+    isHubUnable: false,
     refereed: null,
     agreed: null,
     deadlineMs: options.nowMs + state.config.limits.mergePhaseMs,
@@ -255,7 +258,7 @@ export function skipMerge(
   return [record({ type: "warning", text }), ...apply(state, options)];
 }
 
-/** One hash for all: the majority's; without one the hub computes it. */
+/** One hash for all: the majority's; without one, or with a single vote of several, the hub computes it. */
 function agree(state: OrchestratorState, options: { merge: StageMerge; nowMs: number }): OrchestratorEffect[] {
   const { merge, nowMs } = options;
   const agreed = merge.refereed ?? majority(merge);
@@ -284,6 +287,11 @@ function majority(merge: StageMerge): MergedStage | null {
     const vote = votes.get(merged.parameters.hash) ?? { count: 0, merged };
     votes.set(merged.parameters.hash, { ...vote, count: vote.count + 1 });
   }
-  for (const vote of votes.values()) if (2 * vote.count > merge.applied.size) return vote.merged;
+  for (const vote of votes.values()) if (isBelieved(merge, vote.count)) return vote.merged;
   return null;
+}
+
+/** One vote is enough of whoever was alone from the start; else a liar would decide as soon as its partners are late or gone. */
+function isBelieved(merge: StageMerge, votes: number): boolean {
+  return 2 * votes > merge.applied.size && (votes > 1 || merge.replicas === 1 || merge.isHubUnable);
 }

@@ -15,6 +15,7 @@ import type { LoadFailed, ParameterSource, ParametersUploaded } from "../protoco
 import { dropReplays } from "./auditing.ts";
 import { type OrchestratorEffect, record, send } from "./event.ts";
 import { hubMergesAgain, mergeOfHub, uploadOfHub } from "./hub_merge.ts";
+import type { StageMerge } from "./merge_state.ts";
 import { rosterOf } from "./replicas.ts";
 import { benchMember } from "./roster_changes.ts";
 import type { Member, OrchestratorState } from "./state.ts";
@@ -75,7 +76,12 @@ export function onStageRestored(
     const restored = from === "stored" ? [] : [record({ type: "stageRestored", round, stage, from })];
     return [...restored, ...hubMergesAgain(state, { round, stage, isReplaced: false })];
   }
-  const isHubWaiting = mergeOfHub(state, { round, stage }) !== null || uploadOfHub(state, { round, stage }) !== null;
+  const merge = mergeOfHub(state, { round, stage });
+  if (merge?.applied.size === 1) {
+    state.restoring.delete(stage);
+    return believeOne(merge, { round, stage, lost: "start" });
+  }
+  const isHubWaiting = merge !== null || uploadOfHub(state, { round, stage }) !== null;
   if (!isHubWaiting && rosterOf(state, stage).members.length > 0) return askHolder(state, stage);
   state.restoring.delete(stage);
   replaceSource(state, { stage, source });
@@ -124,18 +130,25 @@ function replaceSource(
   dropReplays(state, { round, stage });
 }
 
+interface LostForHub {
+  readonly round: number;
+  readonly stage: StageIndex;
+  readonly lost: "start" | "slices";
+}
+
 /**
  * The hub could not take an outer step as blobs were lost. Replicas that have the result upload it; else the stage does
  * without what is lost: without slices it keeps its start, without a start it is restored.
  */
 export function onMergeUnavailable(
   state: OrchestratorState,
-  options: { round: number; stage: StageIndex; lost: "start" | "slices" },
+  options: LostForHub,
 ): OrchestratorEffect[] {
   const { round, stage, lost } = options;
   const merge = mergeOfHub(state, { round, stage });
   if (merge !== null) {
     if (lost === "start") return [lostText(options, "restoring the stage"), restore(state, stage)];
+    if (merge.applied.size === 1) return believeOne(merge, options);
     merge.doubters.add("hub");
     return [];
   }
@@ -153,10 +166,13 @@ export function onMergeUnavailable(
   return [lostText(options, `the stage keeps the parameters of round ${round}`), again];
 }
 
-function lostText(
-  { round, stage, lost }: { round: number; stage: StageIndex; lost: "start" | "slices" },
-  next: string,
-): OrchestratorEffect {
+/** What one replica has made of the merge cannot be checked, but is worth more than anything put in its place. */
+function believeOne(merge: StageMerge, lost: LostForHub): OrchestratorEffect[] {
+  merge.isHubUnable = true;
+  return [lostText(lost, "taking the word of the one replica that has done it")];
+}
+
+function lostText({ round, stage, lost }: LostForHub, next: string): OrchestratorEffect {
   const text =
     `Stage ${stage} of round ${round} cannot be merged by the hub as the store must hold its ${lost}: gone or damaged; ${next}`;
   return record({ type: "warning", text });

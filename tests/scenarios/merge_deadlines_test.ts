@@ -2,44 +2,14 @@
 
 import { assertEquals } from "@std/assert";
 import type { NodeId } from "../../core/ids.ts";
-import { ScriptedOrchestrator } from "../support/scripted_orchestrator.ts";
+import { commit, merging, reduceAll, stageOf } from "../support/scripted_merge.ts";
+import type { ScriptedOrchestrator } from "../support/scripted_orchestrator.ts";
 
-/** Five replicas of the one stage that matters, at the beginning of a merge. */
-function merging(): { hub: ScriptedOrchestrator; nodes: NodeId[] } {
-  const hub = new ScriptedOrchestrator({
-    model: { layers: 1 },
-    pipeline: { stages: 1, codec: "none" },
-    train: { microbatchesPerStep: 10, steps: 100, stepsPerRound: 1 },
-    swarm: { replicas: 5, validators: 0 },
-    limits: { mergePhaseMs: 60_000, mergeGraceMs: 5_000, mergeQuorum: 0.8, leaseMs: 600_000 },
-  });
-  const nodes = Array.from({ length: 5 }, (_, i) => hub.ready(`miner-${i}`));
-  hub.work(nodes);
-  for (const node of nodes) hub.seal(node);
-  return { hub, nodes };
-}
-
-function commit(hub: ScriptedOrchestrator, node: NodeId): void {
-  const { round, slices } = hub.take(node, "startMerge");
-  hub.tell(node, { type: "payloadCommitted", round, slices: slices.map(({ size }) => hub.blob(4 * size)) });
-}
-
-function reduceAll(hub: ScriptedOrchestrator, nodes: readonly NodeId[]): void {
-  const { round } = hub.state;
-  const result = hub.blob(64);
-  for (const node of nodes) {
-    for (const message of [...hub.inbox(node)]) {
-      if (message.type === "reduceSlice") hub.tell(node, { type: "sliceReduced", round, slice: message.slice, result });
-    }
-  }
-}
-
-const stageOf = (hub: ScriptedOrchestrator) => hub.state.merge!.stages[0]!;
 const late = (hub: ScriptedOrchestrator) =>
   hub.records.flatMap((record) => record.type === "mergeLate" ? [`${record.node} ${record.phase}`] : []);
 
 Deno.test("Merge: after a quorum the rest has the grace; a late payload is left out, its miner stays a replica", () => {
-  const { hub, nodes } = merging();
+  const { hub, nodes } = merging(5);
   for (const node of nodes.slice(0, 4)) commit(hub, node);
   hub.wait(4_000);
   assertEquals(stageOf(hub).phase, "committing");
@@ -51,7 +21,7 @@ Deno.test("Merge: after a quorum the rest has the grace; a late payload is left 
 });
 
 Deno.test("Merge: work finished within the grace counts", () => {
-  const { hub, nodes } = merging();
+  const { hub, nodes } = merging(5);
   for (const node of nodes.slice(0, 4)) commit(hub, node);
   hub.wait(4_000);
   commit(hub, nodes[4]!);
@@ -59,7 +29,7 @@ Deno.test("Merge: work finished within the grace counts", () => {
 });
 
 Deno.test("Merge: without a quorum it waits for the whole phase, then goes on with what there is", () => {
-  const { hub, nodes } = merging();
+  const { hub, nodes } = merging(5);
   for (const node of nodes.slice(0, 2)) commit(hub, node);
   hub.wait(59_000);
   assertEquals(stageOf(hub).phase, "committing");
@@ -68,7 +38,7 @@ Deno.test("Merge: without a quorum it waits for the whole phase, then goes on wi
 });
 
 Deno.test("Merge: the slices of a slow reducer go to others, and it is not asked again", () => {
-  const { hub, nodes } = merging();
+  const { hub, nodes } = merging(5);
   for (const node of nodes) commit(hub, node);
   const slow = nodes[0]!;
   reduceAll(hub, nodes.slice(1));
@@ -87,7 +57,7 @@ Deno.test("Merge: the slices of a slow reducer go to others, and it is not asked
 });
 
 Deno.test("Merge: who does not apply in time loads the agreed parameters; the others go on", () => {
-  const { hub, nodes } = merging();
+  const { hub, nodes } = merging(5);
   for (const node of nodes) commit(hub, node);
   reduceAll(hub, nodes);
   const parameters = hub.blob(64);
@@ -104,7 +74,7 @@ Deno.test("Merge: who does not apply in time loads the agreed parameters; the ot
 });
 
 Deno.test("Merge: a holder that is slow to upload, or only says it did, is replaced by another", () => {
-  const { hub, nodes } = merging();
+  const { hub, nodes } = merging(5);
   for (const node of nodes) commit(hub, node);
   reduceAll(hub, nodes);
   const parameters = hub.blob(64);

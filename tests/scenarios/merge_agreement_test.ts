@@ -1,0 +1,89 @@
+/** Whose parameters a stage goes on with: two that show the same are believed, one of several never while the hub can check. */
+
+import { assertEquals } from "@std/assert";
+import { type BlobRef, type NodeId, stageIndex } from "../../core/ids.ts";
+import type { ScriptedOrchestrator } from "../support/scripted_orchestrator.ts";
+import { applying, type ScriptedMerge, stageOf } from "../support/scripted_merge.ts";
+
+const stage = stageIndex(0);
+
+function show(hub: ScriptedOrchestrator, node: NodeId, parameters: BlobRef): void {
+  hub.tell(node, { type: "mergeApplied", round: 1, parameters, momentum: null });
+}
+
+/** How often the hub was asked to take the outer step itself. */
+const checks = (hub: ScriptedOrchestrator): number =>
+  hub.effects.filter((effect) => effect.type === "refereeMerge").length;
+
+const agreedOn = (hub: ScriptedOrchestrator): BlobRef | undefined => hub.state.upload?.stages[0]?.merged.parameters;
+
+/** Only the first of two replicas is left with what it shows, as the other's time is over. */
+function oneWord(shown: (hub: ScriptedOrchestrator) => BlobRef): ScriptedMerge & { parameters: BlobRef } {
+  const { hub, nodes } = applying(2);
+  const parameters = shown(hub);
+  show(hub, nodes[0]!, parameters);
+  hub.wait(61_000);
+  return { hub, nodes, parameters };
+}
+
+Deno.test("Merge: a liar whose partner is late does not decide for it, the hub takes the outer step itself", () => {
+  const { hub, nodes } = oneWord((hub) => hub.blob(64));
+  assertEquals([stageOf(hub).phase, checks(hub)], ["applying", 1]);
+  const parameters = hub.blob(64);
+  hub.step({ type: "mergeRefereed", round: 0, stage, parameters, momentum: null });
+  assertEquals([hub.state.round, agreedOn(hub)], [1, parameters]);
+  assertEquals(hub.state.members.get(nodes[0]!)!.status, "waiting", "it loads what was agreed");
+});
+
+Deno.test("Merge: a liar whose partner leaves after it has shown its parameters does not decide for the stage", () => {
+  const { hub, nodes } = applying(2);
+  const honest = hub.blob(64);
+  show(hub, nodes[1]!, honest);
+  hub.tell(nodes[1]!, { type: "leaving", reason: "laptop closes" });
+  show(hub, nodes[0]!, hub.blob(64));
+  assertEquals(checks(hub), 1);
+  hub.step({ type: "mergeRefereed", round: 0, stage, parameters: honest, momentum: null });
+  assertEquals(agreedOn(hub), honest);
+});
+
+Deno.test("Merge: when one of two that differ leaves while the hub checks them, the other is not believed for that", () => {
+  const { hub, nodes } = applying(2);
+  for (const node of nodes) show(hub, node, hub.blob(64));
+  hub.tell(nodes[1]!, { type: "leaving", reason: "laptop closes" });
+  assertEquals([stageOf(hub).phase, checks(hub)], ["applying", 1]);
+});
+
+Deno.test("Merge: an honest replica that is left alone stays one, and need not upload what the hub has made", () => {
+  const { hub, nodes, parameters } = oneWord((hub) => hub.blob(64));
+  hub.step({ type: "mergeRefereed", round: 0, stage, parameters, momentum: null });
+  assertEquals([hub.state.members.get(nodes[0]!)!.status, agreedOn(hub)], ["active", parameters]);
+  assertEquals(hub.inbox(nodes[0]!).some((message) => message.type === "uploadParameters"), false);
+});
+
+Deno.test("Merge: who shows the same as another, or was alone from the start, is believed without the hub", () => {
+  for (const replicas of [1, 2, 3]) {
+    const { hub, nodes } = applying(replicas);
+    const parameters = hub.blob(64);
+    for (const node of nodes.slice(0, 2)) show(hub, node, parameters);
+    if (replicas > 2) hub.wait(61_000); // for the third
+    assertEquals([checks(hub), agreedOn(hub)], [0, parameters], `${replicas} replicas`);
+  }
+});
+
+Deno.test("Merge: one word is taken when the store has lost the slices that it could be checked with", () => {
+  const { hub, nodes, parameters } = oneWord((hub) => hub.blob(64));
+  hub.step({ type: "mergeUnavailable", round: 0, stage, lost: "slices" });
+  assertEquals([hub.state.members.get(nodes[0]!)!.status, agreedOn(hub)], ["active", parameters]);
+  assertEquals(hub.take(nodes[0]!, "uploadParameters").round, 1);
+});
+
+Deno.test("Merge: when the round's start is lost, one word is checked with its checkpoint, but worth more than a makeshift", () => {
+  for (const from of ["checkpoint", "neighbours", "initial"] as const) {
+    const { hub, nodes, parameters } = oneWord((hub) => hub.blob(64));
+    hub.step({ type: "mergeUnavailable", round: 0, stage, lost: "start" });
+    hub.step({ type: "stageRestored", round: 0, stage, source: { type: "initial" }, from });
+    const isChecked = from === "checkpoint";
+    assertEquals([checks(hub), agreedOn(hub)], isChecked ? [2, undefined] : [1, parameters], from);
+    assertEquals([hub.state.members.get(nodes[0]!)!.status, hub.state.restoring.size], ["active", 0]);
+  }
+});
