@@ -6,14 +6,14 @@
  */
 
 import type { Fault } from "../../core/fault.ts";
-import type { BlobHash, NodeId, StageIndex, TaskId } from "../../core/ids.ts";
+import type { NodeId, TaskId } from "../../core/ids.ts";
 import type { OrchestratorEvent } from "../../core/orchestrator/event.ts";
 import { type OrchestratorState, tokensPerMicrobatch } from "../../core/orchestrator/state.ts";
 import type { HubMessage } from "../../core/protocol/message.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
 import { CreditCheck } from "./credit_check.ts";
 import type { HubWatch } from "./hub_watch.ts";
-import { MergeCheck } from "./merge_check.ts";
+import { MergeCheck, type OwnMerge } from "./merge_check.ts";
 import type { NodeWatch } from "./node_watch.ts";
 import type { SwarmShape } from "./swarm_shape.ts";
 import { must } from "./violation.ts";
@@ -97,7 +97,7 @@ export class Checkers implements HubWatch, NodeWatch {
         return this.#stepClosed(record, state);
       case "roundMerged":
         this.rounds += 1;
-        return this.#merges.roundMerged(record);
+        return this.#merges.roundMerged(record, state);
       case "verdict":
         return this.#verdict(record);
       case "sliceDisputed":
@@ -152,8 +152,8 @@ export class Checkers implements HubWatch, NodeWatch {
     if (node.isHonest) this.#credit.stepApplied(node.node, step);
   }
 
-  merged(node: WatchedNode, merged: { stage: StageIndex; round: number; parameters: BlobHash }): void {
-    if (node.isHonest) this.#merges.merged(merged.round, { ...merged, node: node.node });
+  merged(node: WatchedNode, merged: OwnMerge & { readonly round: number }): void {
+    if (node.isHonest) this.#merges.merged(node.node, merged);
   }
 
   taskComputed(): void {

@@ -10,7 +10,7 @@ import { unreachable } from "../../core/assert.ts";
 import { Dice } from "./dice.ts";
 import { staleMessage } from "./garbage.ts";
 import type { MinerProcess } from "./miner_process.ts";
-
+import { lies } from "./symbolic_stage.ts";
 import type { World } from "./world.ts";
 
 export const faultKinds = [
@@ -164,7 +164,7 @@ export class Faults {
       case "liar":
         if (this.#world.dishonest.size >= liarShare * this.#firstMiners) return;
         this.#world.corrupt(miner);
-        miner.stage.lie = dice.pick(["tasks", "slices", "parameters"]);
+        miner.stage.lie = dice.pick(lies);
         return;
       case "badResult":
         this.#world.corrupt(miner);

@@ -1,21 +1,24 @@
 /**
  * Merges: rounds follow each other, no slice is taken on one word, and all honest replicas of a stage begin a round with the
- * same parameters.
+ * same parameters and outer momentum.
  *
  * Votes are counted from the events the orchestrator was given, hashes from the miners' own symbolic state.
  */
 
+import { present } from "../../core/assert.ts";
 import type { BlobHash, NodeId, StageIndex } from "../../core/ids.ts";
 import type { OrchestratorEvent } from "../../core/orchestrator/event.ts";
+import type { MergedStage } from "../../core/orchestrator/merge_state.ts";
 import type { OrchestratorState } from "../../core/orchestrator/state.ts";
 import type { ApplyMerge, HubMessage } from "../../core/protocol/message.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
 import { must } from "./violation.ts";
 
-interface OwnMerge {
-  readonly node: NodeId;
+/** What a miner makes of a merge. */
+export interface OwnMerge {
   readonly stage: StageIndex;
   readonly parameters: BlobHash;
+  readonly momentum: BlobHash | null;
 }
 
 const roundsRemembered = 8;
@@ -23,8 +26,8 @@ const hubVotes = 2; // the hub's own result needs no second
 
 export class MergeCheck {
   #round = 0;
-  readonly #agreed = new Map<number, string[]>(); // by round that begins, a hash a stage
-  readonly #early = new Map<number, OwnMerge[]>(); // merged before all stages had agreed
+  readonly #agreed = new Map<number, readonly MergedStage[]>(); // by round that begins, one a stage
+  readonly #early = new Map<number, { node: NodeId; own: OwnMerge }[]>(); // merged before all stages had agreed
   #votes = new Map<BlobHash, Set<NodeId> | typeof hubVotes>(); // of the merge under way
   #payloads = new Map<StageIndex, Set<NodeId>>(); // of the layout that was asked for
   #slices = new Map<NodeId, number>();
@@ -78,13 +81,14 @@ export class MergeCheck {
     }
   }
 
-  roundMerged({ round, stages }: Extract<RunRecord, { type: "roundMerged" }>): void {
+  roundMerged({ round }: Extract<RunRecord, { type: "roundMerged" }>, state: OrchestratorState): void {
     must(round === this.#round + 1, "rounds follow each other", () => `${round} after ${this.#round}`);
     this.#round = round;
-    this.#agreed.set(round, stages.map((stage) => stage.parameters));
+    const { stages } = present(state.upload, "what was merged is uploaded next");
+    this.#agreed.set(round, stages.map((stage) => stage.merged));
     this.#uncertain.set(round, this.#remade);
     for (const past of [this.#agreed, this.#uncertain]) past.delete(round - roundsRemembered);
-    for (const merge of this.#early.get(round) ?? []) this.#compare(round, merge);
+    for (const { node, own } of this.#early.get(round) ?? []) this.#compare(node, { ...own, round });
     this.#early.delete(round);
     this.#votes = new Map();
     this.#payloads = new Map();
@@ -94,20 +98,27 @@ export class MergeCheck {
   }
 
   /** What an honest miner has in its own memory. */
-  merged(round: number, merge: OwnMerge): void {
-    if (this.#agreed.has(round)) return this.#compare(round, merge);
+  merged(node: NodeId, own: OwnMerge & { readonly round: number }): void {
+    const { round } = own;
+    if (this.#agreed.has(round)) return this.#compare(node, own);
     const early = this.#early.get(round);
-    if (early !== undefined) early.push(merge);
-    else if (round === this.#round + 1) this.#early.set(round, [merge]);
+    if (early !== undefined) early.push({ node, own });
+    else if (round === this.#round + 1) this.#early.set(round, [{ node, own }]);
   }
 
-  #compare(round: number, { node, stage, parameters }: OwnMerge): void {
+  #compare(node: NodeId, { round, stage, parameters, momentum }: OwnMerge & { readonly round: number }): void {
     if (this.#uncertain.get(round)?.has(stage)) return; // a straggler may have applied what was lost
     const agreed = this.#agreed.get(round)?.[stage];
     must(
-      agreed === parameters,
+      agreed?.parameters.hash === parameters,
       "honest replicas have one parameter hash",
-      () => `${node} begins round ${round} of stage ${stage} with ${parameters}, agreed is ${agreed}`,
+      () => `${node} begins round ${round} of stage ${stage} with ${parameters}, agreed is ${agreed?.parameters.hash}`,
+    );
+    const agreedMomentum = agreed?.momentum?.hash ?? null;
+    must(
+      agreedMomentum === momentum,
+      "honest replicas have one outer momentum",
+      () => `${node} begins round ${round} of stage ${stage} with ${momentum}, agreed is ${agreedMomentum}`,
     );
   }
 }

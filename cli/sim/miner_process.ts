@@ -80,7 +80,8 @@ export class MinerProcess extends NodeProcess {
     if (result.type !== "runTask") {
       if (result.type === "applyMerge" && work.type === "applyMerge" && this.state.running?.isObsolete === false) {
         const stage = present(this.state.stage, "a merging miner has a stage");
-        watch.merged(this, { stage, round: work.round, parameters: result.parameters.hash });
+        const momentum = result.momentum?.hash ?? null;
+        watch.merged(this, { stage, round: work.round, parameters: result.parameters.hash, momentum });
       }
       return this.#step({ type: "workDone", job, result });
     }

@@ -3,7 +3,8 @@
  */
 
 import type { Fault } from "../../core/fault.ts";
-import type { BlobHash, NodeId, StageIndex, TaskId } from "../../core/ids.ts";
+import type { NodeId, TaskId } from "../../core/ids.ts";
+import type { OwnMerge } from "./merge_check.ts";
 
 interface WatchedNode {
   readonly node: NodeId;
@@ -16,7 +17,7 @@ export interface NodeWatch {
   /** A miner applies a step to a gradient over exactly these tasks. */
   stepApplied(node: WatchedNode, step: { step: number; tasks: readonly TaskId[] }): void;
   /** A miner has taken the outer step that begins `round`. */
-  merged(node: WatchedNode, merged: { stage: StageIndex; round: number; parameters: BlobHash }): void;
+  merged(node: WatchedNode, merged: OwnMerge & { readonly round: number }): void;
   taskComputed(): void;
   /** Work failed at a node, in production for want of a blob. */
   workFailed(node: WatchedNode, failed: { work: string; round: number | null; fault: Fault }): void;

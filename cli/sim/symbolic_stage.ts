@@ -18,7 +18,9 @@ import type { HeldSegments } from "./held_segments.ts";
 import type { SwarmShape } from "./swarm_shape.ts";
 
 /** What a lying miner makes wrong; sizes stay right. */
-export type Lie = "tasks" | "slices" | "parameters";
+export const lies = ["tasks", "slices", "parameters", "momentum"] as const;
+
+export type Lie = typeof lies[number];
 
 export interface WorkOutcome {
   readonly result: Parsed<MinerResult>;
@@ -166,8 +168,9 @@ export class SymbolicStage {
     const missing = this.#options.blobs.missing(slices);
     if (missing !== null) return notFound(missing);
     const merged = mergedVectors(this.#start, slices);
-    const isLie = this.lie === "parameters";
-    this.#start = isLie ? { ...merged, parameters: digest("lie", this.#options.owner, merged.parameters) } : merged;
+    const { lie } = this;
+    const isLie = lie === "parameters" || lie === "momentum";
+    this.#start = isLie ? { ...merged, [lie]: digest("lie", this.#options.owner, merged.parameters) } : merged;
     this.#parameters = this.#start.parameters;
     this.#steps = round * this.#options.shape.config.train.stepsPerRound;
     return done({ type: "applyMerge", ...this.#refs() });

@@ -1,10 +1,11 @@
 /**
- * A merge under way and the upload that follows it. Plain data.
+ * A merge under way and the upload that follows it. Plain data, and when two replicas have made the same of it.
  *
  * Invariants: a participant is an active replica of its stage; `owing` counts exactly the answers that participants still owe
  * in the present phase; `openSlices` counts the slices without an accepted result.
  */
 
+import { present } from "../assert.ts";
 import type { BlobRef, NodeId, StageIndex } from "../ids.ts";
 import type { Slice } from "../protocol/message.ts";
 
@@ -20,6 +21,25 @@ export interface SliceWork {
 export interface MergedStage {
   readonly parameters: BlobRef;
   readonly momentum: BlobRef | null;
+}
+
+/**
+ * What counts as one vote: the whole result. With right parameters and another momentum the next outer step goes elsewhere, and
+ * a right hash of another size cannot be fetched.
+ */
+export function voteOf({ parameters, momentum }: MergedStage): string {
+  const [first, second] = [parameters, momentum].map((ref) => ref === null ? "none" : `${ref.hash}/${ref.bytes}`);
+  return `${first} ${second}`;
+}
+
+export function isSameStage(a: MergedStage, b: MergedStage): boolean {
+  return voteOf(a) === voteOf(b);
+}
+
+/** Whether the node has shown exactly what was agreed on. */
+export function holdsAgreed(merge: StageMerge, node: NodeId): boolean {
+  const shown = merge.applied.get(node);
+  return shown !== undefined && isSameStage(shown, present(merge.agreed, "an agreed stage"));
 }
 
 export type MergePhase = "committing" | "reducing" | "applying" | "agreed";

@@ -4,8 +4,8 @@
  * Butterfly all-reduce: the stage vector is cut into slices, each reduced by two replicas; equal hashes are accepted, unequal
  * ones go to a third reducer and the odd one out leaves the run within the round. Where too few replicas are alive the hub
  * itself is the second or third reducer, so no slice is ever accepted on one word (a single payload needs no reduction).
- * Then every replica takes the outer step and shows one parameter hash; whoever shows another must load the agreed one. One word
- * of several replicas' is not believed here either: the hub takes the step and compares.
+ * Then every replica takes the outer step and shows the hashes of its parameters and outer momentum; whoever shows others must
+ * load the agreed ones. One word of several replicas' is not believed here either: the hub takes the step and compares.
  * Phases close by answers, by quorum and grace, or by deadline, never by hope; the deadlines are merge_deadlines.ts's.
  */
 
@@ -16,7 +16,8 @@ import { contributionWeights } from "../merge/average.ts";
 import { assignReducers, sliceLayout } from "../merge/butterfly.ts";
 import { nextBelow } from "../prng.ts";
 import { type OrchestratorEffect, record, send } from "./event.ts";
-import type { MergedStage, MergePhase, Reducer, SliceWork, StageMerge } from "./merge_state.ts";
+import { holdsAgreed, type MergedStage, type MergePhase, type Reducer } from "./merge_state.ts";
+import { type SliceWork, type StageMerge, voteOf } from "./merge_state.ts";
 import { noteQuorum } from "./merge_deadlines.ts";
 import { askReducer, dropParticipants, owe } from "./reducers.ts";
 import { replicasOf } from "./replicas.ts";
@@ -258,7 +259,7 @@ export function skipMerge(
   return [record({ type: "warning", text }), ...apply(state, options)];
 }
 
-/** One hash for all: the majority's; without one, or with a single vote of several, the hub computes it. */
+/** One result for all: the majority's; without one, or with a single vote of several, the hub computes it. */
 function agree(state: OrchestratorState, options: { merge: StageMerge; nowMs: number }): OrchestratorEffect[] {
   const { merge, nowMs } = options;
   const agreed = merge.refereed ?? majority(merge);
@@ -268,9 +269,7 @@ function agree(state: OrchestratorState, options: { merge: StageMerge; nowMs: nu
     return [askHubToApply(state, merge)];
   }
   merge.agreed = agreed;
-  const odd = [...merge.participants].filter((node) =>
-    merge.applied.get(node)?.parameters.hash !== agreed.parameters.hash
-  );
+  const odd = [...merge.participants].filter((node) => !holdsAgreed(merge, node));
   state.counters.disagreements += odd.length;
   for (const node of odd) benchMember(state, present(state.members.get(node), "a participant is a member"));
   return [enter(state, { merge, phase: "agreed", nowMs })];
@@ -284,8 +283,9 @@ export function askHubToApply(state: OrchestratorState, merge: StageMerge): Orch
 function majority(merge: StageMerge): MergedStage | null {
   const votes = new Map<string, { count: number; merged: MergedStage }>();
   for (const merged of merge.applied.values()) {
-    const vote = votes.get(merged.parameters.hash) ?? { count: 0, merged };
-    votes.set(merged.parameters.hash, { ...vote, count: vote.count + 1 });
+    const key = voteOf(merged);
+    const vote = votes.get(key) ?? { count: 0, merged };
+    votes.set(key, { ...vote, count: vote.count + 1 });
   }
   for (const vote of votes.values()) if (isBelieved(merge, vote.count)) return vote.merged;
   return null;

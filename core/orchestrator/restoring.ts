@@ -15,7 +15,7 @@ import type { LoadFailed, ParameterSource, ParametersUploaded } from "../protoco
 import { dropReplays } from "./auditing.ts";
 import { type OrchestratorEffect, record, send } from "./event.ts";
 import { hubMergesAgain, mergeOfHub, uploadOfHub } from "./hub_merge.ts";
-import type { StageMerge } from "./merge_state.ts";
+import { isSameStage, type StageMerge } from "./merge_state.ts";
 import { rosterOf } from "./replicas.ts";
 import { benchMember } from "./roster_changes.ts";
 import type { Member, OrchestratorState } from "./state.ts";
@@ -113,9 +113,9 @@ export function onUploaded(
   if (stage === null || message.round !== round || state.restoring.get(stage) !== "held" || source?.type !== "blobs") {
     return onParametersUploaded(state, { member, message });
   }
-  const isSame = source.parameters.hash === message.parameters.hash &&
-    source.momentum?.hash === (source.momentum === null ? undefined : message.momentum?.hash);
-  if (!isSame) return [];
+  const { parameters, momentum } = message;
+  const needed = { parameters, momentum: source.momentum === null ? null : momentum }; // zeros need no blob
+  if (!isSameStage(source, needed)) return [];
   state.restoring.delete(stage);
   return [record({ type: "stageRestored", round, stage, from: "replica" })];
 }

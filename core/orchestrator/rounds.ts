@@ -8,7 +8,7 @@ import { present } from "../assert.ts";
 import type { BlobRef, NodeId } from "../ids.ts";
 import { auditsAreDone } from "./auditing.ts";
 import { type OrchestratorEffect, record, send } from "./event.ts";
-import type { StageMerge } from "./merge_state.ts";
+import { holdsAgreed, type StageMerge } from "./merge_state.ts";
 import { rebalance } from "./rebalance.ts";
 import type { OrchestratorState } from "./state.ts";
 import { reportRound } from "./work_report.ts";
@@ -63,8 +63,7 @@ export function finishRound(state: OrchestratorState, nowMs: number): Orchestrat
 }
 
 function holdersOf(stage: StageMerge): NodeId[] {
-  const agreed = present(stage.agreed, "an agreed stage").parameters.hash;
-  return [...stage.participants].filter((node) => stage.applied.get(node)?.parameters.hash === agreed);
+  return [...stage.participants].filter((node) => holdsAgreed(stage, node));
 }
 
 function acceptedSlices(stage: StageMerge): BlobRef[] {

@@ -14,7 +14,7 @@ import type { ParameterSource, ParametersUploaded } from "../protocol/message.ts
 import { addRequest } from "./audit_state.ts";
 import { dropReplays, isAudited } from "./auditing.ts";
 import { type OrchestratorEffect, record, reject, send } from "./event.ts";
-import type { MergedStage, StageUpload, UploadWork } from "./merge_state.ts";
+import { isSameStage, type MergedStage, type StageUpload, type UploadWork } from "./merge_state.ts";
 import type { Member, OrchestratorState } from "./state.ts";
 import { deleteUnused, usedBlobs } from "./stored_blobs.ts";
 
@@ -61,7 +61,7 @@ export function onMergeRepeated(
   const stage = state.upload?.round === options.round + 1 ? state.upload.stages[options.stage] : undefined;
   if (stage?.asked !== "hub") return [];
   stage.stored = true;
-  if (isSame(stage.merged, options.merged)) return [];
+  if (isSameStage(stage.merged, options.merged)) return [];
   stage.merged = options.merged; // the replicas that had agreed on something else are gone, and so is what they had
   const { round } = state;
   state.replaced.add(stage.stage);
@@ -92,16 +92,11 @@ export function onParametersUploaded(
   const { upload } = state;
   const stage = upload?.stages.find((candidate) => candidate.asked === member.node);
   if (upload === null || stage === undefined || message.round !== upload.round || stage.stored) return [];
-  const { merged } = stage;
-  if (!isSame(merged, message)) {
-    return reject(member.node, fault("badBlob", "Cannot take an upload as it must have the round's agreed hash"));
+  if (!isSameStage(stage.merged, message)) {
+    return reject(member.node, fault("badBlob", "Cannot take an upload as it must have the round's agreed hashes"));
   }
   stage.stored = true;
   return [];
-}
-
-function isSame(merged: MergedStage, message: MergedStage): boolean {
-  return merged.parameters.hash === message.parameters.hash && merged.momentum?.hash === message.momentum?.hash;
 }
 
 /** A holder is gone: another one uploads. */

@@ -7,8 +7,8 @@ import { applying, type ScriptedMerge, stageOf } from "../support/scripted_merge
 
 const stage = stageIndex(0);
 
-function show(hub: ScriptedOrchestrator, node: NodeId, parameters: BlobRef): void {
-  hub.tell(node, { type: "mergeApplied", round: 1, parameters, momentum: null });
+function show(hub: ScriptedOrchestrator, node: NodeId, parameters: BlobRef, momentum: BlobRef | null = null): void {
+  hub.tell(node, { type: "mergeApplied", round: 1, parameters, momentum });
 }
 
 /** How often the hub was asked to take the outer step itself. */
@@ -86,4 +86,31 @@ Deno.test("Merge: when the round's start is lost, one word is checked with its c
     assertEquals([checks(hub), agreedOn(hub)], isChecked ? [2, undefined] : [1, parameters], from);
     assertEquals([hub.state.members.get(nodes[0]!)!.status, hub.state.restoring.size], ["active", 0]);
   }
+});
+
+Deno.test("Merge: a liar that is the first to show right parameters but a false momentum loses the vote", () => {
+  for (const kind of ["another", "none", "size"] as const) {
+    const { hub, nodes } = applying(3);
+    const [parameters, momentum] = [hub.blob(64), hub.blob(64)];
+    const shown = { another: hub.blob(64), none: null, size: { ...momentum, bytes: 4 } };
+    show(hub, nodes[0]!, parameters, shown[kind]);
+    for (const node of nodes.slice(1)) show(hub, node, parameters, momentum);
+    assertEquals([checks(hub), hub.state.upload?.stages[0]?.merged.momentum], [0, momentum]);
+    assertEquals(hub.state.members.get(nodes[0]!)!.status, "waiting", "it loads what was agreed");
+    assertEquals(hub.take(nodes[1]!, "uploadParameters").round, 1);
+    hub.tell(nodes[1]!, { type: "parametersUploaded", round: 1, parameters, momentum });
+    assertEquals([hub.state.upload?.writing, hub.count("faultSeen")], [true, 0], "an honest upload is taken");
+  }
+});
+
+Deno.test("Merge: two that show the same parameters and differ in the momentum are told apart by the hub's own outer step", () => {
+  const { hub, nodes } = applying(2);
+  const [parameters, momentum] = [hub.blob(64), hub.blob(64)];
+  show(hub, nodes[0]!, parameters, hub.blob(64));
+  show(hub, nodes[1]!, parameters, momentum);
+  assertEquals([stageOf(hub).phase, checks(hub)], ["applying", 1]);
+  hub.step({ type: "mergeRefereed", round: 0, stage, parameters, momentum });
+  assertEquals(nodes.map((node) => hub.state.members.get(node)!.status), ["waiting", "active"]);
+  assertEquals(hub.state.upload?.stages[0]?.merged, { parameters, momentum });
+  assertEquals(hub.count("roundMerged"), 1);
 });
