@@ -54,6 +54,7 @@ const rules: MessageRules<NodeMessage> = {
     schema: v.strictObject({
       type: v.literal("stepSealed"),
       step: count,
+      request: count,
       tasks: count,
       gradientSquareSum: nonNegative,
     }),

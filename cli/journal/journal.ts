@@ -40,8 +40,9 @@ export interface Recovered {
   readonly cut: string | null; // what was cut off, for people
 }
 
-const snapshotEntries = 4096; // replaying them takes well below a second
-const snapshotBytes = 32 * 2 ** 20; // of entries
+const longEntries = 4096; // replaying them takes well below a second
+const longBytes = 32 * 2 ** 20; // of entries
+const mostEntries = 16 * longEntries; // replaying them takes a few seconds
 
 interface Statements {
   readonly addEntry: StatementSync;
@@ -60,6 +61,7 @@ export class Journal {
   #crc = 0; // of the last entry, else of the snapshot
   #entries = 0; // since the snapshot
   #entryBytes = 0;
+  #stateBytes = 0; // of the snapshot
 
   /** Opens or makes the journal. Another run's, version's or configuration's is refused (`foreign`). */
   static open(options: OpenJournalOptions): { journal: Journal; recovered: Recovered } {
@@ -112,9 +114,13 @@ export class Journal {
     this.#entryBytes += bytes;
   }
 
-  /** Whether enough has come since the last snapshot that replaying it would take long. */
+  /**
+   * Whether enough has come since the last snapshot that replaying it would take long. A large state is written more rarely,
+   * when as much has come: else a hub of thousands would write little but snapshots.
+   */
   get needsSnapshot(): boolean {
-    return this.#entries >= snapshotEntries || this.#entryBytes >= snapshotBytes;
+    const isLong = this.#entries >= longEntries || this.#entryBytes >= longBytes;
+    return isLong && (this.#entryBytes >= this.#stateBytes || this.#entries >= mostEntries);
   }
 
   /** The state after every entry so far; older entries are not needed any more. */
@@ -129,6 +135,7 @@ export class Journal {
     this.#crc = crc;
     this.#entries = 0;
     this.#entryBytes = 0;
+    this.#stateBytes = state.byteLength;
   }
 
   segment(hash: string): Uint8Array | null {
@@ -176,6 +183,7 @@ export class Journal {
     const cut = this.#cutText(stored - entries.length);
     if (cut !== null) this.#cut();
     this.#entries = entries.length;
+    this.#entryBytes = entries.reduce((sum, { event }) => sum + event.byteLength, 0);
     return { snapshot, entries, cut };
   }
 
@@ -193,6 +201,7 @@ export class Journal {
     if (!isWhole) throw this.#damaged("its snapshot is torn");
     this.#sequence = sequence;
     this.#crc = Number(crc);
+    this.#stateBytes = bytes.byteLength;
     return bytes;
   }
 

@@ -3,8 +3,8 @@
  *
  * Reads what the orchestrator sends: the tasks it asked each miner to seal, and the step headers that make them count. When a
  * step closes, the headers together must name every (microbatch, stage) of the step once, with what lost miners had confirmed.
- * Later each honest miner must apply exactly what its last seal named. A lost miner's tasks are kept only if it confirmed just
- * those, and only if its stage's share of the step is not lost as a whole.
+ * A header needs the miner's answer to the last seal, and later each honest miner must apply exactly what that named. A lost
+ * miner's tasks are kept only if it confirmed just those, and only if its stage's share of the step is not lost as a whole.
  */
 
 import type { RunConfig } from "../../core/config/config.ts";
@@ -14,10 +14,15 @@ import { must } from "./violation.ts";
 
 const stepsRemembered = 16; // a stuck miner may apply a step late
 
+interface Seal {
+  readonly request: number;
+  readonly tasks: readonly TaskId[];
+}
+
 export class CreditCheck {
   readonly #config: RunConfig;
-  readonly #sealed = new Map<number, Map<NodeId, readonly TaskId[]>>(); // by step
-  readonly #confirmed = new Map<NodeId, Set<number>>(); // counts of tasks of the open step
+  readonly #sealed = new Map<number, Map<NodeId, Seal>>(); // by step: the last one
+  readonly #confirmed = new Map<NodeId, Set<number>>(); // seals of the open step
   #credited: (readonly TaskId[])[] = [];
   #kept: (readonly TaskId[])[] = [];
   #closed = 0;
@@ -33,34 +38,40 @@ export class CreditCheck {
         this.#sealed.set(message.step, ofStep = new Map());
         this.#sealed.delete(message.step - stepsRemembered);
       }
-      ofStep.set(to, message.tasks);
+      ofStep.set(to, message);
     } else if (message.type === "applyStep" && message.tasks > 0 && message.step === this.#closed) { // else sent again
-      const tasks = this.#sealed.get(message.step)?.get(to) ?? [];
+      const seal = this.#sealed.get(message.step)?.get(to);
+      const sealed = seal !== undefined && this.#isConfirmed(to, seal) ? seal.tasks : [];
       must(
-        tasks.length === message.tasks,
+        sealed.length === message.tasks,
         "a header counts what was sealed",
-        () => `${to} sealed ${tasks.length} tasks of step ${message.step}, its header counts ${message.tasks}`,
+        () => `${to} sealed ${sealed.length} tasks of step ${message.step}, its header counts ${message.tasks}`,
       );
-      this.#credited.push(tasks);
+      this.#credited.push(sealed);
     }
   }
 
   onSealed(from: NodeId, message: StepSealed): void {
     if (message.step !== this.#closed) return;
-    const counts = this.#confirmed.get(from);
-    if (counts === undefined) this.#confirmed.set(from, new Set([message.tasks]));
-    else counts.add(message.tasks);
+    const seals = this.#confirmed.get(from);
+    if (seals === undefined) this.#confirmed.set(from, new Set([message.request]));
+    else seals.add(message.request);
   }
 
   nodeLost({ node, tasksKept }: { node: NodeId; tasksKept: number }): void {
     if (tasksKept === 0) return;
-    const tasks = this.#sealed.get(this.#closed)?.get(node) ?? [];
+    const seal = this.#sealed.get(this.#closed)?.get(node);
+    const tasks = seal?.tasks ?? [];
     must(
-      tasks.length === tasksKept && this.#confirmed.get(node)?.has(tasksKept) === true,
+      seal !== undefined && tasks.length === tasksKept && this.#isConfirmed(node, seal),
       "only confirmed tasks outlive their miner",
       () => `${node} was asked for ${tasks.length}, ${tasksKept} were kept`,
     );
     this.#kept.push(tasks);
+  }
+
+  #isConfirmed(node: NodeId, { request }: Seal): boolean {
+    return this.#confirmed.get(node)?.has(request) === true;
   }
 
   stepClosed(step: number): void {
@@ -102,7 +113,7 @@ export class CreditCheck {
   }
 
   stepApplied(node: NodeId, applied: { step: number; tasks: readonly TaskId[] }): void {
-    const sealed = this.#sealed.get(applied.step)?.get(node);
+    const sealed = this.#sealed.get(applied.step)?.get(node)?.tasks;
     if (sealed === undefined) return; // forgotten
     must(
       sealed.length === applied.tasks.length && sealed.every((task, i) => task === applied.tasks[i]),

@@ -1,9 +1,8 @@
 /**
  * Names for things that are never computed: a 64-bit digest of what a tensor was made of stands for its SHA-256.
  *
- * Owns the mixing (two 32-bit lanes of multiply and xor, no cryptography: nobody attacks a simulation from inside it) and the
- * digest of a whole state, which keeps the order of maps and sets and the identity of shared objects. Equal parts give equal
- * digests; ("ab", "c") and ("a", "bc") differ.
+ * Owns the mixing (two 32-bit lanes of multiply and xor, no cryptography: nobody attacks a simulation from inside it). Equal parts
+ * give equal digests; ("ab", "c") and ("a", "bc") differ.
  */
 
 import { type BlobHash, blobHash } from "../../core/ids.ts";
@@ -88,57 +87,4 @@ export function unitOf(hash: string): number {
 
 function positionOf(hash: string, place: number): number {
   return letters.indexOf(hash.charCodeAt(place));
-}
-
-/** One digest for a whole value of plain objects, arrays, maps and sets. */
-export function digestOfState(value: unknown): string {
-  const hasher = new Hasher().reset();
-  absorb(value, { hasher, seen: new Map() });
-  return hasher.finish();
-}
-
-interface Absorbing {
-  readonly hasher: Hasher;
-  readonly seen: Map<object, number>;
-}
-
-function absorb(value: unknown, to: Absorbing): void {
-  const { hasher } = to;
-  if (typeof value === "number") {
-    hasher.word(1);
-    hasher.number(value);
-  } else if (typeof value === "string") {
-    hasher.word(2);
-    hasher.text(value);
-  } else if (typeof value === "object" && value !== null) {
-    const place = to.seen.get(value);
-    hasher.word(place === undefined ? 3 : 4);
-    if (place !== undefined) return hasher.word(place);
-    to.seen.set(value, to.seen.size);
-    absorbObject(value, to);
-  } else hasher.text(String(value));
-}
-
-function absorbObject(value: object, to: Absorbing): void {
-  const { hasher } = to;
-  if (Array.isArray(value)) {
-    hasher.text(`array ${value.length}`);
-    for (const item of value) absorb(item, to);
-  } else if (value instanceof Map) {
-    hasher.text(`map ${value.size}`);
-    for (const [key, item] of value) {
-      absorb(key, to);
-      absorb(item, to);
-    }
-  } else if (value instanceof Set) {
-    hasher.text(`set ${value.size}`);
-    for (const item of value) absorb(item, to);
-  } else {
-    const entries = Object.entries(value);
-    hasher.text(`object ${entries.length}`);
-    for (const [key, item] of entries) {
-      hasher.text(key);
-      absorb(item, to);
-    }
-  }
 }

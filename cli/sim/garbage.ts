@@ -62,7 +62,13 @@ export function staleMessage(dice: Dice, progress: { step: number; round: number
     case 1:
       return plain({ type: "taskFailed", task, fault: fault("badBlob", "flood") });
     case 2:
-      return plain({ type: "stepSealed", step: Math.max(0, progress.step - 1), tasks: 1, gradientSquareSum: 1 });
+      return plain({
+        type: "stepSealed",
+        step: Math.max(0, progress.step - 1),
+        request: 1,
+        tasks: 1,
+        gradientSquareSum: 1,
+      });
     case 3:
       return progress.round === 0 ? plain({ type: "ready", assignment: 0, parameters: ref }) : plain({
         type: "payloadCommitted",

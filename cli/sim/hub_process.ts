@@ -16,13 +16,14 @@ import type { Machine } from "../../core/protocol/machine.ts";
 import type { NodeMessage, ParameterSource, Role } from "../../core/protocol/message.ts";
 import type { BlobSet } from "./blob_set.ts";
 import type { Dice } from "./dice.ts";
-import { digest, digestOfState } from "./digest.ts";
+import { digest } from "./digest.ts";
 import type { EventQueue } from "./event_queue.ts";
 import { HeldSegments } from "./held_segments.ts";
 import { MemoryStore } from "./hub_store.ts";
 import type { HubWatch } from "./hub_watch.ts";
 import type { Network } from "./network.ts";
 import type { HubEnd } from "./network_peer.ts";
+import { isSameState } from "./same_state.ts";
 import { blobsOfSource, mergedVectors, reducedSlice, vectorsOf } from "./symbolic_stage.ts";
 import type { SwarmShape } from "./swarm_shape.ts";
 
@@ -319,8 +320,7 @@ export class HubProcess implements HubEnd {
     const { machine, network } = this.#options;
     const { state, events } = present(this.#store, "a hub that crashes keeps a journal").recover();
     for (const { nowMs, event } of events) machine.step(state, event, nowMs);
-    const isSame = digestOfState(state) === digestOfState(this.#state);
-    assert(isSame, `A replay of ${events.length} events must end in the state that crashed`);
+    assert(isSameState(state, this.#state), `A replay of ${events.length} events must end in the state that crashed`);
     const segments = new HeldSegments();
     segments.hold(heldSegments(state));
     assert(segments.equals(this.#segments), "The state must name exactly the segments that are held");

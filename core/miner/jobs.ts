@@ -124,7 +124,13 @@ function sealed(
   }
   return [
     ...effects,
-    send({ type: "stepSealed", step: job.step, tasks: state.log.length, gradientSquareSum: squareSum }),
+    send({
+      type: "stepSealed",
+      step: job.step,
+      request: job.request,
+      tasks: state.log.length,
+      gradientSquareSum: squareSum,
+    }),
   ];
 }
 

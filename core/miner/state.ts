@@ -18,7 +18,7 @@ export type Job =
     readonly input: BlobRef;
     readonly second: BlobRef | null;
   }
-  | { readonly type: "sealStep"; readonly step: number; readonly tasks: readonly TaskId[] }
+  | { readonly type: "sealStep"; readonly step: number; readonly request: number; readonly tasks: readonly TaskId[] }
   | {
     readonly type: "applyStep";
     readonly step: number;

@@ -46,7 +46,11 @@ function assertMember(state: OrchestratorState, member: Member): void {
   );
   assert(member.status !== "active" || member.stage !== null, `${node} is active without a stage`);
   assert(member.status === "active" || (member.leases.size === 0 && isEmpty(member.own)), `${node} holds work idly`);
-  assert(state.waiting.has(node) <= (member.role === "miner" && member.status !== "active"), `${node} waits wrongly`);
+  const isHere = member.role === "miner" && member.graceUntilMs === null;
+  const mayWait = isHere && member.status !== "active";
+  const mustWait = isHere && member.status === "waiting";
+  const waits = state.waiting.has(node);
+  assert(waits <= mayWait && waits >= mustWait, `${node} waits wrongly`);
   let units = 0;
   for (const task of member.leases) {
     const item = present(state.work?.leased.get(task), `${node} holds ${task}, which must be leased`);

@@ -11,7 +11,8 @@ import { heapPush } from "../heap.ts";
 import { type BlobRef, type NodeId, taskId } from "../ids.ts";
 import { setAlarm } from "./alarms.ts";
 import { type OrchestratorEffect, record, send } from "./event.ts";
-import { distrustPace, idleReplica, markReady, measure, rosterOf, unitMsOf } from "./replicas.ts";
+import { distrustPace, measure, unitMsOf } from "./pace.ts";
+import { idleReplica, markReady, rosterOf } from "./replicas.ts";
 import { type Member, type OrchestratorState, tokensPerMicrobatch } from "./state.ts";
 import {
   countWaiting,

@@ -13,7 +13,7 @@ import type { BlobRef, NodeId, StageIndex } from "../ids.ts";
 import { type OrchestratorEffect, record } from "./event.ts";
 import type { Reducer, StageMerge } from "./merge_state.ts";
 import { askForPayload, askHubToApply, askToApply, enter, skipMerge } from "./merging.ts";
-import { dropParticipants, owe, reduceEffect, settle } from "./reducers.ts";
+import { dropParticipants, owe, reduceEffects, type ReduceRequest, settle } from "./reducers.ts";
 import type { OrchestratorState } from "./state.ts";
 
 const mostShown = 4; // times a contributor is asked; more is a store that keeps nothing, or a contributor that stores nothing
@@ -45,18 +45,18 @@ export function lookEffect(state: OrchestratorState, merge: StageMerge): Orchest
   return { type: "checkBlobs", round: state.round, stage, phase, refs: neededBlobs(merge) };
 }
 
-/** What this phase's work reads, each blob once. */
+/** What this phase's work reads. */
 function neededBlobs(merge: StageMerge): BlobRef[] {
-  const refs = new Map<string, BlobRef>();
-  for (const [index, slice] of merge.slices.entries()) {
-    if (merge.phase === "applying" && slice.accepted !== null) refs.set(slice.accepted.hash, slice.accepted);
-    if (merge.phase !== "reducing" || slice.accepted !== null) continue;
+  if (merge.phase === "applying") return merge.slices.flatMap(({ accepted }) => accepted ?? []);
+  if (merge.phase !== "reducing") return [];
+  const refs: BlobRef[] = [];
+  for (const [index, { accepted, without }] of merge.slices.entries()) {
+    if (accepted !== null) continue;
     for (const [node, payload] of merge.payloads) {
-      const ref = present(payload[index], "a payload has every slice");
-      if (!slice.without.has(node)) refs.set(ref.hash, ref);
+      if (!without.has(node)) refs.push(present(payload[index], "a payload has every slice"));
     }
   }
-  return [...refs.values()];
+  return refs;
 }
 
 export function onBlobsChecked(
@@ -109,11 +109,11 @@ export function openRequests(
   const effects: OrchestratorEffect[] = [];
   if (reducer !== "hub" && isPayloadOwed(merge, reducer)) effects.push(askForPayload(state, { merge, node: reducer }));
   if (merge.phase !== "reducing") return effects;
-  for (const [index, slice] of merge.slices.entries()) {
-    const isOpen = slice.accepted === null && slice.asked.includes(reducer) && !slice.results.has(reducer);
-    if (isOpen) effects.push(reduceEffect(state, { merge, index, reducer }));
-  }
-  return effects;
+  const requests = merge.slices.flatMap(({ accepted, asked, results }, index): ReduceRequest[] => {
+    const isOpen = accepted === null && asked.includes(reducer) && !results.has(reducer);
+    return isOpen ? [{ index, reducer }] : [];
+  });
+  return [...effects, ...reduceEffects(state, { merge, requests })];
 }
 
 function isPayloadOwed(merge: StageMerge, node: NodeId): boolean {
@@ -147,13 +147,10 @@ function askToShow(
   }
   merge.mend = "showing";
   for (const node of leftOut) effects.push(leftOutText(state, { merge, node }));
-  for (const index of incomplete) {
-    if (present(merge.slices[index], "an open slice").without.size === merge.payloads.size) {
-      return [...effects, ...skipMerge(state, { merge, nowMs })];
-    }
-    effects.push(leaveToHub(state, { merge, index }));
-  }
-  return effects;
+  const isNothingLeft = (index: number) =>
+    present(merge.slices[index], "an open slice").without.size === merge.payloads.size;
+  if ([...incomplete].some(isNothingLeft)) return [...effects, ...skipMerge(state, { merge, nowMs })];
+  return [...effects, ...leaveToHub(state, { merge, slices: [...incomplete] })];
 }
 
 function leftOutText(
@@ -172,15 +169,18 @@ const mayShow = (merge: StageMerge, node: NodeId): boolean =>
   merge.participants.has(node) && !merge.applied.has(node) && !merge.slow.has(node) &&
   timesShown(merge, node) < mostShown;
 
+/** The hub reduces these, alone. */
 function leaveToHub(
   state: OrchestratorState,
-  { merge, index }: { merge: StageMerge; index: number },
-): OrchestratorEffect {
-  const slice = present(merge.slices[index], "an open slice");
-  for (const node of slice.asked) if (node !== "hub" && !slice.results.has(node)) settle(merge, node);
-  slice.asked.splice(0, slice.asked.length, "hub");
-  slice.results.clear();
-  return reduceEffect(state, { merge, index, reducer: "hub" });
+  { merge, slices }: { merge: StageMerge; slices: readonly number[] },
+): OrchestratorEffect[] {
+  for (const index of slices) {
+    const slice = present(merge.slices[index], "an open slice");
+    for (const node of slice.asked) if (node !== "hub" && !slice.results.has(node)) settle(merge, node);
+    slice.asked.splice(0, slice.asked.length, "hub");
+    slice.results.clear();
+  }
+  return reduceEffects(state, { merge, requests: slices.map((index) => ({ index, reducer: "hub" })) });
 }
 
 /**
@@ -196,14 +196,15 @@ function reopen(
     merge.doubters.clear();
     return dropParticipants(state, { merge, nodes, nowMs });
   }
-  const effects = [enter(state, { merge, phase: "reducing", nowMs })];
+  const entered = enter(state, { merge, phase: "reducing", nowMs });
   merge.isHubAsked = false;
   merge.refereed = null;
+  const slices: number[] = [];
   for (const [index, slice] of merge.slices.entries()) {
     if (slice.accepted === null || !lost.has(slice.accepted.hash)) continue;
     slice.accepted = null;
     merge.openSlices += 1;
-    effects.push(leaveToHub(state, { merge, index }));
+    slices.push(index);
   }
-  return effects;
+  return [entered, ...leaveToHub(state, { merge, slices })];
 }

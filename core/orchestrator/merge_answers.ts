@@ -60,7 +60,7 @@ export function onPayloadCommitted(
 
 export function onSliceReduced(
   state: OrchestratorState,
-  { member, message }: Answer<SliceReduced>,
+  { member, message, nowMs }: Answer<SliceReduced>,
 ): OrchestratorEffect[] {
   const merge = mergeOf(state, { member, round: message.round });
   const slice = merge?.slices[message.slice];
@@ -68,6 +68,14 @@ export function onSliceReduced(
     return reject(member.node, fault("wrongPhase", `Cannot take slice ${message.slice} of round ${message.round} now`));
   }
   if (slice.results.has(member.node)) return [];
+  const bytes = 4 * present(merge.layout[message.slice], "a slice has its place").size;
+  if (message.result.bytes !== bytes) { // with the right hash it would be voted for, and then nobody could fetch it
+    const detail = `Cannot take slice ${message.slice} as it must have ${bytes} bytes`;
+    return [
+      ...reject(member.node, fault("badBlob", detail)),
+      ...dropParticipants(state, { merge, nodes: [member.node], nowMs }),
+    ];
+  }
   slice.results.set(member.node, message.result);
   settle(merge, member.node);
   countUpload(merge, [message.result]);

@@ -19,7 +19,7 @@ import { type OrchestratorEffect, record, send } from "./event.ts";
 import { holdsAgreed, type MergedStage, type MergePhase, type Reducer } from "./merge_state.ts";
 import { type SliceWork, type StageMerge, voteOf } from "./merge_state.ts";
 import { noteQuorum } from "./merge_deadlines.ts";
-import { askReducer, dropParticipants, owe } from "./reducers.ts";
+import { askReducers, dropParticipants, owe } from "./reducers.ts";
 import { replicasOf } from "./replicas.ts";
 import { benchMember } from "./roster_changes.ts";
 import type { OrchestratorState } from "./state.ts";
@@ -157,11 +157,8 @@ function reduce(state: OrchestratorState, options: { merge: StageMerge; nowMs: n
     return newSlice({ asked, accepted: null });
   });
   merge.openSlices = merge.slices.length;
-  const effects = [entered];
-  for (const [index, slice] of merge.slices.entries()) {
-    for (const reducer of slice.asked) effects.push(askReducer(state, { merge, index, reducer }));
-  }
-  return effects;
+  const requests = merge.slices.flatMap(({ asked }, index) => asked.map((reducer) => ({ index, reducer })));
+  return [entered, ...askReducers(state, { merge, requests })];
 }
 
 const newSlice = (given: Pick<SliceWork, "asked" | "accepted">): SliceWork => ({
@@ -215,7 +212,7 @@ function judgeSlice(
   slice.asked.push(third);
   return [
     record({ type: "sliceDisputed", round: state.round, stage: merge.stage, slice: index, liar: null }),
-    askReducer(state, { merge, index, reducer: third }),
+    ...askReducers(state, { merge, requests: [{ index, reducer: third }] }),
   ];
 }
 

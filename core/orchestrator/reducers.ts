@@ -34,42 +34,65 @@ export function dropWeight(merge: StageMerge, node: NodeId): void {
   merge.weights.delete(node);
 }
 
-function weightedPayloads(state: OrchestratorState, options: { merge: StageMerge; index: number }): WeightedPayload[] {
-  const { merge, index } = options;
-  const without = merge.slices[index]?.without;
-  return payloadsInOrder(merge).filter(([node]) => !without?.has(node)).map(([node, refs]) => ({
-    payload: present(refs[index], "a payload has every slice"),
-    weight: present(merge.weights.get(node), `a weight for ${node} in round ${state.round}`),
-  }));
+/** A slice and who is to reduce it. */
+export interface ReduceRequest {
+  readonly index: number;
+  readonly reducer: Reducer;
 }
 
-/** Payloads in slot order: `weights` was filled in that order. */
-function payloadsInOrder(merge: StageMerge): [NodeId, readonly BlobRef[]][] {
-  return [...merge.weights.keys()].flatMap((node): [NodeId, readonly BlobRef[]][] => {
-    const refs = merge.payloads.get(node);
-    return refs === undefined ? [] : [[node, refs]];
+/** Asks for these reductions; the reducers of one slice share its list of payloads. */
+export function askReducers(
+  state: OrchestratorState,
+  { merge, requests }: { merge: StageMerge; requests: readonly ReduceRequest[] },
+): OrchestratorEffect[] {
+  for (const { reducer } of requests) if (reducer !== "hub") owe(merge, reducer);
+  return reduceEffects(state, { merge, requests });
+}
+
+/** The requests themselves, also to send them again. */
+export function reduceEffects(
+  state: OrchestratorState,
+  { merge, requests }: { merge: StageMerge; requests: readonly ReduceRequest[] },
+): OrchestratorEffect[] {
+  if (requests.length === 0) return [];
+  const { round } = state;
+  const payloads = payloadsInOrder(merge);
+  const inputsOf = new Map<number, readonly WeightedPayload[]>();
+  return requests.map(({ index, reducer }) => {
+    const inputs = inputsOf.get(index) ?? sliceInputs(payloads, { index, without: merge.slices[index]?.without });
+    inputsOf.set(index, inputs);
+    return reducer === "hub"
+      ? { type: "refereeSlice", round, stage: merge.stage, slice: index, inputs }
+      : send(reducer, { type: "reduceSlice", round, slice: index, inputs });
   });
 }
 
-export function askReducer(
-  state: OrchestratorState,
-  options: { merge: StageMerge; index: number; reducer: Reducer },
-): OrchestratorEffect {
-  const { merge, reducer } = options;
-  if (reducer !== "hub") owe(merge, reducer);
-  return reduceEffect(state, options);
+interface Contribution {
+  readonly node: NodeId;
+  readonly refs: readonly BlobRef[];
+  readonly weight: number;
 }
 
-/** The request itself, also to send it again. */
-export function reduceEffect(
-  state: OrchestratorState,
-  { merge, index, reducer }: { merge: StageMerge; index: number; reducer: Reducer },
-): OrchestratorEffect {
-  const inputs = weightedPayloads(state, { merge, index });
-  const { round } = state;
-  return reducer === "hub"
-    ? { type: "refereeSlice", round, stage: merge.stage, slice: index, inputs }
-    : send(reducer, { type: "reduceSlice", round, slice: index, inputs });
+/** Payloads in slot order: `weights` was filled in that order. */
+function payloadsInOrder(merge: StageMerge): Contribution[] {
+  const payloads: Contribution[] = [];
+  for (const [node, weight] of merge.weights) {
+    const refs = merge.payloads.get(node);
+    if (refs !== undefined) payloads.push({ node, refs, weight });
+  }
+  return payloads;
+}
+
+function sliceInputs(
+  payloads: readonly Contribution[],
+  { index, without }: { index: number; without: ReadonlySet<NodeId> | undefined },
+): WeightedPayload[] {
+  const inputs: WeightedPayload[] = [];
+  for (const { node, refs, weight } of payloads) {
+    if (without?.has(node)) continue;
+    inputs.push({ payload: present(refs[index], "a payload has every slice"), weight });
+  }
+  return inputs;
 }
 
 /** Takes nodes out of a stage's merge; their work goes to others. `expel` ends their membership for a proven lie. */
@@ -107,7 +130,7 @@ export function replaceReducer(
   options: { merge: StageMerge; node: NodeId },
 ): OrchestratorEffect[] {
   const { merge, node } = options;
-  const effects: OrchestratorEffect[] = [];
+  const requests: ReduceRequest[] = [];
   forgive(merge, node);
   for (const [index, slice] of merge.slices.entries()) {
     const place = slice.asked.indexOf(node);
@@ -117,9 +140,9 @@ export function replaceReducer(
     merge.unjudged.push(index);
     if (slice.asked.includes(other)) continue;
     slice.asked.push(other);
-    effects.push(askReducer(state, { merge, index, reducer: other }));
+    requests.push({ index, reducer: other });
   }
-  return effects;
+  return askReducers(state, { merge, requests });
 }
 
 function nextReducer(merge: StageMerge, slice: SliceWork): Reducer {

@@ -1,14 +1,15 @@
 /**
- * The active replicas of each stage: who is one, who has a free place, how fast each works.
+ * The active replicas of each stage: who is one, who has a free place, whose turn it is.
  *
- * Owns membership of rosters, the order in which replicas get work, and the estimates behind it. Interleaved weighted round
- * robin (SWARM, section 4): whoever has been handed the least expected busy time comes first, so a replica twice as fast gets
- * twice the tasks. A replica's time for one unit is measured between its results, never taken from its own word.
+ * Owns membership of rosters and the order in which replicas get work. Interleaved weighted round robin (SWARM, section 4):
+ * whoever has been handed the least expected busy time comes first, so a replica twice as fast gets twice the tasks. How fast
+ * each is, is pace.ts's.
  */
 
 import { assert, present } from "../assert.ts";
 import { type Before, heapPop, heapPush } from "../heap.ts";
 import type { NodeId, StageIndex } from "../ids.ts";
+import { countPace, recountPace, unitMsOf } from "./pace.ts";
 import type { Member, MemberStatus, OrchestratorState, ReadyPlace, StageRoster } from "./state.ts";
 import { isEmpty } from "./step_state.ts";
 
@@ -38,6 +39,7 @@ export function activate(state: OrchestratorState, member: Member): void {
   let at = roster.members.length;
   while (at > 0 && roster.members[at - 1]!.assignment > member.assignment) at -= 1;
   roster.members.splice(at, 0, member);
+  countPace(roster, { member, by: 1 });
   member.busyMs = roster.clockMs;
   if (member.graceUntilMs === null) roster.present += 1;
   markReady(state, member);
@@ -49,6 +51,7 @@ export function deactivate(state: OrchestratorState, member: Member, status: Mem
     const roster = rosterOf(state, present(member.stage, "an active member has a stage"));
     assert(member.leases.size === 0 && isEmpty(member.own), `Cannot retire ${member.node} as it must hold no work`);
     roster.members.splice(roster.members.indexOf(member), 1);
+    countPace(roster, { member, by: -1 });
     if (member.graceUntilMs === null) roster.present -= 1;
     roster.due.delete(member);
     member.isReady = false;
@@ -62,6 +65,13 @@ export function setStage(state: OrchestratorState, member: Member, stage: StageI
   member.stage = stage;
 }
 
+/** It needs an `assign`; one that is away may have lost its session, and is looked at again when it is back. */
+export function awaitAssign(state: OrchestratorState, member: Member): void {
+  const isStale = member.status === "loading" && member.loadingRound !== state.round;
+  const isConcerned = member.role === "miner" && (member.status === "waiting" || isStale);
+  if (isConcerned && member.graceUntilMs === null) state.waiting.add(member.node);
+}
+
 // -------------------------------------------------------------------------------------------------- silence
 
 /** The link broke: no new work until it is back. */
@@ -73,12 +83,13 @@ export function setAway(state: OrchestratorState, member: Member, graceUntilMs: 
     member.isReady = false;
   }
   member.graceUntilMs = graceUntilMs;
+  state.waiting.delete(member.node);
 }
 
 export function setBack(state: OrchestratorState, member: Member): void {
   if (member.graceUntilMs === null) return;
   member.graceUntilMs = null;
-  if (member.status !== "active") return;
+  if (member.status !== "active") return awaitAssign(state, member);
   rosterOf(state, present(member.stage, "an active member has a stage")).present += 1;
   markReady(state, member);
 }
@@ -113,6 +124,7 @@ export function levelReplicas(state: OrchestratorState): void {
   for (const roster of state.rosters) {
     roster.ready.length = 0;
     roster.clockMs = 0;
+    recountPace(roster);
     for (const member of roster.members) {
       member.busyMs = 0;
       member.isReady = false;
@@ -166,46 +178,4 @@ export function takeIdle(roster: StageRoster): Member | null {
   const member = idleReplica(roster, { except: null });
   if (member !== null) member.isReady = false; // its place in the heap is stale now
   return member;
-}
-
-// -------------------------------------------------------------------------------------------------- estimates
-
-const memory = 0.8; // share of the old value in a running mean
-const leastUnitMs = 1e-3; // below that all are equally fast
-const mostUnitMs = 3_600_000; // above that all are equally hopeless
-
-/** Books the time between this result and whatever the member was busy with before. */
-export function measure(
-  state: OrchestratorState,
-  member: Member,
-  { units, leasedMs, nowMs }: { units: number; leasedMs: number; nowMs: number },
-): void {
-  const roster = rosterOf(state, present(member.stage, "a member with results has a stage"));
-  const unitMs = (nowMs - Math.max(leasedMs, member.lastResultMs)) / units;
-  member.lastResultMs = nowMs;
-  member.results += 1;
-  member.unitMs = member.unitMs === null ? unitMs : memory * member.unitMs + (1 - memory) * unitMs;
-  roster.unitMs = roster.unitMs === null ? unitMs : 0.98 * roster.unitMs + 0.02 * unitMs;
-}
-
-/** It let a task down: it counts as half as fast, and as no faster than the time it was given. */
-export function distrustPace(
-  state: OrchestratorState,
-  member: Member,
-  { units, leasedMs, nowMs }: { units: number; leasedMs: number; nowMs: number },
-): void {
-  const roster = rosterOf(state, present(member.stage, "a member with leases has a stage"));
-  member.unitMs = Math.min(mostUnitMs, Math.max(2 * unitMsOf(roster, member), (nowMs - leasedMs) / units));
-}
-
-export function unitMsOf(roster: StageRoster, member: Member): number {
-  return Math.max(leastUnitMs, member.unitMs ?? roster.unitMs ?? 1);
-}
-
-/** Units of work a stage does in a millisecond, by what was measured; its number of replicas while nothing was. */
-export function capacityOf(state: OrchestratorState, stage: StageIndex): number {
-  const roster = rosterOf(state, stage);
-  let capacity = 0;
-  for (const member of roster.members) capacity += 1 / unitMsOf(roster, member);
-  return capacity;
 }

@@ -15,8 +15,9 @@ import { setAlarm } from "./alarms.ts";
 import { reissueAuditsOf } from "./auditing.ts";
 import { type OrchestratorEffect, record, reject, send } from "./event.ts";
 import { lookSoon, reissueWorkOf } from "./leases.ts";
+import { capacityOf } from "./pace.ts";
 import { dropParticipants } from "./reducers.ts";
-import { activate, capacityOf, replicasOf, rosterOf, setAway, setBack, setStage } from "./replicas.ts";
+import { activate, awaitAssign, replicasOf, rosterOf, setAway, setBack, setStage } from "./replicas.ts";
 import { mayResume, resumeMember } from "./resume.ts";
 import { benchMember, forgetMember } from "./roster_changes.ts";
 import { departSealed, renewPatience } from "./sealing.ts";
@@ -46,7 +47,7 @@ export function onJoin(
   const { role, adapter, listens } = message;
   const effects = old === undefined ? [] : loseNode(state, { node, reason: "it joined anew", nowMs });
   const member = newMember({ node, role, adapter, listens, previousStage: message.previousStage });
-  if (role === "miner" && chooseStage(state, member) === null) {
+  if (role === "miner" && isFull(state)) {
     const most = state.config.limits.minersPerStage;
     return [
       ...effects,
@@ -54,7 +55,7 @@ export function onJoin(
     ];
   }
   state.members.set(node, member);
-  if (role === "miner") state.waiting.add(node);
+  if (role === "miner") awaitAssign(state, member);
   else state.validators.add(node);
   const { config, layersOfStages } = state;
   return [
@@ -65,8 +66,13 @@ export function onJoin(
   ];
 }
 
-/** The stage that needs a miner most; null when all are full. */
-function chooseStage(state: OrchestratorState, member: Member): StageIndex | null {
+/** Whoever waits for a stage has its place already, so that everybody who was let in gets one. */
+function isFull(state: OrchestratorState): boolean {
+  return state.members.size - state.validators.size >= state.stages.length * state.config.limits.minersPerStage;
+}
+
+/** The stage that needs a miner most. */
+function chooseStage(state: OrchestratorState, member: Member): StageIndex {
   const { limits, swarm } = state.config;
   const previous = member.previousStage;
   const hasStage = previous !== null && previous < state.stages.length;
@@ -81,7 +87,7 @@ function chooseStage(state: OrchestratorState, member: Member): StageIndex | nul
       (capacity === best.capacity && assigned < best.assigned);
     if (isShorter) best = { stage, capacity, assigned };
   }
-  return best?.stage ?? null;
+  return present(best, "a stage with a free place").stage;
 }
 
 /** What the stage's miners will do together once those that are loading have begun. */
@@ -99,7 +105,6 @@ export function assignWaiting(state: OrchestratorState, nowMs: number): Orchestr
   for (const node of [...state.waiting]) {
     const member = present(state.members.get(node), "a waiting miner is a member");
     const stage = member.stage ?? chooseStage(state, member);
-    if (stage === null || member.graceUntilMs !== null) continue; // it may have lost its session: it asks again
     if (state.restoring.has(stage)) continue;
     state.waiting.delete(node);
     setStage(state, member, stage);

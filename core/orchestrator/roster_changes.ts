@@ -4,7 +4,7 @@
  * Only membership: whatever it held of the open step, of a merge or of an upload is handed on by the caller.
  */
 
-import { deactivate, setStage } from "./replicas.ts";
+import { awaitAssign, deactivate, setStage } from "./replicas.ts";
 import type { Member, OrchestratorState } from "./state.ts";
 import { rewire } from "./wiring.ts";
 
@@ -14,7 +14,7 @@ export function benchMember(state: OrchestratorState, member: Member): void {
   deactivate(state, member, "waiting");
   dropProgress(state, member);
   member.header = null;
-  state.waiting.add(member.node);
+  awaitAssign(state, member);
   if (stage !== null) rewire(state, stage);
 }
 

@@ -70,14 +70,12 @@ function acceptedSlices(stage: StageMerge): BlobRef[] {
   return stage.slices.map((slice) => present(slice.accepted, "an agreed stage has its slices"));
 }
 
-/** Every payload and reduced slice of the merge, each once. */
+/** Every payload and reduced slice of the merge. */
 function payloadRefs(stages: readonly StageMerge[]): BlobRef[] {
-  const refs = new Map<string, BlobRef>();
-  for (const stage of stages) {
-    for (const payload of stage.payloads.values()) for (const ref of payload) refs.set(ref.hash, ref);
-    for (const slice of stage.slices) for (const ref of slice.results.values()) refs.set(ref.hash, ref);
-  }
-  return [...refs.values()];
+  return stages.flatMap(({ payloads, slices }) => [
+    ...[...payloads.values()].flat(),
+    ...slices.flatMap(({ results }) => [...results.values()]),
+  ]);
 }
 
 // ---------------------------------------------------------------------------------------------------------- closing

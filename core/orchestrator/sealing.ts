@@ -17,7 +17,8 @@ import type { StepSealed } from "../protocol/message.ts";
 import { setAlarm } from "./alarms.ts";
 import { type OrchestratorEffect, record, reject, send } from "./event.ts";
 import { reissueCredited } from "./leases.ts";
-import { rosterOf, unitMsOf } from "./replicas.ts";
+import { unitMsOf } from "./pace.ts";
+import { rosterOf } from "./replicas.ts";
 import type { Member, OrchestratorState } from "./state.ts";
 import { type StepWork, unitsOf } from "./step_state.ts";
 import { isTail } from "./wiring.ts";
@@ -46,10 +47,12 @@ export function askForSeal(
   { member, nowMs }: { member: Member; nowMs: number },
 ): OrchestratorEffect {
   const { node, stepTasks } = member;
+  const work = present(state.work, "an open step");
   const lookMs = nowMs + patienceMs(state, member);
-  present(state.work, "an open step").asked.set(node, { lookMs, deadlineMs: nowMs + state.config.limits.leaseMs });
+  const request = ++work.seals;
+  work.asked.set(node, { request, lookMs, deadlineMs: nowMs + state.config.limits.leaseMs });
   setAlarm(state, { type: "seal", node, atMs: lookMs });
-  return send(node, { type: "sealStep", step: state.step, tasks: [...stepTasks] });
+  return send(node, { type: "sealStep", step: state.step, request, tasks: [...stepTasks] });
 }
 
 /** Its link was broken: the request may have reached it only now. */
@@ -59,7 +62,7 @@ export function renewPatience(state: OrchestratorState, { member, nowMs }: { mem
   if (work === null || request === undefined || work.sealed.has(member.node)) return;
   const lookMs = nowMs + patienceMs(state, member);
   const deadlineMs = Math.max(request.deadlineMs, nowMs + state.config.limits.leaseMs);
-  work.asked.set(member.node, { lookMs, deadlineMs });
+  work.asked.set(member.node, { ...request, lookMs, deadlineMs });
 }
 
 /** As long as it would take to repeat all its tasks, if it has to: by then others could have done them as well. */
@@ -116,7 +119,7 @@ export function onStepSealed(
 ): OrchestratorEffect[] {
   const { work } = state;
   if (
-    work === null || message.step !== state.step || !work.asked.has(member.node) ||
+    work === null || message.step !== state.step || message.request !== work.asked.get(member.node)?.request ||
     message.tasks !== member.stepTasks.length
   ) {
     return []; // an answer to a request that something has changed since; a new one is on its way

@@ -68,6 +68,7 @@ export interface StageRoster {
   assigned: number; // members whose stage it is, loading ones included
   clockMs: number; // busyMs of the one that got work last
   unitMs: number | null; // mean of what was measured here
+  readonly pace: { measured: number; unitsPerMs: number }; // members with a `unitMs`, and what they do together
 }
 
 export type Alarm =
@@ -127,7 +128,7 @@ export interface OrchestratorState {
   closeUntilMs: number | null;
   readonly members: Map<NodeId, Member>;
   readonly rosters: readonly StageRoster[];
-  readonly waiting: Set<NodeId>; // miners that need an `assign`
+  readonly waiting: Set<NodeId>; // connected miners that need an `assign`
   readonly validators: Set<NodeId>;
   readonly expelled: Set<NodeId>; // proven liars
   readonly alarms: Alarm[]; // heap by atMs; stale ones are dropped when they ring
@@ -221,6 +222,7 @@ const newRoster = (): StageRoster => ({
   assigned: 0,
   clockMs: 0,
   unitMs: null,
+  pace: { measured: 0, unitsPerMs: 0 },
 });
 
 function newCounters(): Counters {

@@ -58,6 +58,7 @@ export interface SealedGradient {
 }
 
 export interface SealRequest {
+  readonly request: number; // only its answer counts: it alone says what the device has now
   readonly lookMs: number; // then others may do its tasks
   readonly deadlineMs: number; // then it is lost
 }
@@ -78,6 +79,7 @@ export interface StepWork {
   readonly waiting: number[]; // a stage each: its items that are blocked or queued
   readonly idle: Set<NodeId>[]; // a stage each: contributors without a lease that have not been asked to confirm what they have
   readonly asked: Map<NodeId, SealRequest>; // to confirm what they have
+  seals: number; // requests so far
   readonly startedMs: number;
   readonly sealed: Map<NodeId, SealedGradient>; // confirmed and nothing added since
   readonly departed: DepartedGradient[]; // confirmed by nodes that were lost since: their tasks count

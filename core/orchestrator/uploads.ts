@@ -15,6 +15,7 @@ import { addRequest } from "./audit_state.ts";
 import { dropReplays, isAudited } from "./auditing.ts";
 import { type OrchestratorEffect, record, reject, send } from "./event.ts";
 import { isSameStage, type MergedStage, type StageUpload, type UploadWork } from "./merge_state.ts";
+import { awaitAssign } from "./replicas.ts";
 import type { Member, OrchestratorState } from "./state.ts";
 import { deleteUnused, usedBlobs } from "./stored_blobs.ts";
 
@@ -127,9 +128,7 @@ function publishSources(state: OrchestratorState, upload: UploadWork): void {
   state.upload = null;
   state.restoring.clear();
   if (isAudited(state)) addRequest(state.audit, { type: "evaluate", round: upload.round });
-  for (const member of state.members.values()) {
-    if (member.status === "loading" && member.loadingRound !== state.round) state.waiting.add(member.node);
-  }
+  for (const member of state.members.values()) awaitAssign(state, member);
 }
 
 /**

@@ -70,6 +70,7 @@ export function openStep(state: OrchestratorState, nowMs: number): void {
     waiting: state.stages.map(({ index }) => flows.length * (index === state.stages.length - 1 ? 1 : 2)),
     idle: state.stages.map(() => new Set()),
     asked: new Map(),
+    seals: 0,
   };
   state.work = work;
   state.counters.microbatchesIssued += flows.length;

@@ -11,7 +11,7 @@ import type { RunConfig } from "../config/config.ts";
 import type { Fault } from "../fault.ts";
 import type { BlobRef, Direction, MicrobatchId, NodeId, StageIndex, TaskId } from "../ids.ts";
 
-export const PROTOCOL_VERSION = 5;
+export const PROTOCOL_VERSION = 6;
 
 export type Role = "miner" | "validator";
 
@@ -84,6 +84,7 @@ export interface TaskFailed {
 export interface StepSealed {
   readonly type: "stepSealed";
   readonly step: number;
+  readonly request: number; // which `sealStep` of the step this answers
   readonly tasks: number;
   readonly gradientSquareSum: number;
 }
@@ -207,6 +208,7 @@ export interface CancelTasks {
 export interface SealStep {
   readonly type: "sealStep";
   readonly step: number;
+  readonly request: number; // rises with every request of the step
   readonly tasks: readonly TaskId[];
 }
 

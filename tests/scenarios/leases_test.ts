@@ -61,11 +61,11 @@ Deno.test("Leases: the tasks of a miner that does not confirm are done by others
   const [stuck, other] = ofStage(hub, 1) as [NodeId, NodeId];
   const others = nodes.filter((node) => node !== stuck);
   for (const node of others) hub.seal(node);
-  const tasks = hub.take(stuck, "sealStep").tasks.length;
+  const { request, tasks: { length: tasks } } = hub.take(stuck, "sealStep");
   hub.wait(30_000);
   assertEquals([hub.count("nodeLost"), hub.state.counters.reLeases, hub.tasksOf(other).length], [0, tasks, tasks]);
   hub.work(others);
-  hub.tell(stuck, { type: "stepSealed", step: 0, tasks, gradientSquareSum: 1 });
+  hub.tell(stuck, { type: "stepSealed", step: 0, request, tasks, gradientSquareSum: 1 });
   hub.seal(other);
   assertEquals([hub.state.step, hub.take(stuck, "applyStep").tasks], [1, 0]);
 });

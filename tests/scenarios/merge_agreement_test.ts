@@ -3,7 +3,7 @@
 import { assertEquals } from "@std/assert";
 import { type BlobRef, type NodeId, stageIndex } from "../../core/ids.ts";
 import type { ScriptedOrchestrator } from "../support/scripted_orchestrator.ts";
-import { applying, type ScriptedMerge, stageOf } from "../support/scripted_merge.ts";
+import { applying, commit, merging, reduceAll, type ScriptedMerge, stageOf } from "../support/scripted_merge.ts";
 
 const stage = stageIndex(0);
 
@@ -113,4 +113,23 @@ Deno.test("Merge: two that show the same parameters and differ in the momentum a
   assertEquals(nodes.map((node) => hub.state.members.get(node)!.status), ["waiting", "active"]);
   assertEquals(hub.state.upload?.stages[0]?.merged, { parameters, momentum });
   assertEquals(hub.count("roundMerged"), 1);
+});
+
+Deno.test("Merge: a reduced slice with the right hash and a false size is not voted for, its reducer leaves the merge", () => {
+  const { hub, nodes } = merging(3);
+  for (const node of nodes) commit(hub, node);
+  const [liar] = nodes;
+  const { slice, inputs } = hub.take(liar!, "reduceSlice");
+  const { hash } = hub.blob(64);
+  const result = { hash, bytes: inputs[0]!.payload.bytes + 4 };
+  hub.tell(liar!, { type: "sliceReduced", round: 0, slice, result });
+  assertEquals(hub.state.members.get(liar!)!.status, "waiting");
+  const honest = nodes.slice(1);
+  for (let asked = -1; asked !== hub.state.merge!.stages[0]!.unjudged.length;) {
+    asked = hub.state.merge!.stages[0]!.unjudged.length;
+    reduceAll(hub, honest);
+  }
+  assertEquals(stageOf(hub).phase, "applying");
+  const right = stageOf(hub).layout.map(({ size }) => 4 * size);
+  assertEquals(stageOf(hub).slices.map(({ accepted }) => accepted?.bytes), right);
 });

@@ -2,6 +2,7 @@
 
 import { assertEquals } from "@std/assert";
 import type { NodeId } from "../../core/ids.ts";
+import { reduceAll } from "../support/scripted_merge.ts";
 import { ScriptedOrchestrator } from "../support/scripted_orchestrator.ts";
 
 function closeRound(hub: ScriptedOrchestrator): void {
@@ -17,12 +18,7 @@ function merge(hub: ScriptedOrchestrator): void {
     if (request?.type !== "startMerge" || !request.contributes) continue;
     hub.tell(node, { type: "payloadCommitted", round, slices: request.slices.map(({ size }) => hub.blob(4 * size)) });
   }
-  const result = hub.blob(64);
-  for (const node of nodes) {
-    for (const message of [...hub.inbox(node)]) {
-      if (message.type === "reduceSlice") hub.tell(node, { type: "sliceReduced", round, slice: message.slice, result });
-    }
-  }
+  reduceAll(hub, nodes);
   const merged = hub.state.stages.map(() => hub.blob(64));
   for (const node of nodes) {
     const { stage } = hub.state.members.get(node)!;

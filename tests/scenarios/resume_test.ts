@@ -89,8 +89,8 @@ Deno.test("Resume: every request of a merge that is unanswered is asked again, a
   assert(asked > 0);
   comeBack(hub, head, holdingOf(hub, head, { tasks: [] }));
   assertEquals(hub.inbox(head).filter((message) => message.type === "reduceSlice").length, asked);
-  const result = hub.blob(64);
   for (let slice = 0; slice < asked; slice++) {
+    const result = hub.blob(4 * slices[slice]!.size);
     for (const node of [head, head, peer]) hub.tell(node, { type: "sliceReduced", round, slice, result });
   }
   comeBack(hub, head, holdingOf(hub, head, { tasks: [], round: round + 1 })); // applied, but its word was lost
@@ -139,4 +139,20 @@ Deno.test("Restart: a checkpoint that was being written is written", () => {
   assertEquals(writes(), 2);
   hub.step({ type: "checkpointWritten", round: 1, folder: "round-1" });
   assertEquals(hub.state.sources.round, 1);
+});
+
+Deno.test("Resume: only the answer to the last seal counts, an earlier one says nothing of what the device has now", () => {
+  const { hub, head, tail } = swarm();
+  hub.work([head, tail]);
+  hub.seal(head);
+  const first = hub.take(tail, "sealStep");
+  comeBack(hub, tail, holdingOf(hub, tail));
+  const last = hub.take(tail, "sealStep");
+  assertEquals([last.tasks, last.request > first.request], [first.tasks, true]);
+  const answer = (request: number) =>
+    hub.tell(tail, { type: "stepSealed", step: 0, request, tasks: first.tasks.length, gradientSquareSum: 1 });
+  answer(first.request);
+  assertEquals(hub.state.step, 0);
+  answer(last.request);
+  assertEquals(hub.state.step, 1);
 });

@@ -41,7 +41,7 @@ export const nodeSamples: Samples<NodeMessage> = {
   taskDone: { type: "taskDone", task, losses: [5.5, 0.1, 11], computeMs: 12.25 },
   loadFailed: { type: "loadFailed", assignment: 3, fault },
   taskFailed: { type: "taskFailed", task, fault },
-  stepSealed: { type: "stepSealed", step: 200, tasks: 8, gradientSquareSum: 0.037 },
+  stepSealed: { type: "stepSealed", step: 200, request: 12, tasks: 8, gradientSquareSum: 0.037 },
   payloadCommitted: { type: "payloadCommitted", round: 1, slices: [parameters, momentum] },
   sliceReduced: { type: "sliceReduced", round: 1, slice: 5, result: parameters },
   mergeApplied: { type: "mergeApplied", round: 2, parameters, momentum: null },
@@ -72,7 +72,7 @@ export const hubSamples: Samples<HubMessage> = {
     step: 4,
   },
   cancelTasks: { type: "cancelTasks", tasks: [task] },
-  sealStep: { type: "sealStep", step: 4, tasks: [task, task] },
+  sealStep: { type: "sealStep", step: 4, request: 3, tasks: [task, task] },
   applyStep: { type: "applyStep", step: 4, tasks: 2, learningRate: 0.003, clipFactor: 0.5 },
   startMerge: {
     type: "startMerge",

@@ -1,7 +1,7 @@
 /**
  * A merge of one stage on the scripted orchestrator, up to where the replicas show what they made of it.
  *
- * Owns made-up payloads and one reduced slice that all reducers agree on; what replicas show is the test's.
+ * Owns made-up payloads and a hash that all reducers agree on; what replicas show is the test's.
  */
 
 import type { NodeId } from "../../core/ids.ts";
@@ -43,10 +43,13 @@ export function commit(hub: ScriptedOrchestrator, node: NodeId): void {
 
 export function reduceAll(hub: ScriptedOrchestrator, nodes: readonly NodeId[]): void {
   const { round } = hub.state;
-  const result = hub.blob(64);
+  const { hash } = hub.blob(64);
   for (const node of nodes) {
     for (const message of [...hub.inbox(node)]) {
-      if (message.type === "reduceSlice") hub.tell(node, { type: "sliceReduced", round, slice: message.slice, result });
+      if (message.type !== "reduceSlice") continue;
+      const { slice, inputs } = message;
+      const { bytes } = inputs[0]!.payload;
+      hub.tell(node, { type: "sliceReduced", round, slice, result: { hash, bytes } });
     }
   }
 }

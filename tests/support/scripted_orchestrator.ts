@@ -132,8 +132,8 @@ export class ScriptedOrchestrator {
   }
 
   seal(node: NodeId): readonly TaskId[] {
-    const { step, tasks } = this.take(node, "sealStep");
-    this.tell(node, { type: "stepSealed", step, tasks: tasks.length, gradientSquareSum: 1 });
+    const { step, request, tasks } = this.take(node, "sealStep");
+    this.tell(node, { type: "stepSealed", step, request, tasks: tasks.length, gradientSquareSum: 1 });
     return tasks;
   }
 

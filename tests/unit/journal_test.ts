@@ -112,6 +112,27 @@ Deno.test("Journal: a snapshot is due after so many entries or bytes, and not be
   });
 });
 
+Deno.test("Journal: a large state waits for as many bytes, and for 65,536 entries at most", async () => {
+  await withScratchFolder((folder) => {
+    const { journal } = open(`${folder}/journal.db`);
+    const state = new Uint8Array(60_000);
+    journal.snapshot(state);
+    const isDue = () => journal.needsSnapshot;
+    append(journal, 0, 4096); // "event 0" and so on: below 45 kB together
+    assertEquals(isDue(), false);
+    append(journal, 4096, 7000);
+    assertEquals(isDue(), true);
+    journal.snapshot(new Uint8Array(100_000));
+    journal.append({ entries: Array.from({ length: 65_535 }, nothing), segments: [], droppedSegments: [] });
+    assertEquals(isDue(), false);
+    journal.append({ entries: [nothing()], segments: [], droppedSegments: [] });
+    assertEquals(isDue(), true);
+    journal.close();
+  });
+});
+
+const nothing = () => ({ nowMs: 1, event: new Uint8Array(1) });
+
 const writer = `
   import { Journal } from "./cli/journal/journal.ts";
   const { journal } = Journal.open({ path: Deno.args[0], identity: ${

@@ -3,12 +3,13 @@
  */
 
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { digest, digestOfState } from "../../cli/sim/digest.ts";
+import { digest } from "../../cli/sim/digest.ts";
 import { Dice } from "../../cli/sim/dice.ts";
 import { EventQueue } from "../../cli/sim/event_queue.ts";
 import { HeldSegments } from "../../cli/sim/held_segments.ts";
 import { Network } from "../../cli/sim/network.ts";
 import type { HubEnd, NodeEnd } from "../../cli/sim/network_peer.ts";
+import { isSameState } from "../../cli/sim/same_state.ts";
 import { nodeId } from "../../core/ids.ts";
 
 Deno.test("EventQueue: entries run by time, then in the order they were scheduled", () => {
@@ -29,14 +30,31 @@ Deno.test("EventQueue: entries run by time, then in the order they were schedule
   assertThrows(() => queue.at(10, () => {}), Error, "must not have passed");
 });
 
-Deno.test("Digests: parts keep their borders, states their order and identity", () => {
+Deno.test("Digests: parts keep their borders", () => {
   assert(digest("x", "ab", "c") !== digest("x", "a", "bc"));
   assert(digest("x", 1) !== digest("x", "1"));
   assertEquals(digest("x", "ab", 2.5), digest("x", "ab", 2.5));
-  assert(digestOfState(new Set([1, 2])) !== digestOfState(new Set([2, 1])));
+});
+
+Deno.test("States: the same are equal in parts, order and identity", () => {
   const shared = { a: 1 };
-  assert(digestOfState([shared, shared]) !== digestOfState([shared, { a: 1 }]));
-  assertEquals(digestOfState(new Map([["k", shared]])), digestOfState(new Map([["k", { a: 1 }]])));
+  const other = { a: 1 };
+  assert(isSameState([new Map([["k", shared]]), -0, NaN, null], [new Map([["k", other]]), -0, NaN, null]));
+  assert(isSameState([shared, shared], [other, other]));
+  const different: [unknown, unknown][] = [
+    [new Set([1, 2]), new Set([2, 1])],
+    [new Map([["k", 1], ["l", 2]]), new Map([["l", 2], ["k", 1]])],
+    [new Map([["k", 1]]), new Map([["k", 2]])],
+    [[shared, shared], [other, { a: 1 }]],
+    [[other, { a: 1 }], [shared, shared]],
+    [[1], [1, undefined]],
+    [{ a: 1 }, { b: 1 }],
+    [{ a: 1 }, { a: 1, b: undefined }],
+    [{}, []],
+    [0, -0],
+    [null, {}],
+  ];
+  for (const [a, b] of different) assert(!isSameState(a, b) && !isSameState(b, a), `${Deno.inspect([a, b])} differ`);
 });
 
 Deno.test("HeldSegments: releasing more than is held fails", () => {
@@ -76,7 +94,7 @@ function openPair(sessionKeepMs: number) {
     while (queue.nextMs <= untilMs) queue.runNext();
   };
   const send = (step: number) =>
-    network.sendToHub(end.node, { type: "stepSealed", step, tasks: 1, gradientSquareSum: 1 }, []);
+    network.sendToHub(end.node, { type: "stepSealed", step, request: 1, tasks: 1, gradientSquareSum: 1 }, []);
   runFor(5000);
   return { network, end, heard, runFor, send };
 }
