@@ -3,7 +3,7 @@
  * that offer the same blob: they are asked first, the hub when they fail.
  */
 
-import type { BlobRef } from "../../core/ids.ts";
+import type { BlobHash, BlobRef } from "../../core/ids.ts";
 import type { Peer } from "../../core/protocol/message.ts";
 import { fetchBlob } from "../../net/blob_fetch.ts";
 import type { BlobStore, LocalBlobStore } from "../../net/blobs.ts";
@@ -19,7 +19,7 @@ export interface BlobAccess {
 /** The hub's own view of its store. */
 export interface HubBlobs extends BlobAccess {
   /** Deleting what is not there is no error. */
-  delete(ref: BlobRef): Promise<void>;
+  delete(hash: BlobHash): Promise<void>;
   /** Deletes what is not used and was not at the last sweep either: what is on its way to be named stays. */
   sweep(used: ReadonlySet<string>): Promise<void>;
 }
@@ -84,8 +84,8 @@ export function hubBlobs(store: LocalBlobStore): HubBlobs {
       }
       unusedBefore = unused;
     },
-    delete: async (ref) => {
-      await store.delete(ref.hash);
+    delete: async (hash) => {
+      await store.delete(hash);
     },
   };
 }

@@ -195,7 +195,7 @@ class OrchestratorRole implements RunningOrchestrator {
       case "release":
         return this.segments.release(effect.refs);
       case "deleteBlobs":
-        for (const ref of effect.refs) this.#work(() => this.#options.blobs.delete(ref));
+        for (const hash of effect.hashes) this.#work(() => this.#options.blobs.delete(hash));
         return;
       case "sweepBlobs":
         return this.#work(() => this.#options.blobs.sweep(effect.used));

@@ -3,7 +3,7 @@
  * away from everybody who shares it.
  */
 
-import type { BlobRef } from "../../core/ids.ts";
+import type { BlobHash, BlobRef } from "../../core/ids.ts";
 
 export class BlobSet {
   readonly #stored = new Set<string>();
@@ -54,7 +54,7 @@ export class BlobSet {
     return this.#lost.has(ref.hash);
   }
 
-  delete(refs: readonly BlobRef[]): void {
-    for (const { hash } of refs) this.#stored.delete(hash);
+  delete(hashes: readonly BlobHash[]): void {
+    for (const hash of hashes) this.#stored.delete(hash);
   }
 }

@@ -159,7 +159,7 @@ export class HubProcess implements HubEnd {
       case "release":
         return this.#segments.release(effect.refs);
       case "deleteBlobs":
-        return blobs.delete(effect.refs);
+        return blobs.delete(effect.hashes);
       case "sweepBlobs":
         return blobs.sweep(effect.used);
       case "refereeSlice":

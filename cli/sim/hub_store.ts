@@ -20,6 +20,7 @@ export interface Recovered {
 }
 
 const eventsPerSnapshot = 20_000;
+const bytesPerEvent = 2_000; // of a large state, which is copied more rarely
 
 export class MemoryStore implements HubStore {
   #snapshot: Buffer = Buffer.alloc(0);
@@ -30,7 +31,7 @@ export class MemoryStore implements HubStore {
   }
 
   get isSnapshotDue(): boolean {
-    return this.#events.length >= eventsPerSnapshot;
+    return this.#events.length >= Math.max(eventsPerSnapshot, this.#snapshot.length / bytesPerEvent);
   }
 
   append(nowMs: number, event: OrchestratorEvent): void {

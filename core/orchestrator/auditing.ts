@@ -240,7 +240,9 @@ export function settleRounds(state: OrchestratorState): OrchestratorEffect[] {
   }
   audit.held = audit.held.filter((held) => !isOver(held));
   state.retired = retired.filter((sources) => !isOver(sources));
-  effects.push(...deleteUnused(state, retired.filter(isOver).flatMap((sources) => blobsOf(sources.stages))));
+  effects.push(
+    ...deleteUnused(state, retired.filter(isOver).flatMap((sources) => blobsOf(sources.stages).map((ref) => ref.hash))),
+  );
   return effects;
 }
 

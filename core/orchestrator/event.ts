@@ -6,7 +6,7 @@
  */
 
 import type { Fault } from "../fault.ts";
-import type { BlobRef, MicrobatchId, NodeId, StageIndex } from "../ids.ts";
+import type { BlobHash, BlobRef, MicrobatchId, NodeId, StageIndex } from "../ids.ts";
 import type { HubMessage, NodeMessage, ParameterSource, Role } from "../protocol/message.ts";
 import type { RunRecord } from "../protocol/record.ts";
 import type { MergePhase } from "./merge_state.ts";
@@ -100,7 +100,7 @@ export type OrchestratorEffect =
   /** Segments that are not needed any more. */
   | { readonly type: "release"; readonly refs: readonly BlobRef[] }
   /** Stored blobs that are not needed any more. */
-  | { readonly type: "deleteBlobs"; readonly refs: readonly BlobRef[] }
+  | { readonly type: "deleteBlobs"; readonly hashes: readonly BlobHash[] }
   /** Once a round: what is not among these now and was not the last time may go; answers that came too late left it. */
   | { readonly type: "sweepBlobs"; readonly used: ReadonlySet<string> }
   /** Reads these blobs to the end and tells which are lost: answered by `blobsChecked`. */

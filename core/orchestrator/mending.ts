@@ -11,7 +11,7 @@
 import { present } from "../assert.ts";
 import type { BlobRef, NodeId, StageIndex } from "../ids.ts";
 import { type OrchestratorEffect, record } from "./event.ts";
-import type { Reducer, StageMerge } from "./merge_state.ts";
+import { payloadSlice, type Reducer, type StageMerge } from "./merge_state.ts";
 import { askForPayload, askHubToApply, askToApply, enter, skipMerge } from "./merging.ts";
 import { dropParticipants, owe, reduceEffects, type ReduceRequest, settle } from "./reducers.ts";
 import type { OrchestratorState } from "./state.ts";
@@ -53,7 +53,7 @@ function neededBlobs(merge: StageMerge): BlobRef[] {
   for (const [index, { accepted, without }] of merge.slices.entries()) {
     if (accepted !== null) continue;
     for (const [node, payload] of merge.payloads) {
-      if (!without.has(node)) refs.push(present(payload[index], "a payload has every slice"));
+      if (!without.has(node)) refs.push(payloadSlice(merge, { payload, index }));
     }
   }
   return refs;
@@ -128,21 +128,20 @@ function askToShow(
   const effects: OrchestratorEffect[] = [];
   const incomplete = new Set<number>();
   const leftOut = new Set<NodeId>();
-  for (const [index, slice] of merge.slices.entries()) {
-    if (slice.accepted !== null) continue;
-    for (const [node, payload] of merge.payloads) {
-      if (slice.without.has(node) || !lost.has(present(payload[index], "a payload has every slice").hash)) continue;
-      if (merge.showing.has(node)) continue;
+  const open = [...merge.slices.entries()].filter(([, slice]) => slice.accepted === null);
+  for (const [node, payload] of merge.payloads) {
+    for (const [index, slice] of open) {
+      if (!lost.has(present(payload[index], "a payload has every slice")) || slice.without.has(node)) continue;
       if (mayShow(merge, node)) {
         merge.shown.set(node, timesShown(merge, node) + 1);
         merge.showing.add(node);
         owe(merge, node);
         effects.push(askForPayload(state, { merge, node }));
-      } else {
-        slice.without.add(node);
-        incomplete.add(index);
-        leftOut.add(node);
+        break;
       }
+      slice.without.add(node);
+      incomplete.add(index);
+      leftOut.add(node);
     }
   }
   merge.mend = "showing";

@@ -50,7 +50,7 @@ export function onPayloadCommitted(
     );
   }
   if (merge.payloads.has(member.node)) return []; // told again after a broken link
-  merge.payloads.set(member.node, message.slices);
+  merge.payloads.set(member.node, message.slices.map((ref) => ref.hash));
   merge.committedWeight += present(merge.weights.get(member.node), "a contributor has a weight");
   settle(merge, member.node);
   countUpload(merge, message.slices);

@@ -6,7 +6,7 @@
  */
 
 import { present } from "../assert.ts";
-import type { BlobRef, NodeId, StageIndex } from "../ids.ts";
+import type { BlobHash, BlobRef, NodeId, StageIndex } from "../ids.ts";
 import type { Slice } from "../protocol/message.ts";
 
 export type Reducer = NodeId | "hub";
@@ -36,6 +36,17 @@ export function isSameStage(a: MergedStage, b: MergedStage): boolean {
   return voteOf(a) === voteOf(b);
 }
 
+/** One slice of a contributor's payload. */
+export function payloadSlice(merge: StageMerge, { payload, index }: PayloadPlace): BlobRef {
+  const hash = present(payload[index], "a payload has every slice");
+  return { hash, bytes: 4 * present(merge.layout[index], "a slice has its place").size };
+}
+
+interface PayloadPlace {
+  readonly payload: readonly BlobHash[];
+  readonly index: number;
+}
+
 /** Whether the node has shown exactly what was agreed on. */
 export function holdsAgreed(merge: StageMerge, node: NodeId): boolean {
   const shown = merge.applied.get(node);
@@ -51,7 +62,7 @@ export interface StageMerge {
   readonly participants: Set<NodeId>; // in slot order
   readonly weights: Map<NodeId, number>; // of those whose payload counts, in slot order
   readonly layout: readonly Slice[];
-  readonly payloads: Map<NodeId, readonly BlobRef[]>;
+  readonly payloads: Map<NodeId, readonly BlobHash[]>; // a slice each, of the size that the layout says
   slices: SliceWork[];
   openSlices: number;
   readonly unjudged: number[]; // slices that got an answer or lost a reducer
@@ -94,6 +105,6 @@ export interface UploadWork {
   readonly round: number;
   readonly step: number;
   readonly stages: readonly StageUpload[];
-  readonly payloads: readonly BlobRef[]; // of the merge, kept until the parameters are stored
+  readonly payloads: readonly BlobHash[]; // and reduced slices of the merge, kept until the parameters are stored
   writing: boolean;
 }

@@ -16,7 +16,7 @@ import { contributionWeights } from "../merge/average.ts";
 import { assignReducers, sliceLayout } from "../merge/butterfly.ts";
 import { nextBelow } from "../prng.ts";
 import { type OrchestratorEffect, record, send } from "./event.ts";
-import { holdsAgreed, type MergedStage, type MergePhase, type Reducer } from "./merge_state.ts";
+import { holdsAgreed, type MergedStage, type MergePhase, payloadSlice, type Reducer } from "./merge_state.ts";
 import { type SliceWork, type StageMerge, voteOf } from "./merge_state.ts";
 import { noteQuorum } from "./merge_deadlines.ts";
 import { askReducers, dropParticipants, owe } from "./reducers.ts";
@@ -138,11 +138,12 @@ export function enter(
 
 function reduce(state: OrchestratorState, options: { merge: StageMerge; nowMs: number }): OrchestratorEffect[] {
   const { merge, nowMs } = options;
-  const payloads = [...merge.payloads.values()];
+  const [only = [], second] = merge.payloads.values();
   const entered = enter(state, { merge, phase: "reducing", nowMs });
-  if (payloads.length <= 1) {
-    const only = payloads[0] ?? [];
-    merge.slices = only.map((ref) => newSlice({ asked: [], accepted: ref }));
+  if (second === undefined) {
+    merge.slices = only.map((_, index) =>
+      newSlice({ asked: [], accepted: payloadSlice(merge, { payload: only, index }) })
+    );
     merge.openSlices = 0;
     return [entered];
   }

@@ -4,9 +4,9 @@
 
 import { assert, present } from "../assert.ts";
 import { fault } from "../fault.ts";
-import type { BlobRef, NodeId } from "../ids.ts";
+import type { BlobHash, NodeId } from "../ids.ts";
 import { type OrchestratorEffect, record, send, type WeightedPayload } from "./event.ts";
-import type { Reducer, SliceWork, StageMerge } from "./merge_state.ts";
+import { payloadSlice, type Reducer, type SliceWork, type StageMerge } from "./merge_state.ts";
 import { benchMember, forgetMember } from "./roster_changes.ts";
 import type { OrchestratorState } from "./state.ts";
 
@@ -59,7 +59,7 @@ export function reduceEffects(
   const payloads = payloadsInOrder(merge);
   const inputsOf = new Map<number, readonly WeightedPayload[]>();
   return requests.map(({ index, reducer }) => {
-    const inputs = inputsOf.get(index) ?? sliceInputs(payloads, { index, without: merge.slices[index]?.without });
+    const inputs = inputsOf.get(index) ?? sliceInputs(merge, { payloads, index });
     inputsOf.set(index, inputs);
     return reducer === "hub"
       ? { type: "refereeSlice", round, stage: merge.stage, slice: index, inputs }
@@ -69,7 +69,7 @@ export function reduceEffects(
 
 interface Contribution {
   readonly node: NodeId;
-  readonly refs: readonly BlobRef[];
+  readonly payload: readonly BlobHash[];
   readonly weight: number;
 }
 
@@ -77,20 +77,20 @@ interface Contribution {
 function payloadsInOrder(merge: StageMerge): Contribution[] {
   const payloads: Contribution[] = [];
   for (const [node, weight] of merge.weights) {
-    const refs = merge.payloads.get(node);
-    if (refs !== undefined) payloads.push({ node, refs, weight });
+    const payload = merge.payloads.get(node);
+    if (payload !== undefined) payloads.push({ node, payload, weight });
   }
   return payloads;
 }
 
 function sliceInputs(
-  payloads: readonly Contribution[],
-  { index, without }: { index: number; without: ReadonlySet<NodeId> | undefined },
+  merge: StageMerge,
+  { payloads, index }: { payloads: readonly Contribution[]; index: number },
 ): WeightedPayload[] {
+  const { without } = present(merge.slices[index], "a slice to reduce");
   const inputs: WeightedPayload[] = [];
-  for (const { node, refs, weight } of payloads) {
-    if (without?.has(node)) continue;
-    inputs.push({ payload: present(refs[index], "a payload has every slice"), weight });
+  for (const { node, payload, weight } of payloads) {
+    if (!without.has(node)) inputs.push({ payload: payloadSlice(merge, { payload, index }), weight });
   }
   return inputs;
 }

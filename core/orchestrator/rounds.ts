@@ -5,7 +5,7 @@
  */
 
 import { present } from "../assert.ts";
-import type { BlobRef, NodeId } from "../ids.ts";
+import type { BlobHash, BlobRef, NodeId } from "../ids.ts";
 import { auditsAreDone } from "./auditing.ts";
 import { type OrchestratorEffect, record, send } from "./event.ts";
 import { holdsAgreed, type StageMerge } from "./merge_state.ts";
@@ -37,7 +37,7 @@ export function finishRound(state: OrchestratorState, nowMs: number): Orchestrat
       deadlineMs: Infinity,
       stored: stage.refereed !== null,
     })),
-    payloads: payloadRefs(merge.stages),
+    payloads: mergeBlobs(merge.stages),
     writing: false,
   };
   const effects: OrchestratorEffect[] = [
@@ -71,10 +71,10 @@ function acceptedSlices(stage: StageMerge): BlobRef[] {
 }
 
 /** Every payload and reduced slice of the merge. */
-function payloadRefs(stages: readonly StageMerge[]): BlobRef[] {
+function mergeBlobs(stages: readonly StageMerge[]): BlobHash[] {
   return stages.flatMap(({ payloads, slices }) => [
     ...[...payloads.values()].flat(),
-    ...slices.flatMap(({ results }) => [...results.values()]),
+    ...slices.flatMap(({ results }) => [...results.values()].map((ref) => ref.hash)),
   ]);
 }
 

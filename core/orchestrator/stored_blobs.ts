@@ -3,7 +3,7 @@
  * momentum is the averaged slice, byte for byte), so a blob goes only when nothing that stays has its hash.
  */
 
-import type { BlobRef } from "../ids.ts";
+import type { BlobHash, BlobRef } from "../ids.ts";
 import type { ParameterSource } from "../protocol/message.ts";
 import type { OrchestratorEffect } from "./event.ts";
 import type { OrchestratorState } from "./state.ts";
@@ -29,18 +29,18 @@ export function usedBlobs(state: OrchestratorState): Set<string> {
   for (const { merged } of state.upload?.stages ?? []) {
     use(merged.momentum === null ? [merged.parameters] : [merged.parameters, merged.momentum]);
   }
-  use(state.upload?.payloads ?? []);
+  for (const hash of state.upload?.payloads ?? []) used.add(hash);
   for (const stage of state.merge?.stages ?? []) {
-    for (const payload of stage.payloads.values()) use(payload);
+    for (const payload of stage.payloads.values()) for (const hash of payload) used.add(hash);
     for (const slice of stage.slices) use([...slice.results.values()]);
   }
   return used;
 }
 
-/** Deletes those of `refs` that nothing needs any more. */
-export function deleteUnused(state: OrchestratorState, refs: readonly BlobRef[]): OrchestratorEffect[] {
-  if (refs.length === 0) return [];
+/** Deletes those that nothing needs any more. */
+export function deleteUnused(state: OrchestratorState, hashes: readonly BlobHash[]): OrchestratorEffect[] {
+  if (hashes.length === 0) return [];
   const used = usedBlobs(state);
-  const unused = refs.filter((ref) => !used.has(ref.hash));
-  return unused.length === 0 ? [] : [{ type: "deleteBlobs", refs: unused }];
+  const unused = hashes.filter((hash) => !used.has(hash));
+  return unused.length === 0 ? [] : [{ type: "deleteBlobs", hashes: unused }];
 }

@@ -6,7 +6,7 @@
  */
 
 import type { RunConfig } from "../../core/config/config.ts";
-import type { BlobRef, MicrobatchId } from "../../core/ids.ts";
+import type { BlobHash, BlobRef, MicrobatchId } from "../../core/ids.ts";
 import { splitLayers } from "../../core/model/stages.ts";
 import { type StageSpec, stageSpecs } from "../../core/model/spec.ts";
 import { keyOf, nextBelow, openStream } from "../../core/prng.ts";
@@ -48,8 +48,8 @@ export class MemoryHubBlobs implements HubBlobs {
     return bytes === undefined ? Promise.reject(missing(ref.hash, "memory")) : Promise.resolve(bytes);
   }
 
-  delete(ref: BlobRef): Promise<void> {
-    this.held.delete(ref.hash);
+  delete(hash: BlobHash): Promise<void> {
+    this.held.delete(hash);
     return Promise.resolve();
   }
 
