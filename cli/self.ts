@@ -42,6 +42,11 @@ export function programFile({ get }: Environment): string | null {
   return isCheckout ? null : pathTo("./main.js");
 }
 
+/** Where a packed file unpacks its versions to, the next one too; null where there is nothing to unpack. */
+export function unpackFolder({ get }: Environment): string | null {
+  return get("IOTA_PROGRAM") && !isCheckout ? pathTo("../..").replace(/\/$/, "") : null;
+}
+
 /** What a person, or a service, types to start this program; in a checkout the launcher that `make setup` writes. */
 export function launchCommand(environment: Environment): SelfCommand {
   const packed = environment.get("IOTA_PROGRAM");

@@ -10,7 +10,7 @@ import { parseOptions } from "../args.ts";
 import { type Command, type CommandContext, commonOptions } from "../command.ts";
 import { UsageError } from "../errors.ts";
 import { dataFolder } from "../paths.ts";
-import { launchCommand } from "../self.ts";
+import { launchCommand, unpackFolder } from "../self.ts";
 
 export interface ServicePlan {
   readonly role: string; // "miner"
@@ -51,6 +51,7 @@ export async function planService(context: CommandContext): Promise<ServicePlan>
   const ownLog = options.text("log-file");
   const logFile = ownLog === undefined ? isDarwin ? `${data}/logs/${name}.log` : null : resolve(ownLog);
   const launch = launchCommand(environment);
+  const unpacks = unpackFolder(environment);
   const isNode = command.options.some((option) => option.name === "auto-restart");
   return {
     role,
@@ -62,7 +63,7 @@ export async function planService(context: CommandContext): Promise<ServicePlan>
       ...(isDarwin && ownLog === undefined ? ["--log-file", logFile!] : []),
     ],
     workingFolder: resolve("."),
-    writes: [data, ...(ownLog === undefined ? [] : [resolve(ownLog, "..")])],
+    writes: [data, ...(ownLog === undefined ? [] : [resolve(ownLog, "..")]), ...(unpacks === null ? [] : [unpacks])],
     logFile,
   };
 }

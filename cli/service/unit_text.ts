@@ -21,7 +21,12 @@ const hardening = [
 
 export function unitText(plan: ServicePlan, { hasNamespaces }: { hasNamespaces: boolean }): string {
   const { role, program, workingFolder, writes } = plan;
-  const namespaces = ["PrivateTmp=yes", "ProtectSystem=strict", `ReadWritePaths=${writes.map(mayBeMissing).join(" ")}`];
+  const hidesOwn = [...program, workingFolder, ...writes].some((path) => /^\/(var\/)?tmp(\/|$)/.test(path));
+  const namespaces = [
+    ...(hidesOwn ? [] : ["PrivateTmp=yes"]),
+    "ProtectSystem=strict",
+    `ReadWritePaths=${writes.map(mayBeMissing).join(" ")}`,
+  ];
   const lines = [
     "# Written by `iota service install`; `iota service remove` deletes it.",
     "[Unit]",

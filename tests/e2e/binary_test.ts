@@ -7,6 +7,7 @@
 import { assert, assertEquals, assertLess, assertMatch, assertNotEquals, assertStringIncludes } from "@std/assert";
 import { type Ended, iota, IotaProcess, type Line } from "../support/iota_process.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
+import { startUserServices } from "../support/user_services.ts";
 
 const root = decodeURIComponent(new URL("../..", import.meta.url).pathname);
 const longAgo = new Date(Date.now() - 3 * 24 * 3600 * 1000);
@@ -75,6 +76,10 @@ Deno.test("Binary: one file is all it takes", async (t) => {
     await step("it tells when it was cut, and leaves nothing", checkCut);
     await step("it removes old versions that nobody runs", checkPruning);
     await step("from curl to a swarm that trains and takes a miner in; signals reach it", checkInstalled);
+    await step(
+      "as a service it leaves for a new version between two rounds, and the service starts that",
+      checkService,
+    );
     await step("two builds are the same byte for byte, whatever the time and the folder", checkReproducible);
   });
 });
@@ -225,6 +230,53 @@ async function checkInstalled(build: Build): Promise<void> {
   } finally {
     await site.close();
   }
+}
+
+/** With the manager of services itself, where one can be had. */
+async function checkService(build: Build): Promise<void> {
+  const env = build.home();
+  const manager = await startUserServices({ home: env.HOME, folder: `${env.HOME}/runtime` });
+  if (typeof manager === "string") return console.log(`skipped: ${manager}`);
+  const program = `${env.HOME}/iota`;
+  await Deno.copyFile(build.program, program);
+  const run = (words: string[]) => build.run(words, { ...env, ...manager.env }, program);
+  const options = { program, clearEnv: true, cwd: env.HOME };
+  const size = ["--size", "toy", "--stages", "1", "--replicas", "1", "--steps", "100000"];
+  const hub = new IotaProcess(["orchestrate", ...size, "--data", "hub", "--port", "0", "--json"], env, options);
+  try {
+    const { url } = await hub.lines.next("listening") as Line & { url: string };
+    await run(["wallet", "new", "--name", "months"]);
+    const role = ["miner", "--orchestrator", url, "--wallet", "months", "--device", "reference"];
+    const installed = await run(["service", "install", "--", ...role, "--log-file", `${env.HOME}/logs/miner.log`]);
+    assertEquals(installed.code, 0, installed.stderr);
+    await hub.lines.next("roundMerged");
+    assertEquals((await run(["service", "status"])).code, 0);
+    await replaceByAnother(program, build);
+    const { reason } = await hub.lines.next("nodeLost") as Line & { reason: string };
+    assertEquals(reason, "a new version is in place");
+    await hub.lines.next("nodeJoined");
+    await hub.lines.next("roundMerged");
+    assertEquals(namesIn(cacheOf(env)).length, 2, "the new version is unpacked for good");
+    assertEquals((await run(["service", "remove"])).code, 0);
+    const left = await hub.lines.next("nodeLost") as Line & { reason: string };
+    assertEquals(left.reason, "interrupted");
+    const log = await Deno.readTextFile(`${env.HOME}/logs/miner.log`);
+    assertMatch(log, /a new version is at .*iota: leaving for it after this round/);
+    assertEquals((await run(["service", "status"])).code, 1);
+  } finally {
+    hub.kill("SIGTERM");
+    await hub.ended;
+    await manager.stop();
+  }
+}
+
+/** By a rename, as the installer does. */
+async function replaceByAnother(program: string, build: Build): Promise<void> {
+  const folder = `${build.folder}/another`;
+  const { code, text } = await sh(`
+    .ci/bundle "${folder}" && echo "// another" >>"${folder}/main.js"
+    PROGRAM="${folder}" .ci/binary --packed --out "${program}.new" && mv "${program}.new" "${program}"`);
+  assertEquals(code, 0, text);
 }
 
 async function serveRelease(build: Build): Promise<{ url: string; close(): Promise<void> }> {

@@ -34,6 +34,15 @@ Deno.test("Service: the systemd unit restarts for ever, writes only its folders 
   await t.assertSnapshot(unitText(plan, { hasNamespaces: true }));
 });
 
+Deno.test("Service: a unit sees the machine's /tmp where something of it lies there", () => {
+  const privateTmp = (changes: Partial<ServicePlan>) =>
+    unitText({ ...plan, ...changes }, { hasNamespaces: true }).includes("PrivateTmp=yes");
+  assertEquals(privateTmp({}), true);
+  assertEquals(privateTmp({ program: ["/tmp/iota", "miner"] }), false);
+  assertEquals(privateTmp({ writes: ["/var/tmp"] }), false);
+  assertEquals(privateTmp({ workingFolder: "/tmpfiles" }), true);
+});
+
 Deno.test("Service: where the kernel has no user namespaces the unit leaves the rest of the sandbox", () => {
   const text = unitText(plan, { hasNamespaces: false });
   assertStringIncludes(text, "NoNewPrivileges=yes");
