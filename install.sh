@@ -18,7 +18,7 @@ Installs iota, or upgrades it: one file, no root.
 
   --version X    this version instead of the newest
   --dir DIR      where the program goes (IOTA_DIR; default ~/.local/bin)
-  --uninstall    removes the program and its cache; keeps runs and wallets, and says where they are
+  --uninstall    removes the program, its services and its cache; keeps runs and wallets, and says where they are
   --help         this text
 
 IOTA_BASE_URL is where the files of a release are: an address or a folder, e.g. /mnt/usb or file:///mnt/usb. With
@@ -189,6 +189,7 @@ uninstall() {
     say "There is no iota in $dir."
   else
     refuse_strangers
+    remove_services
     rm -f "$program" || stop "Cannot remove $program" "Remove it yourself"
     say "Removed $program"
   fi
@@ -201,6 +202,22 @@ uninstall() {
   remove_cache "$cache/iota/runtime"
   for kept in "$data" "$HOME/.bittensor/wallets"; do
     [ ! -d "$kept" ] || say "Kept $kept"
+  done
+}
+
+# What `iota service install` made to start this very program, by the program itself.
+remove_services() {
+  for file in "${XDG_CONFIG_HOME:-$HOME/.config}"/systemd/user/iota-*.service "$HOME"/Library/LaunchAgents/iota.*.plist; do
+    grep -qF "$program" "$file" 2>/dev/null || continue
+    name=${file##*/}
+    case $name in
+      *.service) name=${name%.service} by_hand="systemctl --user disable --now $name" ;;
+      *.plist) name=${name%.plist} name=iota-${name#iota.} by_hand="launchctl unload '$file'" ;;
+    esac
+    "$program" service remove --name "$name" >/dev/null 2>&1 </dev/null
+    [ ! -e "$file" ] ||
+      stop "Cannot remove $program as the service $name starts it" "Remove that first: $by_hand; rm '$file'"
+    say "Removed the service $name"
   done
 }
 

@@ -409,6 +409,28 @@ install --uninstall
 expect "a second time is no error" exits 0
 end
 
+begin "uninstall takes the services along that start the program"
+install
+units=$home/.config/systemd/user agents=$home/Library/LaunchAgents
+mkdir -p "$units" "$agents"
+for file in "$units/iota-miner.service" "$agents/iota.second.plist"; do echo "ExecStart=$program miner" >"$file"; done
+echo "ExecStart=/opt/another/iota miner" >"$units/iota-another.service"
+install --uninstall
+expect "exit code 1 while a service stays, not $code" exits 1
+expect "which one" said "as the service iota-miner starts it"
+expect "a next step" said "next  Remove that first: systemctl --user disable --now iota-miner; rm '$units/iota-miner.service'"
+expect "the program stays" [ -x "$program" ]
+# shellcheck disable=SC2016 # the stand-in expands it
+printf '#!/bin/sh\n# iota 1.0.0\ncase $4 in\n  iota-miner) rm "%s" ;;\n  iota-second) rm "%s" ;;\nesac\necho "iota 1.0.0"\n' \
+  "$units/iota-miner.service" "$agents/iota.second.plist" >"$program"
+install --uninstall
+expect "exit code 0, not $code" exits 0
+expect "the unit is gone" said "Removed the service iota-miner"
+expect "the agent is gone" said "Removed the service iota-second"
+expect "the other program's service stays" [ -e "$units/iota-another.service" ]
+expect "the program is gone" nothing_installed
+end
+
 begin "help, and options that are wrong"
 install --help
 expect "exit code 0, not $code" exits 0
