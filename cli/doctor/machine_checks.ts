@@ -48,16 +48,18 @@ async function containerLimitBytes(): Promise<number> {
   return Math.min(...limits.map((limit) => limit > 0 ? limit : Infinity)); // "max" is no number
 }
 
+const untold = "not told to a program with few rights; ask your shell: ulimit -n";
+
 export async function checkOpenFiles(): Promise<Verdict> {
   const limits = Deno.build.os === "linux" ? await readSystemFile("/proc/self/limits") : null;
-  if (limits === null) return skipped("this system does not tell how many files a program may open");
+  if (limits === null) return skipped(untold);
   return judgeOpenFiles(limits);
 }
 
 /** `limits`: the text of /proc/self/limits. */
 export function judgeOpenFiles(limits: string): Verdict {
   const soft = /^Max open files\s+(\d+|unlimited)/m.exec(limits)?.[1];
-  if (soft === undefined) return skipped("this system does not tell how many files a program may open");
+  if (soft === undefined) return skipped(untold);
   if (soft === "unlimited") return good("no limit", { openFiles: null });
   const openFiles = Number(soft);
   const text = `${decimal(openFiles)} at a time`;
