@@ -1,6 +1,7 @@
 /** `iota chain local`: a chain of one's own, as a process that Subtensor clients can talk to. The work is in cli/chain. */
 
 import type { Command } from "../command.ts";
+import { listenOptions } from "../listen_options.ts";
 
 export const command: Command = {
   name: "chain local",
@@ -15,22 +16,7 @@ export const command: Command = {
     "iota chain local --like-mainnet --data runs/rehearsal",
   ],
   options: [
-    {
-      name: "host",
-      kind: "string",
-      placeholder: "ADDRESS",
-      default: "127.0.0.1",
-      doc: "listen here; 0.0.0.0 for the whole network",
-    },
-    {
-      name: "port",
-      kind: "int",
-      placeholder: "PORT",
-      min: 0,
-      max: 65535,
-      default: 9944,
-      doc: "listen here; 0 takes any free one",
-    },
+    ...listenOptions({ port: 9944 }),
     { name: "netuid", kind: "int", placeholder: "N", min: 1, max: 4095, defaultText: "9", doc: "the subnet" },
     {
       name: "tempo",

@@ -3,6 +3,7 @@
  */
 
 import type { Command } from "../command.ts";
+import { listenOptions } from "../listen_options.ts";
 import { runOptions } from "../run_options.ts";
 import { walletOptions } from "../wallet_options.ts";
 import { logOptions } from "../service/service_options.ts";
@@ -19,22 +20,7 @@ export const command: Command = {
     "iota orchestrate --data runs/first --resume",
   ],
   options: [
-    {
-      name: "host",
-      kind: "string",
-      placeholder: "ADDRESS",
-      default: "127.0.0.1",
-      doc: "listen here; 0.0.0.0 for the whole network",
-    },
-    {
-      name: "port",
-      kind: "int",
-      placeholder: "PORT",
-      min: 0,
-      max: 65535,
-      default: 9009,
-      doc: "listen here; 0 takes any free one",
-    },
+    ...listenOptions({ port: 9009 }),
     ...runOptions,
     ...logOptions,
     ...walletOptions.map((option) =>
