@@ -130,6 +130,7 @@ function askToShow(
   const leftOut = new Set<NodeId>();
   const open = [...merge.slices.entries()].filter(([, slice]) => slice.accepted === null);
   for (const [node, payload] of merge.payloads) {
+    if (merge.showing.has(node)) continue;
     for (const [index, slice] of open) {
       if (!lost.has(present(payload[index], "a payload has every slice")) || slice.without.has(node)) continue;
       if (mayShow(merge, node)) {
