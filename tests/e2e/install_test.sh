@@ -1,5 +1,6 @@
 #!/bin/sh
-# Tests of install.sh: small programs stand in for iota, a server on loopback for the releases. Needs deno, no network.
+# Tests of install.sh: small programs stand in for iota, a server on loopback for the releases. Needs what make setup
+# fetches, no network.
 #
 #   tests/e2e/install_test.sh [SHELL...]     the shell that runs install.sh, e.g. dash, or busybox sh; default sh
 #
@@ -8,6 +9,8 @@ set -u
 
 cd "$(dirname "$0")/../.." || exit
 root=$(pwd -P)
+PATH="$root/.deno/node_modules/.bin:$PATH"
+command -v deno >/dev/null || { echo "install_test: Deno is missing. Type make setup first" >&2; exit 1; }
 [ $# -gt 0 ] || set -- sh
 shell=$*
 scratch=$(mktemp -d)
