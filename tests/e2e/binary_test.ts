@@ -147,7 +147,7 @@ async function checkClosedCache(build: Build): Promise<void> {
   assertEquals(code, 1);
   assertMatch(
     stderr,
-    /^error Cannot unpack iota as a folder must take \d+ MB and run programs; .* ours alone; in .*runtime: /,
+    /^error Cannot unpack iota as a folder must take \d+ MB and run programs; in .*runtime: .*; .* ours alone$/m,
   );
   assertMatch(stderr, /\nnext {2}.*XDG_CACHE_HOME/);
 }

@@ -16,14 +16,15 @@ export async function startUserServices({ home, folder }: { home: string; folder
 > {
   const program = ["/lib/systemd/systemd", "/usr/lib/systemd/systemd"].find(isThere);
   if (program === undefined) return "there is no systemd on this machine";
-  await Deno.mkdir(folder, { mode: 0o700 });
+  const sockets = `${folder}/systemd`; // there before it starts, or the first thing in it might not be seen
+  await Deno.mkdir(sockets, { mode: 0o700, recursive: true });
   const own = { HOME: home, XDG_RUNTIME_DIR: folder, PATH: Deno.env.get("PATH") ?? "" };
-  const watcher = Deno.watchFs(folder);
+  const watcher = Deno.watchFs(sockets);
   const command: Deno.CommandOptions = { args: ["--user"], env: own, clearEnv: true, stdout: "null", stderr: "piped" };
   const process = new Deno.Command(program, command).spawn();
   const ended = process.output();
   void ended.then(() => watcher.close());
-  for await (const _ of watcher) if (isThere(`${folder}/systemd/private`)) break; // the socket it listens on
+  for await (const _ of watcher) if (isThere(`${sockets}/private`)) break; // what it listens on
   const { code } = await new Deno.Command("systemctl", { args: ["--user", "--wait", "is-system-running"], env: own })
     .output();
   const stop = async () => {
