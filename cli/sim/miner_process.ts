@@ -37,7 +37,11 @@ export class MinerProcess extends NodeProcess {
 
   #step(event: MinerEvent): void {
     if (!this.isAlive) return;
-    for (const effect of miner.step(this.state, event, this.services.queue.nowMs)) this.#perform(effect);
+    for (const effect of miner.step(this.state, event, this.services.queue.nowMs)) {
+      const isLeaving = effect.type === "send" && effect.message.type === "leaving";
+      assert(!isLeaving || event.type === "stopRequested", `${this.node} must not leave unless it is told to`);
+      this.#perform(effect);
+    }
     if (this.services.watch.isCheckDue()) miner.assertInvariants(this.state);
   }
 

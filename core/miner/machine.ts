@@ -7,7 +7,7 @@
  */
 
 import { assert, unreachable } from "../assert.ts";
-import { fault } from "../fault.ts";
+import { type Fault, fault } from "../fault.ts";
 import type { BlobRef } from "../ids.ts";
 import type { Machine } from "../protocol/machine.ts";
 import type { Assign, Holding, HubMessage, RunTask, Welcome } from "../protocol/message.ts";
@@ -230,11 +230,23 @@ function startNext(state: MinerState): MinerEffect[] {
       effects.push(send(state.merged)); // done already: the answer was lost with its session
       continue;
     }
+    if (job.type === "applyStep" && job.tasks > 0 && job.tasks !== state.log.length) {
+      effects.push(...jobFailed(state, { job, fault: miscounted(job, state.log.length) }));
+      continue;
+    }
     const id = state.jobs++;
     state.running = { id, job, isObsolete: false, isUntold: false, held: [] };
     effects.push({ type: "perform", job: id, work: workOf(state, job) });
   }
   return effects;
+}
+
+/** Better gone than a step with another gradient than the one that was counted. */
+function miscounted({ step, tasks }: Extract<Job, { type: "applyStep" }>, accumulated: number): Fault {
+  return fault(
+    "staleResult",
+    `Cannot take step ${step} as it must count the ${accumulated} tasks of the gradient: its header counts ${tasks}`,
+  );
 }
 
 function onWorkDone(state: MinerState, event: Extract<MinerEvent, { type: "workDone" }>): MinerEffect[] {
