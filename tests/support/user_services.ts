@@ -1,7 +1,8 @@
 /**
  * A systemd of the user's own, for one test: it knows only the units in the given home.
  *
- * Needs a machine that was booted with systemd, or whose root says it was. Where it does not come up, `start` says why.
+ * Needs a machine that was booted with systemd, or whose root says it was. Where it does not come up, `start` says why. That it
+ * is up, a unit of its own tells through a pipe with a name.
  */
 
 export interface UserServices {
@@ -16,23 +17,34 @@ export async function startUserServices({ home, folder }: { home: string; folder
 > {
   const program = ["/lib/systemd/systemd", "/usr/lib/systemd/systemd"].find(isThere);
   if (program === undefined) return "there is no systemd on this machine";
-  const sockets = `${folder}/systemd`; // there before it starts, or the first thing in it might not be seen
-  await Deno.mkdir(sockets, { mode: 0o700, recursive: true });
-  const own = { HOME: home, XDG_RUNTIME_DIR: folder, PATH: Deno.env.get("PATH") ?? "" };
-  const watcher = Deno.watchFs(sockets);
-  const command: Deno.CommandOptions = { args: ["--user"], env: own, clearEnv: true, stdout: "null", stderr: "piped" };
-  const process = new Deno.Command(program, command).spawn();
-  const ended = process.output();
-  void ended.then(() => watcher.close());
-  for await (const _ of watcher) if (isThere(`${sockets}/private`)) break; // what it listens on
-  const { code } = await new Deno.Command("systemctl", { args: ["--user", "--wait", "is-system-running"], env: own })
-    .output();
+  await Deno.mkdir(folder, { mode: 0o700 });
+  const pipe = `${folder}/up`;
+  await new Deno.Command("mkfifo", { args: [pipe] }).output();
+  await writeUnit(`${home}/.config/systemd/user`, pipe);
+  const end = new AbortController();
+  const ended = new Deno.Command(program, {
+    args: ["--user"],
+    env: { HOME: home, XDG_RUNTIME_DIR: folder, PATH: Deno.env.get("PATH") ?? "" },
+    clearEnv: true,
+    ...{ stdin: "null", stdout: "null", stderr: "null" }, // what it starts may outlive it, and would keep them open
+    signal: end.signal,
+  }).spawn().status;
+  const told = Deno.readTextFile(pipe);
+  const isUp = await Promise.race([told.then(() => true), ended.then(() => false)]);
   const stop = async () => {
-    if (code === 0) process.kill("SIGTERM");
-    return new TextDecoder().decode((await ended).stderr).trim();
+    end.abort();
+    await ended;
   };
-  if (code === 0) return { env: { XDG_RUNTIME_DIR: folder }, stop: async () => void await stop() };
-  return `systemd --user does not start here (${await stop() || "was this machine booted with it?"})`;
+  if (isUp) return { env: { XDG_RUNTIME_DIR: folder }, stop };
+  await Promise.all([told, Deno.writeTextFile(pipe, "")]); // nobody else will
+  return "systemd --user does not start here: was this machine booted with systemd?";
+}
+
+async function writeUnit(folder: string, pipe: string): Promise<void> {
+  const name = "up.service";
+  await Deno.mkdir(`${folder}/default.target.wants`, { recursive: true });
+  await Deno.writeTextFile(`${folder}/${name}`, `[Service]\nType=oneshot\nExecStart=/bin/sh -c 'echo up >"${pipe}"'\n`);
+  await Deno.symlink(`../${name}`, `${folder}/default.target.wants/${name}`);
 }
 
 function isThere(path: string): boolean {
