@@ -31,7 +31,7 @@ export function decide(state: DutyState, view: ChainView, own: Neuron): DutyEffe
   if (state.hold !== null && window.landingBlock >= state.hold.untilBlock) state.hold = null;
   const refusal = state.hold?.refusal ?? standingRefusal(view, own, state.options);
   if (refusal !== null) {
-    state.lookAtBlock = idleLook(state, window);
+    state.lookAtBlock = refusedLook(state, window);
     return standRefused(state, refusal, state.hold?.untilBlock ?? window.endBlock);
   }
   const isStale = headBlock - view.metagraph.block > staleLookBlocks;
@@ -55,6 +55,12 @@ function idleLook(state: DutyState, window: SendWindow): number {
   const headBlock = window.landingBlock - 1;
   const isRowDue = state.passages.some(({ mode, isRevealSent }) => mode === "plain" || isRevealSent);
   return isRowDue ? headBlock + 1 : Math.max(headBlock + 1, Math.min(headBlock + idleLookBlocks, window.endBlock));
+}
+
+/** What is in the way may end at any block: inside the window none of them is left out, and before it no look skips its start. */
+function refusedLook(state: DutyState, window: SendWindow): number {
+  const { landingBlock, startBlock } = window;
+  return landingBlock >= startBlock ? landingBlock : Math.min(idleLook(state, window), startBlock - 1);
 }
 
 /**

@@ -33,9 +33,14 @@ function situation(changes: Partial<SubnetParameters> = {}) {
 }
 
 /** Advances to a block, with one head and one look there. */
-function lookAt(block: number, { chain, state }: { chain: ModelChain; state: DutyState }): DutyEffect[] {
+function lookAt(block: number, world: { chain: ModelChain; state: DutyState }): DutyEffect[] {
+  world.state.lookAtBlock = 0;
+  return headAt(block, world);
+}
+
+/** Advances to a block, with one head there, and a look if the duty asks for one. */
+function headAt(block: number, { chain, state }: { chain: ModelChain; state: DutyState }): DutyEffect[] {
   while (chain.block < block) chain.advance();
-  state.lookAtBlock = 0;
   const head = { block, seenMs: chain.timeMs };
   const effects = weightDuty.step(state, { type: "headSeen", head }, chain.timeMs);
   if (!effects.some(({ type }) => type === "read")) return effects;
@@ -142,6 +147,21 @@ Deno.test("Duty: says in plain words what stands in the way, and sends nothing",
     assertEquals(sendsOf(lookAt(1_099 - (name === "rate limit" ? 0 : 1), world)), [], name);
     assert(words.test(saidOf(world.state)), `${name}: ${saidOf(world.state)}`);
     assertEquals(dutyHealth(world.state).level, level, name);
+  }
+});
+
+Deno.test("Duty: what stood in the way is gone within the window, and the next block has the weights", () => {
+  for (let liftedBlock = 1_100 - lead; liftedBlock < 1_099; liftedBlock++) {
+    const world = situation({ weightsVersionKey: 4n });
+    let looks = 0;
+    for (let block = 1_001; block < liftedBlock; block++) {
+      assertEquals(sendsOf(headAt(block, world)), []);
+      if (block < 1_100 - lead && world.state.viewBlock === block) looks += 1;
+    }
+    world.chain.advance();
+    world.chain.change({ weightsVersionKey: 3n });
+    assertEquals(sendsOf(headAt(liftedBlock, world)).length, 1, `lifted at block ${liftedBlock}`);
+    assert(looks <= 8, `${looks} looks before the window`);
   }
 });
 
