@@ -28,8 +28,12 @@ export function decide(state: DutyState, view: ChainView, own: Neuron): DutyEffe
   followEpochs(state, view, window);
   if (state.attempt !== null) return stand(state, "waiting", "waiting to learn whether the last call landed", null);
 
-  if (state.hold !== null && window.landingBlock >= state.hold.untilBlock) state.hold = null;
-  const refusal = state.hold?.refusal ?? standingRefusal(view, own, state.options);
+  const seen = standingRefusal(view, own, state.options);
+  // What a look sees begin it also sees end: to hold on is for what the chain alone knows.
+  const isHeld = state.hold !== null && window.landingBlock < state.hold.untilBlock &&
+    seen?.name !== state.hold.refusal.name;
+  if (!isHeld) state.hold = null;
+  const refusal = state.hold?.refusal ?? seen;
   if (refusal !== null) {
     state.lookAtBlock = refusedLook(state, window);
     return standRefused(state, refusal, state.hold?.untilBlock ?? window.endBlock);

@@ -238,6 +238,17 @@ Deno.test("Duty: a refusal for good holds until the next epoch, one for now unti
   }
 });
 
+Deno.test("Duty: a refusal whose cause a look has seen ends with its cause, not with the epoch", () => {
+  const world = situation();
+  lookAt(1_090, world);
+  const refusal: Refusal = { name: "IncorrectWeightVersionKey", sentence: "no", action: "update", retry: "never" };
+  weightDuty.step(world.state, { type: "answered", attempt: 1, receipt: { status: "refused", refusal } }, 0);
+  world.chain.change({ weightsVersionKey: 4n });
+  assertEquals(sendsOf(headAt(1_091, world)), []);
+  world.chain.change({ weightsVersionKey: 3n });
+  assertEquals(sendsOf(headAt(1_092, world)).length, 1);
+});
+
 Deno.test("Duty: a salted commit is revealed in its epoch with the same row and salt", () => {
   const world = situation({ isCommitReveal: true, commitRevealVersion: 1 });
   const { chain, state } = world;
