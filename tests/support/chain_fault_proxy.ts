@@ -160,8 +160,7 @@ export class ChainFaultProxy {
   async pinged(): Promise<void> {
     await Promise.all([...this.#links].map(({ client }) =>
       new Promise<void>((resolve) => {
-        client.once("pong", resolve);
-        client.once("close", resolve);
+        for (const event of ["pong", "close"] as const) client.once(event, resolve);
         client.ping();
       })
     ));
