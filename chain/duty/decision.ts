@@ -28,10 +28,14 @@ export function decide(state: DutyState, view: ChainView, own: Neuron): DutyEffe
   followEpochs(state, view, window);
   if (state.attempt !== null) return stand(state, "waiting", "waiting to learn whether the last call landed", null);
 
-  if (state.hold !== null && window.landingBlock >= state.hold.untilBlock) state.hold = null;
-  const refusal = state.hold?.refusal ?? standingRefusal(view, own, state.options);
+  const seen = standingRefusal(view, own, state.options);
+  // What a look sees begin it also sees end: to hold on is for what the chain alone knows.
+  const isHeld = state.hold !== null && window.landingBlock < state.hold.untilBlock &&
+    seen?.name !== state.hold.refusal.name;
+  if (!isHeld) state.hold = null;
+  const refusal = state.hold?.refusal ?? seen;
   if (refusal !== null) {
-    state.lookAtBlock = idleLook(state, window);
+    state.lookAtBlock = refusedLook(state, window);
     return standRefused(state, refusal, state.hold?.untilBlock ?? window.endBlock);
   }
   const isStale = headBlock - view.metagraph.block > staleLookBlocks;
@@ -55,6 +59,12 @@ function idleLook(state: DutyState, window: SendWindow): number {
   const headBlock = window.landingBlock - 1;
   const isRowDue = state.passages.some(({ mode, isRevealSent }) => mode === "plain" || isRevealSent);
   return isRowDue ? headBlock + 1 : Math.max(headBlock + 1, Math.min(headBlock + idleLookBlocks, window.endBlock));
+}
+
+/** What is in the way may end at any block: inside the window none of them is left out, and before it no look skips its start. */
+function refusedLook(state: DutyState, window: SendWindow): number {
+  const { landingBlock, startBlock } = window;
+  return landingBlock >= startBlock ? landingBlock : Math.min(idleLook(state, window), startBlock - 1);
 }
 
 /**

@@ -36,7 +36,11 @@ const dispatchRows: Readonly<Record<string, Row>> = {
     updateProgram,
     "never",
   ],
-  IncorrectCommitRevealVersion: ["The chain asks for another version of commit-reveal", updateProgram, "afterUpgrade"],
+  IncorrectCommitRevealVersion: [
+    "The chain asks for another version of commit-reveal",
+    "none: the next attempt reads the chain's version anew and commits by it",
+    "nextBlock",
+  ],
   CommitRevealEnabled: [
     "The subnet takes weights by commit and reveal only",
     "none: the next attempt reads the subnet's parameters anew and commits",

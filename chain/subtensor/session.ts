@@ -11,7 +11,6 @@ import * as v from "valibot";
 import { AssertionFailure } from "../../core/assert.ts";
 import { ChainError, type Head } from "../chain.ts";
 import { type BlockRef, hashSchema, hexSchema, parseHeader } from "./block_header.ts";
-import { RpcError } from "./rpc_error.ts";
 import { RpcSocket } from "./rpc_socket.ts";
 import { Runtime, type RuntimeVersion } from "./runtime.ts";
 import type { Cancel, Timers } from "./timers.ts";
@@ -220,15 +219,12 @@ async function loadRuntime(socket: RpcSocket, version: RuntimeVersion, known: Ru
   return new Runtime({ metadata: await loadMetadata(socket), version });
 }
 
+/** Or the session fails: any other metadata says nothing of the runtime APIs, and would stay in use until the next upgrade. */
 async function loadMetadata(socket: RpcSocket): Promise<Uint8Array> {
-  try {
-    const answer = await socket.call("state_call", ["Metadata_metadata_at_version", metadataVersion]);
-    const bytes = hexToU8a(v.parse(hexSchema, answer));
-    if (bytes[0] === 1) return compactStripLength(bytes.subarray(1))[1]; // Option<OpaqueMetadata>
-  } catch (error) {
-    if (!(error instanceof RpcError)) throw error;
-  }
-  return hexToU8a(v.parse(hexSchema, await socket.call("state_getMetadata", []))); // version 14: no runtime APIs
+  const answer = await socket.call("state_call", ["Metadata_metadata_at_version", metadataVersion]);
+  const bytes = hexToU8a(v.parse(hexSchema, answer));
+  if (bytes[0] === 1) return compactStripLength(bytes.subarray(1))[1]; // Option<OpaqueMetadata>
+  throw new ChainError("badAnswer", `Cannot use ${socket.url} as its metadata must come in version 15: it has none`);
 }
 
 /** Whatever went wrong with a node, in the words of the chain's interface. */

@@ -153,10 +153,14 @@ export class ChainFaultProxy {
   /** Resolves when every client has taken what was sent to it so far, or has gone; without any, when one comes. */
   async roundTrip(): Promise<void> {
     if (this.#links.size === 0) await this.seen("upgrade");
+    await this.pinged();
+  }
+
+  /** Resolves when every client is known to be there, or has gone: what it left unanswered no longer counts. */
+  async pinged(): Promise<void> {
     await Promise.all([...this.#links].map(({ client }) =>
       new Promise<void>((resolve) => {
-        client.once("pong", resolve);
-        client.once("close", resolve);
+        for (const event of ["pong", "close"] as const) client.once(event, resolve);
         client.ping();
       })
     ));

@@ -129,7 +129,7 @@ export class DutyWorld {
       chain.change(this.#dice(2) === 0 ? { stakeThresholdRao: 9_000_000_000n } : { weightsVersionKey: 4n });
       this.#limitedUntil = chain.block + this.#dice(2 * tempoBlocks);
     }
-    if (chain.block < this.#limitedUntil) this.#dirty(chain.block + 16);
+    if (chain.block < this.#limitedUntil) this.#dirty(chain.block + 1 + cleanBlocks);
     else chain.change({ stakeThresholdRao: 1_000_000_000n, weightsVersionKey: 3n });
   }
 

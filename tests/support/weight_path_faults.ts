@@ -1,8 +1,8 @@
 /**
  * What goes wrong on a validator's way to the chain, drawn between blocks.
  *
- * Owns: the draws, and for how long each of them excuses a missed window: until its cause has ended and the client has had the
- * blocks it needs to be back. An excuse follows from the cause, never from what the validator made of it.
+ * Owns: the draws, and which blocks each of them takes from the validator: until its cause has ended and the client has had the
+ * blocks it needs to be back. They follow from the cause, never from what the validator made of it.
  */
 
 import { callLifeBlocks } from "../../chain/chain.ts";
@@ -33,6 +33,7 @@ export type Mode = "plain" | "salted" | "timelocked";
  */
 export const workBlocks = 6;
 const redialBlocks = 5; // the longest wait between two connections: 60 s
+const idleLookBlocks = 10; // between two looks of a validator that has nothing to do
 const callBlocks = 2; // until a call without an answer gives its socket up: 15 s
 const methods = [
   ...["author_submitAndWatchExtrinsic", "chain_getBlock", "state_queryStorageAt", "state_call", "state_getStorage"],
@@ -55,18 +56,22 @@ export interface FaultOptions {
 }
 
 export class WeightPathFaults {
-  /** An epoch that ends up to here may be missed. */
-  dirtyUntil = 0;
+  /** Up to this block something is in the validator's way. */
+  blockedUntil = 0;
+  /** By this block at the latest the newest tempo has been looked at: until then the window was not where it had seemed to be. */
+  movedUntil = 0;
   /** A commit of this block or before need not be revealed: its epoch's number or the way to reveal it has changed. */
   changedBlock = 0;
   mode: Mode;
   readonly #options: FaultOptions;
   readonly #endings: { readonly block: number; readonly end: () => void }[] = [];
+  readonly #calm: number; // how much rarer than usual the faults of this seed are
   #newcomers = 0;
 
   constructor(options: FaultOptions, mode: Mode) {
     this.#options = options;
     this.mode = mode;
+    this.#calm = 1 + options.dice(3);
   }
 
   /** Before the next block. */
@@ -74,7 +79,7 @@ export class WeightPathFaults {
     this.#endDue();
     const { kinds, dice, tempoBlocks } = this.#options;
     for (const kind of kinds) {
-      if (dice(frequent[kind] ?? usualEpochs * tempoBlocks) === 0) await this.#strike(kind);
+      if (dice(this.#calm * (frequent[kind] ?? usualEpochs * tempoBlocks)) === 0) await this.#strike(kind);
     }
   }
 
@@ -84,7 +89,7 @@ export class WeightPathFaults {
     const { world } = this.#options;
     for (const proxy of world.proxies) proxy.heal();
     world.isRivalNext = false;
-    this.#dirty(redialBlocks + callBlocks);
+    this.#block(redialBlocks + callBlocks);
   }
 
   get #head(): number {
@@ -92,8 +97,9 @@ export class WeightPathFaults {
   }
 
   /** `blocks` from now until the validator can work again. */
-  #dirty(blocks: number): void {
-    this.dirtyUntil = Math.max(this.dirtyUntil, this.#head + blocks + workBlocks);
+  #block(blocks: number): void {
+    this.blockedUntil = Math.max(this.blockedUntil, this.#head + blocks);
+    if (this.movedUntil > this.#head) this.movedUntil = Math.max(this.movedUntil, this.blockedUntil + 1);
   }
 
   #for(blocks: number, end: () => void): void {
@@ -114,7 +120,7 @@ export class WeightPathFaults {
     switch (kind) {
       case "cut":
         for (const proxy of proxies) proxy.cut();
-        return this.#dirty(1);
+        return this.#block(1);
       case "halfDead":
         return this.#halve();
       case "answers":
@@ -127,19 +133,17 @@ export class WeightPathFaults {
       case "outage": {
         const blocks = 1 + dice(dice(3) === 0 ? tempoBlocks : 8);
         this.#away(503, blocks);
-        return this.#dirty(blocks + redialBlocks);
+        return this.#block(blocks + redialBlocks);
       }
       case "upgrade":
         world.upgrade({ isTold: dice(3) > 0 });
-        return this.#dirty(2);
+        return this.#block(2);
       case "restart":
         return await this.#restart();
-      case "tempo": {
+      case "tempo":
         this.#rules({ tempoBlocks: 20 + dice(21) });
-        // The legacy rule keeps no last epoch: until one has run under the new tempo the duty leaves a window out.
-        const isLegacy = world.ledger.genesis.epochs === "legacy";
-        return this.#dirty((isLegacy ? 3 : 1) * 41);
-      }
+        this.movedUntil = Math.max(this.#head + idleLookBlocks, this.blockedUntil + 1);
+        return;
       case "mode":
         return this.changeMode((["plain", "salted", "timelocked"] as const)[dice(3)]!);
       case "uids":
@@ -156,7 +160,7 @@ export class WeightPathFaults {
     this.changedBlock = this.#head + 1;
     this.#options.world.setCommitRevealVersion(mode === "salted" ? 3 : 4);
     this.#rules({ isCommitReveal: mode !== "plain" });
-    this.#dirty(3); // a call on its way is of the wrong kind
+    this.#block(3); // a call on its way is of the wrong kind
   }
 
   #rules(change: Parameters<WeightPathWorld["ledger"]["setHyperparameters"]>[1]): void {
@@ -173,7 +177,7 @@ export class WeightPathFaults {
       for (const proxy of proxies) proxy.isSilent = proxy.hidesHeads = false;
     });
     // Sessions that the silence outlived are gone by then, and the next handshake may have been swallowed too.
-    this.#dirty(blocks + (isSilent ? callBlocks : 0) + redialBlocks);
+    this.#block(blocks + (isSilent ? callBlocks : 0) + redialBlocks);
   }
 
   #spoil(): void {
@@ -187,11 +191,12 @@ export class WeightPathFaults {
       if (which < 4) proxy.next(method, fates[which]!, times);
       else proxy.next(method, { type: "hold", release: late.promise });
     }
-    this.#for(1 + dice(3), () => {
+    const blocks = 1 + dice(3);
+    this.#for(blocks, () => {
       late.resolve();
       for (const proxy of proxies) proxy.forget();
     });
-    this.#dirty(3 + 2 * callBlocks);
+    this.#block(blocks + callBlocks);
   }
 
   #refuse(): void {
@@ -199,12 +204,13 @@ export class WeightPathFaults {
     if (dice(2) === 0) {
       const blocks = 1 + dice(4);
       this.#away(429, blocks);
-      return this.#dirty(blocks + redialBlocks);
+      return this.#block(blocks + redialBlocks);
     }
     const error = { code: -32_000, message: "429: too many requests" };
     for (const proxy of proxies) proxy.next(methods[dice(methods.length)]!, { type: "refuse", error }, 1 + dice(2));
-    this.#for(3, () => proxies.forEach((proxy) => proxy.forget()));
-    this.#dirty(3 + 2);
+    const blocks = 3;
+    this.#for(blocks, () => proxies.forEach((proxy) => proxy.forget()));
+    this.#block(blocks);
   }
 
   #away(status: number, blocks: number): void {
@@ -220,12 +226,12 @@ export class WeightPathFaults {
     const { world, dice } = this.#options;
     if (!world.isConnected) return;
     // Nobody knows any more what was signed, so a call that got nowhere is waited for until it can no longer land.
-    if (world.isCallOpen) this.#dirty(callLifeBlocks);
+    if (world.isCallOpen) this.#block(callLifeBlocks);
     await world.kill();
     const blocks = dice(3) === 0 ? 1 + dice(6) : 0;
     if (blocks === 0) world.start();
     else this.#for(blocks, () => world.start());
-    this.#dirty(blocks + 2);
+    this.#block(blocks + 2);
   }
 
   #raise(): void {
@@ -238,7 +244,7 @@ export class WeightPathFaults {
       world.setStakeThreshold(stakeThresholdRao);
       this.#for(blocks, () => world.setStakeThreshold(localGenesis().stakeThresholdRao));
     }
-    this.#dirty(blocks + 1);
+    this.#block(blocks);
     this.changedBlock = this.#head + blocks + 1; // a reveal meets the same checks
   }
 }

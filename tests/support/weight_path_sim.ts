@@ -1,12 +1,13 @@
 /**
  * One seed of the whole weight path: fifty epochs with faults, two without, and the truth about both, kept from the ledger alone.
  *
- * A window counts as missed when an epoch ended without a call of ours though nothing had been in the way of it for the last
- * `workBlocks`; what is in the way is a drawn fault (weight_path_faults.ts) or the chain's own no: no seat, no permit, too little
- * stake, too old a version.
+ * A window counts as missed when an epoch ended without a call of ours though for `workBlocks` of the window, one after the other,
+ * nothing had been in the way of it; what is in the way is a drawn fault (weight_path_faults.ts) or the chain's own no: no seat, no
+ * permit, too little stake, too old a version.
  */
 
 import { assert, assertEquals } from "@std/assert";
+import { leadBlocks } from "../../chain/duty/window.ts";
 import { raoPerToken } from "../../chain/local/genesis.ts";
 import { uidOf } from "../../chain/local/state/neurons.ts";
 import { keyOf } from "../../chain/local/state/records.ts";
@@ -49,6 +50,7 @@ export class WeightPathSim {
   readonly #revealPeriodEpochs: number;
   #due: Commit[] = []; // salted, not yet revealed
   #landed = 0; // in this epoch
+  #blocked = new Set<number>(); // blocks of this epoch in which something was in the way
   #revealed = 0;
   #round = 0;
   #scores: Record<string, number> = {};
@@ -112,6 +114,7 @@ export class WeightPathSim {
     const { block, calls } = await world.block();
     this.#followSeat(block.number);
     if (world.ledger.eventsOf(block.number).some(({ type }) => type === "epochRan")) this.#closeEpoch(block.number);
+    if (block.number <= this.#faults.blockedUntil) this.#blocked.add(block.number);
     for (const call of calls) this.#count(call, block.number);
   }
 
@@ -133,7 +136,7 @@ export class WeightPathSim {
     if (uid === null) world.register(validator.address);
     const hasPermit = uid !== null && world.ledger.state.get("neuron", keyOf(netuid, uid)).hasPermit;
     if (hasPermit) return;
-    this.#faults.dirtyUntil = Math.max(this.#faults.dirtyUntil, block + workBlocks);
+    this.#faults.blockedUntil = Math.max(this.#faults.blockedUntil, block);
     this.#faults.changedBlock = block;
   }
 
@@ -153,7 +156,7 @@ export class WeightPathSim {
 
   #closeEpoch(endBlock: number): void {
     const landed = this.#landed, revealed = this.#revealed;
-    const isExcused = endBlock <= this.#faults.dirtyUntil;
+    const isExcused = !this.#hadTime(endBlock);
     assert(landed <= 1, `${landed} calls landed in the epoch before block ${endBlock}`);
     assert(isExcused || landed === 1, `the window before block ${endBlock} was missed: ${this.#world.health()}`);
     assert(this.reveals <= this.commits, "no commit is revealed twice");
@@ -166,6 +169,28 @@ export class WeightPathSim {
     );
     this.epochs.push({ endBlock, landed, isExcused });
     this.#landed = this.#revealed = 0;
+    this.#blocked.clear();
+  }
+
+  /**
+   * Whether the window of the epoch that ends here had enough blocks without anything in the way, one after the other.
+   *
+   * Where a new tempo was not yet looked at, the window was somewhere else. The legacy rule keeps no last epoch besides: until one
+   * has run under the tempo looked at, the duty leaves a window out.
+   */
+  #hadTime(endBlock: number): boolean {
+    const { state, genesis } = this.#world.ledger;
+    const { movedUntil } = this.#faults;
+    const beginBlock = this.epochs.at(-1)?.endBlock ?? 0;
+    if (genesis.epochs === "legacy" && beginBlock <= movedUntil) return false;
+    const { tempoBlocks } = state.get("subnet", keyOf(netuid)).hyperparameters;
+    const windowBlock = endBlock - leadBlocks(tempoBlocks, validator.address);
+    let free = 0;
+    for (let block = Math.max(beginBlock, windowBlock, movedUntil + 1); block < endBlock; block++) {
+      free = this.#blocked.has(block) ? 0 : free + 1;
+      if (free === workBlocks) return true;
+    }
+    return false;
   }
 
   /** After the last fault: no epoch is left out, and what is stored in the end is what the scores say. */
@@ -176,8 +201,10 @@ export class WeightPathSim {
     await this.#block(false);
     this.#score();
     const epochs = 2 + this.#revealPeriodEpochs;
-    while (this.epochs.at(-1)!.isExcused) await this.#block(false);
-    for (const until = this.epochs.length + epochs; this.epochs.length < until;) await this.#block(false);
+    const isFree = () => world.ledger.head().number > Math.max(this.#faults.blockedUntil, this.#faults.movedUntil);
+    while (!isFree()) await this.#block(false);
+    // The epoch under way, and then those that must be clean.
+    for (const until = this.epochs.length + 1 + epochs; this.epochs.length < until;) await this.#block(false);
     const calm = this.epochs.slice(-epochs);
     assert(calm.every(({ isExcused, landed }) => !isExcused && landed === 1), "every epoch after the faults is clean");
     const { state } = world.ledger;

@@ -220,6 +220,8 @@ export class WeightPathWorld {
       await idle();
       if (this.failure !== null) return;
       calm = this.#isQuiet ? calm + 1 : 0;
+      // A socket that the client has just given up would pass for the one that it is opening.
+      if (calm === 1 && this.#timers.callsUnderWay > 0) await Promise.all(this.proxies.map((proxy) => proxy.pinged()));
       if (calm > 0) continue;
       await this.#changed.promise;
     }

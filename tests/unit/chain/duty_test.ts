@@ -1,8 +1,7 @@
 /** The weight duty in single situations: what it sends, what it does not, and how it says so. */
 
 import { assert, assertEquals } from "@std/assert";
-import type { Refusal, SubnetParameters } from "../../../chain/chain.ts";
-import { type ChainView, type DutyEffect, type DutyState, openDuty } from "../../../chain/duty/duty.ts";
+import type { ChainView, DutyState } from "../../../chain/duty/duty.ts";
 import { dutyHealth } from "../../../chain/duty/health.ts";
 import { weightDuty } from "../../../chain/duty/machine.ts";
 import { planRow } from "../../../chain/duty/plan_row.ts";
@@ -13,38 +12,9 @@ import { makePulse, ownBeacon } from "../../../chain/timelock/pulse.ts";
 import { decryptTimelocked, timelockRandomBytes } from "../../../chain/timelock/timelock.ts";
 import { decodeWeightsPayload } from "../../../chain/timelock/weights_payload.ts";
 import { encodeAddress } from "../../../chain/wallet/ss58.ts";
-import { modelBeacon, ModelChain, modelNetuid } from "../../support/model_chain.ts";
+import { hotkeys, landedIn, lead, lookAt, sendsOf, situation, validator } from "../../support/duty_situation.ts";
+import { modelBeacon, modelNetuid } from "../../support/model_chain.ts";
 
-const hotkeys = [1, 2, 3, 4].map((seed) => encodeAddress(new Uint8Array(32).fill(seed)));
-const validator = hotkeys[0]!;
-const lead = leadBlocks(100, validator);
-
-/** A stateful subnet of tempo 100 whose last epoch ran at block 1,000: windows end at 1,100, 1,200, ... */
-function situation(changes: Partial<SubnetParameters> = {}) {
-  const chain = new ModelChain({ formula: "stateful", tempoBlocks: 100, hotkeys });
-  chain.change(changes);
-  const state = openDuty({
-    ...{ netuid: modelNetuid, mechanism: 0, hotkey: validator, versionKey: "3", beacon: modelBeacon },
-    ...{ saltSeed: "07".repeat(32), settleBlocks: 6 },
-  });
-  const byHotkey = { [hotkeys[1]!]: 3, [hotkeys[2]!]: 1 };
-  weightDuty.step(state, { type: "scored", scores: { round: 5, block: 1_000, byHotkey } }, 0);
-  return { chain, state };
-}
-
-/** Advances to a block, with one head and one look there. */
-function lookAt(block: number, { chain, state }: { chain: ModelChain; state: DutyState }): DutyEffect[] {
-  while (chain.block < block) chain.advance();
-  state.lookAtBlock = 0;
-  const head = { block, seenMs: chain.timeMs };
-  const effects = weightDuty.step(state, { type: "headSeen", head }, chain.timeMs);
-  if (!effects.some(({ type }) => type === "read")) return effects;
-  return weightDuty.step(state, { type: "viewRead", view: chain.view(validator) }, chain.timeMs);
-}
-
-const sendsOf = (effects: readonly DutyEffect[]) =>
-  effects.filter(({ type }) => type === "send" || type === "sealAndSend");
-const landedIn = (block: number) => ({ status: "included", block, extrinsicHash: "0x" }) as const;
 const saidOf = (state: DutyState) => dutyHealth(state).sentences.join(" | ");
 
 Deno.test("Window: it opens before the epoch by margin and place, and not all validators share a place", () => {
@@ -145,12 +115,6 @@ Deno.test("Duty: says in plain words what stands in the way, and sends nothing",
   }
 });
 
-Deno.test("Duty: the owner of a subnet needs no permit", () => {
-  const world = situation({ ownerHotkey: validator });
-  world.chain.neurons[0] = { ...world.chain.neurons[0]!, hasPermit: false };
-  assertEquals(sendsOf(lookAt(1_098, world)).length, 1);
-});
-
 Deno.test("Rows: a hotkey that is gone or came back after its score is dropped", () => {
   const { chain, state } = situation();
   chain.replace(1, encodeAddress(new Uint8Array(32).fill(9))); // gone
@@ -205,17 +169,6 @@ Deno.test("Duty: a block that the chain took back is sent again", () => {
   weightDuty.step(world.state, { type: "answered", attempt: 1, receipt }, 0); // and then that block is no more
   assertEquals(sendsOf(lookAt(1_072, world)), []);
   assertEquals(sendsOf(lookAt(1_078, world)).length, 1);
-});
-
-Deno.test("Duty: a refusal for good holds until the next epoch, one for now until the next block", () => {
-  for (const [retry, sends] of [["nextBlock", 1], ["afterRateLimit", 1], ["never", 0], ["afterUpgrade", 0]] as const) {
-    const world = situation();
-    lookAt(1_090, world);
-    const refusal: Refusal = { name: "X", sentence: "no", action: "read on", retry };
-    weightDuty.step(world.state, { type: "answered", attempt: 1, receipt: { status: "refused", refusal } }, 0);
-    assertEquals(sendsOf(lookAt(1_091, world)).length, sends, retry);
-    if (sends === 0) assertEquals(sendsOf(lookAt(1_198, world)).length, 1, "the next window");
-  }
 });
 
 Deno.test("Duty: a salted commit is revealed in its epoch with the same row and salt", () => {

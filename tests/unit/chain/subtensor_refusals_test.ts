@@ -76,6 +76,12 @@ Deno.test("Refusals: every error that our calls can meet is told in a sentence w
   }
 });
 
+Deno.test("Refusals: what a look at the subnet's newest rules mends is tried again in the next block", () => {
+  for (const name of ["CommitRevealEnabled", "CommitRevealDisabled", "IncorrectCommitRevealVersion"]) {
+    assertEquals(dispatchRefusal({ name, docs: "" }).retry, "nextBlock", name);
+  }
+});
+
 Deno.test("Refusals: an error of other calls shows the chain's own words, and is not tried again", () => {
   const ours = new Set<string>([...localErrors, ...realErrors]);
   let others = 0;

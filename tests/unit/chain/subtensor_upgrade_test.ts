@@ -2,7 +2,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import type { NodeError } from "../../support/chain_fault_proxy.ts";
-import { faultTest, type FaultWorld, payer, transferCall } from "../../support/chain_fault_world.ts";
+import { faultTest, type FaultWorld, netuid, payer, transferCall } from "../../support/chain_fault_world.ts";
 
 const watched = "author_submitAndWatchExtrinsic";
 const undecodable: NodeError = {
@@ -83,6 +83,18 @@ faultTest("a call under watch outlives an upgrade", {}, async (world) => {
     1,
     specVersion + 1,
   ]);
+});
+
+faultTest("a node too busy to describe its new runtime is asked again until it has", {}, async (world) => {
+  const { proxy, chain, timers } = world;
+  timers.swiftMs = 12_000; // as long as a node that says 429 is left alone
+  const { specVersion } = await chain.parameters();
+  proxy.next("state_call", { type: "refuse", error: { code: -32_000, message: "429: too many requests" } });
+  const refused = proxy.seen("state_call");
+  await upgrade(world, { isTold: true });
+  await refused;
+  assertEquals((await chain.metagraph()).netuid, netuid);
+  assertEquals((await chain.parameters()).specVersion, specVersion + 1);
 });
 
 faultTest("a call that the pool throws out is refused for now", {}, async (world) => {
