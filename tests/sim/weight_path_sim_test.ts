@@ -2,8 +2,8 @@
  * A validator left running for fifty epochs: keeper, client, sockets, node and ledger, with whole kinds of faults switched on and off.
  *
  * Never two calls of ours in one epoch; no window missed that was clean at its end; each salted commit revealed once; when the faults
- * are over every epoch has its weights, and the row in storage is what the scores say. SEEDS=n runs n seeds, SEED=n replays one,
- * KINDS=cut,outage chooses the faults.
+ * are over every epoch has its weights, and the row in storage is what the scores say. SEEDS=n runs n / 50 seeds, as one takes as
+ * long as fifty of a swarm; SEED=n replays one, KINDS=cut,outage chooses the faults.
  */
 
 import { assert } from "@std/assert";
@@ -15,7 +15,7 @@ const epochs = 50;
 const only = Deno.env.get("SEED");
 const kindsText = Deno.env.get("KINDS");
 const seeds = only === undefined
-  ? Array.from({ length: Number(Deno.env.get("SEEDS") ?? 2) }, (_, i) => i + 1)
+  ? Array.from({ length: Math.max(2, Math.round(Number(Deno.env.get("SEEDS") ?? 0) / 50)) }, (_, i) => i + 1)
   : [Number(only)];
 const kinds = kindsText?.split(",").filter((kind) => kind !== "") as FaultKind[] | undefined;
 
