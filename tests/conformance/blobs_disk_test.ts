@@ -6,6 +6,7 @@ import { type BlobFile, DiskBlobs, type DiskBlobsOptions, type LostBlob } from "
 import { hashOf, leafHashesOf } from "../../net/blob_hash.ts";
 import { assertProblem, localBlobSuite, suiteCapacity } from "./blobs_suite.ts";
 import { patterned } from "./transport_world.ts";
+import { testWhere } from "../support/test_where.ts";
 
 async function withFolder(body: (folder: string) => Promise<void>): Promise<void> {
   const folder = await Deno.makeTempDir({ prefix: "iota-blobs-" });
@@ -137,10 +138,11 @@ async function fullDisk(path: string): Promise<BlobFile> {
   };
 }
 
-Deno.test({
-  name: "Blobs in a folder: a full disk is a sentence with the next step, and nothing is left (Linux, has /dev/full)",
-  ignore: Deno.build.os !== "linux",
-  fn: () =>
+const noFullDisk = Deno.build.os === "linux" ? null : "only Linux has /dev/full";
+testWhere(
+  noFullDisk,
+  "Blobs in a folder: a full disk is a sentence with the next step, and nothing is left",
+  () =>
     withFolder(async (folder) => {
       const store = await open(folder, { createFile: fullDisk });
       const message = await assertProblem(() => store.put(patterned(1_000, 1)), "noSpace");
@@ -148,7 +150,7 @@ Deno.test({
       assertEquals(await store.find(hashOf(patterned(1_000, 1))), null);
       assertEquals(await Array.fromAsync(Deno.readDir(`${folder}/incoming`)), []);
     }),
-});
+);
 
 Deno.test("Blobs in a folder: a folder that cannot be used is refused at once", () =>
   withFolder(async (folder) => {

@@ -22,6 +22,7 @@ import {
   suiteParameters,
   suiteVector,
 } from "./compute_world.ts";
+import { testWhere } from "../support/test_where.ts";
 
 export interface ComputeSuiteOptions {
   /** Part of a case's name; the others are left out. */
@@ -46,23 +47,18 @@ export function computeSuite(name: string, open: OpenStage, options: ComputeSuit
   const { only, skip = null } = options;
   for (const { name: caseName, spec } of computeCases()) {
     if (only !== undefined && !only.some((part) => caseName.includes(part))) continue;
-    const reason = skip === null ? "" : ` (skipped: ${skip})`;
-    Deno.test({
-      name: `StageCompute ${name}: ${caseName}${reason}`,
-      ignore: skip !== null,
-      fn: async (t) => {
-        const pair: Pair = { spec, stage: await open(spec), oracle: createReferenceStage(spec) };
-        try {
-          for (const [promise, check] of checksOf(spec)) {
-            await t.step(promise, async () => {
-              await reset(pair);
-              await check(pair);
-            });
-          }
-        } finally {
-          pair.stage.close();
+    testWhere(skip, `StageCompute ${name}: ${caseName}`, async (t) => {
+      const pair: Pair = { spec, stage: await open(spec), oracle: createReferenceStage(spec) };
+      try {
+        for (const [promise, check] of checksOf(spec)) {
+          await t.step(promise, async () => {
+            await reset(pair);
+            await check(pair);
+          });
         }
-      },
+      } finally {
+        pair.stage.close();
+      }
     });
   }
 }

@@ -5,6 +5,7 @@ import { verifySignature } from "../../chain/wallet/hotkey.ts";
 import { loadHotkey } from "../../chain/wallet/hotkey_files.ts";
 import { iota } from "../support/iota_process.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
+import { testWhere } from "../support/test_where.ts";
 
 const root = new URL("../..", import.meta.url).pathname;
 
@@ -164,23 +165,25 @@ Deno.test("iota: a reader that leaves early is no error", async () => {
   }
 });
 
-Deno.test("iota: on a terminal there are colours, unless NO_COLOR or --no-color says otherwise", async () => {
-  const script = Deno.build.os === "linux" ? "/usr/bin/script" : null;
-  if (script === null || !(await Deno.stat(script).then(() => true, () => false))) {
-    console.log("skipped: the program `script`, which lends a terminal, is not here");
-    return;
-  }
-  const onTerminal = async (words: string, env: Record<string, string>) => {
-    const command = `"${Deno.execPath()}" run -A --quiet --config "${root}deno.json" "${root}cli/main.ts" ${words}`;
-    const { stdout } = await new Deno.Command(script, {
-      args: ["-qec", command, "/dev/null"],
-      env: { TERM: "xterm", ...env },
-      stdin: "null",
-      stdout: "piped",
-    }).output();
-    return new TextDecoder().decode(stdout).includes("\x1b[1m");
-  };
-  assertEquals(await onTerminal("help", { NO_COLOR: "" }), true);
-  assertEquals(await onTerminal("help", { NO_COLOR: "1" }), false);
-  assertEquals(await onTerminal("help --no-color", { NO_COLOR: "" }), false);
-});
+const script = "/usr/bin/script";
+const hasScript = Deno.build.os === "linux" && await Deno.stat(script).then(() => true, () => false);
+const noTerminal = hasScript ? null : "the program `script`, which lends a terminal, is not here";
+testWhere(
+  noTerminal,
+  "iota: on a terminal there are colours, unless NO_COLOR or --no-color says otherwise",
+  async () => {
+    const onTerminal = async (words: string, env: Record<string, string>) => {
+      const command = `"${Deno.execPath()}" run -A --quiet --config "${root}deno.json" "${root}cli/main.ts" ${words}`;
+      const { stdout } = await new Deno.Command(script, {
+        args: ["-qec", command, "/dev/null"],
+        env: { TERM: "xterm", ...env },
+        stdin: "null",
+        stdout: "piped",
+      }).output();
+      return new TextDecoder().decode(stdout).includes("\x1b[1m");
+    };
+    assertEquals(await onTerminal("help", { NO_COLOR: "" }), true);
+    assertEquals(await onTerminal("help", { NO_COLOR: "1" }), false);
+    assertEquals(await onTerminal("help --no-color", { NO_COLOR: "" }), false);
+  },
+);

@@ -3,6 +3,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { iota, IotaProcess } from "../support/iota_process.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
+import { testWhere } from "../support/test_where.ts";
 
 const toy = ["--size", "toy", "--device", "reference"];
 
@@ -109,22 +110,17 @@ async function mount(folder: string): Promise<"mounted" | "no folder" | "refused
   return /does not exist|not exist/.test(new TextDecoder().decode(result.stderr)) ? "no folder" : "refused";
 }
 
-Deno.test({
-  name: `Failures: a full disk ends the run with a sentence${
-    canMount ? "" : " (skipped: only root can mount a small disk)"
-  }`,
-  ignore: !canMount,
-  fn: async () => {
-    await withScratchFolder(async (folder) => {
-      assertEquals(await mount(folder), "mounted");
-      try {
-        const says = /error .*(disk is full|disk must have room)[\s\S]*next .*--resume/;
-        await check(["swarm", ...toy, "--steps", "400", "--data", folder], { code: 1, says });
-      } finally {
-        await new Deno.Command("umount", { args: [folder] }).output();
-      }
-    });
-  },
+const noMount = canMount ? null : "only root can mount a small disk";
+testWhere(noMount, "Failures: a full disk ends the run with a sentence", async () => {
+  await withScratchFolder(async (folder) => {
+    assertEquals(await mount(folder), "mounted");
+    try {
+      const says = /error .*(disk is full|disk must have room)[\s\S]*next .*--resume/;
+      await check(["swarm", ...toy, "--steps", "400", "--data", folder], { code: 1, says });
+    } finally {
+      await new Deno.Command("umount", { args: [folder] }).output();
+    }
+  });
 });
 
 for (const moment of ["listening", "nodeAssigned", "runStarted", "mergePhase", "checkpointWritten"]) {

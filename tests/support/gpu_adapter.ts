@@ -6,6 +6,7 @@
 
 import { type GpuDevice, NoAdapterError, openGpuDevice } from "../../gpu/device.ts";
 import { Kernels } from "../../gpu/kernel.ts";
+import { testWhere } from "./test_where.ts";
 
 export interface GpuSupport {
   readonly gpu: GpuDevice;
@@ -20,7 +21,6 @@ async function open(): Promise<GpuSupport | NoAdapterError> {
     return { gpu, kernels: new Kernels(gpu) };
   } catch (error) {
     if (!(error instanceof NoAdapterError)) throw error;
-    console.log(`Tests that need a WebGPU adapter are skipped: ${error.message}`);
     return error;
   }
 }
@@ -35,9 +35,5 @@ export function gpuSupport(): GpuSupport {
 }
 
 export function gpuTest(name: string, body: (support: GpuSupport) => Promise<void>): void {
-  Deno.test({
-    name: noGpuReason === null ? name : `${name} (skipped: ${noGpuReason})`,
-    ignore: noGpuReason !== null,
-    fn: () => body(gpuSupport()),
-  });
+  testWhere(noGpuReason, name, () => body(gpuSupport()));
 }

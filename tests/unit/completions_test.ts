@@ -7,6 +7,7 @@ import { everyCommand, loadTree, ownName } from "../../cli/manual/command_tree.t
 import { fishCompletion } from "../../cli/manual/fish_completion.ts";
 import { zshCompletion } from "../../cli/manual/zsh_completion.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
+import { testWhere } from "../support/test_where.ts";
 
 const tree = await loadTree(commandTable);
 
@@ -26,8 +27,7 @@ async function shellIsHere(shell: string): Promise<boolean> {
 }
 
 async function shellTest(shell: string, name: string, body: () => Promise<void>): Promise<void> {
-  const isHere = await shellIsHere(shell);
-  Deno.test({ name: isHere ? name : `${name} (skipped: no ${shell} here)`, ignore: !isHere, fn: body });
+  testWhere(await shellIsHere(shell) ? null : `no ${shell} here`, name, body);
 }
 
 const quoted = (word: string) => `'${word.replaceAll("'", "'\\''")}'`;

@@ -5,6 +5,7 @@ import { realDisk, writeAtomically } from "../../cli/data/disk.ts";
 import { UserError } from "../../cli/errors.ts";
 import { failingDisk, Killed } from "../support/failing_disk.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
+import { testWhere } from "../support/test_where.ts";
 
 const encode = (text: string) => new TextEncoder().encode(text);
 const isLinux = Deno.build.os === "linux";
@@ -35,13 +36,13 @@ Deno.test("realDisk: a file in the way of a folder is refused by path", async ()
   });
 });
 
-Deno.test({
-  name: "realDisk: a full disk is refused with the next step (needs /dev/full, which only Linux has)",
-  ignore: !isLinux,
-  fn: async () => {
+testWhere(
+  isLinux ? null : "only Linux has /dev/full",
+  "realDisk: a full disk is refused with the next step",
+  async () => {
     const file = await realDisk.create("/dev/full");
     const error = await assertRejects(() => file.write(encode("x")), UserError, "the disk must have room");
     file.close();
     assert(error instanceof UserError && error.next?.includes("Free some space"));
   },
-});
+);

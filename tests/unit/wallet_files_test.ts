@@ -13,6 +13,7 @@ import { WalletError, type WalletErrorCode } from "../../chain/wallet/wallet_err
 import { hotkeyAddress, listHotkeys, listWallets, viewWallet } from "../../chain/wallet/wallet_list.ts";
 import { coldkeyPath } from "../../chain/wallet/wallet_place.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
+import { testWhere } from "../support/test_where.ts";
 
 const deriveKey = (password: string) => Promise.resolve(sha256(new TextEncoder().encode(password)));
 const password = () => Promise.resolve("correct horse");
@@ -126,10 +127,11 @@ Deno.test("Key files: of two that are made at once one is made, whole", async ()
   });
 });
 
-Deno.test({
-  name: "Key files: folders are 0700 and files 0600, whatever the umask and whatever was there",
-  ignore: Deno.build.os === "windows", // it has no modes
-  async fn() {
+const noModes = Deno.build.os === "windows" ? "Windows has no modes" : null;
+testWhere(
+  noModes,
+  "Key files: folders are 0700 and files 0600, whatever the umask and whatever was there",
+  async () => {
     await withScratchFolder(async (folder) => {
       const place = { folder: `${folder}/wallets`, wallet: "w" };
       await saveColdkey(place, { key: alice, password, deriveKey });
@@ -142,7 +144,7 @@ Deno.test({
       }
     });
   },
-});
+);
 
 Deno.test("Wallet list: wallets by name with what their public files say, strays left out", async () => {
   await withScratchFolder(async (folder) => {

@@ -11,6 +11,7 @@ import { runtimeSurface } from "../../../chain/local/surface/surface.ts";
 import { twox128, twox64 } from "../../../chain/local/surface/xxhash.ts";
 import { metadataProblems, plainMetadata } from "../../support/metadata_shapes.ts";
 import { sampleValue } from "../../support/sample_value.ts";
+import { testWhere } from "../../support/test_where.ts";
 
 const surface = runtimeSurface({ epochs: "stateful", blockMs: 12_000 });
 const scale = scaleOf(typesOf(surface));
@@ -138,14 +139,12 @@ Deno.test("Storage keys: a key with a wrong hash or a wrong length is no key", (
 });
 
 const realMetadata = Deno.env.get("IOTA_SUBTENSOR_METADATA");
-if (realMetadata === undefined) {
-  console.log("skipped: Surface: equals the real chain's metadata (IOTA_SUBTENSOR_METADATA names no file)");
-}
+const noMetadata = realMetadata === undefined ? "IOTA_SUBTENSOR_METADATA names no file" : null;
 
-Deno.test({
-  name: "Surface: calls, storage keys, types, errors and functions equal the real chain's metadata",
-  ignore: realMetadata === undefined,
-  fn() {
+testWhere(
+  noMetadata,
+  "Surface: calls, storage keys, types, errors and functions equal the real chain's metadata",
+  () => {
     const bytes = Deno.readFileSync(realMetadata!);
     const legacy = runtimeSurface({ epochs: "legacy", blockMs: 12_000 });
     const { problems, compared } = metadataProblems(plainMetadata(metadataOf(legacy, 15)), plainMetadata(bytes));
@@ -168,7 +167,7 @@ Deno.test({
     }
     console.log(`compared ${compared} declarations and ${calls} calls with the real metadata`);
   },
-});
+);
 
 /** Items whose key is another one under this metadata, which may lack those that later versions added. */
 function storageKeyProblems(registry: TypeRegistry, metadata: Metadata): string[] {
