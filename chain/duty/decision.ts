@@ -84,9 +84,10 @@ function followEpochs(state: DutyState, { epoch }: ChainView, window: SendWindow
 function waitOf(state: DutyState, view: ChainView, own: Neuron, window: SendWindow): Standing | null {
   const { parameters, epoch } = view;
   const lastUpdateBlock = Math.max(own.lastUpdateBlock, state.lastLandedBlock);
-  // Registering writes the same field, and so may a reveal.
-  const isOwnUpdate = lastUpdateBlock > own.registeredAtBlock && lastUpdateBlock !== state.revealedBlock;
-  if (isOwnUpdate && lastUpdateBlock >= state.epochStartBlock) {
+  // Registering writes the same field, and so may a reveal, which must not hide the call that landed before it.
+  const isReveal = own.lastUpdateBlock === state.revealedBlock;
+  const lastCallBlock = isReveal ? state.lastLandedBlock : lastUpdateBlock;
+  if (lastCallBlock > own.registeredAtBlock && lastCallBlock >= state.epochStartBlock) {
     const after = nextEpochBlock(stateAt(epoch, Math.max(epoch.block, window.endBlock)));
     const startBlock = after === null ? null : after - leadBlocks(parameters.tempoBlocks, own.hotkey);
     return { level: "good", words: "weights of this epoch are in; the next land", atBlock: startBlock };

@@ -213,6 +213,19 @@ Deno.test("Duty: a reveal that the chain stamps as an update is no call, and tak
   assertEquals(sendsOf(lookAt(1_190, world)).length, 1);
 });
 
+Deno.test("Duty: a call that has landed counts for its epoch, also when an older row is revealed after it", () => {
+  const world = situation({ weightsRateLimitBlocks: 0 });
+  const { chain, state } = world;
+  const sent = sendsOf(lookAt(1_090, world))[0]!;
+  assert(sent.type === "send");
+  chain.advance();
+  assertEquals(chain.execute(validator, sent.call), null);
+  weightDuty.step(state, { type: "answered", attempt: 1, receipt: landedIn(1_091) }, 0);
+  Object.assign(chain.neurons[0]!, { lastUpdateBlock: 1_094 });
+  state.revealedBlock = 1_094; // the chain's own stamp
+  assertEquals(sendsOf(lookAt(1_096, world)), []);
+});
+
 Deno.test("Duty: timelocked weights open with the pulse of their round, and not being revealed is an alarm", () => {
   const { beacon, secretKey } = ownBeacon({ seed: new Uint8Array(48).fill(5), ...modelBeacon });
   const world = situation({ isCommitReveal: true });
