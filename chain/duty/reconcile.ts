@@ -37,21 +37,24 @@ export function forgetTakenBack(state: DutyState, view: ChainView, own: Neuron):
 export function settleAttempt(state: DutyState, view: ChainView, own: Neuron): DutyRecord[] {
   const { attempt } = state;
   if (attempt === null || !attempt.isUnknown) return [];
-  const landedBlock = landedBlockOf(attempt, view, own);
+  const landedBlock = landedBlockOf(state, attempt, view, own);
   if (landedBlock !== null) return [land(state, attempt, landedBlock)];
   if (view.metagraph.block < attempt.headBlock + state.options.settleBlocks) return [];
   state.attempt = null;
   return [{ type: "lost", purpose: attempt.purpose }];
 }
 
-function landedBlockOf(attempt: Attempt, view: ChainView, own: Neuron): number | null {
+function landedBlockOf(state: DutyState, attempt: Attempt, view: ChainView, own: Neuron): number | null {
   if (attempt.purpose === "reveal") {
     const { landedBlock } = attempt.passage;
     const isOpen = view.commits.some((commit) => commit.committedBlock === landedBlock);
     return isOpen || view.metagraph.block <= attempt.headBlock ? null : view.metagraph.block;
   }
-  if (own.lastUpdateBlock > attempt.seenBlock) return own.lastUpdateBlock;
-  return view.commits.find(({ committedBlock }) => committedBlock > attempt.seenBlock)?.committedBlock ?? null;
+  const commit = view.commits.find(({ committedBlock }) => committedBlock > attempt.seenBlock);
+  if (commit !== undefined) return commit.committedBlock;
+  if (own.lastUpdateBlock <= attempt.seenBlock) return null;
+  // A newer update is the chain's reveal of an older commit; ours may lie under it.
+  return Math.min(own.lastUpdateBlock, attempt.headBlock + state.options.settleBlocks);
 }
 
 /** Books an attempt that is in a block. */

@@ -13,7 +13,7 @@ import { decryptTimelocked, timelockRandomBytes } from "../../../chain/timelock/
 import { decodeWeightsPayload } from "../../../chain/timelock/weights_payload.ts";
 import { encodeAddress } from "../../../chain/wallet/ss58.ts";
 import { hotkeys, landedIn, lead, lookAt, sendsOf, situation, validator } from "../../support/duty_situation.ts";
-import { modelBeacon, modelNetuid } from "../../support/model_chain.ts";
+import { modelBeacon, type ModelCall, modelNetuid } from "../../support/model_chain.ts";
 
 const saidOf = (state: DutyState) => dutyHealth(state).sentences.join(" | ");
 
@@ -224,6 +224,29 @@ Deno.test("Duty: a call that has landed counts for its epoch, also when an older
   Object.assign(chain.neurons[0]!, { lastUpdateBlock: 1_094 });
   state.revealedBlock = 1_094; // the chain's own stamp
   assertEquals(sendsOf(lookAt(1_096, world)), []);
+});
+
+Deno.test("Duty: the reveal of an older row is not taken for the block of a call that nobody answered", () => {
+  for (const openedBlock of [1_150, 1_191]) { // weights are hidden no more: before our call, after it
+    const world = situation({ isCommitReveal: true, revealPeriodEpochs: 2 });
+    const { chain, state } = world;
+    const older = sendsOf(lookAt(1_090, world))[0]!;
+    assert(older.type === "sealAndSend");
+    chain.advance();
+    assertEquals(chain.execute(validator, older), null);
+    weightDuty.step(state, { type: "answered", attempt: 1, receipt: landedIn(1_091) }, 0);
+    lookAt(1_149, world);
+    if (openedBlock === 1_150) chain.change({ isCommitReveal: false });
+    const sent = sendsOf(lookAt(1_190, world))[0]!;
+    chain.advance();
+    assertEquals(chain.execute(validator, sent.type === "send" ? sent.call as ModelCall : sent as ModelCall), null);
+    chain.change({ isCommitReveal: false });
+    weightDuty.step(state, { type: "answered", attempt: 2, receipt: { status: "unknown", why: "disconnected" } }, 0);
+    lookAt(1_210, world);
+    assert(chain.neurons[0]!.lastUpdateBlock > 1_200, "the reveal of the older row is stamped");
+    assert(state.attempt === null && state.lastLandedBlock < 1_201, `landed at block ${state.lastLandedBlock}`);
+    assertEquals(sendsOf(lookAt(1_290, world)).length, 1, `hidden until block ${openedBlock}`);
+  }
 });
 
 Deno.test("Duty: timelocked weights open with the pulse of their round, and not being revealed is an alarm", () => {
