@@ -52,7 +52,8 @@ function landedBlockOf(state: DutyState, attempt: Attempt, view: ChainView, own:
   }
   const commit = view.commits.find(({ committedBlock }) => committedBlock > attempt.seenBlock);
   if (commit !== undefined) return commit.committedBlock;
-  if (own.lastUpdateBlock <= attempt.seenBlock) return null;
+  const isStored = attempt.passage.mode !== "plain" && epochIndex(view.epoch) < attempt.passage.revealEpoch;
+  if (isStored || own.lastUpdateBlock <= attempt.seenBlock) return null; // a commit stays until it is revealed
   // A newer update is the chain's reveal of an older commit; ours may lie under it.
   return Math.min(own.lastUpdateBlock, attempt.headBlock + state.options.settleBlocks);
 }

@@ -249,6 +249,17 @@ Deno.test("Duty: the reveal of an older row is not taken for the block of a call
   }
 });
 
+Deno.test("Duty: a commit that storage does not have has not landed, whatever the chain stamps", () => {
+  const world = situation({ isCommitReveal: true, revealPeriodEpochs: 2 });
+  const { state } = world;
+  assertEquals(sendsOf(lookAt(1_190, world)).length, 1); // and it is lost
+  weightDuty.step(state, { type: "answered", attempt: 1, receipt: { status: "unknown", why: "disconnected" } }, 0);
+  while (world.chain.block < 1_204) world.chain.advance();
+  Object.assign(world.chain.neurons[0]!, { lastUpdateBlock: 1_203 });
+  lookAt(1_204, world);
+  assertEquals([state.attempt, state.lastLandedBlock], [null, 0]);
+});
+
 Deno.test("Duty: timelocked weights open with the pulse of their round, and not being revealed is an alarm", () => {
   const { beacon, secretKey } = ownBeacon({ seed: new Uint8Array(48).fill(5), ...modelBeacon });
   const world = situation({ isCommitReveal: true });
