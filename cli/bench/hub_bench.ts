@@ -11,6 +11,7 @@ import { measureHello } from "./hello.ts";
 import { measurePipeline, measureSwarm } from "./machine.ts";
 import { measureMessages } from "./messages.ts";
 import { measureRelay, type RelayWay } from "./relay.ts";
+import { measureRestart } from "./restart.ts";
 import { unknownName } from "./unknown_name.ts";
 
 interface PartOptions {
@@ -24,7 +25,7 @@ type Fields = Readonly<Record<string, unknown>>;
 /** Measures, and gives what the summary shall say. */
 type Part = (options: PartOptions) => Promise<Fields>;
 
-const parts: Readonly<Record<string, Part>> = { relay, hello, messages, machine };
+const parts: Readonly<Record<string, Part>> = { relay, hello, messages, restart, machine };
 
 const mebibyte = 1024 * 1024;
 const judgedBytes = mebibyte; // the segment that the summary speaks of
@@ -114,6 +115,33 @@ async function messages({ seconds, report }: PartOptions): Promise<Fields> {
   } cpu us each, both ends`;
   report({ over: "memory", roundTripsPerSecond, cpuMicrosecondsEach }, words);
   return { messageRoundTripsPerSecond: roundTripsPerSecond };
+}
+
+const restartSizes = [100, 5000];
+const restartGoalMs = 5000; // with thousands of miners
+
+function restart({ report }: PartOptions): Promise<Fields> {
+  const costs = restartSizes.map((miners) => {
+    const cost = measureRestart(miners);
+    const { entries, openMs, replayMs, stateBytes, snapshotMs, entryMicroseconds } = cost;
+    const words =
+      `${decimal(miners)} miners: ${((openMs + replayMs) / 1000).toFixed(2)} s for ${decimal(entries)} events ` +
+      `(${entryMicroseconds.toFixed(0)} us each to keep); a snapshot of ${byteSize(stateBytes)} takes ${
+        snapshotMs.toFixed(0)
+      } ms`;
+    report({ ...cost }, words);
+    return cost;
+  });
+  const { miners, entries, restartMs, snapshotMs, snapshotShare } = costs.at(-1)!;
+  return Promise.resolve({
+    restartMiners: miners,
+    restartEntries: entries,
+    restartMs,
+    restartGoalMs,
+    restartGoalMet: restartMs <= restartGoalMs,
+    restartSnapshotMs: snapshotMs,
+    restartSnapshotShare: snapshotShare,
+  });
 }
 
 const pipelines = [

@@ -42,7 +42,7 @@ export interface Recovered {
 
 const longEntries = 4096; // replaying them takes well below a second
 const longBytes = 32 * 2 ** 20; // of entries
-const mostEntries = 16 * longEntries; // however large the state: replaying has a bound too
+const mostEntries = 8 * longEntries; // however large the state: a few seconds' replay (iota bench hub restart)
 
 interface Statements {
   readonly addEntry: StatementSync;

@@ -39,6 +39,25 @@ interface Snapshot {
   readonly nowMs: number;
 }
 
+type Whole = Pick<Recovered, "entries"> & { readonly snapshot: Uint8Array };
+
+/** The state after every entry. Throws when an event no longer fits, or a rule is broken at the end. */
+export function replay({ snapshot, entries }: Whole, onReplayed?: OpenHubJournal["onReplayed"]): Snapshot {
+  const { state, nowMs }: Snapshot = deserialize(snapshot);
+  for (const entry of entries) {
+    const event: OrchestratorEvent = deserialize(entry.event);
+    const effects = orchestrator.step(state, event, entry.nowMs);
+    onReplayed?.(effects);
+  }
+  orchestrator.assertInvariants(state);
+  return { state, nowMs: entries.at(-1)?.nowMs ?? nowMs };
+}
+
+/** As the journal keeps it. */
+export function snapshotOf(state: OrchestratorState, nowMs: number): Uint8Array {
+  return serialize({ state, nowMs } satisfies Snapshot);
+}
+
 /** What the orchestrator's role needs of a journal. */
 export interface StateJournal {
   /** Before the first event of a life: the state it begins with. */
@@ -76,21 +95,11 @@ export class HubJournal implements StateJournal {
     }
   }
 
-  #replay(
-    { snapshot, entries }: Pick<Recovered, "entries"> & { snapshot: Uint8Array },
-    onReplayed: OpenHubJournal["onReplayed"],
-  ): Snapshot {
-    const { state, nowMs }: Snapshot = deserialize(snapshot);
-    this.#lastMs = nowMs;
-    for (const entry of entries) {
-      const event: OrchestratorEvent = deserialize(entry.event);
-      const effects = orchestrator.step(state, event, entry.nowMs);
-      onReplayed?.(effects);
-      this.#lastMs = entry.nowMs;
-    }
-    orchestrator.assertInvariants(state);
-    if (state.phase !== "finished") { for (const ref of heldSegments(state)) this.#wire(ref); }
-    return { state, nowMs: this.#lastMs };
+  #replay(recovered: Whole, onReplayed: OpenHubJournal["onReplayed"]): Snapshot {
+    const replayed = replay(recovered, onReplayed);
+    this.#lastMs = replayed.nowMs;
+    if (replayed.state.phase !== "finished") { for (const ref of heldSegments(replayed.state)) this.#wire(ref); }
+    return replayed;
   }
 
   private constructor(journal: Journal) {
@@ -99,7 +108,7 @@ export class HubJournal implements StateJournal {
 
   begin(state: OrchestratorState, nowMs: number): void {
     this.#lastMs = nowMs;
-    this.#journal.snapshot(serialize({ state, nowMs } satisfies Snapshot));
+    this.#journal.snapshot(snapshotOf(state, nowMs));
   }
 
   commit(

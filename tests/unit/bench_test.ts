@@ -1,6 +1,7 @@
 /** `iota bench`: what it refuses, and the shape of what it prints. The numbers themselves are the machine's. */
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { measureRestart } from "../../cli/bench/restart.ts";
 import { commandTable } from "../../cli/command_table.ts";
 import { main } from "../../cli/main.ts";
 import { FakeHost } from "../support/fake_host.ts";
@@ -34,3 +35,9 @@ for (const part of ["hello", "messages"]) {
     assert(numbers.length > 0 && numbers.every(([, value]) => typeof value === "number" && value > 0), stdout);
   });
 }
+
+Deno.test("Bench: a restart is measured on a journal that is due for a snapshot", () => {
+  const cost = measureRestart(12);
+  assert(cost.entries >= 4096 && cost.entries < 4096 + 64, `${cost.entries} entries`);
+  assert(Object.values(cost).every((value) => value > 0) && cost.openMs + cost.replayMs <= cost.restartMs + 1e-6);
+});

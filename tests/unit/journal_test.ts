@@ -112,7 +112,7 @@ Deno.test("Journal: a snapshot is due after so many entries or bytes, and not be
   });
 });
 
-Deno.test("Journal: a large state waits for as many bytes, and for 65,536 entries at most", async () => {
+Deno.test("Journal: a large state waits for as many bytes, and for 32,768 entries at most", async () => {
   await withScratchFolder((folder) => {
     const { journal } = open(`${folder}/journal.db`);
     const state = new Uint8Array(60_000);
@@ -123,7 +123,7 @@ Deno.test("Journal: a large state waits for as many bytes, and for 65,536 entrie
     append(journal, 4096, 7000);
     assertEquals(isDue(), true);
     journal.snapshot(new Uint8Array(100_000));
-    journal.append({ entries: Array.from({ length: 65_535 }, nothing), segments: [], droppedSegments: [] });
+    journal.append({ entries: Array.from({ length: 32_767 }, nothing), segments: [], droppedSegments: [] });
     assertEquals(isDue(), false);
     journal.append({ entries: [nothing()], segments: [], droppedSegments: [] });
     assertEquals(isDue(), true);
