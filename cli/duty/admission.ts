@@ -1,8 +1,9 @@
 /**
  * Who may join a run: hotkeys that its subnet knows, and as validators those with a permit.
  *
- * Owns: the list, read from the chain and read again as blocks come, and what a stranger is told. Who is in a run stays in it when the
- * chain cannot be asked: the last list counts. Before the first one nobody is turned away for good: nodes are told to come again.
+ * Owns: the list, read from the chain and read again as blocks come, and what a stranger is told. A place or permit that is lost
+ * counts for some minutes more: whoever is pushed out may register again, and an endpoint may lag. When the chain cannot be asked
+ * the last list counts. Before the first one nobody is turned away for good: nodes are told to come again.
  */
 
 import { type Chain, ChainError } from "../../chain/chain.ts";
@@ -10,6 +11,7 @@ import { type Fault, fault } from "../../core/fault.ts";
 import type { Role } from "../../core/protocol/message.ts";
 
 const lookBlocks = 5; // a minute: whoever has registered wants to join
+const stayBlocks = 50; // ten minutes
 
 export interface AdmissionOptions {
   readonly network: string;
@@ -20,9 +22,13 @@ export interface AdmissionOptions {
 
 export class Admission {
   readonly #options: AdmissionOptions;
-  #neurons: ReadonlyMap<string, { readonly hasPermit: boolean }> | null = null; // by hotkey
+  readonly #registered = new Presence();
+  readonly #permitted = new Presence();
+  #isRead = false;
   #lookAtBlock = 0;
   #isLooking = false;
+  /** Called when the list was read again. */
+  onRenewed: () => void = () => {};
 
   constructor(options: AdmissionOptions) {
     this.#options = options;
@@ -40,21 +46,20 @@ export class Admission {
   /** Null: admitted. */
   check({ node, role }: { node: string; role: Role }): Fault | null {
     const { netuid, network } = this.#options;
-    if (this.#neurons === null) {
+    if (!this.#isRead) {
       return fault(
         "wrongPhase",
         `Cannot admit anyone yet as subnet ${netuid} of ${network} is still being read; try again`,
       );
     }
-    const neuron = this.#neurons.get(node);
-    if (neuron === undefined) {
+    if (!this.#registered.has(node)) {
       return fault(
         "notAdmitted",
         `Cannot admit ${node} as its hotkey must be registered on subnet ${netuid} of ${network}: it is not; ` +
           `register it: iota chain register --netuid ${netuid} --endpoint ${network}`,
       );
     }
-    if (role === "miner" || neuron.hasPermit) return null;
+    if (role === "miner" || this.#permitted.has(node)) return null;
     return fault(
       "notAdmitted",
       `Cannot admit ${node} as a validator must have a permit on subnet ${netuid} of ${network}: it has none; ` +
@@ -65,11 +70,33 @@ export class Admission {
   async #look(chain: Chain, block: number): Promise<void> {
     try {
       const { neurons } = await chain.metagraph();
-      this.#neurons = new Map(neurons.map(({ hotkey, hasPermit }) => [hotkey, { hasPermit }]));
+      this.#registered.renew(neurons.map(({ hotkey }) => hotkey), block);
+      this.#permitted.renew(neurons.flatMap(({ hotkey, hasPermit }) => hasPermit ? [hotkey] : []), block);
+      this.#isRead = true;
       this.#lookAtBlock = block + lookBlocks;
+      this.onRenewed();
     } catch (error) {
       if (!(error instanceof ChainError)) throw error;
       if (error.code !== "closed") this.#options.onProblem(error.message);
     }
+  }
+}
+
+/** Who is there, or was until a few minutes ago. */
+class Presence {
+  readonly #missingSince = new Map<string, number | null>(); // by hotkey, the block of the first look without it; null: there
+
+  has(hotkey: string): boolean {
+    return this.#missingSince.has(hotkey);
+  }
+
+  renew(hotkeys: readonly string[], block: number): void {
+    const there = new Set(hotkeys);
+    for (const [hotkey, since] of this.#missingSince) {
+      if (there.has(hotkey)) continue;
+      if (since === null) this.#missingSince.set(hotkey, block);
+      else if (block >= since + stayBlocks) this.#missingSince.delete(hotkey);
+    }
+    for (const hotkey of there) this.#missingSince.set(hotkey, null);
   }
 }

@@ -1,7 +1,8 @@
 /**
  * The chain of a hub: who may join, by the run's settings.
  *
- * A run without a chain, or one that says so, takes anyone. Otherwise the hub reads the subnet for as long as it lives; it never sends.
+ * A run without a chain, or one that says so, takes anyone. Otherwise the hub reads the subnet for as long as it lives, and who has
+ * lost its place there is sent away; it never sends a call.
  */
 
 import type { ChainConfig } from "../../core/config/config.ts";
@@ -13,14 +14,18 @@ import { connectChain } from "./chain_link.ts";
 
 export interface HubChain {
   readonly admit: Admit;
+  /** Hears that the list of who may take part was read again. */
+  onRenewed(listener: () => void): void;
   close(): Promise<void>;
 }
+
+const openToAnyone: HubChain = { admit: () => null, onRenewed: () => {}, close: () => Promise.resolve() };
 
 export function openHubChain(
   { network, netuid, admission }: ChainConfig,
   { output, onFailure }: { output: Output; onFailure: (error: unknown) => void },
 ): HubChain {
-  if (network === "none" || admission === "anyone") return { admit: () => null, close: () => Promise.resolve() };
+  if (network === "none" || admission === "anyone") return openToAnyone;
   const stop = new AbortController();
   const onProblem = (text: string) => output.log.warn(`Chain: ${text}`);
   const list = new Admission({ network, netuid, onProblem, onFailure });
@@ -37,5 +42,5 @@ export function openHubChain(
     const chain = await connected.catch(() => null); // its failure has been told
     await chain?.close();
   };
-  return { admit: (node) => list.check(node), close };
+  return { admit: (node) => list.check(node), onRenewed: (listener) => list.onRenewed = listener, close };
 }

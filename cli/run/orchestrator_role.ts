@@ -65,6 +65,8 @@ export interface RunningOrchestrator {
   readonly finished: Promise<Finished>;
   accept(wire: Wire): WireHandler;
   isMember(node: NodeId): boolean;
+  /** Asks `admit` about every member again and dismisses whom it refuses for good. */
+  review(): void;
   stop(reason: string): void;
 }
 
@@ -148,6 +150,13 @@ class OrchestratorRole implements RunningOrchestrator {
 
   isMember(node: NodeId): boolean {
     return this.#connected.has(node);
+  }
+
+  review(): void {
+    for (const { node, role } of [...this.state.members.values()]) {
+      const fault = this.#options.admit({ node, role });
+      if (fault?.code === "notAdmitted") this.#driver.enqueue({ type: "nodeDismissed", node, fault });
+    }
   }
 
   stop(reason: string): void {

@@ -139,6 +139,7 @@ async function startRun(
       showWire({ output, screen, traffic: role.traffic, config });
     },
   });
+  chain.onRenewed(() => role.review());
   const { savedPort } = prepared;
   const self = signer.address;
   const listener = await open(context, { role, store, uploads, limits, screen, self, tickets, savedPort });

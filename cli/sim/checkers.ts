@@ -39,6 +39,7 @@ export class Checkers implements HubWatch, NodeWatch {
   readonly #credit: CreditCheck;
   readonly #merges = new MergeCheck();
   readonly #checkEvery: number; // events
+  readonly #dismissed = new Set<NodeId>(); // and not back
   #untilCheck = 0;
   #crashedAtMs: number | null = null;
   steps = 0;
@@ -70,9 +71,10 @@ export class Checkers implements HubWatch, NodeWatch {
 
   onEvent(event: OrchestratorEvent, state: OrchestratorState): void {
     this.#merges.onEvent(event, state);
-    if (event.type === "messageReceived" && event.message.type === "stepSealed") {
-      this.#credit.onSealed(event.node, event.message);
-    }
+    if (event.type === "nodeDismissed" && state.members.has(event.node)) this.#dismissed.add(event.node);
+    if (event.type !== "messageReceived") return;
+    if (event.message.type === "join") this.#dismissed.delete(event.node);
+    if (event.message.type === "stepSealed") this.#credit.onSealed(event.node, event.message);
   }
 
   onSend(to: NodeId, message: HubMessage, state: OrchestratorState): void {
@@ -82,7 +84,7 @@ export class Checkers implements HubWatch, NodeWatch {
   }
 
   onDisconnect(node: NodeId, fault: Fault): void {
-    if (fault.code === "notAdmitted") this.#mustNotBeHonest(node, fault.detail);
+    if (fault.code === "notAdmitted" && !this.#dismissed.has(node)) this.#mustNotBeHonest(node, fault.detail);
   }
 
   hubCrashed(): void {
@@ -188,6 +190,6 @@ export class Checkers implements HubWatch, NodeWatch {
 
   refused(node: WatchedNode): void {
     this.nodesRefused += 1;
-    this.#mustNotBeHonest(node.node, "refused for good");
+    if (!this.#dismissed.has(node.node)) this.#mustNotBeHonest(node.node, "refused for good");
   }
 }

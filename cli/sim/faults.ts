@@ -32,6 +32,7 @@ export const faultKinds = [
   "flood", // bursts of stale messages
   "validator", // validators come and go
   "crash", // the orchestrator is killed and restarted
+  "dismiss", // a miner loses its place in the subnet
 ] as const;
 
 export type FaultKind = typeof faultKinds[number];
@@ -122,6 +123,8 @@ export class Faults {
         return this.#crash(dice);
       case "kill":
         return spare ? miner?.kill() : undefined;
+      case "dismiss":
+        return spare && miner !== null ? this.#world.hub.dismiss(miner.node) : undefined;
       case "leave":
         return spare ? miner?.requestStop("its owner said so") : undefined;
       case "restart":

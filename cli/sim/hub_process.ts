@@ -7,6 +7,7 @@
  */
 
 import { assert, present, unreachable } from "../../core/assert.ts";
+import { fault } from "../../core/fault.ts";
 import { type BlobRef, type NodeId, stageIndex } from "../../core/ids.ts";
 import type { Attachment, OrchestratorEffect, OrchestratorEvent } from "../../core/orchestrator/event.ts";
 import { heldSegments } from "../../core/orchestrator/rounds.ts";
@@ -97,6 +98,11 @@ export class HubProcess implements HubEnd {
 
   received(node: NodeId, message: NodeMessage, segments: readonly BlobRef[]): void {
     this.#deliver({ type: "messageReceived", node, message, segments });
+  }
+
+  /** The chain does not know it any more. */
+  dismiss(node: NodeId): void {
+    this.#deliver({ type: "nodeDismissed", node, fault: fault("notAdmitted", "its place in the subnet is gone") });
   }
 
   stop(reason: string): void {

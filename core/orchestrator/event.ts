@@ -14,6 +14,8 @@ import type { MergePhase } from "./merge_state.ts";
 export type OrchestratorEvent =
   | { readonly type: "nodeConnected"; readonly node: NodeId; readonly role: Role; readonly resumed: boolean }
   | { readonly type: "nodeDisconnected"; readonly node: NodeId }
+  /** Whoever decides who may take part has changed its mind. */
+  | { readonly type: "nodeDismissed"; readonly node: NodeId; readonly fault: Fault }
   | {
     readonly type: "messageReceived";
     readonly node: NodeId;

@@ -37,6 +37,7 @@ import {
   isLost,
   loseNode,
   onDisconnected,
+  onDismissed,
   onJoin,
   onReady,
   onReconnected,
@@ -79,6 +80,8 @@ function take(state: OrchestratorState, event: OrchestratorEvent, nowMs: number)
       return event.resumed ? onReconnected(state, { node: event.node, nowMs }) : [];
     case "nodeDisconnected":
       return onDisconnected(state, { node: event.node, nowMs });
+    case "nodeDismissed":
+      return onDismissed(state, { ...event, nowMs });
     case "messageReceived":
       return onMessage(state, { ...event, nowMs });
     case "faultReceived":

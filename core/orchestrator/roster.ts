@@ -8,7 +8,7 @@
  */
 
 import { present } from "../assert.ts";
-import { fault } from "../fault.ts";
+import { type Fault, fault } from "../fault.ts";
 import { type NodeId, type StageIndex, stageIndex } from "../ids.ts";
 import type { Join, Peer, Ready } from "../protocol/message.ts";
 import { setAlarm } from "./alarms.ts";
@@ -223,6 +223,19 @@ export function isLost(state: OrchestratorState, { node, nowMs }: { node: NodeId
   if (graceUntilMs <= nowMs) return true;
   setAlarm(state, { type: "silence", node, atMs: graceUntilMs });
   return false;
+}
+
+/** It is told why; what it had confirmed stays counted. */
+export function onDismissed(
+  state: OrchestratorState,
+  options: { node: NodeId; fault: Fault; nowMs: number },
+): OrchestratorEffect[] {
+  const { node, fault, nowMs } = options;
+  if (!state.members.has(node)) return [];
+  return [
+    { type: "disconnect", node, fault },
+    ...loseNode(state, { node, reason: "it is not admitted any more", nowMs }),
+  ];
 }
 
 /** Forgets a node and hands everything it held to others. */

@@ -3,7 +3,8 @@
  * liars in a merge. Every run must finish, credit each microbatch once and end with equal hashes.
  */
 
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { fault } from "../../core/fault.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
 import type { BlobRef } from "../../core/ids.ts";
 import { LocalSwarm, MemoryHubBlobs, referenceHost } from "../support/local_swarm.ts";
@@ -94,6 +95,29 @@ Deno.test("Faults: a newcomer works within the round and shows its peers' hash a
   const last = recordsOf(swarm, "roundMerged").at(-1)!;
   assertEquals(last.stages.map((stage) => stage.replicas).sort(), [2, 2, 3]);
   assert(last.stages.every((stage) => stage.agree));
+});
+
+Deno.test("Faults: who is not admitted any more is told why and sent away, and its work is done by others", async () => {
+  let outcast: string | null = null;
+  const refusal = fault("notAdmitted", "Cannot admit it as its hotkey must be registered");
+  const swarm = new LocalSwarm({
+    config: configOf(),
+    admit: ({ node }) => node === outcast ? refusal : null,
+    watch: (record, world) => {
+      if (outcast !== null || record.type !== "taskFinished" || world.orchestrator.state.step !== 1) return;
+      outcast = record.node;
+      world.orchestrator.review();
+      world.orchestrator.review(); // before the first one was acted on
+    },
+  });
+  await swarm.startAll();
+  const told = swarm.members.map(({ role }) => role.finished.then(() => null, (error) => error.message as string));
+  await swarm.runThrough(patience);
+  assertWhole(swarm);
+  const lost = recordsOf(swarm, "nodeLost").map(({ node, reason }) => [node as string, reason]);
+  assertEquals(lost, [[outcast!, "it is not admitted any more"]]);
+  const at = swarm.members.findIndex(({ address }) => address === outcast);
+  assertStringIncludes((await told[at])!, "refused this node (notAdmitted): Cannot admit it as its hotkey");
 });
 
 Deno.test("Faults: a link that breaks and comes back loses nothing and re-leases nothing", async () => {

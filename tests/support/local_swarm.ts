@@ -25,6 +25,7 @@ import { startValidator } from "../../cli/run/validator_role.ts";
 import { createReferenceStage } from "../../gpu/reference/stage.ts";
 import { refOf } from "../../net/blob_hash.ts";
 import { missing } from "../../net/blobs.ts";
+import type { Admit } from "../../net/hello.ts";
 import { defaultNetLimits } from "../../net/limits.ts";
 import { createLoopback } from "../../net/loopback.ts";
 import { EventLog } from "./event_log.ts";
@@ -100,6 +101,7 @@ export interface LocalSwarmOptions {
   readonly config: RunConfig;
   /** Hears every record before the machine's next effect is performed: the place to break something. */
   readonly watch?: (record: RunRecord, swarm: LocalSwarm) => void;
+  readonly admit?: Admit; // default: anyone
   readonly miners?: number; // default: stages x replicas
   readonly host?: () => ComputeHost;
   readonly journal?: StateJournal;
@@ -161,7 +163,7 @@ export class LocalSwarm {
       recovered,
       signer: testSigner(1),
       verify: testVerify,
-      admit: () => null,
+      admit: this.#options.admit ?? (() => null),
       tickets: testTickets({ hub: testSigner(1).address, run: "local", timers: this.timers }),
       limits: defaultNetLimits,
       timers: this.timers,

@@ -79,6 +79,33 @@ class ListedChain {
   }
 }
 
+Deno.test("Admission: a lost place or permit counts for ten minutes more, and a list that is not read for none", async () => {
+  const onFailure = (error: unknown) => {
+    throw error;
+  };
+  const admission = new Admission({ network: "test", netuid: 9, onProblem: () => {}, onFailure });
+  const listed = new ListedChain();
+  const stop = admission.follow(listed.chain);
+  let renewals = 0;
+  admission.onRenewed = () => renewals += 1;
+  const has = (node: string, role: "miner" | "validator") => admission.check({ node, role }) === null;
+  const look = async (block: number, ...neurons: Neuron[]) => {
+    listed.answer = () => ({ netuid: 9, block, neurons });
+    await listed.head(block);
+    return [has("hot0", "miner"), has("hot1", "miner"), has("hot1", "validator")];
+  };
+  assertEquals(await look(100, neuron(0), neuron(1, { hasPermit: true })), [true, true, true]);
+  assertEquals(await look(1_000, neuron(1)), [true, true, true], "after a long silence too");
+  assertEquals(await look(1_049, neuron(1)), [true, true, true]);
+  assertEquals(await look(1_055, neuron(1)), [false, true, false]);
+  assertEquals(await look(1_060, neuron(0), neuron(1, { hasPermit: true })), [true, true, true], "registered again");
+  assertEquals(await look(1_065, neuron(1)), [true, true, true]);
+  assertEquals(await look(1_110, neuron(0)), [true, true, true], "seen between: counted anew");
+  assertEquals(await look(1_140, neuron(1)), [true, true, false]);
+  assertEquals(renewals, 8);
+  stop();
+});
+
 Deno.test("Admission: registered hotkeys, validators with a permit, and nobody before the list is read", async () => {
   const problems: string[] = [];
   const onFailure = (error: unknown) => problems.push(`bug: ${error}`);
