@@ -17,7 +17,7 @@ export interface AxonAddress {
 
 export type ChainCall =
   // signed by the coldkey, who pays
-  | { type: "burnedRegister"; netuid: number; hotkey: Address }
+  | { type: "burnedRegister"; netuid: number; hotkey: Address; limitRao?: bigint } // refused above that price
   | { type: "registerNetwork"; hotkey: Address }
   | { type: "addStake"; hotkey: Address; netuid: number; amountRao: bigint }
   | { type: "removeStake"; hotkey: Address; netuid: number; amountAlpha: bigint }

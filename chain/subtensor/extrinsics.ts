@@ -75,7 +75,7 @@ function candidatesOf(call: ChainCall): readonly Candidate[] {
   const { type } = call;
   switch (type) {
     case "burnedRegister":
-      return subtensor("burnedRegister", [call.netuid, call.hotkey]);
+      return burnedRegister(call);
     case "registerNetwork":
       return subtensor("registerNetwork", [call.hotkey]);
     case "addStake":
@@ -103,6 +103,14 @@ function candidatesOf(call: ChainCall): readonly Candidate[] {
 
 function subtensor(name: string, args: readonly unknown[]): readonly Candidate[] {
   return [["subtensorModule", name, args]];
+}
+
+/** Runtimes before 411 take no limit. */
+function burnedRegister(
+  { netuid, hotkey, limitRao }: Extract<ChainCall, { type: "burnedRegister" }>,
+): readonly Candidate[] {
+  const unlimited = subtensor("burnedRegister", [netuid, hotkey]);
+  return limitRao === undefined ? unlimited : [...subtensor("registerLimit", [netuid, hotkey, limitRao]), ...unlimited];
 }
 
 function serveAxonArgs({ netuid, axon }: Extract<ChainCall, { type: "serveAxon" }>): readonly unknown[] {

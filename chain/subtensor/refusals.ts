@@ -83,6 +83,11 @@ const dispatchRows: Readonly<Record<string, Row>> = {
   HotKeyAlreadyRegisteredInSubNet: ["The hotkey is registered in the subnet already", "none", "never"],
   HotKeyAccountNotExists: ["The chain does not know the hotkey", register, "never"],
   NonAssociatedColdKey: ["The hotkey belongs to another coldkey", "use the coldkey that registered it", "never"],
+  RegistrationPriceLimitExceeded: [
+    "A registration costs more than was allowed",
+    "wait for the price to fall, or allow more: --max-cost",
+    "never",
+  ],
   SubNetRegistrationDisabled: ["The subnet takes no registrations", askOwner, "never"],
   RegistrationNotPermittedOnRootSubnet: ["The root network takes no such registration", checkSubnet, "never"],
   TooManyRegistrationsThisBlock: ["This block has its registrations", "none", "nextBlock"],

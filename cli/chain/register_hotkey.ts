@@ -1,8 +1,8 @@
 /**
  * `iota chain register`: the burned registration.
  *
- * Invariants: a registered hotkey is never paid for again, and nothing is sent above the highest price. The chain's call carries no
- * limit, so the price is read again after the coldkey has been opened; within the block that follows it may still move a little.
+ * Invariants: a registered hotkey is never paid for again, and nothing is sent above the highest price, which the call carries. The
+ * calls of runtimes before 411 carry none: so the price is read again after the coldkey has been opened, too.
  */
 
 import type { ChainSigner } from "../../chain/call.ts";
@@ -40,7 +40,11 @@ export async function registerHotkey(context: CommandContext): Promise<number> {
     const lastCostRao = await costOf(access); // opening the coldkey may have taken a while
     requireCost(lastCostRao, maxRao);
     await requireBalance(access, { action, signer, amountRao: lastCostRao });
-    const { block } = await sendCall(access, { action, signer, call: { type: "burnedRegister", netuid, hotkey } });
+    const { block } = await sendCall(access, {
+      action,
+      signer,
+      call: { type: "burnedRegister", netuid, hotkey, limitRao: maxRao },
+    });
     const uid = await reading(chain.uidOf(hotkey));
     const balanceRao = await reading(chain.balanceOf(signer.address));
     output.answer(

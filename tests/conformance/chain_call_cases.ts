@@ -86,6 +86,16 @@ function registrationCases(test: ChainCase): void {
     await world.refused(register(validator), stranger, "NonAssociatedColdKey");
   });
 
+  test("a registration with a highest price is made below it and refused above it", {}, async (world) => {
+    const { registrationCostRao } = await world.chain.parameters();
+    await world.refused(
+      { ...register(miner), limitRao: registrationCostRao / 2n },
+      coldkey,
+      "RegistrationPriceLimitExceeded",
+    );
+    await world.included({ ...register(miner), limitRao: registrationCostRao }, coldkey);
+  });
+
   const closed = { hyperparameters: { isRegistrationAllowed: false } };
   test("a subnet can be closed to newcomers", closed, async (world) => {
     await world.refused(register(miner), coldkey, "SubNetRegistrationDisabled");

@@ -11,6 +11,7 @@ export type CallError =
   | "MechanismDoesNotExist"
   | "RegistrationNotPermittedOnRootSubnet"
   | "SubNetRegistrationDisabled"
+  | "RegistrationPriceLimitExceeded"
   | "HotKeyAlreadyRegisteredInSubNet"
   | "NotEnoughBalanceToStake"
   | "NonAssociatedColdKey"

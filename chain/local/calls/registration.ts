@@ -25,9 +25,10 @@ export function burnedRegister(
   if (netuid === 0) return "RegistrationNotPermittedOnRootSubnet";
   const subnet = state.read("subnet", keyOf(netuid));
   if (subnet === undefined) return "SubnetNotExists";
+  const { burnRao } = state.get("clock", keyOf(netuid));
+  if (call.limitRao !== undefined && burnRao > call.limitRao) return "RegistrationPriceLimitExceeded";
   if (!subnet.hyperparameters.isRegistrationAllowed) return "SubNetRegistrationDisabled";
   if (uidOf(state, netuid, hotkey) !== null) return "HotKeyAlreadyRegisteredInSubNet";
-  const { burnRao } = state.get("clock", keyOf(netuid));
   if (spendableRao(state, coldkey) < burnRao) return "NotEnoughBalanceToStake";
   if (!claimHotkey(scope, { coldkey, hotkey })) return "NonAssociatedColdKey";
   const uid = seatFor(scope, netuid);

@@ -68,7 +68,8 @@ const translations: Readonly<Record<string, (args: Args) => ChainCall>> = {
     return removeStake(args);
   },
   "SubtensorModule.serve_axon": serveAxon,
-  "SubtensorModule.burned_register": (args) => ({ type: "burnedRegister", netuid: netuid(args), hotkey: hotkey(args) }),
+  "SubtensorModule.burned_register": burnedRegister,
+  "SubtensorModule.register_limit": (args) => ({ ...burnedRegister(args), limitRao: args.limit_price as bigint }),
   "SubtensorModule.register_network": (args) => ({ type: "registerNetwork", hotkey: hotkey(args) }),
 };
 
@@ -76,6 +77,10 @@ function transfer(args: Args): ChainCall {
   const to = args.dest as { type: string; value: Uint8Array };
   if (to.type !== "Id") throw invalidTransaction("call");
   return { type: "transfer", to: encodeAddress(to.value), amountRao: args.value as bigint };
+}
+
+function burnedRegister(args: Args): Extract<ChainCall, { type: "burnedRegister" }> {
+  return { type: "burnedRegister", netuid: netuid(args), hotkey: hotkey(args) };
 }
 
 function addStake(args: Args): ChainCall {

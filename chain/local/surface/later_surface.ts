@@ -1,13 +1,27 @@
 /**
- * What runtimes after spec 423 declare and Bittensor's SDK 11 does not start without: more storage, more functions, and on-chain
- * commitments.
+ * What runtimes after spec 423 declare and Bittensor's SDK 11 does not start without: more storage, more functions, on-chain
+ * commitments; and the registration with a highest price, which runtimes have since 411.
  *
- * Nothing here changes how the embedded chain works. Its answers say so: full price is burned, consensus is Yuma's, nobody committed
+ * Nothing else here changes how the embedded chain works. Its answers say so: full price is burned, consensus is Yuma's, nobody committed
  * to anything. Refuses: the calls that would set these.
  */
 
-import { identity, method, type Pallet, type RuntimeApi, type StorageItem, stored, twox } from "./description.ts";
+import {
+  type Call,
+  call,
+  identity,
+  method,
+  type Pallet,
+  type RuntimeApi,
+  type StorageItem,
+  stored,
+  twox,
+} from "./description.ts";
 import { type NamedTypes, variant } from "./type_language.ts";
+
+export const laterCalls: readonly Call[] = [
+  call(134, "register_limit", "netuid: u16, hotkey: AccountId, limit_price: u64"),
+];
 
 export const laterStorage: readonly StorageItem[] = [
   stored("CollateralLockShare", [identity("u16")], "u16"), // of a registration's price

@@ -140,4 +140,5 @@ export const subtensorErrors: readonly string[] = [
   "ColdkeySwapDisputed",
   "ColdkeySwapClearTooEarly",
   "DisabledTemporarily",
+  "RegistrationPriceLimitExceeded",
 ];

@@ -6,7 +6,7 @@
  */
 
 import { type Call, call, type Pallet } from "./description.ts";
-import { laterStorage } from "./later_surface.ts";
+import { laterCalls, laterStorage } from "./later_surface.ts";
 import { subtensorErrors } from "./subtensor_errors.ts";
 import { statefulEpochStorage, subtensorStorage } from "./subtensor_storage.ts";
 import { type Variant, variant } from "./type_language.ts";
@@ -49,14 +49,13 @@ const events: Readonly<Record<string, Variant>> = {
 };
 
 export function subtensorPallet(options: { readonly epochs: "legacy" | "stateful" }): Pallet {
+  const isLater = options.epochs === "stateful";
   return {
     name: "SubtensorModule",
     index: 7,
     crate: "pallet_subtensor",
-    calls,
-    storage: options.epochs === "stateful"
-      ? [...subtensorStorage, ...statefulEpochStorage, ...laterStorage]
-      : subtensorStorage,
+    calls: isLater ? [...calls, ...laterCalls] : calls,
+    storage: isLater ? [...subtensorStorage, ...statefulEpochStorage, ...laterStorage] : subtensorStorage,
     events,
     errors: subtensorErrors,
     constants: [

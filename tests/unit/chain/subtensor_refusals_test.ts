@@ -32,6 +32,7 @@ const serveCall = (change: Partial<AxonAddress> = {}): ChainCall => ({
 const localErrors = [
   ...["FundsUnavailable", "BelowMinimum", "SubnetNotExists", "MechanismDoesNotExist"],
   ...["RegistrationNotPermittedOnRootSubnet", "SubNetRegistrationDisabled", "HotKeyAlreadyRegisteredInSubNet"],
+  "RegistrationPriceLimitExceeded",
   ...["NotEnoughBalanceToStake", "NonAssociatedColdKey", "NoNeuronIdAvailable", "NetworkTxRateLimitExceeded"],
   ...["SubnetLimitReached", "CannotAffordLockCost", "AmountTooLow", "HotKeyAccountNotExists"],
   ...["NotEnoughStakeToWithdraw", "HotKeyNotRegisteredInNetwork", "InvalidIpType", "InvalidIpAddress"],
