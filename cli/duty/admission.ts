@@ -24,7 +24,7 @@ export class Admission {
   readonly #options: AdmissionOptions;
   readonly #registered = new Presence();
   readonly #permitted = new Presence();
-  #isRead = false;
+  #readBlock = -1; // of the newest list
   #lookAtBlock = 0;
   #isLooking = false;
   /** Called when the list was read again. */
@@ -46,7 +46,7 @@ export class Admission {
   /** Null: admitted. */
   check({ node, role }: { node: string; role: Role }): Fault | null {
     const { netuid, network } = this.#options;
-    if (!this.#isRead) {
+    if (this.#readBlock < 0) {
       return fault(
         "wrongPhase",
         `Cannot admit anyone yet as subnet ${netuid} of ${network} is still being read; try again`,
@@ -69,11 +69,14 @@ export class Admission {
 
   async #look(chain: Chain, block: number): Promise<void> {
     try {
-      const { neurons } = await chain.metagraph();
+      const { neurons, block: readBlock } = await chain.metagraph();
+      this.#lookAtBlock = block + lookBlocks;
+      if (readBlock < this.#readBlock) {
+        return this.#options.onProblem(`the endpoint lags: it lists block ${readBlock} after ${this.#readBlock}`);
+      }
+      this.#readBlock = readBlock;
       this.#registered.renew(neurons.map(({ hotkey }) => hotkey), block);
       this.#permitted.renew(neurons.flatMap(({ hotkey, hasPermit }) => hasPermit ? [hotkey] : []), block);
-      this.#isRead = true;
-      this.#lookAtBlock = block + lookBlocks;
       this.onRenewed();
     } catch (error) {
       if (!(error instanceof ChainError)) throw error;
