@@ -7,7 +7,8 @@
  * CPU seconds are user and system time of all processes together. Start-up (shaders, dataset) cancels out: each swarm runs twice,
  * and the longer run's extra steps are what counts. A swarm of one stage does the same arithmetic as the one process; with more
  * stages each but the last one repeats its forward before its backward, which is the price of keeping no activations: the
- * fourth column leaves it out, by counting units of work (a forward is one, a gradient task three).
+ * last column leaves it out, by counting units of work (a forward is one, a gradient task three). A shared machine's speed
+ * drifts, so the one process is measured before and after each swarm: a difference below the drift says nothing.
  */
 
 import process from "node:process";
@@ -91,16 +92,20 @@ async function swarmTokensPerSecond(stages: number): Promise<number> {
 const recomputeFactor = (stages: number) => ((stages - 1) * 4 + 3) / (stages * 3);
 
 const asked = Deno.args.includes("--stages") ? Deno.args[Deno.args.indexOf("--stages") + 1]! : "1,3";
-const baseline = await oneProcess();
+let before = await oneProcess();
 const rows: Record<string, unknown>[] = [];
 for (const stages of asked.split(",").map(Number)) {
   const tokensPerCpuSecond = await swarmTokensPerSecond(stages);
+  const after = await oneProcess();
+  const baseline = (before + after) / 2;
+  const baselineDrift = after / before - 1;
+  before = after;
   const overhead = 1 - tokensPerCpuSecond / baseline;
   const overheadWithoutRecompute = 1 - (tokensPerCpuSecond * recomputeFactor(stages)) / baseline;
-  rows.push({ stages, tokensPerCpuSecond, baseline, overhead, overheadWithoutRecompute });
+  rows.push({ stages, tokensPerCpuSecond, baseline, baselineDrift, overhead, overheadWithoutRecompute });
 }
 if (Deno.args.includes("--json")) {
   for (const row of rows) console.log(JSON.stringify({ type: "measurement", ...row }));
-  console.log(JSON.stringify({ type: "summary", baseline }));
+  console.log(JSON.stringify({ type: "summary", overheads: rows.map(({ overhead }) => overhead) }));
 } else console.table(rows);
 Deno.exit(0);
