@@ -24,6 +24,7 @@ export class StageBuffers {
   readonly #owned: GPUBuffer[] = [];
   readonly #shared = new Map<string, BufferRange>();
   #staging: GPUBuffer | null = null;
+  #storageBytes = 0;
 
   constructor(gpu: GpuDevice) {
     this.#gpu = gpu;
@@ -40,10 +41,16 @@ export class StageBuffers {
     const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_DST | GPUBufferUsage.COPY_SRC;
     const buffer = this.#gpu.device.createBuffer({ label, size, usage });
     this.#owned.push(buffer);
+    this.#storageBytes += size;
     return { buffer, offset: 0, size };
   }
 
-  /** Scratch that layers share: the same label is the same buffer. */
+  /** Of all storage so far, scratch not counted. */
+  get storageBytes(): number {
+    return [...this.#shared.values()].reduce((left, { size }) => left - size, this.#storageBytes);
+  }
+
+  /** Scratch that layers and passes share: the same label is the same buffer. */
   scratch(label: string, count: number): BufferRange {
     const known = this.#shared.get(label);
     if (known !== undefined) {

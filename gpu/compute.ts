@@ -42,6 +42,17 @@ export interface Turnaround {
   readonly gradient: Uint8Array | null; // towards the previous stage; null when the stage reads tokens (K = 1)
 }
 
+export interface StageOptions {
+  /** Memory for the activations of forwards that wait for their backward. @default 0: each is computed again */
+  readonly activationBytes?: number;
+  /** How many forwards may wait at once, which more memory is not taken for. @default as many as there is memory for */
+  readonly openForwards?: number;
+}
+
+export interface PassOptions {
+  readonly name?: string; // of the input: another input must have another name
+}
+
 export interface StageCompute {
   readonly spec: StageSpec;
   readonly adapter: AdapterDescription;
@@ -50,10 +61,13 @@ export interface StageCompute {
   readParameters(): Promise<Float32Array>;
   loadMoments(moments: Moments): Promise<void>;
   readMoments(): Promise<Moments>;
-  /** Not for the tail. */
-  forward(input: StageInput): Promise<Uint8Array>;
-  /** Recomputes the forward, accumulates the stage's gradients. Null at the head. Not for the tail. */
-  backward(input: StageInput, gradient: Uint8Array): Promise<Uint8Array | null>;
+  /** Not for the tail. Under a name its activations may be kept, until the backward of this name or until parameters change. */
+  forward(input: StageInput, options?: PassOptions): Promise<Uint8Array>;
+  /**
+   * Accumulates the stage's gradients. Computes the forward again unless it was kept under this name, with the same result, bit
+   * for bit. Null at the head. Not for the tail.
+   */
+  backward(input: StageInput, gradient: Uint8Array, options?: PassOptions): Promise<Uint8Array | null>;
   /** Tail only: forward, loss and backward; accumulates gradients. */
   turnaround(input: StageInput, targets: Uint32Array): Promise<Turnaround>;
   /** Tail only: losses without gradients, (B). */

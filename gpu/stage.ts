@@ -10,20 +10,24 @@ import { assert } from "../core/assert.ts";
 import { encodeWire } from "../core/codec/wire.ts";
 import { type ParameterTable, parameterTable, type StageSpec, type WireSpec } from "../core/model/spec.ts";
 import { type BufferRange, StageBuffers } from "./buffers.ts";
-import type { AdapterDescription, Moments, StageCompute, StageInput, StepOptions, Turnaround } from "./compute.ts";
+import type { AdapterDescription, Moments, PassOptions, StageCompute } from "./compute.ts";
+import type { StageInput, StageOptions, StepOptions, Turnaround } from "./compute.ts";
 import type { GpuDevice } from "./device.ts";
 import { type Dispatch, encodeProgram, Kernels } from "./kernel.ts";
 import { hardwareKernels, type KernelSettings, Ops, softwareKernels } from "./ops.ts";
 import { buildOptimizer, hyperValues, type Optimizer, type OptimizerState } from "./optimizer.ts";
-import { buildStageProgram, type StageProgram, type WirePort } from "./stage_program.ts";
+import { KeptPasses } from "./kept_passes.ts";
+import { buildStageProgram, type StageProgram } from "./stage_program.ts";
 import { StageUploads } from "./stage_uploads.ts";
 
-export interface WebGpuStageOptions {
+export interface WebGpuStageOptions extends StageOptions {
   /** Shared by the stages of one device, so that each shader is compiled once. @default a new one */
   readonly kernels?: Kernels;
   /** @default by adapter: softwareKernels or hardwareKernels */
   readonly settings?: KernelSettings;
 }
+
+const mostPasses = 64; // each has bind groups of its own
 
 /** A stage with all parameters zero, its shaders compiled. Load parameters before use. */
 export async function createWebGpuStage(
@@ -35,7 +39,9 @@ export async function createWebGpuStage(
   const settings = options.settings ?? (gpu.adapter.isSoftware ? softwareKernels : hardwareKernels);
   const buffers = new StageBuffers(gpu);
   try {
-    const stage = new WebGpuStage({ gpu, spec, buffers, ops: new Ops(kernels, settings) });
+    const { activationBytes = 0, openForwards = mostPasses } = options;
+    const passes = { bytes: activationBytes, most: Math.min(mostPasses, openForwards) };
+    const stage = new WebGpuStage({ gpu, spec, buffers, ops: new Ops(kernels, settings), passes });
     await stage.warmUp();
     return stage;
   } catch (error) {
@@ -46,6 +52,14 @@ export async function createWebGpuStage(
 
 const readChunkBytes = 4 << 20; // least staging, so that reading parameters does not take one 11 ms wait per small task size
 
+interface StageParts {
+  readonly gpu: GpuDevice;
+  readonly spec: StageSpec;
+  readonly buffers: StageBuffers;
+  readonly ops: Ops;
+  readonly passes: { readonly bytes: number; readonly most: number };
+}
+
 class WebGpuStage implements StageCompute {
   readonly spec: StageSpec;
   readonly adapter: AdapterDescription;
@@ -54,13 +68,15 @@ class WebGpuStage implements StageCompute {
   readonly #buffers: StageBuffers;
   readonly #table: ParameterTable;
   readonly #state: OptimizerState;
-  readonly #program: StageProgram;
+  readonly #program: StageProgram; // the spare one
+  readonly #passes: KeptPasses<StageProgram>;
   readonly #optimizer: Optimizer;
   readonly #uploads: StageUploads;
   #steps = 0;
   #isClosed = false;
 
-  constructor({ gpu, spec, buffers, ops }: { gpu: GpuDevice; spec: StageSpec; buffers: StageBuffers; ops: Ops }) {
+  constructor(options: StageParts) {
+    const { gpu, spec, buffers, ops } = options;
     this.spec = spec;
     this.adapter = gpu.adapter;
     this.#gpu = gpu;
@@ -74,8 +90,15 @@ class WebGpuStage implements StageCompute {
       firstMoments: buffers.storage("first moments", length),
       secondMoments: buffers.storage("second moments", length),
     };
-    this.#program = buildStageProgram({ ops, buffers, spec, parameters: state.parameters, gradients: state.gradients });
-    this.#uploads = new StageUploads({ spec, buffers, program: this.#program });
+    const { parameters, gradients } = state;
+    const before = buffers.storageBytes;
+    const build = () => buildStageProgram({ ops, buffers, spec, parameters, gradients });
+    this.#program = build();
+    const passBytes = buffers.storageBytes - before;
+    const { bytes, most } = options.passes;
+    const count = spec.wireOut === null ? 0 : Math.min(most, Math.floor(bytes / passBytes));
+    this.#passes = new KeptPasses(this.#program, Array.from({ length: count }, build));
+    this.#uploads = new StageUploads({ spec, buffers });
     const bindingBytes = gpu.device.limits.maxStorageBufferBindingSize;
     this.#optimizer = buildOptimizer(ops.kernels, buffers, { state, length, decayLength, bindingBytes });
     buffers.reserveStaging(Math.max(this.#largestReadBytes(), readChunkBytes));
@@ -92,6 +115,7 @@ class WebGpuStage implements StageCompute {
     this.#check();
     this.#checkLength("parameters", parameters);
     this.#buffers.upload(this.#state.parameters, parameters);
+    this.#passes.forget();
     this.#clear([this.#state.gradients]);
     await this.#buffers.finish();
   }
@@ -116,23 +140,28 @@ class WebGpuStage implements StageCompute {
     return { first, second, steps: this.#steps };
   }
 
-  async forward(input: StageInput): Promise<Uint8Array> {
-    const { wire, port } = this.#wireOut();
-    this.#uploads.input(input, { withIndex: false });
-    const [values] = await this.#runAndRead([this.#program.trunk], [port.value]);
+  async forward(input: StageInput, { name }: PassOptions = {}): Promise<Uint8Array> {
+    const wire = this.#wireOut();
+    const pass = this.#passes.keep(name);
+    this.#uploads.input(input, pass);
+    const [values] = await this.#runAndRead([pass.trunk], [pass.wireOut!.value]);
     return encodeWire(wire, values!);
   }
 
-  async backward(input: StageInput, gradient: Uint8Array): Promise<Uint8Array | null> {
-    const { wire, port } = this.#wireOut();
-    this.#uploads.input(input, { withIndex: true });
-    this.#uploads.gradient(port, { wire, bytes: gradient });
-    return await this.#backwardResult([this.#program.trunk, this.#program.trunkBackward]);
+  async backward(input: StageInput, gradient: Uint8Array, { name }: PassOptions = {}): Promise<Uint8Array | null> {
+    const wire = this.#wireOut();
+    const kept = this.#passes.take(name);
+    const pass = kept ?? this.#passes.spare;
+    if (kept === null) this.#uploads.input(input, pass);
+    this.#uploads.index(input, pass);
+    this.#uploads.gradient(pass.wireOut!, { wire, bytes: gradient });
+    return await this.#backwardResult(kept === null ? [pass.trunk, pass.trunkBackward] : [pass.trunkBackward]);
   }
 
   async turnaround(input: StageInput, targets: Uint32Array): Promise<Turnaround> {
     const head = this.#head();
-    this.#uploads.input(input, { withIndex: true });
+    this.#uploads.input(input, this.#program);
+    this.#uploads.index(input, this.#program);
     this.#uploads.targets(head.targets, targets);
     const { trunk, trunkBackward, wireIn } = this.#program;
     const ranges = wireIn === null ? [head.losses] : [head.losses, wireIn.gradient];
@@ -145,7 +174,7 @@ class WebGpuStage implements StageCompute {
 
   async evaluate(input: StageInput, targets: Uint32Array): Promise<Float32Array> {
     const head = this.#head();
-    this.#uploads.input(input, { withIndex: false });
+    this.#uploads.input(input, this.#program);
     this.#uploads.targets(head.targets, targets);
     const [losses] = await this.#runAndRead([this.#program.trunk, head.evaluate], [head.losses]);
     return this.#meanPerSequence(losses!);
@@ -158,7 +187,7 @@ class WebGpuStage implements StageCompute {
       Number.isInteger(position) && position >= 0 && position < contextLength,
       `Cannot sample as 'position' must be 0 to ${contextLength - 1}: current value is ${position}`,
     );
-    this.#uploads.input(input, { withIndex: false });
+    this.#uploads.input(input, this.#program);
     const encoder = this.#gpu.device.createCommandEncoder();
     encodeProgram(encoder, [...this.#program.trunk, ...sampling.norm]);
     const rowBytes = width * 4;
@@ -191,6 +220,7 @@ class WebGpuStage implements StageCompute {
     this.#steps++;
     this.#buffers.upload(this.#optimizer.hyper, hyperValues(options, this.#steps));
     this.#kernels.run(this.#optimizer.step);
+    this.#passes.forget();
     await this.#buffers.finish();
   }
 
@@ -213,11 +243,10 @@ class WebGpuStage implements StageCompute {
     );
   }
 
-  #wireOut(): { wire: WireSpec; port: WirePort } {
+  #wireOut(): WireSpec {
     this.#check();
-    const port = this.#program.wireOut;
-    assert(this.spec.wireOut !== null && port !== null, "The tail has no forward and no backward: use turnaround");
-    return { wire: this.spec.wireOut, port };
+    assert(this.spec.wireOut !== null, "The tail has no forward and no backward: use turnaround");
+    return this.spec.wireOut;
   }
 
   #head() {

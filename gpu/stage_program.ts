@@ -1,6 +1,7 @@
 /**
  * A stage as one list of dispatches per direction: way in (embedding, wire or bottleneck), blocks, way out (head, wire or
- * bottleneck). Everything a task will touch is allocated here, once.
+ * bottleneck). Everything a task will touch is allocated here, once. Another program on the same buffers has activations of its
+ * own and shares the rest.
  */
 
 import type { StageSpec } from "../core/model/spec.ts";
@@ -64,14 +65,14 @@ function wireInPort({ spec, buffers, rows, residualGradient }: LayerContext): Wi
   if (spec.wireIn === null) return null;
   const count = rows * spec.wireIn.width;
   const value = buffers.storage("wire in", count);
-  const gradient = spec.wireIn.codec === "none" ? residualGradient : buffers.storage("wire in gradient", count);
+  const gradient = spec.wireIn.codec === "none" ? residualGradient : buffers.scratch("wire in gradient", count);
   return { value, gradient };
 }
 
 function bottleneckOut({ spec, buffers, rows }: LayerContext): WirePort | null {
   if (spec.wireOut?.codec !== "iota") return null;
   const count = rows * spec.wireOut.width;
-  return { value: buffers.storage("wire out", count), gradient: buffers.storage("wire out gradient", count) };
+  return { value: buffers.scratch("wire out", count), gradient: buffers.scratch("wire out gradient", count) };
 }
 
 interface BottleneckPort extends WirePort {
@@ -112,7 +113,7 @@ function buildBlock(context: LayerContext, options: BlockOptions): { pieces: Pie
   });
   const outputGradient = senderPort === null
     ? residualGradient
-    : buffers.storage("encoder output gradient", rows * width);
+    : buffers.scratch("encoder output gradient", rows * width);
   const ffnHalf = buildFfnHalf(context, {
     layer,
     input: attended,

@@ -16,25 +16,25 @@ import { tokenIndex } from "./token_index.ts";
 export class StageUploads {
   readonly #spec: StageSpec;
   readonly #buffers: StageBuffers;
-  readonly #program: StageProgram;
 
-  constructor(options: { spec: StageSpec; buffers: StageBuffers; program: StageProgram }) {
+  constructor(options: { spec: StageSpec; buffers: StageBuffers }) {
     this.#spec = options.spec;
     this.#buffers = options.buffers;
-    this.#program = options.program;
   }
 
-  /** `withIndex` for a backward pass: the head's embedding gradient needs its tokens sorted. */
-  input(input: StageInput, { withIndex }: { withIndex: boolean }): void {
-    const { embed, wireIn } = this.#program;
+  input(input: StageInput, { embed, wireIn }: StageProgram): void {
     if (input.type === "tokens") {
       assert(embed !== null, `Stage ${this.#spec.index} reads a wire, not tokens`);
       this.#ids("tokens", embed.tokens, input.tokens);
-      if (withIndex) this.#buffers.upload(embed.index, tokenIndex(input.tokens));
     } else {
       assert(wireIn !== null && this.#spec.wireIn !== null, "The head stage reads tokens, not a wire");
       this.#wire("the wire", wireIn.value, { wire: this.#spec.wireIn, bytes: input.wire });
     }
+  }
+
+  /** For a backward: the head's embedding gradient needs its tokens sorted. */
+  index(input: StageInput, { embed }: StageProgram): void {
+    if (input.type === "tokens" && embed !== null) this.#buffers.upload(embed.index, tokenIndex(input.tokens));
   }
 
   targets(range: BufferRange, targets: Uint32Array): void {

@@ -7,7 +7,7 @@
 
 import { present, unreachable } from "../core/assert.ts";
 import type { StageSpec } from "../core/model/spec.ts";
-import type { AdapterDescription, StageCompute } from "./compute.ts";
+import type { AdapterDescription, StageCompute, StageOptions } from "./compute.ts";
 import { type GpuDevice, openGpuDevice } from "./device.ts";
 import { measureGemm } from "./gemm_speed.ts";
 import { Kernels } from "./kernel.ts";
@@ -18,7 +18,7 @@ import { ownedCopy } from "./worker_protocol.ts";
 interface ComputeDevice {
   readonly adapter: AdapterDescription;
   readonly gpu: GpuDevice | null; // null: the reference
-  readonly createStage: (spec: StageSpec) => Promise<StageCompute>;
+  readonly createStage: (spec: StageSpec, options: StageOptions) => Promise<StageCompute>;
 }
 
 let device: ComputeDevice | null = null;
@@ -51,7 +51,7 @@ async function perform(request: ComputeRequest): Promise<ComputeResponse> {
       device = await openDevice(request.device);
       return { type: "deviceOpened", id, adapter: device.adapter };
     case "openStage": {
-      stages.set(request.stage, await openedDevice().createStage(request.spec));
+      stages.set(request.stage, await openedDevice().createStage(request.spec, request.options));
       return { type: "finished", id, result: null };
     }
     case "callStage": {
@@ -99,6 +99,6 @@ async function openDevice(choice: DeviceChoice): Promise<ComputeDevice> {
   return {
     adapter: gpu.adapter,
     gpu,
-    createStage: (spec) => createWebGpuStage(gpu, spec, { kernels }),
+    createStage: (spec, options) => createWebGpuStage(gpu, spec, { kernels, ...options }),
   };
 }

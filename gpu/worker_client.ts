@@ -7,7 +7,8 @@
 
 import { unreachable } from "../core/assert.ts";
 import type { StageSpec } from "../core/model/spec.ts";
-import type { AdapterDescription, Moments, StageCompute, StageInput, StepOptions, Turnaround } from "./compute.ts";
+import type { AdapterDescription, Moments, PassOptions, StageCompute } from "./compute.ts";
+import type { StageInput, StageOptions, StepOptions, Turnaround } from "./compute.ts";
 import type { DeviceFacts } from "./device.ts";
 import type { GemmSpeed } from "./gemm_speed.ts";
 import type { ComputeRequest, ComputeResponse, DeviceChoice, StageMethod, StageResult } from "./worker_protocol.ts";
@@ -27,7 +28,7 @@ export class ComputeError extends Error {
 export interface ComputeWorker {
   readonly adapter: AdapterDescription;
   /** All stages of a worker share its device and its compiled shaders. */
-  openStage(spec: StageSpec): Promise<StageCompute>;
+  openStage(spec: StageSpec, options?: StageOptions): Promise<StageCompute>;
   /** Null: the reference has no limits. */
   inspect(): Promise<DeviceFacts | null>;
   /** The matrix product that stages use, at its best within the budget. Null of the reference. */
@@ -49,9 +50,9 @@ export async function openComputeWorker(options: { device: DeviceChoice }): Prom
     let opened = 0;
     return {
       adapter,
-      openStage: async (spec) => {
+      openStage: async (spec, options = {}) => {
         const stage = opened++;
-        await link.openStage(stage, spec);
+        await link.openStage(stage, { spec, options });
         return new WorkerStage(link, { stage, spec, adapter });
       },
       inspect: () => link.inspect(),
@@ -97,8 +98,8 @@ class WorkerLink {
     return this.#request({ type: "openDevice", device }) as Promise<AdapterDescription>;
   }
 
-  async openStage(stage: number, spec: StageSpec): Promise<void> {
-    await this.#request({ type: "openStage", stage, spec });
+  async openStage(stage: number, what: { spec: StageSpec; options: StageOptions }): Promise<void> {
+    await this.#request({ type: "openStage", stage, ...what });
   }
 
   callStage<M extends StageMethod>(stage: number, method: M, args: StageArguments<M>): Promise<StageResult<M>> {
@@ -196,12 +197,12 @@ class WorkerStage implements StageCompute {
     return this.#call("readMoments");
   }
 
-  forward(input: StageInput): Promise<Uint8Array> {
-    return this.#call("forward", input);
+  forward(input: StageInput, options?: PassOptions): Promise<Uint8Array> {
+    return this.#call("forward", input, options);
   }
 
-  backward(input: StageInput, gradient: Uint8Array): Promise<Uint8Array | null> {
-    return this.#call("backward", input, gradient);
+  backward(input: StageInput, gradient: Uint8Array, options?: PassOptions): Promise<Uint8Array | null> {
+    return this.#call("backward", input, gradient, options);
   }
 
   turnaround(input: StageInput, targets: Uint32Array): Promise<Turnaround> {

@@ -4,7 +4,7 @@
  */
 
 import type { StageSpec } from "../core/model/spec.ts";
-import type { AdapterDescription, StageCompute } from "./compute.ts";
+import type { AdapterDescription, StageCompute, StageOptions } from "./compute.ts";
 
 /** `auto` is `webgpu` today: without an adapter both refuse, because the reference is far too slow to take silently. */
 export type DeviceChoice = "auto" | "webgpu" | "reference";
@@ -16,7 +16,13 @@ export type StageResult<M extends StageMethod> = Awaited<ReturnType<StageCompute
 
 export type ComputeRequest =
   | { readonly type: "openDevice"; readonly id: number; readonly device: DeviceChoice }
-  | { readonly type: "openStage"; readonly id: number; readonly stage: number; readonly spec: StageSpec }
+  | {
+    readonly type: "openStage";
+    readonly id: number;
+    readonly stage: number;
+    readonly spec: StageSpec;
+    readonly options: StageOptions;
+  }
   | {
     readonly type: "callStage";
     readonly id: number;

@@ -28,6 +28,15 @@ export const command: Command = {
     ...logOptions,
     autoRestartOption,
     {
+      name: "activation-mib",
+      kind: "int",
+      placeholder: "MIB",
+      min: 0,
+      max: 1_048_576,
+      default: 128,
+      doc: "memory of the device for what a backward needs of its forward, which is computed twice otherwise",
+    },
+    {
       name: "listen",
       kind: "string",
       placeholder: "HOST:PORT",

@@ -19,6 +19,7 @@ export interface MinerRoleOptions {
   readonly blobs: BlobAccess;
   readonly moments: MomentsFolder | null;
   readonly peers?: PeerServer | null;
+  readonly activationBytes?: number; // of the device's memory, to compute no forward twice
   readonly onRecord: (record: MinerRecord) => void;
 }
 
@@ -40,7 +41,7 @@ export interface RunningMiner extends RunningRole {
 }
 
 export async function startMiner(options: MinerRoleOptions): Promise<RunningMiner> {
-  const { link, device, blobs, moments, peers = null, onRecord } = options;
+  const { link, device, blobs, moments, peers = null, activationBytes = 0, onRecord } = options;
   const state = openMiner({
     adapter: device.adapter.name,
     previousStage: await moments?.stage() ?? null,
@@ -59,6 +60,7 @@ export async function startMiner(options: MinerRoleOptions): Promise<RunningMine
     segments: role.segments,
     moments,
     peers,
+    activationBytes,
     nowMs: () => link.timers.steadyMs(),
   });
 

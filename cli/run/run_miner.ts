@@ -79,10 +79,14 @@ interface RestingMinerOptions {
   readonly onRecord: (record: MinerRecord) => void;
 }
 
-function restingMiner({ dataFolder, output }: CommandContext, options: RestingMinerOptions): PausingRole {
+function restingMiner(
+  { dataFolder, output, options: given }: CommandContext,
+  options: RestingMinerOptions,
+): PausingRole {
   const { node, peers, watch, tally, onRecord } = options;
   const folder = `${dataFolder()}/miners/${node.signer.address}`;
   const moments = new MomentsFolder(folder, { warn: (text) => output.log.warn(text) });
+  const activationBytes = 2 ** 20 * (given.number("activation-mib") ?? 0);
   let lives = 0;
   return new PausingRole({
     gate: watch,
@@ -91,7 +95,7 @@ function restingMiner({ dataFolder, output }: CommandContext, options: RestingMi
       const { firstAttempts } = node.link;
       const link = { ...node.link, firstAttempts: lives === 1 ? firstAttempts : null }; // the hub was there before
       return startMiner({
-        ...{ ...node, link, peers, moments },
+        ...{ ...node, link, peers, moments, activationBytes },
         onRecord: (record) => {
           onRecord(record);
           output.event(record);

@@ -53,6 +53,7 @@ export interface StageHostOptions {
   readonly segments: Segments;
   readonly moments: MomentsFolder | null; // null: nothing is kept on disk
   readonly peers?: PeerServer | null; // hands the stage's vectors to newcomers
+  readonly activationBytes: number;
   readonly nowMs: () => number;
 }
 
@@ -107,7 +108,7 @@ export class StageHost {
 
   async #loadStage(work: Extract<MinerWork, { type: "loadStage" }>): Promise<MinerResult> {
     const { config, layersOfStages, stage, round, source, peers } = work;
-    const { device, blobs, moments } = this.#options;
+    const { device, blobs, moments, activationBytes } = this.#options;
     const spec = present(stageSpecs(config, layersOfStages)[stage], "the assigned stage exists");
     const table = parameterTable(spec);
     const start = await loadSource({ config, table, source, blobs, peers });
@@ -121,7 +122,7 @@ export class StageHost {
       return { type: "loadStage", parameters, localSteps: (await held.compute.readMoments()).steps };
     }
     this.#drop();
-    const compute = await device.openStage(spec);
+    const compute = await device.openStage(spec, { activationBytes, openForwards: config.train.microbatchesPerStep });
     if (this.#isClosed) compute.close(); // what follows fails, as it should
     this.#open = { config, spec, table, compute, start };
     await compute.loadParameters(start.parameters);
@@ -144,14 +145,16 @@ export class StageHost {
     const { compute, spec } = this.#stage();
     const { segments } = this.#options;
     const input = accepted(readInput(spec, segments.get(task.input)));
-    if (task.direction === "forward") return { output: await compute.forward(input), losses: null };
+    const name = task.input.hash;
+    if (task.direction === "forward") return { output: await compute.forward(input, { name }), losses: null };
     const second = segments.get(present(task.second, "a gradient task has a second segment"));
     if (task.direction === "turnaround") {
       const { gradient, lossPerSequence } = await compute.turnaround(input, accepted(readTokens(spec, second)));
       return { output: gradient, losses: [...lossPerSequence] };
     }
     const wire = present(spec.wireOut, "a stage with a backward has a wire out");
-    return { output: await compute.backward(input, accepted(readWire(spec, wire, second))), losses: null };
+    const gradient = accepted(readWire(spec, wire, second));
+    return { output: await compute.backward(input, gradient, { name }), losses: null };
   }
 
   async #sealGradients(replay: readonly LoggedTask[] | null): Promise<MinerResult> {

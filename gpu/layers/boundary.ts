@@ -28,7 +28,7 @@ export function buildReceiver(context: LayerContext, options: ReceiverOptions): 
   const { wire, wireGradient, wireWidth, attentionOutput } = options;
   const lifted = buffers.storage("decoded wire", rows * width);
   const expanded = buffers.storage("expanded wire", rows * width);
-  const expandedGradient = buffers.storage("expanded wire gradient", rows * width);
+  const expandedGradient = buffers.scratch("expanded wire gradient", rows * width);
   const decoder = buildLinear(context, {
     names: [`model.boundary.${spec.index}.decoder.weight`],
     inWidth: wireWidth,

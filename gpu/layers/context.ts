@@ -2,7 +2,8 @@
  * What every layer builder needs: the operations, the stage's sizes, its parameters and gradients by name, and the scratch
  * buffers that layers share in the backward pass.
  *
- * A layer builder allocates what it must keep between forward and backward and returns dispatches; it never runs anything.
+ * A layer builder allocates what it must keep between forward and backward as storage, all else as scratch, and returns
+ * dispatches; it never runs anything.
  */
 
 import { assert, present } from "../../core/assert.ts";
@@ -52,8 +53,8 @@ export function layerContext({ ops, buffers, spec, parameters, gradients }: Cont
     rows,
     width,
     attention,
-    ropeTable: buffers.storage("rope table", attention.length * attention.headWidth),
-    residualGradient: buffers.storage("residual gradient", rows * width),
+    ropeTable: buffers.scratch("rope table", attention.length * attention.headWidth),
+    residualGradient: buffers.scratch("residual gradient", rows * width),
     parameter: (first, last) => rangeOf(table, parameters, { first, last: last ?? first }),
     gradient: (first, last) => rangeOf(table, gradients, { first, last: last ?? first }),
   };

@@ -14,8 +14,8 @@ export interface Embed extends Piece {
 
 export function buildEmbed(context: LayerContext): Embed {
   const { ops, buffers, rows, width, residualGradient } = context;
-  const tokens = buffers.storage("tokens", rows);
-  const index = buffers.storage("token index", tokenIndexLength(rows));
+  const tokens = buffers.scratch("tokens", rows);
+  const index = buffers.scratch("token index", tokenIndexLength(rows));
   const output = buffers.storage("embedded tokens", rows * width);
   const sizes = { rows, width };
   return {

@@ -77,9 +77,11 @@ function checksOf(spec: StageSpec): [string, Check][] {
     ["losses agree with the reference, and evaluating leaves gradients alone", lossesAgree],
     ["logits of the first and last position agree with the reference", logitsAgree],
   ];
-  return spec.wireOut === null
-    ? [...tail, ...common]
-    : [["the outgoing wire agrees with the reference", wiresAgree], ...common];
+  return spec.wireOut === null ? [...tail, ...common] : [
+    ["the outgoing wire agrees with the reference", wiresAgree],
+    ["a backward of a kept forward has the bits of one that computes it again", keptForwardsRepeat],
+    ...common,
+  ];
 }
 
 async function reset({ spec, stage, oracle }: Pair): Promise<void> {
@@ -104,6 +106,35 @@ async function wiresAgree({ spec, stage, oracle }: Pair): Promise<void> {
     const actual = await stage.forward(input);
     assertWiresClose(wireOut, { what: `wire ${index}`, actual, expected: await oracle.forward(input) });
   }
+}
+
+async function keptForwardsRepeat({ spec, stage }: Pair): Promise<void> {
+  const microbatches = [0, 1, 2, 3].map((index) => ({ name: `input ${index}`, ...suiteMicrobatch(spec, index) }));
+  const orderOfBackward = [2, 0, 3, 1].map((index) => microbatches[index]!);
+  const backwards = async (isKept: boolean) => {
+    const results = [];
+    for (const { input, gradient, name } of orderOfBackward) {
+      assert(gradient !== null);
+      results.push(await stage.backward(input, gradient, isKept ? { name } : {}));
+    }
+    const sums = await stage.readGradients();
+    await stage.zeroGradients();
+    return { results, sums };
+  };
+  const forwards = async (isKept: boolean) => {
+    const wires = [];
+    for (const { input, name } of microbatches) wires.push(await stage.forward(input, isKept ? { name } : {}));
+    return wires;
+  };
+  assertEquals(await forwards(true), await forwards(false));
+  const again = await backwards(false);
+  assertEquals(await backwards(true), again);
+  assertEquals(await backwards(true), again, "each is kept for one backward");
+  await forwards(true);
+  await backwards(false);
+  await accumulate(stage, microbatches[0]!);
+  await stage.step(stepOptions);
+  assertEquals(await backwards(true), await backwards(false), "what was kept is of no use after a step");
 }
 
 async function lossesAgree({ spec, stage, oracle }: Pair): Promise<void> {

@@ -8,12 +8,14 @@ import { createWebGpuStage } from "../../gpu/stage.ts";
 import { gpuSupport, noGpuReason } from "../support/gpu_adapter.ts";
 import { computeSuite } from "./compute_suite.ts";
 
+const activationBytes = 2 ** 20; // some of these stages keep all forwards of the suite, the larger ones a few
+
 computeSuite("webgpu", (spec) => {
   const { gpu, kernels } = gpuSupport();
-  return createWebGpuStage(gpu, spec, { kernels });
+  return createWebGpuStage(gpu, spec, { kernels, activationBytes });
 }, { skip: noGpuReason });
 
 computeSuite("webgpu, kernels for real GPUs", (spec) => {
   const { gpu, kernels } = gpuSupport();
-  return createWebGpuStage(gpu, spec, { kernels, settings: hardwareKernels });
+  return createWebGpuStage(gpu, spec, { kernels, settings: hardwareKernels, activationBytes });
 }, { skip: noGpuReason, only: ["whole model", "receives and sends", "4:1 heads"] });
