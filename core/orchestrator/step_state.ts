@@ -89,7 +89,10 @@ export function countWaiting(work: StepWork, { stage, change }: { stage: StageIn
   work.waiting[stage] = (work.waiting[stage] ?? 0) + change;
 }
 
-/** What a device spends on a task, in forwards: a gradient task repeats the forward and does two more of its size. */
+/**
+ * What a device spends on a task at most, in forwards: a gradient task does two of its size, and repeats the forward unless the
+ * miner had room to keep its activations.
+ */
 export function unitsOf(direction: Direction): number {
   return direction === "forward" ? 1 : 3;
 }

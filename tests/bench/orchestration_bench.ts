@@ -5,10 +5,9 @@
  *   deno run -A tests/bench/orchestration_bench.ts [--json] [--stages 1,3]
  *
  * CPU seconds are user and system time of all processes together. Start-up (shaders, dataset) cancels out: each swarm runs twice,
- * and the longer run's extra steps are what counts. A swarm of one stage does the same arithmetic as the one process; with more
- * stages each but the last one repeats its forward before its backward, which is the price of keeping no activations: the
- * last column leaves it out, by counting units of work (a forward is one, a gradient task three). A shared machine's speed
- * drifts, so the one process is measured before and after each swarm: a difference below the drift says nothing.
+ * and the longer run's extra steps are what counts. A swarm does the same arithmetic as the one process, as its miners keep what
+ * a backward needs. A shared machine's speed drifts, so the one process is measured before and after each swarm: a difference
+ * below the drift says nothing.
  */
 
 import process from "node:process";
@@ -88,9 +87,6 @@ async function swarmTokensPerSecond(stages: number): Promise<number> {
   return ((longSteps - shortSteps) * microbatchesPerStep * sequencesPerMicrobatch * contextLength) / extra;
 }
 
-/** Work of a microbatch in units of a stage's forward, as a multiple of one process's. */
-const recomputeFactor = (stages: number) => ((stages - 1) * 4 + 3) / (stages * 3);
-
 const asked = Deno.args.includes("--stages") ? Deno.args[Deno.args.indexOf("--stages") + 1]! : "1,3";
 let before = await oneProcess();
 const rows: Record<string, unknown>[] = [];
@@ -101,8 +97,7 @@ for (const stages of asked.split(",").map(Number)) {
   const baselineDrift = after / before - 1;
   before = after;
   const overhead = 1 - tokensPerCpuSecond / baseline;
-  const overheadWithoutRecompute = 1 - (tokensPerCpuSecond * recomputeFactor(stages)) / baseline;
-  rows.push({ stages, tokensPerCpuSecond, baseline, baselineDrift, overhead, overheadWithoutRecompute });
+  rows.push({ stages, tokensPerCpuSecond, baseline, baselineDrift, overhead });
 }
 if (Deno.args.includes("--json")) {
   for (const row of rows) console.log(JSON.stringify({ type: "measurement", ...row }));
