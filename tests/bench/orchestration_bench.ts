@@ -1,13 +1,13 @@
 /**
  * What it costs to train as a swarm: tokens per CPU second of a whole local swarm (orchestrator, network, journal, miners)
- * against one process that only computes, same model, same kernels, nothing compressed.
+ * against processes that only compute, same model, same kernels, nothing compressed.
  *
  *   deno run -A tests/bench/orchestration_bench.ts [--json] [--stages 1,3]
  *
  * CPU seconds are user and system time of all processes together. Start-up (shaders, dataset) cancels out: each swarm runs twice,
  * and the longer run's extra steps are what counts. A swarm does the same arithmetic as the one process, as its miners keep what
- * a backward needs. A shared machine's speed drifts, so the one process is measured before and after each swarm: a difference
- * below the drift says nothing.
+ * a backward needs. Processes that share cores slow each other down, so as many that only compute run at once as the swarm has
+ * miners; and a shared machine's speed drifts, so they run before and after each swarm: a difference below the drift says nothing.
  */
 
 import process from "node:process";
@@ -38,8 +38,24 @@ const overrides = (stages: number, steps: number) => ({
   "train.stepsPerRound": steps,
 });
 
-/** Tokens per CPU second of one process that does nothing but this model's steps. */
-async function oneProcess(): Promise<number> {
+interface Computed {
+  readonly tokens: number;
+  readonly cpuSeconds: number;
+}
+
+/** Tokens per CPU second of so many processes at once that do nothing but this model's steps. */
+async function computeAlone(processes: number): Promise<number> {
+  const runs = await Promise.all(Array.from({ length: processes }, async () => {
+    const args = ["run", "-A", "--no-check", import.meta.url, "--compute"];
+    const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), { args }).output();
+    if (!success) throw new Error(new TextDecoder().decode(stderr));
+    return JSON.parse(new TextDecoder().decode(stdout)) as Computed;
+  }));
+  const sum = (of: (run: Computed) => number) => runs.reduce((total, run) => total + of(run), 0);
+  return sum(({ tokens }) => tokens) / sum(({ cpuSeconds }) => cpuSeconds);
+}
+
+async function compute(): Promise<Computed> {
   const config = configOf(1, computeSteps);
   const spec = stageSpecs(config, splitLayers(config))[0]!;
   const stage = await createWebGpuStage(await openGpuDevice(), spec);
@@ -57,7 +73,7 @@ async function oneProcess(): Promise<number> {
   const before = process.cpuUsage();
   for (let i = 0; i < computeSteps; i++) await step();
   const { user, system } = process.cpuUsage(before);
-  return (computeSteps * microbatchesPerStep * tokens.length * 1e6) / (user + system);
+  return { tokens: computeSteps * microbatchesPerStep * tokens.length, cpuSeconds: (user + system) / 1e6 };
 }
 
 /** CPU seconds of a whole swarm and all it starts. */
@@ -87,15 +103,18 @@ async function swarmTokensPerSecond(stages: number): Promise<number> {
   return ((longSteps - shortSteps) * microbatchesPerStep * sequencesPerMicrobatch * contextLength) / extra;
 }
 
+if (Deno.args.includes("--compute")) {
+  console.log(JSON.stringify(await compute()));
+  Deno.exit(0);
+}
 const asked = Deno.args.includes("--stages") ? Deno.args[Deno.args.indexOf("--stages") + 1]! : "1,3";
-let before = await oneProcess();
 const rows: Record<string, unknown>[] = [];
 for (const stages of asked.split(",").map(Number)) {
+  const before = await computeAlone(stages);
   const tokensPerCpuSecond = await swarmTokensPerSecond(stages);
-  const after = await oneProcess();
+  const after = await computeAlone(stages);
   const baseline = (before + after) / 2;
   const baselineDrift = after / before - 1;
-  before = after;
   const overhead = 1 - tokensPerCpuSecond / baseline;
   rows.push({ stages, tokensPerCpuSecond, baseline, baselineDrift, overhead });
 }
