@@ -23,6 +23,7 @@ const register = (hotkey: { readonly address: string }) =>
 
 export function callCases(test: ChainCase): void {
   registrationCases(test);
+  seatCases(test);
   stakeCases(test);
   servingCases(test);
 
@@ -102,6 +103,16 @@ function registrationCases(test: ChainCase): void {
     assertEquals((await world.chain.parameters()).isRegistrationAllowed, false);
   });
 
+  test("a subnet can be founded once per rate limit", { networkRateLimitBlocks: 5 }, async (world) => {
+    await world.included({ type: "registerNetwork", hotkey: stranger.address }, coldkey);
+    const again = { type: "registerNetwork", hotkey: keyOf(20).address } as const;
+    await world.refused(again, coldkey, "NetworkTxRateLimitExceeded");
+    await world.blocks(5);
+    await world.included(again, coldkey);
+  });
+}
+
+function seatCases(test: ChainCase): void {
   const small = { hyperparameters: { maxUids: 3, immunityPeriodBlocks: 5 } };
   test(
     "a full subnet replaces its lowest earner, never the owner, the oldest of equals first",
@@ -124,14 +135,6 @@ function registrationCases(test: ChainCase): void {
     await world.included(register(miner), coldkey);
     await world.included(register(otherMiner), coldkey);
     assertEquals((await world.neuron(1)).hotkey, otherMiner.address);
-  });
-
-  test("a subnet can be founded once per rate limit", { networkRateLimitBlocks: 5 }, async (world) => {
-    await world.included({ type: "registerNetwork", hotkey: stranger.address }, coldkey);
-    const again = { type: "registerNetwork", hotkey: keyOf(20).address } as const;
-    await world.refused(again, coldkey, "NetworkTxRateLimitExceeded");
-    await world.blocks(5);
-    await world.included(again, coldkey);
   });
 }
 
