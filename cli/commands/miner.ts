@@ -34,7 +34,7 @@ export const command: Command = {
       min: 0,
       max: 1_048_576,
       default: 128,
-      doc: "memory of the device for what a backward needs of its forward, which is computed twice otherwise",
+      doc: "memory of the device that keeps forwards until their backward; what finds no room is computed twice",
     },
     {
       name: "listen",
