@@ -13,8 +13,7 @@ import { firstAllowedBlock, rowRefusal, standingRefusal } from "./preflight.ts";
 import { type SendContext, sendReveal, sendRow } from "./sending.ts";
 import { leadBlocks, type SendWindow, sendWindow } from "./window.ts";
 
-/** What comes and goes between two looks is not seen. Two minutes: an epoch may come by request. */
-export const idleLookBlocks = 10;
+const idleLookBlocks = 10; // 2 min: an epoch may come by request
 const staleLookBlocks = 2;
 
 export function decide(state: DutyState, view: ChainView, own: Neuron): DutyEffect[] {

@@ -2,8 +2,9 @@
  * How the layers of a model are dealt out to stages, and what a stage costs per token.
  *
  * Costs are FLOPs of matrices and attention, a multiply-add counted as two. A stage that is not the tail recomputes its
- * forward before its backward unless it has room to keep it, so a token costs it at most two forwards and a backward of twice a forward; the tail turns around at
- * once and saves one forward, but holds the vocabulary matrix. Equal layer counts are therefore not equal work.
+ * forward before its backward unless it had room to keep it; counted is the repeat: two forwards and a backward of twice a
+ * forward. The tail turns around at once and saves one forward, but holds the vocabulary matrix. Equal layer counts are
+ * therefore not equal work.
  * Invariants: stages are contiguous, cover every layer once, hold at least one, and no other split has a cheaper slowest stage.
  */
 

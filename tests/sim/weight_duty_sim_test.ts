@@ -63,14 +63,13 @@ Deno.test("Weight duty: epochs of a few blocks have their weights too", () => {
 
 for (const kind of faultKinds) {
   Deno.test(`Weight duty: lives through ${kind} (${seedList.length} seeds)`, () => {
-    const run = seedList.flatMap((seed) => {
+    for (const seed of seedList) {
       const world = worldOf(seed, [kind]);
       world.run(epochs);
       check(world, `SEED=${seed} ${kind}`);
-      return world.epochs;
-    });
-    const share = run.filter(({ isExcused }) => isExcused).length / run.length;
-    assert(seedList.length < 24 || share < 0.7, `${kind}: the world excuses ${share} of all epochs`);
+      const excused = world.epochs.filter(({ isExcused }) => isExcused).length;
+      assert(excused < world.epochs.length, `SEED=${seed} ${kind}: the world excuses everything`);
+    }
   });
 }
 

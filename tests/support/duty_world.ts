@@ -6,7 +6,6 @@
  */
 
 import type { Receipt } from "../../chain/chain.ts";
-import { idleLookBlocks } from "../../chain/duty/decision.ts";
 import { type DutyEffect, type DutyEvent, type DutyRecord, type DutyState, openDuty } from "../../chain/duty/duty.ts";
 import { weightDuty } from "../../chain/duty/machine.ts";
 import { encodeAddress } from "../../chain/wallet/ss58.ts";
@@ -59,7 +58,6 @@ export class DutyWorld {
   #limitedUntil = 0;
   #dirtyUntil = 0; // an epoch that ends up to here may be missed
   #landedThisEpoch = 0;
-  #tempoSinceBlock = 0;
   #round = 0;
   #seed: number;
 
@@ -91,7 +89,6 @@ export class DutyWorld {
     const { chain } = this;
     const isEpoch = chain.advance();
     if (isEpoch) this.#closeEpoch();
-    this.#excuseHiddenCall();
     this.#draw();
     this.#fly();
     if (isEpoch || this.#dice(20) === 0) this.#score();
@@ -107,14 +104,6 @@ export class DutyWorld {
 
   #dirty(untilBlock: number): void {
     this.#dirtyUntil = Math.max(this.#dirtyUntil, untilBlock);
-  }
-
-  /** The chain's reveal of an older row overwrites both row and stamp of a plain call: whether it landed is not to be seen. */
-  #excuseHiddenCall(): void {
-    const { chain, state } = this;
-    const isStamped = chain.neurons[0]!.lastUpdateBlock === chain.block; // before any call of this block
-    const isOpen = state.attempt?.passage.mode === "plain" && state.attempt.isUnknown;
-    if (isStamped && isOpen) this.#dirty(chain.block + chain.parameters.tempoBlocks + 1);
   }
 
   #draw(): void {
@@ -148,10 +137,7 @@ export class DutyWorld {
     const { chain } = this;
     if (chain.options.formula === "stateful" && this.#dice(2) === 0) {
       chain.pendingEpochAtBlock = chain.block + 1 + this.#dice(20);
-    } else if (chain.block > this.#tempoSinceBlock + idleLookBlocks) { // the chain limits how often an owner may
-      chain.change({ tempoBlocks: 20 + this.#dice(80) });
-      this.#tempoSinceBlock = chain.block;
-    }
+    } else chain.change({ tempoBlocks: 20 + this.#dice(80) });
     // The epoch under way and the one after. The legacy rule keeps no last epoch, so there the duty is careful for longer.
     this.#dirty(chain.block + (chain.options.formula === "legacy" ? 240 : 100));
   }

@@ -2,8 +2,8 @@
  * What runtimes after spec 423 declare and Bittensor's SDK 11 does not start without: more storage, more functions, on-chain
  * commitments; and the registration with a highest price, which runtimes have since 411.
  *
- * Nothing else here changes how the embedded chain works. Its answers say so: full price is burned, consensus is Yuma's, nobody committed
- * to anything. Refuses: the calls that would set these.
+ * Nothing else here changes how the embedded chain works. Its answers say so: full price is burned, consensus is Yuma's, nobody
+ * committed to anything. Refuses: the calls that would set these.
  */
 
 import {

@@ -199,14 +199,19 @@ Deno.test("Duty: no reveal is sent where weights are not hidden any more", () =>
   assertEquals(sendsOf(lookAt(1_100, world)), []);
 });
 
-Deno.test("Duty: a reveal that the chain stamps as an update is no call, and takes no window", () => {
-  const world = situation({ isCommitReveal: true });
-  const { chain, state } = world;
+/** A hidden row of the first window is in block 1,091, and its answer has come. */
+function landTimelocked(world: ReturnType<typeof situation>): void {
   const commit = sendsOf(lookAt(1_090, world))[0]!;
   assert(commit.type === "sealAndSend");
-  chain.advance();
-  assertEquals(chain.execute(validator, commit), null);
-  weightDuty.step(state, { type: "answered", attempt: 1, receipt: landedIn(1_091) }, 0);
+  world.chain.advance();
+  assertEquals(world.chain.execute(validator, commit), null);
+  weightDuty.step(world.state, { type: "answered", attempt: 1, receipt: landedIn(1_091) }, 0);
+}
+
+Deno.test("Duty: a reveal that the chain stamps as an update is no call, and takes no window", () => {
+  const world = situation({ isCommitReveal: true });
+  const { chain } = world;
+  landTimelocked(world);
   chain.change({ isCommitReveal: false });
   lookAt(1_110, world);
   assert(chain.neurons[0]!.lastUpdateBlock > 1_100, "the reveal is stamped");
@@ -230,11 +235,7 @@ Deno.test("Duty: the reveal of an older row is not taken for the block of a call
   for (const openedBlock of [1_150, 1_191]) { // weights are hidden no more: before our call, after it
     const world = situation({ isCommitReveal: true, revealPeriodEpochs: 2 });
     const { chain, state } = world;
-    const older = sendsOf(lookAt(1_090, world))[0]!;
-    assert(older.type === "sealAndSend");
-    chain.advance();
-    assertEquals(chain.execute(validator, older), null);
-    weightDuty.step(state, { type: "answered", attempt: 1, receipt: landedIn(1_091) }, 0);
+    landTimelocked(world);
     lookAt(1_149, world);
     if (openedBlock === 1_150) chain.change({ isCommitReveal: false });
     const sent = sendsOf(lookAt(1_190, world))[0]!;
