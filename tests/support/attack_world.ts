@@ -22,7 +22,6 @@ import { countingBatches, LocalSwarm, referenceHost } from "./local_swarm.ts";
 import { configOf } from "./whole_run.ts";
 
 export const stages = 3;
-export const replicas = 3;
 export const rounds = 4;
 const steps = 12;
 
@@ -37,6 +36,7 @@ export interface Attack {
   readonly miners?: readonly Attacker[];
   readonly validators?: readonly (Hostile | "honest")[]; // default: two honest ones
   readonly fromRound?: number; // until then they behave, apart from their devices; default: 0
+  readonly replicas?: number; // of every stage, default: 3
   readonly seed?: number;
 }
 
@@ -57,12 +57,12 @@ export interface Aftermath {
   readonly parameters: readonly Float32Array[]; // final ones, of each stage
 }
 
-export function attackConfig(seed: number): RunConfig {
+function configFor({ seed = 1, replicas = 3, validators = [] }: Attack): RunConfig {
   return configOf({
     seed,
     train: { steps, stepsPerRound: steps / rounds, microbatchesPerStep: 9, learningRate: 1e-2 },
     outer: { learningRate: 0.7, momentum: 0.9 },
-    swarm: { replicas, validators: 2 },
+    swarm: { replicas, validators: Math.max(2, validators.length) },
     validate: { heldOutSequences: 16 },
   });
 }
@@ -93,11 +93,12 @@ function timedHost(timers: Timers): ComputeHost {
 const memberIndex = ({ stage, replica = 0 }: Attacker): number => replica * stages + stage;
 
 export async function runAttack(attack: Attack): Promise<Aftermath> {
-  const { miners: attackers = [], validators: seats = ["honest", "honest"], seed = 1 } = attack;
+  const { miners: attackers = [], validators: seats = ["honest", "honest"] } = attack;
   const merged: number[] = [];
   const refused: { node: string; code: string; detail: string }[] = [];
   const kept = { members: new Set<string>(), startedMs: 0, endedMs: 0 };
-  const config = attackConfig(seed);
+  const config = configFor(attack);
+  const places = stages * config.swarm.replicas;
   const swarm = new LocalSwarm({
     config,
     watch: (record, { timers, records, orchestrator: { state } }) => {
@@ -111,7 +112,7 @@ export async function runAttack(attack: Attack): Promise<Aftermath> {
   });
   const { blobs: store, timers } = swarm;
   const isOn = () => swarm.orchestrator.state.round >= (attack.fromRound ?? 0);
-  for (let i = 0; i < stages * replicas; i++) {
+  for (let i = 0; i < places; i++) {
     const hostile = attackers.find((attacker) => memberIndex(attacker) === i)?.hostile;
     const host = timedHost(timers);
     const own = hostile === undefined ? { device: host } : hostileMiner({ hostile, host, store, isOn });
@@ -126,8 +127,8 @@ export async function runAttack(attack: Attack): Promise<Aftermath> {
   }
   await passTime(swarm);
   const addresses = swarm.members.map(({ address }) => address);
-  const miners = addresses.slice(0, stages * replicas);
-  const validators = addresses.slice(stages * replicas);
+  const miners = addresses.slice(0, places);
+  const validators = addresses.slice(places);
   const culprits = [
     ...attackers.map((attacker) => miners[memberIndex(attacker)]),
     ...validators.filter((_, i) => seats[i] !== "honest"),
@@ -173,11 +174,12 @@ async function finalModel(
   return { trueLoss: result.type === "evaluate" ? result.loss : NaN, parameters };
 }
 
-const calmRuns = new Map<number, Promise<Aftermath>>();
+const calmRuns = new Map<string, Promise<Aftermath>>();
 
 /** The same run with nobody hostile in it; computed once. */
-export function calm(seed = 1): Promise<Aftermath> {
-  const known = calmRuns.get(seed) ?? runAttack({ seed });
-  calmRuns.set(seed, known);
+export function calm({ seed = 1, replicas = 3 }: Attack = {}): Promise<Aftermath> {
+  const key = `${seed} ${replicas}`;
+  const known = calmRuns.get(key) ?? runAttack({ seed, replicas });
+  calmRuns.set(key, known);
   return known;
 }
