@@ -8,7 +8,8 @@
 import { unreachable } from "../../core/assert.ts";
 import type { RunConfig } from "../../core/config/config.ts";
 import type { NodeId, StageIndex } from "../../core/ids.ts";
-import { parameterTable, type StageSpec } from "../../core/model/spec.ts";
+import { largestOfWire } from "../../core/codec/wire.ts";
+import { parameterTable, type StageSpec, wireSpec } from "../../core/model/spec.ts";
 import type { Attachment, OrchestratorEffect, OrchestratorEvent } from "../../core/orchestrator/event.ts";
 import { orchestrator } from "../../core/orchestrator/machine.ts";
 import { heldSegments } from "../../core/orchestrator/rounds.ts";
@@ -180,13 +181,21 @@ class OrchestratorRole implements RunningOrchestrator {
       case "message": {
         this.traffic.count(event);
         const segments = event.segments.map((bytes) => this.segments.hold(bytes));
-        return this.#driver.enqueue({ type: "messageReceived", node: event.peer, message: event.message, segments });
+        const { peer: node, message } = event;
+        const largest = message.type === "taskDone" ? this.#largest(event.segments) : 0;
+        return this.#driver.enqueue({ type: "messageReceived", node, message, segments, largest });
       }
       case "fault":
         return this.#driver.enqueue({ type: "faultReceived", node: event.peer, fault: event.fault });
       default:
         return unreachable(event);
     }
+  }
+
+  /** Numbers are looked at where they come in: the machine decides what may go on from here. */
+  #largest(segments: readonly Uint8Array[]): number {
+    const wire = wireSpec(this.#options.config);
+    return segments.reduce((largest, bytes) => Math.max(largest, largestOfWire(wire, bytes)), 0);
   }
 
   #left(node: NodeId): void {

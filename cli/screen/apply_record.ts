@@ -70,6 +70,8 @@ export function applyRecord(view: RunView, record: RunRecord, nowMs: number): vo
       return verdict(view, record, nowMs);
     case "faultSeen":
       return note(`${record.node === null ? "a stranger" : shortAddress(record.node)}: ${record.detail}`, "warn");
+    case "blamed":
+      return note(`${shortAddress(record.node)} is to blame: ${record.detail}`, "warn");
     case "warning":
       return note(record.text, "warn");
     case "runFinished":

@@ -95,6 +95,8 @@ function sentence(record: RunRecord, view: RunView): string | null {
       const who = record.node === null ? "a stranger" : shortAddress(record.node);
       return `fault    ${who}: ${record.detail} (${record.code})`;
     }
+    case "blamed":
+      return `blame    ${shortAddress(record.node)}: ${record.detail} (${record.code})`;
     case "warning":
       return `warning  ${record.text}`;
     case "runFinished":

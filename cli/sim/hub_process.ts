@@ -26,6 +26,7 @@ import type { Network } from "./network.ts";
 import type { HubEnd } from "./network_peer.ts";
 import { isSameState } from "./same_state.ts";
 import { blobsOfSource, mergedVectors, reducedSlice, vectorsOf } from "./symbolic_stage.ts";
+import { largestOf } from "./symbolic_numbers.ts";
 import type { SwarmShape } from "./swarm_shape.ts";
 
 type OwnWork = Extract<
@@ -97,7 +98,8 @@ export class HubProcess implements HubEnd {
   }
 
   received(node: NodeId, message: NodeMessage, segments: readonly BlobRef[]): void {
-    this.#deliver({ type: "messageReceived", node, message, segments });
+    const largest = segments.reduce((most, ref) => Math.max(most, largestOf(ref)), 0);
+    this.#deliver({ type: "messageReceived", node, message, segments, largest });
   }
 
   /** The chain does not know it any more. */

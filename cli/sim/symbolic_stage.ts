@@ -14,11 +14,12 @@ import { type StageSpec, wireBytes } from "../../core/model/spec.ts";
 import type { ParameterSource, Slice } from "../../core/protocol/message.ts";
 import type { BlobSet } from "./blob_set.ts";
 import { digest, unitOf } from "./digest.ts";
+import { isFinite, spoiltHash } from "./symbolic_numbers.ts";
 import type { HeldSegments } from "./held_segments.ts";
 import type { SwarmShape } from "./swarm_shape.ts";
 
 /** What a lying miner makes wrong; sizes stay right. */
-export const lies = ["tasks", "slices", "parameters", "momentum"] as const;
+export const lies = ["tasks", "nan", "huge", "refuse", "norm", "slices", "parameters", "momentum"] as const;
 
 export type Lie = typeof lies[number];
 
@@ -72,7 +73,7 @@ export class SymbolicStage {
       case "loadStage":
         return this.#loadStage(work);
       case "runTask":
-        return done(this.#runTask(work));
+        return this.#refusedInput(work) ?? done(this.#runTask(work));
       case "sealGradients":
         return done(this.#sealGradients(work.replay));
       case "applyStep":
@@ -114,6 +115,11 @@ export class SymbolicStage {
     return done({ type: "loadStage", parameters: this.#ref(this.#parameters), localSteps: 0 });
   }
 
+  #refusedInput({ input, second }: Extract<MinerWork, { type: "runTask" }>): WorkOutcome | null {
+    if (isFinite(input) && (second === null || isFinite(second)) && this.lie !== "refuse") return null;
+    return { result: { ok: false, fault: fault("badNumbers", "an input holds NaN or infinity") }, puts: [] };
+  }
+
   #runTask(work: Extract<MinerWork, { type: "runTask" }>): MinerResult {
     const { segments, owner } = this.#options;
     segments.read(work.input);
@@ -124,9 +130,13 @@ export class SymbolicStage {
       this.#gradient = this.#accumulate(this.#gradient, { ...work, second: work.second });
       this.#accumulated += 1;
     }
-    const lied = this.lie === "tasks" && result.output !== null;
-    const output = lied ? { ...result.output, hash: digest("lie", owner, result.output.hash) } : result.output;
+    const output = result.output === null ? null : { ...result.output, hash: this.#lied(result.output.hash, owner) };
     return { type: "runTask", output, losses: result.losses, computeMs: 0 };
+  }
+
+  #lied(hash: BlobHash, owner: string): BlobHash {
+    if (this.lie === "tasks") return digest("lie", owner, hash);
+    return this.lie === "nan" || this.lie === "huge" ? spoiltHash(this.lie, hash) : hash;
   }
 
   #accumulate(sum: BlobHash, task: { direction: Direction; input: BlobRef; second: BlobRef }): BlobHash {
@@ -144,7 +154,8 @@ export class SymbolicStage {
       this.#accumulated = replay.length;
     }
     const scale = 1 / (1 + this.#steps / 50);
-    return { type: "sealGradients", squareSum: this.#accumulated ** 2 * scale * (0.5 + unitOf(this.#gradient)) };
+    const squareSum = this.#accumulated ** 2 * scale * (0.5 + unitOf(this.#gradient));
+    return { type: "sealGradients", squareSum: this.lie === "norm" ? 1e300 : squareSum };
   }
 
   #formPayload(slices: readonly Slice[]): WorkOutcome {

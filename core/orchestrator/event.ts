@@ -21,6 +21,8 @@ export type OrchestratorEvent =
     readonly node: NodeId;
     readonly message: NodeMessage;
     readonly segments: readonly BlobRef[];
+    /** Largest absolute value in the wires of a `taskDone`, Infinity where one is not finite; 0 for other messages. */
+    readonly largest: number;
   }
   | { readonly type: "faultReceived"; readonly node: NodeId | null; readonly fault: Fault }
   | {

@@ -11,8 +11,10 @@ import type { Machine } from "../protocol/machine.ts";
 import type { NodeMessage } from "../protocol/message.ts";
 import { nextAlarm } from "./alarms.ts";
 import { onEvaluated, onReplayed, onRequestFailed, requestAudits, settleRounds } from "./auditing.ts";
+import { noteRefused } from "./blame.ts";
 import { leaseWork } from "./dispatch.ts";
 import { type OrchestratorEffect, type OrchestratorEvent, record, reject, send } from "./event.ts";
+import { expelConvicted, restWithholders } from "./expulsion.ts";
 import { assertInvariants } from "./invariants.ts";
 import { onLeaseAlarm } from "./leases.ts";
 import {
@@ -83,11 +85,11 @@ function take(state: OrchestratorState, event: OrchestratorEvent, nowMs: number)
     case "nodeDismissed":
       return onDismissed(state, { ...event, nowMs });
     case "messageReceived":
-      return onMessage(state, { ...event, nowMs });
+      return boundRefusals(state, { node: event.node, effects: onMessage(state, { ...event, nowMs }) });
     case "faultReceived":
       return event.node === null
         ? [record({ type: "faultSeen", node: null, code: event.fault.code, detail: event.fault.detail })]
-        : reject(event.node, event.fault);
+        : boundRefusals(state, { node: event.node, effects: reject(event.node, event.fault) });
     case "sliceRefereed":
       return onSliceRefereed(state, { ...event, nowMs });
     case "sliceUnavailable":
@@ -118,18 +120,40 @@ function take(state: OrchestratorState, event: OrchestratorEvent, nowMs: number)
   }
 }
 
+/** Answers and records of refused messages, while they are few enough to be read. */
+function boundRefusals(
+  state: OrchestratorState,
+  { node, effects }: { node: NodeId; effects: OrchestratorEffect[] },
+): OrchestratorEffect[] {
+  const isFault = (effect: OrchestratorEffect) =>
+    effect.type === "record" && effect.record.type === "faultSeen" && effect.record.node === node;
+  if (!effects.some(isFault) || noteRefused(state, node)) return effects;
+  const isAnswer = (effect: OrchestratorEffect) =>
+    effect.type === "send" && effect.to === node && effect.message.type === "reject";
+  return effects.filter((effect) => !isFault(effect) && !isAnswer(effect));
+}
+
 function onMessage(
   state: OrchestratorState,
-  options: { node: NodeId; message: NodeMessage; segments: readonly BlobRef[]; nowMs: number },
+  options: {
+    node: NodeId;
+    message: NodeMessage;
+    segments: readonly BlobRef[];
+    largest: number;
+    nowMs: number;
+  },
 ): OrchestratorEffect[] {
-  const { node, message, segments, nowMs } = options;
+  const { node, message, segments, largest, nowMs } = options;
   if (message.type === "join") return [...releaseEffect(segments), ...onJoin(state, { node, message, nowMs })];
+  if (state.expelled.has(node)) return releaseEffect(segments); // it was on its way
   const member = state.members.get(node);
   if (member === undefined) {
     const stranger = fault("wrongPhase", `Cannot take ${message.type} as the first message must be join`);
     return [...releaseEffect(segments), ...reject(node, stranger)];
   }
-  if (message.type === "taskDone") return onTaskDone(state, { member, message, segments, nowMs });
+  if (message.type === "taskDone") {
+    return onTaskDone(state, { member, result: { message, segments, largest }, nowMs });
+  }
   return [...releaseEffect(segments), ...onPlainMessage(state, { member, message, nowMs })];
 }
 
@@ -233,6 +257,8 @@ function advance(state: OrchestratorState, nowMs: number): OrchestratorEffect[] 
       ...openWork(state, nowMs),
       ...closeStep(state, nowMs),
       ...advanceMerge(state, nowMs),
+      ...expelConvicted(state, nowMs),
+      ...restWithholders(state, nowMs),
       ...mendMerges(state),
       ...finishRound(state, nowMs),
     ];

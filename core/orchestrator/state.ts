@@ -13,6 +13,7 @@ import type { ParameterSource, Role } from "../protocol/message.ts";
 import type { AuditWork } from "./audit_state.ts";
 import { addRequest } from "./audit_state.ts";
 import type { MergeWork, UploadWork } from "./merge_state.ts";
+import { openScaleBook, type ScaleBook } from "./scale_book.ts";
 import { type ItemQueue, newQueue, type StepWork } from "./step_state.ts";
 
 /** waiting: no stage yet; loading: `assign` sent; active: holds the round's parameters and takes tasks. */
@@ -71,6 +72,18 @@ export interface StageRoster {
   readonly pace: { measured: number; unitsPerMs: number }; // members with a `unitMs`, and what they do together
 }
 
+/** What a member owes the others; `tasks` are leases that ran out. */
+export type Duty = "tasks" | "committing" | "reducing" | "applying" | "uploading";
+
+/** What a hotkey answers for, beyond its membership: blame.ts. */
+export interface Standing {
+  strikes: number; // proven faults
+  readonly withheld: Partial<Record<Duty, number>>; // in a row, since it last did that duty in time
+  refused: number; // messages of this round
+  round: number; // of the newest entry
+  restUntilRound: number; // without a stage until then
+}
+
 export type Alarm =
   | { readonly atMs: number; readonly type: "lease"; readonly task: TaskId }
   | { readonly atMs: number; readonly type: "seal"; readonly node: NodeId }
@@ -80,7 +93,7 @@ export type Alarm =
 /** What each miner did in a merged round, in forwards of a stage; a gradient task is three. */
 export interface RoundReport {
   readonly round: number;
-  readonly units: ReadonlyMap<NodeId, number>;
+  readonly units: Map<NodeId, number>;
 }
 
 export type Phase = "gathering" | "training" | "merging" | "closing" | "finished";
@@ -131,6 +144,12 @@ export interface OrchestratorState {
   readonly waiting: Set<NodeId>; // connected miners that need an `assign`
   readonly validators: Set<NodeId>;
   readonly expelled: Set<NodeId>; // proven liars
+  readonly convicted: { readonly node: NodeId; readonly reason: string }[]; // of these, who is still to be sent away
+  readonly standings: Map<NodeId, Standing>;
+  readonly resting: NodeId[]; // who is to lose its place
+  readonly unpaid: Set<NodeId>; // withheld a duty in the open round
+  readonly reloads: Map<StageIndex, number>; // of all replicas of a stage in the open round, as it diverged
+  readonly scales: ScaleBook; // what results were like so far
   readonly alarms: Alarm[]; // heap by atMs; stale ones are dropped when they ring
   assignments: number;
   round: number; // of the parameters in use
@@ -184,6 +203,12 @@ export function openOrchestrator(options: OpenOptions): OrchestratorState {
     waiting: new Set(),
     validators: new Set(),
     expelled: new Set(),
+    convicted: [],
+    standings: new Map(),
+    resting: [],
+    unpaid: new Set(),
+    reloads: new Map(),
+    scales: openScaleBook(stages.length),
     alarms: [],
     assignments: 0,
     round: sources.round,

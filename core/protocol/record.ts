@@ -81,5 +81,6 @@ export type RunRecord =
   }
   | { type: "resumed"; step: number; round: number; nodes: number } // the orchestrator itself, from its journal
   | { type: "faultSeen"; node: NodeId | null; code: string; detail: string }
+  | { type: "blamed"; node: NodeId; code: string; detail: string } // a proven fault: a few of them expel
   | { type: "warning"; text: string }
   | { type: "runFinished"; step: number; finished: boolean; reason: string };

@@ -73,8 +73,9 @@ export class ScriptedOrchestrator {
     return messages.splice(at, 1)[0] as Sent<T>;
   }
 
-  tell(node: NodeId, message: NodeMessage, segments: readonly BlobRef[] = []): void {
-    this.step({ type: "messageReceived", node, message, segments });
+  /** `largest` value in the wires of a result. */
+  tell(node: NodeId, message: NodeMessage, segments: readonly BlobRef[] = [], largest = 1): void {
+    this.step({ type: "messageReceived", node, message, segments, largest });
   }
 
   join(name: string, options: { holding?: Holding; previousStage?: StageIndex; listens?: string } = {}): NodeId {
