@@ -43,20 +43,7 @@ const rows: readonly Row[] = [
     miners: [{ stage: 2, hostile: spoilsGradients(oneOf(3e38)) }],
   },
   { name: "a gradient of huge finite values", miners: [{ stage: 1, hostile: spoilsGradients(allOf(-3e38)) }] },
-  { name: "a forward wire of zeros", miners: [{ stage: 0, hostile: spoilsForward(allOf(0)) }] },
-  { name: "a gradient of zeros", miners: [{ stage: 2, hostile: spoilsGradients(allOf(0)) }] },
-  {
-    name: "gradients with the wrong sign, ten times too large",
-    miners: [{ stage: 2, hostile: spoilsGradients(times(-10)) }],
-  },
-  {
-    name: "forward wires ten times too large, after an honest round",
-    fromRound: 1,
-    miners: [{ stage: 1, hostile: spoilsForward(times(10)) }],
-  },
   { name: "a loss of 1e300", isQuick: true, miners: [{ stage: 2, hostile: reportsLoss(1e300) }] },
-  { name: "a loss of zero", miners: [{ stage: 2, hostile: reportsLoss(0) }] },
-  { name: "a loss of minus zero", miners: [{ stage: 2, hostile: reportsLoss(-0) }] },
   {
     name: "a tail that refuses every good input",
     culprit: "out",
@@ -75,3 +62,26 @@ const rows: readonly Row[] = [
 ];
 
 testAttacks("wires", rows);
+
+/**
+ * Finite, and no larger than an honest stage's: only repeating the task tells. An audit names the culprit, and whoever makes
+ * one in three of a stage's wires does the damage of that many; the tolerances are a little above what was measured.
+ */
+const plausible: readonly Row[] = [
+  { name: "zeros forward", lossTolerance: 0.08, miners: [{ stage: 0, hostile: spoilsForward(allOf(0)) }] },
+  { name: "zeros as gradients", lossTolerance: 0.08, miners: [{ stage: 2, hostile: spoilsGradients(allOf(0)) }] },
+  {
+    name: "gradients with the wrong sign, ten times too large",
+    lossTolerance: 0.35,
+    miners: [{ stage: 2, hostile: spoilsGradients(times(-10)) }],
+  },
+  {
+    name: "forward wires ten times too large, after an honest round",
+    fromRound: 1,
+    miners: [{ stage: 1, hostile: spoilsForward(times(10)) }],
+  },
+  { name: "a loss of zero", miners: [{ stage: 2, hostile: reportsLoss(0) }] },
+  { name: "a loss of minus zero", miners: [{ stage: 2, hostile: reportsLoss(-0) }] },
+];
+
+testAttacks("plausible wires", plausible.map((row) => ({ ...row, culprit: "named" })));

@@ -1,6 +1,7 @@
 /** Attack suite: miners that take a place and keep back what is waited for. Each costs a deadline once, not in every round. */
 
 import { type Row, testAttacks } from "../support/attack_checks.ts";
+import { rounds } from "../support/attack_world.ts";
 import { commitsHashesOnly, keepsBack } from "../support/hostile_merges.ts";
 
 const rows: readonly Row[] = [
@@ -24,7 +25,17 @@ const rows: readonly Row[] = [
     isQuick: true,
     miners: [{ stage: 0, hostile: keepsBack("parametersUploaded") }],
   },
-  { name: "the stage is never loaded", miners: [{ stage: 1, replica: 2, hostile: keepsBack("ready") }] },
+  {
+    name: "parameters of the last round are not uploaded",
+    fromRound: rounds,
+    culprit: "tolerated", // its only duty since
+    miners: [0, 1, 2].map((stage) => ({ stage, hostile: keepsBack("parametersUploaded") })),
+  },
+  {
+    name: "the stage is never loaded",
+    culprit: "unpaid",
+    miners: [{ stage: 1, replica: 2, hostile: keepsBack("ready") }],
+  },
   {
     name: "after two good rounds nothing is answered any more",
     fromRound: 2,

@@ -9,15 +9,15 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { orchestrator } from "../../core/orchestrator/machine.ts";
-import { type Aftermath, type Attack, calm, rounds, runAttack } from "./attack_world.ts";
+import { type Aftermath, type Attack, calm, rounds, runAttack, stages } from "./attack_world.ts";
 
 export interface Row extends Attack {
   readonly name: string;
   readonly isQuick?: boolean; // runs with every `make test`
-  /** The culprit: named, and out or unpaid (default); named and out; named; or not even that, where nothing is proven. */
-  readonly culprit?: "punished" | "out" | "named" | "tolerated";
+  /** The culprit: named, and out or paid less (default); named and out; only one of it; or nothing, where nothing is proven. */
+  readonly culprit?: "punished" | "out" | "named" | "unpaid" | "tolerated";
   readonly lossTolerance?: number; // relative to the calm run, default 0.03
-  /** How many rounds may last longer than a calm one with two replicas left of three, default 1: a deadline passed in it. */
+  /** How many rounds may last so long that a deadline must have passed in them, default 1. */
   readonly slowRounds?: number;
   readonly told?: "true" | "nothingFalse"; // what the summary says of the held-out loss, default: true
   readonly also?: (after: Aftermath) => void;
@@ -42,13 +42,7 @@ async function checkRow(row: Row): Promise<void> {
   assertTrained(after);
   assertLossLikeCalm({ after, before, tolerance: row.lossTolerance ?? 0.03 });
   assertLossIsTold(after, row.told ?? "true");
-  const { culprit = "punished" } = row;
-  for (const node of after.hostile) {
-    if (culprit !== "tolerated") assert(isNamed(after, node), `the culprit ${node} is in no record`);
-    if (culprit === "punished") {
-      assert(isUnpaid(after, node), `the culprit is a member and paid: ${payOf(after, node)}`);
-    }
-  }
+  assertCulprits(after, row.culprit ?? "punished");
   assertHonestUnharmed({ after, before });
   assertInTime({ after, before, slowRounds: row.slowRounds ?? 1 });
   row.also?.(after);
@@ -65,7 +59,16 @@ export function assertTrained({ state, records, swarm }: Aftermath): void {
   assertEquals(swarm.orchestrator.segments.bytes, 0, "no segment is held after the run");
 }
 
-const slackMs = 5_000; // half a deadline; two replicas do in 8 s what takes three 5 s
+function assertCulprits(after: Aftermath, fate: NonNullable<Row["culprit"]>): void {
+  if (fate === "tolerated") return;
+  for (const node of after.hostile) {
+    if (fate !== "unpaid") assert(isNamed(after, node), `the culprit ${node} is in no record; ${payOf(after, node)}`);
+    if (fate === "out") assert(!after.members.has(node), `the culprit ${node} is still a member`);
+    if (fate !== "named") assert(isUnpaid(after, node), `the culprit is a member and paid: ${payOf(after, node)}`);
+  }
+}
+
+const slackMs = 10_000; // half a deadline; a stage with one replica left of three needs 13 s instead of 5 s for a round
 
 /** A deadline is waited for once, not in every round, and the run closes. */
 export function assertInTime(
@@ -77,7 +80,7 @@ export function assertInTime(
   assert(slow.length <= slowRounds, `rounds took ${times} ms, calm ones at most ${calmMs}`);
   const closingMs = after.endedMs - after.merged.at(-1)!;
   const { mergePhaseMs } = after.state.config.limits;
-  assert(closingMs <= mergePhaseMs + 1_000, `the run closed ${closingMs} ms after its last merge`);
+  assert(closingMs <= 2 * mergePhaseMs, `the run closed ${closingMs} ms after its last merge`);
 }
 
 /** What the summary says of the last round: the truth; or at least nothing else, where nobody honest could be told apart. */
@@ -146,12 +149,16 @@ function lastScores(
   });
 }
 
-/** Every honest validator gives it nothing, or it has earned nothing in the last round; a validator: it is no member. */
+/** A miner: it is out, or was paid clearly less than its honest peers since it began. A validator: it is out. */
 export function isUnpaid(after: Aftermath, node: string): boolean {
-  if (after.validators.includes(node)) return !after.members.has(node);
+  const { attack: { fromRound = 0 }, members, miners, hostile } = after;
+  if (!miners.includes(node)) return !members.has(node);
   const scores = lastScores(after);
   if (scores.length > 0 && scores.every((ofMiners) => (ofMiners.get(node) ?? 0) === 0)) return true;
-  return !after.members.has(node) && unitsOf(after.state.reports.at(-1)?.units ?? new Map(), node) === 0;
+  const since = (each: string) => unitsByRound(after, each).slice(fromRound).reduce((sum, units) => sum + units, 0);
+  const place = miners.indexOf(node) % stages;
+  const peers = miners.filter((each, i) => i % stages === place && !hostile.has(each)).map(since);
+  return since(node) <= 0.75 * peers.reduce((a, b) => a + b, 0) / Math.max(1, peers.length);
 }
 
 /** Nobody honest is out, blamed, refused or paid much less than in a calm run. */

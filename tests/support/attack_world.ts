@@ -64,9 +64,11 @@ function configFor({ seed = 1, replicas = 3, validators = [] }: Attack): RunConf
     outer: { learningRate: 0.7, momentum: 0.9 },
     swarm: { replicas, validators: Math.max(2, validators.length) },
     validate: { heldOutSequences: 16 },
+    limits: { leaseMs: deadlineMs, mergePhaseMs: deadlineMs }, // far longer than a round, so that a missed one shows
   });
 }
 
+const deadlineMs = 20_000;
 const forwardMs = 100;
 const tickMs = 50;
 const patienceMs = 600_000; // a calm run takes 22 s
