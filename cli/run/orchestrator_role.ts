@@ -217,6 +217,7 @@ class OrchestratorRole implements RunningOrchestrator {
         return;
       case "sweepBlobs":
         return this.#work(() => this.#options.blobs.sweep(effect.used));
+      case "checkPayload":
       case "refereeSlice":
       case "refereeMerge":
       case "restoreStage":

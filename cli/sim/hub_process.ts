@@ -26,12 +26,12 @@ import type { Network } from "./network.ts";
 import type { HubEnd } from "./network_peer.ts";
 import { isSameState } from "./same_state.ts";
 import { blobsOfSource, mergedVectors, reducedSlice, vectorsOf } from "./symbolic_stage.ts";
-import { largestOf } from "./symbolic_numbers.ts";
+import { largestOf, statsOf } from "./symbolic_numbers.ts";
 import type { SwarmShape } from "./swarm_shape.ts";
 
 type OwnWork = Extract<
   OrchestratorEffect,
-  { type: "refereeSlice" | "refereeMerge" | "restoreStage" | "checkBlobs" | "writeCheckpoint" }
+  { type: "checkPayload" | "refereeSlice" | "refereeMerge" | "restoreStage" | "checkBlobs" | "writeCheckpoint" }
 >;
 
 interface StoredCheckpoint {
@@ -170,6 +170,7 @@ export class HubProcess implements HubEnd {
         return blobs.delete(effect.hashes);
       case "sweepBlobs":
         return blobs.sweep(effect.used);
+      case "checkPayload":
       case "refereeSlice":
       case "refereeMerge":
       case "restoreStage":
@@ -218,6 +219,11 @@ export class HubProcess implements HubEnd {
     const { round } = work;
     const { blobs } = this.#options;
     switch (work.type) {
+      case "checkPayload": {
+        const { stage, node, slices } = work;
+        const stats = slices.every((ref) => blobs.has(ref)) ? statsOf(slices) : null;
+        return this.#deliver({ type: "payloadChecked", round, stage, node, stats });
+      }
       case "refereeSlice":
         return this.#refereeSlice(work);
       case "refereeMerge":
@@ -241,13 +247,13 @@ export class HubProcess implements HubEnd {
     }
   }
 
-  #refereeSlice({ round, stage, slice, inputs }: Extract<OwnWork, { type: "refereeSlice" }>): void {
+  #refereeSlice({ round, edition, stage, slice, inputs }: Extract<OwnWork, { type: "refereeSlice" }>): void {
     if (this.#lacks(inputs.map((input) => input.payload), `slice ${slice} of round ${round}`)) {
       return this.#deliver({ type: "sliceUnavailable", round, stage, slice });
     }
     const result = reducedSlice(inputs);
     this.#options.blobs.put([result]);
-    this.#deliver({ type: "sliceRefereed", round, stage, slice, result });
+    this.#deliver({ type: "sliceRefereed", round, edition, stage, slice, result });
   }
 
   #refereeMerge({ round, stage, source, slices }: Extract<OwnWork, { type: "refereeMerge" }>): void {

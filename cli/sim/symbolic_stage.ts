@@ -11,7 +11,7 @@ import { fault, type Parsed, parsed } from "../../core/fault.ts";
 import { type BlobHash, type BlobRef, type Direction } from "../../core/ids.ts";
 import type { LoggedTask, MinerResult, MinerWork } from "../../core/miner/event.ts";
 import { type StageSpec, wireBytes } from "../../core/model/spec.ts";
-import type { ParameterSource, Slice } from "../../core/protocol/message.ts";
+import type { ParameterSource, Slice, WeightedPayload } from "../../core/protocol/message.ts";
 import type { BlobSet } from "./blob_set.ts";
 import { digest, unitOf } from "./digest.ts";
 import { isFinite, spoiltHash } from "./symbolic_numbers.ts";
@@ -19,7 +19,19 @@ import type { HeldSegments } from "./held_segments.ts";
 import type { SwarmShape } from "./swarm_shape.ts";
 
 /** What a lying miner makes wrong; sizes stay right. */
-export const lies = ["tasks", "nan", "huge", "refuse", "norm", "slices", "parameters", "momentum"] as const;
+export const lies = [
+  "tasks",
+  "nan",
+  "huge",
+  "refuse",
+  "norm",
+  "nanPayload",
+  "hugePayload",
+  "withhold",
+  "slices",
+  "parameters",
+  "momentum",
+] as const;
 
 export type Lie = typeof lies[number];
 
@@ -163,7 +175,14 @@ export class SymbolicStage {
       hash: digest("payload", this.#start.parameters, this.#parameters, offset, size),
       bytes: 4 * size,
     }));
-    return { result: parsed({ type: "formPayload", slices: refs }), puts: refs };
+    const { lie } = this;
+    if (lie === "withhold") return { result: parsed({ type: "formPayload", slices: refs }), puts: [] };
+    if (lie !== "nanPayload" && lie !== "hugePayload") {
+      return { result: parsed({ type: "formPayload", slices: refs }), puts: refs };
+    }
+    const kind = lie === "nanPayload" ? "nan" : "huge";
+    const spoilt = refs.map(({ hash, bytes }) => ({ hash: spoiltHash(kind, hash), bytes }));
+    return { result: parsed({ type: "formPayload", slices: spoilt }), puts: spoilt };
   }
 
   #reduceSlice({ inputs }: Extract<MinerWork, { type: "reduceSlice" }>): WorkOutcome {
@@ -242,10 +261,10 @@ export function vectorsOf(
 }
 
 /** The weighted mean of one slice of every payload; of a single one it is the payload, to the bit. */
-export function reducedSlice(inputs: readonly { payload: BlobRef; weight: number }[]): BlobRef {
+export function reducedSlice(inputs: readonly WeightedPayload[]): BlobRef {
   const only = present(inputs[0], "a slice has a payload").payload;
   if (inputs.length === 1) return only;
-  const parts = inputs.flatMap(({ payload, weight }): (string | number)[] => [payload.hash, weight]);
+  const parts = inputs.flatMap(({ payload, weight, scale }): (string | number)[] => [payload.hash, weight, scale]);
   return { hash: digest("reduced", ...parts), bytes: only.bytes };
 }
 

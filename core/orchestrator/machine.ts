@@ -29,6 +29,7 @@ import {
 import { mendMerges, onBlobsChecked } from "./mending.ts";
 import { answersDueMs, endLateAnswers } from "./merge_deadlines.ts";
 import { advanceMerge, startMerge } from "./merging.ts";
+import { onPayloadChecked } from "./payload_check.ts";
 import { coverStages } from "./rebalance.ts";
 import { onRestarted } from "./restart.ts";
 import { onLoadFailed, onMergeUnavailable, onStageRestored, onUploaded, restoreAbandoned } from "./restoring.ts";
@@ -90,6 +91,8 @@ function take(state: OrchestratorState, event: OrchestratorEvent, nowMs: number)
       return event.node === null
         ? [record({ type: "faultSeen", node: null, code: event.fault.code, detail: event.fault.detail })]
         : boundRefusals(state, { node: event.node, effects: reject(event.node, event.fault) });
+    case "payloadChecked":
+      return onPayloadChecked(state, event);
     case "sliceRefereed":
       return onSliceRefereed(state, { ...event, nowMs });
     case "sliceUnavailable":

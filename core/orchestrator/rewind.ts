@@ -22,6 +22,7 @@ export function rewindWhenLost(state: OrchestratorState): OrchestratorEffect[] {
   counters.tokens -= tokens;
   counters.rewinds += 1;
   state.step = toStep;
+  state.roundRates = 0;
   state.roundUnits.clear();
   return [...abandoned, record({ type: "rewound", step, toStep, tokens })];
 }

@@ -7,6 +7,7 @@
 import { present } from "../assert.ts";
 import type { BlobHash, BlobRef, NodeId } from "../ids.ts";
 import { auditsAreDone } from "./auditing.ts";
+import { ageStandings } from "./blame.ts";
 import { type OrchestratorEffect, record, send } from "./event.ts";
 import { holdsAgreed, type StageMerge } from "./merge_state.ts";
 import { rebalance } from "./rebalance.ts";
@@ -25,6 +26,9 @@ export function finishRound(state: OrchestratorState, nowMs: number): Orchestrat
   state.replaced.clear();
   state.round += 1;
   state.roundFirstStep = state.step;
+  state.roundRates = 0;
+  state.reloads.clear();
+  ageStandings(state);
   state.upload = {
     round: state.round,
     step: state.step,

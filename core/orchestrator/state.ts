@@ -148,6 +148,7 @@ export interface OrchestratorState {
   readonly standings: Map<NodeId, Standing>;
   readonly resting: NodeId[]; // who is to lose its place
   readonly unpaid: Set<NodeId>; // withheld a duty in the open round
+  roundRates: number; // sum of the learning rates of the open round's closed steps
   readonly reloads: Map<StageIndex, number>; // of all replicas of a stage in the open round, as it diverged
   readonly scales: ScaleBook; // what results were like so far
   readonly alarms: Alarm[]; // heap by atMs; stale ones are dropped when they ring
@@ -207,6 +208,7 @@ export function openOrchestrator(options: OpenOptions): OrchestratorState {
     standings: new Map(),
     resting: [],
     unpaid: new Set(),
+    roundRates: 0,
     reloads: new Map(),
     scales: openScaleBook(stages.length),
     alarms: [],

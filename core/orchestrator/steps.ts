@@ -142,6 +142,7 @@ export function closeStep(state: OrchestratorState, nowMs: number): Orchestrator
   countWork(state, { work, unpaid: outliers });
   state.work = null;
   state.step += 1;
+  state.roundRates += learningRate;
   return effects;
 }
 

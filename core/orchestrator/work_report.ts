@@ -40,21 +40,32 @@ export function reportRound(state: OrchestratorState, round: number): Orchestrat
   state.roundUnits.clear();
   state.reports.push(report);
   if (state.reports.length > reportsKept) state.reports.shift();
-  return [...state.validators].flatMap((node) => messagesOf(node, report));
+  const expelled = [...state.expelled].slice(-mostMinersInMessage);
+  return [...state.validators].flatMap((node) => messagesOf(node, { report, expelled }));
 }
 
 /** What a validator that has just joined missed. */
 export function pastReports(state: OrchestratorState, node: NodeId): OrchestratorEffect[] {
-  return state.reports.flatMap((report) => messagesOf(node, report));
+  const expelled = [...state.expelled].slice(-mostMinersInMessage);
+  return state.reports.flatMap((report) => messagesOf(node, { report, expelled }));
 }
 
-function messagesOf(node: NodeId, { round, units }: RoundReport): OrchestratorEffect[] {
+function messagesOf(
+  node: NodeId,
+  { report: { round, units }, expelled }: { report: RoundReport; expelled: readonly NodeId[] },
+): OrchestratorEffect[] {
   const miners = [...units.keys()];
   const effects: OrchestratorEffect[] = [];
   for (let at = 0; at < miners.length; at += mostMinersInMessage) {
     const part = miners.slice(at, at + mostMinersInMessage);
     effects.push(
-      send(node, { type: "workReport", round, miners: part, units: part.map((miner) => units.get(miner) ?? 0) }),
+      send(node, {
+        type: "workReport",
+        round,
+        miners: part,
+        units: part.map((miner) => units.get(miner) ?? 0),
+        expelled: at === 0 ? expelled : [],
+      }),
     );
   }
   return effects;
