@@ -92,7 +92,8 @@ export function hostileValidator(bad: Bad): Required<Pick<LocalValidatorOptions,
 function hostileDevice({ host, hostile: { compute }, isOn }: Bad): ComputeHost {
   if (compute === undefined) return host;
   return {
-    ...host,
+    adapter: host.adapter,
+    finish: () => host.finish(),
     openStage: async (spec, options) => {
       const stage = await host.openStage(spec, options);
       const honest: Passes = {
