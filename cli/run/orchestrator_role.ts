@@ -8,6 +8,7 @@
 import { unreachable } from "../../core/assert.ts";
 import type { RunConfig } from "../../core/config/config.ts";
 import type { NodeId, StageIndex } from "../../core/ids.ts";
+import { secretKeyBytes } from "../../core/chacha.ts";
 import { largestOfWire } from "../../core/codec/wire.ts";
 import { parameterTable, type StageSpec, wireSpec } from "../../core/model/spec.ts";
 import type { Attachment, OrchestratorEffect, OrchestratorEvent } from "../../core/orchestrator/event.ts";
@@ -134,13 +135,14 @@ class OrchestratorRole implements RunningOrchestrator {
   }
 
   #newState(): OrchestratorState {
-    const { config, stages, layersOfStages, from, timers } = this.#options;
+    const { config, stages, layersOfStages, from, timers, random } = this.#options;
     return openOrchestrator({
       config,
       stages,
       layersOfStages,
       stageFloats: stages.map((spec) => parameterTable(spec).length),
       ...(from === undefined ? {} : { from }),
+      secret: random.bytes(secretKeyBytes),
       nowMs: timers.steadyMs(),
     });
   }

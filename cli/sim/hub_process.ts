@@ -7,6 +7,7 @@
  */
 
 import { assert, present, unreachable } from "../../core/assert.ts";
+import { secretKeyBytes } from "../../core/chacha.ts";
 import { fault } from "../../core/fault.ts";
 import { type BlobRef, type NodeId, stageIndex } from "../../core/ids.ts";
 import type { Attachment, OrchestratorEffect, OrchestratorEvent } from "../../core/orchestrator/event.ts";
@@ -71,7 +72,8 @@ export class HubProcess implements HubEnd {
   constructor(options: HubOptions) {
     this.#options = options;
     const { shape, queue } = options;
-    this.#state = openOrchestrator({ ...shape, nowMs: queue.nowMs });
+    const secret = Uint8Array.from({ length: secretKeyBytes }, () => options.dice.below(256));
+    this.#state = openOrchestrator({ ...shape, secret, nowMs: queue.nowMs });
     this.#store = options.keepsJournal ? new MemoryStore(this.#state) : null;
     options.network.hubUp(this);
     this.#deliver({ type: "tick" });

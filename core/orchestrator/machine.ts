@@ -10,9 +10,11 @@ import type { BlobRef, NodeId } from "../ids.ts";
 import type { Machine } from "../protocol/machine.ts";
 import type { NodeMessage } from "../protocol/message.ts";
 import { nextAlarm } from "./alarms.ts";
-import { onEvaluated, onReplayed, onRequestFailed, requestAudits, settleRounds } from "./auditing.ts";
+import { requestAudits } from "./audit_requests.ts";
+import { onAuditAlarm, onReplayed, onRequestFailed, settleRounds } from "./auditing.ts";
 import { noteRefused } from "./blame.ts";
 import { leaseWork } from "./dispatch.ts";
+import { onEvaluated } from "./evaluations.ts";
 import { type OrchestratorEffect, type OrchestratorEvent, record, reject, send } from "./event.ts";
 import { expelConvicted, restWithholders } from "./expulsion.ts";
 import { assertInvariants } from "./invariants.ts";
@@ -185,11 +187,11 @@ function onPlainMessage(
     case "parametersUploaded":
       return onUploaded(state, { member, message });
     case "evaluated":
-      return onEvaluated(state, { member, message });
+      return onEvaluated(state, { member, message, nowMs });
     case "replayed":
-      return onReplayed(state, { member, message });
+      return onReplayed(state, { member, message, nowMs });
     case "requestFailed":
-      return onRequestFailed(state, { member, message });
+      return onRequestFailed(state, { member, message, nowMs });
     case "leaving":
       return loseNode(state, { node: member.node, reason: message.reason, nowMs });
     default:
@@ -220,6 +222,8 @@ function onAlarm(state: OrchestratorState, { alarm, nowMs }: { alarm: Alarm; now
     case "silence":
       if (!isLost(state, { node: alarm.node, nowMs })) return [];
       return throwOut(state, { node: alarm.node, reason: "it did not come back in time", nowMs });
+    case "audit":
+      return onAuditAlarm(state, alarm.request);
     case "loading": {
       const member = state.members.get(alarm.node);
       if (member?.status !== "loading" || member.assignment !== alarm.assignment) return [];
@@ -272,7 +276,7 @@ function advance(state: OrchestratorState, nowMs: number): OrchestratorEffect[] 
     ...continueUpload(state, nowMs),
     ...leaseWork(state, nowMs),
     ...sealIdle(state, nowMs),
-    ...requestAudits(state),
+    ...requestAudits(state, nowMs),
     ...settleRounds(state),
   );
   return [...effects, ...closeRun(state, nowMs)];

@@ -12,7 +12,7 @@ import { type Fault, fault } from "../fault.ts";
 import { type NodeId, type StageIndex, stageIndex } from "../ids.ts";
 import type { Join, Peer, Ready } from "../protocol/message.ts";
 import { setAlarm } from "./alarms.ts";
-import { reissueAuditsOf } from "./auditing.ts";
+import { reissueAuditsOf } from "./audit_requests.ts";
 import { type OrchestratorEffect, record, reject, send } from "./event.ts";
 import { lookSoon, reissueWorkOf } from "./leases.ts";
 import { capacityOf } from "./pace.ts";

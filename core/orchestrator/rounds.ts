@@ -5,8 +5,10 @@
  */
 
 import { present } from "../assert.ts";
+import { derivedKey, hexOfKey } from "../chacha.ts";
 import type { BlobHash, BlobRef, NodeId } from "../ids.ts";
-import { auditsAreDone } from "./auditing.ts";
+import { openStream } from "../prng.ts";
+import { auditsAreDone, settleOpenEvaluations } from "./auditing.ts";
 import { ageStandings } from "./blame.ts";
 import { type OrchestratorEffect, record, send } from "./event.ts";
 import { holdsAgreed, type StageMerge } from "./merge_state.ts";
@@ -22,9 +24,11 @@ export function finishRound(state: OrchestratorState, nowMs: number): Orchestrat
   const bytes = merge.stages.reduce((sum, stage) => sum + stage.uploadedBytes, 0);
   counters.mergeBytes += bytes;
   counters.mergeMiners += miners;
+  const draws = hexOfKey(state.stream.key);
   state.merge = null;
   state.replaced.clear();
   state.round += 1;
+  state.stream = openStream(derivedKey(state.secret, state.round));
   state.roundFirstStep = state.step;
   state.roundRates = 0;
   state.reloads.clear();
@@ -56,6 +60,7 @@ export function finishRound(state: OrchestratorState, nowMs: number): Orchestrat
       })),
       bytesPerMiner: bytes / miners,
       mergeMs: nowMs - merge.startedMs,
+      draws,
     }),
   ];
   effects.push(...reportRound(state, state.round - 1));
@@ -90,7 +95,8 @@ export function closeRun(state: OrchestratorState, nowMs: number): OrchestratorE
   const hasValidator = state.validators.size > 0;
   const isComplete = state.upload === null && (!hasValidator || auditsAreDone(state));
   if (!isComplete && nowMs < present(state.closeUntilMs, "a closing deadline")) return [];
-  return finish(state, { finished: true, reason: "all steps are done" });
+  const settled = settleOpenEvaluations(state);
+  return [...settled, ...finish(state, { finished: true, reason: "all steps are done" })];
 }
 
 export function finish(

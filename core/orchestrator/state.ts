@@ -6,12 +6,13 @@
  */
 
 import type { RunConfig } from "../config/config.ts";
+import { derivedKey, type SecretKey, secretKeyOf } from "../chacha.ts";
 import type { NodeId, StageIndex, TaskId } from "../ids.ts";
 import type { StageSpec } from "../model/spec.ts";
-import { keyOf, openStream, type Stream } from "../prng.ts";
+import { openStream, type Stream } from "../prng.ts";
 import type { ParameterSource, Role } from "../protocol/message.ts";
 import type { AuditWork } from "./audit_state.ts";
-import { addRequest } from "./audit_state.ts";
+import { addRequest, type Evaluation, evaluationOf } from "./audit_state.ts";
 import type { MergeWork, UploadWork } from "./merge_state.ts";
 import { openScaleBook, type ScaleBook } from "./scale_book.ts";
 import { type ItemQueue, newQueue, type StepWork } from "./step_state.ts";
@@ -88,6 +89,7 @@ export type Alarm =
   | { readonly atMs: number; readonly type: "lease"; readonly task: TaskId }
   | { readonly atMs: number; readonly type: "seal"; readonly node: NodeId }
   | { readonly atMs: number; readonly type: "silence"; readonly node: NodeId }
+  | { readonly atMs: number; readonly type: "audit"; readonly request: number }
   | { readonly atMs: number; readonly type: "loading"; readonly node: NodeId; readonly assignment: number };
 
 /** What each miner did in a merged round, in forwards of a stage; a gradient task is three. */
@@ -121,6 +123,8 @@ export interface RunFacts {
   lossLast: number | null;
   heldOutFirst: number | null;
   heldOutLast: { round: number; loss: number } | null;
+  /** The newest round on which validators disagree and no majority settles it. */
+  heldOutDisputed: { round: number; answers: readonly Evaluation[] } | null;
   verdictsPassed: number;
   verdictsFailed: number;
 }
@@ -135,7 +139,8 @@ export interface OrchestratorState {
   readonly stages: readonly StageSpec[];
   readonly layersOfStages: readonly number[];
   readonly stageFloats: readonly number[]; // length of each stage's parameter vector
-  readonly stream: Stream;
+  readonly secret: SecretKey; // nobody is told: what members must not foresee is drawn from keys made of it
+  stream: Stream; // of the open round
   phase: Phase;
   gatherUntilMs: number | null;
   closeUntilMs: number | null;
@@ -180,6 +185,7 @@ export interface OpenOptions {
   readonly stageFloats: readonly number[];
   /** From a checkpoint; without it the run begins at step 0 with initial parameters. */
   readonly from?: { readonly step: number; readonly sources: RoundSources };
+  readonly secret: Uint8Array; // 32 random bytes
   readonly nowMs: number;
 }
 
@@ -188,14 +194,16 @@ export function openOrchestrator(options: OpenOptions): OrchestratorState {
   const initial: RoundSources = { round: 0, stages: stages.map(() => ({ type: "initial" })) };
   const sources = options.from?.sources ?? initial;
   const step = options.from?.step ?? 0;
-  const audit: AuditWork = { pending: [], running: new Map(), open: new Map(), requests: 0, held: [] };
-  addRequest(audit, { type: "evaluate", round: sources.round });
+  const secret = secretKeyOf(options.secret);
+  const audit = newAuditWork();
+  addRequest(audit, evaluationOf(sources.round));
   return {
     config,
     stages,
     layersOfStages: options.layersOfStages,
     stageFloats: options.stageFloats,
-    stream: openStream(keyOf(config.seed, "orchestrator", sources.round)),
+    secret,
+    stream: openStream(derivedKey(secret, sources.round)),
     phase: "gathering",
     gatherUntilMs: options.nowMs + config.swarm.gatherMs,
     closeUntilMs: null,
@@ -234,11 +242,23 @@ export function openOrchestrator(options: OpenOptions): OrchestratorState {
       lossLast: null,
       heldOutFirst: null,
       heldOutLast: null,
+      heldOutDisputed: null,
       verdictsPassed: 0,
       verdictsFailed: 0,
     },
   };
 }
+
+const newAuditWork = (): AuditWork => ({
+  pending: [],
+  running: new Map(),
+  silent: new Map(),
+  proven: new Set(),
+  slowestMs: null,
+  open: new Map(),
+  requests: 0,
+  held: [],
+});
 
 const newRoster = (): StageRoster => ({
   members: [],

@@ -11,7 +11,7 @@ import { present } from "../assert.ts";
 import { fault } from "../fault.ts";
 import type { NodeId, StageIndex } from "../ids.ts";
 import type { ParameterSource, ParametersUploaded } from "../protocol/message.ts";
-import { addRequest } from "./audit_state.ts";
+import { addRequest, evaluationOf } from "./audit_state.ts";
 import { dropReplays, isAudited } from "./auditing.ts";
 import { isUnreliable, noteFulfilled, noteWithheld } from "./blame.ts";
 import { type OrchestratorEffect, record, reject, send } from "./event.ts";
@@ -135,7 +135,7 @@ function publishSources(state: OrchestratorState, upload: UploadWork): void {
   state.sources = { round: upload.round, stages: sourcesOf(upload) };
   state.upload = null;
   state.restoring.clear();
-  if (isAudited(state)) addRequest(state.audit, { type: "evaluate", round: upload.round });
+  if (isAudited(state)) addRequest(state.audit, evaluationOf(upload.round));
   for (const member of state.members.values()) awaitAssign(state, member);
 }
 

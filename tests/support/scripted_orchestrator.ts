@@ -47,7 +47,15 @@ export class ScriptedOrchestrator {
     const layersOfStages = splitLayers(config);
     this.stages = stageSpecs(config, layersOfStages);
     const stageFloats = this.stages.map((spec) => parameterTable(spec).length);
-    this.state = openOrchestrator({ config, stages: this.stages, layersOfStages, stageFloats, nowMs: this.nowMs });
+    const secret = new Uint8Array(32).fill(7);
+    this.state = openOrchestrator({
+      config,
+      stages: this.stages,
+      layersOfStages,
+      stageFloats,
+      secret,
+      nowMs: this.nowMs,
+    });
   }
 
   /** The hub's own work on payloads is done at once: they are fine, and reduced to what `reduced` says. */

@@ -1,7 +1,7 @@
 /** Merge arithmetic: averages, the outer step; each against a naive version of itself. */
 
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
-import { type BlobHash, blobHash } from "../../core/ids.ts";
+import { blobHash } from "../../core/ids.ts";
 import { averageSlices, contributionWeights } from "../../core/merge/average.ts";
 import { assignReducers, sliceLayout } from "../../core/merge/butterfly.ts";
 import { outerStep, pseudoGradient } from "../../core/merge/outer.ts";
