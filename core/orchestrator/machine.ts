@@ -112,9 +112,9 @@ function take(state: OrchestratorState, event: OrchestratorEvent, nowMs: number)
     case "stageRestored":
       return onStageRestored(state, event);
     case "checkpointWritten":
-      return onCheckpointWritten(state, event);
+      return onCheckpointWritten(state, { ...event, nowMs });
     case "checkpointFailed":
-      return onCheckpointFailed(state, event);
+      return onCheckpointFailed(state, { ...event, nowMs });
     case "restarted":
       return onRestarted(state, nowMs);
     case "stopRequested":
@@ -223,7 +223,7 @@ function onAlarm(state: OrchestratorState, { alarm, nowMs }: { alarm: Alarm; now
       if (!isLost(state, { node: alarm.node, nowMs })) return [];
       return throwOut(state, { node: alarm.node, reason: "it did not come back in time", nowMs });
     case "audit":
-      return onAuditAlarm(state, alarm.request);
+      return onAuditAlarm(state, { id: alarm.request, nowMs });
     case "loading": {
       const member = state.members.get(alarm.node);
       if (member?.status !== "loading" || member.assignment !== alarm.assignment) return [];
