@@ -147,7 +147,7 @@ export function onAuditAlarm(
   const detail =
     `Cannot wait for the ${what} of round ${roundOf(request)} any longer as a validator must answer in time` +
     (isKept ? "; there is no other to ask" : "; another one is asked");
-  const seen = record({ type: "faultSeen", node: validator, code: "staleResult", detail });
+  const seen = record({ type: "faultSeen", node: validator, code: "limitExceeded", detail });
   return [...(isKept && isKnown ? [] : [seen]), ...(isKept ? [] : giveOn(state, { request, validator }))];
 }
 
