@@ -7,22 +7,20 @@ import { commitsHashesOnly, keepsBack } from "../support/hostile_merges.ts";
 const rows: readonly Row[] = [
   { name: "tasks are never answered", isQuick: true, miners: [{ stage: 1, hostile: keepsBack("taskDone") }] },
   { name: "tasks of the tail are never answered", miners: [{ stage: 2, hostile: keepsBack("taskDone") }] },
-  { name: "gradients are never confirmed", isQuick: true, miners: [{ stage: 0, hostile: keepsBack("stepSealed") }] },
+  { name: "gradients are never confirmed", miners: [{ stage: 0, hostile: keepsBack("stepSealed") }] },
   {
     name: "payloads are never committed",
     isQuick: true,
     miners: [{ stage: 0, hostile: keepsBack("payloadCommitted") }],
   },
   { name: "payloads are committed and not stored", miners: [{ stage: 1, hostile: commitsHashesOnly }] },
-  { name: "slices are never reduced", isQuick: true, miners: [{ stage: 1, hostile: keepsBack("sliceReduced") }] },
+  { name: "slices are never reduced", miners: [{ stage: 1, hostile: keepsBack("sliceReduced") }] },
   {
     name: "merged parameters are never shown",
-    isQuick: true,
     miners: [{ stage: 2, hostile: keepsBack("mergeApplied") }],
   },
   {
     name: "parameters are never uploaded",
-    isQuick: true,
     miners: [{ stage: 0, hostile: keepsBack("parametersUploaded") }],
   },
   {

@@ -37,6 +37,7 @@ export interface Attack {
   readonly validators?: readonly (Hostile | "honest")[]; // default: two honest ones
   readonly fromRound?: number; // until then they behave, apart from their devices; default: 0
   readonly replicas?: number; // of every stage, default: 3
+  readonly deadlineMs?: number; // of leases and merge phases, default: 20 s, far longer than a round, so that a missed one shows
   readonly seed?: number;
 }
 
@@ -57,18 +58,17 @@ export interface Aftermath {
   readonly parameters: readonly Float32Array[]; // final ones, of each stage
 }
 
-function configFor({ seed = 1, replicas = 3, validators = [] }: Attack): RunConfig {
+function configFor({ seed = 1, replicas = 3, validators = [], deadlineMs = 20_000 }: Attack): RunConfig {
   return configOf({
     seed,
     train: { steps, stepsPerRound: steps / rounds, microbatchesPerStep: 9, learningRate: 1e-2 },
     outer: { learningRate: 0.7, momentum: 0.9 },
     swarm: { replicas, validators: Math.max(2, validators.length) },
     validate: { heldOutSequences: 16 },
-    limits: { leaseMs: deadlineMs, mergePhaseMs: deadlineMs }, // far longer than a round, so that a missed one shows
+    limits: { leaseMs: deadlineMs, mergePhaseMs: deadlineMs },
   });
 }
 
-const deadlineMs = 20_000;
 const forwardMs = 100;
 const tickMs = 50;
 const patienceMs = 600_000; // a calm run takes 22 s
