@@ -35,6 +35,9 @@ export function applyRecord(view: RunView, record: RunRecord, nowMs: number): vo
     case "rewound":
       Object.assign(view, { step: record.toStep });
       return note(`nobody has the round's progress any more: back to step ${record.toStep}`, "warn");
+    case "mergeRetaken":
+      Object.assign(view, { step: record.step, round: record.round });
+      return note(`the held-out loss jumped: back to step ${record.step}`, "warn");
     case "mergeLate":
       return note(`stage ${record.stage} goes on without ${shortAddress(record.node)} (${record.phase})`, "warn");
     case "resumed":

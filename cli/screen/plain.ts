@@ -64,6 +64,8 @@ function sentence(record: RunRecord, view: RunView): string | null {
       return `restore  stage ${record.stage} of round ${record.round} was in no store; restored (${record.from})`;
     case "rewound":
       return `rewind   from step ${record.step} to ${record.toStep}: nobody has the round's progress any more`;
+    case "mergeRetaken":
+      return `retake   round ${record.round} begins again at step ${record.step} as the held-out loss jumped`;
     case "mergeLate":
       return `late     stage ${record.stage} goes on without ${shortAddress(record.node)} (${record.phase})`;
     case "resumed":

@@ -2,21 +2,28 @@
  * Which validator gets which request, until when it must answer, and who gets it next.
  *
  * A request that was not answered in time goes to another validator, never twice to the same one. Who let a deadline pass is
- * asked again when nobody else is left, or when it has answered after all; of those that never answered only a few are asked at
- * once. So any number of silent validators costs a run a few deadlines, not its audits.
+ * asked again when nobody else is left, or when it has answered after all. As soon as one has been silent, those that never
+ * answered are probed, all at once. So any number of silent validators costs a run one or two deadlines, not its audits.
  */
 
 import { present } from "../assert.ts";
 import type { NodeId } from "../ids.ts";
 import { setAlarm } from "./alarms.ts";
-import { type AuditRequest, closeRequest, type ReplayTask, roundOf, type RunningAudit } from "./audit_state.ts";
+import {
+  type AuditRequest,
+  closeRequest,
+  evaluationOf,
+  isProbe,
+  type ReplayTask,
+  roundOf,
+  type RunningAudit,
+} from "./audit_state.ts";
 import { type Attachment, type OrchestratorEffect, send } from "./event.ts";
 import type { Member, OrchestratorState, RoundSources } from "./state.ts";
 
 const firstPatience = 2; // times mergePhaseMs, while no answer was measured
 const answerPatience = 8; // times the slowest answer
 const leastPatienceMs = 10_000;
-const mostUnproven = 4; // validators without an answer yet that are asked at once
 
 function sourcesOf(state: OrchestratorState, round: number): RoundSources | null {
   if (state.sources.round === round) return state.sources;
@@ -26,9 +33,11 @@ function sourcesOf(state: OrchestratorState, round: number): RoundSources | null
 /** Gives idle validators the oldest requests whose parameters can be fetched, those that have answered before first. */
 export function requestAudits(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   const { audit } = state;
-  if (audit.pending.length === 0 || audit.running.size >= state.validators.size) return [];
+  const hasWork = audit.pending.length > 0 || audit.silent.size > 0;
+  if (!hasWork || audit.running.size >= state.validators.size) return [];
   const effects: OrchestratorEffect[] = [];
-  for (const validator of idleValidators(state)) {
+  const { asked, unheard } = idleValidators(state);
+  for (const validator of asked) {
     const isOpen = (request: AuditRequest) =>
       !request.tried.includes(validator) && sourcesOf(state, roundOf(request)) !== null;
     const next = audit.pending.findIndex(isOpen);
@@ -36,21 +45,29 @@ export function requestAudits(state: OrchestratorState, nowMs: number): Orchestr
     const [request] = audit.pending.splice(next, 1);
     effects.push(sendRequest(state, { validator, request: present(request, "a found request"), nowMs }));
   }
+  for (const validator of unheard) {
+    const request = evaluationOf(state.sources.round, true);
+    effects.push(sendRequest(state, { validator, request, nowMs }));
+  }
   return effects;
 }
 
-/** Connected and free: proven ones, a few newcomers, and the silent ones only when there is nobody else. */
-function idleValidators(state: OrchestratorState): NodeId[] {
+interface IdleValidators {
+  readonly asked: readonly NodeId[]; // in this order
+  readonly unheard: readonly NodeId[]; // probed first
+}
+
+/** Connected and free: those that have answered before come first, the silent ones only when there is nobody else. */
+function idleValidators(state: OrchestratorState): IdleValidators {
   const { silent, proven, running } = state.audit;
   const busy = new Set([...running.values()].map(({ validator }) => validator));
   const connected = [...state.validators].filter((node) => state.members.get(node)?.graceUntilMs === null);
   const idle = connected.filter((node) => !busy.has(node));
-  const mayAsk = mostUnproven - [...busy].filter((node) => !proven.has(node)).length;
   const heard = idle.filter((node) => proven.has(node) && !silent.has(node));
-  const newcomers = idle.filter((node) => !proven.has(node) && !silent.has(node));
-  const hasOthers = connected.some((node) => !silent.has(node));
-  const last = hasOthers ? [] : idle.filter((node) => silent.has(node));
-  return [...heard, ...newcomers.slice(0, Math.max(0, mayAsk)), ...last];
+  const unheard = idle.filter((node) => !proven.has(node) && !silent.has(node));
+  if (silent.size === 0) return { asked: [...heard, ...unheard], unheard: [] };
+  if (connected.some((node) => !silent.has(node))) return { asked: heard, unheard };
+  return { asked: idle, unheard: [] };
 }
 
 function sendRequest(
@@ -140,7 +157,7 @@ export function reissueAuditsOf(state: OrchestratorState, node: NodeId): void {
   for (const [id, running] of [...audit.running]) {
     if (running.validator !== node) continue;
     audit.running.delete(id);
-    audit.pending.unshift(running.request);
+    if (!isProbe(running.request)) audit.pending.unshift(running.request);
   }
   audit.silent.delete(node);
 }

@@ -18,9 +18,18 @@ export interface ReplayTask {
   readonly losses: readonly number[] | null;
 }
 
-/** `tried`: validators that are not asked again, as they let its deadline pass or have answered. */
+/**
+ * `tried`: validators that are not asked again, as they let its deadline pass or have answered. A probe only finds out whether
+ * a validator answers at all: what it says does not count, nothing waits for it, and `open` does not count it.
+ */
 export type AuditRequest =
-  | { readonly type: "evaluate"; readonly round: number; readonly answers: Evaluation[]; readonly tried: NodeId[] }
+  | {
+    readonly type: "evaluate";
+    readonly round: number;
+    readonly answers: Evaluation[];
+    readonly tried: NodeId[];
+    readonly isProbe: boolean;
+  }
   | { readonly type: "replay"; readonly replay: ReplayTask; readonly tried: NodeId[] };
 
 /** What a validator says of a round's parameters. */
@@ -35,7 +44,15 @@ export interface RunningAudit {
   readonly sentMs: number;
 }
 
-export const evaluationOf = (round: number): AuditRequest => ({ type: "evaluate", round, answers: [], tried: [] });
+export const evaluationOf = (round: number, isProbe = false): AuditRequest => ({
+  type: "evaluate",
+  round,
+  answers: [],
+  tried: [],
+  isProbe,
+});
+
+export const isProbe = (request: AuditRequest): boolean => request.type === "evaluate" && request.isProbe;
 
 export interface AuditWork {
   pending: AuditRequest[];

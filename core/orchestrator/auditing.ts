@@ -13,7 +13,7 @@ import type { BlobRef, NodeId, StageIndex } from "../ids.ts";
 import { nextBelow } from "../prng.ts";
 import type { Replayed, RequestFailed } from "../protocol/message.ts";
 import { passOn, takeLate, takeRunning } from "./audit_requests.ts";
-import { addRequest, type AuditRequest, closeRequest, type ReplayTask, roundOf } from "./audit_state.ts";
+import { addRequest, type AuditRequest, closeRequest, isProbe, type ReplayTask, roundOf } from "./audit_state.ts";
 import { settleEvaluation } from "./evaluations.ts";
 import { type OrchestratorEffect, record } from "./event.ts";
 import type { Member, OrchestratorState } from "./state.ts";
@@ -128,7 +128,7 @@ export function onRequestFailed(
   const request = takeRunning(state, { ...options, request: message.request });
   if (request === null) return [];
   return [
-    ...giveOn(state, { request, validator: member.node }),
+    ...(isProbe(request) ? [] : giveOn(state, { request, validator: member.node })),
     record({ type: "faultSeen", node: member.node, ...message.fault }),
   ];
 }
@@ -138,6 +138,7 @@ export function onAuditAlarm(state: OrchestratorState, id: number): Orchestrator
   const late = takeLate(state, id);
   if (late === null) return [];
   const { validator, request } = late;
+  if (isProbe(request)) return [];
   const what = request.type === "evaluate" ? "evaluation" : `audit of ${request.replay.task}`;
   const text = `Validator ${validator} has not answered the ${what} of round ${roundOf(request)} in time; ` +
     `another one is asked if there is one`;
@@ -155,7 +156,8 @@ function giveOn(
 /** The run closes: what has been said so far is all there will be. */
 export function settleOpenEvaluations(state: OrchestratorState): OrchestratorEffect[] {
   const { pending, running } = state.audit;
-  const requests = [...pending, ...[...running.values()].map(({ request }) => request)];
+  const asked = [...running.values()].map(({ request }) => request).filter((request) => !isProbe(request));
+  const requests = [...pending, ...asked];
   return requests.flatMap((request) => request.type === "evaluate" ? settleEvaluation(state, request) : []);
 }
 
@@ -192,5 +194,6 @@ export function settleRounds(state: OrchestratorState): OrchestratorEffect[] {
 }
 
 export function auditsAreDone(state: OrchestratorState): boolean {
-  return state.audit.pending.length === 0 && state.audit.running.size === 0;
+  const { pending, running } = state.audit;
+  return pending.length === 0 && [...running.values()].every(({ request }) => isProbe(request));
 }

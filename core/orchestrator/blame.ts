@@ -33,7 +33,7 @@ const reportedRefusals = 64; // of these; the rest is only counted
 function standingOf(state: OrchestratorState, node: NodeId): Standing {
   let standing = state.standings.get(node);
   if (standing === undefined) {
-    standing = { strikes: 0, withheld: {}, refused: 0, round: state.round, restUntilRound: 0 };
+    standing = { strikes: 0, withheld: {}, refused: 0, round: state.round, restUntilRound: 0, suspectedRound: null };
     state.standings.set(node, standing);
   }
   standing.round = state.round;
@@ -75,8 +75,7 @@ export function noteWithheld(state: OrchestratorState, { node, duty }: DutyOf): 
   if (duty !== "tasks") state.unpaid.add(node); // a task that it did not do is not paid in any case
   if (inARow < mostWithheld[duty]) return;
   standing.withheld[duty] = inARow - 1; // one more sends it to rest again
-  standing.restUntilRound = state.round + roundsRemembered;
-  state.resting.push(node);
+  sendToRest(state, node);
 }
 
 /** It did the duty in time. */
@@ -88,6 +87,23 @@ export function noteFulfilled(state: OrchestratorState, { node, duty }: DutyOf):
 /** Whether the others have waited for it in vain and should not again. */
 export function isUnreliable(state: OrchestratorState, { node, duty }: DutyOf): boolean {
   return (state.standings.get(node)?.withheld[duty] ?? 0) > 0;
+}
+
+/** It loses its place until the rounds that are remembered have passed. */
+export function sendToRest(state: OrchestratorState, node: NodeId): void {
+  standingOf(state, node).restUntilRound = state.round + roundsRemembered;
+  state.resting.push(node);
+}
+
+/** Nothing proven, but something out of the ordinary. */
+export function suspect(state: OrchestratorState, node: NodeId): void {
+  standingOf(state, node).suspectedRound = state.round;
+}
+
+export function isSuspect(state: OrchestratorState, { node, since }: { node: NodeId; since: number }): boolean {
+  const standing = state.standings.get(node);
+  if (standing === undefined) return false;
+  return (standing.suspectedRound ?? -1) >= since || (standing.strikes > 0 && standing.round >= since);
 }
 
 export function isResting(state: OrchestratorState, node: NodeId): boolean {

@@ -11,6 +11,7 @@ import type { Evaluated } from "../protocol/message.ts";
 import { passOn, takeRunning } from "./audit_requests.ts";
 import { type AuditRequest, closeRequest, type Evaluation } from "./audit_state.ts";
 import { type OrchestratorEffect, record } from "./event.ts";
+import { noteEvaluation } from "./evaluated_rounds.ts";
 import type { Member, OrchestratorState } from "./state.ts";
 
 type EvaluateRequest = Extract<AuditRequest, { type: "evaluate" }>;
@@ -26,6 +27,7 @@ export function onEvaluated(
   const { member: { node: validator }, message: { loss, tokens, request: id } } = options;
   const request = takeRunning(state, { ...options, request: id });
   if (request?.type !== "evaluate") return [];
+  if (request.isProbe) return [];
   request.answers.push({ validator, loss });
   const said = record({ type: "evaluated", round: request.round, validator, loss, tokens });
   const agreed = agreedOn(request.answers);
@@ -63,7 +65,9 @@ export function settleEvaluation(
   facts.heldOutFirst ??= agreed;
   if ((facts.heldOutLast?.round ?? -1) <= round) facts.heldOutLast = { round, loss: agreed };
   if ((facts.heldOutDisputed?.round ?? Infinity) <= round) facts.heldOutDisputed = null;
-  return answers.flatMap(({ validator, loss }) => {
+  const validators = answers.filter(({ loss }) => isNear(loss, agreed)).length;
+  const noted = noteEvaluation(state, { round, loss: agreed, validators });
+  const faults = answers.flatMap(({ validator, loss }) => {
     if (isNear(loss, agreed)) return [];
     const { code, detail } = fault(
       "badNumbers",
@@ -72,4 +76,5 @@ export function settleEvaluation(
     );
     return [record({ type: "faultSeen", node: validator, code, detail })];
   });
+  return [...noted, ...faults];
 }

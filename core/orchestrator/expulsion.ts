@@ -44,9 +44,8 @@ function rest(
   const member = state.members.get(node);
   if (member === undefined || member.stage === null) return [];
   const merge = state.merge?.stages.find((stage) => stage.participants.has(node));
-  const text = `${node} loses its place in stage ${member.stage} until round ${
-    state.standings.get(node)?.restUntilRound ?? state.round
-  } as it did not do its duties in time`;
+  const untilRound = state.standings.get(node)?.restUntilRound ?? state.round;
+  const text = `${node} loses its place in stage ${member.stage} until round ${untilRound}`;
   reissueWorkOf(state, member);
   if (merge === undefined) benchMember(state, member);
   const dropped = merge === undefined ? [] : dropParticipants(state, { merge, nodes: [node], nowMs });

@@ -35,6 +35,7 @@ import { onPayloadChecked } from "./payload_check.ts";
 import { coverStages } from "./rebalance.ts";
 import { onRestarted } from "./restart.ts";
 import { onLoadFailed, onMergeUnavailable, onStageRestored, onUploaded, restoreAbandoned } from "./restoring.ts";
+import { retakeRound } from "./retake.ts";
 import { rewindWhenLost } from "./rewind.ts";
 import {
   assignWaiting,
@@ -252,6 +253,7 @@ const mostTurns = 64;
 function advance(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   if (state.phase === "finished") return [];
   const effects = [
+    ...retakeRound(state),
     ...rewindWhenLost(state),
     ...coverStages(state, nowMs),
     ...restoreAbandoned(state),

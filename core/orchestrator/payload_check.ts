@@ -11,7 +11,7 @@ import { present } from "../assert.ts";
 import { fault } from "../fault.ts";
 import type { NodeId, StageIndex } from "../ids.ts";
 import type { PayloadStats } from "../merge/payload_stats.ts";
-import { blame, noteFulfilled, noteWithheld } from "./blame.ts";
+import { blame, noteFulfilled, noteWithheld, suspect } from "./blame.ts";
 import { type OrchestratorEffect, record, send } from "./event.ts";
 import { payloadSlice, type StageMerge } from "./merge_state.ts";
 import { dropWeight, owe, withdrawPayload } from "./reducers.ts";
@@ -95,7 +95,10 @@ export function weighPayloads(state: OrchestratorState, merge: StageMerge): Orch
     if (length > mostAbovePeers * reference) {
       withdrawPayload(merge, node);
       effects.push(...leaveOut(state, { merge, node, ratio: length / reference, length }));
-    } else if (length > mostWeighed * reference) merge.scales.set(node, mostWeighed * reference / length);
+    } else if (length > mostWeighed * reference) {
+      merge.scales.set(node, mostWeighed * reference / length);
+      suspect(state, node);
+    }
   }
   return effects;
 }
@@ -127,5 +130,6 @@ function leaveOut(
   const hasPast = present(state.scales.stages[merge.stage], "scales a stage").payloadNorms.length >= roundsForPast;
   if (hasPast || length > honestLength) return blame(state, { node, fault: { code, detail } });
   state.unpaid.add(node);
+  suspect(state, node);
   return [record({ type: "faultSeen", node, code, detail })];
 }

@@ -28,7 +28,7 @@ export function rewindWhenLost(state: OrchestratorState): OrchestratorEffect[] {
 }
 
 /** The open step is nobody's any more: newcomers that have begun with it drop what they have. */
-function abandonStep(state: OrchestratorState): OrchestratorEffect[] {
+export function abandonStep(state: OrchestratorState): OrchestratorEffect[] {
   const { work } = state;
   if (work === null) return [];
   const effects: OrchestratorEffect[] = [];

@@ -30,6 +30,7 @@ export function finishRound(state: OrchestratorState, nowMs: number): Orchestrat
   state.round += 1;
   state.stream = openStream(derivedKey(state.secret, state.round));
   state.roundFirstStep = state.step;
+  state.firstSteps.set(state.round, state.step);
   state.roundRates = 0;
   state.reloads.clear();
   ageStandings(state);

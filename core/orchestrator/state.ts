@@ -83,6 +83,7 @@ export interface Standing {
   refused: number; // messages of this round
   round: number; // of the newest entry
   restUntilRound: number; // without a stage until then
+  suspectedRound: number | null; // in which something of it was out of the ordinary, though nothing is proven
 }
 
 export type Alarm =
@@ -134,6 +135,14 @@ export interface RoundSources {
   readonly stages: readonly ParameterSource[];
 }
 
+/** The newest round whose held-out loss is not worse than the one before it: what a bad merge goes back to. */
+export interface GoodRound {
+  readonly sources: RoundSources;
+  readonly step: number; // its first
+  readonly loss: number; // held-out, nats per token
+  readonly isRetaken: boolean; // gone back to once already
+}
+
 export interface OrchestratorState {
   readonly config: RunConfig;
   readonly stages: readonly StageSpec[];
@@ -173,6 +182,9 @@ export interface OrchestratorState {
   work: StepWork | null;
   merge: MergeWork | null;
   upload: UploadWork | null;
+  good: GoodRound | null; // null: nothing evaluated yet
+  readonly firstSteps: Map<number, number>; // by round, of rounds not yet evaluated
+  retakeBecause: string | null; // an evaluation asks to go back: retake.ts
   readonly audit: AuditWork;
   readonly counters: Counters;
   readonly facts: RunFacts;
@@ -235,6 +247,9 @@ export function openOrchestrator(options: OpenOptions): OrchestratorState {
     work: null,
     merge: null,
     upload: null,
+    good: null,
+    firstSteps: new Map([[sources.round, step]]),
+    retakeBecause: null,
     audit,
     counters: newCounters(),
     facts: {

@@ -48,6 +48,13 @@ export type RunRecord =
     from: "stored" | "replica" | "checkpoint" | "neighbours" | "initial";
   }
   | { type: "rewound"; step: number; toStep: number; tokens: number } // nobody has the round's parameters any more
+  | {
+    type: "mergeRetaken"; // the held-out loss jumped: back to the last good round's first step
+    round: number; // that begins with its parameters
+    step: number;
+    tokens: number; // that do not count any more
+    suspects: readonly NodeId[]; // without a part in it
+  }
   | { type: "mergePhase"; round: number; stage: StageIndex; phase: "committing" | "reducing" | "applying" | "agreed" }
   | {
     type: "mergeLate"; // the stage goes on without this answer

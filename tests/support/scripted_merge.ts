@@ -59,6 +59,7 @@ export function reduceAll(hub: ScriptedOrchestrator, nodes: readonly NodeId[]): 
       hub.tell(node, { type: "sliceReduced", round, edition, slice, result: { hash, bytes } });
     }
   }
+  hub.reduced = null; // the next round's is another
 }
 
 export const stageOf = (hub: ScriptedOrchestrator): StageMerge => hub.state.merge!.stages[0]!;

@@ -118,6 +118,14 @@ export class ScriptedOrchestrator {
     return node;
   }
 
+  validator(name: string): NodeId {
+    const node = nodeId(name);
+    this.step({ type: "nodeConnected", node, role: "validator", resumed: false });
+    const nothing = { previousStage: null, holding: null, listens: null };
+    this.tell(node, { type: "join", role: "validator", adapter: "test", ...nothing });
+    return node;
+  }
+
   /** A miner that has loaded the stage it was given. */
   ready(name: string): NodeId {
     const node = this.join(name);
