@@ -38,3 +38,15 @@ const rows: readonly Row[] = [
 ];
 
 testAttacks("payloads", rows);
+
+/** As long as an honest payload: no bound catches it, and one of three does at most the damage of its share. */
+const plausible: readonly Row[] = [
+  { name: "zeros", miners: [{ stage: 1, hostile: commitsPayload(allOf(0)) }] },
+  { name: "the wrong sign", miners: [{ stage: 1, hostile: commitsPayload(times(-1)) }] },
+  {
+    name: "the wrong sign, two of three",
+    miners: [0, 1].map((replica) => ({ stage: 1, replica, hostile: commitsPayload(times(-1)) })),
+  },
+];
+
+testAttacks("plausible payloads", plausible.map((row) => ({ ...row, culprit: "tolerated" })));
