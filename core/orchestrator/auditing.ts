@@ -140,9 +140,10 @@ export function onAuditAlarm(state: OrchestratorState, id: number): Orchestrator
   const { validator, request } = late;
   if (isProbe(request)) return [];
   const what = request.type === "evaluate" ? "evaluation" : `audit of ${request.replay.task}`;
-  const text = `Validator ${validator} has not answered the ${what} of round ${roundOf(request)} in time; ` +
+  const detail =
+    `Cannot wait for the ${what} of round ${roundOf(request)} any longer as a validator must answer in time; ` +
     `another one is asked if there is one`;
-  return [record({ type: "warning", text }), ...giveOn(state, late)];
+  return [record({ type: "faultSeen", node: validator, code: "staleResult", detail }), ...giveOn(state, late)];
 }
 
 function giveOn(

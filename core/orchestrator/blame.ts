@@ -20,7 +20,8 @@ export const mostStrikes = 3;
 export const roundsRemembered = 8;
 
 const mostWithheld: Readonly<Record<Duty, number>> = {
-  tasks: 8, // a miner that stands still lets all its leases run out at once
+  tasks: 6, // a miner that stands still lets all its leases run out at once
+  confirming: 2, // of a gradient; its tasks are done again by others each time
   committing: 3,
   reducing: 3,
   applying: 3,

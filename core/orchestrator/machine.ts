@@ -48,7 +48,7 @@ import {
   onReady,
   onReconnected,
 } from "./roster.ts";
-import { closeRun, finish, finishRound } from "./rounds.ts";
+import { closeRun, closesAtMs, finish, finishRound } from "./rounds.ts";
 import { onSealAlarm, onStepSealed, sealIdle } from "./sealing.ts";
 import type { Alarm, Member, OrchestratorState } from "./state.ts";
 import { closeStep, onTaskDone, onTaskFailed, releaseEffect, roundIsOver } from "./steps.ts";
@@ -206,8 +206,7 @@ function runDue(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   for (let alarm = nextAlarm(state, nowMs); alarm !== null; alarm = nextAlarm(state, nowMs)) {
     effects.push(...onAlarm(state, { alarm, nowMs }));
   }
-  replaceLateUploaders(state, nowMs);
-  return [...effects, ...endLateAnswers(state, nowMs)];
+  return [...effects, ...replaceLateUploaders(state, nowMs), ...endLateAnswers(state, nowMs)];
 }
 
 function onAlarm(state: OrchestratorState, { alarm, nowMs }: { alarm: Alarm; nowMs: number }): OrchestratorEffect[] {
@@ -299,7 +298,7 @@ function nextDeadlineMs(state: OrchestratorState): number | null {
     if (deadlineMs !== null && deadlineMs !== undefined) earliest = Math.min(earliest, deadlineMs);
   };
   if (state.phase === "gathering" && !state.config.deterministic) consider(state.gatherUntilMs); // fixed wiring waits for all
-  if (state.phase === "closing") consider(state.closeUntilMs);
+  if (state.phase === "closing") consider(closesAtMs(state));
   consider(state.alarms[0]?.atMs);
   for (const stage of state.upload?.stages ?? []) {
     if (!stage.stored && stage.asked !== null && stage.asked !== "hub") consider(stage.deadlineMs);

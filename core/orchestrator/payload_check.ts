@@ -59,6 +59,7 @@ export function onPayloadChecked(
     const detail =
       `Cannot merge a payload of round ${round} as ${longest.toPrecision(3)} is the longest way the round's ` +
       `steps can go: it has ${found}`;
+    state.roundUnits.delete(node); // what it computed in the round is not in the merge
     return blame(state, { node, fault: fault("badNumbers", detail) });
   }
   merge.lengths.set(node, length);
@@ -127,9 +128,9 @@ function leaveOut(
     `Cannot merge a payload of round ${state.round} as its norm must be at most ${mostAbovePeers} times its peers': ` +
       `it is ${ratio.toPrecision(3)} times`,
   );
+  state.roundUnits.delete(node);
   const hasPast = present(state.scales.stages[merge.stage], "scales a stage").payloadNorms.length >= roundsForPast;
   if (hasPast || length > honestLength) return blame(state, { node, fault: { code, detail } });
-  state.unpaid.add(node);
   suspect(state, node);
   return [record({ type: "faultSeen", node, code, detail })];
 }

@@ -29,7 +29,7 @@ export type Judgement =
 const wiresForRange = 4; // below so many, the first range is all there is
 const firstRange = 1024; // before training wires are below 10, gradients below 1
 const leastRange = 1e-9; // zeros of a majority must not forbid every other value
-const mostGrowth = 64; // times the median of the last wires; honest ones stay within 10, also when the loss jumps
+const mostGrowth = 64; // times the median of the last wires, or a part of it; honest ones stay within 10, also when the loss jumps
 const mostLoss = 1000; // nats; a guess costs at most ln(vocabulary size), 13
 
 /** When every replica says so, a large value is the stage's and not a liar's; beyond this the stage has diverged. */
@@ -41,10 +41,11 @@ export function judgeResult(
 ): Judgement {
   const misshapen = shapeProblem(state, { item, message, segments });
   if (misshapen !== null) return { type: "misshapen", detail: misshapen };
-  const range = rangeOf(state, item);
-  if (!(largest <= range)) {
+  const { least, most } = rangeOf(state, item);
+  if (segments.length > 0 && !(largest >= least && largest <= most)) {
     const found = Number.isFinite(largest) ? largest.toPrecision(3) : "not finite";
-    const detail = `Cannot take ${message.task} as its values must be within ${range.toPrecision(3)}: one is ${found}`;
+    const range = `${least.toPrecision(3)} to ${most.toPrecision(3)}`;
+    const detail = `Cannot take ${message.task} as the largest of its values must be within ${range}: it is ${found}`;
     return { type: "implausible", detail };
   }
   const loss = Math.max(0, ...message.losses ?? []);
@@ -73,8 +74,13 @@ function shapeProblem(
   return null;
 }
 
-function rangeOf(state: OrchestratorState, { stage, direction }: WorkItem): number {
+/**
+ * Of a wire's largest value. A wire of zeros is as bad as a huge one: the normalisation behind it divides by nearly nothing,
+ * and the consumer's gradient, honestly computed, is out of all proportion.
+ */
+function rangeOf(state: OrchestratorState, { stage, direction }: WorkItem): { least: number; most: number } {
   const wires = wiresOf(present(state.scales.stages[stage], "scales a stage"), direction);
   const median = wires.length < wiresForRange ? null : lowerMedian(wires);
-  return median === null ? firstRange : Math.max(leastRange, mostGrowth * median);
+  if (median === null) return { least: 1 / firstRange ** 2, most: firstRange };
+  return { least: median / mostGrowth, most: Math.max(leastRange, mostGrowth * median) };
 }

@@ -90,14 +90,21 @@ function mergeBlobs(stages: readonly StageMerge[]): BlobHash[] {
 
 // ---------------------------------------------------------------------------------------------------------- closing
 
-/** Ends the run once everything that was promised is there, or time is up. */
+/** Ends the run once everything that was promised is there, or time is up. The last checkpoint is worth a few deadlines more. */
 export function closeRun(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   if (state.phase !== "closing") return [];
   const hasValidator = state.validators.size > 0;
   const isComplete = state.upload === null && (!hasValidator || auditsAreDone(state));
-  if (!isComplete && nowMs < present(state.closeUntilMs, "a closing deadline")) return [];
+  if (!isComplete && nowMs < closesAtMs(state)) return [];
   const settled = settleOpenEvaluations(state);
   return [...settled, ...finish(state, { finished: true, reason: "all steps are done" })];
+}
+
+const mostUploadDeadlines = 4;
+
+export function closesAtMs(state: OrchestratorState): number {
+  const lateMs = state.upload === null ? 0 : mostUploadDeadlines * state.config.limits.mergePhaseMs;
+  return present(state.closeUntilMs, "a closing deadline") + lateMs;
 }
 
 export function finish(

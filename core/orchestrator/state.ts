@@ -74,7 +74,7 @@ export interface StageRoster {
 }
 
 /** What a member owes the others; `tasks` are leases that ran out. */
-export type Duty = "tasks" | "committing" | "reducing" | "applying" | "uploading";
+export type Duty = "tasks" | "confirming" | "committing" | "reducing" | "applying" | "uploading";
 
 /** What a hotkey answers for, beyond its membership: blame.ts. */
 export interface Standing {

@@ -78,14 +78,19 @@ export function onMergeRepeated(
 }
 
 /** Holders that do not deliver in time: others are asked. */
-export function replaceLateUploaders(state: OrchestratorState, nowMs: number): void {
+export function replaceLateUploaders(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
+  const effects: OrchestratorEffect[] = [];
   for (const stage of state.upload?.stages ?? []) {
     const { asked } = stage;
     if (stage.stored || asked === null || asked === "hub" || stage.deadlineMs > nowMs) continue;
     if (state.members.get(asked)?.graceUntilMs === null) noteWithheld(state, { node: asked, duty: "uploading" });
     stage.holders = stage.holders.filter((holder) => holder !== asked);
     stage.asked = null;
+    effects.push(
+      record({ type: "mergeLate", round: state.round, stage: stage.stage, node: asked, phase: "uploading" }),
+    );
   }
+  return effects;
 }
 
 function sourcesOf(upload: UploadWork): ParameterSource[] {

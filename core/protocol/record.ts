@@ -61,7 +61,7 @@ export type RunRecord =
     round: number;
     stage: StageIndex;
     node: NodeId;
-    phase: "committing" | "reducing" | "applying" | "agreed";
+    phase: "committing" | "reducing" | "applying" | "agreed" | "uploading";
   }
   | { type: "sliceDisputed"; round: number; stage: StageIndex; slice: number; liar: NodeId | null }
   | {
