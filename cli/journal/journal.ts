@@ -114,6 +114,11 @@ export class Journal {
     this.#entryBytes += bytes;
   }
 
+  /** Of the last entry; it only grows, over all lives. */
+  get sequence(): number {
+    return this.#sequence;
+  }
+
   /**
    * Whether enough has come since the last snapshot that replaying it would take long. A large state is written more rarely,
    * when as much has come: else a hub of thousands would write little but snapshots.

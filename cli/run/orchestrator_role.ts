@@ -67,6 +67,10 @@ export interface RunningOrchestrator {
   isMember(node: NodeId): boolean;
   /** Asks `admit` about every member again and dismisses whom it refuses for good. */
   review(): void;
+  /**
+   * Ends this life and not the run, at once: every event taken so far is durable and its effects are performed. Nodes are told
+   * nothing but that the link is closed, so they wait for the next life as they do after a kill. A run that is over ends by itself.
+   */
   stop(reason: string): void;
 }
 
@@ -90,6 +94,7 @@ class OrchestratorRole implements RunningOrchestrator {
   #resolve!: (finished: Finished) => void;
   #reject!: (error: unknown) => void;
   #onLastLeft: (() => void) | null = null;
+  #isEnded = false;
 
   constructor(options: OrchestratorRoleOptions) {
     const { config, timers, journal = null, recovered = null } = options;
@@ -129,7 +134,9 @@ class OrchestratorRole implements RunningOrchestrator {
       random: options.random,
       onEvent: (event) => this.#onHubEvent(event),
     });
-    this.#driver.enqueue({ type: recovered === null ? "tick" : "restarted" }); // sets the first deadline
+    this.#driver.enqueue(
+      recovered === null ? { type: "tick" } : { type: "restarted", steps: config.train.steps }, // sets the first deadline
+    );
   }
 
   #newState(): OrchestratorState {
@@ -160,7 +167,12 @@ class OrchestratorRole implements RunningOrchestrator {
   }
 
   stop(reason: string): void {
-    this.#driver.enqueue({ type: "stopRequested", reason });
+    if (this.#isEnded || this.state.phase === "finished") return;
+    this.#isEnded = true;
+    this.#driver.close();
+    this.#hub.shutDown("the orchestrator is being stopped and may come back");
+    this.#options.onRecord({ type: "runFinished", step: this.state.step, finished: false, reason });
+    this.#resolve({ finished: false, reason });
   }
 
   #onHubEvent(event: HubEvent<NodeMessage>): void {
@@ -271,13 +283,13 @@ class OrchestratorRole implements RunningOrchestrator {
     body().catch((error) => this.#fail(error));
   }
 
-  #finish(result: Finished): void {
+  #finish({ reason }: { reason: string }): void {
     this.#driver.close();
     const end = () => {
       this.#onLastLeft = null;
       cancel();
-      this.#hub.shutDown(result.reason);
-      this.#resolve({ finished: result.finished, reason: result.reason });
+      this.#hub.shutDown(reason);
+      this.#resolve({ finished: true, reason });
     };
     const cancel = this.#options.timers.after(farewellMs, end);
     this.#onLastLeft = end;
@@ -285,6 +297,7 @@ class OrchestratorRole implements RunningOrchestrator {
   }
 
   #fail(error: unknown): void {
+    this.#isEnded = true;
     this.#driver.close();
     this.#hub.shutDown("the orchestrator failed");
     this.#reject(error);

@@ -42,7 +42,7 @@ import {
   onReady,
   onReconnected,
 } from "./roster.ts";
-import { closeRun, finish, finishRound } from "./rounds.ts";
+import { closeRun, finishRound } from "./rounds.ts";
 import { onSealAlarm, onStepSealed, sealIdle } from "./sealing.ts";
 import type { Alarm, Member, OrchestratorState } from "./state.ts";
 import { closeStep, onTaskDone, onTaskFailed, releaseEffect, roundIsOver } from "./steps.ts";
@@ -66,7 +66,7 @@ export const orchestrator: Machine<OrchestratorState, OrchestratorEvent, Orchest
 
 /** Who comes late is told that it is over; a life that begins after the end ends at once. */
 function afterTheEnd(event: OrchestratorEvent): OrchestratorEffect[] {
-  if (event.type === "restarted") return [{ type: "finish", finished: true, reason: "all steps are done" }];
+  if (event.type === "restarted") return [{ type: "finish", reason: "all steps are done" }];
   if (event.type !== "messageReceived") return [];
   const isLate = event.message.type === "join";
   const stop = send(event.node, { type: "stop", finished: true, reason: "the run is over" });
@@ -108,9 +108,7 @@ function take(state: OrchestratorState, event: OrchestratorEvent, nowMs: number)
     case "checkpointFailed":
       return onCheckpointFailed(state, event);
     case "restarted":
-      return onRestarted(state, nowMs);
-    case "stopRequested":
-      return finish(state, { finished: false, reason: event.reason });
+      return onRestarted(state, { steps: event.steps ?? state.config.train.steps, nowMs });
     case "tick":
       return [];
     default:

@@ -86,22 +86,20 @@ export function closeRun(state: OrchestratorState, nowMs: number): OrchestratorE
   const hasValidator = state.validators.size > 0;
   const isComplete = state.upload === null && (!hasValidator || auditsAreDone(state));
   if (!isComplete && nowMs < present(state.closeUntilMs, "a closing deadline")) return [];
-  return finish(state, { finished: true, reason: "all steps are done" });
+  return finish(state);
 }
 
-export function finish(
-  state: OrchestratorState,
-  options: { finished: boolean; reason: string },
-): OrchestratorEffect[] {
-  if (state.phase === "finished") return [];
+/** Only a run that is over tells its nodes to stop: an orchestrator that ends before that leaves them waiting for its next life. */
+function finish(state: OrchestratorState): OrchestratorEffect[] {
+  const end = { finished: true, reason: "all steps are done" };
   state.phase = "finished";
-  const stops = [...state.members.keys()].map((node) => send(node, { type: "stop", ...options }));
+  const stops = [...state.members.keys()].map((node) => send(node, { type: "stop", ...end }));
   const held = heldSegments(state);
   return [
     ...stops,
     ...(held.length === 0 ? [] : [{ type: "release" as const, refs: held }]),
-    record({ type: "runFinished", step: state.step, ...options }),
-    { type: "finish", ...options },
+    record({ type: "runFinished", step: state.step, ...end }),
+    { type: "finish", reason: end.reason },
   ];
 }
 
