@@ -13,7 +13,6 @@ import type { OrchestratorState, RoundSources } from "../../core/orchestrator/st
 import { blobsOf, usedBlobs } from "../../core/orchestrator/stored_blobs.ts";
 import { DiskBlobs, type LostBlob } from "../../net/blob_disk.ts";
 import { type FoundCheckpoint, putAsideNewer } from "../checkpoint/checkpoint.ts";
-import type { CommandContext } from "../command.ts";
 import { hubBlobs } from "./blob_access.ts";
 import { sourcesFrom } from "./checkpoint_writer.ts";
 import type { HubJournal, RecoveredRun } from "./hub_journal.ts";
@@ -30,16 +29,16 @@ export interface OpenRunState {
 }
 
 export interface OpenRunOptions {
-  readonly prepared: PreparedRun;
+  readonly prepared: Pick<PreparedRun, "config" | "folder" | "runId" | "found">;
   readonly stages: readonly StageSpec[];
   readonly onReplayed: (effects: readonly OrchestratorEffect[]) => void;
+  readonly warn: (text: string) => void;
 }
 
-export async function openRunState(context: CommandContext, options: OpenRunOptions): Promise<OpenRunState> {
-  const { prepared, stages, onReplayed } = options;
+export async function openRunState(options: OpenRunOptions): Promise<OpenRunState> {
+  const { prepared, stages, onReplayed, warn } = options;
   const { config, folder, runId, found } = prepared;
   const { path } = folder;
-  const warn = (text: string) => context.output.log.warn(text);
   const { journal, recovered } = await openRunJournal({
     folder: path,
     runId,

@@ -6,7 +6,7 @@ import type { RunConfig } from "../../core/config/config.ts";
 import { fault } from "../../core/fault.ts";
 import type { NodeId } from "../../core/ids.ts";
 import { splitLayers } from "../../core/model/stages.ts";
-import { type StageSpec, stageSpecs } from "../../core/model/spec.ts";
+import { stageSpecs } from "../../core/model/spec.ts";
 import { modelParameters } from "../../core/config/derive.ts";
 import type { OrchestratorEffect } from "../../core/orchestrator/event.ts";
 import type { OrchestratorState } from "../../core/orchestrator/state.ts";
@@ -102,9 +102,10 @@ async function startRun(
   const onReplayed = (effects: readonly OrchestratorEffect[]) => {
     for (const effect of effects) if (effect.type === "record") screen.replay(effect.record);
   };
-  const { store, journal, recovered, from } = await openRunState(context, { prepared, stages, onReplayed });
+  const warn = (text: string) => output.log.warn(text);
+  const { store, journal, recovered, from } = await openRunState({ prepared, stages, onReplayed, warn });
   const blobs = hubBlobs(store);
-  const place = checkpointPlace(prepared, { stages, warn: (text) => output.log.warn(text) });
+  const place = checkpointPlace(prepared, { stages, warn });
   const limits = netLimits(config.limits);
   const tickets = hubTickets(signer, runId);
   const { promise: chainFailed, reject } = Promise.withResolvers<never>();
