@@ -130,9 +130,13 @@ class SessionRelay {
     const sink = this.#nodes.get(roleOfPart.sink)!;
     if (!this.#options.isHashing) return void this.hub.send(sink, sampleTask, segments);
     const refs = segments.map((bytes) => this.#segments.hold(bytes));
-    this.#options.journal?.keep(segments);
-    this.hub.send(sink, sampleTask, refs.map((ref) => this.#segments.get(ref)));
-    this.#segments.release(refs);
+    const goOn = () => {
+      this.hub.send(sink, sampleTask, refs.map((ref) => this.#segments.get(ref)));
+      this.#segments.release(refs);
+    };
+    const { journal } = this.#options;
+    if (journal === null) goOn();
+    else journal.keep(segments, goOn);
   }
 }
 

@@ -9,7 +9,7 @@
 
 import { assert } from "../../core/assert.ts";
 import type { ParameterTable } from "../../core/model/spec.ts";
-import { type Disk, isFile, isFolder, realDisk, writeAtomically } from "../data/disk.ts";
+import { type Disk, isFile, isFolder, parentOf, realDisk, writeAtomically } from "../data/disk.ts";
 import { attempting } from "../errors.ts";
 import { type FileEntry, firstProblem, writeEntry } from "../data/file_entry.ts";
 import { putAside } from "../data/put_aside.ts";
@@ -112,6 +112,7 @@ async function moveIntoPlace(options: {
   }
   await disk.rename(`${place}${partialSuffix}`, place);
   await disk.syncFolder(folder);
+  await disk.syncFolder(parentOf(folder)); // the first checkpoint makes the folder
   return place;
 }
 

@@ -41,6 +41,8 @@ export interface OrchestratorRoleOptions {
   readonly from?: { readonly step: number; readonly sources: RoundSources };
   /** Events and wires go there before they have any effect; null: a restart goes on from the checkpoint. */
   readonly journal?: StateJournal | null;
+  /** Events that arrive together are made durable together: see the driver. */
+  readonly gather?: (callback: () => void) => void;
   /** The last life's state; `from` is not looked at then. */
   readonly recovered?: RecoveredRun | null;
   readonly signer: Signer;
@@ -121,6 +123,7 @@ class OrchestratorRole implements RunningOrchestrator {
       inboxMessages: config.limits.inboxMessages,
       onPressure: (isFull) => isFull ? this.#hub.pause() : this.#hub.resume(),
       onFailure: (error) => this.#fail(error),
+      ...(options.gather === undefined ? {} : { gather: options.gather }),
     });
     this.#hub = new Hub({
       run: options.runId,
@@ -167,6 +170,7 @@ class OrchestratorRole implements RunningOrchestrator {
   }
 
   stop(reason: string): void {
+    this.#driver.flush();
     if (this.#isEnded || this.state.phase === "finished") return;
     this.#isEnded = true;
     this.#driver.close();

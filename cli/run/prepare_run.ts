@@ -10,6 +10,7 @@ import { describeConfig } from "../../core/config/describe.ts";
 import { type FoundCheckpoint, latestCheckpoint } from "../checkpoint/checkpoint.ts";
 import type { CommandContext } from "../command.ts";
 import type { Dataset } from "../data/dataset.ts";
+import { realDisk, writeAtomically } from "../data/disk.ts";
 import { prepareDataset } from "../data/prepare_dataset.ts";
 import { UserError } from "../errors.ts";
 import { openRunFolder, type RunFolder } from "../run_folder.ts";
@@ -45,7 +46,8 @@ export async function prepareRun(context: CommandContext): Promise<PreparedRun> 
   if (fresh !== null) {
     await writeSavedRun(folder.path, { runId, config, port: null }); // first: a folder with run.toml holds a run
     const lines = describeConfig(fresh.config, fresh.origins);
-    await Deno.writeTextFile(`${folder.path}/run.toml`, `${lines.join("\n")}\n`);
+    const text = new TextEncoder().encode(`${lines.join("\n")}\n`);
+    await writeAtomically(`${folder.path}/run.toml`, { disk: realDisk, chunks: [text] });
   }
   output.event({ type: "config", config });
   for (const line of describeRun(config)) output.line(line);

@@ -2,6 +2,7 @@
  * `iota orchestrate`, from the command line to the summary: configuration, folder, data, port, then the role.
  */
 
+import { setImmediate } from "node:timers";
 import type { RunConfig } from "../../core/config/config.ts";
 import { fault } from "../../core/fault.ts";
 import type { NodeId } from "../../core/ids.ts";
@@ -122,6 +123,7 @@ async function startRun(
     ...(from === null ? {} : { from }),
     journal,
     recovered,
+    gather: (callback) => setImmediate(callback), // after all sockets that can be read have been
     signer,
     verify: verifySignature,
     tickets,
