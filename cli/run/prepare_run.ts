@@ -4,6 +4,7 @@
 
 import type { HotkeyPair } from "../../chain/wallet/hotkey.ts";
 import { createHotkey, hotkeyExists, loadHotkey } from "../../chain/wallet/hotkey_files.ts";
+import { WalletError } from "../../chain/wallet/wallet_error.ts";
 import { present } from "../../core/assert.ts";
 import type { RunConfig } from "../../core/config/config.ts";
 import { describeConfig } from "../../core/config/describe.ts";
@@ -93,11 +94,16 @@ export async function hubSigner(
 ): Promise<HotkeyPair> {
   if (context.options.given("wallet")) return await openHotkey(context);
   const place = { folder: `${folder}/wallets`, wallet: "orchestrator", hotkey: "default" };
-  if (await hotkeyExists(place)) return await loadHotkey(place);
-  if (isResumed) {
-    context.output.log.warn(
-      `The orchestrator's hotkey in '${place.folder}' is gone; it signs with a new one from now on`,
-    );
+  try {
+    if (await hotkeyExists(place)) return await loadHotkey(place);
+    const { pair } = await createHotkey(place);
+    if (isResumed) {
+      context.output.log.warn(`'${place.folder}' had no hotkey of the orchestrator; a new one signs from now on`);
+    }
+    return pair;
+  } catch (error) {
+    if (!(error instanceof WalletError)) throw error;
+    const next = "Put the orchestrator's key back from a copy, or sign with another one: --wallet NAME";
+    throw new UserError(error.message, { next, cause: error });
   }
-  return (await createHotkey(place)).pair;
 }
