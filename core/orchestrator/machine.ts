@@ -48,7 +48,7 @@ import {
   onReady,
   onReconnected,
 } from "./roster.ts";
-import { closeRun, closesAtMs, finish, finishRound } from "./rounds.ts";
+import { closeRun, closesAtMs, finishRound } from "./rounds.ts";
 import { onSealAlarm, onStepSealed, sealIdle } from "./sealing.ts";
 import type { Alarm, Member, OrchestratorState } from "./state.ts";
 import { closeStep, onTaskDone, onTaskFailed, releaseEffect, roundIsOver } from "./steps.ts";
@@ -116,9 +116,7 @@ function take(state: OrchestratorState, event: OrchestratorEvent, nowMs: number)
     case "checkpointFailed":
       return onCheckpointFailed(state, { ...event, nowMs });
     case "restarted":
-      return onRestarted(state, nowMs);
-    case "stopRequested":
-      return finish(state, { finished: false, reason: event.reason });
+      return onRestarted(state, { steps: event.steps ?? state.config.train.steps, nowMs });
     case "tick":
       return [];
     default:
