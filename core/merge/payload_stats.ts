@@ -1,0 +1,29 @@
+/**
+ * What one pass over a vector tells about it: is every value finite, how long is it, how large its largest value.
+ *
+ * For vectors that a member sent and the hub reads. Sums in float64 in the order of the values, so every machine gets the same
+ * bits. A square of a float32 fits a float64 with room to spare (at most 1.2e77 a value), so finite values never overflow.
+ * Out of scope: what is too long or too large for an honest member.
+ */
+
+export interface PayloadStats {
+  readonly isFinite: boolean; // no NaN and no infinity
+  readonly squareSum: number; // of the finite values
+  readonly largest: number; // absolute, of the finite values; 0 of an empty vector
+}
+
+export function payloadStats(values: Float32Array): PayloadStats {
+  let isFinite = true;
+  let squareSum = 0;
+  let largest = 0;
+  for (let i = 0; i < values.length; i++) {
+    const value = Math.abs(values[i]!);
+    if (!(value < Infinity)) { // also NaN
+      isFinite = false;
+      continue;
+    }
+    squareSum += value * value;
+    if (value > largest) largest = value;
+  }
+  return { isFinite, squareSum, largest };
+}
