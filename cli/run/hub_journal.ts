@@ -62,7 +62,10 @@ export function snapshotOf(state: OrchestratorState, nowMs: number): Uint8Array 
 export interface StateJournal {
   /** Before the first event of a life: the state it begins with. */
   begin(state: OrchestratorState, nowMs: number): void;
-  /** After stepping a batch, before performing its effects. `bytesOf` has every segment that came with it. */
+  /**
+   * After stepping a batch, before performing its effects. `bytesOf` has every segment that came with it. May be called again
+   * with a batch that it failed for.
+   */
   commit(
     batch: readonly TimedEvent<OrchestratorEvent>[],
     shell: { state: OrchestratorState; bytesOf: (ref: BlobRef) => Uint8Array },
@@ -77,6 +80,7 @@ export class HubJournal implements StateJournal {
   readonly #journal: Journal;
   readonly #dropped = new Set<string>();
   #lastMs = 0;
+  #appended: readonly TimedEvent<OrchestratorEvent>[] | null = null; // the newest batch, once its entries are in the file
 
   static open(options: OpenHubJournal): { journal: HubJournal; recovered: RecoveredRun | null } {
     const { journal, recovered } = Journal.open(options);
@@ -115,6 +119,13 @@ export class HubJournal implements StateJournal {
     batch: readonly TimedEvent<OrchestratorEvent>[],
     { state, bytesOf }: { state: OrchestratorState; bytesOf: (ref: BlobRef) => Uint8Array },
   ): void {
+    if (this.#appended !== batch) this.#append(batch, bytesOf);
+    this.#appended = batch; // a snapshot may fail for lack of room, then the same batch comes again
+    const isWhole = batch.every(({ event }) => event.type !== "stopRequested");
+    if (this.#journal.needsSnapshot && isWhole) this.begin(state, this.#lastMs);
+  }
+
+  #append(batch: readonly TimedEvent<OrchestratorEvent>[], bytesOf: (ref: BlobRef) => Uint8Array): void {
     const events = batch.filter(({ event }) => event.type !== "stopRequested");
     const segments = events.flatMap(({ event }) =>
       event.type === "messageReceived" && event.message.type === "taskDone" ? event.segments : []
@@ -126,7 +137,6 @@ export class HubJournal implements StateJournal {
     });
     this.#dropped.clear();
     this.#lastMs = batch.at(-1)?.nowMs ?? this.#lastMs;
-    if (this.#journal.needsSnapshot && events.length === batch.length) this.begin(state, this.#lastMs);
   }
 
   drop(hash: string): void {

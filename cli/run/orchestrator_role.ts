@@ -5,9 +5,10 @@
  * model but what a dispute asks of the hub.
  */
 
-import { unreachable } from "../../core/assert.ts";
+import { present, unreachable } from "../../core/assert.ts";
 import type { RunConfig } from "../../core/config/config.ts";
-import type { NodeId, StageIndex } from "../../core/ids.ts";
+import { type Fault, fault } from "../../core/fault.ts";
+import type { BlobRef, NodeId, StageIndex } from "../../core/ids.ts";
 import { parameterTable, type StageSpec } from "../../core/model/spec.ts";
 import type { Attachment, OrchestratorEffect, OrchestratorEvent } from "../../core/orchestrator/event.ts";
 import { orchestrator } from "../../core/orchestrator/machine.ts";
@@ -29,7 +30,9 @@ import { Driver } from "./driver.ts";
 import type { HubBlobs } from "./blob_access.ts";
 import type { RecoveredRun, StateJournal } from "./hub_journal.ts";
 import { type HubWork, performHubWork } from "./hub_work.ts";
+import type { MemberStore } from "./hub_store.ts";
 import type { Finished } from "./node_role.ts";
+import { RunPause } from "./run_pause.ts";
 import { Segments } from "./segments.ts";
 import { Traffic } from "./traffic.ts";
 
@@ -56,15 +59,19 @@ export interface OrchestratorRoleOptions {
   /** Puts the round's blobs back from its checkpoint; false where there is none. */
   readonly putBackRound?: (round: number) => Promise<boolean>;
   readonly onRecord: (record: RunRecord) => void;
+  /** Throws while the disk has no room for so many bytes; default: it always has. */
+  readonly probeRoom?: (bytes: number) => Promise<void>;
 }
 
-export interface RunningOrchestrator {
+export interface RunningOrchestrator extends MemberStore {
   readonly state: OrchestratorState; // to look at, not to touch
   readonly traffic: Traffic;
   readonly segments: Segments;
   readonly finished: Promise<Finished>;
   accept(wire: Wire): WireHandler;
   isMember(node: NodeId): boolean;
+  /** The run waits for room on its disk. */
+  readonly isFull: boolean;
   /** Asks `admit` about every member again and dismisses whom it refuses for good. */
   review(): void;
   stop(reason: string): void;
@@ -86,6 +93,7 @@ class OrchestratorRole implements RunningOrchestrator {
   readonly #hub: Hub<NodeMessage, HubMessage>;
   readonly #driver: Driver<OrchestratorState, OrchestratorEvent, OrchestratorEffect>;
   readonly #connected = new Set<NodeId>();
+  readonly #pause: RunPause;
   #heldOut: Batch | null = null;
   #resolve!: (finished: Finished) => void;
   #reject!: (error: unknown) => void;
@@ -105,11 +113,12 @@ class OrchestratorRole implements RunningOrchestrator {
     else if (this.state.phase !== "finished") {
       for (const bytes of journal?.takeSegments(heldSegments(this.state)) ?? []) this.segments.hold(bytes);
     }
+    const shell = { state: this.state, bytesOf: (ref: BlobRef) => this.segments.get(ref) };
     this.#driver = new Driver({
       machine: orchestrator,
       state: this.state,
       perform: (effect) => this.#perform(effect),
-      commit: (batch) => journal?.commit(batch, { state: this.state, bytesOf: (ref) => this.segments.get(ref) }),
+      commit: (batch) => this.#pause.commit(batch, () => journal?.commit(batch, shell)),
       tick: { type: "tick" },
       timers,
       ...(recovered === null ? {} : { startMs: recovered.nowMs }),
@@ -129,6 +138,8 @@ class OrchestratorRole implements RunningOrchestrator {
       random: options.random,
       onEvent: (event) => this.#onHubEvent(event),
     });
+    const { onRecord, probeRoom = () => Promise.resolve() } = options;
+    this.#pause = new RunPause({ timers, driver: this.#driver, onRecord, probeRoom });
     this.#driver.enqueue({ type: recovered === null ? "tick" : "restarted" }); // sets the first deadline
   }
 
@@ -144,15 +155,39 @@ class OrchestratorRole implements RunningOrchestrator {
     });
   }
 
+  /** A run that stands still takes no more news than it has room for; who is here stays. */
   accept(wire: Wire): WireHandler {
-    return this.#hub.accept(wire);
+    if (!this.#driver.standsStill || !this.#driver.isFull) return this.#hub.accept(wire);
+    wire.close("the orchestrator waits for room on its disk; try again later");
+    return { frame: () => {}, closed: () => {} };
   }
 
   isMember(node: NodeId): boolean {
     return this.#connected.has(node);
   }
 
+  get isFull(): boolean {
+    return this.#pause.isFull;
+  }
+
+  /** Miners store what they computed; nobody else has anything to store. */
+  mayStore(node: NodeId): Fault | null {
+    const member = this.state.members.get(node);
+    if (member?.role === "miner" && member.stage !== null) return null;
+    return fault("notAdmitted", "Cannot store a blob as only a miner with a stage has something to store");
+  }
+
+  quotaExceeded(node: NodeId, fault: Fault): void {
+    const isTold = this.isMember(node) && !this.#driver.isFull;
+    if (isTold) this.#driver.enqueue({ type: "faultReceived", node, fault });
+  }
+
+  onDiskFull(bytes: number): void {
+    this.#work(() => this.#pause.upload(bytes));
+  }
+
   review(): void {
+    if (this.#driver.standsStill) return; // the next review sees the same
     for (const { node, role } of [...this.state.members.values()]) {
       const fault = this.#options.admit({ node, role });
       if (fault?.code === "notAdmitted") this.#driver.enqueue({ type: "nodeDismissed", node, fault });
@@ -160,7 +195,9 @@ class OrchestratorRole implements RunningOrchestrator {
   }
 
   stop(reason: string): void {
-    this.#driver.enqueue({ type: "stopRequested", reason });
+    const isOver = this.#driver.standsStill && this.state.phase === "finished"; // but for its last entry in the journal
+    this.#driver.interrupt({ type: "stopRequested", reason });
+    if (isOver) this.#finish({ finished: false, reason });
   }
 
   #onHubEvent(event: HubEvent<NodeMessage>): void {
@@ -254,12 +291,21 @@ class OrchestratorRole implements RunningOrchestrator {
   }
 
   #hubWork(work: HubWork): void {
-    this.#work(async () => this.#driver.enqueue(await performHubWork(work, this.#options)));
+    const need = { what: `the hub's own work (${work.type})`, bytes: this.#stageBytes(work.stage) };
+    this.#work(async () =>
+      this.#driver.enqueue(await this.#pause.work(need, () => performHubWork(work, this.#options)))
+    );
+  }
+
+  /** Of its parameters and outer momentum: the most that one piece of work writes. */
+  #stageBytes(stage: StageIndex): number {
+    return 2 * 4 * present(this.state.stageFloats[stage], "a length a stage");
   }
 
   #writeCheckpoint(effect: Extract<OrchestratorEffect, { type: "writeCheckpoint" }>): void {
     const { round } = effect;
-    this.#options.storeRound(effect).then(
+    const bytes = this.#options.stages.reduce((sum, { index }) => sum + this.#stageBytes(index), 0);
+    this.#pause.work({ what: `the checkpoint of round ${round}`, bytes }, () => this.#options.storeRound(effect)).then(
       (folder) => this.#driver.enqueue({ type: "checkpointWritten", round, folder }),
       (error) =>
         this.#driver.enqueue({ type: "checkpointFailed", round, detail: textOf(error), missing: missingStage(error) }),
@@ -273,6 +319,8 @@ class OrchestratorRole implements RunningOrchestrator {
 
   #finish(result: Finished): void {
     this.#driver.close();
+    this.#pause.close();
+    if (this.#driver.standsStill) this.#hub.resume(); // to hear how the nodes leave
     const end = () => {
       this.#onLastLeft = null;
       cancel();
@@ -286,6 +334,7 @@ class OrchestratorRole implements RunningOrchestrator {
 
   #fail(error: unknown): void {
     this.#driver.close();
+    this.#pause.close();
     this.#hub.shutDown("the orchestrator failed");
     this.#reject(error);
   }

@@ -4,16 +4,14 @@
 
 import type { RunConfig } from "../../core/config/config.ts";
 import { fault } from "../../core/fault.ts";
-import type { NodeId } from "../../core/ids.ts";
+import type { BlobHash, NodeId } from "../../core/ids.ts";
 import { splitLayers } from "../../core/model/stages.ts";
-import { type StageSpec, stageSpecs } from "../../core/model/spec.ts";
+import { parameterTable, type StageSpec, stageSpecs } from "../../core/model/spec.ts";
 import { modelParameters } from "../../core/config/derive.ts";
 import type { OrchestratorEffect } from "../../core/orchestrator/event.ts";
 import type { OrchestratorState } from "../../core/orchestrator/state.ts";
 import { verifySignature } from "../../chain/wallet/hotkey.ts";
 import { createApi } from "../../net/api.ts";
-import type { DiskBlobs } from "../../net/blob_disk.ts";
-import { DiskUploads } from "../../net/blob_uploads.ts";
 import { BlobError } from "../../net/blobs.ts";
 import { type NetLimits, netLimits } from "../../net/limits.ts";
 import { listen, type Listener } from "../../net/server.ts";
@@ -28,8 +26,9 @@ import { explainRefusal, Terminated, UserError } from "../errors.ts";
 import { openLogFile } from "../service/long_run.ts";
 import { openRunScreen, type RunScreen } from "../screen/run_screen.ts";
 import { newRunView, type WireCost } from "../screen/view.ts";
-import { hubBlobs } from "./blob_access.ts";
 import { type CheckpointPlace, putBackRound, storeRound } from "./checkpoint_writer.ts";
+import { probeRoom } from "./disk_room.ts";
+import { HubStore } from "./hub_store.ts";
 import { hubTickets } from "./hub_tickets.ts";
 import { openRunState } from "./open_run_state.ts";
 import { hubSigner, type PreparedRun, prepareRun } from "./prepare_run.ts";
@@ -102,14 +101,19 @@ async function startRun(
   const onReplayed = (effects: readonly OrchestratorEffect[]) => {
     for (const effect of effects) if (effect.type === "record") screen.replay(effect.record);
   };
-  const { store, journal, recovered, from } = await openRunState(context, { prepared, stages, onReplayed });
-  const blobs = hubBlobs(store);
+  let hubStore: HubStore | null = null;
+  const onLost = (hash: BlobHash) => hubStore?.lost(hash);
+  const opened = await openRunState(context, { prepared, stages, onReplayed, onLost });
+  const { store, memberBytes: capacityBytes, journal, recovered, from } = opened;
   const place = checkpointPlace(prepared, stages);
   const limits = netLimits(config.limits);
+  const stageFloats = stages.map((spec) => parameterTable(spec).length);
+  const storeOptions = { folder: folder.path, store, stageFloats, capacityBytes, limits, timers: systemTimers };
+  const members = hubStore = await HubStore.open(storeOptions);
+  const { blobs } = members;
   const tickets = hubTickets(signer, runId);
   const { promise: chainFailed, reject } = Promise.withResolvers<never>();
   const chain = openHubChain(config.chain, { output, onFailure: reject });
-  const uploads = await DiskUploads.open({ folder: `${folder.path}/uploads`, store, limits, timers: systemTimers });
   const { sequencesPerMicrobatch: sequences } = config.train;
   const tokensBefore = recovered?.state.counters.tokens ?? 0;
   let firstStepAtMs: number | null = null;
@@ -132,6 +136,7 @@ async function startRun(
     batches: dataset.batches({ seed: config.seed, sequences, contextLength: config.model.contextLength }),
     storeRound: (round) => storeRound(place, round, blobs),
     putBackRound: (round) => putBackRound(place, { round, blobs }),
+    probeRoom: (bytes) => probeRoom(folder.path, bytes),
     onRecord: (record) => {
       screen.record(record);
       if (record.type !== "stepClosed") return;
@@ -142,7 +147,7 @@ async function startRun(
   chain.onRenewed(() => role.review());
   const { savedPort } = prepared;
   const self = signer.address;
-  const listener = await open(context, { role, store, uploads, limits, screen, self, tickets, savedPort });
+  const listener = await open(context, { role, members, limits, screen, self, tickets, savedPort });
   await writeSavedRun(folder.path, { runId, config, port: listener.port });
   const url = listener.url.replace(/^http/, "ws");
   output.event({ type: "listening", url, run: runId });
@@ -150,7 +155,7 @@ async function startRun(
   const close = async () => {
     screen.close();
     await listener.close();
-    await uploads.close();
+    await members.close();
     await chain.close();
     journal.close();
   };
@@ -231,8 +236,7 @@ function openScreen(
 
 interface ListeningParts {
   readonly role: RunningOrchestrator;
-  readonly store: DiskBlobs;
-  readonly uploads: DiskUploads;
+  readonly members: HubStore;
   readonly limits: NetLimits;
   readonly screen: RunScreen;
   readonly self: NodeId;
@@ -242,7 +246,7 @@ interface ListeningParts {
 
 /** Opens the port; only nodes of this run may use its blobs. */
 async function open({ options, output }: CommandContext, parts: ListeningParts): Promise<Listener> {
-  const { role, store, uploads, limits, screen, self, tickets, savedPort } = parts;
+  const { role, members, limits, screen, self, tickets, savedPort } = parts;
   const gate = new RequestGate({
     self,
     verify: verifySignature,
@@ -253,13 +257,8 @@ async function open({ options, output }: CommandContext, parts: ListeningParts):
     timers: systemTimers,
   });
   const api = createApi({
-    blobs: {
-      store,
-      uploads,
-      blobBytes: limits.blobBytes,
-      check: (request, headers) => gate.check(request, headers),
-    },
-    status: () => statusOf(role.state),
+    blobs: members.routes(role, (request, headers) => gate.check(request, headers)),
+    status: () => ({ ...statusOf(role.state), isPaused: role.isFull }),
     onError: (error) => output.log.error(`A request failed: ${error.message}`),
   });
   try {

@@ -8,7 +8,7 @@
 import { unreachable } from "../../core/assert.ts";
 import type { NodeId } from "../../core/ids.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
-import { decimal, plural, printable, shortAddress } from "./format.ts";
+import { decimal, duration, plural, printable, shortAddress } from "./format.ts";
 import { pushSeries } from "./series.ts";
 import type { EventLine, Hop, NodeView, RunView } from "./view.ts";
 
@@ -70,6 +70,10 @@ export function applyRecord(view: RunView, record: RunRecord, nowMs: number): vo
       return verdict(view, record, nowMs);
     case "faultSeen":
       return note(`${record.node === null ? "a stranger" : shortAddress(record.node)}: ${record.detail}`, "warn");
+    case "runPaused":
+      return note(record.text, "warn");
+    case "runContinued":
+      return note(`the run goes on after ${duration(record.pausedMs)}: the disk has room again`);
     case "warning":
       return note(record.text, "warn");
     case "runFinished":

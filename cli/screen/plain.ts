@@ -95,6 +95,10 @@ function sentence(record: RunRecord, view: RunView): string | null {
       const who = record.node === null ? "a stranger" : shortAddress(record.node);
       return `fault    ${who}: ${record.detail} (${record.code})`;
     }
+    case "runPaused":
+      return `paused   ${record.text}`;
+    case "runContinued":
+      return `continue after ${duration(record.pausedMs)}: the disk has room again`;
     case "warning":
       return `warning  ${record.text}`;
     case "runFinished":

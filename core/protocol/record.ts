@@ -80,6 +80,8 @@ export type RunRecord =
     tolerance: number;
   }
   | { type: "resumed"; step: number; round: number; nodes: number } // the orchestrator itself, from its journal
+  | { type: "runPaused"; text: string } // the orchestrator's disk is full
+  | { type: "runContinued"; pausedMs: number } // it has room again
   | { type: "faultSeen"; node: NodeId | null; code: string; detail: string }
   | { type: "warning"; text: string }
   | { type: "runFinished"; step: number; finished: boolean; reason: string };
