@@ -4,7 +4,7 @@
  *   GET   /blobs/<hash>          200, 206 for `Range: bytes=a-b`, 404, 416
  *   GET   /blobs/<hash>/leaves   200 with 32 bytes a leaf and the blob's size in `Iota-Blob-Bytes`, 404
  *   PUT   /blobs/<hash>          201 stored, 200 was there, 422 other bytes, 413 too large, 507 the node's share or the store
- *                                is used up, 403 not this node's duty; try again: 408 silent, 429 too many at once, 503 disk full
+ *                                is used up, 403 not this node's duty; try again: 408 broken off, 429 too many at once, 503 disk full
  *   GET   /blobs/<hash>/upload   204 with `Upload-Offset`: so much of this node's upload is there; 200: the blob is
  *   PATCH /blobs/<hash>          adds a body at `Upload-Offset`: 204 with the new one, 409 with the one that fits;
  *                                with `Upload-Complete: ?1` it is the last, then as PUT
@@ -53,7 +53,7 @@ const statusOfProblem: Readonly<Record<BlobProblem, ErrorStatus>> = {
   noSpace: 507,
   diskFull: 503,
   busy: 429,
-  silent: 408,
+  brokenOff: 408,
   storage: 500,
   refused: 403,
   unreachable: 500,

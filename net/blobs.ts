@@ -16,7 +16,7 @@ export type BlobProblem =
   | "noSpace" // the node's share, or what all may store, is used up
   | "diskFull" // the disk has no room; there may be some later
   | "busy" // too many uploads at once
-  | "silent" // nothing came for too long
+  | "brokenOff" // an upload's connection broke, or was silent for too long
   | "storage" // the folder cannot be used
   | "refused" // the hub does not take this request
   | "unreachable"; // no answer after every retry

@@ -114,7 +114,7 @@ export class UploadSlots {
     };
     const silent = () => {
       const detail = `Cannot go on with an upload as no byte came for ${uploadSilenceMs} ms`;
-      stop(new BlobError("silent", detail));
+      stop(new BlobError("brokenOff", detail));
     };
     const source = new ReadableStream<Uint8Array>({
       async pull(controller) {
@@ -126,7 +126,7 @@ export class UploadSlots {
           controller.enqueue(value);
         } catch (error) {
           cancel();
-          throw error;
+          throw error instanceof BlobError ? error : brokenOff(error);
         } finally {
           cancelTimer();
         }
@@ -135,4 +135,8 @@ export class UploadSlots {
     }, { highWaterMark: 0 });
     return { source, stop };
   }
+}
+
+function brokenOff(cause: unknown): BlobError {
+  return new BlobError("brokenOff", "Cannot go on with an upload as its connection broke", { cause });
 }

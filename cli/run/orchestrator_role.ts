@@ -80,6 +80,14 @@ export interface RunningOrchestrator extends MemberStore {
 /** How long nodes may take to hear that the run is over. */
 const farewellMs = 3000;
 
+/** What the hub's own work leaves on the disk. */
+const makes: Readonly<Record<HubWork["type"], string>> = {
+  refereeSlice: "a slice that the orchestrator reduces",
+  refereeMerge: "a stage that the orchestrator merges",
+  restoreStage: "a stage that the orchestrator brings back",
+  checkBlobs: "a look through the stored blobs",
+};
+
 export function startOrchestrator(options: OrchestratorRoleOptions): RunningOrchestrator {
   return new OrchestratorRole(options);
 }
@@ -291,7 +299,7 @@ class OrchestratorRole implements RunningOrchestrator {
   }
 
   #hubWork(work: HubWork): void {
-    const need = { what: `the hub's own work (${work.type})`, bytes: this.#stageBytes(work.stage) };
+    const need = { what: makes[work.type], bytes: this.#stageBytes(work.stage) };
     this.#work(async () =>
       this.#driver.enqueue(await this.#pause.work(need, () => performHubWork(work, this.#options)))
     );

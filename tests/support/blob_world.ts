@@ -8,7 +8,7 @@ import { BlobQuota, type QuotaLimits } from "../../net/blob_quota.ts";
 import { HttpBlobs, type HttpBlobsOptions } from "../../net/blob_http.ts";
 import { BlobError, type BlobStore, type BlobUploads, type LocalBlobStore } from "../../net/blobs.ts";
 import { defaultNetLimits, type NetLimits } from "../../net/limits.ts";
-import { UploadSlots } from "../../net/upload_slots.ts";
+import { type UploadSlot, UploadSlots } from "../../net/upload_slots.ts";
 import { type Authorize, createAuthorize, RequestGate } from "../../net/request_auth.ts";
 import type { HeldTicket, TicketBox } from "../../net/ticket.ts";
 import { LinkSecret } from "../../net/link_secret.ts";
@@ -40,7 +40,7 @@ export class BlobWorld {
   readonly tickets: TicketBox;
   readonly hub = testSigner(200).address;
   readonly quota: BlobQuota;
-  readonly slots: UploadSlots;
+  readonly slots: WatchedSlots;
   readonly exceeded: { node: NodeId; fault: Fault }[] = [];
   readonly idle = new Set<NodeId>(); // members whose duty is to store nothing
   isFull = false;
@@ -70,7 +70,7 @@ export class BlobWorld {
       timers,
     });
     const onExceeded = (node: NodeId, detail: string) => this.quota.exceeded(node, detail);
-    this.slots = new UploadSlots({ limits, onExceeded, timers });
+    this.slots = new WatchedSlots({ limits, onExceeded, timers });
     const intake = new BlobIntake({
       quota: this.quota,
       slots: this.slots,
@@ -113,5 +113,30 @@ export class BlobWorld {
       ...options.url === undefined ? { fetch: (url: string, init: RequestInit) => this.app.request(url, init) } : {},
       ...options,
     });
+  }
+}
+
+/** Tells when an upload begins or ends. */
+class WatchedSlots extends UploadSlots {
+  #changed = Promise.withResolvers<void>();
+
+  override open(...given: Parameters<UploadSlots["open"]>): UploadSlot {
+    const { source, close } = super.open(...given);
+    this.#tell();
+    const closeAndTell = () => {
+      close();
+      this.#tell();
+    };
+    return { source, close: closeAndTell };
+  }
+
+  /** Until the node has so many open. */
+  async until(node: NodeId, count: number): Promise<void> {
+    while (this.usage(node) !== count) await this.#changed.promise;
+  }
+
+  #tell(): void {
+    this.#changed.resolve();
+    this.#changed = Promise.withResolvers();
   }
 }
