@@ -26,7 +26,19 @@ const journal = [
   "journal.db-wal",
   "journal.db-shm",
 ];
-const parts = ["checkpoints", "blobs", "chain", "miners", "logs", "run.toml", "run.json", "summary.json", ...journal];
+const probeName = "room.probe"; // of a look for room on a full disk, if it was interrupted
+const parts = [
+  "checkpoints",
+  "blobs",
+  "chain",
+  "miners",
+  "logs",
+  "run.toml",
+  "run.json",
+  "summary.json",
+  probeName,
+  ...journal,
+];
 
 export async function openRunFolder(context: CommandContext): Promise<RunFolder> {
   const { options } = context;

@@ -34,7 +34,7 @@ import { openRunState } from "./open_run_state.ts";
 import { hubSigner, type PreparedRun, prepareRun } from "./prepare_run.ts";
 import { type RunningOrchestrator, startOrchestrator } from "./orchestrator_role.ts";
 import { removeJournal, userError as journalError } from "./recover_run.ts";
-import { runSummary } from "./run_summary.ts";
+import { runSummary, saveSummary } from "./run_summary.ts";
 import { writeSavedRun } from "./saved_run.ts";
 import { bf16BytesPerToken, type Traffic } from "./traffic.ts";
 
@@ -67,7 +67,7 @@ export async function runOrchestrator(context: CommandContext): Promise<number> 
     run.screen.close();
     context.output.summary(summary);
     isOver = true;
-    await Deno.writeTextFile(`${path}/summary.json`, `${JSON.stringify(summary, null, 2)}\n`);
+    await saveSummary(summary, { folder: path, warn: (text) => context.output.log.warn(text) });
     if (!result.finished) context.output.log.warn(stoppedText(run.role.state, { reason: result.reason, folder: path }));
     return result.finished || interruption.reason instanceof Terminated ? 0 : 1;
   } catch (error) {

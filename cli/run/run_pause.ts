@@ -52,21 +52,19 @@ export class RunPause {
     try {
       attempt();
     } catch (error) {
+      if (!isDiskFull(error) && !isUnclear(error)) throw error;
       const need = { what: "the journal", bytes: bytesOf(batch) };
-      if (isDiskFull(error)) return this.#room.until(need, attempt);
-      if (!(error instanceof JournalError && error.code === "storage")) throw error;
-      return this.#unlessFull(error, need).then(() => this.#room.until(need, attempt));
+      return this.#room.until(need, () => this.#attemptCommit(need, attempt));
     }
   }
 
-  /** SQLite does not say everywhere that a disk or a quota is full; writing something else shows it. */
-  async #unlessFull(error: JournalError, { bytes }: RoomNeed): Promise<void> {
+  async #attemptCommit({ bytes }: RoomNeed, attempt: () => void): Promise<void> {
     try {
-      await this.#options.probeRoom(bytes + leastBytes);
-    } catch (probed) {
-      if (isDiskFull(probed)) return;
+      attempt();
+    } catch (error) {
+      if (isUnclear(error)) await this.#options.probeRoom(bytes + leastBytes);
+      throw error;
     }
-    throw error;
   }
 
   async work<T>(need: RoomNeed, attempt: () => Promise<T>): Promise<T> {
@@ -82,6 +80,11 @@ export class RunPause {
   close(): void {
     this.#room.close();
   }
+}
+
+/** SQLite does not say everywhere that a disk or a quota is full; writing something else shows it. */
+function isUnclear(error: unknown): boolean {
+  return error instanceof JournalError && error.code === "storage";
 }
 
 /** All but the events' own few. */
