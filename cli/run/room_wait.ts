@@ -45,7 +45,8 @@ export class RoomWait {
         try {
           return await attempt();
         } catch (error) {
-          if (!isDiskFull(error) || this.#isClosed) throw error;
+          if (!isDiskFull(error)) throw error;
+          if (this.#isClosed) return await new Promise<never>(() => {});
           if (!isCounted) this.#enter(need, error);
           isCounted = true;
         }

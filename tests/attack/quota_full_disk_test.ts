@@ -331,3 +331,32 @@ Deno.test("Full disk: any other trouble of the journal still ends the run with i
     assert(end instanceof JournalError && end.code === "damaged", String(end));
     journal.close();
   }));
+
+Deno.test("Full disk: strangers that come and go while the run is paused cannot fill its memory", () =>
+  withScratchFolder(async (folder) => {
+    const opened = openJournal(folder);
+    const journal = new FullJournal(opened.journal, (state) => state.step === 1);
+    const inboxMessages = 16;
+    const swarm = new LocalSwarm({ config: { ...config, limits: { ...config.limits, inboxMessages } }, journal });
+    await swarm.startAll();
+    await swarm.runUntil(isPaused(swarm), patience);
+    const sent: number[] = [];
+    const refused: string[] = [];
+    for (let stranger = 0; stranger < 500; stranger++) {
+      const handler = swarm.orchestrator.accept({
+        bufferedBytes: 0,
+        send: () => sent.push(stranger),
+        close: (reason) => refused.push(reason),
+        pause: () => {},
+        resume: () => {},
+      });
+      handler.frame(new Uint8Array(100));
+    }
+    assert(new Set(sent).size <= inboxMessages, `${new Set(sent).size} strangers made the hub remember something`);
+    assertEquals(refused.at(-1), "the orchestrator waits for room on its disk; try again later");
+    journal.hasRoom = true;
+    const { finished } = await swarm.runThrough(patience);
+    assert(finished && recordsOf(swarm, "nodeLost").length === 0);
+    assert(recordsOf(swarm, "faultSeen").length <= inboxMessages);
+    opened.journal.close();
+  }));
