@@ -81,7 +81,7 @@ export function netLimits(limits: LimitConfig): NetLimits {
     outboxBytes: limits.outboxBytes,
     blobBytes: limits.blobBytes,
     uploadBytes: 64 * limits.blobBytes,
-    uploadBytesOfNode: 4 * limits.blobBytes, // one or two are being sent, the others were given up
+    uploadBytesOfNode: 4 * limits.blobBytes,
     sessionKeepMs: limits.disconnectGraceMs,
   });
 }

@@ -3,7 +3,7 @@
  * from the run.
  */
 
-import { storeAllowance } from "../../core/merge/allowance.ts";
+import { type Allowance, storeAllowance } from "../../core/merge/allowance.ts";
 import type { Fault } from "../../core/fault.ts";
 import type { BlobHash, NodeId } from "../../core/ids.ts";
 import type { DiskBlobs } from "../../net/blob_disk.ts";
@@ -38,6 +38,8 @@ export interface HubStoreOptions {
   readonly timers: Timers;
 }
 
+const unfinishedBlobs = 4; // of the largest size: one or two are being sent, the others were given up
+
 export class HubStore {
   readonly blobs: HubBlobs;
   readonly quota: BlobQuota;
@@ -45,11 +47,11 @@ export class HubStore {
   readonly #uploads: DiskUploads;
   #members: MemberStore | null = null; // the run, once it has begun
 
-  private constructor(options: HubStoreOptions, uploads: DiskUploads) {
-    const { store, stageFloats, capacityBytes, timers } = options;
+  private constructor(options: HubStoreOptions, { uploads, share }: { uploads: DiskUploads; share: Allowance }) {
+    const { store, capacityBytes, timers } = options;
     this.#options = options;
     this.#uploads = uploads;
-    const { blobBytes, bytes, blobs } = storeAllowance(stageFloats);
+    const { blobBytes, bytes, blobs } = share;
     this.quota = new BlobQuota({
       limits: { blobBytes, bytesOfNode: bytes, blobsOfNode: blobs, capacityBytes },
       storedBytes: () => store.usage().bytes,
@@ -60,9 +62,14 @@ export class HubStore {
   }
 
   static async open(options: HubStoreOptions): Promise<HubStore> {
-    const { folder, store, limits, timers } = options;
-    const uploads = await DiskUploads.open({ folder: `${folder}/uploads`, store, limits, timers });
-    return new HubStore(options, uploads);
+    const { folder, store, limits, timers, stageFloats } = options;
+    const share = storeAllowance(stageFloats);
+    const { blobBytes } = share;
+    const uploads = await DiskUploads.open({
+      ...{ folder: `${folder}/uploads`, store, timers },
+      limits: { ...limits, blobBytes, uploadBytesOfNode: unfinishedBlobs * blobBytes },
+    });
+    return new HubStore(options, { uploads, share });
   }
 
   /** What HTTP needs of it, from now on for this run. */

@@ -5,9 +5,8 @@
  * model but what a dispute asks of the hub.
  */
 
-import { present, unreachable } from "../../core/assert.ts";
+import { unreachable } from "../../core/assert.ts";
 import type { RunConfig } from "../../core/config/config.ts";
-import { type Fault, fault } from "../../core/fault.ts";
 import type { BlobRef, NodeId, StageIndex } from "../../core/ids.ts";
 import { parameterTable, type StageSpec } from "../../core/model/spec.ts";
 import type { Attachment, OrchestratorEffect, OrchestratorEvent } from "../../core/orchestrator/event.ts";
@@ -32,8 +31,9 @@ import type { RecoveredRun, StateJournal } from "./hub_journal.ts";
 import { type HubWork, performHubWork } from "./hub_work.ts";
 import type { MemberStore } from "./hub_store.ts";
 import type { Finished } from "./node_role.ts";
-import { RunPause } from "./run_pause.ts";
+import { needOfCheckpoint, needOfWork, RunPause } from "./run_pause.ts";
 import { Segments } from "./segments.ts";
+import { storeDuties } from "./store_duties.ts";
 import { Traffic } from "./traffic.ts";
 
 export interface OrchestratorRoleOptions {
@@ -63,15 +63,15 @@ export interface OrchestratorRoleOptions {
   readonly probeRoom?: (bytes: number) => Promise<void>;
 }
 
-export interface RunningOrchestrator extends MemberStore {
+export interface RunningOrchestrator {
   readonly state: OrchestratorState; // to look at, not to touch
   readonly traffic: Traffic;
   readonly segments: Segments;
   readonly finished: Promise<Finished>;
   accept(wire: Wire): WireHandler;
   isMember(node: NodeId): boolean;
-  /** The run waits for room on its disk. */
-  readonly isFull: boolean;
+  /** For the store that members upload to. */
+  readonly members: MemberStore;
   /** Asks `admit` about every member again and dismisses whom it refuses for good. */
   review(): void;
   stop(reason: string): void;
@@ -79,14 +79,6 @@ export interface RunningOrchestrator extends MemberStore {
 
 /** How long nodes may take to hear that the run is over. */
 const farewellMs = 3000;
-
-/** What the hub's own work leaves on the disk. */
-const makes: Readonly<Record<HubWork["type"], string>> = {
-  refereeSlice: "a slice that the orchestrator reduces",
-  refereeMerge: "a stage that the orchestrator merges",
-  restoreStage: "a stage that the orchestrator brings back",
-  checkBlobs: "a look through the stored blobs",
-};
 
 export function startOrchestrator(options: OrchestratorRoleOptions): RunningOrchestrator {
   return new OrchestratorRole(options);
@@ -97,6 +89,7 @@ class OrchestratorRole implements RunningOrchestrator {
   readonly traffic: Traffic;
   readonly segments: Segments;
   readonly finished: Promise<Finished>;
+  readonly members: MemberStore;
   readonly #options: OrchestratorRoleOptions;
   readonly #hub: Hub<NodeMessage, HubMessage>;
   readonly #driver: Driver<OrchestratorState, OrchestratorEvent, OrchestratorEffect>;
@@ -148,6 +141,11 @@ class OrchestratorRole implements RunningOrchestrator {
     });
     const { onRecord, probeRoom = () => Promise.resolve() } = options;
     this.#pause = new RunPause({ timers, driver: this.#driver, onRecord, probeRoom });
+    this.members = storeDuties({
+      ...{ state: this.state, driver: this.#driver, pause: this.#pause },
+      isMember: (node) => this.isMember(node),
+      onFailure: (error) => this.#fail(error),
+    });
     this.#driver.enqueue({ type: recovered === null ? "tick" : "restarted" }); // sets the first deadline
   }
 
@@ -172,26 +170,6 @@ class OrchestratorRole implements RunningOrchestrator {
 
   isMember(node: NodeId): boolean {
     return this.#connected.has(node);
-  }
-
-  get isFull(): boolean {
-    return this.#pause.isFull;
-  }
-
-  /** Miners store what they computed; nobody else has anything to store. */
-  mayStore(node: NodeId): Fault | null {
-    const member = this.state.members.get(node);
-    if (member?.role === "miner" && member.stage !== null) return null;
-    return fault("notAdmitted", "Cannot store a blob as only a miner with a stage has something to store");
-  }
-
-  quotaExceeded(node: NodeId, fault: Fault): void {
-    const isTold = this.isMember(node) && !this.#driver.isFull;
-    if (isTold) this.#driver.enqueue({ type: "faultReceived", node, fault });
-  }
-
-  onDiskFull(bytes: number): void {
-    this.#work(() => this.#pause.upload(bytes));
   }
 
   review(): void {
@@ -299,21 +277,16 @@ class OrchestratorRole implements RunningOrchestrator {
   }
 
   #hubWork(work: HubWork): void {
-    const need = { what: makes[work.type], bytes: this.#stageBytes(work.stage) };
+    const need = needOfWork(work, this.state.stageFloats);
     this.#work(async () =>
       this.#driver.enqueue(await this.#pause.work(need, () => performHubWork(work, this.#options)))
     );
   }
 
-  /** Of its parameters and outer momentum: the most that one piece of work writes. */
-  #stageBytes(stage: StageIndex): number {
-    return 2 * 4 * present(this.state.stageFloats[stage], "a length a stage");
-  }
-
   #writeCheckpoint(effect: Extract<OrchestratorEffect, { type: "writeCheckpoint" }>): void {
     const { round } = effect;
-    const bytes = this.#options.stages.reduce((sum, { index }) => sum + this.#stageBytes(index), 0);
-    this.#pause.work({ what: `the checkpoint of round ${round}`, bytes }, () => this.#options.storeRound(effect)).then(
+    const need = needOfCheckpoint(round, this.state.stageFloats);
+    this.#pause.work(need, () => this.#options.storeRound(effect)).then(
       (folder) => this.#driver.enqueue({ type: "checkpointWritten", round, folder }),
       (error) =>
         this.#driver.enqueue({ type: "checkpointFailed", round, detail: textOf(error), missing: missingStage(error) }),

@@ -30,7 +30,7 @@ import { type CheckpointPlace, putBackRound, storeRound } from "./checkpoint_wri
 import { probeRoom } from "./disk_room.ts";
 import { HubStore } from "./hub_store.ts";
 import { hubTickets } from "./hub_tickets.ts";
-import { openRunState } from "./open_run_state.ts";
+import { type OpenRunState, openRunState } from "./open_run_state.ts";
 import { hubSigner, type PreparedRun, prepareRun } from "./prepare_run.ts";
 import { type RunningOrchestrator, startOrchestrator } from "./orchestrator_role.ts";
 import { removeJournal, userError as journalError } from "./recover_run.ts";
@@ -104,12 +104,10 @@ async function startRun(
   let hubStore: HubStore | null = null;
   const onLost = (hash: BlobHash) => hubStore?.lost(hash);
   const opened = await openRunState(context, { prepared, stages, onReplayed, onLost });
-  const { store, memberBytes: capacityBytes, journal, recovered, from } = opened;
+  const { journal, recovered, from } = opened;
   const place = checkpointPlace(prepared, stages);
   const limits = netLimits(config.limits);
-  const stageFloats = stages.map((spec) => parameterTable(spec).length);
-  const storeOptions = { folder: folder.path, store, stageFloats, capacityBytes, limits, timers: systemTimers };
-  const members = hubStore = await HubStore.open(storeOptions);
+  const members = hubStore = await openHubStore(opened, { folder: folder.path, stages, limits });
   const { blobs } = members;
   const tickets = hubTickets(signer, runId);
   const { promise: chainFailed, reject } = Promise.withResolvers<never>();
@@ -146,8 +144,7 @@ async function startRun(
   });
   chain.onRenewed(() => role.review());
   const { savedPort } = prepared;
-  const self = signer.address;
-  const listener = await open(context, { role, members, limits, screen, self, tickets, savedPort });
+  const listener = await open(context, { role, members, limits, screen, self: signer.address, tickets, savedPort });
   await writeSavedRun(folder.path, { runId, config, port: listener.port });
   const url = listener.url.replace(/^http/, "ws");
   output.event({ type: "listening", url, run: runId });
@@ -160,6 +157,14 @@ async function startRun(
     journal.close();
   };
   return { role, chainFailed, screen, tokensBefore, firstStepAtMs: () => firstStepAtMs, close };
+}
+
+function openHubStore(
+  { store, memberBytes }: OpenRunState,
+  { folder, stages, limits }: { folder: string; stages: readonly StageSpec[]; limits: NetLimits },
+): Promise<HubStore> {
+  const stageFloats = stages.map((spec) => parameterTable(spec).length);
+  return HubStore.open({ folder, store, stageFloats, capacityBytes: memberBytes, limits, timers: systemTimers });
 }
 
 function checkpointPlace(
@@ -257,8 +262,8 @@ async function open({ options, output }: CommandContext, parts: ListeningParts):
     timers: systemTimers,
   });
   const api = createApi({
-    blobs: members.routes(role, (request, headers) => gate.check(request, headers)),
-    status: () => ({ ...statusOf(role.state), isPaused: role.isFull }),
+    blobs: members.routes(role.members, (request, headers) => gate.check(request, headers)),
+    status: () => ({ ...statusOf(role.state), isPaused: role.members.isFull }),
     onError: (error) => output.log.error(`A request failed: ${error.message}`),
   });
   try {

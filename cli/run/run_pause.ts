@@ -11,6 +11,7 @@ import type { Timers } from "../../net/timers.ts";
 import { JournalError } from "../journal/journal_error.ts";
 import { isDiskFull } from "./disk_room.ts";
 import type { TimedEvent } from "./driver.ts";
+import type { HubWork } from "./hub_work.ts";
 import { type RoomNeed, RoomWait } from "./room_wait.ts";
 
 export interface RunPauseOptions {
@@ -21,6 +22,8 @@ export interface RunPauseOptions {
   readonly probeRoom: (bytes: number) => Promise<void>;
 }
 
+const vectorsOf = 2; // a stage: parameters and outer momentum
+const floatBytes = 4;
 const leastBytes = 2 ** 16; // of a journal entry and its pages
 
 export class RunPause {
@@ -80,6 +83,23 @@ export class RunPause {
   close(): void {
     this.#room.close();
   }
+}
+
+/** What the hub's own work leaves on the disk. */
+const makes: Readonly<Record<HubWork["type"], string>> = {
+  refereeSlice: "a slice that the orchestrator reduces",
+  refereeMerge: "a stage that the orchestrator merges",
+  restoreStage: "a stage that the orchestrator brings back",
+  checkBlobs: "a look through the stored blobs",
+};
+
+export function needOfWork(work: HubWork, stageFloats: readonly number[]): RoomNeed {
+  return { what: makes[work.type], bytes: vectorsOf * floatBytes * (stageFloats[work.stage] ?? 0) };
+}
+
+export function needOfCheckpoint(round: number, stageFloats: readonly number[]): RoomNeed {
+  const floats = stageFloats.reduce((sum, count) => sum + count, 0);
+  return { what: `the checkpoint of round ${round}`, bytes: vectorsOf * floatBytes * floats };
 }
 
 /** SQLite does not say everywhere that a disk or a quota is full; writing something else shows it. */

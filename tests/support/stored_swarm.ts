@@ -92,7 +92,7 @@ export class StoredSwarm {
       },
     });
     this.api = createApi({
-      blobs: members.routes(this.swarm.orchestrator, gateOf(this.swarm, timers)),
+      blobs: members.routes(this.swarm.orchestrator.members, gateOf(this.swarm, timers)),
       status: () => ({}),
       onError: (error) => this.errors.push(error),
     });
