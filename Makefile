@@ -26,7 +26,7 @@ if [ $$status -ge 128 ]; then echo "tests/$(1): ended by a signal ($$status), on
 [ $$status -eq 0 ] || { touch $(RESULTS)/$(1).failed; exit 1; }
 endef
 
-.PHONY: help setup demo test ok static tidy unit scenarios conformance seeds sim e2e bench binary release install clean
+.PHONY: help setup demo test ok static tidy unit scenarios attack conformance seeds sim e2e bench binary release install clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,9 +37,9 @@ setup: ## fetch Deno, packages and a Vulkan driver, write ./iota (quick when don
 demo: setup ## train a small model on this machine: orchestrator, miners, validator; ends with its text
 	@./iota swarm --data runs/demo --size tiny --stages 3 --replicas 2 --validators 1 --fresh
 
-test: setup static tidy unit scenarios conformance ## format, lint, types and all quick suites
+test: setup static tidy unit scenarios attack conformance ## format, lint, types and all quick suites
 
-ok: setup static tidy unit scenarios conformance seeds ## what must pass before a commit: test and the simulator's seeds
+ok: setup static tidy unit scenarios attack conformance seeds ## what must pass before a commit: test and the simulator's seeds
 
 static: setup
 	@mkdir -p $(RESULTS); rm -f $(RESULTS)/static_*.failed; status=0; \
@@ -58,14 +58,18 @@ unit: setup ## tests of single files and folders
 scenarios: setup ## scripted runs of the role machines
 	$(call suite,scenarios,--parallel)
 
+attack: setup ## whole runs with liars and withholders in them; the quick rows, with SEEDS=n all of them
+	$(call suite,attack,--parallel)
+
 conformance: setup ## one suite per interface, run by each of its implementations
 	$(call suite,conformance,--parallel)
 
 seeds: setup ## 64 seeded simulations of 256 miners
 	$(call suite,sim,--parallel)
 
-sim: setup ## thousands of seeded simulations: SEEDS=n MINERS=n MINUTES=n; SEED=n replays one
+sim: setup ## thousands of seeded simulations and all attacks: SEEDS=n MINERS=n MINUTES=n; SEED=n replays one
 	@export SEEDS=$${SEEDS:-10000} MINERS=$${MINERS:-24}; $(subst @mkdir,mkdir,$(call suite,sim,--parallel))
+	@[ -n "$$SEED" ] || { export SEEDS=$${SEEDS:-10000}; $(subst @mkdir,mkdir,$(call suite,attack,--parallel)); }
 
 e2e: setup ## real processes on this machine
 	$(call suite,e2e)

@@ -4,10 +4,12 @@
  * before it, on any machine, in any order.
  *
  * Owns the generator, the keys and `Stream`, the plain JSON value that machine state holds. Refuses floats: every draw is an
- * integer, so results are the same bits everywhere. Not for secrets: a key has 64 bits.
+ * integer, so results are the same bits everywhere. Not for secrets: a key has 64 bits; a stream with a key of eight words draws
+ * from ChaCha20 instead (chacha.ts).
  */
 
 import { assert } from "./assert.ts";
+import { blockWords, chacha20, type SecretKey } from "./chacha.ts";
 
 /** Four 32-bit words: which block. */
 export type Counter = readonly [number, number, number, number];
@@ -82,22 +84,27 @@ function absorb(words: number[], label: string | number): void {
 
 /** A position in one generator's sequence of words. Plain JSON; lives in machine state. */
 export interface Stream {
-  readonly key: Key;
+  readonly key: Key | SecretKey;
   counter: number; // words drawn so far
 }
 
-export function openStream(key: Key): Stream {
+export function openStream(key: Key | SecretKey): Stream {
   return { key, counter: 0 };
 }
 
-const scratch = new Uint32Array(wordsPerBlock);
+const scratch = new Uint32Array(blockWords);
+
+const isShort = (key: Key | SecretKey): key is Key => key.length === 2;
 
 export function nextUint32(stream: Stream): number {
-  const block = Math.floor(stream.counter / wordsPerBlock);
-  philox([block >>> 0, Math.floor(block / 2 ** 32), 0, 0], stream.key, scratch);
-  const word = scratch[stream.counter % wordsPerBlock]!;
+  const { key, counter } = stream;
   stream.counter += 1;
-  return word;
+  const words = isShort(key) ? wordsPerBlock : blockWords;
+  const block = Math.floor(counter / words);
+  const high = Math.floor(block / 2 ** 32);
+  if (isShort(key)) philox([block >>> 0, high, 0, 0], key, scratch);
+  else chacha20(key, { counter: block >>> 0, nonce: [0, high, 0] }, scratch);
+  return scratch[counter % words]!;
 }
 
 /** An integer in [0, n), each equally likely: draws above the largest multiple of `n` are thrown away. */

@@ -23,6 +23,7 @@ import {
   microbatch,
   nonNegative,
   positiveCount,
+  share,
   stage,
   task,
   text,
@@ -45,7 +46,7 @@ const parameterSource = v.variant("type", [
 ]);
 const peer = v.strictObject({ node: address, url: httpUrl });
 const slice = v.strictObject({ offset: count, size: positiveCount });
-const reduceInput = v.strictObject({ payload: blobRef, weight: nonNegative });
+const reduceInput = v.strictObject({ payload: blobRef, weight: nonNegative, scale: share });
 
 const rules: MessageRules<HubMessage> = {
   welcome: { schema: v.strictObject({ type: v.literal("welcome"), config, layersOfStages: list(u32), isKept: flag }) },
@@ -78,7 +79,13 @@ const rules: MessageRules<HubMessage> = {
     schema: v.strictObject({ type: v.literal("startMerge"), round: count, slices: list(slice), contributes: flag }),
   },
   reduceSlice: {
-    schema: v.strictObject({ type: v.literal("reduceSlice"), round: count, slice: u32, inputs: list(reduceInput) }),
+    schema: v.strictObject({
+      type: v.literal("reduceSlice"),
+      round: count,
+      edition: count,
+      slice: u32,
+      inputs: list(reduceInput),
+    }),
   },
   applyMerge: { schema: v.strictObject({ type: v.literal("applyMerge"), round: count, slices: list(blobRef) }) },
   uploadParameters: { schema: v.strictObject({ type: v.literal("uploadParameters"), round: count }) },
@@ -107,7 +114,13 @@ const rules: MessageRules<HubMessage> = {
   },
   workReport: {
     schema: v.pipe(
-      v.strictObject({ type: v.literal("workReport"), round: count, miners: list(address), units: list(nonNegative) }),
+      v.strictObject({
+        type: v.literal("workReport"),
+        round: count,
+        miners: list(address),
+        units: list(nonNegative),
+        expelled: list(address),
+      }),
       v.check(({ miners, units }) => miners.length === units.length, "units must be one a miner"),
     ),
   },

@@ -63,7 +63,13 @@ const rules: MessageRules<NodeMessage> = {
     schema: v.strictObject({ type: v.literal("payloadCommitted"), round: count, slices: list(blobRef) }),
   },
   sliceReduced: {
-    schema: v.strictObject({ type: v.literal("sliceReduced"), round: count, slice: u32, result: blobRef }),
+    schema: v.strictObject({
+      type: v.literal("sliceReduced"),
+      round: count,
+      edition: count,
+      slice: u32,
+      result: blobRef,
+    }),
   },
   mergeApplied: {
     schema: v.strictObject({

@@ -6,9 +6,10 @@
 import { present, unreachable } from "../../core/assert.ts";
 import type { RunConfig } from "../../core/config/config.ts";
 import type { BlobRef } from "../../core/ids.ts";
+import { type PayloadStats, payloadStats } from "../../core/merge/payload_stats.ts";
 import { parameterTable, type StageSpec } from "../../core/model/spec.ts";
 import type { OrchestratorEffect, OrchestratorEvent } from "../../core/orchestrator/event.ts";
-import { bytesOfFloats, type HubBlobs } from "./blob_access.ts";
+import { bytesOfFloats, floatsOf, type HubBlobs } from "./blob_access.ts";
 import { lostAmong, unlessLost } from "./lost_blobs.ts";
 import { mergeStage, reduceSlice } from "./merge_work.ts";
 import { bringBack } from "./restore_stage.ts";
@@ -16,7 +17,7 @@ import { loadSource } from "./source.ts";
 
 type Effect<Type extends OrchestratorEffect["type"]> = Extract<OrchestratorEffect, { type: Type }>;
 
-export type HubWork = Effect<"refereeSlice" | "refereeMerge" | "restoreStage" | "checkBlobs">;
+export type HubWork = Effect<"checkPayload" | "refereeSlice" | "refereeMerge" | "restoreStage" | "checkBlobs">;
 
 export interface HubWorkplace {
   readonly config: RunConfig;
@@ -28,6 +29,8 @@ export interface HubWorkplace {
 export async function performHubWork(work: HubWork, place: HubWorkplace): Promise<OrchestratorEvent> {
   const { round, stage } = work;
   switch (work.type) {
+    case "checkPayload":
+      return await checkPayload(work, place);
     case "refereeSlice":
       return await refereeSlice(work, place);
     case "refereeMerge":
@@ -41,12 +44,30 @@ export async function performHubWork(work: HubWork, place: HubWorkplace): Promis
   }
 }
 
+async function checkPayload(work: Effect<"checkPayload">, { blobs }: HubWorkplace): Promise<OrchestratorEvent> {
+  const { round, stage, node, slices } = work;
+  let whole: PayloadStats = { isFinite: true, squareSum: 0, largest: 0 };
+  for (const ref of slices) {
+    const bytes = await unlessLost(blobs.get(ref));
+    if (bytes === null || bytes.byteLength !== ref.bytes) {
+      return { type: "payloadChecked", round, stage, node, stats: null };
+    }
+    const { isFinite, squareSum, largest } = payloadStats(floatsOf(bytes));
+    whole = {
+      isFinite: whole.isFinite && isFinite,
+      squareSum: whole.squareSum + squareSum,
+      largest: Math.max(whole.largest, largest),
+    };
+  }
+  return { type: "payloadChecked", round, stage, node, stats: whole };
+}
+
 async function refereeSlice(work: Effect<"refereeSlice">, { blobs }: HubWorkplace): Promise<OrchestratorEvent> {
-  const { round, stage, slice, inputs } = work;
+  const { round, edition, stage, slice, inputs } = work;
   const average = await unlessLost(reduceSlice(blobs, inputs));
   if (average === null) return { type: "sliceUnavailable", round, stage, slice };
   const result = average.ok ? await blobs.put(bytesOfFloats(average.value)) : null;
-  return { type: "sliceRefereed", round, stage, slice, result };
+  return { type: "sliceRefereed", round, edition, stage, slice, result };
 }
 
 async function refereeMerge(work: Effect<"refereeMerge">, place: HubWorkplace): Promise<OrchestratorEvent> {

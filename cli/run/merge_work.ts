@@ -9,20 +9,20 @@ import { type Parsed, refused } from "../../core/fault.ts";
 import type { BlobRef } from "../../core/ids.ts";
 import { averageSlices } from "../../core/merge/average.ts";
 import { outerStep } from "../../core/merge/outer.ts";
+import type { WeightedPayload } from "../../core/protocol/message.ts";
 import { type BlobAccess, floatsOf } from "./blob_access.ts";
 import type { StageVectors } from "./source.ts";
 
-export interface WeightedRef {
-  readonly payload: BlobRef;
-  readonly weight: number;
-}
-
 /** The weighted mean of one slice of every payload, in the order given. */
-export async function reduceSlice(blobs: BlobAccess, inputs: readonly WeightedRef[]): Promise<Parsed<Float32Array>> {
+export async function reduceSlice(
+  blobs: BlobAccess,
+  inputs: readonly WeightedPayload[],
+): Promise<Parsed<Float32Array>> {
   const vectors: Float32Array[] = [];
   for (const input of inputs) vectors.push(floatsOf(await blobs.get(input.payload)));
   if (vectors.length === 0) return refused("badBlob", "Cannot reduce a slice as it must have a payload");
-  return averageSlices({ inputs: vectors, weights: inputs.map((input) => input.weight) });
+  const [weights, scales] = [inputs.map(({ weight }) => weight), inputs.map(({ scale }) => scale)];
+  return averageSlices({ inputs: vectors, weights, scales });
 }
 
 export interface MergeInput {

@@ -6,6 +6,7 @@ import { unreachable } from "../../core/assert.ts";
 import type { MinerEffect, MinerEvent, MinerRecord, MinerWork } from "../../core/miner/event.ts";
 import { miner } from "../../core/miner/machine.ts";
 import { type MinerState, openMiner } from "../../core/miner/state.ts";
+import type { Machine } from "../../core/protocol/machine.ts";
 import type { BlobAccess } from "./blob_access.ts";
 import type { ComputeHost } from "./compute_host.ts";
 import type { MomentsFolder } from "./moments_folder.ts";
@@ -21,6 +22,8 @@ export interface MinerRoleOptions {
   readonly peers?: PeerServer | null;
   readonly activationBytes?: number; // of the device's memory, to compute no forward twice
   readonly onRecord: (record: MinerRecord) => void;
+  /** Who decides what to do and say. @default an honest miner */
+  readonly machine?: Machine<MinerState, MinerEvent, MinerEffect>;
 }
 
 /** Tasks and steps touch only the device: what fails there, and is no stranger's fault, will fail again. */
@@ -41,7 +44,7 @@ export interface RunningMiner extends RunningRole {
 }
 
 export async function startMiner(options: MinerRoleOptions): Promise<RunningMiner> {
-  const { link, device, blobs, moments, peers = null, activationBytes = 0, onRecord } = options;
+  const { link, device, blobs, moments, peers = null, activationBytes = 0, onRecord, machine = miner } = options;
   const state = openMiner({
     adapter: device.adapter.name,
     previousStage: await moments?.stage() ?? null,
@@ -50,7 +53,7 @@ export async function startMiner(options: MinerRoleOptions): Promise<RunningMine
   const role: NodeRole<MinerState, MinerEvent, MinerEffect> = new NodeRole({
     role: "miner",
     link,
-    machine: miner,
+    machine,
     state,
     perform,
   });

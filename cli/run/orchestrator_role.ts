@@ -8,7 +8,9 @@
 import { unreachable } from "../../core/assert.ts";
 import type { RunConfig } from "../../core/config/config.ts";
 import type { BlobRef, NodeId, StageIndex } from "../../core/ids.ts";
-import { parameterTable, type StageSpec } from "../../core/model/spec.ts";
+import { secretKeyBytes } from "../../core/chacha.ts";
+import { largestOfWire } from "../../core/codec/wire.ts";
+import { parameterTable, type StageSpec, wireSpec } from "../../core/model/spec.ts";
 import type { Attachment, OrchestratorEffect, OrchestratorEvent } from "../../core/orchestrator/event.ts";
 import { orchestrator } from "../../core/orchestrator/machine.ts";
 import { heldSegments } from "../../core/orchestrator/rounds.ts";
@@ -150,13 +152,14 @@ class OrchestratorRole implements RunningOrchestrator {
   }
 
   #newState(): OrchestratorState {
-    const { config, stages, layersOfStages, from, timers } = this.#options;
+    const { config, stages, layersOfStages, from, timers, random } = this.#options;
     return openOrchestrator({
       config,
       stages,
       layersOfStages,
       stageFloats: stages.map((spec) => parameterTable(spec).length),
       ...(from === undefined ? {} : { from }),
+      secret: random.bytes(secretKeyBytes),
       nowMs: timers.steadyMs(),
     });
   }
@@ -203,13 +206,21 @@ class OrchestratorRole implements RunningOrchestrator {
       case "message": {
         this.traffic.count(event);
         const segments = event.segments.map((bytes) => this.segments.hold(bytes));
-        return this.#driver.enqueue({ type: "messageReceived", node: event.peer, message: event.message, segments });
+        const { peer: node, message } = event;
+        const largest = message.type === "taskDone" ? this.#largest(event.segments) : 0;
+        return this.#driver.enqueue({ type: "messageReceived", node, message, segments, largest });
       }
       case "fault":
         return this.#driver.enqueue({ type: "faultReceived", node: event.peer, fault: event.fault });
       default:
         return unreachable(event);
     }
+  }
+
+  /** Numbers are looked at where they come in: the machine decides what may go on from here. */
+  #largest(segments: readonly Uint8Array[]): number {
+    const wire = wireSpec(this.#options.config);
+    return segments.reduce((largest, bytes) => Math.max(largest, largestOfWire(wire, bytes)), 0);
   }
 
   #left(node: NodeId): void {
@@ -231,6 +242,7 @@ class OrchestratorRole implements RunningOrchestrator {
         return;
       case "sweepBlobs":
         return this.#work(() => this.#options.blobs.sweep(effect.used));
+      case "checkPayload":
       case "refereeSlice":
       case "refereeMerge":
       case "restoreStage":

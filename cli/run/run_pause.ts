@@ -91,6 +91,7 @@ const makes: Readonly<Record<HubWork["type"], string>> = {
   refereeMerge: "a stage that the orchestrator merges",
   restoreStage: "a stage that the orchestrator brings back",
   checkBlobs: "a look through the stored blobs",
+  checkPayload: "a look through a payload",
 };
 
 export function needOfWork(work: HubWork, stageFloats: readonly number[]): RoomNeed {

@@ -3,6 +3,7 @@
  */
 
 import { unreachable } from "../../core/assert.ts";
+import type { Machine } from "../../core/protocol/machine.ts";
 import type { MinerScore } from "../../core/score/work_score.ts";
 import type { ValidatorEffect, ValidatorEvent, ValidatorRecord } from "../../core/validator/event.ts";
 import { openValidator, validator, type ValidatorState } from "../../core/validator/machine.ts";
@@ -20,14 +21,17 @@ export interface ValidatorRoleOptions {
   readonly onRecord: (record: ValidatorRecord) => void;
   /** The newest scores, by miner's address. */
   readonly onScores: (round: number, scores: readonly MinerScore[]) => void;
+  /** Who decides what to do and say. @default an honest validator */
+  readonly machine?: Machine<ValidatorState, ValidatorEvent, ValidatorEffect>;
 }
 
-export function startValidator({ link, device, blobs, onRecord, onScores }: ValidatorRoleOptions): RunningRole {
+export function startValidator(options: ValidatorRoleOptions): RunningRole {
+  const { link, device, blobs, onRecord, onScores, machine = validator } = options;
   const state = openValidator({ adapter: device.adapter.name });
   const role: NodeRole<ValidatorState, ValidatorEvent, ValidatorEffect> = new NodeRole({
     role: "validator",
     link,
-    machine: validator,
+    machine,
     state,
     perform,
   });

@@ -35,6 +35,9 @@ export function applyRecord(view: RunView, record: RunRecord, nowMs: number): vo
     case "rewound":
       Object.assign(view, { step: record.toStep });
       return note(`nobody has the round's progress any more: back to step ${record.toStep}`, "warn");
+    case "mergeRetaken":
+      Object.assign(view, { step: record.step, round: record.round });
+      return note(`the held-out loss jumped: back to step ${record.step}`, "warn");
     case "mergeLate":
       return note(`stage ${record.stage} goes on without ${shortAddress(record.node)} (${record.phase})`, "warn");
     case "resumed":
@@ -55,10 +58,8 @@ export function applyRecord(view: RunView, record: RunRecord, nowMs: number): vo
       return stepClosed(view, record, nowMs);
     case "mergePhase":
       return mergePhase(view, record);
-    case "sliceDisputed": {
-      const liar = record.liar === null ? "nobody could be named" : `${shortAddress(record.liar)} is excluded`;
-      return note(`slice ${record.slice} of stage ${record.stage} came out unequal: ${liar}`, "warn");
-    }
+    case "sliceDisputed":
+      return note(disputeText(record), "warn");
     case "roundMerged":
       return roundMerged(view, record, nowMs);
     case "checkpointWritten":
@@ -70,10 +71,11 @@ export function applyRecord(view: RunView, record: RunRecord, nowMs: number): vo
       return verdict(view, record, nowMs);
     case "faultSeen":
       return note(`${record.node === null ? "a stranger" : shortAddress(record.node)}: ${record.detail}`, "warn");
-    case "runPaused":
-      return note(record.text, "warn");
     case "runContinued":
       return note(`the run goes on after ${duration(record.pausedMs)}: the disk has room again`);
+    case "blamed":
+      return note(`${shortAddress(record.node)} is to blame: ${record.detail}`, "warn");
+    case "runPaused":
     case "warning":
       return note(record.text, "warn");
     case "runFinished":
@@ -85,6 +87,11 @@ export function applyRecord(view: RunView, record: RunRecord, nowMs: number): vo
 }
 
 type Of<Type extends RunRecord["type"]> = Extract<RunRecord, { type: Type }>;
+
+function disputeText({ slice, stage, liar }: Of<"sliceDisputed">): string {
+  const blame = liar === null ? "nobody could be named" : `${shortAddress(liar)} is excluded`;
+  return `slice ${slice} of stage ${stage} came out unequal: ${blame}`;
+}
 
 /** Puts a line under the panels; the oldest makes room. */
 export function addEvent(view: RunView, event: { text: string; level: EventLine["level"]; nowMs: number }): void {

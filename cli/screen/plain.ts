@@ -64,6 +64,8 @@ function sentence(record: RunRecord, view: RunView): string | null {
       return `restore  stage ${record.stage} of round ${record.round} was in no store; restored (${record.from})`;
     case "rewound":
       return `rewind   from step ${record.step} to ${record.toStep}: nobody has the round's progress any more`;
+    case "mergeRetaken":
+      return `retake   round ${record.round} begins again at step ${record.step} as the held-out loss jumped`;
     case "mergeLate":
       return `late     stage ${record.stage} goes on without ${shortAddress(record.node)} (${record.phase})`;
     case "resumed":
@@ -77,10 +79,8 @@ function sentence(record: RunRecord, view: RunView): string | null {
         `(${view.reLeases} so far)`;
     case "stepClosed":
       return stepSentence(record, view);
-    case "sliceDisputed": {
-      const liar = record.liar === null ? "nobody could be named" : `${shortAddress(record.liar)} is excluded`;
-      return `dispute  slice ${record.slice} of stage ${record.stage} came out unequal in round ${record.round}: ${liar}`;
-    }
+    case "sliceDisputed":
+      return disputeSentence(record);
     case "roundMerged":
       return mergeSentence(record);
     case "checkpointWritten":
@@ -99,6 +99,8 @@ function sentence(record: RunRecord, view: RunView): string | null {
       return `paused   ${record.text}`;
     case "runContinued":
       return `continue after ${duration(record.pausedMs)}: the disk has room again`;
+    case "blamed":
+      return `blame    ${shortAddress(record.node)}: ${record.detail} (${record.code})`;
     case "warning":
       return `warning  ${record.text}`;
     case "runFinished":
@@ -109,6 +111,11 @@ function sentence(record: RunRecord, view: RunView): string | null {
 }
 
 type Of<Type extends RunRecord["type"]> = Extract<RunRecord, { type: Type }>;
+
+function disputeSentence({ slice, stage, round, liar }: Of<"sliceDisputed">): string {
+  const blame = liar === null ? "nobody could be named" : `${shortAddress(liar)} is excluded`;
+  return `dispute  slice ${slice} of stage ${stage} came out unequal in round ${round}: ${blame}`;
+}
 
 function stepSentence(record: Of<"stepClosed">, view: RunView): string {
   const step = `step     ${String(record.step).padStart(String(record.steps).length)}/${record.steps}`;

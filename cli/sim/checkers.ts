@@ -108,6 +108,9 @@ export class Checkers implements HubWatch, NodeWatch {
       case "rewound":
         this.tokens -= record.tokens;
         return this.#credit.rewound(record.toStep);
+      case "mergeRetaken":
+        this.tokens -= record.tokens;
+        return this.#credit.rewound(record.step);
       case "nodeJoined":
         this.nodesJoined += 1;
         return;

@@ -76,7 +76,7 @@ export function staleMessage(dice: Dice, progress: { step: number; round: number
         slices: [ref],
       });
     case 4:
-      return plain({ type: "sliceReduced", round: progress.round, slice: 1_000_000, result: ref });
+      return plain({ type: "sliceReduced", round: progress.round, edition: 1, slice: 1_000_000, result: ref });
     case 5:
       return plain({ type: "ready", assignment: 0, parameters: ref });
     case 6:

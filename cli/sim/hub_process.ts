@@ -7,6 +7,7 @@
  */
 
 import { assert, present, unreachable } from "../../core/assert.ts";
+import { secretKeyBytes } from "../../core/chacha.ts";
 import { fault } from "../../core/fault.ts";
 import { type BlobRef, type NodeId, stageIndex } from "../../core/ids.ts";
 import type { Attachment, OrchestratorEffect, OrchestratorEvent } from "../../core/orchestrator/event.ts";
@@ -26,11 +27,12 @@ import type { Network } from "./network.ts";
 import type { HubEnd } from "./network_peer.ts";
 import { isSameState } from "./same_state.ts";
 import { blobsOfSource, mergedVectors, reducedSlice, vectorsOf } from "./symbolic_stage.ts";
+import { largestOf, statsOf } from "./symbolic_numbers.ts";
 import type { SwarmShape } from "./swarm_shape.ts";
 
 type OwnWork = Extract<
   OrchestratorEffect,
-  { type: "refereeSlice" | "refereeMerge" | "restoreStage" | "checkBlobs" | "writeCheckpoint" }
+  { type: "checkPayload" | "refereeSlice" | "refereeMerge" | "restoreStage" | "checkBlobs" | "writeCheckpoint" }
 >;
 
 interface StoredCheckpoint {
@@ -70,7 +72,8 @@ export class HubProcess implements HubEnd {
   constructor(options: HubOptions) {
     this.#options = options;
     const { shape, queue } = options;
-    this.#state = openOrchestrator({ ...shape, nowMs: queue.nowMs });
+    const secret = Uint8Array.from({ length: secretKeyBytes }, () => options.dice.below(256));
+    this.#state = openOrchestrator({ ...shape, secret, nowMs: queue.nowMs });
     this.#store = options.keepsJournal ? new MemoryStore(this.#state) : null;
     options.network.hubUp(this);
     this.#deliver({ type: "tick" });
@@ -97,7 +100,8 @@ export class HubProcess implements HubEnd {
   }
 
   received(node: NodeId, message: NodeMessage, segments: readonly BlobRef[]): void {
-    this.#deliver({ type: "messageReceived", node, message, segments });
+    const largest = segments.reduce((most, ref) => Math.max(most, largestOf(ref)), 0);
+    this.#deliver({ type: "messageReceived", node, message, segments, largest });
   }
 
   /** The chain does not know it any more. */
@@ -168,6 +172,7 @@ export class HubProcess implements HubEnd {
         return blobs.delete(effect.hashes);
       case "sweepBlobs":
         return blobs.sweep(effect.used);
+      case "checkPayload":
       case "refereeSlice":
       case "refereeMerge":
       case "restoreStage":
@@ -216,6 +221,11 @@ export class HubProcess implements HubEnd {
     const { round } = work;
     const { blobs } = this.#options;
     switch (work.type) {
+      case "checkPayload": {
+        const { stage, node, slices } = work;
+        const stats = slices.every((ref) => blobs.has(ref)) ? statsOf(slices) : null;
+        return this.#deliver({ type: "payloadChecked", round, stage, node, stats });
+      }
       case "refereeSlice":
         return this.#refereeSlice(work);
       case "refereeMerge":
@@ -239,13 +249,13 @@ export class HubProcess implements HubEnd {
     }
   }
 
-  #refereeSlice({ round, stage, slice, inputs }: Extract<OwnWork, { type: "refereeSlice" }>): void {
+  #refereeSlice({ round, edition, stage, slice, inputs }: Extract<OwnWork, { type: "refereeSlice" }>): void {
     if (this.#lacks(inputs.map((input) => input.payload), `slice ${slice} of round ${round}`)) {
       return this.#deliver({ type: "sliceUnavailable", round, stage, slice });
     }
     const result = reducedSlice(inputs);
     this.#options.blobs.put([result]);
-    this.#deliver({ type: "sliceRefereed", round, stage, slice, result });
+    this.#deliver({ type: "sliceRefereed", round, edition, stage, slice, result });
   }
 
   #refereeMerge({ round, stage, source, slices }: Extract<OwnWork, { type: "refereeMerge" }>): void {

@@ -11,14 +11,27 @@ import { fault, type Parsed, parsed } from "../../core/fault.ts";
 import { type BlobHash, type BlobRef, type Direction } from "../../core/ids.ts";
 import type { LoggedTask, MinerResult, MinerWork } from "../../core/miner/event.ts";
 import { type StageSpec, wireBytes } from "../../core/model/spec.ts";
-import type { ParameterSource, Slice } from "../../core/protocol/message.ts";
+import type { ParameterSource, Slice, WeightedPayload } from "../../core/protocol/message.ts";
 import type { BlobSet } from "./blob_set.ts";
 import { digest, unitOf } from "./digest.ts";
+import { isFinite, spoiltHash } from "./symbolic_numbers.ts";
 import type { HeldSegments } from "./held_segments.ts";
 import type { SwarmShape } from "./swarm_shape.ts";
 
 /** What a lying miner makes wrong; sizes stay right. */
-export const lies = ["tasks", "slices", "parameters", "momentum"] as const;
+export const lies = [
+  "tasks",
+  "nan",
+  "huge",
+  "refuse",
+  "norm",
+  "nanPayload",
+  "hugePayload",
+  "withhold",
+  "slices",
+  "parameters",
+  "momentum",
+] as const;
 
 export type Lie = typeof lies[number];
 
@@ -72,7 +85,7 @@ export class SymbolicStage {
       case "loadStage":
         return this.#loadStage(work);
       case "runTask":
-        return done(this.#runTask(work));
+        return this.#refusedInput(work) ?? done(this.#runTask(work));
       case "sealGradients":
         return done(this.#sealGradients(work.replay));
       case "applyStep":
@@ -114,6 +127,11 @@ export class SymbolicStage {
     return done({ type: "loadStage", parameters: this.#ref(this.#parameters), localSteps: 0 });
   }
 
+  #refusedInput({ input, second }: Extract<MinerWork, { type: "runTask" }>): WorkOutcome | null {
+    if (isFinite(input) && (second === null || isFinite(second)) && this.lie !== "refuse") return null;
+    return { result: { ok: false, fault: fault("badNumbers", "an input holds NaN or infinity") }, puts: [] };
+  }
+
   #runTask(work: Extract<MinerWork, { type: "runTask" }>): MinerResult {
     const { segments, owner } = this.#options;
     segments.read(work.input);
@@ -124,9 +142,13 @@ export class SymbolicStage {
       this.#gradient = this.#accumulate(this.#gradient, { ...work, second: work.second });
       this.#accumulated += 1;
     }
-    const lied = this.lie === "tasks" && result.output !== null;
-    const output = lied ? { ...result.output, hash: digest("lie", owner, result.output.hash) } : result.output;
+    const output = result.output === null ? null : { ...result.output, hash: this.#lied(result.output.hash, owner) };
     return { type: "runTask", output, losses: result.losses, computeMs: 0 };
+  }
+
+  #lied(hash: BlobHash, owner: string): BlobHash {
+    if (this.lie === "tasks") return digest("lie", owner, hash);
+    return this.lie === "nan" || this.lie === "huge" ? spoiltHash(this.lie, hash) : hash;
   }
 
   #accumulate(sum: BlobHash, task: { direction: Direction; input: BlobRef; second: BlobRef }): BlobHash {
@@ -144,7 +166,8 @@ export class SymbolicStage {
       this.#accumulated = replay.length;
     }
     const scale = 1 / (1 + this.#steps / 50);
-    return { type: "sealGradients", squareSum: this.#accumulated ** 2 * scale * (0.5 + unitOf(this.#gradient)) };
+    const squareSum = this.#accumulated ** 2 * scale * (0.5 + unitOf(this.#gradient));
+    return { type: "sealGradients", squareSum: this.lie === "norm" ? 1e300 : squareSum };
   }
 
   #formPayload(slices: readonly Slice[]): WorkOutcome {
@@ -152,7 +175,14 @@ export class SymbolicStage {
       hash: digest("payload", this.#start.parameters, this.#parameters, offset, size),
       bytes: 4 * size,
     }));
-    return { result: parsed({ type: "formPayload", slices: refs }), puts: refs };
+    const { lie } = this;
+    if (lie === "withhold") return { result: parsed({ type: "formPayload", slices: refs }), puts: [] };
+    if (lie !== "nanPayload" && lie !== "hugePayload") {
+      return { result: parsed({ type: "formPayload", slices: refs }), puts: refs };
+    }
+    const kind = lie === "nanPayload" ? "nan" : "huge";
+    const spoilt = refs.map(({ hash, bytes }) => ({ hash: spoiltHash(kind, hash), bytes }));
+    return { result: parsed({ type: "formPayload", slices: spoilt }), puts: spoilt };
   }
 
   #reduceSlice({ inputs }: Extract<MinerWork, { type: "reduceSlice" }>): WorkOutcome {
@@ -231,10 +261,10 @@ export function vectorsOf(
 }
 
 /** The weighted mean of one slice of every payload; of a single one it is the payload, to the bit. */
-export function reducedSlice(inputs: readonly { payload: BlobRef; weight: number }[]): BlobRef {
+export function reducedSlice(inputs: readonly WeightedPayload[]): BlobRef {
   const only = present(inputs[0], "a slice has a payload").payload;
   if (inputs.length === 1) return only;
-  const parts = inputs.flatMap(({ payload, weight }): (string | number)[] => [payload.hash, weight]);
+  const parts = inputs.flatMap(({ payload, weight, scale }): (string | number)[] => [payload.hash, weight, scale]);
   return { hash: digest("reduced", ...parts), bytes: only.bytes };
 }
 

@@ -1,7 +1,7 @@
 /**
  * The reducer's arithmetic: a weighted mean of one slice over the contributors, the same bits on every machine.
  *
- * Per value it adds in the order of the inputs in float64 (IEEE add and multiply, which no engine may fuse or reorder), divides
+ * Inputs may be scaled down first (a payload much longer than its peers'). Per value it adds in the order of the inputs in float64 (IEEE add and multiply, which no engine may fuse or reorder), divides
  * once and rounds once to float32. Order is therefore part of the result: callers sort contributors with `inMergeOrder`.
  * Refuses inputs of another length and values that are no numbers; it never returns one.
  */
@@ -10,12 +10,13 @@ import { type Parsed, parsed, refused } from "../fault.ts";
 
 export interface AverageInput {
   readonly inputs: readonly Float32Array[]; // each (size of the slice), in merge order
-  readonly weights: readonly number[]; // one an input, any scale
+  readonly weights: readonly number[]; // one an input, in any unit
+  readonly scales?: readonly number[]; // one an input, at most 1; default all 1
 }
 
 const maxWeight = 2 ** 53; // so that no sum of products overflows
 
-export function averageSlices({ inputs, weights }: AverageInput): Parsed<Float32Array<ArrayBuffer>> {
+export function averageSlices({ inputs, weights, scales }: AverageInput): Parsed<Float32Array<ArrayBuffer>> {
   const first = inputs[0];
   if (first === undefined || weights.length !== inputs.length) {
     return refused("badNumbers", `Cannot average ${inputs.length} slices with ${weights.length} weights`);
@@ -35,10 +36,11 @@ export function averageSlices({ inputs, weights }: AverageInput): Parsed<Float32
       `Cannot average slices as weights must be positive numbers: current value is ${weights}`,
     );
   }
+  const factors = weights.map((weight, j) => weight * (scales?.[j] ?? 1));
   const average = new Float32Array(first.length);
   for (let i = 0; i < average.length; i++) {
     let sum = 0;
-    for (let j = 0; j < inputs.length; j++) sum += weights[j]! * inputs[j]![i]!;
+    for (let j = 0; j < inputs.length; j++) sum += factors[j]! * inputs[j]![i]!;
     average[i] = sum / total;
   }
   const position = firstBadInput(inputs);

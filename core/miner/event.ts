@@ -6,7 +6,7 @@
 import type { ChainConfig, RunConfig } from "../config/config.ts";
 import type { Fault } from "../fault.ts";
 import type { BlobRef, Direction, StageIndex, TaskId } from "../ids.ts";
-import type { HubMessage, NodeMessage, ParameterSource, Peer, Slice } from "../protocol/message.ts";
+import type { HubMessage, NodeMessage, ParameterSource, Peer, Slice, WeightedPayload } from "../protocol/message.ts";
 
 /** A task's place in the gradient and what it takes to repeat it. */
 export interface LoggedTask {
@@ -37,10 +37,7 @@ export type MinerWork =
   | { readonly type: "applyStep"; readonly learningRate: number; readonly gradientScale: number }
   | { readonly type: "zeroGradients" }
   | { readonly type: "formPayload"; readonly slices: readonly Slice[] }
-  | {
-    readonly type: "reduceSlice";
-    readonly inputs: readonly { readonly payload: BlobRef; readonly weight: number }[];
-  }
+  | { readonly type: "reduceSlice"; readonly inputs: readonly WeightedPayload[] }
   /** No slices: back to the round's start. `round` begins with the result. */
   | { readonly type: "applyMerge"; readonly round: number; readonly slices: readonly BlobRef[] }
   | { readonly type: "uploadParameters" };

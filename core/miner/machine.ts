@@ -10,7 +10,7 @@ import { assert, unreachable } from "../assert.ts";
 import { type Fault, fault } from "../fault.ts";
 import type { BlobRef } from "../ids.ts";
 import type { Machine } from "../protocol/machine.ts";
-import type { Assign, Holding, HubMessage, RunTask, Welcome } from "../protocol/message.ts";
+import type { Assign, Holding, HubMessage, ReduceSlice, RunTask, Welcome } from "../protocol/message.ts";
 import { type MinerEffect, type MinerEvent, record, release, send } from "./event.ts";
 import { jobDone, jobFailed, workOf } from "./jobs.ts";
 import type { Job, MinerState, RunningJob, SideJob } from "./state.ts";
@@ -147,10 +147,7 @@ function onPlainMessage(state: MinerState, message: Exclude<HubMessage, RunTask>
       if (message.contributes) state.queue.push({ type: "formPayload", round: message.round, slices: message.slices });
       return [];
     case "reduceSlice":
-      return [beside(state, { type: "reduceSlice", round: message.round, slice: message.slice }, {
-        type: "reduceSlice",
-        inputs: message.inputs,
-      })];
+      return [reduceBeside(state, message)];
     case "uploadParameters":
       return [beside(state, message, { type: "uploadParameters" })];
     case "reject":
@@ -208,6 +205,10 @@ function cancel(state: MinerState, tasks: ReadonlySet<string>): MinerEffect[] {
   });
   state.queue.splice(0, state.queue.length, ...kept);
   return release(refs);
+}
+
+function reduceBeside(state: MinerState, { round, edition, slice, inputs }: ReduceSlice): MinerEffect {
+  return beside(state, { type: "reduceSlice", round, edition, slice }, { type: "reduceSlice", inputs });
 }
 
 function beside(
@@ -268,7 +269,8 @@ function onSideDone(state: MinerState, event: Extract<MinerEvent, { type: "workD
   state.side.delete(event.job);
   const { result } = event;
   if (job?.type === "reduceSlice" && result.type === "reduceSlice") {
-    return [send({ type: "sliceReduced", round: job.round, slice: job.slice, result: result.result })];
+    const { round, edition, slice } = job;
+    return [send({ type: "sliceReduced", round, edition, slice, result: result.result })];
   }
   if (job?.type === "uploadParameters" && result.type === "uploadParameters") {
     const { parameters, momentum } = result;

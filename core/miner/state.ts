@@ -31,7 +31,7 @@ export type Job =
 
 /** Work beside the device. */
 export type SideJob =
-  | { readonly type: "reduceSlice"; readonly round: number; readonly slice: number }
+  | { readonly type: "reduceSlice"; readonly round: number; readonly edition: number; readonly slice: number }
   | { readonly type: "uploadParameters"; readonly round: number };
 
 export interface MinerState {

@@ -18,13 +18,48 @@ export interface ReplayTask {
   readonly losses: readonly number[] | null;
 }
 
+/**
+ * `tried`: validators that are not asked again, as they let its deadline pass or have answered. A probe only finds out whether
+ * a validator answers at all: what it says does not count, nothing waits for it, and `open` does not count it.
+ */
 export type AuditRequest =
-  | { readonly type: "evaluate"; readonly round: number }
-  | { readonly type: "replay"; readonly replay: ReplayTask };
+  | {
+    readonly type: "evaluate";
+    readonly round: number;
+    readonly answers: Evaluation[];
+    readonly tried: NodeId[];
+    readonly isProbe: boolean;
+  }
+  | { readonly type: "replay"; readonly replay: ReplayTask; readonly tried: NodeId[] };
+
+/** What a validator says of a round's parameters. */
+export interface Evaluation {
+  readonly validator: NodeId;
+  readonly loss: number; // mean nats per token
+}
+
+export interface RunningAudit {
+  readonly validator: NodeId;
+  readonly request: AuditRequest;
+  readonly sentMs: number;
+}
+
+export const evaluationOf = (round: number, isProbe = false): AuditRequest => ({
+  type: "evaluate",
+  round,
+  answers: [],
+  tried: [],
+  isProbe,
+});
+
+export const isProbe = (request: AuditRequest): boolean => request.type === "evaluate" && request.isProbe;
 
 export interface AuditWork {
   pending: AuditRequest[];
-  readonly running: Map<number, { validator: NodeId; request: AuditRequest }>;
+  readonly running: Map<number, RunningAudit>;
+  readonly silent: Map<NodeId, number>; // who let a deadline pass: the request; asked when nobody else is left
+  readonly proven: Set<NodeId>; // validators that have answered
+  slowestMs: number | null; // answer so far
   readonly open: Map<number, number>; // requests of a round that are pending or running
   requests: number;
   held: { round: number; refs: BlobRef[] }[]; // wires of replay tasks

@@ -3,17 +3,20 @@
  * every miner and round.
  *
  * Replayed tasks come from the round's first step, where every replica still holds exactly the round's parameters, and are
- * drawn after the miners have delivered. Their wires are held until the answer is there. Backlog is bounded: at most one
- * older round waits; beyond that requests are dropped and a warning says so.
+ * drawn after the miners have delivered, from the round's secret key. Their wires are held until the answer is there. Backlog is
+ * bounded: at most one older round waits; beyond that requests are dropped and a warning says so. Who is asked, and what
+ * follows when it does not answer, is audit_requests.ts's; what evaluations say together, evaluations.ts's.
  */
 
 import { present } from "../assert.ts";
 import type { BlobRef, NodeId, StageIndex } from "../ids.ts";
 import { nextBelow } from "../prng.ts";
-import type { Evaluated, Replayed, RequestFailed } from "../protocol/message.ts";
-import { addRequest, type AuditRequest, closeRequest, type ReplayTask, roundOf } from "./audit_state.ts";
-import { type Attachment, type OrchestratorEffect, record, send } from "./event.ts";
-import type { Member, OrchestratorState, RoundSources } from "./state.ts";
+import type { Replayed, RequestFailed } from "../protocol/message.ts";
+import { passOn, takeLate, takeRunning } from "./audit_requests.ts";
+import { addRequest, type AuditRequest, closeRequest, isProbe, type ReplayTask, roundOf } from "./audit_state.ts";
+import { settleEvaluation } from "./evaluations.ts";
+import { type OrchestratorEffect, record } from "./event.ts";
+import type { Member, OrchestratorState } from "./state.ts";
 import type { Flow, StepWork, WorkItem } from "./step_state.ts";
 import { blobsOf, deleteUnused } from "./stored_blobs.ts";
 
@@ -34,7 +37,7 @@ export function holdForAudit(
   for (const candidates of replayable(state, work).values()) {
     for (let i = 0; i < config.validate.replaysPerMiner && candidates.length > 0; i++) {
       const [replay] = candidates.splice(nextBelow(state.stream, candidates.length), 1);
-      addRequest(audit, { type: "replay", replay: present(replay, "a drawn candidate") });
+      addRequest(audit, { type: "replay", replay: present(replay, "a drawn candidate"), tried: [] });
     }
   }
   return dropBacklog(state);
@@ -87,92 +90,14 @@ function dropBacklog(state: OrchestratorState): OrchestratorEffect[] {
   return [record({ type: "warning", text })];
 }
 
-function sourcesOf(state: OrchestratorState, round: number): RoundSources | null {
-  if (state.sources.round === round) return state.sources;
-  return state.retired.find((sources) => sources.round === round) ?? null;
-}
-
-/** Gives every idle validator the oldest request whose parameters can be fetched. */
-export function requestAudits(state: OrchestratorState): OrchestratorEffect[] {
-  const { audit } = state;
-  if (audit.pending.length === 0 || audit.running.size >= state.validators.size) return [];
-  const effects: OrchestratorEffect[] = [];
-  const busy = new Set([...audit.running.values()].map((running) => running.validator));
-  for (const node of state.validators) {
-    if (busy.has(node) || present(state.members.get(node), "a validator is a member").graceUntilMs !== null) continue;
-    const next = audit.pending.findIndex((request) => sourcesOf(state, roundOf(request)) !== null);
-    if (next === -1) break;
-    const [request] = audit.pending.splice(next, 1);
-    effects.push(sendRequest(state, { validator: node, request: present(request, "a found request") }));
-  }
-  return effects;
-}
-
-function sendRequest(
-  state: OrchestratorState,
-  options: { validator: NodeId; request: AuditRequest },
-): OrchestratorEffect {
-  const { validator, request: asked } = options;
-  const id = state.audit.requests++;
-  state.audit.running.set(id, { validator, request: asked });
-  const sources = present(sourcesOf(state, roundOf(asked)), "a request is sent only with its sources").stages;
-  if (asked.type === "evaluate") {
-    return send(validator, { type: "evaluate", request: id, round: asked.round, sources }, [
-      { type: "heldOutInputs" },
-      { type: "heldOutTargets" },
-    ]);
-  }
-  const { replay } = asked;
-  return send(validator, {
-    type: "replay",
-    request: id,
-    round: replay.round,
-    miner: replay.miner,
-    task: replay.task,
-    stage: replay.stage,
-    direction: replay.direction,
-    losses: replay.losses,
-    source: present(sources[replay.stage], "a source a stage"),
-  }, replayAttachments(replay));
-}
-
-function replayAttachments(replay: ReplayTask): Attachment[] {
-  const { microbatch, input, gradient, output } = replay;
-  const attachments: Attachment[] = [input === null ? { type: "inputs", microbatch } : { type: "blob", ref: input }];
-  if (replay.direction === "turnaround") attachments.push({ type: "targets", microbatch });
-  if (gradient !== null) attachments.push({ type: "blob", ref: gradient });
-  return [...attachments, { type: "blob", ref: output }];
-}
-
-/** Ends a running request of this validator; null when it never had it. */
-function takeRunning(state: OrchestratorState, options: { member: Member; request: number }): AuditRequest | null {
-  const running = state.audit.running.get(options.request);
-  if (running?.validator !== options.member.node) return null;
-  state.audit.running.delete(options.request);
-  closeRequest(state.audit, running.request);
-  return running.request;
-}
-
-export function onEvaluated(
-  state: OrchestratorState,
-  options: { member: Member; message: Evaluated },
-): OrchestratorEffect[] {
-  const { member, message } = options;
-  const request = takeRunning(state, { member, request: message.request });
-  if (request?.type !== "evaluate") return [];
-  const { loss, tokens } = message;
-  state.facts.heldOutFirst ??= loss;
-  if ((state.facts.heldOutLast?.round ?? -1) <= request.round) state.facts.heldOutLast = { round: request.round, loss };
-  return [record({ type: "evaluated", round: request.round, validator: member.node, loss, tokens })];
-}
-
 export function onReplayed(
   state: OrchestratorState,
-  options: { member: Member; message: Replayed },
+  options: { member: Member; message: Replayed; nowMs: number },
 ): OrchestratorEffect[] {
   const { member, message } = options;
-  const request = takeRunning(state, { member, request: message.request });
+  const request = takeRunning(state, { ...options, request: message.request });
   if (request?.type !== "replay") return [];
+  closeRequest(state.audit, request);
   const { tolerance } = state.config.validate;
   const { innovationError, equalShare, lossError } = message;
   const { round, miner, stage, task } = request.replay;
@@ -197,21 +122,44 @@ export function onReplayed(
 
 export function onRequestFailed(
   state: OrchestratorState,
-  options: { member: Member; message: RequestFailed },
+  options: { member: Member; message: RequestFailed; nowMs: number },
 ): OrchestratorEffect[] {
   const { member, message } = options;
-  if (takeRunning(state, { member, request: message.request }) === null) return [];
-  return [record({ type: "faultSeen", node: member.node, ...message.fault })];
+  const request = takeRunning(state, { ...options, request: message.request });
+  if (request === null) return [];
+  return [
+    ...(isProbe(request) ? [] : giveOn(state, { request, validator: member.node })),
+    record({ type: "faultSeen", node: member.node, ...message.fault }),
+  ];
 }
 
-/** A lost validator's requests wait for another. */
-export function reissueAuditsOf(state: OrchestratorState, node: NodeId): void {
-  const { audit } = state;
-  for (const [id, running] of [...audit.running]) {
-    if (running.validator !== node) continue;
-    audit.running.delete(id);
-    audit.pending.unshift(running.request);
-  }
+/** No answer in time: another validator gets it. */
+export function onAuditAlarm(state: OrchestratorState, id: number): OrchestratorEffect[] {
+  const late = takeLate(state, id);
+  if (late === null) return [];
+  const { validator, request } = late;
+  if (isProbe(request)) return [];
+  const what = request.type === "evaluate" ? "evaluation" : `audit of ${request.replay.task}`;
+  const detail =
+    `Cannot wait for the ${what} of round ${roundOf(request)} any longer as a validator must answer in time; ` +
+    `another one is asked if there is one`;
+  return [record({ type: "faultSeen", node: validator, code: "staleResult", detail }), ...giveOn(state, late)];
+}
+
+function giveOn(
+  state: OrchestratorState,
+  { request, validator }: { request: AuditRequest; validator: NodeId },
+): OrchestratorEffect[] {
+  if (passOn(state, { request, validator }) || request.type !== "evaluate") return [];
+  return settleEvaluation(state, request);
+}
+
+/** The run closes: what has been said so far is all there will be. */
+export function settleOpenEvaluations(state: OrchestratorState): OrchestratorEffect[] {
+  const { pending, running } = state.audit;
+  const asked = [...running.values()].map(({ request }) => request).filter((request) => !isProbe(request));
+  const requests = [...pending, ...asked];
+  return requests.flatMap((request) => request.type === "evaluate" ? settleEvaluation(state, request) : []);
 }
 
 /** What was done with parameters that are no more cannot be repeated. */
@@ -247,5 +195,6 @@ export function settleRounds(state: OrchestratorState): OrchestratorEffect[] {
 }
 
 export function auditsAreDone(state: OrchestratorState): boolean {
-  return state.audit.pending.length === 0 && state.audit.running.size === 0;
+  const { pending, running } = state.audit;
+  return pending.length === 0 && [...running.values()].every(({ request }) => isProbe(request));
 }

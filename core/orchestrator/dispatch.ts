@@ -73,13 +73,13 @@ function leaseShared(state: OrchestratorState, turn: Turn & { stage: StageIndex;
   for (const member of passedOver) markReady(state, member);
 }
 
-/** The first item that has not been let down by this member, unless the stage has nobody else. */
+/** The first item that this member has not failed, unless the stage has nobody else. */
 function takeFor(member: Member, { roster, queue }: { roster: StageRoster; queue: ItemQueue }): WorkItem | null {
   for (const heap of [queue.gradients, queue.forwards]) {
     const avoided: WorkItem[] = [];
     let taken: WorkItem | null = null;
     for (let item = heapPop(heap, inDataOrder); item !== undefined; item = heapPop(heap, inDataOrder)) {
-      if (item.avoid !== member.node || roster.present <= 1) {
+      if (!hasFailed(item, member) || roster.present <= Math.max(1, item.refused.length)) {
         taken = item;
         break;
       }
@@ -90,6 +90,9 @@ function takeFor(member: Member, { roster, queue }: { roster: StageRoster; queue
   }
   return null;
 }
+
+const hasFailed = ({ avoid, refused }: WorkItem, { node }: Member): boolean =>
+  avoid === node || refused.some((refusal) => refusal.node === node);
 
 /** A replica without any work takes what waits for one that has its hands full: every backward can be recomputed. */
 function takeOver(state: OrchestratorState, { roster, nowMs, effects }: Turn): void {

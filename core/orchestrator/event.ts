@@ -7,7 +7,8 @@
 
 import type { Fault } from "../fault.ts";
 import type { BlobHash, BlobRef, MicrobatchId, NodeId, StageIndex } from "../ids.ts";
-import type { HubMessage, NodeMessage, ParameterSource, Role } from "../protocol/message.ts";
+import type { PayloadStats } from "../merge/payload_stats.ts";
+import type { HubMessage, NodeMessage, ParameterSource, Role, WeightedPayload } from "../protocol/message.ts";
 import type { RunRecord } from "../protocol/record.ts";
 import type { MergePhase } from "./merge_state.ts";
 
@@ -21,14 +22,25 @@ export type OrchestratorEvent =
     readonly node: NodeId;
     readonly message: NodeMessage;
     readonly segments: readonly BlobRef[];
+    /** Largest absolute value in the wires of a `taskDone`, Infinity where one is not finite; 0 for other messages. */
+    readonly largest: number;
   }
   | { readonly type: "faultReceived"; readonly node: NodeId | null; readonly fault: Fault }
   | {
     readonly type: "sliceRefereed";
     readonly round: number;
+    readonly edition: number;
     readonly stage: StageIndex;
     readonly slice: number;
     readonly result: BlobRef | null; // null: the payloads were unusable
+  }
+  /** `stats` of all slices together; null: one is not in the store, or is damaged. */
+  | {
+    readonly type: "payloadChecked";
+    readonly round: number;
+    readonly stage: StageIndex;
+    readonly node: NodeId;
+    readonly stats: PayloadStats | null;
   }
   /** A payload that the hub should reduce is not in the store, or is damaged. */
   | {
@@ -85,11 +97,6 @@ export type Attachment =
   | { readonly type: "heldOutInputs" }
   | { readonly type: "heldOutTargets" };
 
-export interface WeightedPayload {
-  readonly payload: BlobRef;
-  readonly weight: number;
-}
-
 export type OrchestratorEffect =
   | {
     readonly type: "send";
@@ -113,10 +120,19 @@ export type OrchestratorEffect =
     readonly phase: MergePhase;
     readonly refs: readonly BlobRef[];
   }
+  /** Reads a committed payload to the end: answered by `payloadChecked`. */
+  | {
+    readonly type: "checkPayload";
+    readonly round: number;
+    readonly stage: StageIndex;
+    readonly node: NodeId;
+    readonly slices: readonly BlobRef[];
+  }
   /** The hub reduces a slice itself: answered by `sliceRefereed` or `sliceUnavailable`. */
   | {
     readonly type: "refereeSlice";
     readonly round: number;
+    readonly edition: number;
     readonly stage: StageIndex;
     readonly slice: number;
     readonly inputs: readonly WeightedPayload[];

@@ -10,6 +10,7 @@ import { present } from "../assert.ts";
 import { heapPush } from "../heap.ts";
 import { type BlobRef, type NodeId, taskId } from "../ids.ts";
 import { setAlarm } from "./alarms.ts";
+import { isUnreliable, noteWithheld } from "./blame.ts";
 import { type OrchestratorEffect, record, send } from "./event.ts";
 import { distrustPace, measure, unitMsOf } from "./pace.ts";
 import { idleReplica, markReady, rosterOf } from "./replicas.ts";
@@ -78,7 +79,10 @@ function nextLookMs(
   const roster = rosterOf(state, stage);
   if (state.config.deterministic || (member.unitMs ?? roster.unitMs) === null) return deadlineMs;
   const patience = isTail(state, stage) ? tailPatience : latePatience;
-  const patienceMs = Math.max(leastPatienceMs, patience * member.leasedUnits * unitMsOf(roster, member));
+  const unitMs = isUnreliable(state, { node: member.node, duty: "tasks" }) // it has no pace, nothing comes
+    ? roster.unitMs ?? leastPatienceMs
+    : unitMsOf(roster, member);
+  const patienceMs = Math.max(leastPatienceMs, patience * member.leasedUnits * unitMs);
   return Math.min(deadlineMs, nowMs + patienceMs);
 }
 
@@ -97,6 +101,7 @@ export function onLeaseAlarm(
   if (item === undefined || held === undefined) return [];
   const member = present(state.members.get(held.node), "a lease's node is a member");
   if (held.deadlineMs <= nowMs) {
+    if (member.graceUntilMs === null) noteWithheld(state, { node: held.node, duty: "tasks" });
     return [
       ...releaseLease(state, { item, held, reason: `no result within ${state.config.limits.leaseMs} ms`, nowMs }),
       send(held.node, { type: "cancelTasks", tasks: [task] }),
@@ -169,6 +174,9 @@ export function acceptResult(
   const rivals = item.leases.filter((each) => each !== held);
   measure(state, member, { units: unitsOf(item.direction), leasedMs: held.leasedMs, nowMs });
   for (const each of [held, ...rivals]) endLease(state, { item, held: each });
+  for (const { node } of rivals) {
+    if (isUnreliable(state, { node, duty: "tasks" })) noteWithheld(state, { node, duty: "tasks" });
+  }
   item.status = "done";
   item.task = held.task;
   item.doneBy = member.node;

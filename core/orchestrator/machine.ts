@@ -10,9 +10,13 @@ import type { BlobRef, NodeId } from "../ids.ts";
 import type { Machine } from "../protocol/machine.ts";
 import type { NodeMessage } from "../protocol/message.ts";
 import { nextAlarm } from "./alarms.ts";
-import { onEvaluated, onReplayed, onRequestFailed, requestAudits, settleRounds } from "./auditing.ts";
+import { requestAudits } from "./audit_requests.ts";
+import { onAuditAlarm, onReplayed, onRequestFailed, settleRounds } from "./auditing.ts";
+import { noteRefused } from "./blame.ts";
 import { leaseWork } from "./dispatch.ts";
+import { onEvaluated } from "./evaluations.ts";
 import { type OrchestratorEffect, type OrchestratorEvent, record, reject, send } from "./event.ts";
+import { expelConvicted, restWithholders } from "./expulsion.ts";
 import { assertInvariants } from "./invariants.ts";
 import { onLeaseAlarm } from "./leases.ts";
 import {
@@ -27,9 +31,11 @@ import {
 import { mendMerges, onBlobsChecked } from "./mending.ts";
 import { answersDueMs, endLateAnswers } from "./merge_deadlines.ts";
 import { advanceMerge, startMerge } from "./merging.ts";
+import { onPayloadChecked } from "./payload_check.ts";
 import { coverStages } from "./rebalance.ts";
 import { onRestarted } from "./restart.ts";
 import { onLoadFailed, onMergeUnavailable, onStageRestored, onUploaded, restoreAbandoned } from "./restoring.ts";
+import { retakeRound } from "./retake.ts";
 import { rewindWhenLost } from "./rewind.ts";
 import {
   assignWaiting,
@@ -42,7 +48,7 @@ import {
   onReady,
   onReconnected,
 } from "./roster.ts";
-import { closeRun, finish, finishRound } from "./rounds.ts";
+import { closeRun, closesAtMs, finish, finishRound } from "./rounds.ts";
 import { onSealAlarm, onStepSealed, sealIdle } from "./sealing.ts";
 import type { Alarm, Member, OrchestratorState } from "./state.ts";
 import { closeStep, onTaskDone, onTaskFailed, releaseEffect, roundIsOver } from "./steps.ts";
@@ -83,11 +89,13 @@ function take(state: OrchestratorState, event: OrchestratorEvent, nowMs: number)
     case "nodeDismissed":
       return onDismissed(state, { ...event, nowMs });
     case "messageReceived":
-      return onMessage(state, { ...event, nowMs });
+      return boundRefusals(state, { node: event.node, effects: onMessage(state, { ...event, nowMs }) });
     case "faultReceived":
       return event.node === null
         ? [record({ type: "faultSeen", node: null, code: event.fault.code, detail: event.fault.detail })]
-        : reject(event.node, event.fault);
+        : boundRefusals(state, { node: event.node, effects: reject(event.node, event.fault) });
+    case "payloadChecked":
+      return onPayloadChecked(state, event);
     case "sliceRefereed":
       return onSliceRefereed(state, { ...event, nowMs });
     case "sliceUnavailable":
@@ -118,18 +126,40 @@ function take(state: OrchestratorState, event: OrchestratorEvent, nowMs: number)
   }
 }
 
+/** Answers and records of refused messages, while they are few enough to be read. */
+function boundRefusals(
+  state: OrchestratorState,
+  { node, effects }: { node: NodeId; effects: OrchestratorEffect[] },
+): OrchestratorEffect[] {
+  const isFault = (effect: OrchestratorEffect) =>
+    effect.type === "record" && effect.record.type === "faultSeen" && effect.record.node === node;
+  if (!effects.some(isFault) || noteRefused(state, node)) return effects;
+  const isAnswer = (effect: OrchestratorEffect) =>
+    effect.type === "send" && effect.to === node && effect.message.type === "reject";
+  return effects.filter((effect) => !isFault(effect) && !isAnswer(effect));
+}
+
 function onMessage(
   state: OrchestratorState,
-  options: { node: NodeId; message: NodeMessage; segments: readonly BlobRef[]; nowMs: number },
+  options: {
+    node: NodeId;
+    message: NodeMessage;
+    segments: readonly BlobRef[];
+    largest: number;
+    nowMs: number;
+  },
 ): OrchestratorEffect[] {
-  const { node, message, segments, nowMs } = options;
+  const { node, message, segments, largest, nowMs } = options;
   if (message.type === "join") return [...releaseEffect(segments), ...onJoin(state, { node, message, nowMs })];
+  if (state.expelled.has(node)) return releaseEffect(segments); // it was on its way
   const member = state.members.get(node);
   if (member === undefined) {
     const stranger = fault("wrongPhase", `Cannot take ${message.type} as the first message must be join`);
     return [...releaseEffect(segments), ...reject(node, stranger)];
   }
-  if (message.type === "taskDone") return onTaskDone(state, { member, message, segments, nowMs });
+  if (message.type === "taskDone") {
+    return onTaskDone(state, { member, result: { message, segments, largest }, nowMs });
+  }
   return [...releaseEffect(segments), ...onPlainMessage(state, { member, message, nowMs })];
 }
 
@@ -158,11 +188,11 @@ function onPlainMessage(
     case "parametersUploaded":
       return onUploaded(state, { member, message });
     case "evaluated":
-      return onEvaluated(state, { member, message });
+      return onEvaluated(state, { member, message, nowMs });
     case "replayed":
-      return onReplayed(state, { member, message });
+      return onReplayed(state, { member, message, nowMs });
     case "requestFailed":
-      return onRequestFailed(state, { member, message });
+      return onRequestFailed(state, { member, message, nowMs });
     case "leaving":
       return loseNode(state, { node: member.node, reason: message.reason, nowMs });
     default:
@@ -176,8 +206,7 @@ function runDue(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   for (let alarm = nextAlarm(state, nowMs); alarm !== null; alarm = nextAlarm(state, nowMs)) {
     effects.push(...onAlarm(state, { alarm, nowMs }));
   }
-  replaceLateUploaders(state, nowMs);
-  return [...effects, ...endLateAnswers(state, nowMs)];
+  return [...effects, ...replaceLateUploaders(state, nowMs), ...endLateAnswers(state, nowMs)];
 }
 
 function onAlarm(state: OrchestratorState, { alarm, nowMs }: { alarm: Alarm; nowMs: number }): OrchestratorEffect[] {
@@ -193,6 +222,8 @@ function onAlarm(state: OrchestratorState, { alarm, nowMs }: { alarm: Alarm; now
     case "silence":
       if (!isLost(state, { node: alarm.node, nowMs })) return [];
       return throwOut(state, { node: alarm.node, reason: "it did not come back in time", nowMs });
+    case "audit":
+      return onAuditAlarm(state, alarm.request);
     case "loading": {
       const member = state.members.get(alarm.node);
       if (member?.status !== "loading" || member.assignment !== alarm.assignment) return [];
@@ -221,6 +252,7 @@ const mostTurns = 64;
 function advance(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   if (state.phase === "finished") return [];
   const effects = [
+    ...retakeRound(state),
     ...rewindWhenLost(state),
     ...coverStages(state, nowMs),
     ...restoreAbandoned(state),
@@ -233,6 +265,8 @@ function advance(state: OrchestratorState, nowMs: number): OrchestratorEffect[] 
       ...openWork(state, nowMs),
       ...closeStep(state, nowMs),
       ...advanceMerge(state, nowMs),
+      ...expelConvicted(state, nowMs),
+      ...restWithholders(state, nowMs),
       ...mendMerges(state),
       ...finishRound(state, nowMs),
     ];
@@ -243,7 +277,7 @@ function advance(state: OrchestratorState, nowMs: number): OrchestratorEffect[] 
     ...continueUpload(state, nowMs),
     ...leaseWork(state, nowMs),
     ...sealIdle(state, nowMs),
-    ...requestAudits(state),
+    ...requestAudits(state, nowMs),
     ...settleRounds(state),
   );
   return [...effects, ...closeRun(state, nowMs)];
@@ -264,7 +298,7 @@ function nextDeadlineMs(state: OrchestratorState): number | null {
     if (deadlineMs !== null && deadlineMs !== undefined) earliest = Math.min(earliest, deadlineMs);
   };
   if (state.phase === "gathering" && !state.config.deterministic) consider(state.gatherUntilMs); // fixed wiring waits for all
-  if (state.phase === "closing") consider(state.closeUntilMs);
+  if (state.phase === "closing") consider(closesAtMs(state));
   consider(state.alarms[0]?.atMs);
   for (const stage of state.upload?.stages ?? []) {
     if (!stage.stored && stage.asked !== null && stage.asked !== "hub") consider(stage.deadlineMs);

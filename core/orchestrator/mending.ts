@@ -12,7 +12,9 @@ import { present } from "../assert.ts";
 import type { BlobRef, NodeId, StageIndex } from "../ids.ts";
 import { type OrchestratorEffect, record } from "./event.ts";
 import { payloadSlice, type Reducer, type StageMerge } from "./merge_state.ts";
-import { askForPayload, askHubToApply, askToApply, enter, skipMerge } from "./merging.ts";
+import { enter } from "./merge_phase.ts";
+import { askHubToApply, askToApply, skipMerge } from "./merging.ts";
+import { askForPayload, checkPayload } from "./payload_check.ts";
 import { dropParticipants, owe, reduceEffects, type ReduceRequest, settle } from "./reducers.ts";
 import type { OrchestratorState } from "./state.ts";
 
@@ -107,6 +109,7 @@ export function openRequests(
     return merge.isHubAsked && merge.refereed === null ? [askHubToApply(state, merge)] : [];
   }
   const effects: OrchestratorEffect[] = [];
+  if (reducer === "hub") { for (const node of merge.checking) effects.push(checkPayload(state, { merge, node })); }
   if (reducer !== "hub" && isPayloadOwed(merge, reducer)) effects.push(askForPayload(state, { merge, node: reducer }));
   if (merge.phase !== "reducing") return effects;
   const requests = merge.slices.flatMap(({ accepted, asked, results }, index): ReduceRequest[] => {

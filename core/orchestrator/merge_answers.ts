@@ -3,13 +3,15 @@
  */
 
 import { present } from "../assert.ts";
-import { fault } from "../fault.ts";
+import { type Fault, fault } from "../fault.ts";
 import type { BlobRef, StageIndex } from "../ids.ts";
 import type { MergeApplied, MergeFailed, PayloadCommitted, SliceReduced } from "../protocol/message.ts";
 import { type OrchestratorEffect, record, reject } from "./event.ts";
+import { blame, noteFulfilled } from "./blame.ts";
 import { noteQuorum } from "./merge_deadlines.ts";
 import type { MergedStage, StageMerge } from "./merge_state.ts";
 import { skipMerge } from "./merging.ts";
+import { checkPayload } from "./payload_check.ts";
 import { dropParticipants, settle } from "./reducers.ts";
 import type { Member, OrchestratorState } from "./state.ts";
 
@@ -49,13 +51,15 @@ export function onPayloadCommitted(
       fault("badBlob", "Cannot take a payload as its slices must have the layout of startMerge"),
     );
   }
-  if (merge.payloads.has(member.node)) return []; // told again after a broken link
-  merge.payloads.set(member.node, message.slices.map((ref) => ref.hash));
-  merge.committedWeight += present(merge.weights.get(member.node), "a contributor has a weight");
-  settle(merge, member.node);
+  const { node } = member;
+  if (merge.payloads.has(node)) return []; // told again after a broken link
+  merge.payloads.set(node, message.slices.map((ref) => ref.hash));
+  merge.checking.add(node);
+  merge.committedWeight += present(merge.weights.get(node), "a contributor has a weight");
+  settle(merge, node);
   countUpload(merge, message.slices);
   noteQuorum(state, { merge, nowMs });
-  return [];
+  return [checkPayload(state, { merge, node })];
 }
 
 export function onSliceReduced(
@@ -67,7 +71,7 @@ export function onSliceReduced(
   if (merge === null || merge.phase !== "reducing" || slice === undefined || !slice.asked.includes(member.node)) {
     return reject(member.node, fault("wrongPhase", `Cannot take slice ${message.slice} of round ${message.round} now`));
   }
-  if (slice.results.has(member.node)) return [];
+  if (slice.results.has(member.node) || message.edition !== merge.edition) return [];
   const bytes = 4 * present(merge.layout[message.slice], "a slice has its place").size;
   if (message.result.bytes !== bytes) { // with the right hash it would be voted for, and then nobody could fetch it
     const detail = `Cannot take slice ${message.slice} as it must have ${bytes} bytes`;
@@ -78,6 +82,7 @@ export function onSliceReduced(
   }
   slice.results.set(member.node, message.result);
   settle(merge, member.node);
+  noteFulfilled(state, { node: member.node, duty: "reducing" });
   countUpload(merge, [message.result]);
   merge.unjudged.push(message.slice);
   return [];
@@ -85,7 +90,14 @@ export function onSliceReduced(
 
 export function onSliceRefereed(
   state: OrchestratorState,
-  options: { round: number; stage: StageIndex; slice: number; result: BlobRef | null; nowMs: number },
+  options: {
+    round: number;
+    edition: number;
+    stage: StageIndex;
+    slice: number;
+    result: BlobRef | null;
+    nowMs: number;
+  },
 ): OrchestratorEffect[] {
   const merge = state.merge?.stages[options.stage];
   const slice = merge?.slices[options.slice];
@@ -93,6 +105,7 @@ export function onSliceRefereed(
     return [];
   }
   const { nowMs } = options;
+  if (options.edition !== merge.edition) return [];
   if (slice.accepted !== null || slice.results.has("hub") || !slice.asked.includes("hub")) return []; // it was asked twice
   if (options.result === null) return skipMerge(state, { merge, nowMs });
   slice.results.set("hub", options.result);
@@ -111,6 +124,7 @@ export function onMergeApplied(
   if (merge.applied.has(member.node)) return [];
   merge.applied.set(member.node, { parameters: message.parameters, momentum: message.momentum });
   settle(merge, member.node);
+  noteFulfilled(state, { node: member.node, duty: "applying" });
   noteQuorum(state, { merge, nowMs });
   return [];
 }
@@ -147,7 +161,20 @@ export function onMergeFailed(
     if (merge.owing.has(member.node)) merge.doubters.add(member.node); // else it was asked in another phase
     return [seen];
   }
-  return [seen, ...dropParticipants(state, { merge, nodes: [member.node], nowMs })];
+  const isAccusing = merge.phase === "reducing" && merge.owing.has(member.node);
+  return [
+    seen,
+    ...(isAccusing ? blame(state, { node: member.node, fault: falseReport(message) }) : []),
+    ...dropParticipants(state, { merge, nodes: [member.node], nowMs }),
+  ];
+}
+
+/** Payloads are checked before they are reduced: nothing of them can be in a reducer's way. */
+function falseReport({ round, fault: { code, detail } }: MergeFailed): Fault {
+  return fault(
+    code,
+    `Cannot refuse a slice of round ${round} as the hub has checked its payloads; the reason given: ${detail}`,
+  );
 }
 
 function countUpload(merge: StageMerge, refs: readonly BlobRef[]): void {

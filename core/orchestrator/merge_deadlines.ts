@@ -8,6 +8,7 @@
  */
 
 import type { NodeId } from "../ids.ts";
+import { isUnreliable, noteWithheld } from "./blame.ts";
 import { type OrchestratorEffect, record } from "./event.ts";
 import type { StageMerge } from "./merge_state.ts";
 import { dropParticipants, dropWeight, replaceReducer } from "./reducers.ts";
@@ -40,6 +41,7 @@ export function answersDueMs(merge: StageMerge): number | null {
 export function endLateAnswers(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   const effects: OrchestratorEffect[] = [];
   for (const merge of state.merge?.stages ?? []) {
+    shortenForUnreliable(state, { merge, nowMs });
     const dueMs = answersDueMs(merge);
     if (dueMs === null || dueMs > nowMs) continue;
     for (const node of [...merge.owing.keys()]) effects.push(...goOnWithout(state, { merge, node, nowMs }));
@@ -49,10 +51,25 @@ export function endLateAnswers(state: OrchestratorState, nowMs: number): Orchest
   return effects;
 }
 
+const leastWaitMs = 1000;
+
+/** Who made the others wait before gets as long as they needed, and no longer. */
+function shortenForUnreliable(
+  state: OrchestratorState,
+  { merge, nowMs }: { merge: StageMerge; nowMs: number },
+): void {
+  const { phase, owing, phaseStartedMs } = merge;
+  if (phase === "agreed" || owing.size === 0) return;
+  for (const node of owing.keys()) if (!isUnreliable(state, { node, duty: phase })) return;
+  merge.deadlineMs = Math.min(merge.deadlineMs, nowMs + Math.max(leastWaitMs, nowMs - phaseStartedMs));
+}
+
 function goOnWithout(
   state: OrchestratorState,
   { merge, node, nowMs }: { merge: StageMerge; node: NodeId; nowMs: number },
 ): OrchestratorEffect[] {
+  const isHere = state.members.get(node)?.graceUntilMs === null; // an absent one is lost or comes back
+  if (isHere && merge.phase !== "agreed") noteWithheld(state, { node, duty: merge.phase });
   const late = record({ type: "mergeLate", round: state.round, stage: merge.stage, node, phase: merge.phase });
   switch (merge.phase) {
     case "committing":

@@ -19,6 +19,7 @@ export function assertMerge(state: OrchestratorState, merge: StageMerge): void {
   for (const node of merge.participants) {
     assert(owedBy(merge, node) === 0 || merge.owing.has(node), `The answers of ${node} must be awaited`);
   }
+  for (const node of merge.checking) assert(merge.payloads.has(node), `A checked payload must be committed: ${node}`);
   for (const node of merge.doubters) {
     assert(node === "hub" || merge.participants.has(node), `Who missed a blob must take part: ${node}`);
   }

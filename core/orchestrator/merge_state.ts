@@ -63,6 +63,11 @@ export interface StageMerge {
   readonly weights: Map<NodeId, number>; // of those whose payload counts, in slot order
   readonly layout: readonly Slice[];
   readonly payloads: Map<NodeId, readonly BlobHash[]>; // a slice each, of the size that the layout says
+  readonly checking: Set<NodeId>; // whose payload the hub reads
+  readonly lengths: Map<NodeId, number>; // of checked payloads: payload_check.ts
+  readonly scales: Map<NodeId, number>; // of those that are scaled down
+  edition: number; // of the requests to reduce: rises when payloads have changed
+  isStale: boolean; // a payload has gone since they were sent
   slices: SliceWork[];
   openSlices: number;
   readonly unjudged: number[]; // slices that got an answer or lost a reducer
@@ -74,10 +79,12 @@ export interface StageMerge {
   readonly shown: Map<NodeId, number>; // how often they were asked for it
   mend: "looking" | "showing" | null; // what the doubters wait for: mending.ts
   readonly applied: Map<NodeId, MergedStage>;
+  applicants: number; // replicas that were asked to apply it
   isHubAsked: boolean; // to take the outer step itself
   isHubUnable: boolean; // to take it, as the store lost what it needs; then one word must do
   refereed: MergedStage | null;
   agreed: MergedStage | null;
+  phaseStartedMs: number;
   deadlineMs: number;
   hasQuorum: boolean; // of this phase: the rest has only the grace left
   wholeWeight: number; // sum of `weights`

@@ -3,11 +3,11 @@
  */
 
 import { assert, present } from "../assert.ts";
-import { fault } from "../fault.ts";
 import type { BlobHash, NodeId } from "../ids.ts";
-import { type OrchestratorEffect, record, send, type WeightedPayload } from "./event.ts";
+import { type OrchestratorEffect, send } from "./event.ts";
+import type { WeightedPayload } from "../protocol/message.ts";
 import { payloadSlice, type Reducer, type SliceWork, type StageMerge } from "./merge_state.ts";
-import { benchMember, forgetMember } from "./roster_changes.ts";
+import { benchMember } from "./roster_changes.ts";
 import type { OrchestratorState } from "./state.ts";
 
 export function owe(merge: StageMerge, node: NodeId): void {
@@ -62,8 +62,8 @@ export function reduceEffects(
     const inputs = inputsOf.get(index) ?? sliceInputs(merge, { payloads, index });
     inputsOf.set(index, inputs);
     return reducer === "hub"
-      ? { type: "refereeSlice", round, stage: merge.stage, slice: index, inputs }
-      : send(reducer, { type: "reduceSlice", round, slice: index, inputs });
+      ? { type: "refereeSlice", round, edition: merge.edition, stage: merge.stage, slice: index, inputs }
+      : send(reducer, { type: "reduceSlice", round, edition: merge.edition, slice: index, inputs });
   });
 }
 
@@ -90,38 +90,47 @@ function sliceInputs(
   const { without } = present(merge.slices[index], "a slice to reduce");
   const inputs: WeightedPayload[] = [];
   for (const { node, payload, weight } of payloads) {
-    if (!without.has(node)) inputs.push({ payload: payloadSlice(merge, { payload, index }), weight });
+    if (without.has(node)) continue;
+    inputs.push({ payload: payloadSlice(merge, { payload, index }), weight, scale: merge.scales.get(node) ?? 1 });
   }
   return inputs;
 }
 
-/** Takes nodes out of a stage's merge; their work goes to others. `expel` ends their membership for a proven lie. */
+/** Takes nodes out of a stage's merge; their work goes to others. What they committed counts, unless they were expelled. */
 export function dropParticipants(
   state: OrchestratorState,
-  options: { merge: StageMerge; nodes: readonly NodeId[]; expel?: string; nowMs: number },
+  options: { merge: StageMerge; nodes: readonly NodeId[]; nowMs: number },
 ): OrchestratorEffect[] {
-  const { merge, nodes, expel } = options;
+  const { merge, nodes } = options;
   const effects: OrchestratorEffect[] = [];
   for (const node of nodes) {
     merge.participants.delete(node);
     merge.applied.delete(node);
     forgive(merge, node);
+    if (state.expelled.has(node)) withdraw(merge, node);
     if (!merge.payloads.has(node)) dropWeight(merge, node);
     const member = state.members.get(node);
-    if (member !== undefined) {
-      if (expel === undefined) benchMember(state, member);
-      else {
-        forgetMember(state, member);
-        state.expelled.add(node);
-        effects.push(
-          { type: "disconnect", node, fault: fault("notAdmitted", expel) },
-          record({ type: "nodeLost", node, reason: expel, tasksReissued: 0, tasksKept: 0 }),
-        );
-      }
-    }
-    if (merge.phase === "reducing") effects.push(...replaceReducer(state, { merge, node }));
+    if (member !== undefined) benchMember(state, member);
+    if (merge.phase === "reducing" && !merge.isStale) effects.push(...replaceReducer(state, { merge, node }));
   }
   return effects;
+}
+
+/** An expelled node's payload; what was reduced with it is reduced again. */
+function withdraw(merge: StageMerge, node: NodeId): void {
+  if (merge.phase !== "committing" && merge.phase !== "reducing") return; // it was checked, and others have applied it
+  if (merge.payloads.has(node)) {
+    withdrawPayload(merge, node);
+    merge.isStale = merge.phase === "reducing";
+  }
+}
+
+/** It does not count. */
+export function withdrawPayload(merge: StageMerge, node: NodeId): void {
+  if (merge.payloads.delete(node)) merge.committedWeight -= merge.weights.get(node) ?? 0;
+  merge.checking.delete(node);
+  merge.lengths.delete(node);
+  dropWeight(merge, node);
 }
 
 /** The open slices of a reducer go to others, at last to the hub. */

@@ -7,7 +7,7 @@
  */
 
 import { setAlarm } from "./alarms.ts";
-import { reissueAuditsOf } from "./auditing.ts";
+import { reissueAuditsOf } from "./audit_requests.ts";
 import { type OrchestratorEffect, record } from "./event.ts";
 import { returnLeases } from "./leases.ts";
 import { lookEffect, openRequests } from "./mending.ts";

@@ -22,12 +22,13 @@ export function rewindWhenLost(state: OrchestratorState): OrchestratorEffect[] {
   counters.tokens -= tokens;
   counters.rewinds += 1;
   state.step = toStep;
+  state.roundRates = 0;
   state.roundUnits.clear();
   return [...abandoned, record({ type: "rewound", step, toStep, tokens })];
 }
 
 /** The open step is nobody's any more: newcomers that have begun with it drop what they have. */
-function abandonStep(state: OrchestratorState): OrchestratorEffect[] {
+export function abandonStep(state: OrchestratorState): OrchestratorEffect[] {
   const { work } = state;
   if (work === null) return [];
   const effects: OrchestratorEffect[] = [];

@@ -12,9 +12,10 @@ import { type Fault, fault } from "../fault.ts";
 import { type NodeId, type StageIndex, stageIndex } from "../ids.ts";
 import type { Join, Peer, Ready } from "../protocol/message.ts";
 import { setAlarm } from "./alarms.ts";
-import { reissueAuditsOf } from "./auditing.ts";
+import { reissueAuditsOf } from "./audit_requests.ts";
 import { type OrchestratorEffect, record, reject, send } from "./event.ts";
 import { lookSoon, reissueWorkOf } from "./leases.ts";
+import { isResting } from "./blame.ts";
 import { capacityOf } from "./pace.ts";
 import { dropParticipants } from "./reducers.ts";
 import { activate, awaitAssign, replicasOf, rosterOf, setAway, setBack, setStage } from "./replicas.ts";
@@ -104,6 +105,7 @@ export function assignWaiting(state: OrchestratorState, nowMs: number): Orchestr
   const effects: OrchestratorEffect[] = [];
   for (const node of [...state.waiting]) {
     const member = present(state.members.get(node), "a waiting miner is a member");
+    if (isResting(state, node) && !isShort(state)) continue;
     const stage = member.stage ?? chooseStage(state, member);
     if (state.restoring.has(stage)) continue;
     state.waiting.delete(node);
@@ -128,6 +130,9 @@ export function assignWaiting(state: OrchestratorState, nowMs: number): Orchestr
   }
   return effects;
 }
+
+/** Somebody who is resting is better than nobody. */
+const isShort = (state: OrchestratorState): boolean => state.rosters.some((roster) => roster.assigned === 0);
 
 const mostPeers = 8;
 

@@ -5,8 +5,11 @@
  */
 
 import { present } from "../assert.ts";
+import { derivedKey, hexOfKey } from "../chacha.ts";
 import type { BlobHash, BlobRef, NodeId } from "../ids.ts";
-import { auditsAreDone } from "./auditing.ts";
+import { openStream } from "../prng.ts";
+import { auditsAreDone, settleOpenEvaluations } from "./auditing.ts";
+import { ageStandings } from "./blame.ts";
 import { type OrchestratorEffect, record, send } from "./event.ts";
 import { holdsAgreed, type StageMerge } from "./merge_state.ts";
 import { rebalance } from "./rebalance.ts";
@@ -21,10 +24,16 @@ export function finishRound(state: OrchestratorState, nowMs: number): Orchestrat
   const bytes = merge.stages.reduce((sum, stage) => sum + stage.uploadedBytes, 0);
   counters.mergeBytes += bytes;
   counters.mergeMiners += miners;
+  const draws = hexOfKey(state.stream.key);
   state.merge = null;
   state.replaced.clear();
   state.round += 1;
+  state.stream = openStream(derivedKey(state.secret, state.round));
   state.roundFirstStep = state.step;
+  state.firstSteps.set(state.round, state.step);
+  state.roundRates = 0;
+  state.reloads.clear();
+  ageStandings(state);
   state.upload = {
     round: state.round,
     step: state.step,
@@ -52,6 +61,7 @@ export function finishRound(state: OrchestratorState, nowMs: number): Orchestrat
       })),
       bytesPerMiner: bytes / miners,
       mergeMs: nowMs - merge.startedMs,
+      draws,
     }),
   ];
   effects.push(...reportRound(state, state.round - 1));
@@ -80,13 +90,21 @@ function mergeBlobs(stages: readonly StageMerge[]): BlobHash[] {
 
 // ---------------------------------------------------------------------------------------------------------- closing
 
-/** Ends the run once everything that was promised is there, or time is up. */
+/** Ends the run once everything that was promised is there, or time is up. The last checkpoint is worth a few deadlines more. */
 export function closeRun(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   if (state.phase !== "closing") return [];
   const hasValidator = state.validators.size > 0;
   const isComplete = state.upload === null && (!hasValidator || auditsAreDone(state));
-  if (!isComplete && nowMs < present(state.closeUntilMs, "a closing deadline")) return [];
-  return finish(state, { finished: true, reason: "all steps are done" });
+  if (!isComplete && nowMs < closesAtMs(state)) return [];
+  const settled = settleOpenEvaluations(state);
+  return [...settled, ...finish(state, { finished: true, reason: "all steps are done" })];
+}
+
+const mostUploadDeadlines = 4;
+
+export function closesAtMs(state: OrchestratorState): number {
+  const lateMs = state.upload === null ? 0 : mostUploadDeadlines * state.config.limits.mergePhaseMs;
+  return present(state.closeUntilMs, "a closing deadline") + lateMs;
 }
 
 export function finish(

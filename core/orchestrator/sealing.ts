@@ -15,6 +15,7 @@ import { fault } from "../fault.ts";
 import { type NodeId, stageIndex } from "../ids.ts";
 import type { StepSealed } from "../protocol/message.ts";
 import { setAlarm } from "./alarms.ts";
+import { noteFulfilled, noteWithheld } from "./blame.ts";
 import { type OrchestratorEffect, record, reject, send } from "./event.ts";
 import { reissueCredited } from "./leases.ts";
 import { unitMsOf } from "./pace.ts";
@@ -107,6 +108,7 @@ function mayTakeOver(state: OrchestratorState, { stage, graceUntilMs }: Member):
 function takeOver(state: OrchestratorState, member: Member): OrchestratorEffect[] {
   const { node } = member;
   const tasks = [...member.stepTasks];
+  if (member.graceUntilMs === null) noteWithheld(state, { node, duty: "confirming" });
   reissueCredited(state, { member, tasks, avoid: node });
   return tasks.map((task) =>
     record({ type: "taskReleased", task, node, reason: "its gradient was not confirmed in time" })
@@ -130,6 +132,7 @@ export function onStepSealed(
     return reject(member.node, fault("badNumbers", detail));
   }
   work.sealed.set(member.node, { tasks: message.tasks, squareSum: message.gradientSquareSum });
+  noteFulfilled(state, { node: member.node, duty: "confirming" });
   return [];
 }
 

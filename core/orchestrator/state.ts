@@ -6,13 +6,15 @@
  */
 
 import type { RunConfig } from "../config/config.ts";
+import { derivedKey, type SecretKey, secretKeyOf } from "../chacha.ts";
 import type { NodeId, StageIndex, TaskId } from "../ids.ts";
 import type { StageSpec } from "../model/spec.ts";
-import { keyOf, openStream, type Stream } from "../prng.ts";
+import { openStream, type Stream } from "../prng.ts";
 import type { ParameterSource, Role } from "../protocol/message.ts";
 import type { AuditWork } from "./audit_state.ts";
-import { addRequest } from "./audit_state.ts";
+import { addRequest, type Evaluation, evaluationOf } from "./audit_state.ts";
 import type { MergeWork, UploadWork } from "./merge_state.ts";
+import { openScaleBook, type ScaleBook } from "./scale_book.ts";
 import { type ItemQueue, newQueue, type StepWork } from "./step_state.ts";
 
 /** waiting: no stage yet; loading: `assign` sent; active: holds the round's parameters and takes tasks. */
@@ -71,16 +73,30 @@ export interface StageRoster {
   readonly pace: { measured: number; unitsPerMs: number }; // members with a `unitMs`, and what they do together
 }
 
+/** What a member owes the others; `tasks` are leases that ran out. */
+export type Duty = "tasks" | "confirming" | "committing" | "reducing" | "applying" | "uploading";
+
+/** What a hotkey answers for, beyond its membership: blame.ts. */
+export interface Standing {
+  strikes: number; // proven faults
+  readonly withheld: Partial<Record<Duty, number>>; // in a row, since it last did that duty in time
+  refused: number; // messages of this round
+  round: number; // of the newest entry
+  restUntilRound: number; // without a stage until then
+  suspectedRound: number | null; // in which something of it was out of the ordinary, though nothing is proven
+}
+
 export type Alarm =
   | { readonly atMs: number; readonly type: "lease"; readonly task: TaskId }
   | { readonly atMs: number; readonly type: "seal"; readonly node: NodeId }
   | { readonly atMs: number; readonly type: "silence"; readonly node: NodeId }
+  | { readonly atMs: number; readonly type: "audit"; readonly request: number }
   | { readonly atMs: number; readonly type: "loading"; readonly node: NodeId; readonly assignment: number };
 
 /** What each miner did in a merged round, in forwards of a stage; a gradient task is three. */
 export interface RoundReport {
   readonly round: number;
-  readonly units: ReadonlyMap<NodeId, number>;
+  readonly units: Map<NodeId, number>;
 }
 
 export type Phase = "gathering" | "training" | "merging" | "closing" | "finished";
@@ -108,6 +124,8 @@ export interface RunFacts {
   lossLast: number | null;
   heldOutFirst: number | null;
   heldOutLast: { round: number; loss: number } | null;
+  /** The newest round on which validators disagree and no majority settles it. */
+  heldOutDisputed: { round: number; answers: readonly Evaluation[] } | null;
   verdictsPassed: number;
   verdictsFailed: number;
 }
@@ -117,12 +135,21 @@ export interface RoundSources {
   readonly stages: readonly ParameterSource[];
 }
 
+/** The newest round whose held-out loss is not worse than the one before it: what a bad merge goes back to. */
+export interface GoodRound {
+  readonly sources: RoundSources;
+  readonly step: number; // its first
+  readonly loss: number; // held-out, nats per token
+  readonly isRetaken: boolean; // gone back to once already
+}
+
 export interface OrchestratorState {
   readonly config: RunConfig;
   readonly stages: readonly StageSpec[];
   readonly layersOfStages: readonly number[];
   readonly stageFloats: readonly number[]; // length of each stage's parameter vector
-  readonly stream: Stream;
+  readonly secret: SecretKey; // nobody is told: what members must not foresee is drawn from keys made of it
+  stream: Stream; // of the open round
   phase: Phase;
   gatherUntilMs: number | null;
   closeUntilMs: number | null;
@@ -131,6 +158,13 @@ export interface OrchestratorState {
   readonly waiting: Set<NodeId>; // connected miners that need an `assign`
   readonly validators: Set<NodeId>;
   readonly expelled: Set<NodeId>; // proven liars
+  readonly convicted: { readonly node: NodeId; readonly reason: string }[]; // of these, who is still to be sent away
+  readonly standings: Map<NodeId, Standing>;
+  readonly resting: NodeId[]; // who is to lose its place
+  readonly unpaid: Set<NodeId>; // withheld a duty in the open round
+  roundRates: number; // sum of the learning rates of the open round's closed steps
+  readonly reloads: Map<StageIndex, number>; // of all replicas of a stage in the open round, as it diverged
+  readonly scales: ScaleBook; // what results were like so far
   readonly alarms: Alarm[]; // heap by atMs; stale ones are dropped when they ring
   assignments: number;
   round: number; // of the parameters in use
@@ -148,6 +182,9 @@ export interface OrchestratorState {
   work: StepWork | null;
   merge: MergeWork | null;
   upload: UploadWork | null;
+  good: GoodRound | null; // null: nothing evaluated yet
+  readonly firstSteps: Map<number, number>; // by round, of rounds not yet evaluated
+  retakeBecause: string | null; // an evaluation asks to go back: retake.ts
   readonly audit: AuditWork;
   readonly counters: Counters;
   readonly facts: RunFacts;
@@ -160,6 +197,7 @@ export interface OpenOptions {
   readonly stageFloats: readonly number[];
   /** From a checkpoint; without it the run begins at step 0 with initial parameters. */
   readonly from?: { readonly step: number; readonly sources: RoundSources };
+  readonly secret: Uint8Array; // 32 random bytes
   readonly nowMs: number;
 }
 
@@ -168,14 +206,16 @@ export function openOrchestrator(options: OpenOptions): OrchestratorState {
   const initial: RoundSources = { round: 0, stages: stages.map(() => ({ type: "initial" })) };
   const sources = options.from?.sources ?? initial;
   const step = options.from?.step ?? 0;
-  const audit: AuditWork = { pending: [], running: new Map(), open: new Map(), requests: 0, held: [] };
-  addRequest(audit, { type: "evaluate", round: sources.round });
+  const secret = secretKeyOf(options.secret);
+  const audit = newAuditWork();
+  addRequest(audit, evaluationOf(sources.round));
   return {
     config,
     stages,
     layersOfStages: options.layersOfStages,
     stageFloats: options.stageFloats,
-    stream: openStream(keyOf(config.seed, "orchestrator", sources.round)),
+    secret,
+    stream: openStream(derivedKey(secret, sources.round)),
     phase: "gathering",
     gatherUntilMs: options.nowMs + config.swarm.gatherMs,
     closeUntilMs: null,
@@ -184,6 +224,13 @@ export function openOrchestrator(options: OpenOptions): OrchestratorState {
     waiting: new Set(),
     validators: new Set(),
     expelled: new Set(),
+    convicted: [],
+    standings: new Map(),
+    resting: [],
+    unpaid: new Set(),
+    roundRates: 0,
+    reloads: new Map(),
+    scales: openScaleBook(stages.length),
     alarms: [],
     assignments: 0,
     round: sources.round,
@@ -200,6 +247,9 @@ export function openOrchestrator(options: OpenOptions): OrchestratorState {
     work: null,
     merge: null,
     upload: null,
+    good: null,
+    firstSteps: new Map([[sources.round, step]]),
+    retakeBecause: null,
     audit,
     counters: newCounters(),
     facts: {
@@ -207,11 +257,23 @@ export function openOrchestrator(options: OpenOptions): OrchestratorState {
       lossLast: null,
       heldOutFirst: null,
       heldOutLast: null,
+      heldOutDisputed: null,
       verdictsPassed: 0,
       verdictsFailed: 0,
     },
   };
 }
+
+const newAuditWork = (): AuditWork => ({
+  pending: [],
+  running: new Map(),
+  silent: new Map(),
+  proven: new Set(),
+  slowestMs: null,
+  open: new Map(),
+  requests: 0,
+  held: [],
+});
 
 const newRoster = (): StageRoster => ({
   members: [],

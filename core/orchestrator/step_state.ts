@@ -28,7 +28,8 @@ export interface WorkItem {
   task: TaskId | null; // accepted attempt
   doneBy: NodeId | null;
   madeBy: { readonly node: NodeId; readonly task: TaskId } | null; // of the output that is kept: the first attempt's
-  avoid: NodeId | null; // whoever let it down last
+  avoid: NodeId | null; // the last node to fail it
+  refused: { readonly node: NodeId; readonly detail: string }[]; // who failed it since its input is there: refusals.ts
 }
 
 /** A microbatch on its way; `items` in the order of its chain: forwards, turnaround, backwards. */

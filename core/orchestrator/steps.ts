@@ -1,20 +1,23 @@
 /**
  * Optimizer steps: results come in, and when the step is sealed its header goes out.
  *
- * A step closes only when every microbatch went all the way and every contributor confirmed its gradient (sealing.ts). Clipping uses the global norm: the sum over stages of the mean over replicas of ||g||^2, so with one
- * replica a stage it equals single-process training.
+ * A step closes only when every microbatch went all the way and every contributor confirmed its gradient (sealing.ts).
+ * Clipping uses the norm over the whole model (gradient_norm.ts).
  */
 
-import { assert, present } from "../assert.ts";
+import { present } from "../assert.ts";
 import { fault } from "../fault.ts";
 import type { BlobRef } from "../ids.ts";
-import { wireBytes } from "../model/spec.ts";
-import type { TaskDone, TaskFailed } from "../protocol/message.ts";
+import type { TaskFailed } from "../protocol/message.ts";
 import { clipFactor, learningRateAt } from "../train/schedule.ts";
 import { holdForAudit } from "./auditing.ts";
+import { blame, noteFulfilled } from "./blame.ts";
 import { type OrchestratorEffect, record, reject, send } from "./event.ts";
+import { gradientNorm } from "./gradient_norm.ts";
 import { acceptResult, releaseLease } from "./leases.ts";
-import { replicasOf } from "./replicas.ts";
+import { isAgreed, isShared, reloadStage, settleRefusals } from "./refusals.ts";
+import { judgeResult, type TaskResult } from "./result_check.ts";
+import { noteWire } from "./scale_book.ts";
 import { isSealed } from "./sealing.ts";
 import { type Member, type OrchestratorState, tokensPerMicrobatch } from "./state.ts";
 import type { Lease, StepWork, WorkItem } from "./step_state.ts";
@@ -32,55 +35,53 @@ function heldBy(
 
 export function onTaskDone(
   state: OrchestratorState,
-  options: { member: Member; message: TaskDone; segments: readonly BlobRef[]; nowMs: number },
+  { member, result, nowMs }: { member: Member; result: TaskResult; nowMs: number },
 ): OrchestratorEffect[] {
-  const { member, message, segments, nowMs } = options;
+  const { message, segments, largest } = result;
   const leased = heldBy(state, { member, task: message.task });
   if (leased === null) {
     const stale = fault("staleResult", `Cannot take ${message.task} as it must be leased to the sender`);
     return [...releaseEffect(segments), ...reject(member.node, stale)];
   }
   const { item, held } = leased;
-  const wrong = wrongResult(state, { item, message, segments });
-  if (wrong !== null) {
+  const judged = judgeResult(state, { item, result });
+  if (judged.type === "misshapen") {
     return [
       ...releaseEffect(segments),
-      ...reject(member.node, fault("badNumbers", wrong)),
-      ...releaseLease(state, { item, held, reason: wrong, nowMs }),
+      ...reject(member.node, fault("badNumbers", judged.detail)),
+      ...blame(state, { node: member.node, fault: fault("badNumbers", judged.detail) }),
+      ...releaseLease(state, { item, held, reason: judged.detail, nowMs }),
     ];
   }
+  if (judged.type === "implausible") {
+    const { detail } = judged;
+    item.refused.push({ node: member.node, detail });
+    if (!isAgreed(state, { item, largest })) {
+      const isBad = isShared(state, item);
+      return [
+        ...releaseEffect(segments),
+        ...reject(member.node, fault("badNumbers", detail)),
+        ...releaseLease(state, { item, held, reason: detail, nowMs }),
+        ...(isBad ? reloadStage(state, item) : []),
+      ];
+    }
+    item.refused = [];
+  }
   const output = segments[0] ?? null;
+  const settled = settleRefusals(state, { item, doer: member.node });
   const { unused, effects } = acceptResult(state, { item, held, member, output, losses: message.losses, nowMs });
   const { stage, direction, microbatch } = item;
+  if (output !== null) noteWire(present(state.scales.stages[stage], "scales a stage"), { direction, largest });
+  noteFulfilled(state, { node: member.node, duty: "tasks" });
   return [
     record({ type: "taskFinished", task: message.task, node: member.node, stage, direction, microbatch }),
+    ...settled,
     ...effects,
     ...releaseEffect(unused),
   ];
 }
 
-/** Why a result cannot be right, by shape alone; null when it may be. */
-function wrongResult(
-  state: OrchestratorState,
-  options: { item: WorkItem; message: TaskDone; segments: readonly BlobRef[] },
-): string | null {
-  const { item, message, segments } = options;
-  const spec = present(state.stages[item.stage], "the item's stage");
-  const wire = item.direction === "forward" ? spec.wireOut : spec.wireIn;
-  const expected = wire === null ? null : wireBytes(spec, wire);
-  const got = segments[0]?.bytes ?? null;
-  if (segments.length > 1 || got !== expected) {
-    return `Cannot take ${message.task} as its output must be ${expected ?? 0} bytes: current value is ${got ?? 0}`;
-  }
-  if (item.direction !== "turnaround") return null;
-  const sequences = state.config.train.sequencesPerMicrobatch;
-  const { losses } = message;
-  if (losses === null || losses.length !== sequences || !losses.every((loss) => Number.isFinite(loss) && loss >= 0)) {
-    return `Cannot take ${message.task} as it must report ${sequences} finite losses`;
-  }
-  return null;
-}
-
+/** A task's input was checked when it came in, so who refuses it is wrong. */
 export function onTaskFailed(
   state: OrchestratorState,
   options: { member: Member; message: TaskFailed; nowMs: number },
@@ -88,35 +89,13 @@ export function onTaskFailed(
   const { member, message, nowMs } = options;
   const leased = heldBy(state, { member, task: message.task });
   if (leased === null) return [];
+  const { code, detail } = message.fault;
+  const wrong = `Cannot refuse ${message.task} as the hub has checked its input: the reason given was: ${detail}`;
   return [
-    record({ type: "faultSeen", node: member.node, ...message.fault }),
-    ...releaseLease(state, { ...leased, reason: message.fault.detail, nowMs }),
+    record({ type: "faultSeen", node: member.node, code, detail }),
+    ...blame(state, { node: member.node, fault: fault(code, wrong) }),
+    ...releaseLease(state, { ...leased, reason: detail, nowMs }),
   ];
-}
-
-/** Global squared norm of the mean gradient: sum over stages of the mean over replicas. */
-function globalSquareSum(state: OrchestratorState, work: StepWork): number {
-  const { sealed, departed } = work;
-  let total = 0;
-  for (const spec of state.stages) {
-    let sum = 0;
-    let count = 0;
-    for (const member of replicasOf(state, spec.index)) {
-      const own = sealed.get(member.node);
-      if (own === undefined) continue;
-      sum += own.squareSum / own.tasks ** 2;
-      count += 1;
-    }
-    for (const { stage, squareSum, tasks } of departed) {
-      if (stage !== spec.index) continue;
-      sum += squareSum / tasks ** 2;
-      count += 1;
-    }
-    assert(count > 0, `Cannot close a step as stage ${spec.index} must have a contributor`);
-    state.gradientSquares[spec.index] = sum / count;
-    total += sum / count;
-  }
-  return total;
 }
 
 function meanLoss(work: StepWork): number {
@@ -132,7 +111,7 @@ function meanLoss(work: StepWork): number {
 export function closeStep(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   const { work, config, counters, facts } = state;
   if (work === null || !isSealed(work)) return [];
-  const squareSum = globalSquareSum(state, work);
+  const { squareSum, outliers, effects: outlierRecords } = gradientNorm(state, work);
   const learningRate = learningRateAt({ config: config.train, step: state.step });
   const clip = clipFactor({ squareSum, clipNorm: config.train.clipNorm });
   const loss = meanLoss(work);
@@ -142,6 +121,7 @@ export function closeStep(state: OrchestratorState, nowMs: number): Orchestrator
   facts.lossFirst ??= loss;
   facts.lossLast = loss;
   const effects: OrchestratorEffect[] = [
+    ...outlierRecords,
     ...sendHeaders(state, { work, learningRate, clipFactor: clip }),
     record({
       type: "stepClosed",
@@ -159,9 +139,10 @@ export function closeStep(state: OrchestratorState, nowMs: number): Orchestrator
   const refs = work.flows.flatMap((flow) => [...flow.wires, ...flow.gradients].filter((ref) => ref !== null));
   effects.push(...(state.step === state.roundFirstStep ? holdForAudit(state, { work, refs }) : releaseEffect(refs)));
   for (const node of work.contributors) present(state.members.get(node), "a contributor").stepTasks = [];
-  countWork(state, work);
+  countWork(state, { work, unpaid: outliers });
   state.work = null;
   state.step += 1;
+  state.roundRates += learningRate;
   return effects;
 }
 

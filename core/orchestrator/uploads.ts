@@ -11,10 +11,11 @@ import { present } from "../assert.ts";
 import { fault } from "../fault.ts";
 import type { NodeId, StageIndex } from "../ids.ts";
 import type { ParameterSource, ParametersUploaded } from "../protocol/message.ts";
-import { addRequest } from "./audit_state.ts";
+import { addRequest, evaluationOf } from "./audit_state.ts";
 import { dropReplays, isAudited } from "./auditing.ts";
+import { isUnreliable, noteFulfilled, noteWithheld } from "./blame.ts";
 import { type OrchestratorEffect, record, reject, send } from "./event.ts";
-import { isSameStage, type MergedStage, type StageUpload, type UploadWork } from "./merge_state.ts";
+import { isSameStage, type MergedStage, type Reducer, type StageUpload, type UploadWork } from "./merge_state.ts";
 import { awaitAssign } from "./replicas.ts";
 import type { Member, OrchestratorState } from "./state.ts";
 import { deleteUnused, usedBlobs } from "./stored_blobs.ts";
@@ -27,7 +28,7 @@ export function continueUpload(state: OrchestratorState, nowMs: number): Orchest
   for (const stage of upload.stages) {
     if (stage.stored || stage.asked !== null) continue;
     stage.holders = stage.holders.filter((node) => state.members.has(node));
-    stage.asked = stage.holders[0] ?? "hub";
+    stage.asked = firstToAsk(state, stage.holders);
     stage.deadlineMs = nowMs + state.config.limits.mergePhaseMs;
     effects.push(
       stage.asked === "hub"
@@ -40,6 +41,11 @@ export function continueUpload(state: OrchestratorState, nowMs: number): Orchest
     effects.push(writeCheckpoint(upload));
   }
   return effects;
+}
+
+/** Who has let an upload wait comes last, after the hub itself. */
+function firstToAsk(state: OrchestratorState, holders: readonly NodeId[]): Reducer {
+  return holders.find((node) => !isUnreliable(state, { node, duty: "uploading" })) ?? "hub";
 }
 
 export function writeCheckpoint(upload: UploadWork): OrchestratorEffect {
@@ -72,13 +78,19 @@ export function onMergeRepeated(
 }
 
 /** Holders that do not deliver in time: others are asked. */
-export function replaceLateUploaders(state: OrchestratorState, nowMs: number): void {
+export function replaceLateUploaders(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
+  const effects: OrchestratorEffect[] = [];
   for (const stage of state.upload?.stages ?? []) {
     const { asked } = stage;
     if (stage.stored || asked === null || asked === "hub" || stage.deadlineMs > nowMs) continue;
+    if (state.members.get(asked)?.graceUntilMs === null) noteWithheld(state, { node: asked, duty: "uploading" });
     stage.holders = stage.holders.filter((holder) => holder !== asked);
     stage.asked = null;
+    effects.push(
+      record({ type: "mergeLate", round: state.round, stage: stage.stage, node: asked, phase: "uploading" }),
+    );
   }
+  return effects;
 }
 
 function sourcesOf(upload: UploadWork): ParameterSource[] {
@@ -97,6 +109,7 @@ export function onParametersUploaded(
     return reject(member.node, fault("badBlob", "Cannot take an upload as it must have the round's agreed hashes"));
   }
   stage.stored = true;
+  noteFulfilled(state, { node: member.node, duty: "uploading" });
   return [];
 }
 
@@ -127,7 +140,7 @@ function publishSources(state: OrchestratorState, upload: UploadWork): void {
   state.sources = { round: upload.round, stages: sourcesOf(upload) };
   state.upload = null;
   state.restoring.clear();
-  if (isAudited(state)) addRequest(state.audit, { type: "evaluate", round: upload.round });
+  if (isAudited(state)) addRequest(state.audit, evaluationOf(upload.round));
   for (const member of state.members.values()) awaitAssign(state, member);
 }
 

@@ -46,6 +46,7 @@ function openFlow(state: OrchestratorState, index: number): Flow {
       doneBy: null,
       madeBy: null,
       avoid: null,
+      refused: [],
     });
   }
   const none = () => state.stages.map(() => null);

@@ -11,7 +11,7 @@ import type { RunConfig } from "../config/config.ts";
 import type { Fault } from "../fault.ts";
 import type { BlobRef, Direction, MicrobatchId, NodeId, StageIndex, TaskId } from "../ids.ts";
 
-export const PROTOCOL_VERSION = 6;
+export const PROTOCOL_VERSION = 7;
 
 export type Role = "miner" | "validator";
 
@@ -99,6 +99,7 @@ export interface PayloadCommitted {
 export interface SliceReduced {
   readonly type: "sliceReduced";
   readonly round: number;
+  readonly edition: number; // of the request this answers
   readonly slice: number;
   readonly result: BlobRef;
 }
@@ -228,11 +229,19 @@ export interface StartMerge {
   readonly contributes: boolean;
 }
 
+/** The weighted mean of payloads, each multiplied with its scale first. */
 export interface ReduceSlice {
   readonly type: "reduceSlice";
   readonly round: number;
+  readonly edition: number; // rises when the round's payloads have changed; older requests are void
   readonly slice: number;
-  readonly inputs: readonly { readonly payload: BlobRef; readonly weight: number }[];
+  readonly inputs: readonly WeightedPayload[];
+}
+
+export interface WeightedPayload {
+  readonly payload: BlobRef;
+  readonly weight: number;
+  readonly scale: number; // at most 1: shortens one that is much longer than its peers'
 }
 
 /** Take the outer step with these averaged slices; no slices: go back to the round's start. */
@@ -274,6 +283,7 @@ export interface WorkReport {
   readonly round: number;
   readonly miners: readonly NodeId[];
   readonly units: readonly number[]; // one a miner
+  readonly expelled: readonly NodeId[]; // liars: they get nothing for earlier rounds either
 }
 
 export interface Reject {

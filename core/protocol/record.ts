@@ -48,13 +48,20 @@ export type RunRecord =
     from: "stored" | "replica" | "checkpoint" | "neighbours" | "initial";
   }
   | { type: "rewound"; step: number; toStep: number; tokens: number } // nobody has the round's parameters any more
+  | {
+    type: "mergeRetaken"; // the held-out loss jumped: back to the last good round's first step
+    round: number; // that begins with its parameters
+    step: number;
+    tokens: number; // that do not count any more
+    suspects: readonly NodeId[]; // without a part in it
+  }
   | { type: "mergePhase"; round: number; stage: StageIndex; phase: "committing" | "reducing" | "applying" | "agreed" }
   | {
     type: "mergeLate"; // the stage goes on without this answer
     round: number;
     stage: StageIndex;
     node: NodeId;
-    phase: "committing" | "reducing" | "applying" | "agreed";
+    phase: "committing" | "reducing" | "applying" | "agreed" | "uploading";
   }
   | { type: "sliceDisputed"; round: number; stage: StageIndex; slice: number; liar: NodeId | null }
   | {
@@ -63,6 +70,7 @@ export type RunRecord =
     stages: { stage: StageIndex; parameters: string; replicas: number; agree: boolean }[];
     bytesPerMiner: number; // uploaded: payload and reduced slices, mean over the miners
     mergeMs: number;
+    draws: string; // the secret key that reducers and audits of the round before were drawn from, in hexadecimal
   }
   | { type: "checkpointWritten"; round: number; step: number; folder: string }
   | { type: "evaluated"; round: number; validator: NodeId; loss: number; tokens: number }
@@ -83,5 +91,6 @@ export type RunRecord =
   | { type: "runPaused"; text: string } // the orchestrator's disk is full
   | { type: "runContinued"; pausedMs: number } // it has room again
   | { type: "faultSeen"; node: NodeId | null; code: string; detail: string }
+  | { type: "blamed"; node: NodeId; code: string; detail: string } // a proven fault: a few of them expel
   | { type: "warning"; text: string }
   | { type: "runFinished"; step: number; finished: boolean; reason: string };

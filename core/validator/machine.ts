@@ -130,6 +130,7 @@ function onMessage(
     }
     case "workReport":
       bookWork(state.book, message);
+      for (const miner of message.expelled) bookFailure(state.book, { miner, round: message.round });
       return [...release(segments), ...scored(state)];
     case "reject":
       return [

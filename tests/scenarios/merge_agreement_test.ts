@@ -64,10 +64,31 @@ Deno.test("Merge: who shows the same as another, or was alone from the start, is
   for (const replicas of [1, 2, 3]) {
     const { hub, nodes } = applying(replicas);
     const parameters = hub.blob(64);
-    for (const node of nodes.slice(0, 2)) show(hub, node, parameters);
-    if (replicas > 2) hub.wait(61_000); // for the third
+    for (const node of nodes) show(hub, node, parameters);
     assertEquals([checks(hub), agreedOn(hub)], [0, parameters], `${replicas} replicas`);
   }
+});
+
+Deno.test("Merge: two that show the same while the third is late do not decide, the hub takes the outer step itself", () => {
+  const { hub, nodes } = applying(3);
+  const [lie, right] = [hub.blob(64), hub.blob(64)];
+  for (const node of nodes.slice(0, 2)) show(hub, node, lie);
+  hub.wait(61_000);
+  assertEquals([stageOf(hub).phase, checks(hub)], ["applying", 1]);
+  hub.step({ type: "mergeRefereed", round: 0, stage, parameters: right, momentum: null });
+  assertEquals([agreedOn(hub), hub.count("blamed")], [right, 2]);
+});
+
+Deno.test("Merge: two of three that collude on false parameters do not rule the stage, and the third is not blamed", () => {
+  const { hub, nodes } = applying(3);
+  const [lie, right] = [hub.blob(64), hub.blob(64)];
+  for (const node of nodes.slice(0, 2)) show(hub, node, lie);
+  show(hub, nodes[2]!, right);
+  assertEquals([stageOf(hub).phase, checks(hub)], ["applying", 1]);
+  hub.step({ type: "mergeRefereed", round: 0, stage, parameters: right, momentum: null });
+  assertEquals(agreedOn(hub), right);
+  const blamed = hub.records.flatMap((record) => record.type === "blamed" ? [record.node] : []);
+  assertEquals([blamed, hub.state.members.get(nodes[2]!)!.status], [nodes.slice(0, 2), "active"]);
 });
 
 Deno.test("Merge: one word is taken when the store has lost the slices that it could be checked with", () => {
@@ -95,11 +116,11 @@ Deno.test("Merge: a liar that is the first to show right parameters but a false 
     const shown = { another: hub.blob(64), none: null, size: { ...momentum, bytes: 4 } };
     show(hub, nodes[0]!, parameters, shown[kind]);
     for (const node of nodes.slice(1)) show(hub, node, parameters, momentum);
-    assertEquals([checks(hub), hub.state.upload?.stages[0]?.merged.momentum], [0, momentum]);
+    assertEquals([stageOf(hub).phase, checks(hub)], ["applying", 1]);
+    hub.step({ type: "mergeRefereed", round: 0, stage, parameters, momentum });
+    assertEquals(hub.state.upload?.stages[0]?.merged.momentum, momentum);
     assertEquals(hub.state.members.get(nodes[0]!)!.status, "waiting", "it loads what was agreed");
-    assertEquals(hub.take(nodes[1]!, "uploadParameters").round, 1);
-    hub.tell(nodes[1]!, { type: "parametersUploaded", round: 1, parameters, momentum });
-    assertEquals([hub.state.upload?.writing, hub.count("faultSeen")], [true, 0], "an honest upload is taken");
+    assertEquals([hub.state.upload?.writing, hub.count("faultSeen")], [true, 0], "what the hub has made is stored");
   }
 });
 
@@ -119,10 +140,10 @@ Deno.test("Merge: a reduced slice with the right hash and a false size is not vo
   const { hub, nodes } = merging(3);
   for (const node of nodes) commit(hub, node);
   const [liar] = nodes;
-  const { slice, inputs } = hub.take(liar!, "reduceSlice");
+  const { edition, slice, inputs } = hub.take(liar!, "reduceSlice");
   const { hash } = hub.blob(64);
   const result = { hash, bytes: inputs[0]!.payload.bytes + 4 };
-  hub.tell(liar!, { type: "sliceReduced", round: 0, slice, result });
+  hub.tell(liar!, { type: "sliceReduced", round: 0, edition, slice, result });
   assertEquals(hub.state.members.get(liar!)!.status, "waiting");
   const honest = nodes.slice(1);
   for (let asked = -1; asked !== hub.state.merge!.stages[0]!.unjudged.length;) {

@@ -1,7 +1,7 @@
 /** A miner whose session was lost comes back and says what it holds: what fits stays, the rest is done or sent again. */
 
 import { assert, assertEquals } from "@std/assert";
-import type { NodeId } from "../../core/ids.ts";
+import { type NodeId, stageIndex } from "../../core/ids.ts";
 import type { Holding } from "../../core/protocol/message.ts";
 import { ScriptedOrchestrator } from "../support/scripted_orchestrator.ts";
 
@@ -91,7 +91,10 @@ Deno.test("Resume: every request of a merge that is unanswered is asked again, a
   assertEquals(hub.inbox(head).filter((message) => message.type === "reduceSlice").length, asked);
   for (let slice = 0; slice < asked; slice++) {
     const result = hub.blob(4 * slices[slice]!.size);
-    for (const node of [head, head, peer]) hub.tell(node, { type: "sliceReduced", round, slice, result });
+    for (const node of [head, head, peer]) {
+      hub.tell(node, { type: "sliceReduced", round, edition: 1, slice, result });
+    }
+    hub.step({ type: "sliceRefereed", round, edition: 1, stage: stageIndex(0), slice, result });
   }
   comeBack(hub, head, holdingOf(hub, head, { tasks: [], round: round + 1 })); // applied, but its word was lost
   const parameters = hub.blob(64);

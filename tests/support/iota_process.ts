@@ -4,10 +4,11 @@ import { EventLog } from "./event_log.ts";
 import { TextLineStream } from "../../cli/text_lines.ts";
 
 const root = new URL("../..", import.meta.url).pathname;
-const checkout = [
-  Deno.execPath(),
-  ...["run", "--quiet", "--no-prompt", "--config", `${root}deno.json`, "--allow-all", `${root}cli/main.ts`],
-] as const;
+const fromCheckout = (entry: string) =>
+  [
+    Deno.execPath(),
+    ...["run", "--quiet", "--no-prompt", "--config", `${root}deno.json`, "--allow-all", `${root}${entry}`],
+  ] as const;
 
 export interface Line {
   readonly type: string;
@@ -25,6 +26,8 @@ export interface ProcessOptions {
   readonly ownSession?: boolean;
   /** A file that is iota; default: this checkout. */
   readonly program?: string;
+  /** A module of this checkout that is started instead of the program's own entry. */
+  readonly entry?: string;
   readonly cwd?: string;
   readonly clearEnv?: boolean;
 }
@@ -37,8 +40,8 @@ export class IotaProcess {
   #stderr = "";
 
   constructor(words: readonly string[], env: Record<string, string> = {}, options: ProcessOptions = {}) {
-    const { program, ownSession = false, cwd, clearEnv = false } = options;
-    const [command, ...leading] = program === undefined ? checkout : [program];
+    const { program, entry = "cli/main.ts", ownSession = false, cwd, clearEnv = false } = options;
+    const [command, ...leading] = program === undefined ? fromCheckout(entry) : [program];
     this.#process = new Deno.Command(command, {
       args: [...leading, ...words],
       env,

@@ -16,12 +16,12 @@ import type { Batch, BatchSource } from "../../cli/data/dataset.ts";
 import type { ComputeHost } from "../../cli/run/compute_host.ts";
 import type { BlobAccess, HubBlobs } from "../../cli/run/blob_access.ts";
 import type { RecoveredRun, StateJournal } from "../../cli/run/hub_journal.ts";
-import { type RunningRole, startMiner } from "../../cli/run/miner_role.ts";
+import { type MinerRoleOptions, type RunningRole, startMiner } from "../../cli/run/miner_role.ts";
 import type { Finished, NodeLink } from "../../cli/run/node_role.ts";
 import { type RunningOrchestrator, startOrchestrator } from "../../cli/run/orchestrator_role.ts";
 import type { RoundState } from "../../cli/run/checkpoint_writer.ts";
 import { type PauseGate, PausingRole } from "../../cli/run/pausing_role.ts";
-import { startValidator } from "../../cli/run/validator_role.ts";
+import { startValidator, type ValidatorRoleOptions } from "../../cli/run/validator_role.ts";
 import { createReferenceStage } from "../../gpu/reference/stage.ts";
 import { refOf } from "../../net/blob_hash.ts";
 import { missing } from "../../net/blobs.ts";
@@ -118,6 +118,15 @@ export interface LocalDisk {
   readonly probeRoom?: (bytes: number) => Promise<void>;
 }
 
+/** What a member has of its own instead of an honest one's. */
+export interface LocalMinerOptions extends Partial<Pick<MinerRoleOptions, "device" | "machine" | "onRecord">> {
+  readonly blobs?: HubBlobs;
+}
+
+export interface LocalValidatorOptions extends Partial<Pick<ValidatorRoleOptions, "device" | "machine">> {
+  readonly blobs?: HubBlobs;
+}
+
 export interface LocalMember {
   readonly role: RunningRole;
   readonly link: LinkControl;
@@ -132,7 +141,7 @@ export class LocalSwarm {
   orchestrator: RunningOrchestrator;
   readonly stages: StageSpec[];
   readonly members: LocalMember[] = [];
-  readonly scores: { round: number; scores: readonly MinerScore[] }[] = []; // of all validators
+  readonly scores: { validator: string; round: number; scores: readonly MinerScore[] }[] = []; // of all validators
   readonly refusals: unknown[] = [];
   readonly #options: LocalSwarmOptions;
   readonly #layersOfStages: number[];
@@ -195,13 +204,14 @@ export class LocalSwarm {
   }
 
   async addMiner(
-    options: { blobs?: HubBlobs; device?: ComputeHost; gate?: PauseGate; onPause?: (event: string) => void } = {},
+    options: LocalMinerOptions & { gate?: PauseGate; onPause?: (event: string) => void } = {},
   ): Promise<LocalMember> {
     const { link, control } = this.#link();
     const { device = this.#options.host?.() ?? referenceHost() } = options;
     const blobs = options.blobs ?? this.#blobsOf(link.signer);
-    const start = () => startMiner({ link, device, blobs, moments: null, onRecord: () => {} });
-    const { gate, onPause = () => {} } = options;
+    const { gate, onPause = () => {}, machine, onRecord = () => {} } = options;
+    const start = () =>
+      startMiner({ link, device, blobs, moments: null, onRecord, ...(machine === undefined ? {} : { machine }) });
     const role = gate === undefined ? await start() : new PausingRole({
       gate,
       start,
@@ -211,11 +221,15 @@ export class LocalSwarm {
     return this.#remember({ role, link: control, address: link.signer.address });
   }
 
-  addValidator(): LocalMember {
+  addValidator(options: LocalValidatorOptions = {}): LocalMember {
     const { link, control } = this.#link();
-    const blobs = this.#blobsOf(link.signer);
-    const onScores = (round: number, scores: readonly MinerScore[]) => this.scores.push({ round, scores });
-    const role = startValidator({ link, device: referenceHost(), blobs, onRecord: () => {}, onScores });
+    const { blobs = this.#blobsOf(link.signer), device = referenceHost(), machine } = options;
+    const onScores = (round: number, scores: readonly MinerScore[]) =>
+      this.scores.push({ validator: link.signer.address, round, scores });
+    const role = startValidator({
+      ...{ link, device, blobs, onRecord: () => {}, onScores },
+      ...(machine === undefined ? {} : { machine }),
+    });
     return this.#remember({ role, link: control, address: link.signer.address });
   }
 

@@ -123,6 +123,7 @@ function addMerge(round: number, add: Add): void {
     })),
     bytesPerMiner: 2_411_724,
     mergeMs: 1_840,
+    draws: "cd".repeat(32),
   });
   add({ type: "checkpointWritten", round, step: round * 10, folder: `runs/demo/checkpoints/${round}` });
   add({ type: "evaluated", round, validator, loss: 6.4 - 0.7 * round, tokens: 16_384 });

@@ -44,14 +44,22 @@ export function commit(hub: ScriptedOrchestrator, node: NodeId): void {
 export function reduceAll(hub: ScriptedOrchestrator, nodes: readonly NodeId[]): void {
   const { round } = hub.state;
   const { hash } = hub.blob(64);
+  hub.reduced = hash;
+  for (const effect of hub.effects) {
+    if (effect.type !== "refereeSlice" || effect.round !== round) continue;
+    const { edition, stage, slice, inputs } = effect;
+    const result = { hash, bytes: inputs[0]!.payload.bytes };
+    hub.step({ type: "sliceRefereed", round, edition, stage, slice, result });
+  }
   for (const node of nodes) {
     for (const message of [...hub.inbox(node)]) {
       if (message.type !== "reduceSlice") continue;
-      const { slice, inputs } = message;
+      const { edition, slice, inputs } = message;
       const { bytes } = inputs[0]!.payload;
-      hub.tell(node, { type: "sliceReduced", round, slice, result: { hash, bytes } });
+      hub.tell(node, { type: "sliceReduced", round, edition, slice, result: { hash, bytes } });
     }
   }
+  hub.reduced = null; // the next round's is another
 }
 
 export const stageOf = (hub: ScriptedOrchestrator): StageMerge => hub.state.merge!.stages[0]!;

@@ -4,8 +4,17 @@
  * Results are made up but of the right size; what the machine sends is kept for each node until it is looked at.
  */
 
-import { blobHash, type BlobRef, type NodeId, nodeId, type StageIndex, type TaskId } from "../../core/ids.ts";
+import {
+  type BlobHash,
+  blobHash,
+  type BlobRef,
+  type NodeId,
+  nodeId,
+  type StageIndex,
+  type TaskId,
+} from "../../core/ids.ts";
 import { splitLayers } from "../../core/model/stages.ts";
+import type { PayloadStats } from "../../core/merge/payload_stats.ts";
 import { parameterTable, type StageSpec, stageSpecs, wireBytes } from "../../core/model/spec.ts";
 import type { OrchestratorEffect, OrchestratorEvent } from "../../core/orchestrator/event.ts";
 import { orchestrator } from "../../core/orchestrator/machine.ts";
@@ -22,6 +31,9 @@ export class ScriptedOrchestrator {
   readonly records: RunRecord[] = [];
   readonly effects: OrchestratorEffect[] = [];
   nowMs = 1_000_000;
+  checksPayloads = true;
+  statsOf: (node: NodeId) => PayloadStats | null = () => ({ isFinite: true, squareSum: 1e-12, largest: 1e-9 });
+  reduced: BlobHash | null = null; // null: the test answers for the hub
   readonly #inboxes = new Map<NodeId, HubMessage[]>();
   #made = 0;
 
@@ -35,16 +47,36 @@ export class ScriptedOrchestrator {
     const layersOfStages = splitLayers(config);
     this.stages = stageSpecs(config, layersOfStages);
     const stageFloats = this.stages.map((spec) => parameterTable(spec).length);
-    this.state = openOrchestrator({ config, stages: this.stages, layersOfStages, stageFloats, nowMs: this.nowMs });
+    const secret = new Uint8Array(32).fill(7);
+    this.state = openOrchestrator({
+      config,
+      stages: this.stages,
+      layersOfStages,
+      stageFloats,
+      secret,
+      nowMs: this.nowMs,
+    });
   }
 
+  /** The hub's own work on payloads is done at once: they are fine, and reduced to what `reduced` says. */
   step(event: OrchestratorEvent): void {
+    const own: OrchestratorEvent[] = [];
     for (const effect of orchestrator.step(this.state, event, this.nowMs)) {
       if (effect.type === "record") this.records.push(effect.record);
       else if (effect.type === "send") this.inbox(effect.to).push(effect.message);
       else this.effects.push(effect);
+      if (effect.type === "checkPayload" && this.checksPayloads) {
+        const { round, stage, node } = effect;
+        own.push({ type: "payloadChecked", round, stage, node, stats: this.statsOf(node) });
+      }
+      if (effect.type === "refereeSlice" && this.reduced !== null) {
+        const { round, edition, stage, slice, inputs } = effect;
+        const result = { hash: this.reduced, bytes: inputs[0]!.payload.bytes };
+        own.push({ type: "sliceRefereed", round, edition, stage, slice, result });
+      }
     }
     orchestrator.assertInvariants(this.state);
+    for (const answer of own) this.step(answer);
   }
 
   /** Moves time and lets every deadline on the way ring. */
@@ -73,8 +105,9 @@ export class ScriptedOrchestrator {
     return messages.splice(at, 1)[0] as Sent<T>;
   }
 
-  tell(node: NodeId, message: NodeMessage, segments: readonly BlobRef[] = []): void {
-    this.step({ type: "messageReceived", node, message, segments });
+  /** `largest` value in the wires of a result. */
+  tell(node: NodeId, message: NodeMessage, segments: readonly BlobRef[] = [], largest = 1): void {
+    this.step({ type: "messageReceived", node, message, segments, largest });
   }
 
   join(name: string, options: { holding?: Holding; previousStage?: StageIndex; listens?: string } = {}): NodeId {
@@ -82,6 +115,14 @@ export class ScriptedOrchestrator {
     const { holding = null, previousStage = null, listens = null } = options;
     this.step({ type: "nodeConnected", node, role: "miner", resumed: false });
     this.tell(node, { type: "join", role: "miner", adapter: "test", previousStage, holding, listens });
+    return node;
+  }
+
+  validator(name: string): NodeId {
+    const node = nodeId(name);
+    this.step({ type: "nodeConnected", node, role: "validator", resumed: false });
+    const nothing = { previousStage: null, holding: null, listens: null };
+    this.tell(node, { type: "join", role: "validator", adapter: "test", ...nothing });
     return node;
   }
 

@@ -113,7 +113,14 @@ Deno.test("Chaos plan: whatever is typed is a plan or one short sentence", () =>
 
 const started = (step: number, round: number): RunRecord => ({ type: "runStarted", step, round, stages: 3, miners: 6 });
 const merging = (round: number): RunRecord => ({ type: "mergePhase", round, stage: 0 as never, phase: "committing" });
-const merged = (round: number): RunRecord => ({ type: "roundMerged", round, stages: [], bytesPerMiner: 0, mergeMs: 1 });
+const merged = (round: number): RunRecord => ({
+  type: "roundMerged",
+  round,
+  stages: [],
+  bytesPerMiner: 0,
+  mergeMs: 1,
+  draws: "",
+});
 const closed = (step: number, round = 0): RunRecord => ({
   type: "stepClosed",
   step,

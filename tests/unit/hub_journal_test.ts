@@ -17,7 +17,14 @@ Deno.test("Hub journal: a batch whose snapshot finds no room is in the file once
     const layersOfStages = splitLayers(config);
     const stages = stageSpecs(config, layersOfStages);
     const stageFloats = stages.map((spec) => parameterTable(spec).length);
-    const state = openOrchestrator({ config, stages, layersOfStages, stageFloats, nowMs: 0 });
+    const state = openOrchestrator({
+      config,
+      stages,
+      layersOfStages,
+      stageFloats,
+      secret: new Uint8Array(32),
+      nowMs: 0,
+    });
     const options = { path: `${folder}/journal.db`, identity, maxBytes: 600_000 };
     const { journal } = HubJournal.open(options);
     journal.begin(state, 0);

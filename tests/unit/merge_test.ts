@@ -1,8 +1,7 @@
-/** Merge arithmetic: averages, the outer step, agreement; each against a naive version of itself. */
+/** Merge arithmetic: averages, the outer step; each against a naive version of itself. */
 
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
-import { type BlobHash, blobHash } from "../../core/ids.ts";
-import { type Agreement, agreement } from "../../core/merge/agreement.ts";
+import { blobHash } from "../../core/ids.ts";
 import { averageSlices, contributionWeights } from "../../core/merge/average.ts";
 import { assignReducers, sliceLayout } from "../../core/merge/butterfly.ts";
 import { outerStep, pseudoGradient } from "../../core/merge/outer.ts";
@@ -167,25 +166,6 @@ Deno.test("Outer step: inputs stay as they are, lengths must agree", () => {
   assertThrows(() => pseudoGradient({ start: short, current: vector }), Error, "lengths");
 });
 
-// --------------------------------------------------------------------------------------------------------- agreement
-
-Deno.test("Agreement: what two or three hashes say", () => {
-  const [a, b, c] = [blobHash("aa"), blobHash("bb"), blobHash("cc")];
-  const cases: [hashes: BlobHash[], expected: Agreement][] = [
-    [[], { type: "waiting" }],
-    [[a], { type: "waiting" }],
-    [[a, a], { type: "accepted", hash: a, liars: [] }],
-    [[a, b], { type: "needsThird" }],
-    [[a, b, a], { type: "accepted", hash: a, liars: [1] }],
-    [[a, b, b], { type: "accepted", hash: b, liars: [0] }],
-    [[a, a, b], { type: "accepted", hash: a, liars: [2] }],
-    [[a, a, a], { type: "accepted", hash: a, liars: [] }],
-    [[a, b, c], { type: "unresolved" }],
-  ];
-  for (const [hashes, expected] of cases) assertEquals(agreement(hashes), expected, hashes.join());
-  assertThrows(() => agreement([a, a, a, a]), Error, "at most three");
-});
-
 Deno.test("Merge: a butterfly of any size gives every miner the plain average, and one liar is named", () => {
   const length = 64 * 80;
   for (let miners = 3; miners <= 8; miners++) {
@@ -200,23 +180,23 @@ Deno.test("Merge: a butterfly of any size gives every miner the plain average, a
     const merged = new Float32Array(length);
     const accused = new Set<number>();
     slices.forEach(({ offset, size }, index) => {
+      const result = (): Float32Array => {
+        const average = averageSlices({ inputs: inputs.map((v) => v.subarray(offset, offset + size)), weights });
+        assert(average.ok);
+        return average.value;
+      };
       const reduce = (miner: number): Float32Array => {
-        const result = averageSlices({ inputs: inputs.map((v) => v.subarray(offset, offset + size)), weights });
-        assert(result.ok);
-        if (miner === liar) result.value[0]! += 1;
-        return result.value;
+        const value = result();
+        if (miner === liar) value[0]! += 1;
+        return value;
       };
       const pair = pairs[index]!;
       const reducers: number[] = [...pair];
       const hash = (miner: number) => blobHash(reduce(miner).join());
-      let verdict = agreement(reducers.map(hash));
-      if (verdict.type === "needsThird") {
-        reducers.push(Array.from({ length: miners }, (_, miner) => miner).find((miner) => !pair.includes(miner))!);
-        verdict = agreement(reducers.map(hash));
-      }
-      assert(verdict.type === "accepted");
-      for (const position of verdict.liars) accused.add(reducers[position]!);
-      const honest = reducers.find((_, position) => verdict.type === "accepted" && !verdict.liars.includes(position))!;
+      const truth = blobHash(result().join());
+      const liars = reducers.filter((miner) => hash(miner) !== truth);
+      for (const each of liars) accused.add(each);
+      const honest = reducers.find((miner) => !liars.includes(miner))!;
       merged.set(reduce(honest), offset);
     });
     assertEquals(merged, expected.value);

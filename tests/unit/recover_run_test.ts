@@ -26,7 +26,7 @@ function newState() {
   const layersOfStages = splitLayers(config);
   const stages = stageSpecs(config, layersOfStages);
   const stageFloats = stages.map((spec) => parameterTable(spec).length);
-  return openOrchestrator({ config, stages, layersOfStages, stageFloats, nowMs: 1 });
+  return openOrchestrator({ config, stages, layersOfStages, stageFloats, secret: new Uint8Array(32), nowMs: 1 });
 }
 
 /** A life of some events, as a killed process leaves it; its log is not yet part of its file where `isCheckpointed` is false. */

@@ -46,6 +46,7 @@ const merged = (round: number, agree: boolean): RunRecord => ({
   stages: [{ stage: stageIndex(0), parameters: "aa", replicas: 2, agree }],
   bytesPerMiner: 1,
   mergeMs: 1,
+  draws: "",
 });
 
 Deno.test("Swarm tally: a repeated step, merge or audit counts once, and the first loss is the first one seen", () => {

@@ -1,0 +1,82 @@
+/**
+ * Who is to blame for an implausible result: the miner that sent it, the microbatch, or the stage's parameters.
+ *
+ * The hub computes nothing of the model, so another replica tries the same item. Where it succeeds, those who failed it are
+ * blamed. Where every replica fails (`isShared`), the cause lies outside them: a large value that all agree on is taken; values
+ * that are not finite mean that the stage's parameters have gone bad, so its replicas load the round's parameters again, and if
+ * that does not help the run stops rather than train on nothing. A stage's only replica has nobody to agree with: it is blamed.
+ */
+
+import { fault } from "../fault.ts";
+import type { NodeId } from "../ids.ts";
+import { blame } from "./blame.ts";
+import { type OrchestratorEffect, record } from "./event.ts";
+import { reissueWorkOf } from "./leases.ts";
+import { replicasOf, rosterOf } from "./replicas.ts";
+import { mostShared } from "./result_check.ts";
+import { benchMember } from "./roster_changes.ts";
+import { finish } from "./rounds.ts";
+import type { OrchestratorState } from "./state.ts";
+import type { WorkItem } from "./step_state.ts";
+
+const mostAsked = 8; // replicas of a large stage
+const attemptsAlone = 2; // of a stage's only replica
+const mostReloads = 2; // of a stage in a round
+
+/** Every replica that could try the item has failed it. */
+export function isShared(state: OrchestratorState, item: WorkItem): boolean {
+  const { present: replicas } = rosterOf(state, item.stage);
+  if (replicas <= 1) return item.refused.length >= attemptsAlone;
+  return failersOf(item).size >= Math.min(replicas, mostAsked);
+}
+
+const failersOf = (item: WorkItem): Set<NodeId> => new Set(item.refused.map(({ node }) => node));
+
+/** Whether the stage's replicas agree on a value that is large, but can be computed with. */
+export function isAgreed(state: OrchestratorState, { item, largest }: { item: WorkItem; largest: number }): boolean {
+  return largest <= mostShared && isShared(state, item);
+}
+
+/** Another replica has done the item: whoever failed it was wrong. */
+export function settleRefusals(
+  state: OrchestratorState,
+  { item, doer }: { item: WorkItem; doer: NodeId },
+): OrchestratorEffect[] {
+  const { refused } = item;
+  item.refused = [];
+  const effects: OrchestratorEffect[] = [];
+  const settled = new Set<NodeId>([doer]); // who failed and then did it has shown that it can
+  for (const { node, detail } of refused) {
+    if (settled.has(node)) continue;
+    settled.add(node);
+    effects.push(...blame(state, { node, fault: fault("badNumbers", detail) }));
+  }
+  return effects;
+}
+
+/** No replica of the stage makes finite values: they begin anew with the round's parameters. */
+export function reloadStage(state: OrchestratorState, item: WorkItem): OrchestratorEffect[] {
+  const { stage } = item;
+  const effects: OrchestratorEffect[] = [];
+  if (failersOf(item).size === 1) {
+    const [{ node, detail }] = item.refused as [WorkItem["refused"][number]];
+    item.refused = [];
+    effects.push(...blame(state, { node, fault: fault("badNumbers", detail) }));
+  } else {
+    const reloads = (state.reloads.get(stage) ?? 0) + 1;
+    state.reloads.set(stage, reloads);
+    if (reloads > mostReloads) {
+      const reason = `training has diverged: no replica of stage ${stage} makes finite values; ` +
+        `lower train.learningRate and go on from the last checkpoint with --resume`;
+      return finish(state, { finished: false, reason });
+    }
+    item.refused = [];
+  }
+  for (const member of [...replicasOf(state, stage)]) {
+    reissueWorkOf(state, member);
+    benchMember(state, member);
+  }
+  const text = `No replica of stage ${stage} makes finite values; ` +
+    `they load the parameters of round ${state.round} again`;
+  return [...effects, record({ type: "warning", text })];
+}

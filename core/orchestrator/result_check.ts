@@ -1,0 +1,86 @@
+/**
+ * Whether a task's result can be right, as far as the hub sees without computing it: shape, finite values, a plausible range.
+ *
+ * A misshapen result proves its sender wrong by itself. An implausible one (not finite, or far larger than what the stage's
+ * replicas made of late) may have its cause in the microbatch or in the stage, so refusals.ts asks another replica first.
+ * Whatever passes keeps the consumer's arithmetic far from overflow, so a consumer has no reason to refuse it.
+ */
+
+import { present } from "../assert.ts";
+import type { BlobRef } from "../ids.ts";
+import { wireBytes } from "../model/spec.ts";
+import type { TaskDone } from "../protocol/message.ts";
+import { lowerMedian, wiresOf } from "./scale_book.ts";
+import type { OrchestratorState } from "./state.ts";
+import type { WorkItem } from "./step_state.ts";
+
+export interface TaskResult {
+  readonly message: TaskDone;
+  readonly segments: readonly BlobRef[];
+  /** Largest absolute value in the segments, Infinity where one is not finite; 0 without segments. */
+  readonly largest: number;
+}
+
+export type Judgement =
+  | { readonly type: "fine" }
+  | { readonly type: "misshapen"; readonly detail: string }
+  | { readonly type: "implausible"; readonly detail: string };
+
+const wiresForRange = 4; // below so many, the first range is all there is
+const firstRange = 1024; // before training wires are below 10, gradients below 1
+const leastRange = 1e-9; // zeros of a majority must not forbid every other value
+const mostGrowth = 64; // times the median of the last wires, or a part of it; honest ones stay within 10, also when the loss jumps
+const mostLoss = 1000; // nats; a guess costs at most ln(vocabulary size), 13
+
+/** When every replica says so, a large value is the stage's and not a liar's; beyond this the stage has diverged. */
+export const mostShared = 2 ** 30;
+
+export function judgeResult(
+  state: OrchestratorState,
+  { item, result: { message, segments, largest } }: { item: WorkItem; result: TaskResult },
+): Judgement {
+  const misshapen = shapeProblem(state, { item, message, segments });
+  if (misshapen !== null) return { type: "misshapen", detail: misshapen };
+  const { least, most } = rangeOf(state, item);
+  if (segments.length > 0 && !(largest >= least && largest <= most)) {
+    const found = Number.isFinite(largest) ? largest.toPrecision(3) : "not finite";
+    const range = `${least.toPrecision(3)} to ${most.toPrecision(3)}`;
+    const detail = `Cannot take ${message.task} as the largest of its values must be within ${range}: it is ${found}`;
+    return { type: "implausible", detail };
+  }
+  const loss = Math.max(0, ...message.losses ?? []);
+  if (loss <= mostLoss) return { type: "fine" };
+  const detail = `Cannot take ${message.task} as a loss must be at most ${mostLoss}: current value is ${loss}`;
+  return { type: "implausible", detail };
+}
+
+function shapeProblem(
+  state: OrchestratorState,
+  { item, message, segments }: { item: WorkItem } & Pick<TaskResult, "message" | "segments">,
+): string | null {
+  const spec = present(state.stages[item.stage], "the item's stage exists");
+  const wire = item.direction === "forward" ? spec.wireOut : spec.wireIn;
+  const expected = wire === null ? null : wireBytes(spec, wire);
+  const got = segments[0]?.bytes ?? null;
+  if (segments.length > 1 || got !== expected) {
+    return `Cannot take ${message.task} as its output must be ${expected ?? 0} bytes: current value is ${got ?? 0}`;
+  }
+  if (item.direction !== "turnaround") return null;
+  const sequences = state.config.train.sequencesPerMicrobatch;
+  const { losses } = message;
+  if (losses === null || losses.length !== sequences || !losses.every((loss) => Number.isFinite(loss) && loss >= 0)) {
+    return `Cannot take ${message.task} as it must report ${sequences} finite losses`;
+  }
+  return null;
+}
+
+/**
+ * Of a wire's largest value. A wire of zeros is as bad as a huge one: the normalisation behind it divides by nearly nothing,
+ * and the consumer's gradient, honestly computed, is out of all proportion.
+ */
+function rangeOf(state: OrchestratorState, { stage, direction }: WorkItem): { least: number; most: number } {
+  const wires = wiresOf(present(state.scales.stages[stage], "scales a stage"), direction);
+  const median = wires.length < wiresForRange ? null : lowerMedian(wires);
+  if (median === null) return { least: 1 / firstRange ** 2, most: firstRange };
+  return { least: median / mostGrowth, most: Math.max(leastRange, mostGrowth * median) };
+}

@@ -1,0 +1,83 @@
+/**
+ * Attack suite: false results in a merge, by one replica or by a majority of a stage that agrees beforehand. The honest one is
+ * never the odd one out, and what an expelled replica contributed is in no mean.
+ */
+
+import { assert, assertEquals } from "@std/assert";
+import { bytesOfFloats } from "../../cli/run/blob_access.ts";
+import { refOf } from "../../net/blob_hash.ts";
+import { type Row, testAttacks, unitsByRound } from "../support/attack_checks.ts";
+import { type Aftermath, type Attacker, runAttack } from "../support/attack_world.ts";
+import { commitsPayload, keepsBack, reducesFalsely, showsFalsely } from "../support/hostile_merges.ts";
+import { type Hostile, together } from "../support/hostile_node.ts";
+import { times } from "../support/hostile_wires.ts";
+
+const falseSlices = reducesFalsely(times(-3));
+const falseVote = showsFalsely("parameters", 0.05);
+const falseMomentum = showsFalsely("momentum", 5);
+
+/** These replicas of a stage do the same. */
+const colluding = (replicas: readonly number[], hostile: Hostile): Attacker[] =>
+  replicas.map((replica) => ({ stage: 1, replica, hostile }));
+
+const lossTolerance = 0.05; // two of three
+
+const rows: readonly Row[] = [
+  { name: "one of three reduces falsely", isQuick: true, miners: colluding([0], falseSlices) },
+  { name: "one of three shows false parameters", miners: colluding([2], falseVote) },
+  { name: "one of three shows a false momentum", isQuick: true, miners: colluding([1], falseMomentum) },
+  { name: "one of two reduces falsely", replicas: 2, miners: colluding([0], falseSlices) },
+  { name: "one of two shows false parameters", replicas: 2, miners: colluding([1], falseVote) },
+  { name: "one of two shows a false momentum", replicas: 2, miners: colluding([0], falseMomentum) },
+  {
+    name: "the first two of three agree on false slices",
+    isQuick: true,
+    lossTolerance,
+    miners: colluding([0, 1], falseSlices),
+  },
+  { name: "the last two of three agree on false slices", lossTolerance, miners: colluding([1, 2], falseSlices) },
+  { name: "the outer two of three agree on false slices", lossTolerance, miners: colluding([0, 2], falseSlices) },
+  {
+    name: "two of three agree on false slices after two honest rounds",
+    lossTolerance,
+    fromRound: 2,
+    miners: colluding([0, 1], falseSlices),
+  },
+  {
+    name: "two of three agree on false parameters",
+    isQuick: true,
+    lossTolerance,
+    miners: colluding([0, 1], falseVote),
+  },
+  {
+    name: "the last two of three agree on a false momentum",
+    isQuick: true,
+    lossTolerance,
+    miners: colluding([1, 2], falseMomentum),
+  },
+  {
+    name: "two of three agree on false slices and on false parameters",
+    lossTolerance,
+    miners: colluding([0, 1], together(falseSlices, falseVote)),
+  },
+  {
+    name: "a reducer that lies and a voter that lies, each for itself",
+    lossTolerance,
+    miners: [...colluding([0], falseSlices), ...colluding([1], falseVote)],
+  },
+];
+
+testAttacks("collusion", rows);
+
+const finalHash = ({ parameters }: Aftermath): string => refOf(bytesOfFloats(parameters[1]!)).hash;
+
+Deno.test("Attack, collusion: what a replica expelled in a merge contributed is not in the mean, nor paid", async () => {
+  const fromRound = 3;
+  const liar = together(commitsPayload(times(5)), falseSlices);
+  const expelled = await runAttack({ fromRound, miners: colluding([0], liar) });
+  const absent = await runAttack({ fromRound, miners: colluding([0], keepsBack("payloadCommitted")) });
+  const [node] = expelled.hostile;
+  assert(node !== undefined && !expelled.members.has(node), "it is expelled");
+  assertEquals(finalHash(expelled), finalHash(absent), "the others' mean alone");
+  assertEquals(unitsByRound(expelled, node)[fromRound], 0, "the round it lied in is not paid");
+});

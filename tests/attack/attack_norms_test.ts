@@ -1,0 +1,36 @@
+/** Attack suite: false words about the norm of a gradient, which decides how far everybody steps. */
+
+import { type Row, testAttacks } from "../support/attack_checks.ts";
+import { reportsNorm } from "../support/hostile_merges.ts";
+import { everySecond } from "../support/hostile_node.ts";
+
+const always = (value: number) => reportsNorm(() => value);
+const times = (factor: number) => reportsNorm((squareSum) => factor * squareSum);
+
+const rows: readonly Row[] = [
+  { name: "1e300", isQuick: true, miners: [{ stage: 0, hostile: always(1e300) }] },
+  { name: "zero", isQuick: true, miners: [{ stage: 1, hostile: always(0) }] },
+  { name: "1e-300", miners: [{ stage: 2, hostile: always(1e-300) }] },
+  { name: "negative", miners: [{ stage: 1, hostile: always(-1) }] },
+  { name: "NaN", miners: [{ stage: 1, hostile: always(NaN) }] },
+  {
+    name: "a hundred times the square",
+    isQuick: true,
+    culprit: "tolerated", // nobody can tell, but it must do no harm
+    miners: [{ stage: 2, hostile: times(100) }],
+  },
+  { name: "a millionth of the square", miners: [{ stage: 0, hostile: times(1e-6) }] },
+  { name: "1e300 every second time", miners: [{ stage: 1, hostile: everySecond(always(1e300)) }] },
+  { name: "1e300 after two honest rounds", fromRound: 2, miners: [{ stage: 0, hostile: always(1e300) }] },
+  {
+    name: "two attackers of one stage, a hundred times the square",
+    culprit: "tolerated",
+    miners: [{ stage: 1, hostile: times(100) }, { stage: 1, replica: 1, hostile: times(100) }],
+  },
+  {
+    name: "two attackers of two stages, 1e300 and zero",
+    miners: [{ stage: 0, hostile: always(1e300) }, { stage: 2, replica: 2, hostile: always(0) }],
+  },
+];
+
+testAttacks("norms", rows);

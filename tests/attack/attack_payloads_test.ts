@@ -1,0 +1,41 @@
+/** Attack suite: payloads of a merge that would poison the mean, that are not there, or that are called bad without being so. */
+
+import { type Row, testAttacks } from "../support/attack_checks.ts";
+import { accusesInput, commitsHashesOnly, commitsPayload } from "../support/hostile_merges.ts";
+import { allOf, oneOf, times } from "../support/hostile_wires.ts";
+
+const rows: readonly Row[] = [
+  { name: "one NaN", isQuick: true, miners: [{ stage: 0, hostile: commitsPayload(oneOf(NaN)) }] },
+  { name: "all NaN", miners: [{ stage: 1, hostile: commitsPayload(allOf(NaN)) }] },
+  { name: "one infinity", miners: [{ stage: 1, hostile: commitsPayload(oneOf(Infinity)) }] },
+  { name: "one value of 1e30", isQuick: true, miners: [{ stage: 1, hostile: commitsPayload(oneOf(1e30)) }] },
+  { name: "all values 1e30", miners: [{ stage: 2, hostile: commitsPayload(allOf(1e30)) }] },
+  {
+    name: "ten times its payload with the wrong sign",
+    isQuick: true,
+    miners: [{ stage: 1, hostile: commitsPayload(times(-10)) }],
+  },
+  { name: "a thousand times its payload", miners: [{ stage: 2, hostile: commitsPayload(times(1000)) }] },
+  {
+    name: "a thousand times its payload, after two honest rounds",
+    fromRound: 2,
+    miners: [{ stage: 0, hostile: commitsPayload(times(1000)) }],
+  },
+  { name: "hashes with nothing behind them", isQuick: true, miners: [{ stage: 0, hostile: commitsHashesOnly }] },
+  {
+    name: "a reducer that calls the first payload bad",
+    isQuick: true,
+    miners: [{ stage: 1, hostile: accusesInput(0) }],
+  },
+  { name: "a reducer that calls the last payload bad", miners: [{ stage: 2, replica: 2, hostile: accusesInput(2) }] },
+  {
+    name: "two attackers in two stages, NaN and 1e30",
+    miners: [{ stage: 0, hostile: commitsPayload(oneOf(NaN)) }, {
+      stage: 1,
+      replica: 2,
+      hostile: commitsPayload(allOf(1e30)),
+    }],
+  },
+];
+
+testAttacks("payloads", rows);

@@ -1,0 +1,106 @@
+/** Attack suite: validators that are silent or lie. Audits go on with the others, and one liar decides nothing. */
+
+import { assert, assertEquals } from "@std/assert";
+import { type Row, testAttacks } from "../support/attack_checks.ts";
+import { type Aftermath, rounds } from "../support/attack_world.ts";
+import { evaluatesTo, failsEverybody, givesUp, passesEverybody, silent } from "../support/hostile_validators.ts";
+import { allOf, spoilsForward } from "../support/hostile_wires.ts";
+
+/** Every round's parameters, the first ones included, were evaluated by somebody honest, and every honest miner was audited. */
+function assertAudited({ records, hostile, miners }: Aftermath): void {
+  const evaluated = new Set<number>();
+  const audited = new Set<string>();
+  for (const record of records) {
+    if (record.type === "evaluated" && !hostile.has(record.validator)) evaluated.add(record.round);
+    if (record.type === "verdict" && !hostile.has(record.validator)) audited.add(record.miner);
+  }
+  assertEquals([...evaluated].sort(), Array.from({ length: rounds + 1 }, (_, round) => round));
+  assertEquals(miners.filter((miner) => !audited.has(miner)), [], "everybody was audited by somebody honest");
+}
+
+/** Both were heard. */
+function assertBothSaid({ records, validators }: Aftermath): void {
+  const ofLast = records.flatMap((record) =>
+    record.type === "evaluated" && record.round === rounds ? [record.validator as string] : []
+  );
+  assertEquals(validators.filter((validator) => !ofLast.includes(validator)), [], "each says its own number");
+}
+
+const rows: readonly Row[] = [
+  {
+    name: "one of two is silent",
+    isQuick: true,
+    culprit: "named",
+    validators: [silent, "honest"],
+    also: assertAudited,
+  },
+  {
+    name: "three of four are silent",
+    isQuick: true,
+    culprit: "named",
+    validators: [silent, silent, silent, "honest"],
+    also: assertAudited,
+  },
+  { name: "all are silent", culprit: "named", validators: [silent, silent], told: "nothingFalse" },
+  {
+    name: "one falls silent in the middle",
+    fromRound: 2,
+    culprit: "named",
+    validators: ["honest", silent],
+    also: assertAudited,
+  },
+  {
+    name: "one of two says that it can do nothing",
+    culprit: "named",
+    validators: [givesUp, "honest"],
+    also: assertAudited,
+  },
+  {
+    name: "one of two says of every round that its loss is 0.001",
+    isQuick: true,
+    culprit: "tolerated", // one word against another
+    validators: [evaluatesTo(0.001), "honest"],
+    told: "nothingFalse",
+    also: assertBothSaid,
+  },
+  {
+    name: "the second of two says of every round that its loss is 0.001",
+    culprit: "tolerated",
+    validators: ["honest", evaluatesTo(0.001)],
+    told: "nothingFalse",
+    also: assertBothSaid,
+  },
+  {
+    name: "one of three says that the loss is 20",
+    culprit: "tolerated",
+    validators: ["honest", evaluatesTo(20), "honest"],
+    also: assertBothSaid,
+  },
+  {
+    name: "one of two fails everybody",
+    isQuick: true,
+    culprit: "named",
+    validators: [failsEverybody, "honest"],
+    also: assertAudited,
+  },
+  {
+    name: "one of three fails everybody",
+    culprit: "named",
+    validators: ["honest", "honest", failsEverybody],
+    also: assertAudited,
+  },
+  {
+    name: "one of two passes a miner whose wires are zeros",
+    culprit: "tolerated",
+    miners: [{ stage: 0, hostile: spoilsForward(allOf(0)) }],
+    validators: [passesEverybody, "honest"],
+    also: ({ miners, records }) => {
+      const failed = records.some((record) =>
+        record.type === "verdict" && record.miner === miners[0] && !record.passed
+      );
+      assert(failed, "the honest one finds it");
+    },
+  },
+];
+
+testAttacks("validators", rows);

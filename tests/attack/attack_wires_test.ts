@@ -1,0 +1,87 @@
+/** Attack suite: what a miner can put on the wires between stages, and say about those it gets. */
+
+import { type Row, testAttacks } from "../support/attack_checks.ts";
+import {
+  allOf,
+  oneOf,
+  refusesInputs,
+  reportsLoss,
+  sendsPattern,
+  spoilsForward,
+  spoilsGradients,
+  times,
+} from "../support/hostile_wires.ts";
+
+const rows: readonly Row[] = [
+  {
+    name: "NaN in a forward wire of the head",
+    isQuick: true,
+    miners: [{ stage: 0, hostile: spoilsForward(oneOf(NaN)) }],
+  },
+  { name: "NaN in a forward wire of the middle", miners: [{ stage: 1, hostile: spoilsForward(oneOf(NaN)) }] },
+  {
+    name: "NaN in a gradient of the tail",
+    isQuick: true,
+    miners: [{ stage: 2, hostile: spoilsGradients(oneOf(NaN)) }],
+  },
+  { name: "NaN in a gradient of the middle", miners: [{ stage: 1, hostile: spoilsGradients(oneOf(NaN)) }] },
+  { name: "infinity in a forward wire", miners: [{ stage: 0, hostile: spoilsForward(oneOf(Infinity)) }] },
+  { name: "minus infinity in a gradient", miners: [{ stage: 2, hostile: spoilsGradients(oneOf(-Infinity)) }] },
+  {
+    name: "a forward wire of quiet and signalling NaN patterns",
+    miners: [{ stage: 0, hostile: sendsPattern([0xc0, 0x7f, 0x01, 0xff]) }],
+  },
+  {
+    name: "a huge finite value in a forward wire",
+    isQuick: true,
+    miners: [{ stage: 0, hostile: spoilsForward(oneOf(3e38)) }],
+  },
+  { name: "a forward wire of huge finite values", miners: [{ stage: 1, hostile: spoilsForward(allOf(3e38)) }] },
+  {
+    name: "a huge finite value in a gradient",
+    isQuick: true,
+    miners: [{ stage: 2, hostile: spoilsGradients(oneOf(3e38)) }],
+  },
+  { name: "a gradient of huge finite values", miners: [{ stage: 1, hostile: spoilsGradients(allOf(-3e38)) }] },
+  { name: "a loss of 1e300", isQuick: true, miners: [{ stage: 2, hostile: reportsLoss(1e300) }] },
+  {
+    name: "a tail that refuses every good input",
+    culprit: "out",
+    isQuick: true,
+    miners: [{ stage: 2, hostile: refusesInputs }],
+  },
+  { name: "a middle that refuses every good input", culprit: "out", miners: [{ stage: 1, hostile: refusesInputs }] },
+  {
+    name: "two attackers, NaN in a forward wire and in a gradient",
+    miners: [{ stage: 0, hostile: spoilsForward(oneOf(NaN)) }, {
+      stage: 2,
+      replica: 1,
+      hostile: spoilsGradients(oneOf(NaN)),
+    }],
+  },
+];
+
+testAttacks("wires", rows);
+
+/**
+ * Finite, and no larger than an honest stage's: only repeating the task tells. An audit names the culprit, and whoever makes
+ * one in three of a stage's wires does the damage of that many; the tolerances are a little above what was measured.
+ */
+const plausible: readonly Row[] = [
+  { name: "zeros forward", lossTolerance: 0.08, miners: [{ stage: 0, hostile: spoilsForward(allOf(0)) }] },
+  { name: "zeros as gradients", lossTolerance: 0.08, miners: [{ stage: 2, hostile: spoilsGradients(allOf(0)) }] },
+  {
+    name: "gradients with the wrong sign, ten times too large",
+    lossTolerance: 0.35,
+    miners: [{ stage: 2, hostile: spoilsGradients(times(-10)) }],
+  },
+  {
+    name: "forward wires ten times too large, after an honest round",
+    fromRound: 1,
+    miners: [{ stage: 1, hostile: spoilsForward(times(10)) }],
+  },
+  { name: "a loss of zero", miners: [{ stage: 2, hostile: reportsLoss(0) }] },
+  { name: "a loss of minus zero", miners: [{ stage: 2, hostile: reportsLoss(-0) }] },
+];
+
+testAttacks("plausible wires", plausible.map((row) => ({ ...row, culprit: "named" })));

@@ -1,0 +1,60 @@
+/** Attack suite: miners that take a place and keep back what is waited for. Each costs a deadline once, not in every round. */
+
+import { type Row, testAttacks } from "../support/attack_checks.ts";
+import { rounds } from "../support/attack_world.ts";
+import { commitsHashesOnly, keepsBack } from "../support/hostile_merges.ts";
+
+const rows: readonly Row[] = [
+  { name: "tasks are never answered", isQuick: true, miners: [{ stage: 1, hostile: keepsBack("taskDone") }] },
+  { name: "tasks of the tail are never answered", miners: [{ stage: 2, hostile: keepsBack("taskDone") }] },
+  { name: "gradients are never confirmed", isQuick: true, miners: [{ stage: 0, hostile: keepsBack("stepSealed") }] },
+  {
+    name: "payloads are never committed",
+    isQuick: true,
+    miners: [{ stage: 0, hostile: keepsBack("payloadCommitted") }],
+  },
+  { name: "payloads are committed and not stored", miners: [{ stage: 1, hostile: commitsHashesOnly }] },
+  { name: "slices are never reduced", isQuick: true, miners: [{ stage: 1, hostile: keepsBack("sliceReduced") }] },
+  {
+    name: "merged parameters are never shown",
+    isQuick: true,
+    miners: [{ stage: 2, hostile: keepsBack("mergeApplied") }],
+  },
+  {
+    name: "parameters are never uploaded",
+    isQuick: true,
+    miners: [{ stage: 0, hostile: keepsBack("parametersUploaded") }],
+  },
+  {
+    name: "parameters of the last round are not uploaded",
+    fromRound: rounds,
+    culprit: "tolerated", // its only duty since
+    miners: [0, 1, 2].map((stage) => ({ stage, hostile: keepsBack("parametersUploaded") })),
+  },
+  {
+    name: "the stage is never loaded",
+    culprit: "unpaid",
+    miners: [{ stage: 1, replica: 2, hostile: keepsBack("ready") }],
+  },
+  {
+    name: "after two good rounds nothing is answered any more",
+    fromRound: 2,
+    miners: [{
+      stage: 1,
+      hostile: keepsBack("taskDone", "stepSealed", "payloadCommitted", "sliceReduced", "mergeApplied"),
+    }],
+  },
+  {
+    name: "two of a stage never reduce",
+    miners: [0, 1].map((replica) => ({ stage: 1, replica, hostile: keepsBack("sliceReduced") })),
+  },
+  {
+    name: "two of two stages, one commits nothing, one shows nothing",
+    miners: [
+      { stage: 0, hostile: keepsBack("payloadCommitted") },
+      { stage: 2, replica: 1, hostile: keepsBack("mergeApplied") },
+    ],
+  },
+];
+
+testAttacks("withholding", rows);

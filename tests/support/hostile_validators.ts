@@ -1,0 +1,29 @@
+/** Hostile validators: silent ones, and ones that say of parameters or of miners what is not so. */
+
+import { type Hostile, instead } from "./hostile_node.ts";
+import { keepsBack } from "./hostile_merges.ts";
+
+export const silent: Hostile = keepsBack("evaluated", "replayed", "requestFailed");
+
+export const evaluatesTo = (loss: number): Hostile => instead("evaluated", ({ message }) => ({ ...message, loss }));
+
+export const failsEverybody: Hostile = instead("replayed", ({ message }) => ({
+  ...message,
+  innovationError: 1e6,
+  equalShare: 0,
+}));
+
+export const passesEverybody: Hostile = instead("replayed", ({ message }) => ({
+  ...message,
+  innovationError: 0,
+  equalShare: 1,
+  lossError: message.lossError === null ? null : 0,
+}));
+
+/** Says of every request that it could not be done. */
+export const givesUp: Hostile = {
+  say: ({ message }) =>
+    message.type === "evaluated" || message.type === "replayed"
+      ? [{ type: "requestFailed", request: message.request, fault: { code: "badBlob", detail: "cannot be had" } }]
+      : [message],
+};
