@@ -30,10 +30,12 @@ export interface NetLimits {
   readonly nonces: number; // of one node's HTTP requests, remembered against replay
   readonly clockSkewMs: number; // of signed HTTP requests; the hello needs no clock
   readonly blobBytes: number;
-  readonly uploads: number; // unfinished ones, of all nodes
+  readonly uploads: number; // unfinished ones, of all nodes; also how many may arrive at once
   readonly uploadsOfNode: number;
   readonly uploadBytes: number; // of all unfinished uploads
+  readonly uploadBytesOfNode: number;
   readonly uploadKeepMs: number; // an unfinished upload that nobody continues
+  readonly uploadSilenceMs: number; // an upload that is arriving and sends nothing
   readonly peerRequestsPerSecond: number; // that a node answers to other nodes
 }
 
@@ -64,7 +66,9 @@ export const defaultNetLimits: NetLimits = {
   uploads: 1024,
   uploadsOfNode: 8, // a miner sends its slices a few at a time
   uploadBytes: 64 * 1024 * mebibyte,
+  uploadBytesOfNode: 4 * 1024 * mebibyte,
   uploadKeepMs: 600_000,
+  uploadSilenceMs: 30_000, // as long as the sender waits for an answer
   peerRequestsPerSecond: 200, // of 1 MiB each: more than a miner's line carries, and a fifth of a core for signatures
 };
 
@@ -77,6 +81,7 @@ export function netLimits(limits: LimitConfig): NetLimits {
     outboxBytes: limits.outboxBytes,
     blobBytes: limits.blobBytes,
     uploadBytes: 64 * limits.blobBytes,
+    uploadBytesOfNode: 4 * limits.blobBytes,
     sessionKeepMs: limits.disconnectGraceMs,
   });
 }
