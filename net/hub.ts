@@ -4,18 +4,21 @@
  * Owns: hellos, the table of sessions (one per hotkey), heartbeats, the end of sessions. Refuses: sockets (server.ts and
  * loopback.ts bring wires to `accept`), what messages mean. Invariants: a hotkey has at most one session and one wire, the
  * newest connection wins, also when the hello of an older one arrives late; nothing of a peer reaches the application before
- * its hello is proven; sessions, unproven connections and outboxes are bounded; no wall clock is read but for the
- * age of tickets, so setting it ends no session.
+ * its hello is proven, and nothing of what was refused before it but numbers; sessions, unproven connections and outboxes are
+ * bounded; no wall clock is read but for the age of tickets, so setting it ends no session.
  */
 
 import { type Fault, fault, type Parsed, refused } from "../core/fault.ts";
 import type { NodeId } from "../core/ids.ts";
 import type { Role } from "../core/protocol/message.ts";
 import { Channel } from "./channel.ts";
+import { Crowd } from "./crowd.ts";
+import { FailureBudget } from "./failure_budget.ts";
 import { decodeFrame, encodeFrame } from "./frame.ts";
 import { FrameMemory } from "./frame_memory.ts";
 import { checkHello, createAccept, createChallenge, createRefusal, hex, type ProvenHello } from "./hello.ts";
 import type { Challenge, Hello } from "./hello_records.ts";
+import { type RefusalCounts, Refusals } from "./refusals.ts";
 import { type Cancel, every } from "./timers.ts";
 import type { HubEvent, HubOptions, HubTransport } from "./transport.ts";
 import type { Wire, WireHandler } from "./wire.ts";
@@ -39,27 +42,54 @@ interface Guest {
   wasAskedToSign: boolean;
 }
 
+const helloValues = 64; // a hello holds 27
+
+const crowded = fault("limitExceeded", "Cannot wait for another hello as too many wait already; try again later");
+const tooManyFailures = fault(
+  "limitExceeded",
+  "Cannot check another signature from this address now as many from there were wrong; try again later",
+);
+
+const originOfGuest = ({ wire }: Guest): string => wire.origin ?? "here";
+
+function showsSignature(header: unknown): boolean {
+  const proof = (header as { proof?: { type?: unknown } | null } | null)?.proof;
+  return proof?.type === "signature";
+}
+
 export class Hub<In, Out> implements HubTransport<Out> {
   readonly #options: HubOptions<In>;
   readonly #peers = new Map<NodeId, Peer<In>>();
-  readonly #guests = new Set<Guest>();
+  readonly #guests: Crowd<Guest>;
+  readonly #refusals: Refusals;
+  readonly #failures: FailureBudget;
   readonly #memory = new FrameMemory();
   readonly #stopBeating: Cancel;
   #connections = 0; // ever accepted
   #paused = false;
 
   constructor(options: HubOptions<In>) {
+    const { timers, limits } = options;
     this.#options = options;
-    this.#stopBeating = every(options.timers, options.limits.heartbeatMs, () => this.#beat());
+    this.#guests = new Crowd({ most: limits.pendingHellos, shortestMs: limits.crowdedMs });
+    this.#refusals = new Refusals({
+      timers,
+      reportMs: limits.refusalReportMs,
+      onReport: (text, counts) => this.#emit({ type: "refusals", text, counts }),
+    });
+    this.#failures = new FailureBudget({ perSecond: limits.failedSignaturesPerSecond, timers });
+    this.#stopBeating = every(timers, limits.heartbeatMs, () => this.#beat());
+  }
+
+  /** Connections that ended without a proven hello. */
+  get refusals(): RefusalCounts {
+    return this.#refusals.counts;
   }
 
   /** A new connection; the caller reports what comes in on it. */
   accept(wire: Wire): WireHandler {
-    if (this.#guests.size >= this.#options.limits.pendingHellos) {
-      wire.close("too many connections wait for their hello");
-      return { frame: () => {}, closed: () => {} };
-    }
     const guest = this.#greet(wire);
+    if (guest === null) return { frame: () => {}, closed: () => {} };
     let peer: Peer<In> | null = null;
     return {
       frame: (bytes) => {
@@ -107,6 +137,7 @@ export class Hub<In, Out> implements HubTransport<Out> {
   /** Closes every link without ending sessions for the nodes: they try again, as after a crash. */
   shutDown(reason: string): void {
     this.#stopBeating();
+    this.#refusals.close();
     for (const guest of [...this.#guests]) {
       this.#dismiss(guest);
       guest.wire.close(reason);
@@ -124,50 +155,62 @@ export class Hub<In, Out> implements HubTransport<Out> {
     this.#options.onEvent(event);
   }
 
-  #greet(wire: Wire): Guest {
+  /** Null: there is no room for another stranger of this origin now. */
+  #greet(wire: Wire): Guest | null {
     const { run, signer, random, timers, limits } = this.#options;
     const challenge = createChallenge(run, signer.address, random);
     const cancel = timers.after(limits.helloMs, () => {
       const detail = `Cannot wait for a hello longer than ${limits.helloMs} ms`;
-      this.#refuse(guest, fault("unauthenticated", detail), { report: false });
+      this.#refuse(guest, fault("unauthenticated", detail));
     });
     const guest: Guest = { wire, connection: ++this.#connections, challenge, cancel, wasAskedToSign: false };
-    this.#guests.add(guest);
+    const entry = this.#guests.add(guest, { origin: originOfGuest(guest), nowMs: timers.steadyMs() });
+    if (entry.type === "refused") {
+      this.#refuse(guest, crowded);
+      return null;
+    }
+    if (entry.dropped !== null) this.#refuse(entry.dropped, crowded);
     wire.send(encodeFrame({ header: challenge }));
     return guest;
   }
 
   #dismiss(guest: Guest): void {
     guest.cancel();
-    this.#guests.delete(guest);
+    this.#guests.remove(guest);
   }
 
-  #refuse(guest: Guest, reason: Fault, { report }: { report: boolean }): null {
+  #refuse(guest: Guest, reason: Fault): null {
     this.#dismiss(guest);
     guest.wire.send(encodeFrame({ header: createRefusal(reason) }));
     guest.wire.close(reason.detail);
-    if (report) this.#emit({ type: "fault", peer: null, fault: reason });
+    this.#refusals.count(reason.code);
     return null;
   }
 
   #takeHello(guest: Guest, bytes: Uint8Array): Peer<In> | null {
     const { limits, verify, admit, tickets, random } = this.#options;
-    const frame = decodeFrame(bytes, { ...limits, frameBytes: limits.helloBytes });
-    if (!frame.ok) return this.#refuse(guest, frame.fault, { report: true });
+    const frame = decodeFrame(bytes, { ...limits, frameBytes: limits.helloBytes, headerValues: helloValues });
+    if (!frame.ok) return this.#refuse(guest, frame.fault);
     const { challenge } = guest;
+    const origin = originOfGuest(guest);
+    const isSigned = showsSignature(frame.value.header);
+    if (isSigned && !this.#failures.allows(origin)) return this.#refuse(guest, tooManyFailures);
     const verdict = checkHello(frame.value.header, { challenge, verify, admit, tickets, random });
-    if (verdict.type === "refused") return this.#refuse(guest, verdict.fault, { report: true });
+    if (verdict.type === "refused") {
+      if (isSigned && verdict.fault.code === "unauthenticated") this.#failures.failed(origin);
+      return this.#refuse(guest, verdict.fault);
+    }
     if (verdict.type === "unproven") return this.#askToSign(guest);
     const { hello } = verdict.proven;
     if (guest.connection < (this.#peers.get(hello.node)?.connection ?? 0)) {
       // The node gave this connection up before it made the newer one: its hello was long on the way.
       const detail = "Cannot take a hello as its connection must be the newest of this node: a newer one is in use";
-      return this.#refuse(guest, fault("staleResult", detail), { report: true });
+      return this.#refuse(guest, fault("staleResult", detail));
     }
     const resumable = this.#findResumable(hello);
     if (resumable === null && !this.#hasRoomFor(hello.node)) {
       const detail = `Cannot take another node as 'peers' must be at most ${limits.peers}; try again later`;
-      return this.#refuse(guest, fault("limitExceeded", detail), { report: true });
+      return this.#refuse(guest, fault("limitExceeded", detail));
     }
     this.#dismiss(guest);
     return this.#connect(verdict.proven, { guest, resumable });
@@ -177,7 +220,7 @@ export class Hub<In, Out> implements HubTransport<Out> {
   #askToSign(guest: Guest): null {
     if (guest.wasAskedToSign) {
       const detail = "Cannot take a hello as it must be signed after a ticket that is of no use: it has another ticket";
-      return this.#refuse(guest, fault("staleResult", detail), { report: true });
+      return this.#refuse(guest, fault("staleResult", detail));
     }
     guest.wasAskedToSign = true;
     guest.wire.send(encodeFrame({ header: guest.challenge }));
@@ -214,6 +257,7 @@ export class Hub<In, Out> implements HubTransport<Out> {
     const limits = { frameBytes, headerBytes };
     const terms = { session: peer.session, resumed, received: peer.channel.received, limits };
     wire.send(encodeFrame({ header: createAccept(proven, { terms, signer, tickets }) }));
+    wire.trust?.();
     peer.cancelExpiry();
     peer.wire = wire;
     peer.connection = connection;
@@ -227,6 +271,10 @@ export class Hub<In, Out> implements HubTransport<Out> {
     const node = hello.node;
     const channel: Channel<In> = new Channel<In>({
       limits,
+      received: {
+        headerBytes: Math.min(limits.headerBytes, limits.nodeHeaderBytes),
+        headerValues: limits.nodeHeaderValues,
+      },
       memory: this.#memory,
       read,
       onMessage: (received) => this.#emit({ type: "message", peer: node, ...received }),

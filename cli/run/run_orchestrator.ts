@@ -105,7 +105,7 @@ async function startRun(
   const { store, journal, recovered, from } = await openRunState(context, { prepared, stages, onReplayed });
   const blobs = hubBlobs(store);
   const place = checkpointPlace(prepared, stages);
-  const limits = netLimits(config.limits);
+  const limits = netLimits(config);
   const tickets = hubTickets(signer, runId);
   const { promise: chainFailed, reject } = Promise.withResolvers<never>();
   const chain = openHubChain(config.chain, { output, onFailure: reject });
@@ -259,7 +259,7 @@ async function open({ options, output }: CommandContext, parts: ListeningParts):
       blobBytes: limits.blobBytes,
       check: (request, headers) => gate.check(request, headers),
     },
-    status: () => statusOf(role.state),
+    status: () => ({ ...statusOf(role.state), refused: role.refusals }),
     onError: (error) => output.log.error(`A request failed: ${error.message}`),
   });
   try {
@@ -268,7 +268,8 @@ async function open({ options, output }: CommandContext, parts: ListeningParts):
       port: (options.given("port") ? options.number("port") : savedPort ?? options.number("port")) ?? 9009,
       limits,
       accept: (wire) => role.accept(wire),
-      fetch: (request) => api.fetch(request),
+      fetch: (request, trust) => api.fetch(request, { trust }),
+      onNotice: (text) => screen.record({ type: "warning", text }),
     });
   } catch (error) {
     screen.close();

@@ -18,20 +18,21 @@ export interface SliceLayoutOptions {
   readonly length: number; // floats of the stage's vector
   readonly contributors: number; // miners whose payloads count
   readonly minFloats?: number; // a smaller slice is not worth its message; default 64
-  readonly maxFloats?: number; // what a reducer holds per contributor; default 16 Mi (64 MiB)
+  readonly maxFloats?: number; // what a reducer holds per contributor; default `mostSliceFloats` (64 MiB)
 }
 
 const alignFloats = 64;
 
 /** Every payload names every slice; above 23 miners not each pair shares one in each merge. */
 const mostSlices = 256;
+const mostSliceFloats = 2 ** 24;
 
 /**
  * Slices for `contributors` miners: one for every pair up to `mostSlices`, or a multiple of that when they would be larger than
  * `maxFloats`, or as many as `minFloats` allows when the vector is too short for all. Sizes differ by 64 floats at most.
  */
 export function sliceLayout(options: SliceLayoutOptions): Slice[] {
-  const { length, contributors, minFloats = alignFloats, maxFloats = 2 ** 24 } = options;
+  const { length, contributors, minFloats = alignFloats, maxFloats = mostSliceFloats } = options;
   assert(
     length > 0 && length % alignFloats === 0,
     `Cannot cut a vector as its length must be a positive multiple of ${alignFloats}: current value is ${length}`,
@@ -48,6 +49,11 @@ export function sliceLayout(options: SliceLayoutOptions): Slice[] {
     slices.push({ offset: first * alignFloats, size: (end - first) * alignFloats });
   }
   return slices;
+}
+
+/** More slices than `sliceLayout` makes of a vector of `length` floats, however many contribute. */
+export function mostSliceCount(length: number): number {
+  return mostSlices + Math.ceil(length / mostSliceFloats);
 }
 
 export function pairCount(miners: number): number {

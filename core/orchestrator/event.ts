@@ -22,7 +22,7 @@ export type OrchestratorEvent =
     readonly message: NodeMessage;
     readonly segments: readonly BlobRef[];
   }
-  | { readonly type: "faultReceived"; readonly node: NodeId | null; readonly fault: Fault }
+  | { readonly type: "faultReceived"; readonly node: NodeId; readonly fault: Fault }
   | {
     readonly type: "sliceRefereed";
     readonly round: number;

@@ -12,7 +12,7 @@ import type { NodeMessage } from "../protocol/message.ts";
 import { nextAlarm } from "./alarms.ts";
 import { onEvaluated, onReplayed, onRequestFailed, requestAudits, settleRounds } from "./auditing.ts";
 import { leaseWork } from "./dispatch.ts";
-import { type OrchestratorEffect, type OrchestratorEvent, record, reject, send } from "./event.ts";
+import { type OrchestratorEffect, type OrchestratorEvent, reject, send } from "./event.ts";
 import { assertInvariants } from "./invariants.ts";
 import { onLeaseAlarm } from "./leases.ts";
 import {
@@ -85,9 +85,7 @@ function take(state: OrchestratorState, event: OrchestratorEvent, nowMs: number)
     case "messageReceived":
       return onMessage(state, { ...event, nowMs });
     case "faultReceived":
-      return event.node === null
-        ? [record({ type: "faultSeen", node: null, code: event.fault.code, detail: event.fault.detail })]
-        : reject(event.node, event.fault);
+      return reject(event.node, event.fault);
     case "sliceRefereed":
       return onSliceRefereed(state, { ...event, nowMs });
     case "sliceUnavailable":
