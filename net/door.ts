@@ -33,18 +33,26 @@ const busy = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: 
 /** Two hellos, as the second one answers a ticket that is of no use; each with WebSocket's own bytes; a ping or two. */
 const helloRoom = (limits: DoorLimits): number => 2 * limits.helloBytes + 1024;
 
-/** Of a refused WebSocket: the time to hear why. */
-const goodbyeMs = 3_000;
+/** However few descriptors there are. */
+const fewestStrangers = 16;
+
+/** For whoever was refused: the time to hear why. */
+const goodbyeMs = 2_500;
 
 export class Door {
   readonly #limits: DoorLimits;
   readonly #timers: Timers;
   readonly #strangers: Crowd<Caller>;
   readonly #callers = new Map<Socket, Caller>();
+  readonly #mostConnections: number; // of strangers and nodes together
+  #mostStrangers: number; // fewer than the limit after descriptors ran out
 
-  constructor({ limits, timers }: { limits: DoorLimits; timers: Timers }) {
+  constructor(options: { limits: DoorLimits; timers: Timers; mostConnections: number }) {
+    const { limits, timers, mostConnections } = options;
     this.#limits = limits;
     this.#timers = timers;
+    this.#mostConnections = mostConnections;
+    this.#mostStrangers = limits.strangers;
     this.#strangers = new Crowd({ most: limits.strangers, shortestMs: limits.crowdedMs });
   }
 
@@ -54,6 +62,12 @@ export class Door {
 
   get strangers(): number {
     return this.#strangers.size;
+  }
+
+  /** As many as there are let in now. */
+  get mostStrangers(): number {
+    const nodes = this.#callers.size - this.#strangers.size;
+    return Math.max(fewestStrangers, Math.min(this.#mostStrangers, this.#mostConnections - nodes));
   }
 
   /** A new connection. */
@@ -79,6 +93,7 @@ export class Door {
     this.#waitFor(caller, this.#limits.helloMs);
     response.on("close", () => {
       caller.requests--;
+      if (!request.complete) return this.#sendOff(caller);
       if (this.#strangers.has(caller)) this.#waitFor(caller, this.#limits.helloMs);
       else if (this.#callers.has(caller.socket)) this.#joinCrowd(caller);
     });
@@ -107,14 +122,14 @@ export class Door {
   /** There are no descriptors left: a quarter of the strangers go, and so many fewer are let in for now. How many went. */
   shed(): number {
     const gone = this.#strangers.take(Math.ceil(this.#strangers.size / 4));
-    this.#strangers.most = Math.max(1, this.#strangers.size);
+    this.#mostStrangers = Math.max(fewestStrangers, this.#strangers.size);
     for (const caller of gone) this.#close(caller);
     return gone.length;
   }
 
   /** Lets more strangers in again, after `shed`. */
   ease(): void {
-    this.#strangers.most++;
+    this.#mostStrangers = Math.min(this.#limits.strangers, this.#mostStrangers + Math.ceil(this.#mostStrangers / 32));
   }
 
   close(): void {
@@ -122,6 +137,7 @@ export class Door {
   }
 
   #joinCrowd(caller: Caller): void {
+    this.#strangers.most = this.mostStrangers;
     const entry = this.#strangers.add(caller, { origin: caller.origin, nowMs: this.#timers.steadyMs() });
     if (entry.type === "refused") return this.#turnAway(caller);
     if (entry.dropped !== null) this.#close(entry.dropped);
@@ -138,8 +154,17 @@ export class Door {
     caller.cancel = this.#timers.after(patienceMs, () => this.#close(caller));
   }
 
+  /** Its request was answered before its body had come. The rest is not read, and to close at once would take the answer back. */
+  #sendOff(caller: Caller): void {
+    if (!this.#callers.has(caller.socket)) return;
+    caller.isTurnedAway = true;
+    caller.socket.pause();
+    this.#waitFor(caller, goodbyeMs);
+  }
+
   #turnAway(caller: Caller): void {
     caller.isTurnedAway = true;
+    if (this.#mostStrangers < this.#limits.strangers) return this.#close(caller); // descriptors are short: no word is worth one
     caller.socket.end(busy);
     caller.socket.destroySoon();
   }

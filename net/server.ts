@@ -23,6 +23,8 @@ export interface ListenOptions {
   readonly host: string;
   readonly port: number; // 0: any free one
   readonly limits: NetLimits;
+  /** Files and sockets that this process may have open, where it is known. */
+  readonly descriptors?: number | null;
   readonly accept: (wire: Wire) => WireHandler;
   /** `trust` says that the request is a proven node's: its connection is no stranger's until it is answered. */
   readonly fetch: (request: Request, trust: () => void) => Response | Promise<Response>;
@@ -41,7 +43,8 @@ export interface Listener {
 
 export async function listen(options: ListenOptions): Promise<Listener> {
   const { host, limits, tls, timers = systemTimers } = options;
-  const door = new Door({ limits, timers });
+  const { mostConnections, backlog } = boundsOf(options);
+  const door = new Door({ limits, timers, mostConnections });
   const server = createServer(options, door);
   const sockets = new WebSocketServer({ ...socketOptions, noServer: true, maxPayload: limits.frameBytes });
   server.on("upgrade", (request: IncomingMessage, socket: TcpSocket, head: Buffer) => {
@@ -51,7 +54,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
       joinSocket(webSocket, { handle: options.accept, explain: (error) => error.message, stranger });
     });
   });
-  await bind(server, options);
+  await bind(server, { ...options, backlog });
   const { port } = server.address() as AddressInfo;
   const keeper = keepOpen({ server, door, port, options });
   const shownHost = host.includes(":") ? `[${host}]` : host;
@@ -67,7 +70,9 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 }
 
 function createServer({ fetch, limits, tls }: ListenOptions, door: Door): Server {
-  const answer = getRequestListener((request, { incoming }) => fetch(request, () => door.trust(incoming.socket)));
+  const answer = getRequestListener((request, { incoming }) => fetch(request, () => door.trust(incoming.socket)), {
+    autoCleanupIncoming: false, // a body that nobody read is the door's
+  });
   const handle = (request: IncomingMessage, response: ServerResponse) => {
     if (door.takesRequest(request, response)) void answer(request, response);
   };
@@ -86,6 +91,7 @@ function createServer({ fetch, limits, tls }: ListenOptions, door: Door): Server
 }
 
 const noticeMs = 60_000;
+const againMs = 10_000;
 const anyHost: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1" };
 
 /** Opens the port again when it has gone deaf, and makes room among the strangers when descriptors run out. */
@@ -94,6 +100,7 @@ function keepOpen(
 ): DeafWatch {
   const { host, limits, onNotice, timers = systemTimers } = options;
   const toldAtMs = new Map<Verdict, number>();
+  let failedAtMs = -Infinity;
   const tell = (verdict: Verdict, text: string) => {
     const nowMs = timers.steadyMs();
     if (nowMs - (toldAtMs.get(verdict) ?? -Infinity) < noticeMs) return;
@@ -102,9 +109,11 @@ function keepOpen(
   };
   const onVerdict = (verdict: Verdict) => {
     if (verdict === "hears") return door.ease();
+    const { connections } = door;
+    const isAgain = timers.steadyMs() - failedAtMs < againMs; // deaf again: those that came at once were too many
+    const gone = verdict === "exhausted" || isAgain ? door.shed() : 0;
+    failedAtMs = timers.steadyMs();
     if (verdict === "exhausted") {
-      const { connections } = door;
-      const gone = door.shed();
       return tell(
         verdict,
         `Cannot take another connection as the process must have a free file descriptor: ${connections} connections are ` +
@@ -112,7 +121,8 @@ function keepOpen(
       );
     }
     if (server.listening) server.close();
-    server.listen(port, host);
+    // Those who wait come all at once and hold a descriptor each for a moment, also where they are turned away.
+    server.listen({ port, host, backlog: Math.ceil(door.mostStrangers / 8) });
     tell(verdict, `Port ${port} did not take connections any more and was opened again; nodes come back by themselves`);
   };
   const watch = new DeafWatch({
@@ -126,11 +136,21 @@ function keepOpen(
   return watch;
 }
 
-function bind(server: Server, { host, port }: ListenOptions): Promise<void> {
+/** A part of the descriptors is for files, and for those who wait at the port: they come all at once, and go one by one. */
+function boundsOf({ descriptors = null }: ListenOptions): { mostConnections: number; backlog: number } {
+  if (descriptors === null) return { mostConnections: Infinity, backlog: longestBacklog };
+  const reserve = Math.min(largestReserve, Math.ceil(descriptors / 2));
+  return { mostConnections: descriptors - reserve, backlog: Math.min(longestBacklog, Math.ceil(reserve / 4)) };
+}
+
+const largestReserve = 2048;
+const longestBacklog = 511; // the runtime's own choice
+
+function bind(server: Server, { host, port, backlog }: ListenOptions & { backlog: number }): Promise<void> {
   return new Promise((resolve, reject) => {
     const onError = (error: Error & { code?: string }) => reject(new Error(bindProblem({ host, port, error })));
     server.once("error", onError);
-    server.listen(port, host, () => {
+    server.listen({ port, host, backlog }, () => {
       server.off("error", onError);
       resolve();
     });

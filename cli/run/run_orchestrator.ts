@@ -26,6 +26,7 @@ import { openHubChain } from "../duty/hub_chain.ts";
 import { JournalError } from "../journal/journal_error.ts";
 import { explainRefusal, Terminated, UserError } from "../errors.ts";
 import { openLogFile } from "../service/long_run.ts";
+import { readOpenFiles } from "../rights/open_files.ts";
 import { openRunScreen, type RunScreen } from "../screen/run_screen.ts";
 import { newRunView, type WireCost } from "../screen/view.ts";
 import { hubBlobs } from "./blob_access.ts";
@@ -241,7 +242,7 @@ interface ListeningParts {
 }
 
 /** Opens the port; only nodes of this run may use its blobs. */
-async function open({ options, output }: CommandContext, parts: ListeningParts): Promise<Listener> {
+async function open({ options, output, environment }: CommandContext, parts: ListeningParts): Promise<Listener> {
   const { role, store, uploads, limits, screen, self, tickets, savedPort } = parts;
   const gate = new RequestGate({
     self,
@@ -267,6 +268,7 @@ async function open({ options, output }: CommandContext, parts: ListeningParts):
       host: options.text("host") ?? "127.0.0.1",
       port: (options.given("port") ? options.number("port") : savedPort ?? options.number("port")) ?? 9009,
       limits,
+      descriptors: readOpenFiles(environment),
       accept: (wire) => role.accept(wire),
       fetch: (request, trust) => api.fetch(request, { trust }),
       onNotice: (text) => screen.record({ type: "warning", text }),
