@@ -35,7 +35,7 @@ class Guests {
 
 for (const from of ["another address", "their own address"] as const) {
   Deno.test(`Attack: guests that crowd the table do not lock out a newcomer from ${from}`, async () => {
-    const hub = await AttackedHub.start();
+    const hub = await AttackedHub.start({ limits: { helloMs: 60_000 } }); // they may stay longer than the newcomer waits
     const guests = await Guests.sitDown({ port: hub.port, count: defaultNetLimits.pendingHellos });
     try {
       const isOther = from === "another address";
@@ -49,7 +49,7 @@ for (const from of ["another address", "their own address"] as const) {
 }
 
 Deno.test("Attack: a node with a ticket comes back among guests from its own address", async () => {
-  const hub = await AttackedHub.start();
+  const hub = await AttackedHub.start({ limits: { helloMs: 60_000 } }); // they may stay longer than the newcomer waits
   const member = newcomer(hub, 1, "127.0.0.1");
   await member.events.next("connected");
   const guests = await Guests.sitDown({ port: hub.port, count: defaultNetLimits.pendingHellos });
