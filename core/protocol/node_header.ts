@@ -23,7 +23,9 @@ const taskBytes = 52; // four numbers and a word
 const lossBytes = 9;
 
 export function largestNodeHeader(config: RunConfig): HeaderBound {
-  const slices = mostSliceCount(2 * modelParameters(config.model)); // with its boundaries a stage is smaller than that
+  const { model, pipeline } = config;
+  const boundaries = 4 * model.width * pipeline.bottleneckWidth; // both sides of a stage, there and back
+  const slices = mostSliceCount(modelParameters(model) + boundaries); // as if there were one stage
   const tasks = 2 * config.train.microbatchesPerStep; // each handed out twice at most
   const losses = config.train.sequencesPerMicrobatch;
   const bytes = plainBytes + Math.max(slices * blobRefBytes, tasks * taskBytes, losses * lossBytes);

@@ -112,11 +112,8 @@ function dialFrom(localAddress: string): Dial {
 export async function joinedMs(from: Newcomer, mostMs: number): Promise<number> {
   const startedMs = performance.now();
   const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(new Error(`no hello was done within ${mostMs} ms`)), mostMs);
-  try {
-    await Promise.race([from.events.next("connected"), late.promise]);
-    return performance.now() - startedMs;
-  } finally {
-    clearTimeout(timer);
-  }
+  const signal = AbortSignal.timeout(mostMs);
+  signal.addEventListener("abort", () => late.reject(new Error(`no hello was done within ${mostMs} ms`)));
+  await Promise.race([from.events.next("connected"), late.promise]);
+  return performance.now() - startedMs;
 }

@@ -11,7 +11,7 @@ export class Stranger {
   #onReceived: (() => void)[] = [];
 
   constructor({ port, from = "127.0.0.1" }: { port: number; from?: string }) {
-    this.#socket = connect({ host: "127.0.0.1", port, localAddress: from });
+    this.#socket = connect({ host: "127.0.0.1", port, localAddress: from, noDelay: true });
     this.opened = new Promise((resolve) => {
       this.#socket.on("connect", () => resolve(true));
       this.#socket.on("close", () => resolve(false));
