@@ -70,9 +70,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 }
 
 function createServer({ fetch, limits, tls }: ListenOptions, door: Door): Server {
-  const answer = getRequestListener((request, { incoming }) => fetch(request, () => door.trust(incoming.socket)), {
-    autoCleanupIncoming: false, // a body that nobody read is the door's
-  });
+  const answer = getRequestListener((request, { incoming }) => fetch(request, () => door.trust(incoming.socket)));
   const handle = (request: IncomingMessage, response: ServerResponse) => {
     if (door.takesRequest(request, response)) void answer(request, response);
   };

@@ -14,6 +14,7 @@ import { LinkControl } from "./link_control.ts";
 import { testSigner, testVerify } from "./test_keys.ts";
 
 const root = new URL("../..", import.meta.url).pathname;
+const main = new URL("./attacked_hub_main.ts", import.meta.url).pathname;
 
 export interface HubLine {
   readonly type: string;
@@ -35,7 +36,7 @@ export class AttackedHub {
 
   private constructor({ limits = {}, descriptors, knowsDescriptors = false }: AttackedHubOptions) {
     const command = [Deno.execPath(), "run", "--quiet", "--no-check", "--allow-all", "--v8-flags=--expose-gc"];
-    const words = [...command, "--config", `${root}deno.json`, `${root}tests/support/attacked_hub_main.ts`];
+    const words = [...command, "--config", `${root}deno.json`, main];
     const told = knowsDescriptors ? { descriptors } : {};
     const bound = descriptors === undefined ? "" : `ulimit -n ${descriptors}; `;
     this.#process = new Deno.Command("sh", {

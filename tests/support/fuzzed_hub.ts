@@ -39,6 +39,7 @@ class Ear {
 export class FuzzedHub {
   readonly timers = new ManualTimers();
   readonly outcomes = new Map<string, number>();
+  readonly #beganMs = this.timers.steadyMs();
   readonly #hub: Hub<NodeMessage, unknown>;
   readonly #random = countingRandom(5);
   readonly #messages = Object.values(nodeSamples);
@@ -60,10 +61,6 @@ export class FuzzedHub {
     });
   }
 
-  get refused(): number {
-    return this.#hub.refusals.total;
-  }
-
   /** A connection whose hello is damaged or made up: it gets an answer, and is over unless that answer is no refusal. */
   tryHello(below: Below): void {
     const ear = new Ear();
@@ -77,6 +74,7 @@ export class FuzzedHub {
     this.#count(`hello: ${header.fault?.code ?? header.type}`);
     assert(ear.isClosed === (header.type === "refusal"), "A refusal must be the end, and nothing else");
     handler.closed("fuzz");
+    if (below(1000) === 0) this.timers.advance(limits.helloMs); // manual timers forget cancelled ones when their time comes
   }
 
   /** A frame of a proven member: it is a message, a fault, or the end of the link. */
@@ -97,6 +95,12 @@ export class FuzzedHub {
     if (!ear.isClosed) return;
     handler.closed("fuzz");
     this.#member = null;
+    if (below(10) === 0) this.timers.advance(limits.helloMs);
+  }
+
+  /** How many reports of refused strangers may have come. */
+  get reportsDue(): number {
+    return 1 + Math.ceil((this.timers.steadyMs() - this.#beganMs) / limits.refusalReportMs);
   }
 
   stop(): void {
