@@ -154,10 +154,11 @@ export class Door {
     caller.cancel = this.#timers.after(patienceMs, () => this.#close(caller));
   }
 
-  /** Its request was answered before its body had come, and to close at once would take the answer back. */
+  /** Its request was answered before its body had come. The rest is not read, and to close at once would take the answer back. */
   #sendOff(caller: Caller): void {
     if (!this.#callers.has(caller.socket)) return;
     caller.isTurnedAway = true;
+    caller.socket.pause();
     this.#waitFor(caller, goodbyeMs);
   }
 
