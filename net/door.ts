@@ -33,6 +33,15 @@ const busy = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: 
 /** Two hellos, as the second one answers a ticket that is of no use; each with WebSocket's own bytes; a ping or two. */
 const helloRoom = (limits: DoorLimits): number => 2 * limits.helloBytes + 1024;
 
+function sayBusy(socket: Socket): void {
+  socket.end(busy);
+  socket.destroySoon();
+}
+
+/** Of those there is no room for: how many wait to be told, and how long. */
+const mostTurnedAway = 64;
+const turnedAwayMs = 500;
+
 /** However few descriptors there are. */
 const fewestStrangers = 16;
 
@@ -45,6 +54,7 @@ export class Door {
   readonly #strangers: Crowd<Caller>;
   readonly #callers = new Map<Socket, Caller>();
   readonly #mostConnections: number; // of strangers and nodes together
+  #turnedAway = 0; // and not closed yet
   #mostStrangers: number; // fewer than the limit after descriptors ran out
 
   constructor(options: { limits: DoorLimits; timers: Timers; mostConnections: number }) {
@@ -86,7 +96,11 @@ export class Door {
   /** False: not to be answered; its connection is closed. */
   takesRequest(request: IncomingMessage, response: ServerResponse): boolean {
     const caller = this.#callers.get(request.socket);
-    if (caller === undefined || caller.isTurnedAway || ++caller.requests > this.#limits.requestsAtOnce) {
+    if (caller?.isTurnedAway) {
+      sayBusy(caller.socket);
+      return false;
+    }
+    if (caller === undefined || ++caller.requests > this.#limits.requestsAtOnce) {
       request.socket.destroy();
       return false;
     }
@@ -106,10 +120,13 @@ export class Door {
     if (caller !== undefined && !caller.isTurnedAway) this.#leaveCrowd(caller);
   }
 
-  /** A connection that becomes a WebSocket: null if it may not, else its origin and the end of the limits for strangers. */
+  /** A connection that becomes a WebSocket: null if it may not and was closed, else its origin and the end of the limits for strangers. */
   takesUpgrade(socket: Socket): { readonly origin: string; readonly trust: () => void } | null {
     const caller = this.#callers.get(socket);
-    if (caller === undefined || caller.isTurnedAway || caller.requests > 0) return null;
+    if (caller === undefined || caller.isTurnedAway || caller.requests > 0) {
+      sayBusy(socket);
+      return null;
+    }
     this.#waitFor(caller, this.#limits.helloMs + goodbyeMs);
     const stopCounting = this.#countBytes(socket);
     const trust = () => {
@@ -162,11 +179,14 @@ export class Door {
     this.#waitFor(caller, goodbyeMs);
   }
 
+  /** It is told so when it asks, as what is sent before that may be lost with the connection. */
   #turnAway(caller: Caller): void {
     caller.isTurnedAway = true;
-    if (this.#mostStrangers < this.#limits.strangers) return this.#close(caller); // descriptors are short: no word is worth one
-    caller.socket.end(busy);
-    caller.socket.destroySoon();
+    const isShort = this.#mostStrangers < this.#limits.strangers; // of descriptors: no word is worth one
+    if (isShort || this.#turnedAway >= mostTurnedAway) return this.#close(caller);
+    this.#turnedAway++;
+    caller.socket.on("close", () => this.#turnedAway--);
+    this.#waitFor(caller, turnedAwayMs);
   }
 
   #close(caller: Caller): void {

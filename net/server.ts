@@ -49,7 +49,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   const sockets = new WebSocketServer({ ...socketOptions, noServer: true, maxPayload: limits.frameBytes });
   server.on("upgrade", (request: IncomingMessage, socket: TcpSocket, head: Buffer) => {
     const stranger = door.takesUpgrade(socket);
-    if (stranger === null) return void socket.destroy();
+    if (stranger === null) return;
     sockets.handleUpgrade(request, socket, head, (webSocket: Socket) => {
       joinSocket(webSocket, { handle: options.accept, explain: (error) => error.message, stranger });
     });

@@ -1,7 +1,9 @@
 /** A hub whose process may open few files, and somebody who takes them all. */
 
-import { assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import { AttackedHub, joinedMs, newcomer } from "../support/attacked_hub.ts";
+import { IotaProcess } from "../support/iota_process.ts";
+import { withScratchFolder } from "../support/scratch_folder.ts";
 import { Stranger } from "../support/stranger.ts";
 
 const descriptors = 96;
@@ -47,3 +49,40 @@ Deno.test("Attack: a hub that knows its descriptors keeps some, and a newcomer g
     await hub.stop();
   }
 });
+
+Deno.test("Attack: iota orchestrate learns how many files it may open, and keeps half of few for itself", () =>
+  withScratchFolder(async (folder) => {
+    const root = new URL("../..", import.meta.url).pathname;
+    const program = `${folder}/iota`;
+    const run =
+      `exec "${Deno.execPath()}" run --quiet --no-prompt --config ${root}deno.json --allow-all ${root}cli/main.ts "$@"`;
+    await Deno.writeTextFile(program, `#!/bin/sh\nulimit -n 300\n${run}\n`, { mode: 0o700 });
+    const hub = new IotaProcess(
+      ["orchestrate", "--size", "toy", "--port", "0", "--data", `${folder}/hub`, "--json"],
+      {},
+      {
+        program,
+      },
+    );
+    const all: Stranger[] = [];
+    try {
+      const port = Number(new URL(String((await hub.lines.next("listening"))["url"])).port);
+      let answered = 0;
+      for (let count = 0; count < 200; count++) {
+        const stranger = new Stranger({ port });
+        all.push(stranger);
+        await stranger.opened;
+        await stranger.send("GET /healthz HTTP/1.1\r\nHost: hub\r\n\r\n");
+        await stranger.hears("\r\n\r\n");
+        if (stranger.received.includes(" 200 ")) answered++;
+        else assert(stranger.received.includes(" 503 "), stranger.received);
+      }
+      const open = all.filter(({ isClosed }) => !isClosed).length;
+      assert(answered >= 140 && answered < 200 && open <= 155, `${answered} were answered, ${open} are open`);
+      assertEquals(hub.lines.all.filter(({ type }) => type === "warning"), []);
+    } finally {
+      await Promise.all(all.map((stranger) => stranger.leave()));
+      hub.kill("SIGTERM");
+      await hub.ended;
+    }
+  }));
