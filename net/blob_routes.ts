@@ -40,8 +40,8 @@ export interface BlobRoutesOptions extends BlobReadRoutesOptions {
   readonly intake: BlobIntake;
 }
 
-/** `node` is who asks, proven by the gate. */
-type Gated = { Variables: { node: NodeId } };
+/** `node` is who asks, proven by the gate; `trust` is told so. */
+type Gated = { Variables: { node: NodeId }; Bindings: { readonly trust?: () => void } };
 type BlobContext = Context<Gated>;
 
 type ErrorStatus = 400 | 401 | 403 | 404 | 408 | 413 | 416 | 422 | 429 | 500 | 503 | 507;
@@ -75,6 +75,7 @@ export function blobReadRoutes({ store, check }: BlobReadRoutesOptions): Hono<Ga
       const bodyHash = method === "PUT" || method === "PATCH" ? hashIn(context) : emptyBodyHash;
       const node = check({ method, target: path + new URL(url).search, bodyHash }, context.req.raw.headers);
       if (!node.ok) return context.json(node.fault, statusOfFault[node.fault.code] ?? 403);
+      context.env?.trust?.();
       context.set("node", node.value);
       await next();
     });

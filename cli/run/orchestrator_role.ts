@@ -21,6 +21,7 @@ import type { Admit, Signer, Verify } from "../../net/hello.ts";
 import { Hub } from "../../net/hub.ts";
 import type { NetLimits } from "../../net/limits.ts";
 import { readNodeMessage } from "../../net/schema_node.ts";
+import type { RefusalCounts } from "../../net/refusals.ts";
 import type { TicketBox } from "../../net/ticket.ts";
 import type { Random, Timers } from "../../net/timers.ts";
 import type { HubEvent } from "../../net/transport.ts";
@@ -72,6 +73,7 @@ export interface RunningOrchestrator {
   readonly traffic: Traffic;
   readonly segments: Segments;
   readonly finished: Promise<Finished>;
+  readonly refusals: RefusalCounts; // connections that did not prove a node, since this process began
   accept(wire: Wire): WireHandler;
   isMember(node: NodeId): boolean;
   /** For the store that members upload to. */
@@ -174,6 +176,10 @@ class OrchestratorRole implements RunningOrchestrator {
     });
   }
 
+  get refusals(): RefusalCounts {
+    return this.#hub.refusals;
+  }
+
   /** A run that stands still takes no more news than it has room for; who is here stays. */
   accept(wire: Wire): WireHandler {
     if (!this.#driver.standsStill || !this.#driver.isFull) return this.#hub.accept(wire);
@@ -228,6 +234,8 @@ class OrchestratorRole implements RunningOrchestrator {
       }
       case "fault":
         return this.#driver.enqueue({ type: "faultReceived", node: event.peer, fault: event.fault });
+      case "refusals":
+        return this.#options.onRecord({ type: "warning", text: event.text });
       default:
         return unreachable(event);
     }

@@ -25,6 +25,7 @@ import { openHubChain } from "../duty/hub_chain.ts";
 import { JournalError } from "../journal/journal_error.ts";
 import { explainRefusal, Terminated, UserError } from "../errors.ts";
 import { openLogFile } from "../service/long_run.ts";
+import { readOpenFiles } from "../rights/open_files.ts";
 import { openRunScreen, type RunScreen } from "../screen/run_screen.ts";
 import { newRunView, type WireCost } from "../screen/view.ts";
 import { type CheckpointPlace, putBackRound, storeRound } from "./checkpoint_writer.ts";
@@ -108,7 +109,7 @@ async function startRun(
   const opened = await openRunState({ prepared, stages, onReplayed, warn, onLost });
   const { journal, recovered, from } = opened;
   const place = checkpointPlace(prepared, { stages, warn });
-  const limits = netLimits(config.limits);
+  const limits = netLimits(config);
   const members = hubStore = await openHubStore(opened, { folder: folder.path, stages, limits });
   const { blobs } = members;
   const tickets = hubTickets(signer, runId);
@@ -253,7 +254,7 @@ interface ListeningParts {
 }
 
 /** Opens the port; only nodes of this run may use its blobs. */
-async function open({ options, output }: CommandContext, parts: ListeningParts): Promise<Listener> {
+async function open({ options, output, environment }: CommandContext, parts: ListeningParts): Promise<Listener> {
   const { role, members, limits, screen, self, tickets, savedPort } = parts;
   const gate = new RequestGate({
     self,
@@ -266,7 +267,7 @@ async function open({ options, output }: CommandContext, parts: ListeningParts):
   });
   const api = createApi({
     blobs: members.routes(role.members, (request, headers) => gate.check(request, headers)),
-    status: () => ({ ...statusOf(role.state), isPaused: role.members.isFull }),
+    status: () => ({ ...statusOf(role.state), isPaused: role.members.isFull, refused: role.refusals }),
     onError: (error) => output.log.error(`A request failed: ${error.message}`),
   });
   try {
@@ -274,8 +275,10 @@ async function open({ options, output }: CommandContext, parts: ListeningParts):
       host: options.text("host") ?? "127.0.0.1",
       port: (options.given("port") ? options.number("port") : savedPort ?? options.number("port")) ?? 9009,
       limits,
+      descriptors: readOpenFiles(environment),
       accept: (wire) => role.accept(wire),
-      fetch: (request) => api.fetch(request),
+      fetch: (request, trust) => api.fetch(request, { trust }),
+      onNotice: (text) => screen.record({ type: "warning", text }),
     });
   } catch (error) {
     screen.close();

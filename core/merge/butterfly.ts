@@ -18,7 +18,7 @@ export interface SliceLayoutOptions {
   readonly length: number; // floats of the stage's vector
   readonly contributors: number; // miners whose payloads count
   readonly minFloats?: number; // a smaller slice is not worth its message; default 64
-  readonly maxFloats?: number; // what a reducer holds per contributor; default 16 Mi (64 MiB)
+  readonly maxFloats?: number; // what a reducer holds per contributor; default `maxSliceFloats` (64 MiB)
 }
 
 const alignFloats = 64;
