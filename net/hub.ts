@@ -224,12 +224,12 @@ export class Hub<In, Out> implements HubTransport<Out> {
 
   #createPeer(hello: Hello): Peer<In> {
     const { limits, read, random } = this.#options;
-    const node = hello.node;
+    const { node, role } = hello;
     const channel: Channel<In> = new Channel<In>({
       limits,
       memory: this.#memory,
       read,
-      onMessage: (received) => this.#emit({ type: "message", peer: node, ...received }),
+      onMessage: (received) => this.#emit({ type: "message", peer: node, role, ...received }),
       onRefusedMessage: (reason) => this.#emit({ type: "fault", peer: node, fault: reason }),
       onControl: () => channel.distrust(fault("malformedFrame", "Cannot take an unnumbered header after the hello")),
       onDamaged: (reason) => {
@@ -244,7 +244,7 @@ export class Hub<In, Out> implements HubTransport<Out> {
     const session = hex(random.bytes(32));
     const peer: Peer<In> = {
       node,
-      role: hello.role,
+      role,
       session,
       channel,
       wire: null,

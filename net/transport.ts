@@ -25,7 +25,7 @@ export type HubEvent<In> =
   | { type: "peerDisconnected"; peer: NodeId; reason: string }
   /** The session is over and what was not delivered is gone. */
   | { type: "peerLost"; peer: NodeId; fault: Fault }
-  | { type: "message"; peer: NodeId; message: In; segments: readonly Uint8Array[]; bytes: number }
+  | { type: "message"; peer: NodeId; role: Role; message: In; segments: readonly Uint8Array[]; bytes: number }
   /** Something foreign was refused; `peer` is null before a hello is proven. */
   | { type: "fault"; peer: NodeId | null; fault: Fault };
 

@@ -179,8 +179,9 @@ class OrchestratorRole implements RunningOrchestrator {
         return this.#driver.enqueue({ type: "nodeDisconnected", node: event.peer });
       case "message": {
         this.traffic.count(event);
+        const { peer: node, role, message } = event;
         const segments = event.segments.map((bytes) => this.segments.hold(bytes));
-        return this.#driver.enqueue({ type: "messageReceived", node: event.peer, message: event.message, segments });
+        return this.#driver.enqueue({ type: "messageReceived", node, role, message, segments });
       }
       case "fault":
         return this.#driver.enqueue({ type: "faultReceived", node: event.peer, fault: event.fault });

@@ -8,6 +8,7 @@ import type { NodeId } from "../../core/ids.ts";
 import { splitLayers } from "../../core/model/stages.ts";
 import { type StageSpec, stageSpecs } from "../../core/model/spec.ts";
 import { modelParameters } from "../../core/config/derive.ts";
+import { mayRead } from "../../core/orchestrator/access.ts";
 import type { OrchestratorEffect } from "../../core/orchestrator/event.ts";
 import type { OrchestratorState } from "../../core/orchestrator/state.ts";
 import { verifySignature } from "../../chain/wallet/hotkey.ts";
@@ -258,6 +259,7 @@ async function open({ options, output }: CommandContext, parts: ListeningParts):
       uploads,
       blobBytes: limits.blobBytes,
       check: (request, headers) => gate.check(request, headers),
+      mayRead: (asked) => mayRead(role.state, asked),
     },
     status: () => statusOf(role.state),
     onError: (error) => output.log.error(`A request failed: ${error.message}`),

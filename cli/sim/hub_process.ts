@@ -23,7 +23,7 @@ import { HeldSegments } from "./held_segments.ts";
 import { MemoryStore } from "./hub_store.ts";
 import type { HubWatch } from "./hub_watch.ts";
 import type { Network } from "./network.ts";
-import type { HubEnd } from "./network_peer.ts";
+import type { HubEnd, HubSender } from "./network_peer.ts";
 import { isSameState } from "./same_state.ts";
 import { blobsOfSource, mergedVectors, reducedSlice, vectorsOf } from "./symbolic_stage.ts";
 import type { SwarmShape } from "./swarm_shape.ts";
@@ -96,8 +96,8 @@ export class HubProcess implements HubEnd {
     this.#deliver({ type: "nodeDisconnected", node });
   }
 
-  received(node: NodeId, message: NodeMessage, segments: readonly BlobRef[]): void {
-    this.#deliver({ type: "messageReceived", node, message, segments });
+  received({ node, role }: HubSender, message: NodeMessage, segments: readonly BlobRef[]): void {
+    this.#deliver({ type: "messageReceived", node, role, message, segments });
   }
 
   /** The chain does not know it any more. */

@@ -87,7 +87,8 @@ function dropBacklog(state: OrchestratorState): OrchestratorEffect[] {
   return [record({ type: "warning", text })];
 }
 
-function sourcesOf(state: OrchestratorState, round: number): RoundSources | null {
+/** Where the stages of a round are loaded from; null: it is over. */
+export function sourcesOf(state: OrchestratorState, round: number): RoundSources | null {
   if (state.sources.round === round) return state.sources;
   return state.retired.find((sources) => sources.round === round) ?? null;
 }

@@ -19,6 +19,7 @@ export type OrchestratorEvent =
   | {
     readonly type: "messageReceived";
     readonly node: NodeId;
+    readonly role: Role; // that the node proved in the hello of this session
     readonly message: NodeMessage;
     readonly segments: readonly BlobRef[];
   }

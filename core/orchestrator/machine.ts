@@ -8,7 +8,7 @@ import { assert, unreachable } from "../assert.ts";
 import { fault } from "../fault.ts";
 import type { BlobRef, NodeId } from "../ids.ts";
 import type { Machine } from "../protocol/machine.ts";
-import type { NodeMessage } from "../protocol/message.ts";
+import type { NodeMessage, Role } from "../protocol/message.ts";
 import { nextAlarm } from "./alarms.ts";
 import { onEvaluated, onReplayed, onRequestFailed, requestAudits, settleRounds } from "./auditing.ts";
 import { leaseWork } from "./dispatch.ts";
@@ -42,6 +42,7 @@ import {
   onReady,
   onReconnected,
 } from "./roster.ts";
+import { roleFault } from "./role_check.ts";
 import { closeRun, finish, finishRound } from "./rounds.ts";
 import { onSealAlarm, onStepSealed, sealIdle } from "./sealing.ts";
 import type { Alarm, Member, OrchestratorState } from "./state.ts";
@@ -120,9 +121,11 @@ function take(state: OrchestratorState, event: OrchestratorEvent, nowMs: number)
 
 function onMessage(
   state: OrchestratorState,
-  options: { node: NodeId; message: NodeMessage; segments: readonly BlobRef[]; nowMs: number },
+  options: { node: NodeId; role: Role; message: NodeMessage; segments: readonly BlobRef[]; nowMs: number },
 ): OrchestratorEffect[] {
-  const { node, message, segments, nowMs } = options;
+  const { node, role, message, segments, nowMs } = options;
+  const lie = roleFault(message, { role, member: state.members.get(node) ?? null });
+  if (lie !== null) return [...releaseEffect(segments), ...reject(node, lie)];
   if (message.type === "join") return [...releaseEffect(segments), ...onJoin(state, { node, message, nowMs })];
   const member = state.members.get(node);
   if (member === undefined) {

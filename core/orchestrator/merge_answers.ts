@@ -3,9 +3,10 @@
  */
 
 import { present } from "../assert.ts";
-import { fault } from "../fault.ts";
+import { type Fault, fault } from "../fault.ts";
 import type { BlobRef, StageIndex } from "../ids.ts";
 import type { MergeApplied, MergeFailed, PayloadCommitted, SliceReduced } from "../protocol/message.ts";
+import { isOfAnotherStage } from "./access.ts";
 import { type OrchestratorEffect, record, reject } from "./event.ts";
 import { noteQuorum } from "./merge_deadlines.ts";
 import type { MergedStage, StageMerge } from "./merge_state.ts";
@@ -48,6 +49,9 @@ export function onPayloadCommitted(
       member.node,
       fault("badBlob", "Cannot take a payload as its slices must have the layout of startMerge"),
     );
+  }
+  if (message.slices.some(({ hash }) => isOfAnotherStage(state, { stage: merge.stage, hash }))) {
+    return reject(member.node, claimsOthers("a payload"));
   }
   if (merge.payloads.has(member.node)) return []; // told again after a broken link
   merge.payloads.set(member.node, message.slices.map((ref) => ref.hash));
@@ -109,6 +113,12 @@ export function onMergeApplied(
     return reject(member.node, fault("wrongPhase", `Cannot take the parameters of round ${message.round} now`));
   }
   if (merge.applied.has(member.node)) return [];
+  if (isOfAnotherStage(state, { stage: merge.stage, hash: message.parameters.hash })) {
+    return [
+      ...reject(member.node, claimsOthers("merged parameters")),
+      ...dropParticipants(state, { merge, nodes: [member.node], nowMs }),
+    ];
+  }
   merge.applied.set(member.node, { parameters: message.parameters, momentum: message.momentum });
   settle(merge, member.node);
   noteQuorum(state, { merge, nowMs });
@@ -149,6 +159,10 @@ export function onMergeFailed(
   }
   return [seen, ...dropParticipants(state, { merge, nodes: [member.node], nowMs })];
 }
+
+/** Who claims such a name would be let read it. */
+const claimsOthers = (what: string): Fault =>
+  fault("badBlob", `Cannot take ${what} as its blobs must be this stage's: it names another stage's parameters`);
 
 function countUpload(merge: StageMerge, refs: readonly BlobRef[]): void {
   for (const ref of refs) merge.uploadedBytes += ref.bytes;

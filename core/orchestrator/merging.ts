@@ -164,6 +164,7 @@ function reduce(state: OrchestratorState, options: { merge: StageMerge; nowMs: n
 
 const newSlice = (given: Pick<SliceWork, "asked" | "accepted">): SliceWork => ({
   ...given,
+  told: new Set(),
   results: new Map(),
   without: new Set(),
 });

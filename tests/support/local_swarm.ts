@@ -6,7 +6,8 @@
  */
 
 import type { RunConfig } from "../../core/config/config.ts";
-import type { BlobHash, BlobRef, MicrobatchId } from "../../core/ids.ts";
+import type { BlobHash, BlobRef, MicrobatchId, NodeId } from "../../core/ids.ts";
+import { mayRead } from "../../core/orchestrator/access.ts";
 import { splitLayers } from "../../core/model/stages.ts";
 import { type StageSpec, stageSpecs } from "../../core/model/spec.ts";
 import { keyOf, nextBelow, openStream } from "../../core/prng.ts";
@@ -14,7 +15,7 @@ import type { MinerScore } from "../../core/score/work_score.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
 import type { Batch, BatchSource } from "../../cli/data/dataset.ts";
 import type { ComputeHost } from "../../cli/run/compute_host.ts";
-import type { HubBlobs } from "../../cli/run/blob_access.ts";
+import type { BlobAccess, HubBlobs } from "../../cli/run/blob_access.ts";
 import type { RecoveredRun, StateJournal } from "../../cli/run/hub_journal.ts";
 import { type RunningRole, startMiner } from "../../cli/run/miner_role.ts";
 import type { Finished, NodeLink } from "../../cli/run/node_role.ts";
@@ -24,7 +25,7 @@ import { type PauseGate, PausingRole } from "../../cli/run/pausing_role.ts";
 import { startValidator } from "../../cli/run/validator_role.ts";
 import { createReferenceStage } from "../../gpu/reference/stage.ts";
 import { refOf } from "../../net/blob_hash.ts";
-import { missing } from "../../net/blobs.ts";
+import { BlobError, missing } from "../../net/blobs.ts";
 import type { Admit } from "../../net/hello.ts";
 import { defaultNetLimits } from "../../net/limits.ts";
 import { createLoopback } from "../../net/loopback.ts";
@@ -59,6 +60,26 @@ export class MemoryHubBlobs implements HubBlobs {
     for (const hash of unused) if (this.#unused.has(hash)) this.held.delete(hash);
     this.#unused = unused;
     return Promise.resolve();
+  }
+}
+
+/** The hub's store as one node sees it: what its duty does not need is refused, as the hub's port does. */
+export class NodeBlobs implements BlobAccess {
+  readonly #store: HubBlobs;
+  readonly #isAllowed: (hash: BlobHash) => boolean;
+
+  constructor(store: HubBlobs, isAllowed: (hash: BlobHash) => boolean) {
+    this.#store = store;
+    this.#isAllowed = isAllowed;
+  }
+
+  put(bytes: Uint8Array): Promise<BlobRef> {
+    return this.#store.put(bytes);
+  }
+
+  get(ref: BlobRef): Promise<Uint8Array> {
+    if (this.#isAllowed(ref.hash)) return this.#store.get(ref);
+    return Promise.reject(new BlobError("refused", `Cannot read blob ${ref.hash} as this node's work must need it`));
   }
 }
 
@@ -193,8 +214,8 @@ export class LocalSwarm {
     options: { blobs?: HubBlobs; device?: ComputeHost; gate?: PauseGate; onPause?: (event: string) => void } = {},
   ): Promise<LocalMember> {
     const { link, control } = this.#link();
-    const { blobs = this.#options.disk?.blobs ?? this.blobs, device = this.#options.host?.() ?? referenceHost() } =
-      options;
+    const { device = this.#options.host?.() ?? referenceHost() } = options;
+    const blobs = this.#blobsOf(link.signer.address, options.blobs);
     const start = () => startMiner({ link, device, blobs, moments: null, onRecord: () => {} });
     const { gate, onPause = () => {} } = options;
     const role = gate === undefined ? await start() : new PausingRole({
@@ -208,7 +229,7 @@ export class LocalSwarm {
 
   addValidator(): LocalMember {
     const { link, control } = this.#link();
-    const blobs = this.#options.disk?.blobs ?? this.blobs;
+    const blobs = this.#blobsOf(link.signer.address);
     const onScores = (round: number, scores: readonly MinerScore[]) => this.scores.push({ round, scores });
     const role = startValidator({ link, device: referenceHost(), blobs, onRecord: () => {}, onScores });
     return this.#remember({ role, link: control, address: link.signer.address });
@@ -258,6 +279,10 @@ export class LocalSwarm {
 
   run(): Promise<Finished> {
     return this.orchestrator.finished;
+  }
+
+  #blobsOf(node: NodeId, store: HubBlobs = this.#options.disk?.blobs ?? this.blobs): NodeBlobs {
+    return new NodeBlobs(store, (hash) => mayRead(this.orchestrator.state, { node, hash }));
   }
 
   #remember(member: LocalMember): LocalMember {

@@ -74,7 +74,8 @@ export class ScriptedOrchestrator {
   }
 
   tell(node: NodeId, message: NodeMessage, segments: readonly BlobRef[] = []): void {
-    this.step({ type: "messageReceived", node, message, segments });
+    const role = message.type === "join" ? message.role : this.state.members.get(node)?.role ?? "miner";
+    this.step({ type: "messageReceived", node, role, message, segments });
   }
 
   join(name: string, options: { holding?: Holding; previousStage?: StageIndex; listens?: string } = {}): NodeId {
