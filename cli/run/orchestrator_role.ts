@@ -12,6 +12,7 @@ import { parameterTable, type StageSpec } from "../../core/model/spec.ts";
 import type { Attachment, OrchestratorEffect, OrchestratorEvent } from "../../core/orchestrator/event.ts";
 import { orchestrator } from "../../core/orchestrator/machine.ts";
 import { heldSegments } from "../../core/orchestrator/rounds.ts";
+import { blobsOf } from "../../core/orchestrator/stored_blobs.ts";
 import { openOrchestrator, type OrchestratorState, type RoundSources } from "../../core/orchestrator/state.ts";
 import type { HubMessage, NodeMessage } from "../../core/protocol/message.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
@@ -19,6 +20,7 @@ import type { Admit, Signer, Verify } from "../../net/hello.ts";
 import { Hub } from "../../net/hub.ts";
 import type { NetLimits } from "../../net/limits.ts";
 import { readNodeMessage } from "../../net/schema_node.ts";
+import { createPass } from "../../net/peer_pass.ts";
 import type { TicketBox } from "../../net/ticket.ts";
 import type { Random, Timers } from "../../net/timers.ts";
 import type { HubEvent } from "../../net/transport.ts";
@@ -226,9 +228,23 @@ class OrchestratorRole implements RunningOrchestrator {
   }
 
   #send({ to, message, attachments }: Extract<OrchestratorEffect, { type: "send" }>): void {
-    const sent = this.#hub.send(to, message, attachments.map((attachment) => this.#bytesOf(attachment)));
+    const sent = this.#hub.send(
+      to,
+      this.#withPass(to, message),
+      attachments.map((attachment) => this.#bytesOf(attachment)),
+    );
     if (sent.ok || sent.fault.code === "notAdmitted") return; // a node that has just gone is told nothing
     this.#options.onRecord({ type: "warning", text: `${message.type} for ${to} was not sent: ${sent.fault.detail}` });
+  }
+
+  /** A newcomer that is sent to peers gets what opens their ports. */
+  #withPass(reader: NodeId, message: HubMessage): HubMessage {
+    if (message.type !== "assign" || message.peers.length === 0) return message;
+    const blobs = blobsOf([message.source]).map(({ hash }) => hash);
+    if (blobs.length === 0) return message;
+    const { signer, runId: run, timers, limits } = this.#options;
+    const pass = createPass({ reader, blobs, untilMs: Math.ceil(timers.nowMs() + limits.passMs) }, { run, signer });
+    return { ...message, peers: message.peers.map((peer) => ({ ...peer, pass })) };
   }
 
   #bytesOf(attachment: Attachment): Uint8Array {

@@ -9,6 +9,7 @@ import { ComputeError, type ComputeWorker, openComputeWorker } from "../../gpu/w
 import { HttpBlobs } from "../../net/blob_http.ts";
 import { dialWebSocket } from "../../net/client.ts";
 import { defaultNetLimits } from "../../net/limits.ts";
+import { showPass } from "../../net/peer_pass.ts";
 import { type Authorize, createAuthorize } from "../../net/request_auth.ts";
 import { systemRandom, systemTimers } from "../../net/timers.ts";
 import type { CommandContext } from "../command.ts";
@@ -116,10 +117,10 @@ export async function openNode(context: CommandContext, signer: HotkeyPair): Pro
   };
   const toHub: Authorize = (request, by) => present(authorize, "blobs are asked for after the hello")(request, by);
   const blobs = blobAccess(new HttpBlobs({ ...storeOptions, authorize: toHub, url: address.http }), {
-    open: ({ node, url }) =>
+    open: ({ node, url, pass }) =>
       new HttpBlobs({
         ...storeOptions,
-        authorize: createAuthorize({ ...by, receiver: node }),
+        authorize: showPass(createAuthorize({ ...by, receiver: node }), pass),
         url,
         attempts: peerAttempts,
       }),
