@@ -1,7 +1,7 @@
 /**
  * A session on whatever wire it has at the moment: what the hub's and the node's side of a link have in common.
  *
- * Owns: decoding, booking, delivery, sending within the window, heartbeats counted in beats (the owner has the timer), and
+ * Owns: MACs, decoding, booking, delivery, sending within the window, heartbeats counted in beats (the owner has the timer), and
  * whether damage is the link's or the other side's. Refuses: making or closing wires, hello. Invariants: frames are handled in
  * the order of arrival; while paused they wait unread and unacknowledged, so the other side's window closes by itself; more
  * than a window of them breaks the rules.
@@ -9,7 +9,8 @@
 
 import { assert } from "../core/assert.ts";
 import { type Fault, fault, type Parsed } from "../core/fault.ts";
-import { decodeFrame } from "./frame.ts";
+import { decodeFrame, encodeFrame } from "./frame.ts";
+import type { LinkMacs } from "./frame_mac.ts";
 import type { FrameMemory } from "./frame_memory.ts";
 import type { AgreedLimits } from "./hello_records.ts";
 import type { NetLimits } from "./limits.ts";
@@ -32,11 +33,18 @@ export interface ChannelOptions<In> {
   onBroken(fault: Fault): void;
 }
 
+/** Damage or a stranger on the wire, nobody can tell; the next link shows. */
+const notTheirs = fault(
+  "malformedFrame",
+  "Cannot take a frame as its MAC must be the other side's: it was changed on the way, or is not theirs",
+);
+
 export class Channel<In> {
   readonly #options: ChannelOptions<In>;
   readonly #session: Session;
   #limits: NetLimits;
   #wire: Wire | null = null;
+  #macs: LinkMacs | null = null; // of the wire
   #inbox: Uint8Array[] = [];
   #inboxBytes = 0;
   #paused = false;
@@ -82,11 +90,12 @@ export class Channel<In> {
     this.#session.lowerLimits({ frameBytes, headerBytes });
   }
 
-  /** Starts sending what the other side has not got; `canResume` has been asked. */
-  attach(wire: Wire, peerReceived: number): void {
+  /** Starts sending what the other side has not got; `canResume` has been asked. `macs` are of this wire's hello. */
+  attach(wire: Wire, { macs, peerReceived }: { macs: LinkMacs; peerReceived: number }): void {
     assert(this.#wire === null, "Channel must be detached from one wire before it takes another");
     this.#session.resume(peerReceived);
     this.#wire = wire;
+    this.#macs = macs;
     this.#silentBeats = 0;
     if (this.#paused) wire.pause();
     this.#pump();
@@ -95,6 +104,7 @@ export class Channel<In> {
   /** What was received but not handled will be sent again. */
   detach(): void {
     this.#wire = null;
+    this.#macs = null;
     this.#inbox = [];
     this.#inboxBytes = 0;
   }
@@ -103,6 +113,11 @@ export class Channel<In> {
     const bytes = this.#session.enqueue(message, segments);
     if (bytes.ok) this.#pump();
     return bytes;
+  }
+
+  /** An unnumbered header, if there is a wire: it is not sent again. */
+  sendControl(header: unknown): void {
+    this.#put(encodeFrame({ header }));
   }
 
   pause(): void {
@@ -133,7 +148,7 @@ export class Channel<In> {
     if (this.#paused) this.#silentBeats = 0; // a socket we do not read looks silent
     if (++this.#silentBeats > this.#limits.silentHeartbeats) return false;
     const acknowledgement = this.#session.takeAcknowledgement(true);
-    if (acknowledgement !== null) this.#wire.send(acknowledgement);
+    if (acknowledgement !== null) this.#put(acknowledgement);
     return true;
   }
 
@@ -152,6 +167,7 @@ export class Channel<In> {
 
   #handle(bytes: Uint8Array): void {
     const { read } = this.#options;
+    if (this.#macs?.incoming.isSealed(bytes) !== true) return this.#break(notTheirs);
     const frame = decodeFrame(bytes, this.#limits);
     if (!frame.ok) return this.#break(frame.fault);
     const { header, segments, sequence } = frame.value;
@@ -167,18 +183,26 @@ export class Channel<In> {
 
   /** A frame that is damaged on every link was made so by the other side. */
   #break(reason: Fault): void {
-    this.detach();
+    this.#inbox = [];
+    this.#inboxBytes = 0;
     const isDamage = reason.code === "malformedFrame" && ++this.#damagedLinks < this.#limits.damagedLinks;
+    if (!isDamage) this.#options.onBroken(reason); // the owner may still say why
+    this.detach();
     if (isDamage) this.#options.onDamaged(reason);
-    else this.#options.onBroken(reason);
   }
 
   #pump(): void {
     if (this.#wire === null) return;
     for (let frame = this.#session.takeFrame(); frame !== null; frame = this.#session.takeFrame()) {
-      this.#wire.send(frame);
+      this.#put(frame);
     }
     const acknowledgement = this.#session.takeAcknowledgement();
-    if (acknowledgement !== null) this.#wire.send(acknowledgement);
+    if (acknowledgement !== null) this.#put(acknowledgement);
+  }
+
+  #put(frame: Uint8Array): void {
+    if (this.#wire === null || this.#macs === null) return;
+    this.#macs.outgoing.seal(frame);
+    this.#wire.send(frame);
   }
 }

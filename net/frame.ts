@@ -2,20 +2,22 @@
  * One message on the wire: a fixed prefix, a msgpack header, raw segments.
  *
  *    0  u32  magic "iota"
- *    4  u16  layout, 2; a later one must keep this prefix, so that damage is told from another version
+ *    4  u16  layout, 3; a later one must keep this prefix, so that damage is told from another version
  *    6  u16  number of segments n
  *    8  u32  header bytes, 0 for a bare acknowledgement
  *   12  u32  sequence, 0 for what a session does not number; of a bare acknowledgement: the last one sent before it
  *   16  u32  acknowledged: highest sequence received from the other side
  *   20  u32  CRC-32 of everything after the prefix
  *   24  u32  CRC-32 of the 24 bytes before
- *   28  u32  bytes of each segment, n times
+ *   28  16 bytes: MAC of everything else (frame_mac.ts), zeros before the hello is done
+ *   44  u32  bytes of each segment, n times
  *   header, then the segments, each preceded by zeros up to a multiple of 8
  *
  * Little-endian. Owns: bytes to frame and back. Refuses: reading what the header means (schema_*.ts, hello.ts). Decoding never
  * throws; segments are views of the received bytes, copied once only if those do not start at a multiple of 8.
  * The checksums are against accidents (TCP's own has 16 bits and middleboxes rewrite it), at 26 us per MiB; two of them, so
- * that `setAcknowledged` need not read the segments again. Against people there is TLS.
+ * that `setAcknowledged` need not read the segments again. The MAC is against people, and not this file's: it neither writes
+ * nor checks one.
  */
 
 import { crc32 } from "node:zlib";
@@ -41,11 +43,13 @@ export interface FrameContent {
 export type FrameLimits = Pick<NetLimits, "frameBytes" | "headerBytes" | "headerDepth" | "segments">;
 
 const magic = 0x6174_6f69; // "iota" read as little-endian u32
-const layout = 2;
+const layout = 3;
 const acknowledgedAt = 16;
 const bodyChecksumAt = 20;
 const prefixChecksumAt = 24;
-const prefixBytes = 28;
+export const macStart = 28;
+export const macBytes = 16;
+const prefixBytes = macStart + macBytes;
 
 const aligned = (bytes: number): number => Math.ceil(bytes / 8) * 8;
 
@@ -69,6 +73,7 @@ export function encodeFrame(
   view.setUint32(8, headerBytes.length, true);
   view.setUint32(12, sequence, true);
   view.setUint32(acknowledgedAt, acknowledged, true);
+  bytes.fill(0, macStart, prefixBytes);
   bytes.set(headerBytes, headerAt);
   let at = headerAt + headerBytes.length;
   segments.forEach((segment, index) => {
@@ -110,7 +115,7 @@ export function decodeFrame(bytes: Uint8Array, limits: FrameLimits): Parsed<Fram
     );
   }
   if (found !== layout) {
-    return refused("versionMismatch", `Cannot read a frame as its layout must be 2: current value is ${found}`);
+    return refused("versionMismatch", `Cannot read a frame as its layout must be ${layout}: current value is ${found}`);
   }
   const count = view.getUint16(6, true);
   if (count > limits.segments) return tooLarge("segments", limits.segments, count);

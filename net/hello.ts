@@ -12,7 +12,7 @@
  *
  * A recorded hello is worthless: it answers a nonce that no hub will draw again. Owns: the records' checks, as pure functions.
  * Refuses: keys (injected as `Signer` and `Verify`), sockets, who is admitted (injected; a ticket does not admit). What follows
- * the hello on the link is as safe as the link: use TLS across networks that could rewrite it.
+ * the hello on the link carries MACs from the same secret (frame_mac.ts); whoever listens reads it: use TLS against that.
  */
 
 import * as v from "valibot";

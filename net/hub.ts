@@ -13,6 +13,7 @@ import type { NodeId } from "../core/ids.ts";
 import type { Role } from "../core/protocol/message.ts";
 import { Channel } from "./channel.ts";
 import { decodeFrame, encodeFrame } from "./frame.ts";
+import { linkMacs } from "./frame_mac.ts";
 import { FrameMemory } from "./frame_memory.ts";
 import { checkHello, createAccept, createChallenge, createRefusal, hex, type ProvenHello } from "./hello.ts";
 import type { Challenge, Hello } from "./hello_records.ts";
@@ -217,7 +218,8 @@ export class Hub<In, Out> implements HubTransport<Out> {
     peer.cancelExpiry();
     peer.wire = wire;
     peer.connection = connection;
-    peer.channel.attach(wire, resumed ? hello.resume?.received ?? 0 : 0);
+    const macs = linkMacs({ secret: proven.secret, claim: hello, side: "hub" });
+    peer.channel.attach(wire, { macs, peerReceived: resumed ? hello.resume?.received ?? 0 : 0 });
     this.#emit({ type: "peerConnected", peer: peer.node, role: peer.role, resumed });
     return peer;
   }
@@ -233,7 +235,8 @@ export class Hub<In, Out> implements HubTransport<Out> {
       onRefusedMessage: (reason) => this.#emit({ type: "fault", peer: node, fault: reason }),
       onControl: () => channel.distrust(fault("malformedFrame", "Cannot take an unnumbered header after the hello")),
       onDamaged: (reason) => {
-        this.#emit({ type: "fault", peer: node, fault: reason });
+        const detail = `On the link of ${node}: ${reason.detail}`;
+        this.#emit({ type: "fault", peer: null, fault: fault(reason.code, detail) }); // nobody's: the network's, or a stranger's
         if (peer.wire !== null) this.#dropWire(peer, reason.detail);
       },
       onBroken: (reason) => {
@@ -285,8 +288,8 @@ export class Hub<In, Out> implements HubTransport<Out> {
   #end(peer: Peer<In>, reason: Fault): void {
     this.#peers.delete(peer.node);
     peer.cancelExpiry();
+    peer.channel.sendControl(createRefusal(reason));
     peer.channel.detach();
-    peer.wire?.send(encodeFrame({ header: createRefusal(reason) }));
     peer.wire?.close(reason.detail);
     peer.wire = null;
   }

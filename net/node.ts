@@ -10,6 +10,7 @@ import { assert } from "../core/assert.ts";
 import { type Fault, fault, type FaultCode, type Parsed, refused } from "../core/fault.ts";
 import { Channel } from "./channel.ts";
 import { decodeFrame, encodeFrame } from "./frame.ts";
+import { linkMacs } from "./frame_mac.ts";
 import { FrameMemory } from "./frame_memory.ts";
 import { answerChallenge, checkAccept, type Greeting, isChallenge, readRefusal } from "./hello.ts";
 import type { Accept } from "./hello_records.ts";
@@ -172,7 +173,8 @@ export class Node<In, Out> implements NodeTransport<Out> {
     this.#beatInstead();
     const { hub, run } = hello;
     this.#channel.lowerLimits(accept.limits);
-    this.#channel.attach(this.#wire, resumed ? accept.received : 0);
+    const macs = linkMacs({ secret: ticket.secret, claim: hello, side: "node" });
+    this.#channel.attach(this.#wire, { macs, peerReceived: resumed ? accept.received : 0 });
     this.#emit({ type: "connected", hub, run, resumed, ticket });
   }
 

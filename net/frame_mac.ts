@@ -1,0 +1,61 @@
+/**
+ * Message authentication of the frames of one link: what follows the hello is as much the other side's as the hello was.
+ *
+ * HMAC-SHA-256 (RFC 2104), cut to half its length, over all of a frame but the MAC itself, so over its session number and
+ * acknowledgement too. Each direction of each link has a key of its own, from the secret that both sides hold and what both
+ * drew for this hello: a frame that was changed, made up, reflected or kept from another link is none here, and the session's
+ * numbers refuse one that comes twice, late or not at all. Owns: keys and MACs. Refuses: secrecy (use TLS), what follows from a
+ * wrong MAC (channel.ts takes it for damage). Invariant: a frame is sealed last, as every byte counts.
+ */
+
+import { createHash, type Hash, timingSafeEqual } from "node:crypto";
+import { macBytes, macStart } from "./frame.ts";
+import { type HelloClaim, linkText } from "./hello_records.ts";
+import type { LinkSecret } from "./link_secret.ts";
+
+const macEnd = macStart + macBytes;
+const blockBytes = 64; // of SHA-256
+
+/** Both directions, as one side of the link sees them. */
+export interface LinkMacs {
+  readonly outgoing: FrameMac;
+  readonly incoming: FrameMac;
+}
+
+export class FrameMac {
+  readonly #inner: Hash; // with its half of the key, copied for each frame: a fresh HMAC costs three times as much
+  readonly #outer: Hash;
+
+  /** `key`: at most a block. */
+  constructor(key: Uint8Array) {
+    this.#inner = createHash("sha256").update(padded(key, 0x36));
+    this.#outer = createHash("sha256").update(padded(key, 0x5c));
+  }
+
+  seal(frame: Uint8Array): void {
+    frame.set(this.#macOf(frame), macStart);
+  }
+
+  isSealed(frame: Uint8Array): boolean {
+    return frame.length >= macEnd && timingSafeEqual(this.#macOf(frame), frame.subarray(macStart, macEnd));
+  }
+
+  #macOf(frame: Uint8Array): Uint8Array {
+    const inner = this.#inner.copy().update(frame.subarray(0, macStart)).update(frame.subarray(macEnd)).digest();
+    return this.#outer.copy().update(inner).digest().subarray(0, macBytes);
+  }
+}
+
+/** `claim` is what the link's hello said: with both nonces no two links have the same keys. */
+export function linkMacs(
+  { secret, claim, side }: { secret: LinkSecret; claim: HelloClaim; side: "hub" | "node" },
+): LinkMacs {
+  const mac = (purpose: string) => new FrameMac(secret.derive({ purpose, transcript: linkText(claim) }));
+  const toHub = mac("iota frames, node to hub");
+  const toNode = mac("iota frames, hub to node");
+  return side === "hub" ? { outgoing: toNode, incoming: toHub } : { outgoing: toHub, incoming: toNode };
+}
+
+function padded(key: Uint8Array, pad: number): Uint8Array {
+  return Uint8Array.from({ length: blockBytes }, (_, at) => (key[at] ?? 0) ^ pad);
+}
