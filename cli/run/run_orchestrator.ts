@@ -31,6 +31,7 @@ import { openRunScreen, type RunScreen } from "../screen/run_screen.ts";
 import { newRunView, type WireCost } from "../screen/view.ts";
 import { hubBlobs } from "./blob_access.ts";
 import { type CheckpointPlace, putBackRound, storeRound } from "./checkpoint_writer.ts";
+import { pinWords } from "./hub_pin.ts";
 import { hubTickets } from "./hub_tickets.ts";
 import { openRunState } from "./open_run_state.ts";
 import { hubSigner, type PreparedRun, prepareRun } from "./prepare_run.ts";
@@ -146,8 +147,9 @@ async function startRun(
   const listener = await open(context, { role, store, uploads, limits, screen, self, tickets, savedPort });
   await writeSavedRun(folder.path, { runId, config, port: listener.port });
   const url = listener.url.replace(/^http/, "ws");
-  output.event({ type: "listening", url, run: runId });
+  output.event({ type: "listening", url, run: runId, hub: self });
   output.line(`Listening on ${url} for ${config.swarm.replicas * stages.length} miners`);
+  output.line(`Join with: iota miner --orchestrator ${url} ${pinWords({ hub: self, run: runId }).join(" ")}`);
   const close = async () => {
     screen.close();
     await listener.close();
