@@ -9,20 +9,20 @@
 
 import { assert } from "../core/assert.ts";
 import { type Fault, fault, type Parsed } from "../core/fault.ts";
-import { decodeFrame, encodeFrame } from "./frame.ts";
+import { decodeFrame, encodeFrame, type Segment } from "./frame.ts";
 import type { LinkMacs } from "./frame_mac.ts";
 import type { FrameMemory } from "./frame_memory.ts";
 import type { AgreedLimits } from "./hello_records.ts";
 import type { NetLimits } from "./limits.ts";
 import { Session } from "./session.ts";
-import type { Read } from "./transport.ts";
+import type { Read, Received } from "./transport.ts";
 import type { Wire } from "./wire.ts";
 
 export interface ChannelOptions<In> {
   readonly limits: NetLimits;
   readonly memory: FrameMemory;
   readonly read: Read<In>;
-  onMessage(received: { message: In; segments: readonly Uint8Array[]; bytes: number }): void;
+  onMessage(received: Received<In>): void;
   /** A message that the schema refused. The link goes on. */
   onRefusedMessage(fault: Fault): void;
   /** An unnumbered header, such as a refusal. */
@@ -109,7 +109,7 @@ export class Channel<In> {
     this.#inboxBytes = 0;
   }
 
-  send(message: unknown, segments: readonly Uint8Array[]): Parsed<number> {
+  send(message: unknown, segments: readonly Segment[]): Parsed<number> {
     const bytes = this.#session.enqueue(message, segments);
     if (bytes.ok) this.#pump();
     return bytes;
@@ -170,14 +170,14 @@ export class Channel<In> {
     if (this.#macs?.incoming.isSealed(bytes) !== true) return this.#break(notTheirs);
     const frame = decodeFrame(bytes, this.#limits);
     if (!frame.ok) return this.#break(frame.fault);
-    const { header, segments, sequence } = frame.value;
+    const { header, segments, names, sequence } = frame.value;
     if (sequence === 0 && header !== null) return this.#options.onControl(header);
     const receipt = this.#session.receive(frame.value, bytes.length);
     if (!receipt.ok) return this.#break(receipt.fault);
     if (receipt.value !== "delivered") return;
     this.#damagedLinks = 0;
     const message = read(header, segments);
-    if (message.ok) this.#options.onMessage({ message: message.value, segments, bytes: bytes.length });
+    if (message.ok) this.#options.onMessage({ message: message.value, segments, names, bytes: bytes.length });
     else this.#options.onRefusedMessage(message.fault);
   }
 

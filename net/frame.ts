@@ -9,33 +9,47 @@
  *   16  u32  acknowledged: highest sequence received from the other side
  *   20  u32  CRC-32 of everything after the prefix
  *   24  u32  CRC-32 of the 24 bytes before
- *   28  16 bytes: MAC of everything else (frame_mac.ts), zeros before the hello is done
- *   44  u32  bytes of each segment, n times
+ *   28  16 bytes: MAC of the rest of the prefix, the table and the header (frame_mac.ts), zeros before the hello is done
+ *   44  the table, for each of n segments: u32 bytes, then 32 bytes of its name (blob_hash.ts)
  *   header, then the segments, each preceded by zeros up to a multiple of 8
  *
  * Little-endian. Owns: bytes to frame and back. Refuses: reading what the header means (schema_*.ts, hello.ts). Decoding never
  * throws; segments are views of the received bytes, copied once only if those do not start at a multiple of 8.
- * The checksums are against accidents (TCP's own has 16 bits and middleboxes rewrite it), at 26 us per MiB; two of them, so
+ * A segment is checked by its name, which its receiver needs anyway and its sender often knows: so a MAC over the names is one
+ * over the segments, and who relays a segment hashes it once. The checksums are against accidents (TCP's own has 16 bits and middleboxes rewrite it), at 26 us per MiB; two of them, so
  * that `setAcknowledged` need not read the segments again. The MAC is against people, and not this file's: it neither writes
  * nor checks one.
  */
 
 import { crc32 } from "node:zlib";
 import { assert } from "../core/assert.ts";
+import type { BlobHash } from "../core/ids.ts";
 import { type Parsed, parsed, refused } from "../core/fault.ts";
+import { hashOf } from "./blob_hash.ts";
 import type { NetLimits } from "./limits.ts";
 import { decodeMsgpack, encodeMsgpack } from "./msgpack.ts";
+
+/** Bytes of a message, and their name where it is known: naming them takes longer than sending them. */
+export type Segment = Uint8Array | NamedSegment;
+
+export interface NamedSegment {
+  readonly bytes: Uint8Array;
+  readonly hash: BlobHash;
+}
+
+export const segmentBytes = (segment: Segment): Uint8Array => segment instanceof Uint8Array ? segment : segment.bytes;
 
 export interface Frame {
   readonly header: unknown; // null for a bare acknowledgement
   readonly segments: readonly Uint8Array[];
+  readonly names: readonly BlobHash[]; // of the segments, checked
   readonly sequence: number;
   readonly acknowledged: number;
 }
 
 export interface FrameContent {
   readonly header: unknown;
-  readonly segments?: readonly Uint8Array[];
+  readonly segments?: readonly Segment[];
   readonly sequence?: number;
   readonly acknowledged?: number;
 }
@@ -50,6 +64,8 @@ const prefixChecksumAt = 24;
 export const macStart = 28;
 export const macBytes = 16;
 const prefixBytes = macStart + macBytes;
+const nameBytes = 32;
+const entryBytes = 4 + nameBytes; // of the table
 
 const aligned = (bytes: number): number => Math.ceil(bytes / 8) * 8;
 
@@ -61,9 +77,9 @@ export function encodeFrame(
   const { header, segments = [], sequence = 0, acknowledged = 0 } = content;
   assert(segments.length <= 0xffff, "Cannot encode a frame as its segments must be at most 65535");
   const headerBytes = header === null ? new Uint8Array(0) : encodeMsgpack(header);
-  const headerAt = prefixBytes + 4 * segments.length;
+  const headerAt = prefixBytes + entryBytes * segments.length;
   let length = headerAt + headerBytes.length;
-  for (const segment of segments) length = aligned(length) + segment.length;
+  for (const segment of segments) length = aligned(length) + segmentBytes(segment).length;
 
   const bytes = take(length);
   const view = new DataView(bytes.buffer, bytes.byteOffset);
@@ -77,11 +93,14 @@ export function encodeFrame(
   bytes.set(headerBytes, headerAt);
   let at = headerAt + headerBytes.length;
   segments.forEach((segment, index) => {
-    view.setUint32(prefixBytes + 4 * index, segment.length, true);
+    const content = segmentBytes(segment);
+    const entryAt = prefixBytes + entryBytes * index;
+    view.setUint32(entryAt, content.length, true);
+    bytes.subarray(entryAt + 4).setFromHex(segment instanceof Uint8Array ? hashOf(segment) : segment.hash);
     bytes.fill(0, at, aligned(at));
     at = aligned(at);
-    bytes.set(segment, at);
-    at += segment.length;
+    bytes.set(content, at);
+    at += content.length;
   });
   writeChecksums(bytes);
   return bytes;
@@ -121,7 +140,7 @@ export function decodeFrame(bytes: Uint8Array, limits: FrameLimits): Parsed<Fram
   if (count > limits.segments) return tooLarge("segments", limits.segments, count);
   const headerBytes = view.getUint32(8, true);
   if (headerBytes > limits.headerBytes) return tooLarge("headerBytes", limits.headerBytes, headerBytes);
-  const headerAt = prefixBytes + 4 * count;
+  const headerAt = prefixBytes + entryBytes * count;
   if (headerAt + headerBytes > bytes.length) return malformed("it ends inside its header");
 
   if (crc32(bytes.subarray(prefixBytes)) !== view.getUint32(bodyChecksumAt, true)) {
@@ -133,32 +152,48 @@ export function decodeFrame(bytes: Uint8Array, limits: FrameLimits): Parsed<Fram
   const frame = { sequence: view.getUint32(12, true), acknowledged: view.getUint32(acknowledgedAt, true) };
   if (headerBytes === 0) {
     return count === 0
-      ? parsed({ header: null, segments: [], ...frame })
+      ? parsed({ header: null, segments: [], names: [], ...frame })
       : malformed("only an acknowledgement has no header");
   }
   const header = decodeMsgpack(bytes.subarray(headerAt, headerAt + headerBytes), {
     maxBytes: limits.headerBytes,
     maxDepth: limits.headerDepth,
   });
-  return header.ok ? parsed({ header: header.value, segments: segments.value, ...frame }) : header;
+  return header.ok ? parsed({ header: header.value, ...segments.value, ...frame }) : header;
 }
 
 function readSegments(
   bytes: Uint8Array,
   from: { view: DataView; count: number; at: number },
-): Parsed<readonly Uint8Array[]> {
+): Parsed<Pick<Frame, "segments" | "names">> {
   const base = bytes.byteOffset % 8 === 0 ? bytes : new Uint8Array(bytes);
   const segments: Uint8Array[] = [];
   let at = from.at;
   for (let index = 0; index < from.count; index++) {
     const start = aligned(at);
-    const end = start + from.view.getUint32(prefixBytes + 4 * index, true);
+    const end = start + from.view.getUint32(prefixBytes + entryBytes * index, true);
     if (end > bytes.length) return malformed(`it ends inside segment ${index}`);
     for (; at < start; at++) if (bytes[at] !== 0) return malformed("its padding is not zero");
     segments.push(base.subarray(start, end));
     at = end;
   }
-  return at === bytes.length ? parsed(segments) : malformed(`${bytes.length - at} bytes follow its last segment`);
+  if (at !== bytes.length) return malformed(`${bytes.length - at} bytes follow its last segment`);
+  const names = segments.map(hashOf);
+  const wrong = names.findIndex((name, index) => name !== nameAt(bytes, index));
+  return wrong === -1 ? parsed({ segments, names }) : malformed(`segment ${wrong} is not what its name says`);
+}
+
+function nameAt(frame: Uint8Array, index: number): string {
+  const at = prefixBytes + entryBytes * index + 4;
+  return frame.subarray(at, at + nameBytes).toHex();
+}
+
+/** What everything in a frame follows from: prefix, table and header. Null: the frame ends before they do. */
+export function headOf(frame: Uint8Array): Uint8Array | null {
+  if (frame.length < prefixBytes) return null;
+  const view = new DataView(frame.buffer, frame.byteOffset);
+  const end = prefixBytes + entryBytes * view.getUint16(6, true) + view.getUint32(8, true);
+  return end <= frame.length ? frame.subarray(0, end) : null;
 }
 
 const malformed = (problem: string) => refused("malformedFrame", `Cannot read a frame: ${problem}`);

@@ -1,15 +1,16 @@
 /**
  * Message authentication of the frames of one link: what follows the hello is as much the other side's as the hello was.
  *
- * HMAC-SHA-256 (RFC 2104), cut to half its length, over all of a frame but the MAC itself, so over its session number and
- * acknowledgement too. Each direction of each link has a key of its own, from the secret that both sides hold and what both
+ * HMAC-SHA-256 (RFC 2104), cut to half its length, over the head of a frame without the MAC itself: session number,
+ * acknowledgement, header, and the names of its segments, which decoding checks. Each direction of each link has a key of its own, from the secret that both sides hold and what both
  * drew for this hello: a frame that was changed, made up, reflected or kept from another link is none here, and the session's
  * numbers refuse one that comes twice, late or not at all. Owns: keys and MACs. Refuses: secrecy (use TLS), what follows from a
- * wrong MAC (channel.ts takes it for damage). Invariant: a frame is sealed last, as every byte counts.
+ * wrong MAC (channel.ts takes it for damage). Invariant: a frame is sealed last, as every byte of its head counts.
  */
 
 import { createHash, type Hash, timingSafeEqual } from "node:crypto";
-import { macBytes, macStart } from "./frame.ts";
+import { present } from "../core/assert.ts";
+import { headOf, macBytes, macStart } from "./frame.ts";
 import { type HelloClaim, linkText } from "./hello_records.ts";
 import type { LinkSecret } from "./link_secret.ts";
 
@@ -33,15 +34,16 @@ export class FrameMac {
   }
 
   seal(frame: Uint8Array): void {
-    frame.set(this.#macOf(frame), macStart);
+    frame.set(this.#macOf(present(headOf(frame), "an encoded frame has its head")), macStart);
   }
 
   isSealed(frame: Uint8Array): boolean {
-    return frame.length >= macEnd && timingSafeEqual(this.#macOf(frame), frame.subarray(macStart, macEnd));
+    const head = headOf(frame);
+    return head !== null && timingSafeEqual(this.#macOf(head), head.subarray(macStart, macEnd));
   }
 
-  #macOf(frame: Uint8Array): Uint8Array {
-    const inner = this.#inner.copy().update(frame.subarray(0, macStart)).update(frame.subarray(macEnd)).digest();
+  #macOf(head: Uint8Array): Uint8Array {
+    const inner = this.#inner.copy().update(head.subarray(0, macStart)).update(head.subarray(macEnd)).digest();
     return this.#outer.copy().update(inner).digest().subarray(0, macBytes);
   }
 }

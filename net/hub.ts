@@ -12,7 +12,7 @@ import { type Fault, fault, type Parsed, refused } from "../core/fault.ts";
 import type { NodeId } from "../core/ids.ts";
 import type { Role } from "../core/protocol/message.ts";
 import { Channel } from "./channel.ts";
-import { decodeFrame, encodeFrame } from "./frame.ts";
+import { decodeFrame, encodeFrame, type Segment } from "./frame.ts";
 import { linkMacs } from "./frame_mac.ts";
 import { FrameMemory } from "./frame_memory.ts";
 import { checkHello, createAccept, createChallenge, createRefusal, hex, type ProvenHello } from "./hello.ts";
@@ -75,7 +75,7 @@ export class Hub<In, Out> implements HubTransport<Out> {
     };
   }
 
-  send(node: NodeId, message: Out, segments: readonly Uint8Array[] = []): Parsed<number> {
+  send(node: NodeId, message: Out, segments: readonly Segment[] = []): Parsed<number> {
     const peer = this.#peers.get(node);
     if (peer === undefined) return refused("notAdmitted", `Cannot send a message as ${node} has no session here`);
     const bytes = peer.channel.send(message, segments);

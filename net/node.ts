@@ -9,7 +9,7 @@
 import { assert } from "../core/assert.ts";
 import { type Fault, fault, type FaultCode, type Parsed, refused } from "../core/fault.ts";
 import { Channel } from "./channel.ts";
-import { decodeFrame, encodeFrame } from "./frame.ts";
+import { decodeFrame, encodeFrame, type Segment } from "./frame.ts";
 import { linkMacs } from "./frame_mac.ts";
 import { FrameMemory } from "./frame_memory.ts";
 import { answerChallenge, checkAccept, type Greeting, isChallenge, type NodeIdentity, readRefusal } from "./hello.ts";
@@ -66,7 +66,7 @@ export class Node<In, Out> implements NodeTransport<Out> {
     this.#open();
   }
 
-  send(message: Out, segments: readonly Uint8Array[] = []): Parsed<number> {
+  send(message: Out, segments: readonly Segment[] = []): Parsed<number> {
     if (this.#phase.type === "closed") return refused("notAdmitted", "Cannot send a message as this link is closed");
     const bytes = this.#channel.send(message, segments);
     if (!bytes.ok && this.#channel.overflowed) this.#restart(bytes.fault);

@@ -112,7 +112,7 @@ export class NodeRole<State, Event, Effect> {
 
   send(message: NodeMessage, attachments: readonly BlobRef[] = []): void {
     if (!this.#hasSession) return;
-    this.#node.send(message, attachments.map((ref) => this.segments.get(ref)));
+    this.#node.send(message, attachments.map((ref) => this.segments.named(ref)));
   }
 
   /** The machine's last word: what was sent is still delivered, nothing more is taken. */
@@ -141,7 +141,7 @@ export class NodeRole<State, Event, Effect> {
         return this.#driver.enqueue({
           type: "messageReceived",
           message: event.message,
-          segments: event.segments.map((bytes) => this.segments.hold(bytes)),
+          segments: event.segments.map((bytes, index) => this.segments.hold(bytes, event.names[index])),
         });
       case "refused":
         return this.fail(refusedError(this.#link.url, event.fault));

@@ -17,6 +17,7 @@ import { openOrchestrator, type OrchestratorState, type RoundSources } from "../
 import type { HubMessage, NodeMessage } from "../../core/protocol/message.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
 import type { Admit, Signer, Verify } from "../../net/hello.ts";
+import type { Segment } from "../../net/frame.ts";
 import { Hub } from "../../net/hub.ts";
 import type { NetLimits } from "../../net/limits.ts";
 import { readNodeMessage } from "../../net/schema_node.ts";
@@ -182,7 +183,7 @@ class OrchestratorRole implements RunningOrchestrator {
       case "message": {
         this.traffic.count(event);
         const { peer: node, role, message } = event;
-        const segments = event.segments.map((bytes) => this.segments.hold(bytes));
+        const segments = event.segments.map((bytes, index) => this.segments.hold(bytes, event.names[index]));
         return this.#driver.enqueue({ type: "messageReceived", node, role, message, segments });
       }
       case "fault":
@@ -231,7 +232,7 @@ class OrchestratorRole implements RunningOrchestrator {
     const sent = this.#hub.send(
       to,
       this.#withPass(to, message),
-      attachments.map((attachment) => this.#bytesOf(attachment)),
+      attachments.map((attachment) => this.#segmentOf(attachment)),
     );
     if (sent.ok || sent.fault.code === "notAdmitted") return; // a node that has just gone is told nothing
     this.#options.onRecord({ type: "warning", text: `${message.type} for ${to} was not sent: ${sent.fault.detail}` });
@@ -247,10 +248,10 @@ class OrchestratorRole implements RunningOrchestrator {
     return { ...message, peers: message.peers.map((peer) => ({ ...peer, pass })) };
   }
 
-  #bytesOf(attachment: Attachment): Uint8Array {
+  #segmentOf(attachment: Attachment): Segment {
     switch (attachment.type) {
       case "blob":
-        return this.segments.get(attachment.ref);
+        return this.segments.named(attachment.ref);
       case "inputs":
         return bytesOfTokens(this.#options.batches.tokensOf(attachment.microbatch).inputs);
       case "targets":

@@ -1,6 +1,7 @@
 /** Frames: the way there and back, and that no bytes whatever make decoding throw. */
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { hashOf, leafBytes } from "../../../net/blob_hash.ts";
 import { decodeFrame, encodeFrame, macBytes, macStart, setAcknowledged, writeChecksums } from "../../../net/frame.ts";
 import { readHubMessage } from "../../../net/schema_hub.ts";
 import { readNodeMessage } from "../../../net/schema_node.ts";
@@ -60,7 +61,13 @@ Deno.test("Frame: a bare acknowledgement is 44 bytes", () => {
   setAcknowledged(bytes, 77);
   assertEquals(bytes.length, 44);
   const frame = decodeFrame(bytes, limits);
-  assertEquals(frame.ok && frame.value, { header: null, segments: [], sequence: 0, acknowledged: 77 });
+  assertEquals(frame.ok && frame.value, {
+    header: null,
+    segments: [],
+    names: [],
+    sequence: 0,
+    acknowledged: 77,
+  });
 });
 
 Deno.test("Frame: each broken rule is named", () => {
@@ -78,6 +85,20 @@ Deno.test("Frame: each broken rule is named", () => {
     problem(encodeFrame({ header: null, segments: [new Uint8Array(1)] })),
     "only an acknowledgement",
   );
+});
+
+Deno.test("Frame: segments come with their names, and another content is noticed although its checksums fit", () => {
+  const [first, second] = [Uint8Array.of(1, 2, 3), new Uint8Array(2 * leafBytes).fill(4)];
+  const large = { ...limits, frameBytes: 4 * leafBytes };
+  const named = encodeFrame({ header: {}, segments: [first, { bytes: second, hash: hashOf(second) }] });
+  assertEquals(named, encodeFrame({ header: {}, segments: [first, second] }));
+  const frame = decodeFrame(named, large);
+  assertEquals(frame.ok && frame.value.names, [hashOf(first), hashOf(second)]);
+  const swapped = named.slice();
+  swapped[swapped.length - 1]! ^= 1;
+  writeChecksums(swapped);
+  const other = decodeFrame(swapped, large);
+  assertStringIncludes(other.ok ? "" : other.fault.detail, "segment 1 is not what its name says");
 });
 
 Deno.test("Frame: any flipped bit is noticed, in the prefix and in the content; the MAC is its owner's to check", () => {
