@@ -2,8 +2,8 @@
  * A session on whatever wire it has at the moment: what the hub's and the node's side of a link have in common.
  *
  * Owns: MACs, decoding, booking, delivery, sending within the window, heartbeats counted in beats (the owner has the timer), and
- * whether damage is the link's or the other side's. Refuses: making or closing wires, hello. Invariants: frames are handled in
- * the order of arrival; while paused they wait unread and unacknowledged, so the other side's window closes by itself; more
+ * whether damage is the link's or the other side's. Refuses: making or closing wires, hello. Invariants: nothing is kept or
+ * counted of a frame without the other side's MAC; frames are handled in the order of arrival; while paused they wait unread and unacknowledged, so the other side's window closes by itself; more
  * than a window of them breaks the rules.
  */
 
@@ -132,6 +132,8 @@ export class Channel<In> {
   }
 
   frame(bytes: Uint8Array): void {
+    if (this.#macs === null) return; // of a wire that was given up
+    if (!this.#macs.incoming.isSealed(bytes)) return this.#break(notTheirs);
     this.#silentBeats = 0;
     this.#inbox.push(bytes);
     this.#inboxBytes += bytes.length;
@@ -167,7 +169,6 @@ export class Channel<In> {
 
   #handle(bytes: Uint8Array): void {
     const { read } = this.#options;
-    if (this.#macs?.incoming.isSealed(bytes) !== true) return this.#break(notTheirs);
     const frame = decodeFrame(bytes, this.#limits);
     if (!frame.ok) return this.#break(frame.fault);
     const { header, segments, names, sequence } = frame.value;

@@ -40,6 +40,12 @@ interface Guest {
   wasAskedToSign: boolean;
 }
 
+/** Damage is nobody's fault: the network does it, and so may a stranger on it. What else breaks the rules is the peer's. */
+function linkFault(peer: NodeId, reason: Fault): { type: "fault"; peer: NodeId | null; fault: Fault } {
+  if (reason.code !== "malformedFrame") return { type: "fault", peer, fault: reason };
+  return { type: "fault", peer: null, fault: fault(reason.code, `On the link of ${peer}: ${reason.detail}`) };
+}
+
 export class Hub<In, Out> implements HubTransport<Out> {
   readonly #options: HubOptions<In>;
   readonly #peers = new Map<NodeId, Peer<In>>();
@@ -235,12 +241,11 @@ export class Hub<In, Out> implements HubTransport<Out> {
       onRefusedMessage: (reason) => this.#emit({ type: "fault", peer: node, fault: reason }),
       onControl: () => channel.distrust(fault("malformedFrame", "Cannot take an unnumbered header after the hello")),
       onDamaged: (reason) => {
-        const detail = `On the link of ${node}: ${reason.detail}`;
-        this.#emit({ type: "fault", peer: null, fault: fault(reason.code, detail) }); // nobody's: the network's, or a stranger's
+        this.#emit(linkFault(node, reason));
         if (peer.wire !== null) this.#dropWire(peer, reason.detail);
       },
       onBroken: (reason) => {
-        this.#emit({ type: "fault", peer: node, fault: reason });
+        this.#emit(linkFault(node, reason));
         this.#lose(peer, reason);
       },
     });

@@ -175,5 +175,8 @@ function refusedError(url: string, { code, detail }: Fault): UserError {
     : code === "unauthenticated"
     ? "If its owner confirms that it changed, start once more with the --hub and --run of its join line"
     : "Ask the run's owner, or use another hotkey with --wallet NAME";
-  return new UserError(`The orchestrator at '${url}' refused this node (${code}): ${detail}`, { next });
+  const what = code === "unauthenticated"
+    ? `The hello with the orchestrator at '${url}' failed`
+    : `The orchestrator at '${url}' refused this node`;
+  return new UserError(`${what} (${code}): ${detail}`, { next });
 }

@@ -76,6 +76,7 @@ Deno.test("Channel: more than a window without an acknowledgement ends the sessi
   channel.attach(wire, { macs, peerReceived: 0 });
   channel.pause();
   const frame = new Uint8Array(limits.frameBytes);
+  node.outgoing.seal(frame);
   for (let count = 0; count < 3; count++) channel.frame(frame);
   assertEquals(seen, ["broken"]);
 });
@@ -114,4 +115,12 @@ Deno.test("Channel: no bit of a frame can be changed, not even with checksums th
     channel.frame(frame);
     assertEquals(seen, ["damaged"], `bit ${bit}`);
   }
+});
+
+Deno.test("Channel: a stranger's frames fill no window, also while it is not read", () => {
+  const { channel, seen } = openChannel();
+  channel.attach(wire, { macs, peerReceived: 0 });
+  channel.pause();
+  for (let count = 0; count < 3; count++) channel.frame(new Uint8Array(limits.frameBytes));
+  assertEquals(seen, ["damaged"]); // the link's, not the session's end
 });
