@@ -177,6 +177,11 @@ Deno.test("Access: a reducer reads the slices it was asked for, also when it is 
   run.reduce(0);
   assertEquals(run.state.merge!.stages[0]!.phase, "applying");
   check();
+  const [slow] = run.replicas(1);
+  const [late] = asked.get(slow!)!;
+  run.hub.wait(60_000); // the other stage's reducers are replaced, and may still be at it
+  assert(!run.state.merge!.stages[1]!.slices[late!]!.asked.includes(slow!));
+  for (const owner of run.replicas(1)) assert(run.readers(payloads.get(owner)![late!]!).includes(slow!));
 });
 
 Deno.test("Access: reduced slices are read by their stage once they are applied", () => {
