@@ -22,6 +22,18 @@ export const nodeOptions: readonly OptionSpec[] = [
     default: "ws://127.0.0.1:9009",
     doc: "the address of the run",
   },
+  {
+    name: "hub",
+    kind: "string",
+    placeholder: "ADDRESS",
+    doc: "the orchestrator's hotkey, no other is accepted [the one met at that address before]",
+  },
+  {
+    name: "run",
+    kind: "string",
+    placeholder: "RUN",
+    doc: "the run's name, no other is accepted [the one met at that address before]",
+  },
   ...walletOptions,
   deviceOption,
 ];

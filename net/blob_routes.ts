@@ -9,8 +9,9 @@
  *   PATCH /blobs/<hash>          adds a body at `Upload-Offset`: 204 with the new one, 409 with the one that fits;
  *                                with `Upload-Complete: ?1` it is the last, then as PUT
  *
- * HEAD is as GET, without the body. Owns: status codes and headers. Every request passes the gate first (401, 403). Refuses:
- * storage (injected). Errors are `{code, detail}` in JSON, for programs and people.
+ * HEAD is as GET, without the body. Owns: status codes and headers. Every request passes the gate first (401, 403). Reading
+ * a blob also takes a duty that needs it; where there is none the answer is the same 403 for every name, stored or not.
+ * Refuses: storage, who may read what (injected). Errors are `{code, detail}` in JSON, for programs and people.
  */
 
 import { type Context, Hono } from "hono";
@@ -30,9 +31,17 @@ import type { BlobIntake, IncomingBlob } from "./blob_intake.ts";
 import type { SignedRequest } from "./btauth.ts";
 import { emptyBodyHash } from "./signed_headers.ts";
 
+/** A proven node asks for a blob. */
+export interface ReadRequest {
+  readonly node: NodeId;
+  readonly hash: BlobHash;
+  readonly headers: Headers;
+}
+
 export interface BlobReadRoutesOptions {
   readonly store: BlobStore;
   readonly check: (request: SignedRequest, headers: Headers) => Parsed<NodeId>;
+  readonly mayRead: (request: ReadRequest) => boolean;
 }
 
 export interface BlobRoutesOptions extends BlobReadRoutesOptions {
@@ -67,7 +76,7 @@ const statusOfFault: Partial<Record<FaultCode, ErrorStatus>> = {
 const blobPath = "/blobs/:hash{[0-9a-f]{64}}";
 
 /** For whoever only hands out. */
-export function blobReadRoutes({ store, check }: BlobReadRoutesOptions): Hono<Gated> {
+export function blobReadRoutes({ store, check, mayRead }: BlobReadRoutesOptions): Hono<Gated> {
   const app = new Hono<Gated>();
   for (const path of [blobPath, `${blobPath}/leaves`, `${blobPath}/upload`]) {
     app.use(path, async (context, next) => {
@@ -80,7 +89,14 @@ export function blobReadRoutes({ store, check }: BlobReadRoutesOptions): Hono<Ga
       await next();
     });
   }
-  app.get(blobPath, (context) => getBlob(context, store)); // HEAD too
+  for (const path of [blobPath, `${blobPath}/leaves`]) {
+    app.get(path, async (context, next) => { // HEAD too
+      const asked = { node: context.get("node"), hash: hashIn(context), headers: context.req.raw.headers };
+      if (!mayRead(asked)) return notYours(context);
+      await next();
+    });
+  }
+  app.get(blobPath, (context) => getBlob(context, store));
   app.get(`${blobPath}/leaves`, (context) => getLeaves(context, store));
   app.onError((error, context) => {
     if (!(error instanceof BlobError)) throw error;
@@ -168,6 +184,13 @@ function refuse(context: BlobContext, detail: string): Response {
 
 function notHere(context: BlobContext): Response {
   return context.json({ code: "missing", detail: `Cannot read blob ${hashIn(context)} as it is not here` }, 404);
+}
+
+function notYours(context: BlobContext): Response {
+  const detail = `Cannot read blob ${
+    hashIn(context)
+  } as this node's present work must need it; what it needs is named in its next message`;
+  return context.json({ code: "refused", detail }, 403);
 }
 
 async function getLeaves(context: BlobContext, store: BlobStore): Promise<Response> {

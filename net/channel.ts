@@ -1,20 +1,21 @@
 /**
  * A session on whatever wire it has at the moment: what the hub's and the node's side of a link have in common.
  *
- * Owns: decoding, booking, delivery, sending within the window, heartbeats counted in beats (the owner has the timer), and
- * whether damage is the link's or the other side's. Refuses: making or closing wires, hello. Invariants: frames are handled in
- * the order of arrival; while paused they wait unread and unacknowledged, so the other side's window closes by itself; more
+ * Owns: MACs, decoding, booking, delivery, sending within the window, heartbeats counted in beats (the owner has the timer), and
+ * whether damage is the link's or the other side's. Refuses: making or closing wires, hello. Invariants: nothing is kept or
+ * counted of a frame without the other side's MAC; frames are handled in the order of arrival; while paused they wait unread and unacknowledged, so the other side's window closes by itself; more
  * than a window of them breaks the rules.
  */
 
 import { assert } from "../core/assert.ts";
 import { type Fault, fault, type Parsed } from "../core/fault.ts";
-import { decodeFrame, type FrameLimits } from "./frame.ts";
+import { decodeFrame, encodeFrame, type FrameLimits, type Segment } from "./frame.ts";
+import type { LinkMacs } from "./frame_mac.ts";
 import type { FrameMemory } from "./frame_memory.ts";
 import type { AgreedLimits } from "./hello_records.ts";
 import type { NetLimits } from "./limits.ts";
 import { Session } from "./session.ts";
-import type { Read } from "./transport.ts";
+import type { Read, Received } from "./transport.ts";
 import type { Wire } from "./wire.ts";
 
 export interface ChannelOptions<In> {
@@ -23,7 +24,7 @@ export interface ChannelOptions<In> {
   readonly received?: Pick<FrameLimits, "headerBytes" | "headerValues">;
   readonly memory: FrameMemory;
   readonly read: Read<In>;
-  onMessage(received: { message: In; segments: readonly Uint8Array[]; bytes: number }): void;
+  onMessage(received: Received<In>): void;
   /** A message that the schema refused. The link goes on. */
   onRefusedMessage(fault: Fault): void;
   /** An unnumbered header, such as a refusal. */
@@ -34,11 +35,18 @@ export interface ChannelOptions<In> {
   onBroken(fault: Fault): void;
 }
 
+/** Damage or a stranger on the wire, nobody can tell; the next link shows. */
+const notTheirs = fault(
+  "malformedFrame",
+  "Cannot take a frame as its MAC must be the other side's: it was changed on the way, or is not theirs",
+);
+
 export class Channel<In> {
   readonly #options: ChannelOptions<In>;
   readonly #session: Session;
   #limits: NetLimits;
   #wire: Wire | null = null;
+  #macs: LinkMacs | null = null; // of the wire
   #inbox: Uint8Array[] = [];
   #inboxBytes = 0;
   #paused = false;
@@ -84,11 +92,12 @@ export class Channel<In> {
     this.#session.lowerLimits({ frameBytes, headerBytes });
   }
 
-  /** Starts sending what the other side has not got; `canResume` has been asked. */
-  attach(wire: Wire, peerReceived: number): void {
+  /** Starts sending what the other side has not got; `canResume` has been asked. `macs` are of this wire's hello. */
+  attach(wire: Wire, { macs, peerReceived }: { macs: LinkMacs; peerReceived: number }): void {
     assert(this.#wire === null, "Channel must be detached from one wire before it takes another");
     this.#session.resume(peerReceived);
     this.#wire = wire;
+    this.#macs = macs;
     this.#silentBeats = 0;
     if (this.#paused) wire.pause();
     this.#pump();
@@ -97,14 +106,20 @@ export class Channel<In> {
   /** What was received but not handled will be sent again. */
   detach(): void {
     this.#wire = null;
+    this.#macs = null;
     this.#inbox = [];
     this.#inboxBytes = 0;
   }
 
-  send(message: unknown, segments: readonly Uint8Array[]): Parsed<number> {
+  send(message: unknown, segments: readonly Segment[]): Parsed<number> {
     const bytes = this.#session.enqueue(message, segments);
     if (bytes.ok) this.#pump();
     return bytes;
+  }
+
+  /** An unnumbered header, if there is a wire: it is not sent again. */
+  sendControl(header: unknown): void {
+    this.#put(encodeFrame({ header }));
   }
 
   pause(): void {
@@ -119,6 +134,8 @@ export class Channel<In> {
   }
 
   frame(bytes: Uint8Array): void {
+    if (this.#macs === null) return; // of a wire that was given up
+    if (!this.#macs.incoming.isSealed(bytes)) return this.#break(notTheirs);
     this.#silentBeats = 0;
     this.#inbox.push(bytes);
     this.#inboxBytes += bytes.length;
@@ -135,7 +152,7 @@ export class Channel<In> {
     if (this.#paused) this.#silentBeats = 0; // a socket we do not read looks silent
     if (++this.#silentBeats > this.#limits.silentHeartbeats) return false;
     const acknowledgement = this.#session.takeAcknowledgement(true);
-    if (acknowledgement !== null) this.#wire.send(acknowledgement);
+    if (acknowledgement !== null) this.#put(acknowledgement);
     return true;
   }
 
@@ -156,31 +173,39 @@ export class Channel<In> {
     const { read } = this.#options;
     const frame = decodeFrame(bytes, { ...this.#limits, ...this.#options.received });
     if (!frame.ok) return this.#break(frame.fault);
-    const { header, segments, sequence } = frame.value;
+    const { header, segments, names, sequence } = frame.value;
     if (sequence === 0 && header !== null) return this.#options.onControl(header);
     const receipt = this.#session.receive(frame.value, bytes.length);
     if (!receipt.ok) return this.#break(receipt.fault);
     if (receipt.value !== "delivered") return;
     this.#damagedLinks = 0;
     const message = read(header, segments);
-    if (message.ok) this.#options.onMessage({ message: message.value, segments, bytes: bytes.length });
+    if (message.ok) this.#options.onMessage({ message: message.value, segments, names, bytes: bytes.length });
     else this.#options.onRefusedMessage(message.fault);
   }
 
   /** A frame that is damaged on every link was made so by the other side. */
   #break(reason: Fault): void {
-    this.detach();
+    this.#inbox = [];
+    this.#inboxBytes = 0;
     const isDamage = reason.code === "malformedFrame" && ++this.#damagedLinks < this.#limits.damagedLinks;
+    if (!isDamage) this.#options.onBroken(reason); // the owner may still say why
+    this.detach();
     if (isDamage) this.#options.onDamaged(reason);
-    else this.#options.onBroken(reason);
   }
 
   #pump(): void {
     if (this.#wire === null) return;
     for (let frame = this.#session.takeFrame(); frame !== null; frame = this.#session.takeFrame()) {
-      this.#wire.send(frame);
+      this.#put(frame);
     }
     const acknowledgement = this.#session.takeAcknowledgement();
-    if (acknowledgement !== null) this.#wire.send(acknowledgement);
+    if (acknowledgement !== null) this.#put(acknowledgement);
+  }
+
+  #put(frame: Uint8Array): void {
+    if (this.#wire === null || this.#macs === null) return;
+    this.#macs.outgoing.seal(frame);
+    this.#wire.send(frame);
   }
 }

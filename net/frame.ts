@@ -2,38 +2,54 @@
  * One message on the wire: a fixed prefix, a msgpack header, raw segments.
  *
  *    0  u32  magic "iota"
- *    4  u16  layout, 2; a later one must keep this prefix, so that damage is told from another version
+ *    4  u16  layout, 3; a later one must keep this prefix, so that damage is told from another version
  *    6  u16  number of segments n
  *    8  u32  header bytes, 0 for a bare acknowledgement
  *   12  u32  sequence, 0 for what a session does not number; of a bare acknowledgement: the last one sent before it
  *   16  u32  acknowledged: highest sequence received from the other side
  *   20  u32  CRC-32 of everything after the prefix
  *   24  u32  CRC-32 of the 24 bytes before
- *   28  u32  bytes of each segment, n times
+ *   28  16 bytes: MAC of the rest of the prefix, the table and the header (frame_mac.ts), zeros before the hello is done
+ *   44  the table, for each of n segments: u32 bytes, then 32 bytes of its name (blob_hash.ts)
  *   header, then the segments, each preceded by zeros up to a multiple of 8
  *
  * Little-endian. Owns: bytes to frame and back. Refuses: reading what the header means (schema_*.ts, hello.ts). Decoding never
  * throws; segments are views of the received bytes, copied once only if those do not start at a multiple of 8.
- * The checksums are against accidents (TCP's own has 16 bits and middleboxes rewrite it), at 26 us per MiB; two of them, so
- * that `setAcknowledged` need not read the segments again. Against people there is TLS.
+ * A segment is checked by its name, which its receiver needs anyway and its sender often knows: so a MAC over the names is one
+ * over the segments, and who relays a segment hashes it once. The checksums are against accidents (TCP's own has 16 bits and middleboxes rewrite it), at 26 us per MiB; two of them, so
+ * that `setAcknowledged` need not read the segments again. The MAC is against people, and not this file's: it neither writes
+ * nor checks one.
  */
 
 import { crc32 } from "node:zlib";
 import { assert } from "../core/assert.ts";
+import type { BlobHash } from "../core/ids.ts";
 import { type Parsed, parsed, refused } from "../core/fault.ts";
+import { hashOf } from "./blob_hash.ts";
 import type { NetLimits } from "./limits.ts";
 import { decodeMsgpack, encodeMsgpack } from "./msgpack.ts";
+
+/** Bytes of a message, and their name where it is known: naming them takes longer than sending them. */
+export type Segment = Uint8Array | NamedSegment;
+
+export interface NamedSegment {
+  readonly bytes: Uint8Array;
+  readonly hash: BlobHash;
+}
+
+export const segmentBytes = (segment: Segment): Uint8Array => segment instanceof Uint8Array ? segment : segment.bytes;
 
 export interface Frame {
   readonly header: unknown; // null for a bare acknowledgement
   readonly segments: readonly Uint8Array[];
+  readonly names: readonly BlobHash[]; // of the segments, checked
   readonly sequence: number;
   readonly acknowledged: number;
 }
 
 export interface FrameContent {
   readonly header: unknown;
-  readonly segments?: readonly Uint8Array[];
+  readonly segments?: readonly Segment[];
   readonly sequence?: number;
   readonly acknowledged?: number;
 }
@@ -43,11 +59,15 @@ export interface FrameLimits extends Pick<NetLimits, "frameBytes" | "headerBytes
 }
 
 const magic = 0x6174_6f69; // "iota" read as little-endian u32
-const layout = 2;
+const layout = 3;
 const acknowledgedAt = 16;
 const bodyChecksumAt = 20;
 const prefixChecksumAt = 24;
-const prefixBytes = 28;
+export const macStart = 28;
+export const macBytes = 16;
+const prefixBytes = macStart + macBytes;
+const nameBytes = 32;
+const entryBytes = 4 + nameBytes; // of the table
 
 const aligned = (bytes: number): number => Math.ceil(bytes / 8) * 8;
 
@@ -59,9 +79,9 @@ export function encodeFrame(
   const { header, segments = [], sequence = 0, acknowledged = 0 } = content;
   assert(segments.length <= 0xffff, "Cannot encode a frame as its segments must be at most 65535");
   const headerBytes = header === null ? new Uint8Array(0) : encodeMsgpack(header);
-  const headerAt = prefixBytes + 4 * segments.length;
+  const headerAt = prefixBytes + entryBytes * segments.length;
   let length = headerAt + headerBytes.length;
-  for (const segment of segments) length = aligned(length) + segment.length;
+  for (const segment of segments) length = aligned(length) + segmentBytes(segment).length;
 
   const bytes = take(length);
   const view = new DataView(bytes.buffer, bytes.byteOffset);
@@ -71,14 +91,18 @@ export function encodeFrame(
   view.setUint32(8, headerBytes.length, true);
   view.setUint32(12, sequence, true);
   view.setUint32(acknowledgedAt, acknowledged, true);
+  bytes.fill(0, macStart, prefixBytes);
   bytes.set(headerBytes, headerAt);
   let at = headerAt + headerBytes.length;
   segments.forEach((segment, index) => {
-    view.setUint32(prefixBytes + 4 * index, segment.length, true);
+    const content = segmentBytes(segment);
+    const entryAt = prefixBytes + entryBytes * index;
+    view.setUint32(entryAt, content.length, true);
+    bytes.subarray(entryAt + 4).setFromHex(segment instanceof Uint8Array ? hashOf(segment) : segment.hash);
     bytes.fill(0, at, aligned(at));
     at = aligned(at);
-    bytes.set(segment, at);
-    at += segment.length;
+    bytes.set(content, at);
+    at += content.length;
   });
   writeChecksums(bytes);
   return bytes;
@@ -112,13 +136,13 @@ export function decodeFrame(bytes: Uint8Array, limits: FrameLimits): Parsed<Fram
     );
   }
   if (found !== layout) {
-    return refused("versionMismatch", `Cannot read a frame as its layout must be 2: current value is ${found}`);
+    return refused("versionMismatch", `Cannot read a frame as its layout must be ${layout}: current value is ${found}`);
   }
   const count = view.getUint16(6, true);
   if (count > limits.segments) return tooLarge("segments", limits.segments, count);
   const headerBytes = view.getUint32(8, true);
   if (headerBytes > limits.headerBytes) return tooLarge("headerBytes", limits.headerBytes, headerBytes);
-  const headerAt = prefixBytes + 4 * count;
+  const headerAt = prefixBytes + entryBytes * count;
   if (headerAt + headerBytes > bytes.length) return malformed("it ends inside its header");
 
   if (crc32(bytes.subarray(prefixBytes)) !== view.getUint32(bodyChecksumAt, true)) {
@@ -130,7 +154,7 @@ export function decodeFrame(bytes: Uint8Array, limits: FrameLimits): Parsed<Fram
   const frame = { sequence: view.getUint32(12, true), acknowledged: view.getUint32(acknowledgedAt, true) };
   if (headerBytes === 0) {
     return count === 0
-      ? parsed({ header: null, segments: [], ...frame })
+      ? parsed({ header: null, segments: [], names: [], ...frame })
       : malformed("only an acknowledgement has no header");
   }
   const header = decodeMsgpack(bytes.subarray(headerAt, headerAt + headerBytes), {
@@ -138,25 +162,41 @@ export function decodeFrame(bytes: Uint8Array, limits: FrameLimits): Parsed<Fram
     maxDepth: limits.headerDepth,
     maxValues: limits.headerValues ?? limits.headerBytes,
   });
-  return header.ok ? parsed({ header: header.value, segments: segments.value, ...frame }) : header;
+  return header.ok ? parsed({ header: header.value, ...segments.value, ...frame }) : header;
 }
 
 function readSegments(
   bytes: Uint8Array,
   from: { view: DataView; count: number; at: number },
-): Parsed<readonly Uint8Array[]> {
+): Parsed<Pick<Frame, "segments" | "names">> {
   const base = bytes.byteOffset % 8 === 0 ? bytes : new Uint8Array(bytes);
   const segments: Uint8Array[] = [];
   let at = from.at;
   for (let index = 0; index < from.count; index++) {
     const start = aligned(at);
-    const end = start + from.view.getUint32(prefixBytes + 4 * index, true);
+    const end = start + from.view.getUint32(prefixBytes + entryBytes * index, true);
     if (end > bytes.length) return malformed(`it ends inside segment ${index}`);
     for (; at < start; at++) if (bytes[at] !== 0) return malformed("its padding is not zero");
     segments.push(base.subarray(start, end));
     at = end;
   }
-  return at === bytes.length ? parsed(segments) : malformed(`${bytes.length - at} bytes follow its last segment`);
+  if (at !== bytes.length) return malformed(`${bytes.length - at} bytes follow its last segment`);
+  const names = segments.map(hashOf);
+  const wrong = names.findIndex((name, index) => name !== nameAt(bytes, index));
+  return wrong === -1 ? parsed({ segments, names }) : malformed(`segment ${wrong} is not what its name says`);
+}
+
+function nameAt(frame: Uint8Array, index: number): string {
+  const at = prefixBytes + entryBytes * index + 4;
+  return frame.subarray(at, at + nameBytes).toHex();
+}
+
+/** What everything in a frame follows from: prefix, table and header. Null: the frame ends before they do. */
+export function headOf(frame: Uint8Array): Uint8Array | null {
+  if (frame.length < prefixBytes) return null;
+  const view = new DataView(frame.buffer, frame.byteOffset);
+  const end = prefixBytes + entryBytes * view.getUint16(6, true) + view.getUint32(8, true);
+  return end <= frame.length ? frame.subarray(0, end) : null;
 }
 
 const malformed = (problem: string) => refused("malformedFrame", `Cannot read a frame: ${problem}`);

@@ -12,7 +12,7 @@
  *
  * A recorded hello is worthless: it answers a nonce that no hub will draw again. Owns: the records' checks, as pure functions.
  * Refuses: keys (injected as `Signer` and `Verify`), sockets, who is admitted (injected; a ticket does not admit). What follows
- * the hello on the link is as safe as the link: use TLS across networks that could rewrite it.
+ * the hello on the link carries MACs from the same secret (frame_mac.ts); whoever listens reads it: use TLS against that.
  */
 
 import * as v from "valibot";
@@ -95,11 +95,16 @@ export function answerChallenge(
   if (!challenge.ok) return challenge;
   const { run, hub, nonce: hubNonce } = challenge.value;
   const { identity: { signer, role, ...wanted }, resume, ticket, random } = from;
-  if (wanted.run !== null && wanted.run !== run) return wrongRun({ wanted: wanted.run, served: run });
   if (wanted.hub !== null && wanted.hub !== hub) {
     return refused(
       "unauthenticated",
-      `Cannot join as the orchestrator must be ${wanted.hub}: current value is ${hub}; check its address`,
+      `Cannot join as the orchestrator must be ${wanted.hub}: current value is ${hub}; check its address, or say --hub ${hub} if it is meant`,
+    );
+  }
+  if (wanted.run !== null && wanted.run !== run) {
+    return refused(
+      "unauthenticated",
+      `Cannot join as the run must be '${wanted.run}': this orchestrator serves '${run}'; check its address, or say --run ${run} if it is meant`,
     );
   }
   const claim: HelloClaim = {

@@ -94,6 +94,11 @@ export function secretText(claim: HelloClaim, shares: { node: string; hub: strin
   return utf8(["iota link secret", ...both(claim), shares.node, shares.hub]);
 }
 
+/** What the keys of one link are bound to. */
+export function linkText(claim: HelloClaim): Uint8Array {
+  return utf8(["iota link", ...both(claim)]);
+}
+
 /** What both sides must see alike. */
 function both({ protocol, run, role, node, hub, hubNonce, nonce }: HelloClaim): readonly (string | number | NodeId)[] {
   return [protocol, run, role, node, hub, hubNonce, nonce];

@@ -12,7 +12,8 @@ import { type Fault, fault, type Parsed, refused } from "../core/fault.ts";
 import type { NodeId } from "../core/ids.ts";
 import type { Role } from "../core/protocol/message.ts";
 import { Channel } from "./channel.ts";
-import { encodeFrame } from "./frame.ts";
+import { encodeFrame, type Segment } from "./frame.ts";
+import { linkMacs } from "./frame_mac.ts";
 import { FrameMemory } from "./frame_memory.ts";
 import { createAccept, createRefusal, hex, type ProvenHello } from "./hello.ts";
 import type { Hello } from "./hello_records.ts";
@@ -73,7 +74,7 @@ export class Hub<In, Out> implements HubTransport<Out> {
     };
   }
 
-  send(node: NodeId, message: Out, segments: readonly Uint8Array[] = []): Parsed<number> {
+  send(node: NodeId, message: Out, segments: readonly Segment[] = []): Parsed<number> {
     const peer = this.#peers.get(node);
     if (peer === undefined) return refused("notAdmitted", `Cannot send a message as ${node} has no session here`);
     const bytes = peer.channel.send(message, segments);
@@ -173,14 +174,21 @@ export class Hub<In, Out> implements HubTransport<Out> {
     peer.cancelExpiry();
     peer.wire = wire;
     peer.connection = connection;
-    peer.channel.attach(wire, resumed ? hello.resume?.received ?? 0 : 0);
+    const macs = linkMacs({ secret: proven.secret, claim: hello, side: "hub" });
+    peer.channel.attach(wire, { macs, peerReceived: resumed ? hello.resume?.received ?? 0 : 0 });
     this.#emit({ type: "peerConnected", peer: peer.node, role: peer.role, resumed });
     return peer;
   }
 
+  /** Damage is nobody's fault: the network does it, and so may a stranger on it. What else breaks the rules is the peer's. */
+  #damaged(peer: NodeId, reason: Fault): void {
+    if (reason.code === "malformedFrame") this.#reception.countRefusal(reason.code);
+    else this.#emit({ type: "fault", peer, fault: reason });
+  }
+
   #createPeer(hello: Hello): Peer<In> {
     const { limits, read, random } = this.#options;
-    const node = hello.node;
+    const { node, role } = hello;
     const channel: Channel<In> = new Channel<In>({
       limits,
       received: {
@@ -189,22 +197,22 @@ export class Hub<In, Out> implements HubTransport<Out> {
       },
       memory: this.#memory,
       read,
-      onMessage: (received) => this.#emit({ type: "message", peer: node, ...received }),
+      onMessage: (received) => this.#emit({ type: "message", peer: node, role, ...received }),
       onRefusedMessage: (reason) => this.#emit({ type: "fault", peer: node, fault: reason }),
       onControl: () => channel.distrust(fault("malformedFrame", "Cannot take an unnumbered header after the hello")),
       onDamaged: (reason) => {
-        this.#emit({ type: "fault", peer: node, fault: reason });
+        this.#damaged(node, reason);
         if (peer.wire !== null) this.#dropWire(peer, reason.detail);
       },
       onBroken: (reason) => {
-        this.#emit({ type: "fault", peer: node, fault: reason });
+        this.#damaged(node, reason);
         this.#lose(peer, reason);
       },
     });
     const session = hex(random.bytes(32));
     const peer: Peer<In> = {
       node,
-      role: hello.role,
+      role,
       session,
       channel,
       wire: null,
@@ -245,8 +253,8 @@ export class Hub<In, Out> implements HubTransport<Out> {
   #end(peer: Peer<In>, reason: Fault): void {
     this.#peers.delete(peer.node);
     peer.cancelExpiry();
+    peer.channel.sendControl(createRefusal(reason));
     peer.channel.detach();
-    peer.wire?.send(encodeFrame({ header: createRefusal(reason) }));
     peer.wire?.close(reason.detail);
     peer.wire = null;
   }

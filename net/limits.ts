@@ -48,6 +48,8 @@ export interface NetLimits {
   readonly uploadKeepMs: number; // an unfinished upload that nobody continues
   readonly uploadSilenceMs: number; // an upload that is arriving and sends nothing
   readonly peerRequestsPerSecond: number; // that a node answers to other nodes
+  readonly passMs: number; // how long a newcomer may copy its stage from peers
+  readonly passes: number; // checked ones that a peer remembers
 }
 
 const mebibyte = 1024 * 1024;
@@ -91,6 +93,8 @@ export const defaultNetLimits: NetLimits = {
   uploadKeepMs: 600_000,
   uploadSilenceMs: 30_000, // as long as the sender waits for an answer
   peerRequestsPerSecond: 200, // of 1 MiB each: more than a miner's line carries, and a fifth of a core for signatures
+  passMs: 3_600_000, // a large stage over a slow line; it ends with its round, when peers hold other bytes
+  passes: 256, // newcomers of one stage
 };
 
 /** What the hub of a run works with. */

@@ -4,7 +4,7 @@
  * Signed Diffie-Hellman, after ISO/IEC 9798-3 (proved sound by Canetti and Krawczyk, Eurocrypt 2001): each side draws an
  * X25519 key (RFC 7748) for one hello; the hello's signatures cover both public keys, both addresses and both nonces; the
  * secret is HKDF-SHA-256 (RFC 5869) of what both compute, salted with the hash of all of these. Who listens learns nothing of
- * it, and who changes a key breaks a signature. Owns: the key of one hello, the secret, proofs by HMAC-SHA-256 (RFC 2104).
+ * it, and who changes a key breaks a signature. Owns: the key of one hello, the secret, proofs by HMAC-SHA-256 (RFC 2104), keys derived from it.
  * Refuses: signatures (hello.ts), tickets (ticket.ts). Invariants: both are private fields, so no log or JSON shows them; each
  * kind of message that is proven begins with its own words, so that a proof of one is none of another.
  */
@@ -38,6 +38,12 @@ export class LinkSecret {
   proves({ message, proof }: { message: Uint8Array; proof: Uint8Array }): boolean {
     const expected = this.proofOf(message);
     return proof.length === expected.length && timingSafeEqual(proof, expected);
+  }
+
+  /** A key for one purpose and one exchange. */
+  derive({ purpose, transcript }: { purpose: string; transcript: Uint8Array }): Uint8Array {
+    const salt = createHash("sha256").update(transcript).digest();
+    return new Uint8Array(hkdfSync("sha256", this.#bytes, salt, purpose, secretBytes));
   }
 
   /** Only for sealing it into a ticket. */

@@ -9,9 +9,10 @@
 import { assert } from "../core/assert.ts";
 import { type Fault, fault, type FaultCode, type Parsed, refused } from "../core/fault.ts";
 import { Channel } from "./channel.ts";
-import { decodeFrame, encodeFrame } from "./frame.ts";
+import { decodeFrame, encodeFrame, type Segment } from "./frame.ts";
+import { linkMacs } from "./frame_mac.ts";
 import { FrameMemory } from "./frame_memory.ts";
-import { answerChallenge, checkAccept, type Greeting, isChallenge, readRefusal } from "./hello.ts";
+import { answerChallenge, checkAccept, type Greeting, isChallenge, type NodeIdentity, readRefusal } from "./hello.ts";
 import type { Accept } from "./hello_records.ts";
 import type { HeldTicket } from "./ticket.ts";
 import { type Cancel, every } from "./timers.ts";
@@ -39,6 +40,8 @@ type Phase =
 
 export class Node<In, Out> implements NodeTransport<Out> {
   readonly #options: NodeOptions<In>;
+  #identity: NodeIdentity; // with the hub and run of the first contact
+  #hasMetHub = false;
   readonly #dial: Dial;
   readonly #memory = new FrameMemory();
   #phase: Phase = { type: "idle" };
@@ -53,6 +56,7 @@ export class Node<In, Out> implements NodeTransport<Out> {
 
   constructor(options: NodeOptions<In>, dial: Dial) {
     this.#options = options;
+    this.#identity = options.identity;
     this.#dial = dial;
     this.#channel = this.#createChannel();
   }
@@ -62,7 +66,7 @@ export class Node<In, Out> implements NodeTransport<Out> {
     this.#open();
   }
 
-  send(message: Out, segments: readonly Uint8Array[] = []): Parsed<number> {
+  send(message: Out, segments: readonly Segment[] = []): Parsed<number> {
     if (this.#phase.type === "closed") return refused("notAdmitted", "Cannot send a message as this link is closed");
     const bytes = this.#channel.send(message, segments);
     if (!bytes.ok && this.#channel.overflowed) this.#restart(bytes.fault);
@@ -133,12 +137,12 @@ export class Node<In, Out> implements NodeTransport<Out> {
   }
 
   #takeChallenge(header: unknown): void {
-    const { identity, random } = this.#options;
+    const { random } = this.#options;
     const refusal = readRefusal(header);
     if (refusal !== null) return this.#refused(refusal);
     const resume = this.#session === null ? null : { session: this.#session, received: this.#channel.received };
-    const greeting = answerChallenge(header, { identity, resume, ticket: this.#ticket, random });
-    if (!greeting.ok) return this.#refused(greeting.fault);
+    const greeting = answerChallenge(header, { identity: this.#identity, resume, ticket: this.#ticket, random });
+    if (!greeting.ok) return this.#distrust(greeting.fault);
     this.#phase = { type: "greeted", greeting: greeting.value };
     this.#wire?.send(encodeFrame({ header: greeting.value.hello }));
   }
@@ -148,9 +152,11 @@ export class Node<In, Out> implements NodeTransport<Out> {
     const isTicketRefused = greeting.hello.proof.type === "ticket" && isChallenge(header);
     const answer = isTicketRefused ? null : checkAccept(header, { greeting, verify: this.#options.verify });
     if (answer?.ok) return this.#takeAccept(answer.value, greeting);
-    if (readRefusal(header) === null) this.#ticket = null;
+    const isRefusal = readRefusal(header) !== null;
+    if (!isRefusal) this.#ticket = null;
     if (answer === null) this.#takeChallenge(header);
-    else this.#refused(answer.fault);
+    else if (isRefusal) this.#refused(answer.fault);
+    else this.#distrust(answer.fault);
   }
 
   #takeAccept({ accept, ticket }: { accept: Accept; ticket: HeldTicket }, { hello }: Greeting): void {
@@ -171,8 +177,11 @@ export class Node<In, Out> implements NodeTransport<Out> {
     this.#attempt = 0;
     this.#beatInstead();
     const { hub, run } = hello;
+    this.#identity = { ...this.#identity, hub, run };
+    this.#hasMetHub = true;
     this.#channel.lowerLimits(accept.limits);
-    this.#channel.attach(this.#wire, resumed ? accept.received : 0);
+    const macs = linkMacs({ secret: ticket.secret, claim: hello, side: "node" });
+    this.#channel.attach(this.#wire, { macs, peerReceived: resumed ? accept.received : 0 });
     this.#emit({ type: "connected", hub, run, resumed, ticket });
   }
 
@@ -211,6 +220,12 @@ export class Node<In, Out> implements NodeTransport<Out> {
     if (refusal === null) channel.distrust(fault("malformedFrame", "Cannot take an unnumbered header after the hello"));
     else if (finalCodes.has(refusal.code)) this.#refused(refusal);
     else this.#restart(refusal);
+  }
+
+  /** Whoever answers is not whom we want. A node that has met its hub goes on trying: an impostor must not end it. */
+  #distrust(reason: Fault): void {
+    if (this.#hasMetHub && reason.code === "unauthenticated") this.#disconnected(reason.detail);
+    else this.#refused(reason);
   }
 
   #refused(reason: Fault): void {

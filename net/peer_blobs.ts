@@ -2,9 +2,9 @@
  * What a node that can be reached hands out to other nodes: the newest vectors of its stage, read only.
  *
  * Owns: a port with the reading blob routes, a bound on requests a second, replacing one round's blobs by the next one's.
- * Refuses: storage (injected), storing for others, sockets. Who asks must have signed for this node; whether the hub admitted
- * the one that asks only the hub knows, so what is here must be fit for anyone who knows its name. Invariants: a surplus
- * request costs no signature check, and an unsigned one costs nobody else a request.
+ * Refuses: storage (injected), storing for others, sockets. Who asks must have signed for this node and show the hub's pass
+ * for the blob (peer_pass.ts). Invariants: a surplus request costs no signature check, and an unsigned one costs nobody else
+ * a request; until a hub is trusted nobody reads.
  */
 
 import { Hono } from "hono";
@@ -14,6 +14,7 @@ import { blobReadRoutes } from "./blob_routes.ts";
 import type { LocalBlobStore } from "./blobs.ts";
 import type { Verify } from "./hello.ts";
 import type { NetLimits } from "./limits.ts";
+import { PassCheck, type PassIssuer } from "./peer_pass.ts";
 import { RequestGate } from "./request_auth.ts";
 import { listen, type Listener } from "./server.ts";
 import type { Timers } from "./timers.ts";
@@ -30,6 +31,7 @@ export interface PeerBlobsOptions {
 export class PeerBlobs {
   readonly #store: LocalBlobStore;
   readonly #app: Hono;
+  readonly #passes: PassCheck;
 
   constructor(options: PeerBlobsOptions) {
     const { self, store, verify, limits, timers } = options;
@@ -39,7 +41,13 @@ export class PeerBlobs {
     const gate = new RequestGate({ self, verify, tickets: null, limits, timers, admit });
     this.#store = store;
     this.#app = new Hono();
-    this.#app.route("/", blobReadRoutes({ store, check: (request, headers) => gate.check(request, headers) }));
+    this.#passes = new PassCheck({ verify, limits, timers });
+    const routes = blobReadRoutes({
+      store,
+      check: (request, headers) => gate.check(request, headers),
+      mayRead: (asked) => this.#passes.opens(asked),
+    });
+    this.#app.route("/", routes);
     this.#app.notFound((context) => context.json({ code: "missing", detail: "Cannot find this; try /blobs" }, 404));
     this.#app.onError((error, context) => {
       options.onError(error);
@@ -49,6 +57,11 @@ export class PeerBlobs {
 
   fetch(request: Request, trust?: () => void): Response | Promise<Response> {
     return this.#app.fetch(request, { trust });
+  }
+
+  /** From now on this hub's passes count, and no other's. */
+  trust(issuer: PassIssuer): void {
+    this.#passes.trust(issuer);
   }
 
   /** Hands out these from now on and nothing else; the old ones stay until the new ones are whole. */

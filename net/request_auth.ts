@@ -5,7 +5,7 @@
  * twentieth of the time; only the hub can open one. Clocks must agree to `clockSkewMs`. The gate decides before it reads a
  * body, so an upload's body hash is the blob's name in its path: the SHA-256 of one leaf sent whole, else what all parts must
  * give. No run is named. A ticket is of one run. A signature shown again to another run of the hub, or to its next life, gets
- * what its node may have there anyway: a blob whose name is known, or room for bytes that nobody uses until they are swept.
+ * what its node may have there anyway: a blob that its work needs, or room for bytes that nobody uses until they are swept.
  *
  * Owns: proofs, both sides, and nonces seen. Refuses: keys and who is admitted (injected). Invariant: a nonce is remembered
  * only after the request is proven, per node, so nobody can use up another's, and for as long as its time alone would not

@@ -9,6 +9,7 @@ import * as v from "valibot";
 import type { RunConfig } from "../core/config/config.ts";
 import { parseRunConfig } from "../core/config/parse.ts";
 import type { HubMessage } from "../core/protocol/message.ts";
+import { passPattern } from "./peer_pass.ts";
 import { type MessageRules, readMessage } from "./schema_message.ts";
 import {
   address,
@@ -44,7 +45,11 @@ const parameterSource = v.variant("type", [
   v.strictObject({ type: v.literal("initial") }),
   v.strictObject({ type: v.literal("blobs"), parameters: blobRef, momentum: v.nullable(blobRef) }),
 ]);
-const peer = v.strictObject({ node: address, url: httpUrl });
+const peer = v.strictObject({
+  node: address,
+  url: httpUrl,
+  pass: v.nullable(v.pipe(v.string(), v.regex(passPattern, "must be a pass"))),
+});
 const slice = v.strictObject({ offset: count, size: positiveCount });
 const reduceInput = v.strictObject({ payload: blobRef, weight: nonNegative, scale: share });
 

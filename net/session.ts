@@ -11,7 +11,7 @@
 
 import { assert } from "../core/assert.ts";
 import { type Parsed, parsed, refused } from "../core/fault.ts";
-import { encodeFrame, type Frame, setAcknowledged } from "./frame.ts";
+import { encodeFrame, type Frame, type Segment, segmentBytes, setAcknowledged } from "./frame.ts";
 import type { FrameMemory } from "./frame_memory.ts";
 import type { NetLimits } from "./limits.ts";
 
@@ -73,9 +73,9 @@ export class Session {
   }
 
   /** Takes a message for delivery; the bytes it will put on the wire, or why it is not taken. Nothing is kept of a refused one. */
-  enqueue(header: unknown, segments: readonly Uint8Array[]): Parsed<number> {
+  enqueue(header: unknown, segments: readonly Segment[]): Parsed<number> {
     const sequence = this.#acknowledged + this.#outbox.length + 1;
-    const payloadBytes = segments.reduce((sum, segment) => sum + segment.length, 0);
+    const payloadBytes = segments.reduce((sum, segment) => sum + segmentBytes(segment).length, 0);
     if (payloadBytes > this.#limits.frameBytes) return this.#tooLarge(payloadBytes);
     if (segments.length > this.#limits.segments) {
       return refused(
@@ -133,7 +133,7 @@ export class Session {
   }
 
   /** Books a received frame. A fault means that the link cannot be trusted; a gap heals by resuming on a new one. */
-  receive(frame: Frame, frameBytes: number): Parsed<Receipt> {
+  receive(frame: Pick<Frame, "header" | "sequence" | "acknowledged">, frameBytes: number): Parsed<Receipt> {
     const acknowledged = this.#acceptAcknowledged(frame.acknowledged);
     if (!acknowledged.ok) return acknowledged;
     if (frame.header === null) {

@@ -8,9 +8,10 @@
  */
 
 import type { Fault, Parsed } from "../core/fault.ts";
-import type { NodeId } from "../core/ids.ts";
+import type { BlobHash, NodeId } from "../core/ids.ts";
 import type { Role } from "../core/protocol/message.ts";
 import type { Admit, NodeIdentity, Signer, Verify } from "./hello.ts";
+import type { Segment } from "./frame.ts";
 import type { NetLimits } from "./limits.ts";
 import type { RefusalCounts } from "./refusals.ts";
 import type { HeldTicket, TicketBox } from "./ticket.ts";
@@ -19,6 +20,14 @@ import type { Random, Timers } from "./timers.ts";
 /** Turns a foreign header into a message; how many segments there are is part of what it may check. */
 export type Read<In> = (header: unknown, segments: readonly Uint8Array[]) => Parsed<In>;
 
+/** A message and its segments. */
+export interface Received<In> {
+  readonly message: In;
+  readonly segments: readonly Uint8Array[];
+  readonly names: readonly BlobHash[]; // of the segments
+  readonly bytes: number; // on the wire
+}
+
 export type HubEvent<In> =
   /** `resumed: false`: a new session, the node starts over. */
   | { type: "peerConnected"; peer: NodeId; role: Role; resumed: boolean }
@@ -26,7 +35,7 @@ export type HubEvent<In> =
   | { type: "peerDisconnected"; peer: NodeId; reason: string }
   /** The session is over and what was not delivered is gone. */
   | { type: "peerLost"; peer: NodeId; fault: Fault }
-  | { type: "message"; peer: NodeId; message: In; segments: readonly Uint8Array[]; bytes: number }
+  | { type: "message"; peer: NodeId; role: Role } & Received<In>
   /** Something of a proven node was refused. */
   | { type: "fault"; peer: NodeId; fault: Fault }
   /** Strangers were refused, in words, counted since the hub began: at once, then at most one event a `refusalReportMs`. */
@@ -34,7 +43,7 @@ export type HubEvent<In> =
 
 export interface HubTransport<Out> {
   /** Bytes the message will put on the wire. A fault: the peer is unknown, the message too large, or its outbox full (then `peerLost`). */
-  send(peer: NodeId, message: Out, segments?: readonly Uint8Array[]): Parsed<number>;
+  send(peer: NodeId, message: Out, segments?: readonly Segment[]): Parsed<number>;
   /** Ends the session and tells the node why; no `peerLost` follows. */
   close(peer: NodeId, fault: Fault): void;
   /** While paused nothing is delivered and the sockets are not read. */
@@ -51,7 +60,7 @@ export type NodeEvent<In> =
   | { type: "disconnected"; reason: string; attempt: number; retryMs: number }
   /** The hub does not have our session any more: undelivered messages are gone, join again after `connected`. */
   | { type: "sessionLost"; fault: Fault }
-  | { type: "message"; message: In; segments: readonly Uint8Array[]; bytes: number }
+  | { type: "message" } & Received<In>
   /** A message of the hub was refused. */
   | { type: "fault"; fault: Fault }
   /** Final: the hub will not have us, there is no further attempt. */
@@ -60,7 +69,7 @@ export type NodeEvent<In> =
 export interface NodeTransport<Out> {
   connect(): void;
   /** Kept until delivered, also while there is no link. A fault: too large, outbox full (then `sessionLost`), or closed. */
-  send(message: Out, segments?: readonly Uint8Array[]): Parsed<number>;
+  send(message: Out, segments?: readonly Segment[]): Parsed<number>;
   pause(): void;
   resume(): void;
   outboxBytes(): number;

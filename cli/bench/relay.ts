@@ -2,9 +2,9 @@
  * Segments from one node through the hub to another, as the orchestrator relays wires: a message with a segment in, a message
  * with the same segment attached out. Each turn is hub → source → hub → sink → hub, and counts when the sink's answer is back.
  *
- * Owns: the hub's side, with our session layer (`session`, also with the hash the orchestrator takes of every segment, and with
- * that and its journal, each segment durable before it goes on) and with the bare WebSocket library (`ws`): the limit on this
- * machine. The ends are processes of their own.
+ * Owns: the hub's side, with our session layer (`session`, which hashes every segment for its MAC; "hashed" also holds them by
+ * that name as the orchestrator does, "journaled" makes each durable before it goes on) and with the bare WebSocket library
+ * (`ws`): the limit on this machine. The ends are processes of their own.
  */
 
 import { createServer } from "node:http";
@@ -20,7 +20,7 @@ import { readNodeMessage } from "../../net/schema_node.ts";
 import { listen } from "../../net/server.ts";
 import { type Socket, socketOptions } from "../../net/socket_wire.ts";
 import { systemRandom, systemTimers } from "../../net/timers.ts";
-import type { HubEvent } from "../../net/transport.ts";
+import type { HubEvent, Received } from "../../net/transport.ts";
 import { Segments } from "../run/segments.ts";
 import { hubTickets } from "../run/hub_tickets.ts";
 import { type Measured, Meter } from "./meter.ts";
@@ -56,9 +56,9 @@ export const sampleTask: RunTask = {
 };
 
 async function relayBySessions({ way, segmentBytes, seconds, signal }: RelayOptions): Promise<Measured> {
-  const isHashing = way !== "session";
+  const isHolding = way !== "session";
   const journal = way === "session, journaled" ? openRelayJournal() : null;
-  const relay = new SessionRelay({ segmentBytes, isHashing, journal, meter: new Meter(seconds) });
+  const relay = new SessionRelay({ segmentBytes, isHolding, journal, meter: new Meter(seconds) });
   const listener = await listen({
     host: "127.0.0.1",
     port: 0,
@@ -79,7 +79,7 @@ async function relayBySessions({ way, segmentBytes, seconds, signal }: RelayOpti
 
 interface SessionRelayOptions {
   readonly segmentBytes: number;
-  readonly isHashing: boolean;
+  readonly isHolding: boolean;
   readonly journal: RelayJournal | null;
   readonly meter: Meter;
 }
@@ -115,7 +115,7 @@ class SessionRelay {
       if (this.#nodes.size < 2) return;
       for (let turns = turnsAtOnce(this.#options.segmentBytes); turns > 0; turns--) this.#begin();
     } else if (event.type === "message" && event.peer === this.#nodes.get(roleOfPart.source)) {
-      this.#relay(event.segments);
+      this.#relay(event);
     } else if (event.type === "message") {
       this.meter.count(this.#options.segmentBytes);
       this.#begin();
@@ -126,12 +126,15 @@ class SessionRelay {
     this.hub.send(this.#nodes.get(roleOfPart.source)!, sampleTask);
   }
 
-  #relay(segments: readonly Uint8Array[]): void {
+  #relay({ segments, names }: Received<NodeMessage>): void {
     const sink = this.#nodes.get(roleOfPart.sink)!;
-    if (!this.#options.isHashing) return void this.hub.send(sink, sampleTask, segments);
-    const refs = segments.map((bytes) => this.#segments.hold(bytes));
+    if (!this.#options.isHolding) {
+      const named = segments.map((bytes, index) => ({ bytes, hash: names[index]! }));
+      return void this.hub.send(sink, sampleTask, named);
+    }
+    const refs = segments.map((bytes, index) => this.#segments.hold(bytes, names[index]));
     const goOn = () => {
-      this.hub.send(sink, sampleTask, refs.map((ref) => this.#segments.get(ref)));
+      this.hub.send(sink, sampleTask, refs.map((ref) => this.#segments.named(ref)));
       this.#segments.release(refs);
     };
     const { journal } = this.#options;

@@ -19,6 +19,7 @@ export const command: Command = {
     "iota miner --wallet hot",
     'iota miner --wallet hot --schedule "mon-fri 22:00-07:00; sat,sun 0:00-24:00" --max-temp 80',
     "iota miner --orchestrator ws://10.0.0.5:9009 --wallet hot --hotkey second --json",
+    "iota miner --orchestrator ws://10.0.0.5:9009 --hub 5Fhne… --run toy-1a2b3c4d --wallet hot",
     "iota miner --wallet hot --listen 0.0.0.0:9010 --public-url http://203.0.113.7:9010",
   ],
   options: [

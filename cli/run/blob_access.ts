@@ -51,9 +51,9 @@ export function blobAccess(store: BlobStore, access: PeerAccess | null = null): 
   };
   const get = async (ref: BlobRef, peers: readonly Peer[] = []) => {
     const reachable = new Map<string, Peer>();
-    for (const { node, url } of peers.slice(0, peersOfBlob)) {
+    for (const { node, url, pass } of peers.slice(0, peersOfBlob)) {
       const origin = peerUrl(url);
-      if (origin !== null) reachable.set(`${node} ${origin}`, { node, url: origin });
+      if (origin !== null) reachable.set(`${node} ${origin} ${pass}`, { node, url: origin, pass });
     }
     if (reachable.size === 0) return await store.get(ref.hash);
     const sources: FetchSource[] = Array.from(

@@ -73,7 +73,7 @@ export class HubStore {
   }
 
   /** What HTTP needs of it, from now on for this run. */
-  routes(members: MemberStore, check: BlobRoutesOptions["check"]): BlobRoutesOptions {
+  routes(members: MemberStore, checks: Pick<BlobRoutesOptions, "check" | "mayRead">): BlobRoutesOptions {
     const { store, limits, timers } = this.#options;
     this.#members = members;
     const onExceeded = (node: NodeId, detail: string) => this.quota.exceeded(node, detail);
@@ -84,7 +84,7 @@ export class HubStore {
       isFull: () => members.isFull,
       onDiskFull: (bytes) => members.onDiskFull(bytes),
     });
-    return { store, uploads: this.#uploads, intake, check };
+    return { store, uploads: this.#uploads, intake, ...checks };
   }
 
   /** The world took a blob away. */

@@ -19,6 +19,7 @@ import type { NodeEvent } from "../../net/transport.ts";
 import type { Dial } from "../../net/wire.ts";
 import { UserError } from "../errors.ts";
 import { Driver } from "./driver.ts";
+import type { Pinned } from "./hub_pin.ts";
 import { Segments } from "./segments.ts";
 
 export interface NodeLink {
@@ -31,6 +32,8 @@ export interface NodeLink {
   readonly random: Random;
   /** Attempts in a row before the first connection that end the role; null: never give up. */
   readonly firstAttempts: number | null;
+  /** The only hub and run that count; none: whichever is met first. */
+  readonly pin?: Pinned;
   readonly onOffline: (text: string) => void;
   /** Gets what proves requests to the hub, and which hub that is. */
   readonly onConnected: (ticket: HeldTicket) => void;
@@ -85,7 +88,8 @@ export class NodeRole<State, Event, Effect> {
       onPressure: (isFull) => isFull ? this.#node.pause() : this.#node.resume(),
       onFailure: (error) => this.fail(error),
     });
-    const identity: NodeIdentity = { signer: link.signer, role, run: null, hub: null };
+    const { hub, run } = link.pin ?? { hub: null, run: null };
+    const identity: NodeIdentity = { signer: link.signer, role, run, hub };
     this.#node = new Node<HubMessage, NodeMessage>({
       url: link.url,
       identity,
@@ -108,7 +112,7 @@ export class NodeRole<State, Event, Effect> {
 
   send(message: NodeMessage, attachments: readonly BlobRef[] = []): void {
     if (!this.#hasSession) return;
-    this.#node.send(message, attachments.map((ref) => this.segments.get(ref)));
+    this.#node.send(message, attachments.map((ref) => this.segments.named(ref)));
   }
 
   /** The machine's last word: what was sent is still delivered, nothing more is taken. */
@@ -137,7 +141,7 @@ export class NodeRole<State, Event, Effect> {
         return this.#driver.enqueue({
           type: "messageReceived",
           message: event.message,
-          segments: event.segments.map((bytes) => this.segments.hold(bytes)),
+          segments: event.segments.map((bytes, index) => this.segments.hold(bytes, event.names[index])),
         });
       case "refused":
         return this.fail(refusedError(this.#link.url, event.fault));
@@ -168,6 +172,11 @@ export class NodeRole<State, Event, Effect> {
 function refusedError(url: string, { code, detail }: Fault): UserError {
   const next = code === "versionMismatch"
     ? "Install the version of iota that the orchestrator runs"
+    : code === "unauthenticated"
+    ? "If its owner confirms that it changed, start once more with the --hub and --run of its join line"
     : "Ask the run's owner, or use another hotkey with --wallet NAME";
-  return new UserError(`The orchestrator at '${url}' refused this node (${code}): ${detail}`, { next });
+  const what = code === "unauthenticated"
+    ? `The hello with the orchestrator at '${url}' failed`
+    : `The orchestrator at '${url}' refused this node`;
+  return new UserError(`${what} (${code}): ${detail}`, { next });
 }

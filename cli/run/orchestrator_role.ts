@@ -14,13 +14,16 @@ import { parameterTable, type StageSpec, wireSpec } from "../../core/model/spec.
 import type { Attachment, OrchestratorEffect, OrchestratorEvent } from "../../core/orchestrator/event.ts";
 import { orchestrator } from "../../core/orchestrator/machine.ts";
 import { heldSegments } from "../../core/orchestrator/rounds.ts";
+import { blobsOf } from "../../core/orchestrator/stored_blobs.ts";
 import { openOrchestrator, type OrchestratorState, type RoundSources } from "../../core/orchestrator/state.ts";
 import type { HubMessage, NodeMessage } from "../../core/protocol/message.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
 import type { Admit, Signer, Verify } from "../../net/hello.ts";
+import type { Segment } from "../../net/frame.ts";
 import { Hub } from "../../net/hub.ts";
 import type { NetLimits } from "../../net/limits.ts";
 import { readNodeMessage } from "../../net/schema_node.ts";
+import { createPass } from "../../net/peer_pass.ts";
 import type { RefusalCounts } from "../../net/refusals.ts";
 import type { TicketBox } from "../../net/ticket.ts";
 import type { Random, Timers } from "../../net/timers.ts";
@@ -227,10 +230,10 @@ class OrchestratorRole implements RunningOrchestrator {
         return this.#driver.enqueue({ type: "nodeDisconnected", node: event.peer });
       case "message": {
         this.traffic.count(event);
-        const segments = event.segments.map((bytes) => this.segments.hold(bytes));
-        const { peer: node, message } = event;
+        const { peer: node, role, message } = event;
+        const segments = event.segments.map((bytes, index) => this.segments.hold(bytes, event.names[index]));
         const largest = message.type === "taskDone" ? this.#largest(event.segments) : 0;
-        return this.#driver.enqueue({ type: "messageReceived", node, message, segments, largest });
+        return this.#driver.enqueue({ type: "messageReceived", node, role, message, segments, largest });
       }
       case "fault":
         return this.#driver.enqueue({ type: "faultReceived", node: event.peer, fault: event.fault });
@@ -284,15 +287,29 @@ class OrchestratorRole implements RunningOrchestrator {
   }
 
   #send({ to, message, attachments }: Extract<OrchestratorEffect, { type: "send" }>): void {
-    const sent = this.#hub.send(to, message, attachments.map((attachment) => this.#bytesOf(attachment)));
+    const sent = this.#hub.send(
+      to,
+      this.#withPass(to, message),
+      attachments.map((attachment) => this.#segmentOf(attachment)),
+    );
     if (sent.ok || sent.fault.code === "notAdmitted") return; // a node that has just gone is told nothing
     this.#options.onRecord({ type: "warning", text: `${message.type} for ${to} was not sent: ${sent.fault.detail}` });
   }
 
-  #bytesOf(attachment: Attachment): Uint8Array {
+  /** A newcomer that is sent to peers gets what opens their ports. */
+  #withPass(reader: NodeId, message: HubMessage): HubMessage {
+    if (message.type !== "assign" || message.peers.length === 0) return message;
+    const blobs = blobsOf([message.source]).map(({ hash }) => hash);
+    if (blobs.length === 0) return message;
+    const { signer, runId: run, timers, limits } = this.#options;
+    const pass = createPass({ reader, blobs, untilMs: Math.ceil(timers.nowMs() + limits.passMs) }, { run, signer });
+    return { ...message, peers: message.peers.map((peer) => ({ ...peer, pass })) };
+  }
+
+  #segmentOf(attachment: Attachment): Segment {
     switch (attachment.type) {
       case "blob":
-        return this.segments.get(attachment.ref);
+        return this.segments.named(attachment.ref);
       case "inputs":
         return bytesOfTokens(this.#options.batches.tokensOf(attachment.microbatch).inputs);
       case "targets":

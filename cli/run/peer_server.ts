@@ -11,6 +11,7 @@ import { MemoryBlobs } from "../../net/blob_memory.ts";
 import type { Verify } from "../../net/hello.ts";
 import type { NetLimits } from "../../net/limits.ts";
 import { PeerBlobs } from "../../net/peer_blobs.ts";
+import type { PassIssuer } from "../../net/peer_pass.ts";
 import { listen } from "../../net/server.ts";
 import type { Timers } from "../../net/timers.ts";
 import { UsageError, UserError } from "../errors.ts";
@@ -18,6 +19,8 @@ import { peerUrl } from "./blob_access.ts";
 
 export interface PeerServer {
   readonly url: string; // where others reach it
+  /** The hub whose newcomers it serves; nobody is served before. */
+  trust(issuer: PassIssuer): void;
   /** Hands out these vectors and nothing else. */
   hold(vectors: readonly Uint8Array[]): void;
   close(): Promise<void>;
@@ -67,6 +70,7 @@ export async function openPeerServer(options: PeerServerOptions): Promise<PeerSe
   }
   return {
     url,
+    trust: (issuer) => peers.trust(issuer),
     hold,
     close: () => listener.close(),
   };

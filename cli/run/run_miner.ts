@@ -17,6 +17,7 @@ import { newVersion, openLogFile, openUpgradeWatch } from "../service/long_run.t
 import { startMiner } from "./miner_role.ts";
 import { MomentsFolder } from "./moments_folder.ts";
 import { minerLine } from "./node_lines.ts";
+import type { NodeLink } from "./node_role.ts";
 import { PausingRole } from "./pausing_role.ts";
 import { openPeerServer, type PeerServer } from "./peer_server.ts";
 import { type OpenNode, openNode, openSigner, runRole } from "./run_node.ts";
@@ -92,8 +93,15 @@ function restingMiner(
     gate: watch,
     start: () => {
       lives += 1;
-      const { firstAttempts } = node.link;
-      const link = { ...node.link, firstAttempts: lives === 1 ? firstAttempts : null }; // the hub was there before
+      const { firstAttempts, onConnected } = node.link;
+      const link: NodeLink = {
+        ...node.link,
+        firstAttempts: lives === 1 ? firstAttempts : null, // the hub was there before
+        onConnected: (ticket) => {
+          peers?.trust(ticket);
+          onConnected(ticket);
+        },
+      };
       return startMiner({
         ...{ ...node, link, peers, moments, activationBytes },
         onRecord: (record) => {

@@ -9,6 +9,7 @@ import { ComputeError, type ComputeWorker, openComputeWorker } from "../../gpu/w
 import { HttpBlobs } from "../../net/blob_http.ts";
 import { dialWebSocket } from "../../net/client.ts";
 import { defaultNetLimits } from "../../net/limits.ts";
+import { showPass } from "../../net/peer_pass.ts";
 import { type Authorize, createAuthorize } from "../../net/request_auth.ts";
 import { systemRandom, systemTimers } from "../../net/timers.ts";
 import type { CommandContext } from "../command.ts";
@@ -20,6 +21,7 @@ import { giveUpReading } from "../rights/confinement.ts";
 import { hotkeyFolders, openHotkey } from "../wallet_options.ts";
 import { type BlobAccess, blobAccess } from "./blob_access.ts";
 import { type HubAddress, hubAddress } from "./addresses.ts";
+import { HubPin, typedPin } from "./hub_pin.ts";
 import type { RunningRole } from "./miner_role.ts";
 import { validatorLine } from "./node_lines.ts";
 import type { NodeLink } from "./node_role.ts";
@@ -89,6 +91,7 @@ export async function runValidator(context: CommandContext): Promise<number> {
 export async function openNode(context: CommandContext, signer: HotkeyPair): Promise<OpenNode> {
   const { options, output } = context;
   const address = hubAddress(options.text("orchestrator") ?? "ws://127.0.0.1:9009");
+  const pin = await HubPin.open({ folder: context.dataFolder(), socket: address.socket }, typedPin(options));
   const device = await openDevice(options.text("device"));
   output.event({ type: "device", ...device.adapter });
   output.line(`${signer.address} on ${device.adapter.name}`);
@@ -109,17 +112,19 @@ export async function openNode(context: CommandContext, signer: HotkeyPair): Pro
     timers: systemTimers,
     random: systemRandom,
     firstAttempts,
+    pin,
     onOffline: (text) => output.log.warn(text),
     onConnected: (ticket) => {
       authorize = createAuthorize({ ...by, receiver: ticket.hub, ticket });
+      pin.met(ticket).catch((error) => output.log.warn(`This orchestrator is not remembered: ${error.message}`));
     },
   };
   const toHub: Authorize = (request, by) => present(authorize, "blobs are asked for after the hello")(request, by);
   const blobs = blobAccess(new HttpBlobs({ ...storeOptions, authorize: toHub, url: address.http }), {
-    open: ({ node, url }) =>
+    open: ({ node, url, pass }) =>
       new HttpBlobs({
         ...storeOptions,
-        authorize: createAuthorize({ ...by, receiver: node }),
+        authorize: showPass(createAuthorize({ ...by, receiver: node }), pass),
         url,
         attempts: peerAttempts,
       }),

@@ -9,6 +9,7 @@ import type { BlobHash, NodeId } from "../../core/ids.ts";
 import { splitLayers } from "../../core/model/stages.ts";
 import { parameterTable, type StageSpec, stageSpecs } from "../../core/model/spec.ts";
 import { modelParameters } from "../../core/config/derive.ts";
+import { mayRead } from "../../core/orchestrator/access.ts";
 import type { OrchestratorEffect } from "../../core/orchestrator/event.ts";
 import type { OrchestratorState } from "../../core/orchestrator/state.ts";
 import { verifySignature } from "../../chain/wallet/hotkey.ts";
@@ -31,6 +32,7 @@ import { newRunView, type WireCost } from "../screen/view.ts";
 import { type CheckpointPlace, putBackRound, storeRound } from "./checkpoint_writer.ts";
 import { probeRoom } from "./disk_room.ts";
 import { HubStore } from "./hub_store.ts";
+import { pinWords } from "./hub_pin.ts";
 import { hubTickets } from "./hub_tickets.ts";
 import { type OpenRunState, openRunState } from "./open_run_state.ts";
 import { hubSigner, type PreparedRun, prepareRun } from "./prepare_run.ts";
@@ -150,9 +152,12 @@ async function startRun(
   const { savedPort } = prepared;
   const listener = await open(context, { role, members, limits, screen, self: signer.address, tickets, savedPort });
   await writeSavedRun(folder.path, { runId, config, port: listener.port });
-  const url = listener.url.replace(/^http/, "ws");
-  output.event({ type: "listening", url, run: runId });
-  output.line(`Listening on ${url} for ${config.swarm.replicas * stages.length} miners`);
+  sayListening(output, {
+    url: listener.url,
+    hub: signer.address,
+    run: runId,
+    miners: config.swarm.replicas * stages.length,
+  });
   const close = async () => {
     screen.close();
     await listener.close();
@@ -161,6 +166,16 @@ async function startRun(
     journal.close();
   };
   return { role, chainFailed, screen, tokensBefore, firstStepAtMs: () => firstStepAtMs, close };
+}
+
+function sayListening(
+  output: Output,
+  { url: httpUrl, hub, run, miners }: { url: string; hub: NodeId; run: string; miners: number },
+): void {
+  const url = httpUrl.replace(/^http/, "ws");
+  output.event({ type: "listening", url, run, hub });
+  output.line(`Listening on ${url} for ${miners} miners`);
+  output.line(`Join with: iota miner --orchestrator ${url} ${pinWords({ hub, run }).join(" ")}`);
 }
 
 function openHubStore(
@@ -266,7 +281,10 @@ async function open({ options, output, environment }: CommandContext, parts: Lis
     timers: systemTimers,
   });
   const api = createApi({
-    blobs: members.routes(role.members, (request, headers) => gate.check(request, headers)),
+    blobs: members.routes(role.members, {
+      check: (request, headers) => gate.check(request, headers),
+      mayRead: (asked) => mayRead(role.state, asked),
+    }),
     status: () => ({ ...statusOf(role.state), isPaused: role.members.isFull, refused: role.refusals }),
     onError: (error) => output.log.error(`A request failed: ${error.message}`),
   });

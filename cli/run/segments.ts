@@ -7,7 +7,8 @@
 
 import { assert, present } from "../../core/assert.ts";
 import type { BlobHash, BlobRef } from "../../core/ids.ts";
-import { refOf } from "../../net/blob_hash.ts";
+import { hashOf } from "../../net/blob_hash.ts";
+import type { NamedSegment } from "../../net/frame.ts";
 
 export class Segments {
   readonly #onFreed: (hash: BlobHash) => void;
@@ -23,8 +24,9 @@ export class Segments {
     return this.#bytes;
   }
 
-  hold(bytes: Uint8Array): BlobRef {
-    const ref = refOf(bytes);
+  /** `hash`: their name, where it is known. */
+  hold(bytes: Uint8Array, hash: BlobHash = hashOf(bytes)): BlobRef {
+    const ref = { hash, bytes: bytes.length };
     const entry = this.#held.get(ref.hash);
     if (entry === undefined) {
       this.#held.set(ref.hash, { bytes, holders: 1 });
@@ -35,6 +37,11 @@ export class Segments {
 
   get(ref: BlobRef): Uint8Array {
     return present(this.#held.get(ref.hash), `segment ${ref.hash} is held`).bytes;
+  }
+
+  /** To be sent: its name is known. */
+  named(ref: BlobRef): NamedSegment {
+    return { hash: ref.hash, bytes: this.get(ref) };
   }
 
   release(refs: readonly BlobRef[]): void {

@@ -21,10 +21,12 @@ export interface SourceOptions {
   readonly source: ParameterSource;
   readonly blobs: BlobAccess;
   readonly peers?: readonly Peer[]; // that may have it
+  readonly parametersOnly?: boolean; // for those who take no outer step
 }
 
-export async function loadSource({ config, table, source, blobs, peers = [] }: SourceOptions): Promise<StageVectors> {
-  const keepsMomentum = config.outer.momentum > 0;
+export async function loadSource(options: SourceOptions): Promise<StageVectors> {
+  const { config, table, source, blobs, peers = [], parametersOnly = false } = options;
+  const keepsMomentum = config.outer.momentum > 0 && !parametersOnly;
   if (source.type === "initial") {
     const parameters = initialParameters(table, config.seed);
     return { parameters, momentum: keepsMomentum ? new Float32Array(table.length) : null };

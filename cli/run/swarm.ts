@@ -19,7 +19,7 @@ import { describeRun, describeText, type TextFacts } from "./describe_run.ts";
 import { type Death, type LastEnd, type Line, maxDeaths } from "./supervised_process.ts";
 import { SwarmChain } from "./swarm_chain.ts";
 import { type ChaosReport, SwarmChaos } from "./swarm_chaos.ts";
-import { SwarmNodes } from "./swarm_nodes.ts";
+import { type SwarmHub, SwarmNodes } from "./swarm_nodes.ts";
 import { SwarmOrchestrator } from "./swarm_orchestrator.ts";
 import { SwarmTally } from "./swarm_tally.ts";
 
@@ -145,7 +145,7 @@ export class Swarm {
         if (!this.#isTraining) this.#context.output.line(describeText(line as unknown as TextFacts));
         return;
       case "listening":
-        return this.#onListening(String(line["url"]));
+        return this.#onListening({ url: String(line["url"]), hub: String(line["hub"]), run: String(line["run"]) });
       case "summary":
         this.#summary = line;
         return;
@@ -176,8 +176,8 @@ export class Swarm {
     this.#screen = openRunScreen({ output, view, nowMs: () => systemTimers.nowMs() });
   }
 
-  #onListening(url: string): void {
-    this.#context.output.event({ type: "listening", url });
+  #onListening(at: SwarmHub): void {
+    this.#context.output.event({ type: "listening", ...at });
     const config = this.#config;
     const orchestrator = this.#orchestrator;
     if (config === null || orchestrator === null || this.#chaos !== null) return; // running nodes find it by themselves
@@ -191,7 +191,7 @@ export class Swarm {
       report: (report) => this.#onChaos(report),
       onFailure: (error) => this.#fail(error),
     });
-    this.#nodes.start(url, { miner: pipeline.stages * swarm.replicas, validator: swarm.validators });
+    this.#nodes.start(at, { miner: pipeline.stages * swarm.replicas, validator: swarm.validators });
   }
 
   #onRecord(record: RunRecord): void {

@@ -8,6 +8,7 @@
 import { createHotkey, hotkeyExists, loadHotkey } from "../../chain/wallet/hotkey_files.ts";
 import { present } from "../../core/assert.ts";
 import { systemTimers } from "../../net/timers.ts";
+import { pinWords } from "./hub_pin.ts";
 import { startChild } from "./child.ts";
 import type { SwarmChain } from "./swarm_chain.ts";
 import { type Death, type LastEnd, type Line, SupervisedProcess } from "./supervised_process.ts";
@@ -28,6 +29,13 @@ export interface SwarmNodesOptions {
   readonly onFailure: (error: unknown) => void;
 }
 
+/** Where the orchestrator listens and who it is: its nodes accept no other. */
+export interface SwarmHub {
+  readonly url: string;
+  readonly hub: string;
+  readonly run: string;
+}
+
 interface SwarmNode {
   readonly role: NodeRole;
   readonly process: SupervisedProcess;
@@ -45,7 +53,7 @@ const endMs = 10_000; // after it
 export class SwarmNodes {
   readonly #options: SwarmNodesOptions;
   readonly #nodes = new Map<string, SwarmNode>(); // by name
-  #url: string | null = null;
+  #hub: SwarmHub | null = null;
 
   constructor(options: SwarmNodesOptions) {
     this.#options = options;
@@ -65,8 +73,8 @@ export class SwarmNodes {
       .map(({ process }) => process.name);
   }
 
-  start(url: string, counts: Readonly<Record<NodeRole, number>>): void {
-    this.#url = url;
+  start(hub: SwarmHub, counts: Readonly<Record<NodeRole, number>>): void {
+    this.#hub = hub;
     for (let i = 0; i < counts.miner; i++) this.add("miner");
     for (let i = 0; i < counts.validator; i++) this.add("validator");
   }
@@ -136,14 +144,15 @@ export class SwarmNodes {
     const { folder, device } = this.#options;
     const chain = this.#options.chain();
     const wallets = `${folder}/wallets`;
-    const place = { folder: wallets, wallet: name, hotkey: "default" };
-    if (!await hotkeyExists(place)) await createHotkey(place);
-    const { address: hotkey } = await loadHotkey(place);
+    const key = { folder: wallets, wallet: name, hotkey: "default" };
+    if (!await hotkeyExists(key)) await createHotkey(key);
+    const { address: hotkey } = await loadHotkey(key);
     chain?.enroll({ name, role, hotkey });
-    const url = present(this.#url, "Nodes are started when the orchestrator listens");
+    const hub = present(this.#hub, "Nodes are started when the orchestrator listens");
+    const place = ["--orchestrator", hub.url, ...pinWords(hub)];
     const wallet = ["--wallet", name, "--wallet-path", wallets];
     const paid = role === "validator" ? chain?.words ?? [] : []; // a client costs 100 MB: the swarm knows what miners earn
-    return [commands[role], "--orchestrator", url, ...wallet, ...paid, "--data", folder, "--device", device];
+    return [commands[role], ...place, ...wallet, ...paid, "--data", folder, "--device", device];
   }
 
   #onEnded(name: string, end: LastEnd): void {

@@ -80,7 +80,7 @@ export class ValidatorHost {
   async #load(stage: HeldStage, options: { config: RunConfig; round: number; source: ParameterSource }): Promise<void> {
     if (stage.round === options.round) return;
     const { blobs } = this.#options;
-    const { parameters } = await loadSource({ ...options, table: stage.table, blobs });
+    const { parameters } = await loadSource({ ...options, table: stage.table, blobs, parametersOnly: true });
     await stage.compute.loadParameters(parameters);
     stage.round = options.round;
   }

@@ -24,7 +24,7 @@ import { HeldSegments } from "./held_segments.ts";
 import { MemoryStore } from "./hub_store.ts";
 import type { HubWatch } from "./hub_watch.ts";
 import type { Network } from "./network.ts";
-import type { HubEnd } from "./network_peer.ts";
+import type { HubEnd, HubSender } from "./network_peer.ts";
 import { isSameState } from "./same_state.ts";
 import { blobsOfSource, mergedVectors, reducedSlice, vectorsOf } from "./symbolic_stage.ts";
 import { largestOf, statsOf } from "./symbolic_numbers.ts";
@@ -99,9 +99,9 @@ export class HubProcess implements HubEnd {
     this.#deliver({ type: "nodeDisconnected", node });
   }
 
-  received(node: NodeId, message: NodeMessage, segments: readonly BlobRef[]): void {
+  received({ node, role }: HubSender, message: NodeMessage, segments: readonly BlobRef[]): void {
     const largest = segments.reduce((most, ref) => Math.max(most, largestOf(ref)), 0);
-    this.#deliver({ type: "messageReceived", node, message, segments, largest });
+    this.#deliver({ type: "messageReceived", node, role, message, segments, largest });
   }
 
   /** The chain does not know it any more. */

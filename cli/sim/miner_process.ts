@@ -3,7 +3,7 @@
  */
 
 import { assert, present, unreachable } from "../../core/assert.ts";
-import type { NodeId, StageIndex } from "../../core/ids.ts";
+import type { BlobRef, NodeId, StageIndex } from "../../core/ids.ts";
 import type { MinerEffect, MinerEvent, MinerWork } from "../../core/miner/event.ts";
 import { miner } from "../../core/miner/machine.ts";
 import { type MinerState, openMiner } from "../../core/miner/state.ts";
@@ -20,8 +20,9 @@ export class MinerProcess extends NodeProcess {
   constructor(node: NodeId, services: NodeServices, options: { previousStage: StageIndex | null }) {
     super(node, services);
     this.state = openMiner({ adapter: "simulated", previousStage: options.previousStage });
-    const { shape, blobs } = services;
-    this.stage = new SymbolicStage({ shape, blobs, segments: this.segments, owner: node });
+    const { shape } = services;
+    const missing = (refs: readonly BlobRef[]) => services.missing(node, refs);
+    this.stage = new SymbolicStage({ shape, missing, segments: this.segments, owner: node });
   }
 
   protected take(event: LinkEvent): void {

@@ -244,7 +244,7 @@ export class Network {
     const letter = present(lane.take(), "a letter a delivery");
     if (lane === link.session.toHub) {
       if (peer.hubSession !== link.session) return; // the hub has closed it
-      this.#hub?.received(peer.node, letter.message as NodeMessage, letter.segments);
+      this.#hub?.received(link.end, letter.message as NodeMessage, letter.segments);
     } else if (peer.end === link.end) link.end.received(letter.message as HubMessage, letter.segments);
   }
 

@@ -7,10 +7,16 @@ import type { HubMessage, NodeMessage, Role } from "../../core/protocol/message.
 import type { Dice } from "./dice.ts";
 import { Lane } from "./lane.ts";
 
+/** Whose session a message came on, with the role of its hello. */
+export interface HubSender {
+  readonly node: NodeId;
+  readonly role: Role;
+}
+
 export interface HubEnd {
   connected(node: NodeId, options: { role: Role; resumed: boolean }): void;
   disconnected(node: NodeId): void;
-  received(node: NodeId, message: NodeMessage, segments: readonly BlobRef[]): void;
+  received(sender: HubSender, message: NodeMessage, segments: readonly BlobRef[]): void;
 }
 
 /** One process behind a hotkey. */

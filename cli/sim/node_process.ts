@@ -23,6 +23,8 @@ export interface NodeServices {
   readonly queue: EventQueue;
   readonly network: Network;
   readonly blobs: BlobSet;
+  /** The first of these that the hub's store does not give to the node: it is not there, or none of its business. */
+  readonly missing: (node: NodeId, refs: readonly BlobRef[]) => BlobRef | null;
   readonly seed: number;
   readonly watch: NodeWatch;
   readonly ended: (process: NodeProcess) => void;

@@ -12,7 +12,6 @@ import { type BlobHash, type BlobRef, type Direction } from "../../core/ids.ts";
 import type { LoggedTask, MinerResult, MinerWork } from "../../core/miner/event.ts";
 import { type StageSpec, wireBytes } from "../../core/model/spec.ts";
 import type { ParameterSource, Slice, WeightedPayload } from "../../core/protocol/message.ts";
-import type { BlobSet } from "./blob_set.ts";
 import { digest, unitOf } from "./digest.ts";
 import { isFinite, spoiltHash } from "./symbolic_numbers.ts";
 import type { HeldSegments } from "./held_segments.ts";
@@ -52,7 +51,7 @@ const noGradient = digest("no gradient");
 
 export interface SymbolicStageOptions {
   readonly shape: SwarmShape;
-  readonly blobs: BlobSet;
+  readonly missing: (refs: readonly BlobRef[]) => BlobRef | null; // the first that cannot be read
   readonly segments: HeldSegments;
   readonly owner: string;
 }
@@ -115,8 +114,8 @@ export class SymbolicStage {
   }
 
   #loadStage(work: Extract<MinerWork, { type: "loadStage" }>): WorkOutcome {
-    const { shape, blobs } = this.#options;
-    const missing = blobs.missing(blobsOfSource(work.source));
+    const { shape } = this.#options;
+    const missing = this.#options.missing(blobsOfSource(work.source));
     if (missing !== null) return notFound(missing);
     this.#spec = present(shape.stages[work.stage], "the assigned stage exists");
     this.#floats = present(shape.stageFloats[work.stage], "a length a stage");
@@ -186,7 +185,7 @@ export class SymbolicStage {
   }
 
   #reduceSlice({ inputs }: Extract<MinerWork, { type: "reduceSlice" }>): WorkOutcome {
-    const missing = this.#options.blobs.missing(inputs.map((input) => input.payload));
+    const missing = this.#options.missing(inputs.map((input) => input.payload));
     if (missing !== null) return notFound(missing);
     const honest = reducedSlice(inputs);
     const isLie = this.lie === "slices";
@@ -195,7 +194,7 @@ export class SymbolicStage {
   }
 
   #applyMerge({ round, slices }: Extract<MinerWork, { type: "applyMerge" }>): WorkOutcome {
-    const missing = this.#options.blobs.missing(slices);
+    const missing = this.#options.missing(slices);
     if (missing !== null) return notFound(missing);
     const merged = mergedVectors(this.#start, slices);
     const { lie } = this;

@@ -7,7 +7,7 @@ import { fault, type Parsed, parsed } from "../../core/fault.ts";
 import type { ValidatorEffect, ValidatorEvent, ValidatorResult, ValidatorWork } from "../../core/validator/event.ts";
 import { openValidator, validator, type ValidatorState } from "../../core/validator/machine.ts";
 import { type LinkEvent, NodeProcess } from "./node_process.ts";
-import { blobsOfSource, taskResult, vectorsOf } from "./symbolic_stage.ts";
+import { taskResult, vectorsOf } from "./symbolic_stage.ts";
 import type { SwarmShape } from "./swarm_shape.ts";
 
 type Replay = Extract<ValidatorWork, { type: "replay" }>;
@@ -52,8 +52,8 @@ export class ValidatorProcess extends NodeProcess {
   #work(job: number, work: ValidatorWork): void {
     const { shape, blobs, watch } = this.services;
     const sources = work.type === "evaluate" ? work.sources : [work.source];
-    const refs = sources.flatMap(blobsOfSource);
-    const missing = blobs.missing(refs);
+    const refs = sources.flatMap((source) => source.type === "initial" ? [] : [source.parameters]);
+    const missing = this.services.missing(this.node, refs);
     const result: Parsed<ValidatorResult> = missing !== null
       ? { ok: false, fault: fault("badBlob", `no blob ${missing.hash}`) }
       : parsed(work.type === "evaluate" ? evaluate(shape, work) : this.#replay(work));

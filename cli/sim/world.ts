@@ -5,6 +5,7 @@
  */
 
 import { type NodeId, nodeId, type StageIndex } from "../../core/ids.ts";
+import { mayRead } from "../../core/orchestrator/access.ts";
 import { BlobSet } from "./blob_set.ts";
 import { Checkers } from "./checkers.ts";
 import { Crowd } from "./crowd.ts";
@@ -60,7 +61,17 @@ export class World {
       isHonest: (node) => !this.dishonest.has(node),
     });
     const { network, checkers: watch } = this;
-    this.#services = { shape, queue, network, blobs, watch, seed, ended: (process) => this.#ended(process) };
+    this.#services = {
+      shape,
+      queue,
+      network,
+      blobs,
+      missing: (node, refs) =>
+        refs.find((ref) => !blobs.has(ref) || !mayRead(this.hub.state, { node, hash: ref.hash })) ?? null,
+      watch,
+      seed,
+      ended: (process) => this.#ended(process),
+    };
     this.hub = new HubProcess({
       shape,
       queue,

@@ -25,7 +25,8 @@ const firstPatience = 1; // times mergePhaseMs, while no answer was measured
 const answerPatience = 8; // times the slowest answer
 const leastPatienceMs = 10_000;
 
-function sourcesOf(state: OrchestratorState, round: number): RoundSources | null {
+/** Where the stages of a round are loaded from; null: it is over. */
+export function sourcesOf(state: OrchestratorState, round: number): RoundSources | null {
   if (state.sources.round === round) return state.sources;
   return state.retired.find((sources) => sources.round === round) ?? null;
 }

@@ -20,6 +20,7 @@ export type OrchestratorEvent =
   | {
     readonly type: "messageReceived";
     readonly node: NodeId;
+    readonly role: Role; // that the node proved in the hello of this session
     readonly message: NodeMessage;
     readonly segments: readonly BlobRef[];
     /** Largest absolute value in the wires of a `taskDone`, Infinity where one is not finite; 0 for other messages. */

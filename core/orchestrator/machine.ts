@@ -8,7 +8,7 @@ import { assert, unreachable } from "../assert.ts";
 import { fault } from "../fault.ts";
 import type { BlobRef, NodeId } from "../ids.ts";
 import type { Machine } from "../protocol/machine.ts";
-import type { NodeMessage } from "../protocol/message.ts";
+import type { NodeMessage, Role } from "../protocol/message.ts";
 import { nextAlarm } from "./alarms.ts";
 import { requestAudits } from "./audit_requests.ts";
 import { onAuditAlarm, onReplayed, onRequestFailed, settleRounds } from "./auditing.ts";
@@ -48,6 +48,7 @@ import {
   onReady,
   onReconnected,
 } from "./roster.ts";
+import { roleFault } from "./role_check.ts";
 import { closeRun, closesAtMs, finishRound } from "./rounds.ts";
 import { onSealAlarm, onStepSealed, sealIdle } from "./sealing.ts";
 import type { Alarm, Member, OrchestratorState } from "./state.ts";
@@ -139,13 +140,16 @@ function onMessage(
   state: OrchestratorState,
   options: {
     node: NodeId;
+    role: Role;
     message: NodeMessage;
     segments: readonly BlobRef[];
     largest: number;
     nowMs: number;
   },
 ): OrchestratorEffect[] {
-  const { node, message, segments, largest, nowMs } = options;
+  const { node, role, message, segments, largest, nowMs } = options;
+  const lie = roleFault(message, { role, member: state.members.get(node) ?? null });
+  if (lie !== null) return [...releaseEffect(segments), ...reject(node, lie)];
   if (message.type === "join") return [...releaseEffect(segments), ...onJoin(state, { node, message, nowMs })];
   if (state.expelled.has(node)) return releaseEffect(segments); // it was on its way
   const member = state.members.get(node);

@@ -6,6 +6,7 @@ import { present } from "../assert.ts";
 import { type Fault, fault } from "../fault.ts";
 import type { BlobRef, StageIndex } from "../ids.ts";
 import type { MergeApplied, MergeFailed, PayloadCommitted, SliceReduced } from "../protocol/message.ts";
+import { isOfAnotherStage } from "./access.ts";
 import { type OrchestratorEffect, record, reject } from "./event.ts";
 import { blame, noteFulfilled } from "./blame.ts";
 import { noteQuorum } from "./merge_deadlines.ts";
@@ -50,6 +51,9 @@ export function onPayloadCommitted(
       member.node,
       fault("badBlob", "Cannot take a payload as its slices must have the layout of startMerge"),
     );
+  }
+  if (message.slices.some(({ hash }) => isOfAnotherStage(state, { stage: merge.stage, hash }))) {
+    return reject(member.node, claimsOthers("a payload"));
   }
   const { node } = member;
   if (merge.payloads.has(node)) return []; // told again after a broken link
@@ -122,6 +126,12 @@ export function onMergeApplied(
     return reject(member.node, fault("wrongPhase", `Cannot take the parameters of round ${message.round} now`));
   }
   if (merge.applied.has(member.node)) return [];
+  if (isOfAnotherStage(state, { stage: merge.stage, hash: message.parameters.hash })) {
+    return [
+      ...reject(member.node, claimsOthers("merged parameters")),
+      ...dropParticipants(state, { merge, nodes: [member.node], nowMs }),
+    ];
+  }
   merge.applied.set(member.node, { parameters: message.parameters, momentum: message.momentum });
   settle(merge, member.node);
   noteFulfilled(state, { node: member.node, duty: "applying" });
@@ -176,6 +186,10 @@ function falseReport({ round, fault: { code, detail } }: MergeFailed): Fault {
     `Cannot refuse a slice of round ${round} as the hub has checked its payloads; the reason given: ${detail}`,
   );
 }
+
+/** Who claims such a name would be let read it. */
+const claimsOthers = (what: string): Fault =>
+  fault("badBlob", `Cannot take ${what} as its blobs must be this stage's: it names another stage's parameters`);
 
 function countUpload(merge: StageMerge, refs: readonly BlobRef[]): void {
   for (const ref of refs) merge.uploadedBytes += ref.bytes;

@@ -13,6 +13,7 @@ export type Reducer = NodeId | "hub";
 
 export interface SliceWork {
   readonly asked: Reducer[];
+  readonly told: Set<NodeId>; // ever asked: who is replaced may still be reading
   readonly results: Map<Reducer, BlobRef>;
   readonly without: Set<NodeId>; // contributors whose payload of it is lost for good
   accepted: BlobRef | null;

@@ -45,7 +45,11 @@ export function askReducers(
   state: OrchestratorState,
   { merge, requests }: { merge: StageMerge; requests: readonly ReduceRequest[] },
 ): OrchestratorEffect[] {
-  for (const { reducer } of requests) if (reducer !== "hub") owe(merge, reducer);
+  for (const { reducer, index } of requests) {
+    if (reducer === "hub") continue;
+    owe(merge, reducer);
+    present(merge.slices[index], "a slice to reduce").told.add(reducer);
+  }
   return reduceEffects(state, { merge, requests });
 }
 

@@ -63,6 +63,7 @@ function repeatedSlices(state: OrchestratorState, merge: StageMerge): ReadonlySe
 
 const newSlice = (given: Pick<SliceWork, "asked" | "accepted">): SliceWork => ({
   ...given,
+  told: new Set(),
   results: new Map(),
   without: new Set(),
 });

@@ -141,7 +141,7 @@ function peersOf(state: OrchestratorState, stage: StageIndex): Peer[] {
   const peers: Peer[] = [];
   for (const member of replicasOf(state, stage)) {
     const { node, listens, graceUntilMs } = member;
-    if (listens !== null && graceUntilMs === null) peers.push({ node, url: listens });
+    if (listens !== null && graceUntilMs === null) peers.push({ node, url: listens, pass: null });
     if (peers.length === mostPeers) break;
   }
   return peers;

@@ -25,6 +25,7 @@ export interface Slice {
 export interface Peer {
   readonly node: NodeId;
   readonly url: string; // base URL
+  readonly pass: string | null; // the hub's word, to be shown there, that the reader may copy the stage; its shell writes it
 }
 
 /** Where a stage's parameters come from: grown from the run's seed, or fetched by hash. */

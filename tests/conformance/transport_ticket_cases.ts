@@ -58,12 +58,18 @@ export function ticketCases(check: Check): void {
     assertEquals(second.counts, { signed: 2, verified: 2 });
   }, { hub: second.hub });
 
-  check("a hub with another identity gets no ticket and must sign", async (world) => {
+  check("a hub with another identity gets nothing of a node, which waits for its own", async (world) => {
     const member = await world.joined(1);
+    const own = testSigner(hubSeed).address;
     const signer = testSigner(hubSeed + 1);
     const random = countingRandom(77);
     world.restartHub({ signer, tickets: testTickets({ hub: signer.address, timers: world.timers, random }) });
-    assertEquals((await comeBack(world, member)).hub, signer.address);
+    world.timers.advance((await member.events.next("disconnected")).retryMs);
+    const { reason, retryMs } = await member.events.next("disconnected");
+    assertStringIncludes(reason, `the orchestrator must be ${own}: current value is ${signer.address}`);
+    world.restartHub();
+    world.timers.advance(retryMs);
+    assertEquals((await member.events.next("connected")).hub, own);
   });
 
   check("a ticket does not admit a node that the run does not take any more", async (world) => {

@@ -104,6 +104,9 @@ Deno.test("Rebalance: a newcomer hears which replicas of its stage can be asked,
     return { node, url, stage: hub.load(node) };
   });
   const { stage, peers } = hub.take(hub.join("newcomer"), "assign");
-  assertEquals(peers, served.filter((each) => each.stage === stage).map(({ node, url }) => ({ node, url })));
+  assertEquals(
+    peers,
+    served.filter((each) => each.stage === stage).map(({ node, url }) => ({ node, url, pass: null })),
+  );
   assertEquals(peers.length, 1);
 });

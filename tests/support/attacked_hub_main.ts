@@ -47,6 +47,7 @@ const api = createApi({
     store: new MemoryBlobs({ blobBytes: limits.blobBytes, capacityBytes: 1 }),
     uploads: nothing as never,
     intake: nothing as never,
+    mayRead: () => false,
     check: (request, headers) => gate.check(request, headers),
   },
   status: () => ({ refused: hub.refusals }),

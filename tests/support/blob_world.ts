@@ -34,6 +34,7 @@ export class BlobWorld {
   readonly timers: ManualTimers;
   readonly node = testSigner(1);
   readonly admitted = new Set<NodeId>([this.node.address]);
+  readonly withheld = new Set<string>(); // hashes that no node may read
   readonly errors: Error[] = [];
   readonly blobBytes: number;
   readonly app: ReturnType<typeof createApi>;
@@ -79,7 +80,11 @@ export class BlobWorld {
       onDiskFull: (bytes) => this.fullBytes.push(bytes),
     });
     this.app = createApi({
-      blobs: { store, uploads, intake, check: (request, headers) => gate.check(request, headers) },
+      blobs: {
+        ...{ store, uploads, intake },
+        check: (request, headers) => gate.check(request, headers),
+        mayRead: (asked) => !this.withheld.has(asked.hash),
+      },
       status: () => ({ run: "test" }),
       onError: (error) => this.errors.push(error),
     });

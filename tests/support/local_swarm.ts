@@ -7,6 +7,7 @@
 
 import type { RunConfig } from "../../core/config/config.ts";
 import type { BlobHash, BlobRef, MicrobatchId } from "../../core/ids.ts";
+import { mayRead } from "../../core/orchestrator/access.ts";
 import { splitLayers } from "../../core/model/stages.ts";
 import { type StageSpec, stageSpecs } from "../../core/model/spec.ts";
 import { keyOf, nextBelow, openStream } from "../../core/prng.ts";
@@ -24,7 +25,7 @@ import { type PauseGate, PausingRole } from "../../cli/run/pausing_role.ts";
 import { startValidator, type ValidatorRoleOptions } from "../../cli/run/validator_role.ts";
 import { createReferenceStage } from "../../gpu/reference/stage.ts";
 import { refOf } from "../../net/blob_hash.ts";
-import { missing } from "../../net/blobs.ts";
+import { BlobError, missing } from "../../net/blobs.ts";
 import type { Admit, Signer } from "../../net/hello.ts";
 import { defaultNetLimits } from "../../net/limits.ts";
 import { createLoopback } from "../../net/loopback.ts";
@@ -59,6 +60,26 @@ export class MemoryHubBlobs implements HubBlobs {
     for (const hash of unused) if (this.#unused.has(hash)) this.held.delete(hash);
     this.#unused = unused;
     return Promise.resolve();
+  }
+}
+
+/** The hub's store as one node sees it: what its duty does not need is refused, as the hub's port does. */
+export class NodeBlobs implements BlobAccess {
+  readonly #store: BlobAccess;
+  readonly #isAllowed: (hash: BlobHash) => boolean;
+
+  constructor(store: BlobAccess, isAllowed: (hash: BlobHash) => boolean) {
+    this.#store = store;
+    this.#isAllowed = isAllowed;
+  }
+
+  put(bytes: Uint8Array): Promise<BlobRef> {
+    return this.#store.put(bytes);
+  }
+
+  get(ref: BlobRef): Promise<Uint8Array> {
+    if (this.#isAllowed(ref.hash)) return this.#store.get(ref);
+    return Promise.reject(new BlobError("refused", `Cannot read blob ${ref.hash} as this node's work must need it`));
   }
 }
 
@@ -212,7 +233,7 @@ export class LocalSwarm {
   ): Promise<LocalMember> {
     const { link, control } = this.#link();
     const { device = this.#options.host?.() ?? referenceHost() } = options;
-    const blobs = options.blobs ?? this.#blobsOf(link.signer);
+    const blobs = this.#blobsOf(link.signer, options.blobs);
     const { gate, onPause = () => {}, machine, onRecord = () => {} } = options;
     const start = () =>
       startMiner({ link, device, blobs, moments: null, onRecord, ...(machine === undefined ? {} : { machine }) });
@@ -227,7 +248,8 @@ export class LocalSwarm {
 
   addValidator(options: LocalValidatorOptions = {}): LocalMember {
     const { link, control } = this.#link();
-    const { blobs = this.#blobsOf(link.signer), device = referenceHost(), machine } = options;
+    const { device = referenceHost(), machine } = options;
+    const blobs = this.#blobsOf(link.signer, options.blobs);
     const onScores = (round: number, scores: readonly MinerScore[]) =>
       this.scores.push({ validator: link.signer.address, round, scores });
     const role = startValidator({
@@ -289,9 +311,10 @@ export class LocalSwarm {
     return member;
   }
 
-  #blobsOf(signer: Signer): BlobAccess {
+  #blobsOf(signer: Signer, own?: BlobAccess): BlobAccess {
     const { disk } = this.#options;
-    return disk?.memberBlobs?.(signer) ?? disk?.blobs ?? this.blobs;
+    const store = own ?? disk?.memberBlobs?.(signer) ?? disk?.blobs ?? this.blobs;
+    return new NodeBlobs(store, (hash) => mayRead(this.orchestrator.state, { node: signer.address, hash }));
   }
 
   #link(): { link: NodeLink; control: LinkControl } {

@@ -61,7 +61,11 @@ export const hubSamples: Samples<HubMessage> = {
     stage: stageIndex(1),
     round: 0,
     source: { type: "initial" },
-    peers: [{ node: miner, url: "http://203.0.113.7:9010" }],
+    peers: [{
+      node: miner,
+      url: "http://203.0.113.7:9010",
+      pass: `1900000000000.${"ab".repeat(32)}.${"cd".repeat(32)}.${"ef".repeat(64)}`,
+    }],
   },
   runTask: {
     type: "runTask",

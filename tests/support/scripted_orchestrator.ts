@@ -107,7 +107,8 @@ export class ScriptedOrchestrator {
 
   /** `largest` value in the wires of a result. */
   tell(node: NodeId, message: NodeMessage, segments: readonly BlobRef[] = [], largest = 1): void {
-    this.step({ type: "messageReceived", node, message, segments, largest });
+    const role = message.type === "join" ? message.role : this.state.members.get(node)?.role ?? "miner";
+    this.step({ type: "messageReceived", node, role, message, segments, largest });
   }
 
   join(name: string, options: { holding?: Holding; previousStage?: StageIndex; listens?: string } = {}): NodeId {

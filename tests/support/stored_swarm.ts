@@ -3,6 +3,7 @@
  * production gate, quotas and routes, without sockets. The disk of the blobs may be full when a test says so.
  */
 
+import { mayRead } from "../../core/orchestrator/access.ts";
 import { present } from "../../core/assert.ts";
 import type { RunConfig } from "../../core/config/config.ts";
 import { fault } from "../../core/fault.ts";
@@ -93,7 +94,10 @@ export class StoredSwarm {
       },
     });
     this.api = createApi({
-      blobs: members.routes(this.swarm.orchestrator.members, gateOf(this.swarm, timers)),
+      blobs: members.routes(this.swarm.orchestrator.members, {
+        check: gateOf(this.swarm, timers),
+        mayRead: (asked) => mayRead(this.swarm.orchestrator.state, asked),
+      }),
       status: () => ({}),
       onError: (error) => this.errors.push(error),
     });

@@ -13,7 +13,7 @@ import { varied } from "../support/varied_bytes.ts";
 const bytes = varied(5 * leafBytes + 1, 1);
 const ref = refOf(bytes);
 
-const at = (url: string, node = "5Peer"): Peer => ({ node: nodeId(node), url });
+const at = (url: string, node = "5Peer"): Peer => ({ node: nodeId(node), url, pass: null });
 
 async function open(names: readonly string[], liars: readonly string[] = []) {
   const stores = new Map<string, ScriptedSource>();

@@ -6,11 +6,13 @@ import { openPeerServer } from "../../cli/run/peer_server.ts";
 import { HttpBlobs } from "../../net/blob_http.ts";
 import { MemoryBlobs } from "../../net/blob_memory.ts";
 import { defaultNetLimits } from "../../net/limits.ts";
+import { createPass, showPass } from "../../net/peer_pass.ts";
 import { createAuthorize } from "../../net/request_auth.ts";
 import { systemRandom, systemTimers } from "../../net/timers.ts";
 import { testSigner, testVerify } from "../support/test_keys.ts";
 
 const self = testSigner(1).address;
+const hub = testSigner(3);
 const blobBytes = defaultNetLimits.blobBytes;
 
 function serve(listen = "127.0.0.1:0", publicUrl?: string) {
@@ -32,10 +34,10 @@ Deno.test("Peer server: a newcomer copies a stage from a peer although the orche
   const problems: string[] = [];
   const by = { signer: testSigner(2), timers: systemTimers, random: systemRandom };
   const blobs = blobAccess(new MemoryBlobs({ blobBytes, capacityBytes: blobBytes }), {
-    open: ({ node, url }) =>
+    open: ({ node, url, pass }) =>
       new HttpBlobs({
         url,
-        authorize: createAuthorize({ ...by, receiver: node }),
+        authorize: showPass(createAuthorize({ ...by, receiver: node }), pass),
         blobBytes,
         timers: systemTimers,
         random: systemRandom,
@@ -51,7 +53,12 @@ Deno.test("Peer server: a newcomer copies a stage from a peer although the orche
   try {
     peer.hold([vector]);
     await assertRejects(() => blobs.get(ref)); // without the peer
-    assertEquals(await blobs.get(ref, [{ node: self, url: peer.url }]), vector);
+    const terms = { reader: by.signer.address, blobs: [ref.hash], untilMs: systemTimers.nowMs() + 60_000 };
+    const from = [{ node: self, url: peer.url, pass: createPass(terms, { run: "local", signer: hub }) }];
+    await assertRejects(() => blobs.get(ref, from)); // it does not know its hub yet
+    peer.trust({ run: "local", hub: hub.address });
+    problems.length = 0;
+    assertEquals(await blobs.get(ref, from), vector);
     assertEquals(problems, []);
   } finally {
     await peer.close();

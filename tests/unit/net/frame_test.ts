@@ -1,7 +1,8 @@
 /** Frames: the way there and back, and that no bytes whatever make decoding throw. */
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { decodeFrame, encodeFrame, setAcknowledged, writeChecksums } from "../../../net/frame.ts";
+import { hashOf, leafBytes } from "../../../net/blob_hash.ts";
+import { decodeFrame, encodeFrame, macBytes, macStart, setAcknowledged, writeChecksums } from "../../../net/frame.ts";
 import { readHubMessage } from "../../../net/schema_hub.ts";
 import { readNodeMessage } from "../../../net/schema_node.ts";
 import { faultCodes } from "../../../net/schema_values.ts";
@@ -56,22 +57,28 @@ Deno.test("Frame: bytes that start anywhere in their buffer give aligned segment
   assertEquals([...frame.value.segments[0]!], [1, 2, 3]);
 });
 
-Deno.test("Frame: a bare acknowledgement is 28 bytes", () => {
+Deno.test("Frame: a bare acknowledgement is 44 bytes", () => {
   const bytes = encodeFrame({ header: null, acknowledged: 1 });
   setAcknowledged(bytes, 77);
-  assertEquals(bytes.length, 28);
+  assertEquals(bytes.length, 44);
   const frame = decodeFrame(bytes, limits);
-  assertEquals(frame.ok && frame.value, { header: null, segments: [], sequence: 0, acknowledged: 77 });
+  assertEquals(frame.ok && frame.value, {
+    header: null,
+    segments: [],
+    names: [],
+    sequence: 0,
+    acknowledged: 77,
+  });
 });
 
 Deno.test("Frame: each broken rule is named", () => {
   assertStringIncludes(problem(new Uint8Array(5)), "less than a prefix");
   assertStringIncludes(problem(changed(0, 0)), "begin with 'iota'");
-  assertStringIncludes(problem(changed(4, 0x0003_0001)), "layout must be 2: current value is 1");
-  assertStringIncludes(problem(changed(4, 0x0005_0002)), "'segments' must be at most 4: current value is 5");
+  assertStringIncludes(problem(changed(4, 0x0003_0002)), "layout must be 3: current value is 2");
+  assertStringIncludes(problem(changed(4, 0x0005_0003)), "'segments' must be at most 4: current value is 5");
   assertStringIncludes(problem(changed(8, 10_001)), "'headerBytes' must be at most 10000");
   assertStringIncludes(problem(changed(8, 5_000)), "ends inside its header");
-  assertStringIncludes(problem(changed(28, 90_000)), "ends inside segment 0");
+  assertStringIncludes(problem(changed(44, 90_000)), "ends inside segment 0");
   assertStringIncludes(problem(resealed(full.subarray(0, full.length - 1))), "ends inside segment 2");
   assertStringIncludes(problem(resealed(Uint8Array.of(...full, 0))), "1 bytes follow its last segment");
   assertStringIncludes(problem(new Uint8Array(100_001)), "'frameBytes' must be at most 100000");
@@ -81,8 +88,24 @@ Deno.test("Frame: each broken rule is named", () => {
   );
 });
 
-Deno.test("Frame: any flipped bit is noticed, in the prefix and in the content", () => {
+Deno.test("Frame: segments come with their names, and another content is noticed although its checksums fit", () => {
+  const [first, second] = [Uint8Array.of(1, 2, 3), new Uint8Array(2 * leafBytes).fill(4)];
+  const large = { ...limits, frameBytes: 4 * leafBytes };
+  const named = encodeFrame({ header: {}, segments: [first, { bytes: second, hash: hashOf(second) }] });
+  assertEquals(named, encodeFrame({ header: {}, segments: [first, second] }));
+  const frame = decodeFrame(named, large);
+  assertEquals(frame.ok && frame.value.names, [hashOf(first), hashOf(second)]);
+  const swapped = named.slice();
+  swapped[swapped.length - 1]! ^= 1;
+  writeChecksums(swapped);
+  const other = decodeFrame(swapped, large);
+  assertStringIncludes(other.ok ? "" : other.fault.detail, "segment 1 is not what its name says");
+});
+
+Deno.test("Frame: any flipped bit is noticed, in the prefix and in the content; the MAC is its owner's to check", () => {
+  const isOfMac = (bit: number) => bit >= 8 * macStart && bit < 8 * (macStart + macBytes);
   for (let bit = 0; bit < 8 * full.length; bit++) {
+    if (isOfMac(bit)) continue;
     const bytes = full.slice();
     bytes[bit >> 3]! ^= 1 << (bit & 7);
     assertEquals(decodeFrame(bytes, limits).ok, false, `bit ${bit}`);
@@ -107,7 +130,7 @@ Deno.test("Frame: 40,000 mutated, truncated and random frames give a typed fault
   const any = () => frames[pick(frames.length)]!;
   for (let round = 0; round < 40_000; round++) {
     const bytes = mutate(any(), any(), pick);
-    if (bytes.length >= 28 && pick(4) > 0) writeChecksums(bytes); // or hardly any would get past them
+    if (bytes.length >= 44 && pick(4) > 0) writeChecksums(bytes); // or hardly any would get past them
     const frame = decodeFrame(bytes, limits);
     const read = round % 2 === 0 ? readNodeMessage : readHubMessage;
     const result = frame.ok ? read(frame.value.header, frame.value.segments) : frame;

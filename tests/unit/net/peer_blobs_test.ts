@@ -1,13 +1,14 @@
 /** A node's own blob port: whom it answers, how often, what it holds, and a fetch from two such nodes. */
 
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import type { NodeId } from "../../../core/ids.ts";
+import { blobHash, type NodeId } from "../../../core/ids.ts";
 import { fetchBlob } from "../../../net/blob_fetch.ts";
 import { leafBytes, refOf } from "../../../net/blob_hash.ts";
 import { HttpBlobs } from "../../../net/blob_http.ts";
 import { MemoryBlobs } from "../../../net/blob_memory.ts";
 import { defaultNetLimits } from "../../../net/limits.ts";
 import { listenForPeers, PeerBlobs } from "../../../net/peer_blobs.ts";
+import { createPass, type PassTerms, showPass } from "../../../net/peer_pass.ts";
 import { createAuthorize } from "../../../net/request_auth.ts";
 import { assertProblem } from "../../conformance/blobs_suite.ts";
 import { countingRandom, ManualTimers } from "../../support/manual_timers.ts";
@@ -17,6 +18,7 @@ import { varied } from "../../support/varied_bytes.ts";
 
 const limits = { ...defaultNetLimits, blobBytes: 10_000_000, peerRequestsPerSecond: 20 };
 const self = testSigner(200).address;
+const hub = testSigner(100);
 const vectors = [varied(3 * leafBytes + 40, 1), varied(5_000, 2)];
 
 class PeerWorld {
@@ -28,19 +30,34 @@ class PeerWorld {
     onError: (error) => this.errors.push(error),
   });
 
-  client(options: { seed?: number; receiver?: NodeId; url?: string } = {}): HttpBlobs {
+  constructor() {
+    this.peer.trust({ run: "test", hub: hub.address });
+  }
+
+  /** For the vectors that most tests hold; of the hub that the peer trusts, unless another one signs. */
+  pass(terms: Partial<PassTerms> = {}, by = { run: "test", signer: hub }): string {
+    const untilMs = this.timers.nowMs() + 60_000;
+    const blobs = vectors.map((bytes) => refOf(bytes).hash);
+    return createPass({ reader: testSigner(1).address, blobs, untilMs, ...terms }, by);
+  }
+
+  client(options: { seed?: number; receiver?: NodeId; url?: string; pass?: string | null } = {}): HttpBlobs {
     const { seed = 1, url, receiver = self } = options;
+    const { pass = this.pass({ reader: testSigner(seed).address }) } = options;
     const random = countingRandom(seed);
     return new HttpBlobs({
       url: url ?? "http://peer",
       ...{ blobBytes: limits.blobBytes, timers: this.timers, random, attempts: 1 },
-      authorize: createAuthorize({ receiver, signer: testSigner(seed), timers: this.timers, random }),
+      authorize: showPass(
+        createAuthorize({ receiver, signer: testSigner(seed), timers: this.timers, random }),
+        pass,
+      ),
       ...url === undefined ? { fetch: (to: string, init: RequestInit) => this.peer.fetch(new Request(to, init)) } : {},
     });
   }
 }
 
-Deno.test("Peer blobs: any node that signs for this one reads, nobody writes", async () => {
+Deno.test("Peer blobs: a node with the hub's pass that signs for this one reads, nobody writes", async () => {
   const world = new PeerWorld();
   const refs = await world.peer.hold(vectors);
   assertEquals(refs, vectors.map(refOf));
@@ -61,13 +78,48 @@ Deno.test("Peer blobs: any node that signs for this one reads, nobody writes", a
   assertEquals(world.errors, []);
 });
 
+Deno.test("Peer blobs: only the reader of a pass reads, only what it names, until its end, by the word of its own hub", async () => {
+  const world = new PeerWorld();
+  const [first, second] = await world.peer.hold(vectors);
+  const other = testSigner(2).address;
+  const wrong: Readonly<Record<string, string | null>> = {
+    none: null,
+    "of another reader": world.pass({ reader: other }),
+    "for another blob": world.pass({ blobs: [second!.hash] }),
+    "of another run": world.pass({}, { run: "other", signer: hub }),
+    "by another hub": world.pass({}, { run: "test", signer: testSigner(7) }),
+    "of the past": world.pass({ untilMs: world.timers.nowMs() - limits.clockSkewMs - 1 }),
+    "with more blobs than were signed": world.pass({ blobs: [second!.hash] })
+      .replace(`.${second!.hash}`, `.${second!.hash}.${first!.hash}`),
+    "that is none": "1.2.3",
+  };
+  for (const [name, pass] of Object.entries(wrong)) {
+    world.timers.advance(200); // new nonces, and requests a second to make
+    const reader = world.client({ pass });
+    assertStringIncludes(await assertProblem(() => reader.get(first!.hash), "refused"), "work must need it", name);
+    await assertProblem(() => reader.leaves(first!.hash), "refused");
+  }
+  world.timers.advance(200);
+  const stranger = world.client({ pass: null });
+  const unheld = "ab".repeat(32);
+  const answers = await Promise.all(
+    [first!.hash, blobHash(unheld)].map((hash) =>
+      assertProblem(() => stranger.get(hash), "refused").then((text) => text.replaceAll(hash, ""))
+    ),
+  );
+  assertEquals(answers[0], answers[1]); // nothing is told of what is here
+  world.timers.advance(1_000); // its requests a second
+  assertEquals(await world.client().get(first!.hash), vectors[0]);
+});
+
 Deno.test("Peer blobs: the next round's vectors replace the last ones, what stayed the same is kept", async () => {
   const world = new PeerWorld();
   const [old, same] = await world.peer.hold(vectors);
   const [next] = await world.peer.hold([varied(6_000, 4), vectors[1]!]);
   assertEquals(await world.store.find(old!.hash), null);
   assertEquals(await world.store.find(same!.hash), same);
-  assertEquals(await world.client().get(next!.hash), varied(6_000, 4));
+  const pass = world.pass({ blobs: [next!.hash] });
+  assertEquals(await world.client({ pass }).get(next!.hash), varied(6_000, 4));
   assertEquals(await world.peer.hold([]), []);
   assertEquals(world.store.usage(), { blobs: 0, bytes: 0 });
 });

@@ -36,7 +36,7 @@ function drain(session: Session): Uint8Array[] {
 
 Deno.test("Session: the window closes until an acknowledgement opens it", () => {
   const [sender, receiver] = [openSession(), openSession()];
-  for (let note = 0; note < 10; note++) assert(sender.enqueue({ note }, [new Uint8Array(600)]).ok);
+  for (let note = 0; note < 10; note++) assert(sender.enqueue({ note }, [new Uint8Array(560)]).ok);
   const first = drain(sender);
   assertEquals(first.length, 4); // the fourth overshoots 2048 bytes, the fifth has to wait
   for (const frame of first) assertEquals(arrive(receiver, frame), "delivered");

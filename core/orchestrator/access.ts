@@ -1,0 +1,78 @@
+/**
+ * Least access: which stored blobs a node may read, and which names it may claim as its own work.
+ *
+ * A miner reads what its stage is loaded from, the payload slices that it was asked to reduce, and the slices that its stage's
+ * outer step is made of. A validator reads the parameters that its running request names. Everything else is refused alike,
+ * stored or not, so an answer tells nothing of other stages and no single miner can carry the whole model away.
+ *
+ * Owns the decision, asked for every request: it looks at one stage's merge or one validator's request, never at all members.
+ * Refuses: who is asking (proven by the shell), reads from peers (they check the hub's pass). Invariant: a member's own word
+ * opens nothing of another stage: work that names another stage's parameters is a lie and is not booked.
+ */
+
+import type { BlobHash, NodeId, StageIndex } from "../ids.ts";
+import type { ParameterSource } from "../protocol/message.ts";
+import { sourcesOf } from "./audit_requests.ts";
+import type { StageMerge } from "./merge_state.ts";
+import type { OrchestratorState } from "./state.ts";
+
+export interface BlobRead {
+  readonly node: NodeId;
+  readonly hash: BlobHash;
+}
+
+export function mayRead(state: OrchestratorState, { node, hash }: BlobRead): boolean {
+  const member = state.members.get(node);
+  if (member === undefined) return false;
+  if (member.role === "validator") return isAskedAbout(state, { node, hash });
+  if (member.stage === null) return false;
+  const merge = state.merge?.stages[member.stage];
+  return isStart(state.sources.stages[member.stage], hash) ||
+    (merge?.participants.has(node) === true && isOfMerge(merge, { node, hash }));
+}
+
+/** Parameters and outer momentum that the stage is loaded from. */
+function isStart(source: ParameterSource | undefined, hash: BlobHash): boolean {
+  return source?.type === "blobs" && (source.parameters.hash === hash || source.momentum?.hash === hash);
+}
+
+function isOfMerge(merge: StageMerge, { node, hash }: BlobRead): boolean {
+  const isApplying = merge.phase === "applying" || merge.phase === "agreed";
+  for (const [index, slice] of merge.slices.entries()) {
+    if (isApplying && slice.accepted?.hash === hash) return true;
+    if (slice.told.has(node) && isPayloadOf(merge, { index, hash })) return true;
+  }
+  return false;
+}
+
+function isPayloadOf(merge: StageMerge, { index, hash }: { index: number; hash: BlobHash }): boolean {
+  for (const payload of merge.payloads.values()) if (payload[index] === hash) return true;
+  return false;
+}
+
+/** A validator has one request at a time. It repeats and evaluates without the outer momentum. */
+function isAskedAbout(state: OrchestratorState, { node, hash }: BlobRead): boolean {
+  const isParameters = (source: ParameterSource | undefined) =>
+    source?.type === "blobs" && source.parameters.hash === hash;
+  for (const { validator, request } of state.audit.running.values()) {
+    if (validator !== node) continue;
+    if (request.type === "evaluate") return sourcesOf(state, request.round)?.stages.some(isParameters) ?? false;
+    const { round, stage } = request.replay;
+    return isParameters(sourcesOf(state, round)?.stages[stage]);
+  }
+  return false;
+}
+
+/** Whether these are another stage's parameters: of the present round, the next one, or one that is still audited. */
+export function isOfAnotherStage(
+  state: OrchestratorState,
+  { stage, hash }: { stage: StageIndex; hash: BlobHash },
+): boolean {
+  const { sources, retired, upload } = state;
+  for (const { stages } of [sources, ...retired]) {
+    for (const [index, source] of stages.entries()) {
+      if (index !== stage && source.type === "blobs" && source.parameters.hash === hash) return true;
+    }
+  }
+  return upload?.stages.some((each) => each.stage !== stage && each.merged.parameters.hash === hash) ?? false;
+}
