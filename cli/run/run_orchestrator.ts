@@ -70,7 +70,13 @@ export async function runOrchestrator(context: CommandContext): Promise<number> 
     });
     run.screen.close();
     context.output.summary(summary);
-    isOver = result.finished;
+    const { upload } = run.role.state;
+    isOver = result.finished && upload === null;
+    if (result.finished && upload !== null) {
+      context.output.log.warn(
+        `Round ${upload.round} could not be stored as a checkpoint; the journal that tells of it is kept`,
+      );
+    }
     await saveSummary(summary, { folder: path, warn: (text) => context.output.log.warn(text) });
     if (!result.finished) context.output.log.warn(stoppedText(run.role.state, { reason: result.reason, folder: path }));
     return result.finished || interruption.reason instanceof Terminated ? 0 : 1;

@@ -51,7 +51,7 @@ Deno.test("Swarm: a broken machine is found, and shrinks to a smaller run", () =
     },
   };
   const result = simulate(options);
-  assert(!result.ok && result.failure.rule === "no segment is held after the end");
+  assert(!result.ok && result.failure.rule === "the hub holds what its state names");
   const smallest = shrink(options, result.failure);
   assertEquals(smallest.options.faults, []);
   assert(smallest.options.miners < options.miners);
