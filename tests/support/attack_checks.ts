@@ -115,12 +115,15 @@ export function assertLossLikeCalm(
 /** Codes of refusals that an honest node meets when somebody was faster than it. */
 const harmless = new Set(["staleResult", "wrongPhase"]);
 
+/** As anybody's may be when two compute the same. */
+const isLateResult = (detail: string): boolean => detail.includes("as it must be leased to the sender");
+
 /** In a record that says what it did wrong, or that it is gone. */
 export function isNamed({ records }: Aftermath, node: string): boolean {
   return records.some((record) =>
     ((record.type === "nodeLost" || record.type === "mergeLate" || record.type === "taskReleased") &&
       record.node === node) ||
-    (record.type === "faultSeen" && record.node === node && !harmless.has(record.code)) ||
+    (record.type === "faultSeen" && record.node === node && !isLateResult(record.detail)) ||
     (record.type === "verdict" && record.miner === node && !record.passed) ||
     (record.type === "sliceDisputed" && record.liar === node) ||
     (record.type === "warning" && record.text.includes(node)) || namedAnew(record, node)
