@@ -32,6 +32,8 @@ export interface DriverOptions<State, Event, Effect> {
   readonly inboxMessages: number;
   readonly onPressure: (isFull: boolean) => void;
   readonly onFailure: (error: unknown) => void;
+  /** Calls back when what arrives together has arrived, so that it is made durable together; absent: each event at once. */
+  readonly gather?: (callback: () => void) => void;
 }
 
 const batchEvents = 64; // made durable at once
@@ -42,6 +44,7 @@ export class Driver<State, Event, Effect> {
   readonly #aheadMs: number; // of the steady clock
   #lastMs = -Infinity;
   #isDraining = false;
+  #isGathering = false;
   #isClosed = false;
   #isFull = false;
   #cancelTimer: Cancel = () => {};
@@ -54,11 +57,17 @@ export class Driver<State, Event, Effect> {
   enqueue(event: Event): void {
     if (this.#isClosed) return;
     this.#inbox.push(event);
-    if (!this.#isDraining) this.#drain();
+    if (!this.#isDraining && !this.#isGathering) this.#gather();
     else if (!this.#isFull && this.#inbox.length >= this.#options.inboxMessages) {
       this.#isFull = true;
       this.#options.onPressure(true);
     }
+  }
+
+  /** Takes what has arrived so far, now. */
+  flush(): void {
+    this.#isGathering = false;
+    if (!this.#isDraining && !this.#isClosed) this.#drain();
   }
 
   /** No event is taken any more. */
@@ -70,6 +79,15 @@ export class Driver<State, Event, Effect> {
   #nowMs(): number {
     this.#lastMs = Math.max(this.#lastMs, this.#options.timers.steadyMs() + this.#aheadMs);
     return this.#lastMs;
+  }
+
+  #gather(): void {
+    const { gather } = this.#options;
+    if (gather === undefined) return this.#drain();
+    this.#isGathering = true;
+    gather(() => {
+      if (this.#isGathering) this.flush();
+    });
   }
 
   #drain(): void {

@@ -43,6 +43,8 @@ export interface OrchestratorRoleOptions {
   readonly from?: { readonly step: number; readonly sources: RoundSources };
   /** Events and wires go there before they have any effect; null: a restart goes on from the checkpoint. */
   readonly journal?: StateJournal | null;
+  /** Events that arrive together are made durable together: see the driver. */
+  readonly gather?: (callback: () => void) => void;
   /** The last life's state; `from` is not looked at then. */
   readonly recovered?: RecoveredRun | null;
   readonly signer: Signer;
@@ -69,6 +71,10 @@ export interface RunningOrchestrator {
   isMember(node: NodeId): boolean;
   /** Asks `admit` about every member again and dismisses whom it refuses for good. */
   review(): void;
+  /**
+   * Ends this life and not the run, at once: every event taken so far is durable and its effects are performed. Nodes are told
+   * nothing but that the link is closed, so they wait for the next life as they do after a kill. A run that is over ends by itself.
+   */
   stop(reason: string): void;
 }
 
@@ -92,6 +98,7 @@ class OrchestratorRole implements RunningOrchestrator {
   #resolve!: (finished: Finished) => void;
   #reject!: (error: unknown) => void;
   #onLastLeft: (() => void) | null = null;
+  #isEnded = false;
 
   constructor(options: OrchestratorRoleOptions) {
     const { config, timers, journal = null, recovered = null } = options;
@@ -118,6 +125,7 @@ class OrchestratorRole implements RunningOrchestrator {
       inboxMessages: config.limits.inboxMessages,
       onPressure: (isFull) => isFull ? this.#hub.pause() : this.#hub.resume(),
       onFailure: (error) => this.#fail(error),
+      ...(options.gather === undefined ? {} : { gather: options.gather }),
     });
     this.#hub = new Hub({
       run: options.runId,
@@ -131,7 +139,9 @@ class OrchestratorRole implements RunningOrchestrator {
       random: options.random,
       onEvent: (event) => this.#onHubEvent(event),
     });
-    this.#driver.enqueue({ type: recovered === null ? "tick" : "restarted" }); // sets the first deadline
+    this.#driver.enqueue(
+      recovered === null ? { type: "tick" } : { type: "restarted", steps: config.train.steps }, // sets the first deadline
+    );
   }
 
   #newState(): OrchestratorState {
@@ -163,7 +173,13 @@ class OrchestratorRole implements RunningOrchestrator {
   }
 
   stop(reason: string): void {
-    this.#driver.enqueue({ type: "stopRequested", reason });
+    this.#driver.flush();
+    if (this.#isEnded || this.state.phase === "finished") return;
+    this.#isEnded = true;
+    this.#driver.close();
+    this.#hub.shutDown("the orchestrator is being stopped and may come back");
+    this.#options.onRecord({ type: "runFinished", step: this.state.step, finished: false, reason });
+    this.#resolve({ finished: false, reason });
   }
 
   #onHubEvent(event: HubEvent<NodeMessage>): void {
@@ -283,13 +299,13 @@ class OrchestratorRole implements RunningOrchestrator {
     body().catch((error) => this.#fail(error));
   }
 
-  #finish(result: Finished): void {
+  #finish({ finished, reason }: Finished): void {
     this.#driver.close();
     const end = () => {
       this.#onLastLeft = null;
       cancel();
-      this.#hub.shutDown(result.reason);
-      this.#resolve({ finished: result.finished, reason: result.reason });
+      this.#hub.shutDown(reason);
+      this.#resolve({ finished, reason });
     };
     const cancel = this.#options.timers.after(farewellMs, end);
     this.#onLastLeft = end;
@@ -297,6 +313,7 @@ class OrchestratorRole implements RunningOrchestrator {
   }
 
   #fail(error: unknown): void {
+    this.#isEnded = true;
     this.#driver.close();
     this.#hub.shutDown("the orchestrator failed");
     this.#reject(error);

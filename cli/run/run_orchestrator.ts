@@ -2,11 +2,12 @@
  * `iota orchestrate`, from the command line to the summary: configuration, folder, data, port, then the role.
  */
 
+import { setImmediate } from "node:timers";
 import type { RunConfig } from "../../core/config/config.ts";
 import { fault } from "../../core/fault.ts";
 import type { NodeId } from "../../core/ids.ts";
 import { splitLayers } from "../../core/model/stages.ts";
-import { type StageSpec, stageSpecs } from "../../core/model/spec.ts";
+import { stageSpecs } from "../../core/model/spec.ts";
 import { modelParameters } from "../../core/config/derive.ts";
 import type { OrchestratorEffect } from "../../core/orchestrator/event.ts";
 import type { OrchestratorState } from "../../core/orchestrator/state.ts";
@@ -51,7 +52,7 @@ export async function runOrchestrator(context: CommandContext): Promise<number> 
   interruption.addEventListener("abort", onAbort);
   if (interruption.aborted) onAbort();
   const { path } = prepared.folder;
-  let isOver = false; // the nodes were told, so there is nothing left to go on with but the checkpoint
+  let isOver = false; // then there is nothing left to go on with but the checkpoint
   try {
     const result = await Promise.race([run.role.finished, run.chainFailed]);
     const summary = runSummary({
@@ -67,7 +68,7 @@ export async function runOrchestrator(context: CommandContext): Promise<number> 
     });
     run.screen.close();
     context.output.summary(summary);
-    isOver = true;
+    isOver = result.finished;
     await Deno.writeTextFile(`${path}/summary.json`, `${JSON.stringify(summary, null, 2)}\n`);
     if (!result.finished) context.output.log.warn(stoppedText(run.role.state, { reason: result.reason, folder: path }));
     return result.finished || interruption.reason instanceof Terminated ? 0 : 1;
@@ -95,16 +96,17 @@ async function startRun(
 ): Promise<StartedRun> {
   const { output } = context;
   const { config, dataset, folder, runId } = prepared;
-  const signer = await hubSigner(context, folder.path);
+  const signer = await hubSigner(context, folder);
   const layersOfStages = splitLayers(config);
   const stages = stageSpecs(config, layersOfStages);
   const screen = openScreen(context, { config, layersOfStages, startedMs });
   const onReplayed = (effects: readonly OrchestratorEffect[]) => {
     for (const effect of effects) if (effect.type === "record") screen.replay(effect.record);
   };
-  const { store, journal, recovered, from } = await openRunState(context, { prepared, stages, onReplayed });
+  const warn = (text: string) => output.log.warn(text);
+  const { store, journal, recovered, from } = await openRunState({ prepared, stages, onReplayed, warn });
   const blobs = hubBlobs(store);
-  const place = checkpointPlace(prepared, stages);
+  const place = checkpointPlace(prepared, { stages, warn });
   const limits = netLimits(config.limits);
   const tickets = hubTickets(signer, runId);
   const { promise: chainFailed, reject } = Promise.withResolvers<never>();
@@ -121,6 +123,7 @@ async function startRun(
     ...(from === null ? {} : { from }),
     journal,
     recovered,
+    gather: (callback) => setImmediate(callback), // after all sockets that can be read have been
     signer,
     verify: verifySignature,
     tickets,
@@ -159,7 +162,7 @@ async function startRun(
 
 function checkpointPlace(
   { folder, config, dataset, runId }: PreparedRun,
-  stages: readonly StageSpec[],
+  { stages, warn }: Pick<CheckpointPlace, "stages" | "warn">,
 ): CheckpointPlace {
   return {
     folder: `${folder.path}/checkpoints`,
@@ -169,6 +172,7 @@ function checkpointPlace(
     stages,
     tokenizerHash: dataset.manifest.tokenizer.sha256,
     datasetHash: dataset.hash,
+    warn,
   };
 }
 
@@ -204,11 +208,10 @@ function wireCost(traffic: Traffic, config: RunConfig): WireCost | null {
   return { forwardBytes, backwardBytes, bf16Bytes: bf16BytesPerToken(config) };
 }
 
-function stoppedText(state: OrchestratorState, { reason, folder }: { reason: string; folder: string }): string {
-  const saved = state.sources.round === 0
-    ? "before the first checkpoint"
-    : `the last checkpoint is round ${state.sources.round}`;
-  return `Stopped (${reason}) after step ${state.step} of ${state.config.train.steps}, ${saved}; go on with: --data ${folder} --resume`;
+function stoppedText({ step, config }: OrchestratorState, from: { reason: string; folder: string }): string {
+  const { reason, folder } = from;
+  return `Stopped (${reason}) after step ${step} of ${config.train.steps}; miners and validators wait for this orchestrator; ` +
+    `go on at this step with: iota orchestrate --data ${folder} --resume`;
 }
 
 function openScreen(
