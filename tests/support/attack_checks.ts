@@ -2,7 +2,8 @@
  * What must hold after every attack: training is done, the model is as good as a calm run's, the culprit is named and out or
  * unpaid, and nobody honest is worse off. Also the table's rows as tests: which of them run, and how often.
  *
- * Without SEEDS the quick rows run; with SEEDS=n all of them, each with the seeds 1 to n, at most 4. `--filter` picks by name:
+ * Without SEEDS the quick rows run; with SEEDS=n all of them, each with the seeds 1 to n, at most 4; SEED=n takes only that one.
+ * `--filter` picks by name:
  *
  *     SEEDS=1 deno test --allow-all --no-check tests/attack --filter "NaN in a forward wire"
  */
@@ -23,13 +24,16 @@ export interface Row extends Attack {
   readonly also?: (after: Aftermath) => void;
 }
 
-const most = Deno.env.get("SEEDS");
-const seeds = Array.from({ length: Math.min(4, Number(most ?? 1)) }, (_, i) => i + 1);
+const [most, only] = [Deno.env.get("SEEDS"), Deno.env.get("SEED")];
+const isWholeTable = most !== undefined || only !== undefined;
+const seeds = only === undefined
+  ? Array.from({ length: Math.min(4, Number(most ?? 1)) }, (_, i) => i + 1)
+  : [Number(only)];
 
 /** Every row as a test of the calling file. */
 export function testAttacks(area: string, rows: readonly Row[]): void {
   for (const row of rows) {
-    if (most === undefined && row.isQuick !== true) continue;
+    if (!isWholeTable && row.isQuick !== true) continue;
     Deno.test(`Attack, ${area}: ${row.name}`, async () => {
       for (const seed of seeds) await checkRow({ ...row, seed });
     });
@@ -38,7 +42,7 @@ export function testAttacks(area: string, rows: readonly Row[]): void {
 
 /** A test that runs when all rows do. */
 export function wholeTableTest(name: string, run: () => Promise<void>): void {
-  if (most !== undefined) Deno.test(name, run);
+  if (isWholeTable) Deno.test(name, run);
 }
 
 async function checkRow(row: Row): Promise<void> {
