@@ -21,7 +21,19 @@ export interface RunFolder {
 }
 
 const journal = ["journal.db", "journal.db-wal", "journal.db-shm", "journal.db.mark"];
-const parts = ["checkpoints", "blobs", "chain", "miners", "logs", "run.toml", "run.json", "summary.json", ...journal];
+const probeName = "room.probe"; // of a look for room on a full disk, if it was interrupted
+const parts = [
+  "checkpoints",
+  "blobs",
+  "chain",
+  "miners",
+  "logs",
+  "run.toml",
+  "run.json",
+  "summary.json",
+  probeName,
+  ...journal,
+];
 
 export async function openRunFolder(context: CommandContext): Promise<RunFolder> {
   const { options } = context;

@@ -32,6 +32,11 @@ export class Interrupted extends Error {
   override name = "Interrupted";
 }
 
+/** The server waits for room on its disk, and so does whoever asks: however long, the attempts are not counted. */
+class AwaitingRoom extends Interrupted {
+  override name = "AwaitingRoom";
+}
+
 export interface BlobRequest {
   readonly method: "GET" | "HEAD" | "PATCH" | "PUT";
   readonly hash: BlobHash;
@@ -91,8 +96,11 @@ export class BlobRequests {
   async mustBe(response: Response, statuses: readonly number[]): Promise<void> {
     if (statuses.includes(response.status)) return;
     const text = (await this.#timely(response.text())).slice(0, 500);
-    const detail = `${this.url} answered ${response.status}${text === "" ? "" : `: ${readDetail(text)}`}`;
-    if (response.status === 429 || (response.status >= 500 && response.status !== 507)) throw new Interrupted(detail);
+    const said = readProblem(text);
+    const detail = `${this.url} answered ${response.status}${text === "" ? "" : `: ${said.detail}`}`;
+    if (response.status === 503 && said.code === "diskFull") throw new AwaitingRoom(detail);
+    const mayPass = [408, 429].includes(response.status) || (response.status >= 500 && response.status !== 507);
+    if (mayPass) throw new Interrupted(detail);
     throw new BlobError(problemOf(response.status), `Cannot use a blob as ${detail}`);
   }
 
@@ -126,7 +134,11 @@ export class BlobRequests {
   /** Waits before the next attempt; the new count of failures, or the error when there is none. */
   async backOff(error: unknown, failures: number): Promise<number> {
     if (!(error instanceof Interrupted)) throw error;
-    const { timers, random, attempts = defaultAttempts } = this.#options;
+    const { attempts = defaultAttempts } = this.#options;
+    if (error instanceof AwaitingRoom) {
+      await this.#wait(longestRetryMs);
+      return failures;
+    }
     if (failures + 1 >= attempts) {
       const next = "check the connection and that the orchestrator runs";
       throw new BlobError(
@@ -134,9 +146,15 @@ export class BlobRequests {
         `Cannot reach ${this.url} after ${attempts} attempts as ${error.message}; ${next}`,
       );
     }
-    const waitMs = Math.min(longestRetryMs, firstRetryMs * 2 ** failures) * (0.5 + 0.5 * random.unit());
-    await new Promise<void>((resolve) => timers.after(waitMs, resolve));
+    await this.#wait(Math.min(longestRetryMs, firstRetryMs * 2 ** failures));
     return failures + 1;
+  }
+
+  /** At most so long, at least half. */
+  async #wait(longestMs: number): Promise<void> {
+    const { timers, random } = this.#options;
+    const waitMs = longestMs * (0.5 + 0.5 * random.unit());
+    await new Promise<void>((resolve) => timers.after(waitMs, resolve));
   }
 
   /** The call's outcome, in time; what the network did wrong comes as `Interrupted`. */
@@ -162,11 +180,13 @@ function problemOf(status: number): BlobProblem {
   return status === 507 ? "noSpace" : "refused";
 }
 
-/** The sentence of our own routes, or whatever a proxy said. */
-function readDetail(text: string): string {
+/** What our own routes say, or whatever a proxy does. */
+function readProblem(text: string): { code: unknown; detail: string } {
   try {
     const body: unknown = JSON.parse(text);
-    if (typeof body === "object" && body !== null && "detail" in body) return String(body.detail);
+    if (typeof body === "object" && body !== null && "detail" in body) {
+      return { code: "code" in body ? body.code : undefined, detail: String(body.detail) };
+    }
   } catch { /* not ours */ }
-  return text;
+  return { code: undefined, detail: text };
 }

@@ -3,7 +3,8 @@
  *
  *   GET   /blobs/<hash>          200, 206 for `Range: bytes=a-b`, 404, 416
  *   GET   /blobs/<hash>/leaves   200 with 32 bytes a leaf and the blob's size in `Iota-Blob-Bytes`, 404
- *   PUT   /blobs/<hash>          201 stored, 200 was there, 422 other bytes, 413 too large, 507 full
+ *   PUT   /blobs/<hash>          201 stored, 200 was there, 422 other bytes, 413 too large, 507 the node's share or the store
+ *                                is used up, 403 not this node's duty; try again: 408 broken off, 429 too many at once, 503 disk full
  *   GET   /blobs/<hash>/upload   204 with `Upload-Offset`: so much of this node's upload is there; 200: the blob is
  *   PATCH /blobs/<hash>          adds a body at `Upload-Offset`: 204 with the new one, 409 with the one that fits;
  *                                with `Upload-Complete: ?1` it is the last, then as PUT
@@ -22,9 +23,10 @@ import {
   type BlobStore,
   type BlobUploads,
   type ByteRange,
-  tooLarge,
+  type ByteStream,
   type UploadAnswer,
 } from "./blobs.ts";
+import type { BlobIntake, IncomingBlob } from "./blob_intake.ts";
 import type { SignedRequest } from "./btauth.ts";
 import { emptyBodyHash } from "./signed_headers.ts";
 
@@ -35,20 +37,23 @@ export interface BlobReadRoutesOptions {
 
 export interface BlobRoutesOptions extends BlobReadRoutesOptions {
   readonly uploads: BlobUploads;
-  readonly blobBytes: number;
+  readonly intake: BlobIntake;
 }
 
-/** `node` is who asks, proven by the gate. */
-type Gated = { Variables: { node: NodeId } };
+/** `node` is who asks, proven by the gate; `trust` is told so. */
+type Gated = { Variables: { node: NodeId }; Bindings: { readonly trust?: () => void } };
 type BlobContext = Context<Gated>;
 
-type ErrorStatus = 400 | 401 | 403 | 404 | 413 | 416 | 422 | 429 | 500 | 507;
+type ErrorStatus = 400 | 401 | 403 | 404 | 408 | 413 | 416 | 422 | 429 | 500 | 503 | 507;
 
 const statusOfProblem: Readonly<Record<BlobProblem, ErrorStatus>> = {
   missing: 404,
   wrongHash: 422,
   tooLarge: 413,
   noSpace: 507,
+  diskFull: 503,
+  busy: 429,
+  brokenOff: 408,
   storage: 500,
   refused: 403,
   unreachable: 500,
@@ -70,6 +75,7 @@ export function blobReadRoutes({ store, check }: BlobReadRoutesOptions): Hono<Ga
       const bodyHash = method === "PUT" || method === "PATCH" ? hashIn(context) : emptyBodyHash;
       const node = check({ method, target: path + new URL(url).search, bodyHash }, context.req.raw.headers);
       if (!node.ok) return context.json(node.fault, statusOfFault[node.fault.code] ?? 403);
+      context.env?.trust?.();
       context.set("node", node.value);
       await next();
     });
@@ -93,7 +99,7 @@ export function blobRoutes(options: BlobRoutesOptions): Hono<Gated> {
 
 const hashIn = (context: BlobContext): BlobHash => blobHash(context.req.param("hash") ?? "");
 
-async function putBlob(context: BlobContext, { store, blobBytes }: BlobRoutesOptions): Promise<Response> {
+async function putBlob(context: BlobContext, { store, intake }: BlobRoutesOptions): Promise<Response> {
   const hash = hashIn(context);
   const body = context.req.raw.body;
   const known = await store.find(hash);
@@ -101,9 +107,20 @@ async function putBlob(context: BlobContext, { store, blobBytes }: BlobRoutesOpt
     await body?.cancel();
     return context.json(known, 200);
   }
-  const declared = Number(context.req.header("content-length") ?? 0);
-  if (declared > blobBytes) throw tooLarge({ limit: blobBytes, value: declared });
-  return context.json(await store.put(body ?? new Uint8Array(0), hash), 201);
+  const incoming = { ...incomingOf(context, body), heldBytes: 0 };
+  const answer = await intake.receive(
+    incoming,
+    async (source) => ({ type: "stored", ref: await store.put(source, hash) }),
+  );
+  return answerUpload(context, { answer, offset: 0 });
+}
+
+function incomingOf(context: BlobContext, body: ByteStream | null): Omit<IncomingBlob, "heldBytes"> {
+  return {
+    node: context.get("node"),
+    announcedBytes: readCount(context.req.header("content-length")) ?? 0,
+    body: body ?? new Blob([]).stream(),
+  };
 }
 
 async function getUpload(context: BlobContext, { store, uploads }: BlobRoutesOptions): Promise<Response> {
@@ -114,7 +131,7 @@ async function getUpload(context: BlobContext, { store, uploads }: BlobRoutesOpt
   return known === null ? context.body(null, 204) : context.json(known, 200);
 }
 
-async function patchBlob(context: BlobContext, { store, uploads }: BlobRoutesOptions): Promise<Response> {
+async function patchBlob(context: BlobContext, { store, uploads, intake }: BlobRoutesOptions): Promise<Response> {
   const hash = hashIn(context);
   const body = context.req.raw.body;
   const known = await store.find(hash);
@@ -127,12 +144,13 @@ async function patchBlob(context: BlobContext, { store, uploads }: BlobRoutesOpt
     await body?.cancel();
     return refuse(context, "Cannot take an upload as 'Upload-Offset' must be a count of bytes");
   }
-  const answer = await uploads.append({ hash, node: context.get("node") }, {
-    offset,
-    bytes: readCount(context.req.header("content-length")),
-    isLast: context.req.header("upload-complete") === "?1",
-    source: body ?? new Blob([]).stream(),
-  });
+  const incoming = { ...incomingOf(context, body), heldBytes: offset };
+  const bytes = readCount(context.req.header("content-length"));
+  const isLast = context.req.header("upload-complete") === "?1";
+  const answer = await intake.receive(
+    incoming,
+    (source) => uploads.append({ hash, node: incoming.node }, { offset, bytes, isLast, source }),
+  );
   return answerUpload(context, { answer, offset });
 }
 

@@ -4,7 +4,8 @@
  * Owns: the folder, where each upload stands, its bounds and age. The file's length is the offset, so a restarted process goes
  * on where the last one stopped. What is here is nobody's blob yet: with its last byte a file is hashed and moved into the
  * store, or removed. Refuses: HTTP (blob_routes.ts). Invariants: one request writes to an upload, the newest one, since a
- * sender that comes again has lost the one before; a file that is being written is never dropped to make room.
+ * sender that comes again has lost the one before; a file that is being written is never dropped to make room. A sender makes
+ * room for its own among its own; where all have too much, those of the sender that has most go first.
  */
 
 import { type BlobHash, blobHash, type BlobRef, type NodeId } from "../core/ids.ts";
@@ -17,7 +18,10 @@ import type { Cancel, Timers } from "./timers.ts";
 export interface DiskUploadsOptions {
   readonly folder: string; // on the disk of the store
   readonly store: { adoptFile(path: string, expected: BlobHash): Promise<BlobRef> };
-  readonly limits: Pick<NetLimits, "blobBytes" | "uploads" | "uploadsOfNode" | "uploadBytes" | "uploadKeepMs">;
+  readonly limits: Pick<
+    NetLimits,
+    "blobBytes" | "uploads" | "uploadsOfNode" | "uploadBytes" | "uploadBytesOfNode" | "uploadKeepMs"
+  >;
   readonly timers: Timers;
 }
 
@@ -70,9 +74,7 @@ export class DiskUploads implements BlobUploads {
   }
 
   usage(): { uploads: number; bytes: number } {
-    let bytes = 0;
-    for (const upload of this.#uploads.values()) bytes += upload.bytes;
-    return { uploads: this.#uploads.size, bytes };
+    return usageOf([...this.#uploads.values()]);
   }
 
   async offset(key: UploadKey): Promise<number> {
@@ -121,9 +123,9 @@ export class DiskUploads implements BlobUploads {
   #create({ hash, node }: UploadKey): Upload {
     const { folder, limits, timers } = this.#options;
     const sender = senderOf(node);
-    const own = [...this.#uploads.values()].filter((upload) => upload.sender === sender);
+    const own = this.#of(sender);
     if (own.length >= limits.uploadsOfNode) this.#dropOldest(own, "uploadsOfNode");
-    else if (this.#uploads.size >= limits.uploads) this.#dropOldest(this.#uploads.values(), "uploads");
+    else if (this.#uploads.size >= limits.uploads) this.#dropOfLargest("uploads");
     const path = `${folder}/${hash}.${sender}.${this.#serial++}.part`;
     const upload: Upload = { hash, sender, path, bytes: 0, usedMs: timers.nowMs(), writer: null };
     this.#uploads.set(`${hash}.${sender}`, upload);
@@ -149,10 +151,21 @@ export class DiskUploads implements BlobUploads {
   }
 
   #makeRoom(upload: Upload, bytes: number): void {
-    const { blobBytes, uploadBytes } = this.#options.limits;
+    const { blobBytes, uploadBytes, uploadBytesOfNode } = this.#options.limits;
     const value = upload.bytes + bytes;
     if (value > blobBytes) throw tooLarge({ limit: blobBytes, value });
-    while (this.usage().bytes + bytes > uploadBytes) this.#dropOldest(this.#uploads.values(), "uploadBytes");
+    for (
+      let own = this.#of(upload.sender);
+      usageOf(own).bytes + bytes > uploadBytesOfNode;
+      own = this.#of(upload.sender)
+    ) {
+      this.#dropOldest(own, "uploadBytesOfNode");
+    }
+    while (this.usage().bytes + bytes > uploadBytes) this.#dropOfLargest("uploadBytes");
+  }
+
+  #of(sender: string): Upload[] {
+    return [...this.#uploads.values()].filter((upload) => upload.sender === sender);
   }
 
   /** Until it is in the store or refused the upload counts as written to, so whoever asks for it waits. */
@@ -164,12 +177,26 @@ export class DiskUploads implements BlobUploads {
     }
   }
 
-  /** The one that was idle longest makes room for another. */
-  #dropOldest(among: Iterable<Upload>, limit: "uploads" | "uploadsOfNode" | "uploadBytes"): void {
-    const oldest = [...among].filter(isIdle).sort((a, b) => a.usedMs - b.usedMs)[0];
+  /** The one of a node that was idle longest makes room for another of it. */
+  #dropOldest(own: readonly Upload[], limit: "uploadsOfNode" | "uploadBytesOfNode"): void {
+    const oldest = own.filter(isIdle).sort(byAge)[0];
     if (oldest !== undefined) return this.#drop(oldest);
     const value = this.#options.limits[limit];
-    throw new BlobError("noSpace", `Cannot take an upload as '${limit}' must be at most ${value}; try again later`);
+    throw new BlobError("noSpace", `Cannot take an upload as '${limit}' must be at most ${value}: finish one first`);
+  }
+
+  /** Of all senders with an idle one the largest loses its oldest. */
+  #dropOfLargest(limit: "uploads" | "uploadBytes"): void {
+    const sizes = new Map<string, number>();
+    for (const { sender, bytes } of this.#uploads.values()) {
+      sizes.set(sender, (sizes.get(sender) ?? 0) + (limit === "uploads" ? 1 : bytes));
+    }
+    const sizeOf = ({ sender }: Upload) => sizes.get(sender) ?? 0;
+    const idle = [...this.#uploads.values()].filter(isIdle);
+    const victim = idle.sort((a, b) => sizeOf(b) - sizeOf(a) || byAge(a, b))[0];
+    if (victim !== undefined) return this.#drop(victim);
+    const value = this.#options.limits[limit];
+    throw new BlobError("busy", `Cannot take an upload as '${limit}' must be at most ${value}: try again soon`);
   }
 
   #drop(upload: Upload): void {
@@ -207,6 +234,11 @@ export class DiskUploads implements BlobUploads {
 }
 
 const isIdle = (upload: Upload): boolean => upload.writer === null;
+const byAge = (a: Upload, b: Upload): number => a.usedMs - b.usedMs;
+const usageOf = (uploads: readonly Upload[]): { uploads: number; bytes: number } => ({
+  uploads: uploads.length,
+  bytes: uploads.reduce((sum, { bytes }) => sum + bytes, 0),
+});
 
 /** Short, and safe as part of a file name whatever the disk thinks of upper case. */
 const senderOf = (node: NodeId): string => leafHashOf(new TextEncoder().encode(node)).slice(0, 32);

@@ -13,7 +13,10 @@ export type BlobProblem =
   | "missing" // no such blob here
   | "wrongHash" // the bytes are not what their name says
   | "tooLarge" // above blobBytes
-  | "noSpace" // disk or quota is full
+  | "noSpace" // the node's share, or what all may store, is used up
+  | "diskFull" // the disk has no room; there may be some later
+  | "busy" // too many uploads at once
+  | "brokenOff" // an upload's connection broke, or was silent for too long
   | "storage" // the folder cannot be used
   | "refused" // the hub does not take this request
   | "unreachable"; // no answer after every retry

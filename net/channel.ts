@@ -9,7 +9,7 @@
 
 import { assert } from "../core/assert.ts";
 import { type Fault, fault, type Parsed } from "../core/fault.ts";
-import { decodeFrame } from "./frame.ts";
+import { decodeFrame, type FrameLimits } from "./frame.ts";
 import type { FrameMemory } from "./frame_memory.ts";
 import type { AgreedLimits } from "./hello_records.ts";
 import type { NetLimits } from "./limits.ts";
@@ -19,6 +19,8 @@ import type { Wire } from "./wire.ts";
 
 export interface ChannelOptions<In> {
   readonly limits: NetLimits;
+  /** Of what comes in, where that is less than what goes out. */
+  readonly received?: Pick<FrameLimits, "headerBytes" | "headerValues">;
   readonly memory: FrameMemory;
   readonly read: Read<In>;
   onMessage(received: { message: In; segments: readonly Uint8Array[]; bytes: number }): void;
@@ -152,7 +154,7 @@ export class Channel<In> {
 
   #handle(bytes: Uint8Array): void {
     const { read } = this.#options;
-    const frame = decodeFrame(bytes, this.#limits);
+    const frame = decodeFrame(bytes, { ...this.#limits, ...this.#options.received });
     if (!frame.ok) return this.#break(frame.fault);
     const { header, segments, sequence } = frame.value;
     if (sequence === 0 && header !== null) return this.#options.onControl(header);

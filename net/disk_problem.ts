@@ -4,10 +4,9 @@ import { BlobError } from "./blobs.ts";
 
 export function diskProblem(error: unknown, folder: string): unknown {
   if (error instanceof BlobError || !(error instanceof Error)) return error;
-  const code = "code" in error ? error.code : undefined;
-  if (code === "ENOSPC" || code === "EDQUOT" || /os error (28|122)/.test(error.message)) {
+  if (isNoRoom(error)) {
     const next = "free some space or choose another data folder";
-    return new BlobError("noSpace", `Cannot store a blob in ${folder} as the disk is full: ${next}`, { cause: error });
+    return new BlobError("diskFull", `Cannot store a blob in ${folder} as the disk is full: ${next}`, { cause: error });
   }
   const isOurs = error instanceof Deno.errors.PermissionDenied || error instanceof Deno.errors.NotCapable ||
     /os error \d+/.test(error.message);
@@ -16,4 +15,10 @@ export function diskProblem(error: unknown, folder: string): unknown {
   return new BlobError("storage", `Cannot use ${folder} for blobs as the system says '${error.message}': ${next}`, {
     cause: error,
   });
+}
+
+/** The system has no room on the disk, or none left of this user's share of it. */
+export function isNoRoom(error: Error): boolean {
+  const code = "code" in error ? error.code : undefined;
+  return code === "ENOSPC" || code === "EDQUOT" || /os error (28|122)/.test(error.message);
 }

@@ -38,7 +38,9 @@ export interface FrameContent {
   readonly acknowledged?: number;
 }
 
-export type FrameLimits = Pick<NetLimits, "frameBytes" | "headerBytes" | "headerDepth" | "segments">;
+export interface FrameLimits extends Pick<NetLimits, "frameBytes" | "headerBytes" | "headerDepth" | "segments"> {
+  readonly headerValues?: number; // in a header, keys counted too; without it as many as its bytes hold
+}
 
 const magic = 0x6174_6f69; // "iota" read as little-endian u32
 const layout = 2;
@@ -134,6 +136,7 @@ export function decodeFrame(bytes: Uint8Array, limits: FrameLimits): Parsed<Fram
   const header = decodeMsgpack(bytes.subarray(headerAt, headerAt + headerBytes), {
     maxBytes: limits.headerBytes,
     maxDepth: limits.headerDepth,
+    maxValues: limits.headerValues ?? limits.headerBytes,
   });
   return header.ok ? parsed({ header: header.value, segments: segments.value, ...frame }) : header;
 }

@@ -1,21 +1,23 @@
 /**
  * The orchestrator's end of every link, over any wire.
  *
- * Owns: hellos, the table of sessions (one per hotkey), heartbeats, the end of sessions. Refuses: sockets (server.ts and
- * loopback.ts bring wires to `accept`), what messages mean. Invariants: a hotkey has at most one session and one wire, the
+ * Owns: the table of sessions (one per hotkey), heartbeats, the end of sessions. Refuses: sockets (server.ts and loopback.ts
+ * bring wires to `accept`), hellos (reception.ts), what messages mean. Invariants: a hotkey has at most one session and one wire, the
  * newest connection wins, also when the hello of an older one arrives late; nothing of a peer reaches the application before
- * its hello is proven; sessions, unproven connections and outboxes are bounded; no wall clock is read but for the
- * age of tickets, so setting it ends no session.
+ * its hello is proven, and nothing of what was refused before it but numbers; sessions, unproven connections and outboxes are
+ * bounded; no wall clock is read but for the age of tickets, so setting it ends no session.
  */
 
 import { type Fault, fault, type Parsed, refused } from "../core/fault.ts";
 import type { NodeId } from "../core/ids.ts";
 import type { Role } from "../core/protocol/message.ts";
 import { Channel } from "./channel.ts";
-import { decodeFrame, encodeFrame } from "./frame.ts";
+import { encodeFrame } from "./frame.ts";
 import { FrameMemory } from "./frame_memory.ts";
-import { checkHello, createAccept, createChallenge, createRefusal, hex, type ProvenHello } from "./hello.ts";
-import type { Challenge, Hello } from "./hello_records.ts";
+import { createAccept, createRefusal, hex, type ProvenHello } from "./hello.ts";
+import type { Hello } from "./hello_records.ts";
+import { type Guest, Reception } from "./reception.ts";
+import type { RefusalCounts } from "./refusals.ts";
 import { type Cancel, every } from "./timers.ts";
 import type { HubEvent, HubOptions, HubTransport } from "./transport.ts";
 import type { Wire, WireHandler } from "./wire.ts";
@@ -30,45 +32,42 @@ interface Peer<In> {
   cancelExpiry: Cancel; // runs while there is no wire
 }
 
-/** A connection that has not proven a hello yet. */
-interface Guest {
-  readonly wire: Wire;
-  readonly connection: number;
-  readonly challenge: Challenge;
-  readonly cancel: Cancel;
-  wasAskedToSign: boolean;
-}
-
 export class Hub<In, Out> implements HubTransport<Out> {
   readonly #options: HubOptions<In>;
   readonly #peers = new Map<NodeId, Peer<In>>();
-  readonly #guests = new Set<Guest>();
+  readonly #reception: Reception;
   readonly #memory = new FrameMemory();
   readonly #stopBeating: Cancel;
-  #connections = 0; // ever accepted
   #paused = false;
 
   constructor(options: HubOptions<In>) {
+    const { timers, limits } = options;
     this.#options = options;
-    this.#stopBeating = every(options.timers, options.limits.heartbeatMs, () => this.#beat());
+    this.#reception = new Reception({
+      ...options,
+      onReport: (text, counts) => this.#emit({ type: "refusals", text, counts }),
+    });
+    this.#stopBeating = every(timers, limits.heartbeatMs, () => this.#beat());
+  }
+
+  /** Connections that ended without a proven hello. */
+  get refusals(): RefusalCounts {
+    return this.#reception.refusals;
   }
 
   /** A new connection; the caller reports what comes in on it. */
   accept(wire: Wire): WireHandler {
-    if (this.#guests.size >= this.#options.limits.pendingHellos) {
-      wire.close("too many connections wait for their hello");
-      return { frame: () => {}, closed: () => {} };
-    }
-    const guest = this.#greet(wire);
+    const guest = this.#reception.greet(wire);
+    if (guest === null) return { frame: () => {}, closed: () => {} };
     let peer: Peer<In> | null = null;
     return {
       frame: (bytes) => {
         if (peer !== null) {
           if (peer.wire === wire) peer.channel.frame(bytes);
-        } else if (this.#guests.has(guest)) peer = this.#takeHello(guest, bytes);
+        } else if (this.#reception.has(guest)) peer = this.#takeHello(guest, bytes);
       },
       closed: (reason) => {
-        this.#dismiss(guest);
+        this.#reception.dismiss(guest);
         if (peer !== null && peer.wire === wire) this.#disconnected(peer, reason);
       },
     };
@@ -107,10 +106,7 @@ export class Hub<In, Out> implements HubTransport<Out> {
   /** Closes every link without ending sessions for the nodes: they try again, as after a crash. */
   shutDown(reason: string): void {
     this.#stopBeating();
-    for (const guest of [...this.#guests]) {
-      this.#dismiss(guest);
-      guest.wire.close(reason);
-    }
+    this.#reception.close(reason);
     for (const peer of this.#peers.values()) {
       peer.cancelExpiry();
       peer.channel.detach();
@@ -124,64 +120,23 @@ export class Hub<In, Out> implements HubTransport<Out> {
     this.#options.onEvent(event);
   }
 
-  #greet(wire: Wire): Guest {
-    const { run, signer, random, timers, limits } = this.#options;
-    const challenge = createChallenge(run, signer.address, random);
-    const cancel = timers.after(limits.helloMs, () => {
-      const detail = `Cannot wait for a hello longer than ${limits.helloMs} ms`;
-      this.#refuse(guest, fault("unauthenticated", detail), { report: false });
-    });
-    const guest: Guest = { wire, connection: ++this.#connections, challenge, cancel, wasAskedToSign: false };
-    this.#guests.add(guest);
-    wire.send(encodeFrame({ header: challenge }));
-    return guest;
-  }
-
-  #dismiss(guest: Guest): void {
-    guest.cancel();
-    this.#guests.delete(guest);
-  }
-
-  #refuse(guest: Guest, reason: Fault, { report }: { report: boolean }): null {
-    this.#dismiss(guest);
-    guest.wire.send(encodeFrame({ header: createRefusal(reason) }));
-    guest.wire.close(reason.detail);
-    if (report) this.#emit({ type: "fault", peer: null, fault: reason });
-    return null;
-  }
-
   #takeHello(guest: Guest, bytes: Uint8Array): Peer<In> | null {
-    const { limits, verify, admit, tickets, random } = this.#options;
-    const frame = decodeFrame(bytes, { ...limits, frameBytes: limits.helloBytes });
-    if (!frame.ok) return this.#refuse(guest, frame.fault, { report: true });
-    const { challenge } = guest;
-    const verdict = checkHello(frame.value.header, { challenge, verify, admit, tickets, random });
-    if (verdict.type === "refused") return this.#refuse(guest, verdict.fault, { report: true });
-    if (verdict.type === "unproven") return this.#askToSign(guest);
-    const { hello } = verdict.proven;
+    const proven = this.#reception.takeHello(guest, bytes);
+    if (proven === null) return null;
+    const { hello } = proven;
     if (guest.connection < (this.#peers.get(hello.node)?.connection ?? 0)) {
       // The node gave this connection up before it made the newer one: its hello was long on the way.
       const detail = "Cannot take a hello as its connection must be the newest of this node: a newer one is in use";
-      return this.#refuse(guest, fault("staleResult", detail), { report: true });
+      return this.#reception.refuse(guest, fault("staleResult", detail));
     }
     const resumable = this.#findResumable(hello);
     if (resumable === null && !this.#hasRoomFor(hello.node)) {
-      const detail = `Cannot take another node as 'peers' must be at most ${limits.peers}; try again later`;
-      return this.#refuse(guest, fault("limitExceeded", detail), { report: true });
+      const detail =
+        `Cannot take another node as 'peers' must be at most ${this.#options.limits.peers}; try again later`;
+      return this.#reception.refuse(guest, fault("limitExceeded", detail));
     }
-    this.#dismiss(guest);
-    return this.#connect(verdict.proven, { guest, resumable });
-  }
-
-  /** The same challenge once more. Only once: each costs as little as a ticket, but a connection is not there to guess on. */
-  #askToSign(guest: Guest): null {
-    if (guest.wasAskedToSign) {
-      const detail = "Cannot take a hello as it must be signed after a ticket that is of no use: it has another ticket";
-      return this.#refuse(guest, fault("staleResult", detail), { report: true });
-    }
-    guest.wasAskedToSign = true;
-    guest.wire.send(encodeFrame({ header: guest.challenge }));
-    return null;
+    this.#reception.dismiss(guest);
+    return this.#connect(proven, { guest, resumable });
   }
 
   #findResumable(hello: Hello): Peer<In> | null {
@@ -214,6 +169,7 @@ export class Hub<In, Out> implements HubTransport<Out> {
     const limits = { frameBytes, headerBytes };
     const terms = { session: peer.session, resumed, received: peer.channel.received, limits };
     wire.send(encodeFrame({ header: createAccept(proven, { terms, signer, tickets }) }));
+    wire.trust?.();
     peer.cancelExpiry();
     peer.wire = wire;
     peer.connection = connection;
@@ -227,6 +183,10 @@ export class Hub<In, Out> implements HubTransport<Out> {
     const node = hello.node;
     const channel: Channel<In> = new Channel<In>({
       limits,
+      received: {
+        headerBytes: Math.min(limits.headerBytes, limits.nodeHeaderBytes),
+        headerValues: limits.nodeHeaderValues,
+      },
       memory: this.#memory,
       read,
       onMessage: (received) => this.#emit({ type: "message", peer: node, ...received }),

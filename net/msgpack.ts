@@ -32,7 +32,7 @@ export function decodeMsgpack(bytes: Uint8Array, limits: MsgpackLimits): Parsed<
       `Cannot read a header as 'headerBytes' must be at most ${limits.maxBytes}: current value is ${bytes.length}`,
     );
   }
-  const problem = headerProblem(bytes, limits.maxDepth);
+  const problem = headerProblem(bytes, limits);
   return problem === null
     ? parsed(unpackr.unpack(bytes))
     : refused("malformedFrame", `Cannot read a header: ${problem}`);

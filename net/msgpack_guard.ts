@@ -3,13 +3,15 @@
  * sees plain data of bounded depth.
  *
  * Refuses what headers have no use for: binary, every extension type (so no dates, sets, records or classes from a peer),
- * integers beyond 2^53, keys that are no strings, name a prototype or repeat, bad UTF-8, more nesting than the limit, lengths
- * beyond the bytes, bytes left over. Allocates nothing by a claimed length.
+ * integers beyond 2^53, keys that are no strings, name a prototype or repeat, bad UTF-8, more nesting or more values than the
+ * limits, lengths beyond the bytes, bytes left over. Allocates nothing by a claimed length. A value costs up to a microsecond
+ * here and in the decoder, so `maxValues` bounds how long a header holds the thread: bytes alone allow 0.5 us for each.
  */
 
 export interface MsgpackLimits {
   readonly maxBytes: number;
   readonly maxDepth: number;
+  readonly maxValues: number; // keys counted too
 }
 
 const forbiddenKeys: ReadonlySet<string> = new Set(["__proto__", "prototype", "constructor"]);
@@ -19,8 +21,8 @@ const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 class Problem extends Error {}
 
 /** Null: plain data, whole and within limits. */
-export function headerProblem(bytes: Uint8Array, maxDepth: number): string | null {
-  const walker = new Walker(bytes, maxDepth);
+export function headerProblem(bytes: Uint8Array, limits: Omit<MsgpackLimits, "maxBytes">): string | null {
+  const walker = new Walker(bytes, limits);
   try {
     walker.value(0);
     walker.end();
@@ -34,13 +36,14 @@ export function headerProblem(bytes: Uint8Array, maxDepth: number): string | nul
 class Walker {
   readonly #bytes: Uint8Array;
   readonly #view: DataView;
-  readonly #maxDepth: number;
+  readonly #limits: Omit<MsgpackLimits, "maxBytes">;
   #offset = 0;
+  #values = 1;
 
-  constructor(bytes: Uint8Array, maxDepth: number) {
+  constructor(bytes: Uint8Array, limits: Omit<MsgpackLimits, "maxBytes">) {
     this.#bytes = bytes;
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    this.#maxDepth = maxDepth;
+    this.#limits = limits;
   }
 
   end(): void {
@@ -123,8 +126,11 @@ class Walker {
   }
 
   #enter(entries: number, { bytesEach, depth }: { bytesEach: number; depth: number }): void {
-    if (depth > this.#maxDepth) throw new Problem(`it nests deeper than ${this.#maxDepth}`);
+    const { maxDepth, maxValues } = this.#limits;
+    if (depth > maxDepth) throw new Problem(`it nests deeper than ${maxDepth}`);
     if (entries * bytesEach > this.#bytes.length - this.#offset) throw new Problem(`it claims ${entries} entries`);
+    this.#values += entries * bytesEach; // the fewest bytes of an entry are one for each value and key
+    if (this.#values > maxValues) throw new Problem(`it holds more than ${maxValues} values`);
   }
 
   #array(length: number, depth: number): void {

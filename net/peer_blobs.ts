@@ -47,8 +47,8 @@ export class PeerBlobs {
     });
   }
 
-  fetch(request: Request): Response | Promise<Response> {
-    return this.#app.fetch(request);
+  fetch(request: Request, trust?: () => void): Response | Promise<Response> {
+    return this.#app.fetch(request, { trust });
   }
 
   /** Hands out these from now on and nothing else; the old ones stay until the new ones are whole. */
@@ -74,7 +74,7 @@ export function listenForPeers(
       wire.close("this port hands out blobs only");
       return { frame: () => {}, closed: () => {} };
     },
-    fetch: (request) => peers.fetch(request),
+    fetch: (request, trust) => peers.fetch(request, trust),
   });
 }
 

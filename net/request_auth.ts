@@ -27,6 +27,7 @@ import {
   signBtauth,
   type SignedRequest,
 } from "./btauth.ts";
+import { FailureBudget } from "./failure_budget.ts";
 import { hex, type Signer, unhex, type Verify } from "./hello.ts";
 import { ticketText } from "./hello_records.ts";
 import type { NetLimits } from "./limits.ts";
@@ -70,9 +71,16 @@ export interface RequestGateOptions {
   readonly admit: (node: NodeId) => Fault | null;
   /** Null: requests must be signed, as only the hub can open tickets. */
   readonly tickets: TicketBox | null;
-  readonly limits: Pick<NetLimits, "clockSkewMs" | "nonces" | "peers">;
+  readonly limits: Pick<NetLimits, "clockSkewMs" | "nonces" | "peers" | "failedSignaturesPerSecond">;
   readonly timers: Timers;
 }
+
+/** A request names its sender before it proves it, so wrong signatures are nobody's in particular. Where there are tickets members do without. */
+const anybody = "anybody";
+const tooManyFailures = fault(
+  "limitExceeded",
+  "Cannot check another signature now as many were wrong; show a ticket, or try again later",
+);
 
 type Proof =
   | { readonly type: "signature"; readonly signature: Uint8Array }
@@ -84,9 +92,12 @@ export class RequestGate {
   readonly #options: RequestGateOptions;
   /** Of each node, oldest first: nonce to the time after which its time stamp alone refuses it. */
   readonly #nonces = new Map<NodeId, Map<bigint, number>>();
+  readonly #failures: FailureBudget;
 
   constructor(options: RequestGateOptions) {
+    const { limits, timers } = options;
     this.#options = options;
+    this.#failures = new FailureBudget({ perSecond: limits.failedSignaturesPerSecond, timers });
   }
 
   /** The node that asks, or why it may not. The cheap checks come first, the signature last. */
@@ -123,7 +134,12 @@ export class RequestGate {
 
   #checkProof(request: SignedRequest, { claim, proof }: { claim: BtauthClaim; proof: Proof }): Fault | null {
     const { verify, tickets } = this.#options;
-    if (proof.type === "signature") return checkSignature(request, { claim, signature: proof.signature, verify });
+    if (proof.type === "signature") {
+      if (tickets !== null && !this.#failures.allows(anybody)) return tooManyFailures;
+      const problem = checkSignature(request, { claim, signature: proof.signature, verify });
+      if (problem !== null) this.#failures.failed(anybody);
+      return problem;
+    }
     const secret = tickets?.open({ node: claim.sender, ticket: proof.ticket })?.secret;
     if (secret?.proves({ message: ticketProofText(request, claim), proof: proof.mac })) return null;
     return fault("unauthenticated", "Cannot take a request as its ticket is of no use here; sign it");

@@ -1,27 +1,36 @@
 /**
  * One port for everything: WebSockets for the hub, HTTP for blobs, status and dashboard.
  *
- * Owns: the listening socket and the upgrade. Refuses: sessions (hub.ts), routes (api.ts). Invariant: a message larger than
- * `frameBytes` closes its connection before it is assembled.
+ * Owns: the listening socket, also when it must be opened again, and the upgrade. Refuses: sessions (hub.ts), routes (api.ts),
+ * what strangers may cost (door.ts). Invariants: a message larger than `frameBytes` closes its connection before it is
+ * assembled; what goes wrong with the port is told, at most once a minute for each kind.
  */
 
 import type { Buffer } from "node:buffer";
-import { createServer as createHttpServer, type IncomingMessage, type Server } from "node:http";
+import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
-import type { AddressInfo } from "node:net";
-import type { Duplex } from "node:stream";
+import type { AddressInfo, Socket as TcpSocket } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { WebSocketServer } from "ws";
+import { DeafWatch, type Verdict } from "./deaf_watch.ts";
+import { Door } from "./door.ts";
 import type { NetLimits } from "./limits.ts";
 import { joinSocket, type Socket, socketOptions } from "./socket_wire.ts";
+import { systemTimers, type Timers } from "./timers.ts";
 import type { Wire, WireHandler } from "./wire.ts";
 
 export interface ListenOptions {
   readonly host: string;
   readonly port: number; // 0: any free one
   readonly limits: NetLimits;
+  /** Files and sockets that this process may have open, where it is known. */
+  readonly descriptors?: number | null;
   readonly accept: (wire: Wire) => WireHandler;
-  readonly fetch: (request: Request) => Response | Promise<Response>;
+  /** `trust` says that the request is a proven node's: its connection is no stranger's until it is answered. */
+  readonly fetch: (request: Request, trust: () => void) => Response | Promise<Response>;
+  /** Something a person should know about the port. */
+  readonly onNotice?: (text: string) => void;
+  readonly timers?: Timers;
   /** PEM texts; without them the port speaks plain HTTP, for loopback or behind a proxy. */
   readonly tls?: { readonly certificate: string; readonly key: string };
 }
@@ -33,32 +42,116 @@ export interface Listener {
 }
 
 export async function listen(options: ListenOptions): Promise<Listener> {
-  const { host, limits, tls } = options;
-  const handle = getRequestListener(options.fetch);
-  const server: Server = tls === undefined
-    ? createHttpServer(handle)
-    : createHttpsServer({ cert: tls.certificate, key: tls.key }, handle);
+  const { host, limits, tls, timers = systemTimers } = options;
+  const { mostConnections, backlog } = boundsOf(options);
+  const door = new Door({ limits, timers, mostConnections });
+  const server = createServer(options, door);
   const sockets = new WebSocketServer({ ...socketOptions, noServer: true, maxPayload: limits.frameBytes });
-  server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    socket.on("error", () => socket.destroy());
+  server.on("upgrade", (request: IncomingMessage, socket: TcpSocket, head: Buffer) => {
+    const stranger = door.takesUpgrade(socket);
+    if (stranger === null) return;
     sockets.handleUpgrade(request, socket, head, (webSocket: Socket) => {
-      joinSocket(webSocket, { handle: options.accept, explain: (error) => error.message });
+      joinSocket(webSocket, { handle: options.accept, explain: (error) => error.message, stranger });
     });
   });
-  await bind(server, options);
+  await bind(server, { ...options, backlog });
   const { port } = server.address() as AddressInfo;
+  const keeper = keepOpen({ server, door, port, options });
   const shownHost = host.includes(":") ? `[${host}]` : host;
   return {
     url: `${tls === undefined ? "http" : "https"}://${shownHost}:${port}`,
     port,
-    close: () => closeServer(server, sockets),
+    close: async () => {
+      keeper.close();
+      door.close();
+      await closeServer(server, sockets);
+    },
   };
 }
 
-function bind(server: Server, { host, port }: ListenOptions): Promise<void> {
+function createServer({ fetch, limits, tls }: ListenOptions, door: Door): Server {
+  const answer = getRequestListener((request, { incoming }) => fetch(request, () => door.trust(incoming.socket)));
+  const handle = (request: IncomingMessage, response: ServerResponse) => {
+    if (door.takesRequest(request, response)) void answer(request, response);
+  };
+  const bounds = { maxHeaderSize: limits.requestHeadBytes };
+  const server: Server = tls === undefined
+    ? createHttpServer(bounds, handle)
+    : createHttpsServer({ ...bounds, cert: tls.certificate, key: tls.key }, handle);
+  server.prependListener(tls === undefined ? "connection" : "secureConnection", (socket: TcpSocket) => {
+    door.enter(socket);
+  });
+  server.on("clientError", (_error: Error, socket: TcpSocket) => {
+    if (socket.writable) socket.end("HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
+    socket.destroySoon();
+  });
+  return server;
+}
+
+const noticeMs = 60_000;
+const againMs = 10_000;
+const anyHost: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1" };
+
+/** Opens the port again when it has gone deaf, and makes room among the strangers when descriptors run out. */
+function keepOpen(
+  { server, door, port, options }: { server: Server; door: Door; port: number; options: ListenOptions },
+): DeafWatch {
+  const { host, limits, onNotice, timers = systemTimers } = options;
+  const toldAtMs = new Map<Verdict, number>();
+  let failedAtMs = -Infinity;
+  const tell = (verdict: Verdict, text: string) => {
+    const nowMs = timers.steadyMs();
+    if (nowMs - (toldAtMs.get(verdict) ?? -Infinity) < noticeMs) return;
+    toldAtMs.set(verdict, nowMs);
+    onNotice?.(text);
+  };
+  const onVerdict = (verdict: Verdict) => {
+    if (verdict === "hears") return door.ease();
+    const { connections } = door;
+    const isAgain = timers.steadyMs() - failedAtMs < againMs; // deaf again: those that came at once were too many
+    const gone = verdict === "exhausted" || isAgain ? door.shed() : 0;
+    failedAtMs = timers.steadyMs();
+    if (verdict === "exhausted") {
+      return tell(
+        verdict,
+        `Cannot take another connection as the process must have a free file descriptor: ${connections} connections are ` +
+          `open, ${gone} unproven ones were closed; raise the limit (ulimit -n, LimitNOFILE= of a service)`,
+      );
+    }
+    if (server.listening) server.close();
+    // Those who wait come all at once and hold a descriptor each for a moment, also where they are turned away.
+    server.listen({ port, host, backlog: Math.ceil(door.mostStrangers / 8) });
+    tell(verdict, `Port ${port} did not take connections any more and was opened again; nodes come back by themselves`);
+  };
+  const watch = new DeafWatch({
+    at: () => ({ host: anyHost[host] ?? host, port }),
+    everyMs: limits.deafCheckMs,
+    timers,
+    onVerdict,
+  });
+  server.on("connection", () => watch.called());
+  server.on("error", (error: Error) => tell("deaf", `Cannot open port ${port} again: ${error.message}; trying on`));
+  return watch;
+}
+
+/** A part of the descriptors is for files, and for those who wait at the port: they come all at once, and go one by one. */
+function boundsOf({ descriptors = null }: ListenOptions): { mostConnections: number; backlog: number } {
+  if (descriptors === null) return { mostConnections: Infinity, backlog: longestBacklog };
+  const reserve = Math.min(largestReserve, Math.ceil(descriptors / 2));
+  return { mostConnections: descriptors - reserve, backlog: Math.min(longestBacklog, Math.ceil(reserve / 4)) };
+}
+
+const largestReserve = 2048;
+const longestBacklog = 511; // the runtime's own choice
+
+function bind(server: Server, { host, port, backlog }: ListenOptions & { backlog: number }): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once("error", (error: Error & { code?: string }) => reject(new Error(bindProblem({ host, port, error }))));
-    server.listen(port, host, resolve);
+    const onError = (error: Error & { code?: string }) => reject(new Error(bindProblem({ host, port, error })));
+    server.once("error", onError);
+    server.listen({ port, host, backlog }, () => {
+      server.off("error", onError);
+      resolve();
+    });
   });
 }
 

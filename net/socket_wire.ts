@@ -45,10 +45,16 @@ const drainedBytes = 1024 * 1024;
 /** `explain` turns a socket's error into a sentence. */
 export function joinSocket(
   socket: Socket,
-  options: { handle: (wire: Wire) => WireHandler; explain: (error: Error) => string },
+  options: {
+    handle: (wire: Wire) => WireHandler;
+    explain: (error: Error) => string;
+    /** Of the accepting end. */
+    stranger?: { readonly origin: string; readonly trust: () => void };
+  },
 ): Wire {
   let closeReason: string | null = null;
   const wire: Wire = {
+    ...options.stranger,
     get bufferedBytes() {
       return socket.bufferedAmount;
     },

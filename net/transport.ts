@@ -12,6 +12,7 @@ import type { NodeId } from "../core/ids.ts";
 import type { Role } from "../core/protocol/message.ts";
 import type { Admit, NodeIdentity, Signer, Verify } from "./hello.ts";
 import type { NetLimits } from "./limits.ts";
+import type { RefusalCounts } from "./refusals.ts";
 import type { HeldTicket, TicketBox } from "./ticket.ts";
 import type { Random, Timers } from "./timers.ts";
 
@@ -26,8 +27,10 @@ export type HubEvent<In> =
   /** The session is over and what was not delivered is gone. */
   | { type: "peerLost"; peer: NodeId; fault: Fault }
   | { type: "message"; peer: NodeId; message: In; segments: readonly Uint8Array[]; bytes: number }
-  /** Something foreign was refused; `peer` is null before a hello is proven. */
-  | { type: "fault"; peer: NodeId | null; fault: Fault };
+  /** Something of a proven node was refused. */
+  | { type: "fault"; peer: NodeId; fault: Fault }
+  /** Strangers were refused, in words, counted since the hub began: at once, then at most one event a `refusalReportMs`. */
+  | { type: "refusals"; counts: RefusalCounts; text: string };
 
 export interface HubTransport<Out> {
   /** Bytes the message will put on the wire. A fault: the peer is unknown, the message too large, or its outbox full (then `peerLost`). */

@@ -9,12 +9,16 @@
 export interface Wire {
   /** Sent, and not yet taken by the system: these bytes will still be read from the frames they belong to. */
   readonly bufferedBytes: number;
+  /** Whom the other end's address stands for (`originOf`); absent where there is none, as inside a process. */
+  readonly origin?: string;
   /** Does not copy and does not throw; on a closed wire it does nothing. */
   send(frame: Uint8Array): void;
   close(reason: string): void;
   /** Stops reading where the socket can; a handler may still get what was on the way. */
   pause(): void;
   resume(): void;
+  /** The peer has proven who it is: what a socket allows strangers ends here. */
+  trust?(): void;
 }
 
 export interface WireHandler {

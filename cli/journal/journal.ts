@@ -39,6 +39,7 @@ export interface Recovered {
   readonly cut: string | null; // what was cut off, for people
 }
 
+const slackBytes = 16 * pageBytes; // of tables around what is written
 const longEntries = 4096; // replaying them takes well below a second
 const longBytes = 32 * 2 ** 20; // of entries
 const mostEntries = 8 * longEntries; // however large the state: a few seconds' replay (iota bench hub restart)
@@ -95,7 +96,9 @@ export class Journal {
     let sequence = this.#sequence;
     let crc = this.#crc;
     let bytes = 0;
-    this.#transaction(() => {
+    const segmentBytes = segments.reduce((sum, segment) => sum + segment.bytes.byteLength, 0);
+    const entryBytes = entries.reduce((sum, { event }) => sum + event.byteLength, 0);
+    this.#transaction(segmentBytes + entryBytes, () => {
       for (const hash of droppedSegments) dropSegment.run(hash);
       for (const { hash, bytes } of segments) addSegment.run(hash, bytes);
       for (const { nowMs, event } of entries) {
@@ -130,7 +133,7 @@ export class Journal {
   /** The state after every entry so far; older entries are not needed any more. */
   snapshot(state: Uint8Array): void {
     const crc = snapshotCrc(this.#sequence, state);
-    this.#transaction(() => {
+    this.#transaction(state.byteLength, () => {
       this.#db.prepare("insert or replace into snapshot (id, sequence, crc, bytes) values (1, ?, ?, ?)")
         .run(this.#sequence, crc, state);
       this.#db.prepare("delete from entries where sequence <= ?").run(this.#sequence);
@@ -150,7 +153,7 @@ export class Journal {
 
   /** Deletes all segments but these. */
   keepSegments(hashes: ReadonlySet<string>): void {
-    this.#transaction(() => {
+    this.#transaction(0, () => {
       for (const { hash } of this.#db.prepare("select hash from segments").all()) {
         if (typeof hash === "string" && !hashes.has(hash)) this.#statements.dropSegment.run(hash);
       }
@@ -166,7 +169,7 @@ export class Journal {
     this.#db.close();
   }
 
-  #transaction(body: () => void): void {
+  #transaction(bytes: number, body: () => void): void {
     attempt(this.#path, () => {
       this.#db.exec("begin immediate");
       try {
@@ -174,9 +177,17 @@ export class Journal {
         this.#db.exec("commit");
       } catch (error) {
         if (this.#db.isTransaction) this.#db.exec("rollback"); // a full disk may have done it already
-        throw error;
+        if (error instanceof AssertionFailure) throw error;
+        throw journalProblem(error, { path: this.#path, maxBytes: this.#maxBytes, isAtLimit: !this.#hasPages(bytes) });
       }
-    }, this.#maxBytes);
+    });
+  }
+
+  /** Whether the file's own limit leaves room for so many bytes and the pages around them. */
+  #hasPages(bytes: number): boolean {
+    const count = (name: string) => Number(this.#db.prepare(`pragma ${name}`).get()?.[name]);
+    const free = count("max_page_count") - count("page_count") + count("freelist_count");
+    return free * pageBytes > bytes + bytes / 16 + slackBytes;
   }
 
   #recover(): Recovered {
@@ -245,7 +256,7 @@ export class Journal {
   #cut(): void {
     const problem = this.#db.prepare("pragma quick_check(1)").get()?.["quick_check"];
     if (problem !== "ok") throw this.#damaged(`SQLite finds it broken (${problem})`);
-    this.#transaction(() => {
+    this.#transaction(0, () => {
       this.#db.prepare("delete from entries where sequence > ?").run(this.#sequence);
       this.#statements.setHead.run(this.#sequence, this.#crc);
     });
@@ -272,11 +283,11 @@ function chain(previous: number, { nowMs, event }: JournalEntry): number {
   return crc32(event, crc32(head));
 }
 
-function attempt<T>(path: string, body: () => T, maxBytes?: number): T {
+function attempt<T>(path: string, body: () => T): T {
   try {
     return body();
   } catch (error) {
     if (error instanceof AssertionFailure) throw error; // our own bug stays one
-    throw journalProblem(error, { path, maxBytes: maxBytes ?? null });
+    throw journalProblem(error, { path, maxBytes: null });
   }
 }

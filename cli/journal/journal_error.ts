@@ -7,7 +7,8 @@ export type JournalProblem =
   | "damaged" // cannot be trusted as far as its snapshot
   | "outdated" // a checkpoint is newer
   | "locked" // another process holds it
-  | "noSpace" // disk full, or the file would exceed its limit
+  | "noSpace" // disk full; there may be room later
+  | "tooLarge" // the file would exceed its limit
   | "storage"; // the folder cannot be used
 
 export class JournalError extends Error {
@@ -27,24 +28,31 @@ const texts: readonly (readonly [RegExp, JournalProblem])[] = [
   [/malformed|not a database|corrupt/i, "damaged"],
 ];
 
+export interface JournalFacts {
+  readonly path: string;
+  readonly maxBytes: number | null;
+  readonly isAtLimit?: boolean; // what was to be written does not fit the file's own limit
+}
+
 /** Any error of a journal operation as a `JournalError` that says what to do. */
-export function journalProblem(error: unknown, from: { path: string; maxBytes: number | null }): JournalError {
+export function journalProblem(error: unknown, from: JournalFacts): JournalError {
   if (error instanceof JournalError) return error;
   const text = error instanceof Error ? error.message : String(error);
-  const code = texts.find(([pattern]) => pattern.test(text))?.[1] ?? "storage";
+  const told = texts.find(([pattern]) => pattern.test(text))?.[1] ?? "storage";
+  const code = told === "noSpace" && from.isAtLimit === true ? "tooLarge" : told; // SQLite has one text for both
   return new JournalError(code, `${sentence(code, from)}: ${text}`, { cause: error });
 }
 
-function sentence(code: JournalProblem, { path, maxBytes }: { path: string; maxBytes: number | null }): string {
+function sentence(code: JournalProblem, { path, maxBytes }: JournalFacts): string {
   switch (code) {
     case "locked":
       return `Cannot open the journal '${path}' as one process at a time may hold it; is the orchestrator still running?`;
     case "damaged":
       return `Cannot read the journal '${path}' as it is damaged`;
     case "noSpace":
-      return `Cannot write the journal '${path}' as the disk is full${
-        maxBytes === null ? "" : ` or the file would be larger than ${maxBytes} bytes`
-      }`;
+      return `Cannot write the journal '${path}' as the disk is full`;
+    case "tooLarge":
+      return `Cannot write the journal '${path}' as its file must not be larger than ${maxBytes} bytes`;
     default:
       return `Cannot use the journal '${path}'`;
   }

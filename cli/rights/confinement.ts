@@ -13,6 +13,7 @@
 
 import { resolve as resolvePath } from "node:path";
 import { assert } from "../../core/assert.ts";
+import { askOpenFiles, openFilesVariable } from "./open_files.ts";
 import { type HeldRights, isWhole, packageVariables, type Scope } from "./rights.ts";
 import { type SensorProcess, startSensors } from "./sensor_process.ts";
 
@@ -55,8 +56,10 @@ function revoke(name: typeof kinds[number]): void {
   assert(state !== "granted", `Cannot go on as the right to ${name} must be given up: it is still held`);
 }
 
-async function runConfined({ held, words, variables, code = workerUrl() }: Confinement): Promise<number> {
+async function runConfined({ held, words, code = workerUrl(), ...given }: Confinement): Promise<number> {
   const sensors = held.needsSensors ? startSensors() : null;
+  const openFiles = askOpenFiles();
+  const variables = openFiles === null ? given.variables : { ...given.variables, [openFilesVariable]: openFiles };
   const worker = new Worker(code, {
     type: "module",
     name: "command",

@@ -5,6 +5,7 @@
 
 import type { BlobHash, BlobRef } from "../../core/ids.ts";
 import type { Peer } from "../../core/protocol/message.ts";
+import type { BlobQuota } from "../../net/blob_quota.ts";
 import { fetchBlob } from "../../net/blob_fetch.ts";
 import type { BlobStore, LocalBlobStore } from "../../net/blobs.ts";
 import type { FetchSource, SourceProblem } from "../../net/fetch_sources.ts";
@@ -71,22 +72,26 @@ export function peerUrl(text: string): string | null {
   return url !== null && /^https?:$/.test(url.protocol) && url.username === "" ? url.origin : null;
 }
 
-export function hubBlobs(store: LocalBlobStore): HubBlobs {
+/** `quota` hears what members are not charged for any more. */
+export function hubBlobs(store: LocalBlobStore, quota: Pick<BlobQuota, "deleted" | "needed"> | null = null): HubBlobs {
+  const remove = async (hash: BlobHash) => {
+    await store.delete(hash);
+    quota?.deleted(hash);
+  };
   let unusedBefore: ReadonlySet<string> = new Set();
   return {
     ...blobAccess(store),
     sweep: async (used) => {
+      quota?.needed(used);
       const unused = new Set<string>();
       for (const { hash } of await Array.fromAsync(store.list())) {
         if (used.has(hash)) continue;
-        if (unusedBefore.has(hash)) await store.delete(hash);
+        if (unusedBefore.has(hash)) await remove(hash);
         else unused.add(hash);
       }
       unusedBefore = unused;
     },
-    delete: async (hash) => {
-      await store.delete(hash);
-    },
+    delete: remove,
   };
 }
 

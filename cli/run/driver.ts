@@ -6,6 +6,9 @@
  * effects are performed in order, so nothing leaves this process that a restart would not know. Whatever throws in a machine,
  * in `commit` or in performing an effect ends the role through `onFailure`.
  *
+ * The driver stands still while its owner says so or while a commit waits: no event is taken, no effect is performed, the
+ * network is paused, and the machine's clock stands, so nobody is late for it.
+ *
  * The machine's clock never goes back and does not follow steps of the wall clock; `startMs` lets it go on where the journal's
  * last entry was.
  */
@@ -23,8 +26,8 @@ export interface DriverOptions<State, Event, Effect> {
   readonly state: State;
   /** Must not wait; results come back through `enqueue`. */
   readonly perform: (effect: Effect) => void;
-  /** Makes a batch durable before any of its effects is performed. */
-  commit?(batch: readonly TimedEvent<Event>[]): void;
+  /** Makes a batch durable before any of its effects is performed: now, or by the time the promise resolves. */
+  commit?(batch: readonly TimedEvent<Event>[]): void | Promise<void>;
   /** The event of a passed deadline; null for machines without deadlines. */
   readonly tick: Event | null;
   readonly timers: Timers;
@@ -41,12 +44,15 @@ const batchEvents = 64; // made durable at once
 export class Driver<State, Event, Effect> {
   readonly #options: DriverOptions<State, Event, Effect>;
   readonly #inbox: Event[] = [];
-  readonly #aheadMs: number; // of the steady clock
+  #aheadMs: number; // of the steady clock
   #lastMs = -Infinity;
+  #stoppedMs: number | null = null; // the steady clock when the driver began to stand still
+  #isHeld = false; // by the owner
+  #uncommitted: object | null = null; // the commit that is waited for
   #isDraining = false;
   #isGathering = false;
   #isClosed = false;
-  #isFull = false;
+  #isPressed = false; // what `onPressure` heard last
   #cancelTimer: Cancel = () => {};
 
   constructor(options: DriverOptions<State, Event, Effect>) {
@@ -57,17 +63,37 @@ export class Driver<State, Event, Effect> {
   enqueue(event: Event): void {
     if (this.#isClosed) return;
     this.#inbox.push(event);
-    if (!this.#isDraining && !this.#isGathering) this.#gather();
-    else if (!this.#isFull && this.#inbox.length >= this.#options.inboxMessages) {
-      this.#isFull = true;
-      this.#options.onPressure(true);
-    }
+    if (this.#isDraining || this.#isGathering || this.standsStill) this.#tellPressure();
+    else this.#gather();
+  }
+
+  get standsStill(): boolean {
+    return this.#isHeld || this.#uncommitted !== null;
+  }
+
+  /** As many events wait as may. */
+  get isFull(): boolean {
+    return this.#inbox.length >= this.#options.inboxMessages;
+  }
+
+  hold(): void {
+    this.#isHeld = true;
+    this.#stopClock();
+    this.#tellPressure();
+  }
+
+  /** Ends `hold`. */
+  resume(): void {
+    this.#isHeld = false;
+    if (this.standsStill || this.#isClosed) return;
+    this.#startClock();
+    if (!this.#isDraining) this.#drain();
   }
 
   /** Takes what has arrived so far, now. */
   flush(): void {
     this.#isGathering = false;
-    if (!this.#isDraining && !this.#isClosed) this.#drain();
+    if (!this.#isDraining && !this.#isClosed && !this.standsStill) this.#drain();
   }
 
   /** No event is taken any more. */
@@ -77,7 +103,8 @@ export class Driver<State, Event, Effect> {
   }
 
   #nowMs(): number {
-    this.#lastMs = Math.max(this.#lastMs, this.#options.timers.steadyMs() + this.#aheadMs);
+    const steadyMs = this.#stoppedMs ?? this.#options.timers.steadyMs();
+    this.#lastMs = Math.max(this.#lastMs, steadyMs + this.#aheadMs);
     return this.#lastMs;
   }
 
@@ -90,20 +117,50 @@ export class Driver<State, Event, Effect> {
     });
   }
 
-  #drain(): void {
+  #stopClock(): void {
+    this.#cancelTimer();
+    this.#stoppedMs ??= this.#options.timers.steadyMs();
+  }
+
+  #startClock(): void {
+    if (this.#stoppedMs !== null) this.#aheadMs -= this.#options.timers.steadyMs() - this.#stoppedMs;
+    this.#stoppedMs = null;
+  }
+
+  /** `first` comes before what waits in the inbox. */
+  #drain(first: () => void = () => {}): void {
     this.#isDraining = true;
+    this.#attempt(() => {
+      first();
+      while (this.#inbox.length > 0 && !this.#isClosed && !this.standsStill) {
+        this.#takeBatch(this.#inbox.splice(0, batchEvents));
+      }
+      if (!this.standsStill) this.#setTimer();
+    });
+    this.#isDraining = false;
+    this.#tellPressure();
+  }
+
+  #attempt(body: () => void): void {
     try {
-      while (this.#inbox.length > 0 && !this.#isClosed) this.#takeBatch(this.#inbox.splice(0, batchEvents));
-      this.#setTimer();
+      body();
     } catch (error) {
-      this.close();
-      this.#options.onFailure(error);
-    } finally {
-      this.#isDraining = false;
+      this.#fail(error);
     }
-    if (!this.#isFull) return;
-    this.#isFull = false;
-    this.#options.onPressure(false);
+  }
+
+  #fail(error: unknown): void {
+    this.close();
+    this.#options.onFailure(error);
+  }
+
+  /** Full while draining: events come faster than they are taken. */
+  #tellPressure(): void {
+    const isBusy = this.#isDraining || this.#isGathering;
+    const isPressed = this.standsStill || (isBusy && (this.#isPressed || this.isFull));
+    if (isPressed === this.#isPressed) return;
+    this.#isPressed = isPressed;
+    this.#options.onPressure(isPressed);
   }
 
   #takeBatch(events: readonly Event[]): void {
@@ -115,8 +172,26 @@ export class Driver<State, Event, Effect> {
       for (const effect of machine.step(state, event, nowMs)) effects.push(effect);
       batch.push({ nowMs, event });
     }
-    this.#options.commit?.(batch);
-    for (const effect of effects) perform(effect);
+    const performAll = () => {
+      for (const effect of effects) perform(effect);
+    };
+    const waiting = this.#options.commit?.(batch);
+    if (waiting === undefined) performAll();
+    else this.#await(waiting, performAll);
+  }
+
+  #await(commit: Promise<void>, performAll: () => void): void {
+    this.#uncommitted = commit;
+    this.#stopClock();
+    const isOver = () => this.#uncommitted !== commit || this.#isClosed;
+    commit.then(() => {
+      if (isOver()) return;
+      this.#uncommitted = null;
+      if (!this.standsStill) this.#startClock();
+      this.#drain(performAll);
+    }, (error) => {
+      if (!isOver()) this.#fail(error);
+    });
   }
 
   #setTimer(): void {

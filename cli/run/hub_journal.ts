@@ -67,7 +67,10 @@ export function markPath(journalPath: string): string {
 export interface StateJournal {
   /** Before the first event of a life: the state it begins with. */
   begin(state: OrchestratorState, nowMs: number): void;
-  /** After stepping a batch, before performing its effects. `bytesOf` has every segment that came with it. */
+  /**
+   * After stepping a batch, before performing its effects. `bytesOf` has every segment that came with it. May be called again
+   * with a batch that it failed for.
+   */
   commit(
     batch: readonly TimedEvent<OrchestratorEvent>[],
     shell: { state: OrchestratorState; bytesOf: (ref: BlobRef) => Uint8Array },
@@ -83,6 +86,7 @@ export class HubJournal implements StateJournal {
   readonly #mark: JournalMark;
   readonly #dropped = new Set<string>();
   #lastMs = 0;
+  #appended: readonly TimedEvent<OrchestratorEvent>[] | null = null; // the newest batch, once its entries are in the file
 
   static open(options: OpenHubJournal): { journal: HubJournal; recovered: RecoveredRun | null } {
     const { journal, recovered } = Journal.open(options);
@@ -127,6 +131,13 @@ export class HubJournal implements StateJournal {
     batch: readonly TimedEvent<OrchestratorEvent>[],
     { state, bytesOf }: { state: OrchestratorState; bytesOf: (ref: BlobRef) => Uint8Array },
   ): void {
+    if (this.#appended !== batch) this.#append(batch, bytesOf);
+    this.#appended = batch; // what follows may fail for lack of room, then the same batch comes again
+    this.#promise(state);
+    if (this.#journal.needsSnapshot) this.begin(state, this.#lastMs);
+  }
+
+  #append(batch: readonly TimedEvent<OrchestratorEvent>[], bytesOf: (ref: BlobRef) => Uint8Array): void {
     const segments = batch.flatMap(({ event }) =>
       event.type === "messageReceived" && event.message.type === "taskDone" ? event.segments : []
     );
@@ -136,9 +147,7 @@ export class HubJournal implements StateJournal {
       droppedSegments: [...this.#dropped],
     });
     this.#dropped.clear();
-    this.#promise(state);
     this.#lastMs = batch.at(-1)?.nowMs ?? this.#lastMs;
-    if (this.#journal.needsSnapshot) this.begin(state, this.#lastMs);
   }
 
   drop(hash: string): void {

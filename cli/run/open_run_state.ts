@@ -6,7 +6,7 @@
  * checkpoint of the same round.
  */
 
-import { blobHash, type BlobRef } from "../../core/ids.ts";
+import { type BlobHash, blobHash, type BlobRef } from "../../core/ids.ts";
 import type { StageSpec } from "../../core/model/spec.ts";
 import type { OrchestratorEffect } from "../../core/orchestrator/event.ts";
 import type { OrchestratorState, RoundSources } from "../../core/orchestrator/state.ts";
@@ -20,9 +20,11 @@ import type { PreparedRun } from "./prepare_run.ts";
 import { openRunJournal } from "./recover_run.ts";
 
 const storedBlobs = 256; // of the largest size, at once
+const ownBlobs = 64; // of these, which only the hub may store: members cannot fill up what it needs to end a round
 
 export interface OpenRunState {
   readonly store: DiskBlobs;
+  readonly memberBytes: number; // of the store's capacity, what members may fill
   readonly journal: HubJournal;
   readonly recovered: RecoveredRun | null;
   readonly from: { readonly step: number; readonly sources: RoundSources } | null;
@@ -33,6 +35,7 @@ export interface OpenRunOptions {
   readonly stages: readonly StageSpec[];
   readonly onReplayed: (effects: readonly OrchestratorEffect[]) => void;
   readonly warn: (text: string) => void;
+  readonly onLost: (hash: BlobHash) => void;
 }
 
 export async function openRunState(options: OpenRunOptions): Promise<OpenRunState> {
@@ -57,17 +60,19 @@ export async function openRunState(options: OpenRunOptions): Promise<OpenRunStat
   const { blobBytes } = config.limits;
   const onLost = ({ ref, why }: LostBlob) => {
     warn(`Blob ${ref.hash} must be in the store as it was stored: it is ${why}; whoever has it will be asked for it`);
+    options.onLost(ref.hash);
   };
   const capacityBytes = storedBlobs * blobBytes;
+  const memberBytes = capacityBytes - ownBlobs * blobBytes;
   const store = await DiskBlobs.open({ folder: `${path}/blobs`, blobBytes, capacityBytes, onLost });
   await sweep(store, recovered === null ? new Set() : usedBlobs(recovered.state));
   if (recovered !== null) {
     await putBack(store, { state: recovered.state, found, stages, warn });
-    return { store, journal, recovered, from: null };
+    return { store, memberBytes, journal, recovered, from: null };
   }
-  if (found === null) return { store, journal, recovered: null, from: null };
+  if (found === null) return { store, memberBytes, journal, recovered: null, from: null };
   const sources = await sourcesFrom(found, { stages, blobs: hubBlobs(store) });
-  return { store, journal, recovered: null, from: { step: found.manifest.step, sources } };
+  return { store, memberBytes, journal, recovered: null, from: { step: found.manifest.step, sources } };
 }
 
 /** A killed process leaves blobs that nobody will ask for. */

@@ -7,7 +7,7 @@
 
 import { unreachable } from "../../core/assert.ts";
 import type { RunConfig } from "../../core/config/config.ts";
-import type { NodeId, StageIndex } from "../../core/ids.ts";
+import type { BlobRef, NodeId, StageIndex } from "../../core/ids.ts";
 import { secretKeyBytes } from "../../core/chacha.ts";
 import { largestOfWire } from "../../core/codec/wire.ts";
 import { parameterTable, type StageSpec, wireSpec } from "../../core/model/spec.ts";
@@ -21,6 +21,7 @@ import type { Admit, Signer, Verify } from "../../net/hello.ts";
 import { Hub } from "../../net/hub.ts";
 import type { NetLimits } from "../../net/limits.ts";
 import { readNodeMessage } from "../../net/schema_node.ts";
+import type { RefusalCounts } from "../../net/refusals.ts";
 import type { TicketBox } from "../../net/ticket.ts";
 import type { Random, Timers } from "../../net/timers.ts";
 import type { HubEvent } from "../../net/transport.ts";
@@ -31,8 +32,11 @@ import { Driver } from "./driver.ts";
 import type { HubBlobs } from "./blob_access.ts";
 import type { RecoveredRun, StateJournal } from "./hub_journal.ts";
 import { type HubWork, performHubWork } from "./hub_work.ts";
+import type { MemberStore } from "./hub_store.ts";
 import type { Finished } from "./node_role.ts";
+import { needOfCheckpoint, needOfWork, RunPause } from "./run_pause.ts";
 import { Segments } from "./segments.ts";
+import { storeDuties } from "./store_duties.ts";
 import { Traffic } from "./traffic.ts";
 
 export interface OrchestratorRoleOptions {
@@ -60,6 +64,8 @@ export interface OrchestratorRoleOptions {
   /** Puts the round's blobs back from its checkpoint; false where there is none. */
   readonly putBackRound?: (round: number) => Promise<boolean>;
   readonly onRecord: (record: RunRecord) => void;
+  /** Throws while the disk has no room for so many bytes; default: it always has. */
+  readonly probeRoom?: (bytes: number) => Promise<void>;
 }
 
 export interface RunningOrchestrator {
@@ -67,8 +73,11 @@ export interface RunningOrchestrator {
   readonly traffic: Traffic;
   readonly segments: Segments;
   readonly finished: Promise<Finished>;
+  readonly refusals: RefusalCounts; // connections that did not prove a node, since this process began
   accept(wire: Wire): WireHandler;
   isMember(node: NodeId): boolean;
+  /** For the store that members upload to. */
+  readonly members: MemberStore;
   /** Asks `admit` about every member again and dismisses whom it refuses for good. */
   review(): void;
   /**
@@ -90,10 +99,12 @@ class OrchestratorRole implements RunningOrchestrator {
   readonly traffic: Traffic;
   readonly segments: Segments;
   readonly finished: Promise<Finished>;
+  readonly members: MemberStore;
   readonly #options: OrchestratorRoleOptions;
   readonly #hub: Hub<NodeMessage, HubMessage>;
   readonly #driver: Driver<OrchestratorState, OrchestratorEvent, OrchestratorEffect>;
   readonly #connected = new Set<NodeId>();
+  readonly #pause: RunPause;
   #heldOut: Batch | null = null;
   #resolve!: (finished: Finished) => void;
   #reject!: (error: unknown) => void;
@@ -114,11 +125,12 @@ class OrchestratorRole implements RunningOrchestrator {
     else if (this.state.phase !== "finished") {
       for (const bytes of journal?.takeSegments(heldSegments(this.state)) ?? []) this.segments.hold(bytes);
     }
+    const shell = { state: this.state, bytesOf: (ref: BlobRef) => this.segments.get(ref) };
     this.#driver = new Driver({
       machine: orchestrator,
       state: this.state,
       perform: (effect) => this.#perform(effect),
-      commit: (batch) => journal?.commit(batch, { state: this.state, bytesOf: (ref) => this.segments.get(ref) }),
+      commit: (batch) => this.#pause.commit(batch, () => journal?.commit(batch, shell)),
       tick: { type: "tick" },
       timers,
       ...(recovered === null ? {} : { startMs: recovered.nowMs }),
@@ -139,6 +151,13 @@ class OrchestratorRole implements RunningOrchestrator {
       random: options.random,
       onEvent: (event) => this.#onHubEvent(event),
     });
+    const { onRecord, probeRoom = () => Promise.resolve() } = options;
+    this.#pause = new RunPause({ timers, driver: this.#driver, onRecord, probeRoom });
+    this.members = storeDuties({
+      ...{ state: this.state, driver: this.#driver, pause: this.#pause },
+      isMember: (node) => this.isMember(node),
+      onFailure: (error) => this.#fail(error),
+    });
     this.#driver.enqueue(
       recovered === null ? { type: "tick" } : { type: "restarted", steps: config.train.steps }, // sets the first deadline
     );
@@ -157,8 +176,15 @@ class OrchestratorRole implements RunningOrchestrator {
     });
   }
 
+  get refusals(): RefusalCounts {
+    return this.#hub.refusals;
+  }
+
+  /** A run that stands still takes no more news than it has room for; who is here stays. */
   accept(wire: Wire): WireHandler {
-    return this.#hub.accept(wire);
+    if (!this.#driver.standsStill || !this.#driver.isFull) return this.#hub.accept(wire);
+    wire.close("the orchestrator waits for room on its disk; try again later");
+    return { frame: () => {}, closed: () => {} };
   }
 
   isMember(node: NodeId): boolean {
@@ -166,6 +192,7 @@ class OrchestratorRole implements RunningOrchestrator {
   }
 
   review(): void {
+    if (this.#driver.standsStill) return; // the next review sees the same
     for (const { node, role } of [...this.state.members.values()]) {
       const fault = this.#options.admit({ node, role });
       if (fault?.code === "notAdmitted") this.#driver.enqueue({ type: "nodeDismissed", node, fault });
@@ -174,9 +201,11 @@ class OrchestratorRole implements RunningOrchestrator {
 
   stop(reason: string): void {
     this.#driver.flush();
-    if (this.#isEnded || this.state.phase === "finished") return;
+    const isOver = this.state.phase === "finished" && !this.#driver.standsStill; // it ends by itself
+    if (this.#isEnded || isOver) return;
     this.#isEnded = true;
     this.#driver.close();
+    this.#pause.close();
     this.#hub.shutDown("the orchestrator is being stopped and may come back");
     this.#options.onRecord({ type: "runFinished", step: this.state.step, finished: false, reason });
     this.#resolve({ finished: false, reason });
@@ -205,6 +234,8 @@ class OrchestratorRole implements RunningOrchestrator {
       }
       case "fault":
         return this.#driver.enqueue({ type: "faultReceived", node: event.peer, fault: event.fault });
+      case "refusals":
+        return this.#options.onRecord({ type: "warning", text: event.text });
       default:
         return unreachable(event);
     }
@@ -282,12 +313,16 @@ class OrchestratorRole implements RunningOrchestrator {
   }
 
   #hubWork(work: HubWork): void {
-    this.#work(async () => this.#driver.enqueue(await performHubWork(work, this.#options)));
+    const need = needOfWork(work, this.state.stageFloats);
+    this.#work(async () =>
+      this.#driver.enqueue(await this.#pause.work(need, () => performHubWork(work, this.#options)))
+    );
   }
 
   #writeCheckpoint(effect: Extract<OrchestratorEffect, { type: "writeCheckpoint" }>): void {
     const { round } = effect;
-    this.#options.storeRound(effect).then(
+    const need = needOfCheckpoint(round, this.state.stageFloats);
+    this.#pause.work(need, () => this.#options.storeRound(effect)).then(
       (folder) => this.#driver.enqueue({ type: "checkpointWritten", round, folder }),
       (error) =>
         this.#driver.enqueue({ type: "checkpointFailed", round, detail: textOf(error), missing: missingStage(error) }),
@@ -301,6 +336,8 @@ class OrchestratorRole implements RunningOrchestrator {
 
   #finish({ finished, reason }: Finished): void {
     this.#driver.close();
+    this.#pause.close();
+    if (this.#driver.standsStill) this.#hub.resume(); // to hear how the nodes leave
     const end = () => {
       this.#onLastLeft = null;
       cancel();
@@ -315,6 +352,7 @@ class OrchestratorRole implements RunningOrchestrator {
   #fail(error: unknown): void {
     this.#isEnded = true;
     this.#driver.close();
+    this.#pause.close();
     this.#hub.shutDown("the orchestrator failed");
     this.#reject(error);
   }

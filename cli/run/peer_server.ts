@@ -53,7 +53,8 @@ export async function openPeerServer(options: PeerServerOptions): Promise<PeerSe
       wire.close("this port hands out blobs only");
       return { frame: () => {}, closed: () => {} };
     },
-    fetch: (request) => peers.fetch(request),
+    fetch: (request, trust) => peers.fetch(request, trust),
+    onNotice: (text) => onError(new Error(text)),
   }).catch((error) => {
     throw new UserError(error instanceof Error ? error.message : String(error), { cause: error });
   });

@@ -5,16 +5,14 @@
 import { setImmediate } from "node:timers";
 import type { RunConfig } from "../../core/config/config.ts";
 import { fault } from "../../core/fault.ts";
-import type { NodeId } from "../../core/ids.ts";
+import type { BlobHash, NodeId } from "../../core/ids.ts";
 import { splitLayers } from "../../core/model/stages.ts";
-import { stageSpecs } from "../../core/model/spec.ts";
+import { parameterTable, type StageSpec, stageSpecs } from "../../core/model/spec.ts";
 import { modelParameters } from "../../core/config/derive.ts";
 import type { OrchestratorEffect } from "../../core/orchestrator/event.ts";
 import type { OrchestratorState } from "../../core/orchestrator/state.ts";
 import { verifySignature } from "../../chain/wallet/hotkey.ts";
 import { createApi } from "../../net/api.ts";
-import type { DiskBlobs } from "../../net/blob_disk.ts";
-import { DiskUploads } from "../../net/blob_uploads.ts";
 import { BlobError } from "../../net/blobs.ts";
 import { type NetLimits, netLimits } from "../../net/limits.ts";
 import { listen, type Listener } from "../../net/server.ts";
@@ -27,16 +25,18 @@ import { openHubChain } from "../duty/hub_chain.ts";
 import { JournalError } from "../journal/journal_error.ts";
 import { explainRefusal, Terminated, UserError } from "../errors.ts";
 import { openLogFile } from "../service/long_run.ts";
+import { readOpenFiles } from "../rights/open_files.ts";
 import { openRunScreen, type RunScreen } from "../screen/run_screen.ts";
 import { newRunView, type WireCost } from "../screen/view.ts";
-import { hubBlobs } from "./blob_access.ts";
 import { type CheckpointPlace, putBackRound, storeRound } from "./checkpoint_writer.ts";
+import { probeRoom } from "./disk_room.ts";
+import { HubStore } from "./hub_store.ts";
 import { hubTickets } from "./hub_tickets.ts";
-import { openRunState } from "./open_run_state.ts";
+import { type OpenRunState, openRunState } from "./open_run_state.ts";
 import { hubSigner, type PreparedRun, prepareRun } from "./prepare_run.ts";
 import { type RunningOrchestrator, startOrchestrator } from "./orchestrator_role.ts";
 import { removeJournal, userError as journalError } from "./recover_run.ts";
-import { runSummary } from "./run_summary.ts";
+import { runSummary, saveSummary } from "./run_summary.ts";
 import { writeSavedRun } from "./saved_run.ts";
 import { bf16BytesPerToken, type Traffic } from "./traffic.ts";
 
@@ -69,7 +69,7 @@ export async function runOrchestrator(context: CommandContext): Promise<number> 
     run.screen.close();
     context.output.summary(summary);
     isOver = result.finished;
-    await Deno.writeTextFile(`${path}/summary.json`, `${JSON.stringify(summary, null, 2)}\n`);
+    await saveSummary(summary, { folder: path, warn: (text) => context.output.log.warn(text) });
     if (!result.finished) context.output.log.warn(stoppedText(run.role.state, { reason: result.reason, folder: path }));
     return result.finished || interruption.reason instanceof Terminated ? 0 : 1;
   } catch (error) {
@@ -104,14 +104,17 @@ async function startRun(
     for (const effect of effects) if (effect.type === "record") screen.replay(effect.record);
   };
   const warn = (text: string) => output.log.warn(text);
-  const { store, journal, recovered, from } = await openRunState({ prepared, stages, onReplayed, warn });
-  const blobs = hubBlobs(store);
+  let hubStore: HubStore | null = null;
+  const onLost = (hash: BlobHash) => hubStore?.lost(hash);
+  const opened = await openRunState({ prepared, stages, onReplayed, warn, onLost });
+  const { journal, recovered, from } = opened;
   const place = checkpointPlace(prepared, { stages, warn });
-  const limits = netLimits(config.limits);
+  const limits = netLimits(config);
+  const members = hubStore = await openHubStore(opened, { folder: folder.path, stages, limits });
+  const { blobs } = members;
   const tickets = hubTickets(signer, runId);
   const { promise: chainFailed, reject } = Promise.withResolvers<never>();
   const chain = openHubChain(config.chain, { output, onFailure: reject });
-  const uploads = await DiskUploads.open({ folder: `${folder.path}/uploads`, store, limits, timers: systemTimers });
   const { sequencesPerMicrobatch: sequences } = config.train;
   const tokensBefore = recovered?.state.counters.tokens ?? 0;
   let firstStepAtMs: number | null = null;
@@ -135,6 +138,7 @@ async function startRun(
     batches: dataset.batches({ seed: config.seed, sequences, contextLength: config.model.contextLength }),
     storeRound: (round) => storeRound(place, round, blobs),
     putBackRound: (round) => putBackRound(place, { round, blobs }),
+    probeRoom: (bytes) => probeRoom(folder.path, bytes),
     onRecord: (record) => {
       screen.record(record);
       if (record.type !== "stepClosed") return;
@@ -144,8 +148,7 @@ async function startRun(
   });
   chain.onRenewed(() => role.review());
   const { savedPort } = prepared;
-  const self = signer.address;
-  const listener = await open(context, { role, store, uploads, limits, screen, self, tickets, savedPort });
+  const listener = await open(context, { role, members, limits, screen, self: signer.address, tickets, savedPort });
   await writeSavedRun(folder.path, { runId, config, port: listener.port });
   const url = listener.url.replace(/^http/, "ws");
   output.event({ type: "listening", url, run: runId });
@@ -153,11 +156,19 @@ async function startRun(
   const close = async () => {
     screen.close();
     await listener.close();
-    await uploads.close();
+    await members.close();
     await chain.close();
     journal.close();
   };
   return { role, chainFailed, screen, tokensBefore, firstStepAtMs: () => firstStepAtMs, close };
+}
+
+function openHubStore(
+  { store, memberBytes }: OpenRunState,
+  { folder, stages, limits }: { folder: string; stages: readonly StageSpec[]; limits: NetLimits },
+): Promise<HubStore> {
+  const stageFloats = stages.map((spec) => parameterTable(spec).length);
+  return HubStore.open({ folder, store, stageFloats, capacityBytes: memberBytes, limits, timers: systemTimers });
 }
 
 function checkpointPlace(
@@ -234,8 +245,7 @@ function openScreen(
 
 interface ListeningParts {
   readonly role: RunningOrchestrator;
-  readonly store: DiskBlobs;
-  readonly uploads: DiskUploads;
+  readonly members: HubStore;
   readonly limits: NetLimits;
   readonly screen: RunScreen;
   readonly self: NodeId;
@@ -244,8 +254,8 @@ interface ListeningParts {
 }
 
 /** Opens the port; only nodes of this run may use its blobs. */
-async function open({ options, output }: CommandContext, parts: ListeningParts): Promise<Listener> {
-  const { role, store, uploads, limits, screen, self, tickets, savedPort } = parts;
+async function open({ options, output, environment }: CommandContext, parts: ListeningParts): Promise<Listener> {
+  const { role, members, limits, screen, self, tickets, savedPort } = parts;
   const gate = new RequestGate({
     self,
     verify: verifySignature,
@@ -256,13 +266,8 @@ async function open({ options, output }: CommandContext, parts: ListeningParts):
     timers: systemTimers,
   });
   const api = createApi({
-    blobs: {
-      store,
-      uploads,
-      blobBytes: limits.blobBytes,
-      check: (request, headers) => gate.check(request, headers),
-    },
-    status: () => statusOf(role.state),
+    blobs: members.routes(role.members, (request, headers) => gate.check(request, headers)),
+    status: () => ({ ...statusOf(role.state), isPaused: role.members.isFull, refused: role.refusals }),
     onError: (error) => output.log.error(`A request failed: ${error.message}`),
   });
   try {
@@ -270,8 +275,10 @@ async function open({ options, output }: CommandContext, parts: ListeningParts):
       host: options.text("host") ?? "127.0.0.1",
       port: (options.given("port") ? options.number("port") : savedPort ?? options.number("port")) ?? 9009,
       limits,
+      descriptors: readOpenFiles(environment),
       accept: (wire) => role.accept(wire),
-      fetch: (request) => api.fetch(request),
+      fetch: (request, trust) => api.fetch(request, { trust }),
+      onNotice: (text) => screen.record({ type: "warning", text }),
     });
   } catch (error) {
     screen.close();

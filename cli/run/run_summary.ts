@@ -1,10 +1,11 @@
 /**
- * The summary of a run: what was measured, under names that stay.
+ * The summary of a run: what was measured, under names that stay, and the file that keeps it.
  */
 
 import type { OrchestratorState } from "../../core/orchestrator/state.ts";
 import type { Dataset } from "../data/dataset.ts";
 import type { RunView } from "../screen/view.ts";
+import { isDiskFull } from "./disk_room.ts";
 import { bf16BytesPerToken, type Traffic } from "./traffic.ts";
 
 export interface RunSummaryInput {
@@ -85,4 +86,18 @@ export function runSummary(input: RunSummaryInput): RunSummary {
       : `${folder}/checkpoints/round-${String(state.sources.round).padStart(6, "0")}`,
     run: folder,
   };
+}
+
+/** A full disk costs the file; the summary was shown. */
+export async function saveSummary(
+  summary: Record<string, unknown>,
+  { folder, warn }: { folder: string; warn: (text: string) => void },
+): Promise<void> {
+  const path = `${folder}/summary.json`;
+  try {
+    await Deno.writeTextFile(path, `${JSON.stringify(summary, null, 2)}\n`);
+  } catch (error) {
+    if (!isDiskFull(error)) throw error;
+    warn(`The summary was not written to ${path} as the disk is full`);
+  }
 }

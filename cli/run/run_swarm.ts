@@ -13,6 +13,7 @@ import { resolveRun } from "../run_options.ts";
 import { shortAddress } from "../screen/format.ts";
 import { sampleRun } from "./run_generate.ts";
 import { openDevice } from "./run_node.ts";
+import { saveSummary } from "./run_summary.ts";
 import { Swarm } from "./swarm.ts";
 import type { Emission } from "./swarm_chain.ts";
 
@@ -37,7 +38,7 @@ export async function runSwarm(context: CommandContext): Promise<number> {
   const { sample: _, emission, ...table } = summary;
   for (const line of emissionLines(emission as Emission[] | null, context.output.paint)) context.output.line(line);
   context.output.summary(context.output.mode === "json" ? summary : table); // people have seen the text
-  await Deno.writeTextFile(`${folder}/summary.json`, `${JSON.stringify(summary, null, 2)}\n`);
+  await saveSummary(summary, { folder, warn: (text) => context.output.log.warn(text) });
   return exitCode;
 }
 

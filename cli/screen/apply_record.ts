@@ -8,7 +8,7 @@
 import { unreachable } from "../../core/assert.ts";
 import type { NodeId } from "../../core/ids.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
-import { decimal, plural, printable, shortAddress } from "./format.ts";
+import { decimal, duration, plural, printable, shortAddress } from "./format.ts";
 import { pushSeries } from "./series.ts";
 import type { EventLine, Hop, NodeView, RunView } from "./view.ts";
 
@@ -58,10 +58,8 @@ export function applyRecord(view: RunView, record: RunRecord, nowMs: number): vo
       return stepClosed(view, record, nowMs);
     case "mergePhase":
       return mergePhase(view, record);
-    case "sliceDisputed": {
-      const liar = record.liar === null ? "nobody could be named" : `${shortAddress(record.liar)} is excluded`;
-      return note(`slice ${record.slice} of stage ${record.stage} came out unequal: ${liar}`, "warn");
-    }
+    case "sliceDisputed":
+      return note(disputeText(record), "warn");
     case "roundMerged":
       return roundMerged(view, record, nowMs);
     case "checkpointWritten":
@@ -73,8 +71,11 @@ export function applyRecord(view: RunView, record: RunRecord, nowMs: number): vo
       return verdict(view, record, nowMs);
     case "faultSeen":
       return note(`${record.node === null ? "a stranger" : shortAddress(record.node)}: ${record.detail}`, "warn");
+    case "runContinued":
+      return note(`the run goes on after ${duration(record.pausedMs)}: the disk has room again`);
     case "blamed":
       return note(`${shortAddress(record.node)} is to blame: ${record.detail}`, "warn");
+    case "runPaused":
     case "warning":
       return note(record.text, "warn");
     case "runFinished":
@@ -86,6 +87,11 @@ export function applyRecord(view: RunView, record: RunRecord, nowMs: number): vo
 }
 
 type Of<Type extends RunRecord["type"]> = Extract<RunRecord, { type: Type }>;
+
+function disputeText({ slice, stage, liar }: Of<"sliceDisputed">): string {
+  const blame = liar === null ? "nobody could be named" : `${shortAddress(liar)} is excluded`;
+  return `slice ${slice} of stage ${stage} came out unequal: ${blame}`;
+}
 
 /** Puts a line under the panels; the oldest makes room. */
 export function addEvent(view: RunView, event: { text: string; level: EventLine["level"]; nowMs: number }): void {

@@ -79,10 +79,8 @@ function sentence(record: RunRecord, view: RunView): string | null {
         `(${view.reLeases} so far)`;
     case "stepClosed":
       return stepSentence(record, view);
-    case "sliceDisputed": {
-      const liar = record.liar === null ? "nobody could be named" : `${shortAddress(record.liar)} is excluded`;
-      return `dispute  slice ${record.slice} of stage ${record.stage} came out unequal in round ${record.round}: ${liar}`;
-    }
+    case "sliceDisputed":
+      return disputeSentence(record);
     case "roundMerged":
       return mergeSentence(record);
     case "checkpointWritten":
@@ -97,6 +95,10 @@ function sentence(record: RunRecord, view: RunView): string | null {
       const who = record.node === null ? "a stranger" : shortAddress(record.node);
       return `fault    ${who}: ${record.detail} (${record.code})`;
     }
+    case "runPaused":
+      return `paused   ${record.text}`;
+    case "runContinued":
+      return `continue after ${duration(record.pausedMs)}: the disk has room again`;
     case "blamed":
       return `blame    ${shortAddress(record.node)}: ${record.detail} (${record.code})`;
     case "warning":
@@ -109,6 +111,11 @@ function sentence(record: RunRecord, view: RunView): string | null {
 }
 
 type Of<Type extends RunRecord["type"]> = Extract<RunRecord, { type: Type }>;
+
+function disputeSentence({ slice, stage, round, liar }: Of<"sliceDisputed">): string {
+  const blame = liar === null ? "nobody could be named" : `${shortAddress(liar)} is excluded`;
+  return `dispute  slice ${slice} of stage ${stage} came out unequal in round ${round}: ${blame}`;
+}
 
 function stepSentence(record: Of<"stepClosed">, view: RunView): string {
   const step = `step     ${String(record.step).padStart(String(record.steps).length)}/${record.steps}`;

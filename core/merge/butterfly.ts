@@ -18,20 +18,26 @@ export interface SliceLayoutOptions {
   readonly length: number; // floats of the stage's vector
   readonly contributors: number; // miners whose payloads count
   readonly minFloats?: number; // a smaller slice is not worth its message; default 64
-  readonly maxFloats?: number; // what a reducer holds per contributor; default 16 Mi (64 MiB)
+  readonly maxFloats?: number; // what a reducer holds per contributor; default `maxSliceFloats` (64 MiB)
 }
 
 const alignFloats = 64;
 
 /** Every payload names every slice; above 23 miners not each pair shares one in each merge. */
 const mostSlices = 256;
+const maxSliceFloats = 2 ** 24; // 64 MiB
+
+/** More slices than this no layout of such a vector has, however many contribute. */
+export function mostSlicesOf(length: number): number {
+  return Math.min(Math.ceil(length / alignFloats), mostSlices + Math.ceil(length / maxSliceFloats));
+}
 
 /**
  * Slices for `contributors` miners: one for every pair up to `mostSlices`, or a multiple of that when they would be larger than
  * `maxFloats`, or as many as `minFloats` allows when the vector is too short for all. Sizes differ by 64 floats at most.
  */
 export function sliceLayout(options: SliceLayoutOptions): Slice[] {
-  const { length, contributors, minFloats = alignFloats, maxFloats = 2 ** 24 } = options;
+  const { length, contributors, minFloats = alignFloats, maxFloats = maxSliceFloats } = options;
   assert(
     length > 0 && length % alignFloats === 0,
     `Cannot cut a vector as its length must be a positive multiple of ${alignFloats}: current value is ${length}`,

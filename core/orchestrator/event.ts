@@ -25,7 +25,7 @@ export type OrchestratorEvent =
     /** Largest absolute value in the wires of a `taskDone`, Infinity where one is not finite; 0 for other messages. */
     readonly largest: number;
   }
-  | { readonly type: "faultReceived"; readonly node: NodeId | null; readonly fault: Fault }
+  | { readonly type: "faultReceived"; readonly node: NodeId; readonly fault: Fault }
   | {
     readonly type: "sliceRefereed";
     readonly round: number;

@@ -15,7 +15,7 @@ import { onAuditAlarm, onReplayed, onRequestFailed, settleRounds } from "./audit
 import { noteRefused } from "./blame.ts";
 import { leaseWork } from "./dispatch.ts";
 import { onEvaluated } from "./evaluations.ts";
-import { type OrchestratorEffect, type OrchestratorEvent, record, reject, send } from "./event.ts";
+import { type OrchestratorEffect, type OrchestratorEvent, reject, send } from "./event.ts";
 import { expelConvicted, restWithholders } from "./expulsion.ts";
 import { assertInvariants } from "./invariants.ts";
 import { onLeaseAlarm } from "./leases.ts";
@@ -91,9 +91,7 @@ function take(state: OrchestratorState, event: OrchestratorEvent, nowMs: number)
     case "messageReceived":
       return boundRefusals(state, { node: event.node, effects: onMessage(state, { ...event, nowMs }) });
     case "faultReceived":
-      return event.node === null
-        ? [record({ type: "faultSeen", node: null, code: event.fault.code, detail: event.fault.detail })]
-        : boundRefusals(state, { node: event.node, effects: reject(event.node, event.fault) });
+      return boundRefusals(state, { node: event.node, effects: reject(event.node, event.fault) });
     case "payloadChecked":
       return onPayloadChecked(state, event);
     case "sliceRefereed":

@@ -88,6 +88,8 @@ export type RunRecord =
     tolerance: number;
   }
   | { type: "resumed"; step: number; round: number; nodes: number } // the orchestrator itself, from its journal
+  | { type: "runPaused"; text: string } // the orchestrator's disk is full
+  | { type: "runContinued"; pausedMs: number } // it has room again
   | { type: "faultSeen"; node: NodeId | null; code: string; detail: string }
   | { type: "blamed"; node: NodeId; code: string; detail: string } // a proven fault: a few of them expel
   | { type: "warning"; text: string }

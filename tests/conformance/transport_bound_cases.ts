@@ -94,7 +94,7 @@ export function sizeCases(check: Check): void {
     const raw = dialRaw(world.medium);
     await raw.events.next("frame");
     raw.wire.send(patterned(500, 3));
-    assertEquals((await world.hubEvents.next("fault")).fault.code, "malformedFrame");
+    assertEquals((await world.hubEvents.next("refusals")).counts, { total: 1, byCode: { malformedFrame: 1 } });
     await raw.events.next("closed");
   });
 }

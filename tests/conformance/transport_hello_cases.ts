@@ -20,8 +20,8 @@ export function helloCases(check: Check): void {
     const signer = { address: testSigner(1).address, sign: stranger.sign };
     const member = world.join(1, { node: { identity: { signer, role: "miner", run: "test", hub: null } } });
     assertEquals((await refusalOf(member)).code, "unauthenticated");
-    const seen = await world.hubEvents.next("fault");
-    assertEquals([seen.peer, seen.fault.code], [null, "unauthenticated"]);
+    const { counts } = await world.hubEvents.next("refusals");
+    assertEquals(counts, { total: 1, byCode: { unauthenticated: 1 } });
     assertEquals(world.hubEvents.count("peerConnected"), 0);
   });
 

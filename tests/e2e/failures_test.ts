@@ -134,9 +134,9 @@ Deno.test("Failures: a damaged run.json or key of the orchestrator is named, and
 
 const canMount = await mount("/nonexistent-folder-of-a-test") === "no folder";
 
-/** Mounts two megabytes of disk on a folder: only root may. */
-async function mount(folder: string): Promise<"mounted" | "no folder" | "refused"> {
-  const args = ["-t", "tmpfs", "-o", "size=2m", "tmpfs", folder];
+/** Mounts a small disk on a folder: only root may. */
+async function mount(folder: string, size = "2m"): Promise<"mounted" | "no folder" | "refused"> {
+  const args = ["-t", "tmpfs", "-o", `size=${size}`, "tmpfs", folder];
   const result = await new Deno.Command("mount", { args, stderr: "piped" }).output().catch(() => null);
   if (result === null) return "refused";
   if (result.success) return "mounted";
@@ -144,15 +144,75 @@ async function mount(folder: string): Promise<"mounted" | "no folder" | "refused
 }
 
 const noMount = canMount ? null : "only root can mount a small disk";
-testWhere(noMount, "Failures: a full disk ends the run with a sentence", async () => {
+/** A disk of a few megabytes that lives as long as `body`. */
+async function withDisk(size: string, body: (folder: string) => Promise<void>): Promise<void> {
   await withScratchFolder(async (folder) => {
-    assertEquals(await mount(folder), "mounted");
+    assertEquals(await mount(folder, size), "mounted");
     try {
-      const says = /error .*(disk is full|disk must have room)[\s\S]*next .*--resume/;
-      await check(["swarm", ...toy, "--steps", "400", "--data", folder], { code: 1, says });
+      await body(folder);
     } finally {
-      await new Deno.Command("umount", { args: [folder] }).output();
+      await new Deno.Command("umount", { args: ["--lazy", folder] }).output();
     }
+  });
+}
+
+async function enlarge(folder: string): Promise<void> {
+  const { success } = await new Deno.Command("mount", { args: ["-o", "remount,size=256m", folder] }).output();
+  assert(success);
+}
+
+testWhere(noMount, "Failures: a disk without room for a run is refused with a sentence before it begins", async () => {
+  await withDisk("256k", async (folder) => {
+    const says = /error .*(disk is full|disk must have room)[\s\S]*next .*/;
+    await check(["swarm", ...toy, "--steps", "40", "--data", folder], { code: 1, says });
+  });
+});
+
+testWhere(
+  noMount,
+  "Failures: a disk that is full pauses the run with a sentence; with room it goes on to its end",
+  async () => {
+    await withDisk("3m", async (folder) => {
+      const words = [
+        "swarm",
+        ...toy,
+        "--steps",
+        "120",
+        "--chain",
+        "none",
+        "--sample-tokens",
+        "0",
+        "--json",
+        "--data",
+        folder,
+      ];
+      const swarm = new IotaProcess(words);
+      const paused = await swarm.lines.next("runPaused");
+      assertMatch(
+        String(paused["text"]),
+        /The run is paused as .* needs about \d+ MiB and the disk is full: make room/,
+      );
+      await enlarge(folder);
+      await swarm.lines.next("runContinued");
+      const { code, stderr } = await swarm.ended;
+      assertEquals(code, 0, stderr);
+      const { type, steps, microbatchesLost, restarts } = swarm.lines.all.at(-1)!;
+      assertEquals([type, steps, microbatchesLost, restarts], ["summary", 120, 0, 0]);
+      assertEquals(swarm.lines.count("nodeLost"), 0);
+    });
+  },
+);
+
+testWhere(noMount, "Failures: Ctrl-C while the disk is full ends in order", async () => {
+  await withDisk("3m", async (folder) => {
+    const words = ["swarm", ...toy, "--steps", "4000", "--chain", "none", "--json", "--data", folder];
+    const swarm = new IotaProcess(words);
+    await swarm.lines.next("runPaused");
+    swarm.kill("SIGINT");
+    const { code, stderr } = await swarm.ended;
+    assertEquals(code, 1, stderr);
+    assertEquals(swarm.lines.all.at(-1)!.type, "summary");
+    assert(!/\bat (file|async|Object)/.test(stderr), stderr);
   });
 });
 

@@ -5,7 +5,6 @@
 
 import { assert, assertEquals } from "@std/assert";
 import type { RunRecord } from "../../core/protocol/record.ts";
-import type { ComputeHost } from "../../cli/run/compute_host.ts";
 import type { MergePhase } from "../../core/orchestrator/merge_state.ts";
 import { hubBlobs } from "../../cli/run/blob_access.ts";
 import { HubJournal, type StateJournal } from "../../cli/run/hub_journal.ts";
@@ -13,7 +12,8 @@ import { type CheckpointPlace, putBackRound, storeRound } from "../../cli/run/ch
 import { splitLayers } from "../../core/model/stages.ts";
 import { stageSpecs } from "../../core/model/spec.ts";
 import { DiskBlobs, type LostBlob } from "../../net/blob_disk.ts";
-import { LocalSwarm, referenceHost } from "../support/local_swarm.ts";
+import { heldUp } from "../support/held_host.ts";
+import { LocalSwarm } from "../support/local_swarm.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
 import { assertWhole, configOf, recordsOf } from "../support/whole_run.ts";
 
@@ -66,23 +66,6 @@ async function openSwarm(
     },
   });
   return { swarm, lost };
-}
-
-/** Reference compute that waits where it is told to. */
-function heldUp(hold: () => Promise<void> | null): ComputeHost {
-  const host = referenceHost();
-  return {
-    ...host,
-    openStage: async (spec) => {
-      const stage = await host.openStage(spec);
-      const forward = stage.forward.bind(stage);
-      stage.forward = async (input) => {
-        await hold();
-        return await forward(input);
-      };
-      return stage;
-    },
-  };
 }
 
 /** Every blob on the disk, behind the store's back. */

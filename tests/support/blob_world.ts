@@ -1,11 +1,14 @@
 /** A hub's HTTP side and one admitted node's view of it, with manual time and requests that a test can break. */
 
-import { fault } from "../../core/fault.ts";
+import { type Fault, fault } from "../../core/fault.ts";
 import type { NodeId } from "../../core/ids.ts";
 import { createApi } from "../../net/api.ts";
+import { BlobIntake } from "../../net/blob_intake.ts";
+import { BlobQuota, type QuotaLimits } from "../../net/blob_quota.ts";
 import { HttpBlobs, type HttpBlobsOptions } from "../../net/blob_http.ts";
-import { BlobError, type BlobStore, type BlobUploads } from "../../net/blobs.ts";
-import { defaultNetLimits } from "../../net/limits.ts";
+import { BlobError, type BlobStore, type BlobUploads, type LocalBlobStore } from "../../net/blobs.ts";
+import { defaultNetLimits, type NetLimits } from "../../net/limits.ts";
+import { type UploadSlot, UploadSlots } from "../../net/upload_slots.ts";
 import { type Authorize, createAuthorize, RequestGate } from "../../net/request_auth.ts";
 import type { HeldTicket, TicketBox } from "../../net/ticket.ts";
 import { LinkSecret } from "../../net/link_secret.ts";
@@ -19,6 +22,8 @@ export interface BlobWorldOptions {
   readonly nonces?: number;
   readonly uploads?: BlobUploads; // for blobs that are sent in parts
   readonly timers?: ManualTimers;
+  readonly quota?: Partial<QuotaLimits>; // default: no node meets a limit but `blobBytes`
+  readonly limits?: Partial<NetLimits>;
 }
 
 const refuse = () =>
@@ -34,6 +39,12 @@ export class BlobWorld {
   readonly app: ReturnType<typeof createApi>;
   readonly tickets: TicketBox;
   readonly hub = testSigner(200).address;
+  readonly quota: BlobQuota;
+  readonly slots: WatchedSlots;
+  readonly exceeded: { node: NodeId; fault: Fault }[] = [];
+  readonly idle = new Set<NodeId>(); // members whose duty is to store nothing
+  isFull = false;
+  fullBytes: number[] = []; // what the disk had no room for
   #seed = 1;
 
   constructor(options: BlobWorldOptions) {
@@ -50,8 +61,25 @@ export class BlobWorld {
       limits: { ...defaultNetLimits, nonces },
       timers: this.timers,
     });
+    const limits = { ...defaultNetLimits, ...options.limits };
+    const most = Number.MAX_SAFE_INTEGER;
+    this.quota = new BlobQuota({
+      limits: { blobBytes, bytesOfNode: most, blobsOfNode: most, capacityBytes: most, ...options.quota },
+      storedBytes: () => "usage" in store ? (store as LocalBlobStore).usage().bytes : 0,
+      onExceeded: (node, fault) => this.exceeded.push({ node, fault }),
+      timers,
+    });
+    const onExceeded = (node: NodeId, detail: string) => this.quota.exceeded(node, detail);
+    this.slots = new WatchedSlots({ limits, onExceeded, timers });
+    const intake = new BlobIntake({
+      quota: this.quota,
+      slots: this.slots,
+      mayStore: (node) => this.idle.has(node) ? fault("notAdmitted", "Cannot store as it has nothing to store") : null,
+      isFull: () => this.isFull,
+      onDiskFull: (bytes) => this.fullBytes.push(bytes),
+    });
     this.app = createApi({
-      blobs: { store, uploads, blobBytes, check: (request, headers) => gate.check(request, headers) },
+      blobs: { store, uploads, intake, check: (request, headers) => gate.check(request, headers) },
       status: () => ({ run: "test" }),
       onError: (error) => this.errors.push(error),
     });
@@ -85,5 +113,30 @@ export class BlobWorld {
       ...options.url === undefined ? { fetch: (url: string, init: RequestInit) => this.app.request(url, init) } : {},
       ...options,
     });
+  }
+}
+
+/** Tells when an upload begins or ends. */
+class WatchedSlots extends UploadSlots {
+  #changed = Promise.withResolvers<void>();
+
+  override open(...given: Parameters<UploadSlots["open"]>): UploadSlot {
+    const { source, close } = super.open(...given);
+    this.#tell();
+    const closeAndTell = () => {
+      close();
+      this.#tell();
+    };
+    return { source, close: closeAndTell };
+  }
+
+  /** Until the node has so many open. */
+  async until(node: NodeId, count: number): Promise<void> {
+    while (this.usage(node) !== count) await this.#changed.promise;
+  }
+
+  #tell(): void {
+    this.#changed.resolve();
+    this.#changed = Promise.withResolvers();
   }
 }

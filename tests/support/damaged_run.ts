@@ -76,6 +76,7 @@ export async function reopen(folder: string, config: RunConfig): Promise<Reopene
     prepared: { config, folder: { path: folder, isResumed: true }, runId, found },
     stages: stageSpecs(config, splitLayers(config)),
     onReplayed: () => {},
+    onLost: () => {},
     warn,
   });
   journal.close();

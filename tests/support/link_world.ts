@@ -182,20 +182,21 @@ export class LinkWorld {
   }
 
   #onHubEvent(event: HubEvent<Label>): void {
-    const member = event.peer === null ? undefined : this.#byAddress.get(event.peer);
+    if (event.type === "refusals") return;
+    const member = this.#byAddress.get(event.peer)!;
     switch (event.type) {
       case "peerConnected":
-        if (!event.resumed) this.#endHubSession(member!);
+        if (!event.resumed) this.#endHubSession(member);
         return;
       case "peerLost":
-        return this.#endHubSession(member!);
+        return this.#endHubSession(member);
       case "message":
         this.messages++;
-        return member!.up.arrived(event.message, event.segments);
+        return member.up.arrived(event.message, event.segments);
       case "peerDisconnected":
         return;
       case "fault":
-        assert(event.fault.code !== "malformedMessage" || event.peer === null, event.fault.detail);
+        assert(event.fault.code !== "malformedMessage", event.fault.detail);
     }
   }
 

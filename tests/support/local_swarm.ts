@@ -14,7 +14,7 @@ import type { MinerScore } from "../../core/score/work_score.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
 import type { Batch, BatchSource } from "../../cli/data/dataset.ts";
 import type { ComputeHost } from "../../cli/run/compute_host.ts";
-import type { HubBlobs } from "../../cli/run/blob_access.ts";
+import type { BlobAccess, HubBlobs } from "../../cli/run/blob_access.ts";
 import type { RecoveredRun, StateJournal } from "../../cli/run/hub_journal.ts";
 import { type MinerRoleOptions, type RunningRole, startMiner } from "../../cli/run/miner_role.ts";
 import type { Finished, NodeLink } from "../../cli/run/node_role.ts";
@@ -25,7 +25,7 @@ import { startValidator, type ValidatorRoleOptions } from "../../cli/run/validat
 import { createReferenceStage } from "../../gpu/reference/stage.ts";
 import { refOf } from "../../net/blob_hash.ts";
 import { missing } from "../../net/blobs.ts";
-import type { Admit } from "../../net/hello.ts";
+import type { Admit, Signer } from "../../net/hello.ts";
 import { defaultNetLimits } from "../../net/limits.ts";
 import { createLoopback } from "../../net/loopback.ts";
 import { EventLog } from "./event_log.ts";
@@ -105,6 +105,7 @@ export interface LocalSwarmOptions {
   readonly miners?: number; // default: stages x replicas
   readonly host?: () => ComputeHost;
   readonly journal?: StateJournal;
+  readonly timers?: ManualTimers;
   readonly disk?: LocalDisk; // default: blobs in memory, checkpoints that nobody reads
 }
 
@@ -113,6 +114,8 @@ export interface LocalDisk {
   readonly blobs: HubBlobs;
   readonly storeRound: (round: RoundState) => Promise<string>;
   readonly putBackRound: (round: number) => Promise<boolean>;
+  readonly memberBlobs?: (signer: Signer) => BlobAccess; // default: as the hub's own
+  readonly probeRoom?: (bytes: number) => Promise<void>;
 }
 
 /** What a member has of its own instead of an honest one's. */
@@ -131,7 +134,7 @@ export interface LocalMember {
 }
 
 export class LocalSwarm {
-  readonly timers = new ManualTimers();
+  readonly timers: ManualTimers;
   readonly blobs = new MemoryHubBlobs();
   readonly records = new EventLog<RunRecord>();
   readonly rounds: RoundState[] = [];
@@ -148,6 +151,7 @@ export class LocalSwarm {
   constructor(options: LocalSwarmOptions) {
     const { config } = options;
     this.#options = options;
+    this.timers = options.timers ?? new ManualTimers();
     this.#layersOfStages = splitLayers(config);
     this.stages = stageSpecs(config, this.#layersOfStages);
     this.orchestrator = this.#startOrchestrator({ journal: options.journal ?? null, recovered: null });
@@ -188,6 +192,7 @@ export class LocalSwarm {
         return disk?.storeRound(round) ?? Promise.resolve(`round-${round.round}`);
       },
       ...(disk === undefined ? {} : { putBackRound: disk.putBackRound }),
+      ...(disk?.probeRoom === undefined ? {} : { probeRoom: disk.probeRoom }),
       onRecord: (record) => {
         this.records.push(record);
         watch?.(record, this);
@@ -206,8 +211,8 @@ export class LocalSwarm {
     options: LocalMinerOptions & { gate?: PauseGate; onPause?: (event: string) => void } = {},
   ): Promise<LocalMember> {
     const { link, control } = this.#link();
-    const { blobs = this.#options.disk?.blobs ?? this.blobs, device = this.#options.host?.() ?? referenceHost() } =
-      options;
+    const { device = this.#options.host?.() ?? referenceHost() } = options;
+    const blobs = options.blobs ?? this.#blobsOf(link.signer);
     const { gate, onPause = () => {}, machine, onRecord = () => {} } = options;
     const start = () =>
       startMiner({ link, device, blobs, moments: null, onRecord, ...(machine === undefined ? {} : { machine }) });
@@ -222,7 +227,7 @@ export class LocalSwarm {
 
   addValidator(options: LocalValidatorOptions = {}): LocalMember {
     const { link, control } = this.#link();
-    const { blobs = this.#options.disk?.blobs ?? this.blobs, device = referenceHost(), machine } = options;
+    const { blobs = this.#blobsOf(link.signer), device = referenceHost(), machine } = options;
     const onScores = (round: number, scores: readonly MinerScore[]) =>
       this.scores.push({ validator: link.signer.address, round, scores });
     const role = startValidator({
@@ -282,6 +287,11 @@ export class LocalSwarm {
     member.role.finished.catch((error) => this.refusals.push(error)); // what some tests are about
     this.members.push(member);
     return member;
+  }
+
+  #blobsOf(signer: Signer): BlobAccess {
+    const { disk } = this.#options;
+    return disk?.memberBlobs?.(signer) ?? disk?.blobs ?? this.blobs;
   }
 
   #link(): { link: NodeLink; control: LinkControl } {

@@ -1,6 +1,7 @@
 /** A hub whose disk outlives it, and a network that breaks off uploads; time is manual and a client's waits end at once. */
 
 import { DiskBlobs } from "../../net/blob_disk.ts";
+import type { QuotaLimits } from "../../net/blob_quota.ts";
 import { HttpBlobs, type HttpBlobsOptions } from "../../net/blob_http.ts";
 import { DiskUploads } from "../../net/blob_uploads.ts";
 import { defaultNetLimits, type NetLimits } from "../../net/limits.ts";
@@ -24,14 +25,18 @@ export class UploadWorld {
   /** What happens while the client waits for its next attempt. */
   onWait: () => Promise<void> = () => Promise.resolve();
 
-  private constructor(folder: string, limits: Partial<NetLimits>) {
+  private constructor(folder: string, limits: Partial<NetLimits>, readonly quota: Partial<QuotaLimits>) {
     this.folder = folder;
     this.limits = { ...defaultNetLimits, blobBytes: 20_000_000, ...limits };
   }
 
-  static async open(folder: string, limits: Partial<NetLimits> = {}): Promise<UploadWorld> {
-    const world = new UploadWorld(folder, limits);
-    await world.start();
+  static async open(
+    folder: string,
+    limits: Partial<NetLimits> = {},
+    { quota = {}, timers }: { quota?: Partial<QuotaLimits>; timers?: ManualTimers } = {},
+  ): Promise<UploadWorld> {
+    const world = new UploadWorld(folder, limits, quota);
+    await world.start(timers);
     return world;
   }
 
@@ -44,7 +49,15 @@ export class UploadWorld {
     });
     this.uploads = await DiskUploads.open({ folder: `${folder}/uploads`, store: this.store, limits, timers });
     const { store, uploads } = this;
-    this.world = new BlobWorld({ store, uploads, blobBytes: limits.blobBytes, nonces: 10_000, timers });
+    this.world = new BlobWorld({
+      store,
+      uploads,
+      blobBytes: limits.blobBytes,
+      nonces: 10_000,
+      limits,
+      quota: this.quota,
+      timers,
+    });
   }
 
   async stop(): Promise<void> {

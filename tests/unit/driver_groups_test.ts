@@ -11,7 +11,9 @@ function world(options: { gathers: boolean }) {
     machine: { step: (_, event) => [`effect ${event}`], nextDeadlineMs: () => null, assertInvariants() {} },
     state: null,
     perform: (effect) => done.push(effect),
-    commit: (batch) => done.push(`commit ${batch.map(({ event }) => event).join(" ")}`),
+    commit(batch) {
+      done.push(`commit ${batch.map(({ event }) => event).join(" ")}`);
+    },
     tick: null,
     timers: new ManualTimers(),
     inboxMessages: 100,

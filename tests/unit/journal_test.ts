@@ -89,7 +89,7 @@ Deno.test("Journal: a batch that does not fit is not half there, and what was th
       droppedSegments: [],
     };
     const error = failure(() => journal.append(large));
-    assertEquals(error.code, "noSpace");
+    assertEquals(error.code, "tooLarge");
     assertStringIncludes(error.message, "larger than 200000 bytes");
     append(journal, 2, 3); // it goes on
     journal.close();

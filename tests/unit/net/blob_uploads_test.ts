@@ -203,7 +203,7 @@ Deno.test("Uploads: all together are bounded in number and bytes, and one blob i
     assertEquals(world.uploads.usage(), { uploads: 2, bytes: 800_000 }, "bytes bind before the number does");
     const key = { hash: ref.hash, node: nodes[3]! };
     const more = part(bytes.subarray(400_000, 1_300_000), { offset: 400_000 });
-    await assertProblem(() => world.uploads.append(key, more), "noSpace");
+    await assertProblem(() => world.uploads.append(key, more), "busy");
   }, { uploads: 3, uploadBytes: 1_000_000 }));
 
 Deno.test("Uploads: a blob above blobBytes is refused when its first byte too many comes", () =>

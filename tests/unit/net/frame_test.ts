@@ -6,6 +6,7 @@ import { readHubMessage } from "../../../net/schema_hub.ts";
 import { readNodeMessage } from "../../../net/schema_node.ts";
 import { faultCodes } from "../../../net/schema_values.ts";
 import { hubSamples, nodeSamples } from "../../support/message_vectors.ts";
+import { mutate } from "../../support/mutated_bytes.ts";
 import { prngOf } from "../../support/small_prng.ts";
 
 const limits = { frameBytes: 100_000, headerBytes: 10_000, headerDepth: 8, segments: 4 };
@@ -94,27 +95,6 @@ Deno.test("Frame: a new acknowledgement leaves the checksums right", () => {
   const frame = decodeFrame(bytes, limits);
   assertEquals(frame.ok && frame.value.acknowledged, 1_000_000);
 });
-
-/** Bit flips, byte writes, cuts, growth, splices of two frames, and noise. */
-function mutate(source: Uint8Array, other: Uint8Array, pick: (below: number) => number): Uint8Array {
-  const bytes = source.slice();
-  switch (pick(6)) {
-    case 0:
-      return bytes.subarray(0, pick(bytes.length + 1));
-    case 1:
-      return Uint8Array.of(...bytes, ...other.subarray(0, pick(64)));
-    case 2:
-      return Uint8Array.of(...bytes.subarray(0, pick(bytes.length)), ...other.subarray(pick(other.length)));
-    case 3:
-      return Uint8Array.from({ length: pick(200) }, () => pick(256));
-    default:
-      for (let edits = 1 + pick(8); edits > 0; edits--) {
-        const at = pick(bytes.length);
-        bytes[at] = pick(2) === 0 ? pick(256) : bytes[at]! ^ (1 << pick(8));
-      }
-      return bytes;
-  }
-}
 
 Deno.test("Frame: 40,000 mutated, truncated and random frames give a typed fault or a valid message", () => {
   const pick = prngOf(20_260_801);

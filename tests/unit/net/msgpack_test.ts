@@ -3,7 +3,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { decodeMsgpack, encodeMsgpack } from "../../../net/msgpack.ts";
 
-const limits = { maxBytes: 1_000_000, maxDepth: 8 };
+const limits = { maxBytes: 1_000_000, maxDepth: 8, maxValues: 1_000_000 };
 
 function roundTrip(value: unknown): unknown {
   const decoded = decodeMsgpack(encodeMsgpack(value), limits);
@@ -66,5 +66,5 @@ Deno.test("Msgpack: depth, claimed lengths, trailing and missing bytes are refus
   assertStringIncludes(problem([]), "too early");
   assertStringIncludes(problem([0xcf, 0xff, 0, 0, 0, 0, 0, 0, 0]), "beyond 2^53");
   assertStringIncludes(problem([0xa2, 0xc3, 0x28]), "not UTF-8");
-  assertEquals(decodeMsgpack(new Uint8Array(11), { maxBytes: 10, maxDepth: 8 }).ok, false);
+  assertEquals(decodeMsgpack(new Uint8Array(11), { ...limits, maxBytes: 10 }).ok, false);
 });

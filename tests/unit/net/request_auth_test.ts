@@ -145,6 +145,38 @@ Deno.test("Requests: a signature is for one receiver, method, path and body, and
   assertStringIncludes(world.check(headers), "nonce must be new");
 });
 
+Deno.test("Requests: wrong signatures are checked so often and no more, and tickets are taken meanwhile", () => {
+  const timers = new ManualTimers();
+  const self = testSigner(200).address;
+  const miner = testSigner(1);
+  const tickets = testTickets({ hub: self, timers });
+  let checked = 0;
+  const gate = new RequestGate({
+    self,
+    verify: () => ++checked === 0,
+    admit: () => null,
+    tickets,
+    limits: { ...defaultNetLimits, failedSignaturesPerSecond: 10 },
+    timers,
+  });
+  const read = { method: "GET", target: path, bodyHash: emptyBodyHash };
+  const options = { signer: miner, receiver: self, timers, random: countingRandom() };
+  const sign = createAuthorize(options);
+  const codes = Array.from({ length: 1000 }, () => {
+    const answer = gate.check(read, new Headers(sign(read)));
+    return answer.ok ? "" : answer.fault.code;
+  });
+  assertEquals(checked, 10);
+  assertEquals([codes[0], codes.at(-1)], ["unauthenticated", "limitExceeded"]);
+  const secret = new LinkSecret(countingRandom(3).bytes(32));
+  const ticket = tickets.seal({ node: miner.address, role: "miner", secret });
+  const show = createAuthorize({ ...options, ticket: { run: "test", hub: self, ticket, secret } });
+  assertEquals(gate.check(read, new Headers(show(read))).ok, true);
+  timers.advance(1000);
+  gate.check(read, new Headers(sign(read)));
+  assertEquals(checked, 11);
+});
+
 Deno.test("Requests: clocks may differ by 'clockSkewMs' either way, and a nonce is known for as long", () => {
   const world = new Gate();
   const { clockSkewMs } = defaultNetLimits;

@@ -1,0 +1,36 @@
+/** What the hub's store asks the running orchestrator: whose duty it is to store, what to do with offenders and a full disk. */
+
+import { fault } from "../../core/fault.ts";
+import type { NodeId } from "../../core/ids.ts";
+import type { OrchestratorEvent } from "../../core/orchestrator/event.ts";
+import type { OrchestratorState } from "../../core/orchestrator/state.ts";
+import type { MemberStore } from "./hub_store.ts";
+import type { RunPause } from "./run_pause.ts";
+
+export interface StoreDutiesOptions {
+  readonly state: OrchestratorState;
+  readonly driver: { readonly isFull: boolean; enqueue(event: OrchestratorEvent): void };
+  readonly pause: RunPause;
+  readonly isMember: (node: NodeId) => boolean;
+  readonly onFailure: (error: unknown) => void;
+}
+
+export function storeDuties({ state, driver, pause, isMember, onFailure }: StoreDutiesOptions): MemberStore {
+  return {
+    /** Miners store what they computed; nobody else has anything to store. */
+    mayStore(node) {
+      const member = state.members.get(node);
+      if (member?.role === "miner" && member.stage !== null) return null;
+      return fault("notAdmitted", "Cannot store a blob as only a miner with a stage has something to store");
+    },
+    quotaExceeded(node, fault) {
+      if (isMember(node) && !driver.isFull) driver.enqueue({ type: "faultReceived", node, fault });
+    },
+    get isFull() {
+      return pause.isFull;
+    },
+    onDiskFull(bytes) {
+      pause.upload(bytes).catch(onFailure);
+    },
+  };
+}

@@ -1,0 +1,34 @@
+/**
+ * The largest header that an honest node of a run sends, so that the hub need not read a larger one.
+ *
+ * Owns: the bound, worked out from message.ts. Three messages grow with the run: a payload's slices (`payloadCommitted`), the
+ * tasks in a gradient (`join`), the losses of a microbatch (`taskDone`); everything else is a few numbers and a sentence.
+ * Doubled, because a bound that is too tight loses honest work and one that is twice too wide costs a millisecond.
+ */
+
+import type { RunConfig } from "../config/config.ts";
+import { modelParameters } from "../config/derive.ts";
+import { mostSlicesOf } from "../merge/butterfly.ts";
+
+export interface HeaderBound {
+  readonly bytes: number;
+  readonly values: number; // of MessagePack: scalars, lists, maps and keys
+}
+
+const plainBytes = 8 * 1024; // a sentence of 1,024 characters, three bytes each, and names
+const plainValues = 64;
+const blobRefBytes = 96; // 64 hexadecimal digits, a size and two keys
+const blobRefValues = 5;
+const taskBytes = 52; // four numbers and a word
+const lossBytes = 9;
+
+export function largestNodeHeader(config: RunConfig): HeaderBound {
+  const { model, pipeline } = config;
+  const boundaries = 4 * model.width * pipeline.bottleneckWidth; // both sides of a stage, there and back
+  const slices = mostSlicesOf(modelParameters(model) + boundaries); // as if there were one stage
+  const tasks = 2 * config.train.microbatchesPerStep; // each handed out twice at most
+  const losses = config.train.sequencesPerMicrobatch;
+  const bytes = plainBytes + Math.max(slices * blobRefBytes, tasks * taskBytes, losses * lossBytes);
+  const values = plainValues + Math.max(slices * blobRefValues, tasks, losses);
+  return { bytes: 2 * bytes, values: 2 * values };
+}

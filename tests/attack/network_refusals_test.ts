@@ -1,0 +1,47 @@
+/** `iota orchestrate` as a process, and strangers who say bad hellos: a number for the run, not events, records and disk. */
+
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { encodeFrame } from "../../net/frame.ts";
+import { IotaProcess } from "../support/iota_process.ts";
+import { withScratchFolder } from "../support/scratch_folder.ts";
+import { messageHead, Stranger } from "../support/stranger.ts";
+
+const badHellos = 200;
+
+async function bytesBelow(folder: string): Promise<number> {
+  let bytes = 0;
+  for await (const entry of Deno.readDir(folder)) {
+    const path = `${folder}/${entry.name}`;
+    bytes += entry.isDirectory ? await bytesBelow(path) : (await Deno.stat(path)).size;
+  }
+  return bytes;
+}
+
+Deno.test("Attack: 200 bad hellos are one warning and a number in /status, and nothing in the journal", () =>
+  withScratchFolder(async (folder) => {
+    const hub = new IotaProcess(["orchestrate", "--size", "toy", "--port", "0", "--data", `${folder}/hub`, "--json"]);
+    try {
+      const { url } = await hub.lines.next("listening");
+      const port = Number(new URL(String(url)).port);
+      const before = await bytesBelow(`${folder}/hub`);
+      const hello = encodeFrame({ header: { type: "hello", protocol: 1 } });
+      for (let count = 0; count < badHellos; count++) {
+        const stranger = new Stranger({ port });
+        assert(await stranger.upgrade());
+        await stranger.send(messageHead(hello.length));
+        await stranger.send(hello);
+        assert(await stranger.hears("refusal"));
+        await stranger.leave();
+      }
+      const status = await (await fetch(`http://127.0.0.1:${port}/status`)).json();
+      assertEquals(status.refused, { total: badHellos, byCode: { versionMismatch: badHellos } });
+      const warnings = hub.lines.all.filter(({ type }) => type === "warning");
+      assertEquals(warnings.length, 1);
+      assertMatch(String(warnings[0]!["text"]), /1 versionMismatch \(1 in all\); a node that should be in the run/);
+      assertEquals(hub.lines.all.filter(({ type }) => type === "faultSeen"), []);
+      assertEquals(await bytesBelow(`${folder}/hub`), before, "bytes on disk");
+    } finally {
+      hub.kill("SIGTERM");
+      await hub.ended;
+    }
+  }));

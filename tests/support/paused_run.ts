@@ -1,0 +1,30 @@
+/** What the tests of a full disk look at: time that passes while a run is paused, and what the pause must not have cost. */
+
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import type { LocalSwarm } from "./local_swarm.ts";
+import { recordsOf } from "./whole_run.ts";
+
+export function mergedHashes(swarm: LocalSwarm): string[] {
+  return recordsOf(swarm, "roundMerged").flatMap(({ round, stages }) =>
+    stages.map(({ stage, parameters }) => `${round}.${stage} ${parameters}`)
+  );
+}
+
+/** Lets links live through a long time. */
+export async function pass(swarm: LocalSwarm, durationMs: number): Promise<void> {
+  for (let passedMs = 0; passedMs < durationMs; passedMs += 2_000) {
+    await swarm.quiet();
+    swarm.timers.advance(2_000);
+  }
+  await swarm.quiet();
+}
+
+export function assertPausedOnce(swarm: LocalSwarm, { atLeastMs, what }: { atLeastMs: number; what: string }): void {
+  const [paused, second] = recordsOf(swarm, "runPaused");
+  assert(paused !== undefined && second === undefined, "one sentence");
+  assertStringIncludes(paused.text, what);
+  assertStringIncludes(paused.text, "make room and it goes on by itself");
+  assertEquals(recordsOf(swarm, "runContinued").map(({ pausedMs }) => pausedMs >= atLeastMs), [true]);
+  assertEquals([recordsOf(swarm, "nodeLost"), recordsOf(swarm, "taskReleased")], [[], []]);
+  assertEquals([recordsOf(swarm, "mergeLate"), recordsOf(swarm, "faultSeen")], [[], []]);
+}
