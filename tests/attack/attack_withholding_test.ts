@@ -1,6 +1,7 @@
 /** Attack suite: miners that take a place and keep back what is waited for. Each costs a deadline once, not in every round. */
 
-import { type Row, testAttacks } from "../support/attack_checks.ts";
+import { assert } from "@std/assert";
+import { type Row, testAttacks, unitsByRound } from "../support/attack_checks.ts";
 import { rounds } from "../support/attack_world.ts";
 import {
   commitsHashesOnly,
@@ -27,7 +28,15 @@ const rows: readonly Row[] = [
   },
   {
     name: "parameters are never uploaded",
+    culprit: "named", // it is asked once, and after that only when nobody else is left
     miners: [{ stage: 0, hostile: keepsBack("parametersUploaded") }],
+    also: (after) => {
+      const units = unitsByRound(after, after.miners[0]!);
+      assert(
+        Math.min(...units) <= 0.75 * Math.max(...units),
+        `the round that waited for it is not paid in full: ${units}`,
+      );
+    },
   },
   {
     name: "parameters of the last round are not uploaded",
