@@ -62,7 +62,7 @@ export interface CommandContext {
   /** The folder of --data or the user's own; not made yet. */
   dataFolder(): string;
   /**
-   * Aborted by the first Ctrl-C, SIGTERM, or when the reader of stdout goes away. Calling it takes Ctrl-C over: the command
+   * Aborted by the first Ctrl-C, SIGTERM, end of the terminal, or when the reader of stdout goes away. Calling it takes Ctrl-C over: the command
    * must then end by itself; a second Ctrl-C exits at once with 130.
    */
   interruption(): AbortSignal;

@@ -26,7 +26,7 @@ export class UsageError extends UserError {
   override readonly exitCode = exitUsage;
 }
 
-/** SIGTERM: what a service manager sends to stop a role. Doing so in order is no failure. */
+/** SIGTERM, what a service manager sends to stop a role, or the end of its terminal. Stopping in order is no failure. */
 export class Terminated extends UserError {
   override name = "Terminated";
 

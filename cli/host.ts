@@ -10,6 +10,7 @@ import { confine } from "./rights/confinement.ts";
 import { handedOver, type HeldRights } from "./rights/rights.ts";
 
 export type Stream = "stdout" | "stderr";
+export type Interrupt = "SIGINT" | "SIGTERM" | "SIGHUP";
 
 export interface Host {
   readonly environment: Environment;
@@ -18,8 +19,8 @@ export interface Host {
   terminalSize(): { readonly columns: number; readonly rows: number } | null;
   write(stream: Stream, text: string): void;
   now(): Date;
-  /** Calls back on each Ctrl-C or SIGTERM; without a subscriber the process ends as the system does it. */
-  onInterrupt(callback: (signal: "SIGINT" | "SIGTERM") => void): void;
+  /** Calls back on each Ctrl-C, SIGTERM and end of the terminal; without a subscriber the process ends as the system does it. */
+  onInterrupt(callback: (signal: Interrupt) => void): void;
   /** Calls back for an error that nobody caught. */
   onUncaught(callback: (error: unknown) => void): void;
   exit(code: number): void;
@@ -45,7 +46,11 @@ export function denoHost(): Host {
     now: () => new Date(),
     onInterrupt(callback) {
       Deno.addSignalListener("SIGINT", () => callback("SIGINT"));
-      if (Deno.build.os !== "windows") Deno.addSignalListener("SIGTERM", () => callback("SIGTERM"));
+      if (Deno.build.os === "windows") return;
+      Deno.addSignalListener("SIGTERM", () => callback("SIGTERM"));
+      // Without a terminal SIGHUP keeps the meaning it was started with: `nohup` has it ignored, which a listener would undo.
+      const hasTerminal = Deno.stdin.isTerminal() || Deno.stdout.isTerminal() || Deno.stderr.isTerminal();
+      if (hasTerminal) Deno.addSignalListener("SIGHUP", () => callback("SIGHUP"));
     },
     onUncaught(callback) {
       globalThis.addEventListener("error", (event) => {

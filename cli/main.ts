@@ -210,7 +210,7 @@ function interruptionOf(output: TerminalOutput): CommandContext["interruption"] 
         return;
       }
       output.log.info("stopping; press Ctrl-C again to leave at once");
-      controller.abort(signal === "SIGTERM" ? new Terminated() : new UserError("Stopped on request"));
+      controller.abort(signal === "SIGINT" ? new UserError("Stopped on request") : new Terminated());
     });
     return controller.signal;
   };

@@ -162,7 +162,12 @@ function quietly(write: () => void): boolean {
     write();
     return true;
   } catch (error) {
-    if (error instanceof Deno.errors.BrokenPipe) return false;
+    if (error instanceof Deno.errors.BrokenPipe || isHungUp(error)) return false;
     throw error;
   }
+}
+
+/** A terminal that was closed. */
+function isHungUp(error: unknown): boolean {
+  return error instanceof Error && (error as Error & { code?: unknown }).code === "EIO";
 }

@@ -4,13 +4,15 @@
  *   dataset/  tokens and tokenizer        checkpoints/round-000012/     blobs/     wallets/     miners/     logs/
  *   run.toml  the effective configuration     run.json  the same for programs     summary.json  the last summary
  *   chain/    the swarm's own chain, and the weight duty of each validator
- *   journal.db  what happened since the last snapshot of the orchestrator's state
+ *   journal.db  what happened since the last snapshot of the orchestrator's state; journal.db.mark: how far it had come
+ *   put-aside-1-journal.db, checkpoints/put-aside-1-round-000012/  what a run could not go on from, or was newer than its start
  *
  * Refuses to touch an earlier run without --resume or --fresh. Without --data a new run gets a folder of its own below the
  * user's data folder, and --resume takes the newest one there.
  */
 
 import type { CommandContext } from "./command.ts";
+import { isPutAside } from "./data/put_aside.ts";
 import { attempting, UsageError, UserError } from "./errors.ts";
 
 export interface RunFolder {
@@ -18,27 +20,10 @@ export interface RunFolder {
   readonly isResumed: boolean;
 }
 
-const journal = [
-  "put-aside-journal.db",
-  "put-aside-journal.db-wal",
-  "put-aside-journal.db-shm",
-  "journal.db",
-  "journal.db-wal",
-  "journal.db-shm",
-];
+const journal = ["journal.db", "journal.db-wal", "journal.db-shm", "journal.db.mark"];
 const probeName = "room.probe"; // of a look for room on a full disk, if it was interrupted
-const parts = [
-  "checkpoints",
-  "blobs",
-  "chain",
-  "miners",
-  "logs",
-  "run.toml",
-  "run.json",
-  "summary.json",
-  probeName,
-  ...journal,
-];
+const files = ["run.toml", "run.json", "summary.json", probeName, ...journal];
+const parts = ["checkpoints", "blobs", "chain", "miners", "logs", ...files];
 
 export async function openRunFolder(context: CommandContext): Promise<RunFolder> {
   const { options } = context;
@@ -90,6 +75,7 @@ async function removeRun(path: string): Promise<void> {
   for (const part of parts) {
     if (await exists(`${path}/${part}`)) await Deno.remove(`${path}/${part}`, { recursive: true });
   }
+  for await (const { name } of Deno.readDir(path)) if (isPutAside(name)) await Deno.remove(`${path}/${name}`);
 }
 
 export async function exists(path: string): Promise<boolean> {

@@ -66,7 +66,7 @@ export const runOptions: readonly OptionSpec[] = [
   },
   { name: "deterministic", kind: "boolean", doc: "fixed wiring and order: equal seeds give equal parameter hashes" },
   { name: "set", kind: "string", placeholder: "PATH=VALUE,…", doc: "set any other knob, e.g. train.learningRate=1e-3" },
-  { name: "resume", kind: "boolean", doc: "go on from the last checkpoint in the data folder" },
+  { name: "resume", kind: "boolean", doc: "go on with the run in the data folder, where it was" },
   { name: "fresh", kind: "boolean", doc: "delete the run that lies in the data folder and begin anew" },
 ];
 

@@ -55,6 +55,7 @@ export class DiskBlobs implements LocalBlobStore {
   readonly #createFile: (path: string) => Promise<BlobFile>;
   /** Every blob under its final name and its size. */
   readonly #index = new Map<BlobHash, number>();
+  readonly #shards = new Set<string>(); // folders that are known to last
   #bytes = 0;
   #receivingBytes = 0; // in `incoming/`
   #received = 0; // names the next file there
@@ -247,12 +248,22 @@ export class DiskBlobs implements LocalBlobStore {
   async #adopt(path: string, blob: MeteredBlob): Promise<void> {
     const { ref } = blob;
     if (await this.find(ref.hash) !== null) return await Deno.remove(path);
-    const folder = `${this.#options.folder}/${ref.hash.slice(0, 2)}`;
-    await Deno.mkdir(folder, { recursive: true });
+    const folder = await this.#shardOf(ref.hash);
     await this.#keepLeaves(blob);
     await Deno.rename(path, this.#path(ref.hash));
     await syncFolder(folder);
     this.#enter(ref);
+  }
+
+  /** A new folder lasts once the one that holds it is synced. */
+  async #shardOf(hash: BlobHash): Promise<string> {
+    const name = hash.slice(0, 2);
+    const folder = `${this.#options.folder}/${name}`;
+    if (this.#shards.has(name)) return folder;
+    await Deno.mkdir(folder, { recursive: true });
+    await syncFolder(this.#options.folder);
+    this.#shards.add(name);
+    return folder;
   }
 
   async #keepLeaves({ ref, leaves }: MeteredBlob): Promise<void> {

@@ -30,7 +30,7 @@ const parts: Readonly<Record<string, Part>> = { relay, hello, messages, restart,
 const mebibyte = 1024 * 1024;
 const judgedBytes = mebibyte; // the segment that the summary speaks of
 const segmentSizes = [64 * 1024, judgedBytes, 4 * mebibyte];
-const relayWays: readonly RelayWay[] = ["session", "session, hashed", "ws"];
+const relayWays: readonly RelayWay[] = ["session", "session, hashed", "session, journaled", "ws"];
 const relayGoal = 300; // MB/s at 1 MiB
 
 export async function runHubBench(context: CommandContext): Promise<number> {
@@ -68,7 +68,7 @@ async function relay({ seconds, signal, report }: PartOptions): Promise<Fields> 
       const fields = { way, segmentBytes, megabytesPerSecond, cpuSecondsPerGigabyte: cpuPerGigabyte, rssBytes };
       const words = [
         byteSize(segmentBytes).padStart(8),
-        way.padEnd(16),
+        way.padEnd(18),
         `${megabytesPerSecond.toFixed(0).padStart(5)} MB/s`,
         `${cpuPerGigabyte.toFixed(2).padStart(6)} cpu s/GB`,
         `rss ${byteSize(rssBytes)}`,
@@ -80,6 +80,7 @@ async function relay({ seconds, signal, report }: PartOptions): Promise<Fields> 
   return {
     relayMegabytesPerSecond: bySession,
     relayHashedMegabytesPerSecond: speeds.get("session, hashed")!,
+    relayJournaledMegabytesPerSecond: speeds.get("session, journaled")!,
     relayBareMegabytesPerSecond: speeds.get("ws")!,
     relayShareOfBare: bySession / speeds.get("ws")!,
     relayCpuSecondsPerGigabyte: cpuSecondsPerGigabyte,

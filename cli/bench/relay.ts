@@ -2,8 +2,9 @@
  * Segments from one node through the hub to another, as the orchestrator relays wires: a message with a segment in, a message
  * with the same segment attached out. Each turn is hub → source → hub → sink → hub, and counts when the sink's answer is back.
  *
- * Owns: the hub's side, with our session layer (`session`, also with the hash the orchestrator takes of every segment) and
- * with the bare WebSocket library (`ws`): the limit on this machine. The ends are processes of their own.
+ * Owns: the hub's side, with our session layer (`session`, also with the hash the orchestrator takes of every segment, and with
+ * that and its journal, each segment durable before it goes on) and with the bare WebSocket library (`ws`): the limit on this
+ * machine. The ends are processes of their own.
  */
 
 import { createServer } from "node:http";
@@ -23,10 +24,11 @@ import type { HubEvent } from "../../net/transport.ts";
 import { Segments } from "../run/segments.ts";
 import { hubTickets } from "../run/hub_tickets.ts";
 import { type Measured, Meter } from "./meter.ts";
+import { openRelayJournal, type RelayJournal } from "./relay_journal.ts";
 import { frameOverheadBytes, roleOfPart } from "./peer.ts";
 import { betweenPeers } from "./peer_processes.ts";
 
-export type RelayWay = "session" | "session, hashed" | "ws";
+export type RelayWay = "session" | "session, hashed" | "session, journaled" | "ws";
 
 export interface RelayOptions {
   readonly way: RelayWay;
@@ -54,7 +56,9 @@ export const sampleTask: RunTask = {
 };
 
 async function relayBySessions({ way, segmentBytes, seconds, signal }: RelayOptions): Promise<Measured> {
-  const relay = new SessionRelay({ segmentBytes, isHashing: way === "session, hashed", meter: new Meter(seconds) });
+  const isHashing = way !== "session";
+  const journal = way === "session, journaled" ? openRelayJournal() : null;
+  const relay = new SessionRelay({ segmentBytes, isHashing, journal, meter: new Meter(seconds) });
   const listener = await listen({
     host: "127.0.0.1",
     port: 0,
@@ -69,12 +73,14 @@ async function relayBySessions({ way, segmentBytes, seconds, signal }: RelayOpti
   } finally {
     relay.hub.shutDown("benchmark over");
     await listener.close();
+    journal?.close();
   }
 }
 
 interface SessionRelayOptions {
   readonly segmentBytes: number;
   readonly isHashing: boolean;
+  readonly journal: RelayJournal | null;
   readonly meter: Meter;
 }
 
@@ -124,8 +130,13 @@ class SessionRelay {
     const sink = this.#nodes.get(roleOfPart.sink)!;
     if (!this.#options.isHashing) return void this.hub.send(sink, sampleTask, segments);
     const refs = segments.map((bytes) => this.#segments.hold(bytes));
-    this.hub.send(sink, sampleTask, refs.map((ref) => this.#segments.get(ref)));
-    this.#segments.release(refs);
+    const goOn = () => {
+      this.hub.send(sink, sampleTask, refs.map((ref) => this.#segments.get(ref)));
+      this.#segments.release(refs);
+    };
+    const { journal } = this.#options;
+    if (journal === null) goOn();
+    else journal.keep(segments, goOn);
   }
 }
 

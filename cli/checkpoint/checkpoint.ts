@@ -1,16 +1,18 @@
 /**
  * Checkpoints of a run: `round-000012/` with one safetensors file a stage, optional outer momentum, and a manifest.
  *
- * Invariant: a folder is a checkpoint if and only if it has a manifest whose files verify. Writing removes an old manifest
- * first and adds the new one last, removing starts with the manifest, so a kill at any point leaves either a whole
- * checkpoint or a folder that `latestCheckpoint` passes over.
+ * Invariant: a folder is a checkpoint if and only if it has a manifest whose files verify. A new one is written whole beside its
+ * place, as `round-000012.partial`, and then renamed; removing starts with the manifest. So a kill or a power cut at any point
+ * leaves either a whole checkpoint or something that `latestCheckpoint` passes over. Nothing is overwritten: whatever else lies
+ * in a checkpoint's place is put aside, and only checkpoints older than the newest of the run are ever removed.
  */
 
 import { assert } from "../../core/assert.ts";
 import type { ParameterTable } from "../../core/model/spec.ts";
-import { type Disk, isFile, isFolder, realDisk, writeAtomically } from "../data/disk.ts";
+import { type Disk, isFile, isFolder, parentOf, realDisk, writeAtomically } from "../data/disk.ts";
 import { attempting } from "../errors.ts";
 import { type FileEntry, firstProblem, writeEntry } from "../data/file_entry.ts";
+import { putAside } from "../data/put_aside.ts";
 import { sha256Hex } from "../data/sha256.ts";
 import {
   CheckpointError,
@@ -44,7 +46,7 @@ export interface FoundCheckpoint {
   readonly manifest: CheckpointManifest;
 }
 
-const folderPattern = /^round-\d{6,}$/;
+const partialSuffix = ".partial";
 
 export function checkpointName(round: number): string {
   return `round-${String(round).padStart(6, "0")}`;
@@ -59,12 +61,13 @@ export async function writeCheckpoint(options: {
   state: CheckpointState;
   stages: Iterable<StageVectors> | AsyncIterable<StageVectors>; // in order
   disk?: Disk;
+  warn?: (text: string) => void; // hears of what lay in its place
 }): Promise<string> {
-  const { state, disk = realDisk } = options;
-  const folder = `${options.folder}/${checkpointName(state.round)}`;
+  const { state, disk = realDisk, warn = () => {} } = options;
+  const name = checkpointName(state.round);
+  const folder = `${options.folder}/${name}${partialSuffix}`;
+  await disk.remove(folder);
   await disk.createFolder(folder);
-  await disk.remove(`${folder}/${manifestName}`);
-  await disk.syncFolder(folder);
   const files: FileEntry[] = [];
   const parameterHashes: string[] = [];
   const momentumHashes: string[] = [];
@@ -85,8 +88,37 @@ export async function writeCheckpoint(options: {
   const manifest: CheckpointManifest = { format: checkpointFormat, ...state, parameterHashes, momentumHashes, files };
   const text = new TextEncoder().encode(`${JSON.stringify(manifest, null, 2)}\n`);
   await writeAtomically(`${folder}/${manifestName}`, { disk, chunks: [text] });
-  await disk.syncFolder(options.folder);
-  return folder;
+  return await moveIntoPlace({ folder: options.folder, name, manifest, disk, warn });
+}
+
+async function moveIntoPlace(options: {
+  folder: string;
+  name: string;
+  manifest: CheckpointManifest;
+  disk: Disk;
+  warn: (text: string) => void;
+}): Promise<string> {
+  const { folder, name, manifest, disk, warn } = options;
+  const place = `${folder}/${name}`;
+  if (await isFolder(place)) {
+    const found = await verifyCheckpoint(place);
+    if (!(found instanceof CheckpointError) && isSameCheckpoint(found, manifest)) { // a killed life had written it already
+      await disk.remove(`${place}${partialSuffix}`);
+      return place;
+    }
+    const [kept] = await putAside({ folder, names: [name], disk });
+    const why = found instanceof CheckpointError ? found.message : `'${place}' is another checkpoint of the same round`;
+    warn(`${why}; it is kept as '${kept}', and a new one takes its place`);
+  }
+  await disk.rename(`${place}${partialSuffix}`, place);
+  await disk.syncFolder(folder);
+  await disk.syncFolder(parentOf(folder)); // the first checkpoint makes the folder
+  return place;
+}
+
+function isSameCheckpoint(a: CheckpointManifest, b: CheckpointManifest): boolean {
+  const keyOf = ({ runId, round, step, files }: CheckpointManifest) => JSON.stringify({ runId, round, step, files });
+  return keyOf(a) === keyOf(b);
 }
 
 /** The stage's padded parameter vector, checked against the manifest's hash. */
@@ -103,29 +135,37 @@ export async function readMomentum(request: StageRequest): Promise<Float32Array 
 }
 
 /**
- * The newest whole checkpoint below `folder`, every file verified; null when there is none. `warn` hears of each that is
- * passed over.
+ * The newest whole checkpoint below `folder`, of this run if one is named, every file verified; null when there is none. `warn`
+ * hears of each that is passed over.
  */
 export async function latestCheckpoint(
   folder: string,
   warn: (message: string) => void,
+  runId?: string,
 ): Promise<FoundCheckpoint | null> {
   for (const name of await checkpointNames(folder)) {
     const candidate = `${folder}/${name}`;
     const found = await verifyCheckpoint(candidate);
-    if (!(found instanceof CheckpointError)) return { folder: candidate, manifest: found };
-    warn(found.message);
+    if (found instanceof CheckpointError) warn(found.message);
+    else if (runId === undefined || found.runId === runId) return { folder: candidate, manifest: found };
+    else warn(`The checkpoint '${candidate}' is of another run (${found.runId}) and is passed over`);
   }
   return null;
 }
 
-/** Keeps the newest `keep` checkpoints that have a manifest; removes the older ones and unfinished leftovers before them. */
-export async function pruneCheckpoints(options: { folder: string; keep: number; disk?: Disk }): Promise<void> {
-  const { folder, keep, disk = realDisk } = options;
+/**
+ * Keeps the newest `keep` checkpoints up to round `newest` that have a manifest; removes the older ones and what was never
+ * finished before them. Newer ones are not looked at: they are not this run's, or more of it than it knows.
+ */
+export async function pruneCheckpoints(
+  options: { folder: string; keep: number; newest: number; disk?: Disk },
+): Promise<void> {
+  const { folder, keep, newest, disk = realDisk } = options;
   assert(keep >= 1, `Cannot prune checkpoints as at least one must stay: current value is ${keep}`);
   let kept = 0;
   for (const name of await checkpointNames(folder)) {
     const path = `${folder}/${name}`;
+    if (roundOf(name) > newest) continue;
     if (kept < keep) {
       if (await isFile(`${path}/${manifestName}`)) kept++;
       continue;
@@ -134,14 +174,31 @@ export async function pruneCheckpoints(options: { folder: string; keep: number; 
     await disk.syncFolder(path);
     await disk.remove(path);
   }
+  const unfinished = await foldersOf(folder, /^round-(\d{6,})\.partial$/);
+  for (const name of unfinished.filter((name) => roundOf(name) < newest)) await disk.remove(`${folder}/${name}`);
+}
+
+/** Moves every checkpoint of a round after this one out of the run's way, whole or not; returns where they are now. */
+export async function putAsideNewer(options: { folder: string; round: number; disk?: Disk }): Promise<string[]> {
+  const { folder, round, disk = realDisk } = options;
+  const newer = (await checkpointNames(folder)).filter((name) => roundOf(name) > round);
+  return await putAside({ folder, names: newer, disk });
 }
 
 /** Names of checkpoint folders, newest first; a folder that does not exist has none. */
-async function checkpointNames(folder: string): Promise<string[]> {
+export async function checkpointNames(folder: string): Promise<string[]> {
+  const names = await foldersOf(folder, /^round-\d{6,}$/);
+  return names.sort((a, b) => roundOf(b) - roundOf(a));
+}
+
+async function foldersOf(folder: string, pattern: RegExp): Promise<string[]> {
   if (!(await isFolder(folder))) return [];
   const entries = await attempting({ action: "read", value: folder }, () => Array.fromAsync(Deno.readDir(folder)));
-  const names = entries.filter((entry) => entry.isDirectory && folderPattern.test(entry.name)).map(({ name }) => name);
-  return names.sort((a, b) => b.length - a.length || (a < b ? 1 : -1));
+  return entries.filter((entry) => entry.isDirectory && pattern.test(entry.name)).map(({ name }) => name);
+}
+
+function roundOf(name: string): number {
+  return Number(/^round-(\d+)/.exec(name)?.[1]);
 }
 
 async function verifyCheckpoint(folder: string): Promise<CheckpointManifest | CheckpointError> {

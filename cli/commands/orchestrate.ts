@@ -13,7 +13,7 @@ export const command: Command = {
   summary: "own a run: wire miners together, merge, keep checkpoints",
   usage: "orchestrate [--config run.toml] [options]",
   about:
-    "The orchestrator computes nothing of the model: it hands out tasks, closes steps and rounds, and keeps every wire until its step is closed, so that no work is lost when a miner dies. Miners and validators dial in.",
+    "The orchestrator computes nothing of the model: it hands out tasks, closes steps and rounds, and keeps every wire until its step is closed, so that no work is lost when a miner dies. Miners and validators dial in. Ctrl-C stops the orchestrator, not the run: they wait, and --resume goes on at the same step.",
   examples: [
     "iota orchestrate --config run.toml",
     "iota orchestrate --size tiny --replicas 2 --port 9009",

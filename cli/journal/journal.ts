@@ -5,9 +5,8 @@
  * Entries and snapshots are opaque bytes here. Each entry's checksum covers its predecessor's, the first one's the snapshot's,
  * and a head row of the same transaction names the last one. So a damaged, half-written or missing tail is found on open and
  * cut back to the last good entry, once SQLite finds the file itself sound; damage before that is refused, and what is refused
- * is not written to. Write-ahead logging with
- * synchronous = normal: what `append` returned from survives the death of the process; a power cut may cost the last
- * transactions but never leaves half of one. One process at a time holds the file. The entries are bounded by snapshots, the
+ * is not written to. Write-ahead logging with synchronous = full: what `append` returned from is on the medium and survives a
+ * power cut, as far as the medium keeps its word. That costs one sync a batch, whatever is in it. One process at a time holds the file. The entries are bounded by snapshots, the
  * file by `maxBytes`.
  */
 
@@ -115,6 +114,11 @@ export class Journal {
     this.#crc = crc;
     this.#entries += entries.length;
     this.#entryBytes += bytes;
+  }
+
+  /** Of the last entry; it only grows, over all lives. */
+  get sequence(): number {
+    return this.#sequence;
   }
 
   /**

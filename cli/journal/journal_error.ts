@@ -5,6 +5,7 @@
 export type JournalProblem =
   | "foreign" // of another run, program version or configuration
   | "damaged" // cannot be trusted as far as its snapshot
+  | "outdated" // a checkpoint is newer
   | "locked" // another process holds it
   | "noSpace" // disk full; there may be room later
   | "tooLarge" // the file would exceed its limit

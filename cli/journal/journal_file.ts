@@ -21,8 +21,9 @@ export interface OpenJournalOptions {
   readonly maxBytes: number;
 }
 
-const format = "iota-journal-2";
-export const pageBytes = 4096;
+const format = "iota-journal-3";
+export const pageBytes = 16_384; // wires are large: a fifth to a third less processor time than with pages of 4 KiB
+const checkpointPages = 1000; // 16 MiB of log
 const segmentSlackBytes = 64 * 2 ** 20; // free pages of dropped wires are used again, not given back
 
 const schema = `
@@ -43,8 +44,8 @@ export function openJournalFile(options: OpenJournalOptions): DatabaseSync {
       pragma locking_mode = exclusive;
       pragma page_size = ${pageBytes};
       pragma journal_mode = wal;
-      pragma synchronous = normal;
-      pragma wal_autocheckpoint = 1000;
+      pragma synchronous = full;
+      pragma wal_autocheckpoint = ${checkpointPages};
       pragma journal_size_limit = ${segmentSlackBytes};
       pragma max_page_count = ${Math.ceil(maxBytes / pageBytes)};
     `);

@@ -29,6 +29,7 @@ export interface CheckpointPlace {
   readonly stages: readonly StageSpec[];
   readonly tokenizerHash: string;
   readonly datasetHash: string;
+  readonly warn: (text: string) => void;
 }
 
 export interface RoundState {
@@ -71,8 +72,9 @@ export async function storeRound(
     folder: place.folder,
     state: { runId, round, step, microbatch, config, tokenizerHash, datasetHash },
     stages: vectors(),
+    warn: place.warn,
   });
-  await pruneCheckpoints({ folder: place.folder, keep: place.keep });
+  await pruneCheckpoints({ folder: place.folder, keep: place.keep, newest: round });
   return folder;
 }
 

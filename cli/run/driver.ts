@@ -35,6 +35,8 @@ export interface DriverOptions<State, Event, Effect> {
   readonly inboxMessages: number;
   readonly onPressure: (isFull: boolean) => void;
   readonly onFailure: (error: unknown) => void;
+  /** Calls back when what arrives together has arrived, so that it is made durable together; absent: each event at once. */
+  readonly gather?: (callback: () => void) => void;
 }
 
 const batchEvents = 64; // made durable at once
@@ -48,6 +50,7 @@ export class Driver<State, Event, Effect> {
   #isHeld = false; // by the owner
   #uncommitted: object | null = null; // the commit that is waited for
   #isDraining = false;
+  #isGathering = false;
   #isClosed = false;
   #isPressed = false; // what `onPressure` heard last
   #cancelTimer: Cancel = () => {};
@@ -60,19 +63,8 @@ export class Driver<State, Event, Effect> {
   enqueue(event: Event): void {
     if (this.#isClosed) return;
     this.#inbox.push(event);
-    if (this.#isDraining || this.standsStill) this.#tellPressure();
-    else this.#drain();
-  }
-
-  /** Takes an event at once, even while standing still. Nothing of it or of a waiting commit is durable: for a stop. */
-  interrupt(event: Event): void {
-    if (!this.standsStill) return this.enqueue(event);
-    const { machine, state, perform } = this.#options;
-    this.#isHeld = true;
-    this.#uncommitted = null;
-    this.#drain(() => {
-      for (const effect of machine.step(state, event, this.#nowMs())) perform(effect);
-    });
+    if (this.#isDraining || this.#isGathering || this.standsStill) this.#tellPressure();
+    else this.#gather();
   }
 
   get standsStill(): boolean {
@@ -98,6 +90,12 @@ export class Driver<State, Event, Effect> {
     if (!this.#isDraining) this.#drain();
   }
 
+  /** Takes what has arrived so far, now. */
+  flush(): void {
+    this.#isGathering = false;
+    if (!this.#isDraining && !this.#isClosed) this.#drain();
+  }
+
   /** No event is taken any more. */
   close(): void {
     this.#isClosed = true;
@@ -118,6 +116,15 @@ export class Driver<State, Event, Effect> {
   #startClock(): void {
     if (this.#stoppedMs !== null) this.#aheadMs -= this.#options.timers.steadyMs() - this.#stoppedMs;
     this.#stoppedMs = null;
+  }
+
+  #gather(): void {
+    const { gather } = this.#options;
+    if (gather === undefined) return this.#drain();
+    this.#isGathering = true;
+    gather(() => {
+      if (this.#isGathering) this.flush();
+    });
   }
 
   /** `first` comes before what waits in the inbox. */
@@ -149,7 +156,8 @@ export class Driver<State, Event, Effect> {
 
   /** Full while draining: events come faster than they are taken. */
   #tellPressure(): void {
-    const isPressed = this.standsStill || (this.#isDraining && (this.#isPressed || this.isFull));
+    const isTaking = this.#isDraining || this.#isGathering;
+    const isPressed = this.standsStill || (isTaking && (this.#isPressed || this.isFull));
     if (isPressed === this.#isPressed) return;
     this.#isPressed = isPressed;
     this.#options.onPressure(isPressed);

@@ -2,8 +2,7 @@
  * The orchestrator machine's life on disk: its events before their effects, its state now and then, the wires it holds.
  *
  * Owns the encoding (V8's own, which keeps maps, sets and shared objects) and the way back: snapshot, then every event after it
- * through the same machine. A clean stop is not an event of the journal: whoever stops a run has told the nodes, so the next
- * start goes on from the checkpoint.
+ * through the same machine. An orchestrator that is stopped and one that is killed leave the same journal.
  */
 
 import { deserialize, serialize } from "node:v8";
@@ -14,6 +13,7 @@ import { hashOf } from "../../net/blob_hash.ts";
 import { orchestrator } from "../../core/orchestrator/machine.ts";
 import type { OrchestratorState } from "../../core/orchestrator/state.ts";
 import { Journal, type Recovered } from "../journal/journal.ts";
+import { JournalMark } from "../journal/journal_mark.ts";
 import { JournalError } from "../journal/journal_error.ts";
 import type { JournalIdentity } from "../journal/journal_file.ts";
 import type { TimedEvent } from "./driver.ts";
@@ -24,6 +24,7 @@ export interface RecoveredRun {
   readonly nowMs: number; // of the machine's clock at the last event
   readonly events: number; // replayed
   readonly cut: string | null;
+  readonly sequence: number; // of the last entry
 }
 
 export interface OpenHubJournal {
@@ -58,6 +59,10 @@ export function snapshotOf(state: OrchestratorState, nowMs: number): Uint8Array 
   return serialize({ state, nowMs } satisfies Snapshot);
 }
 
+export function markPath(journalPath: string): string {
+  return `${journalPath}.mark`;
+}
+
 /** What the orchestrator's role needs of a journal. */
 export interface StateJournal {
   /** Before the first event of a life: the state it begins with. */
@@ -78,17 +83,22 @@ export interface StateJournal {
 
 export class HubJournal implements StateJournal {
   readonly #journal: Journal;
+  readonly #mark: JournalMark;
   readonly #dropped = new Set<string>();
   #lastMs = 0;
   #appended: readonly TimedEvent<OrchestratorEvent>[] | null = null; // the newest batch, once its entries are in the file
 
   static open(options: OpenHubJournal): { journal: HubJournal; recovered: RecoveredRun | null } {
     const { journal, recovered } = Journal.open(options);
-    const own = new HubJournal(journal);
+    const own = new HubJournal(journal, new JournalMark(markPath(options.path)));
     if (recovered.snapshot === null) return { journal: own, recovered: null };
     try {
       const { state, nowMs } = own.#replay({ ...recovered, snapshot: recovered.snapshot }, options.onReplayed);
-      return { journal: own, recovered: { state, nowMs, events: recovered.entries.length, cut: recovered.cut } };
+      const { cut, entries } = recovered;
+      return {
+        journal: own,
+        recovered: { state, nowMs, events: entries.length, cut, sequence: journal.sequence },
+      };
     } catch (error) {
       own.close();
       const why = error instanceof Error ? error.message : String(error);
@@ -106,13 +116,15 @@ export class HubJournal implements StateJournal {
     return replayed;
   }
 
-  private constructor(journal: Journal) {
+  private constructor(journal: Journal, mark: JournalMark) {
     this.#journal = journal;
+    this.#mark = mark;
   }
 
   begin(state: OrchestratorState, nowMs: number): void {
     this.#lastMs = nowMs;
     this.#journal.snapshot(snapshotOf(state, nowMs));
+    this.#promise(state);
   }
 
   commit(
@@ -120,18 +132,17 @@ export class HubJournal implements StateJournal {
     { state, bytesOf }: { state: OrchestratorState; bytesOf: (ref: BlobRef) => Uint8Array },
   ): void {
     if (this.#appended !== batch) this.#append(batch, bytesOf);
-    this.#appended = batch; // a snapshot may fail for lack of room, then the same batch comes again
-    const isWhole = batch.every(({ event }) => event.type !== "stopRequested");
-    if (this.#journal.needsSnapshot && isWhole) this.begin(state, this.#lastMs);
+    this.#appended = batch; // what follows may fail for lack of room, then the same batch comes again
+    this.#promise(state);
+    if (this.#journal.needsSnapshot) this.begin(state, this.#lastMs);
   }
 
   #append(batch: readonly TimedEvent<OrchestratorEvent>[], bytesOf: (ref: BlobRef) => Uint8Array): void {
-    const events = batch.filter(({ event }) => event.type !== "stopRequested");
-    const segments = events.flatMap(({ event }) =>
+    const segments = batch.flatMap(({ event }) =>
       event.type === "messageReceived" && event.message.type === "taskDone" ? event.segments : []
     );
     this.#journal.append({
-      entries: events.map(({ nowMs, event }) => ({ nowMs, event: serialize(event) })),
+      entries: batch.map(({ nowMs, event }) => ({ nowMs, event: serialize(event) })),
       segments: segments.map((ref) => ({ hash: ref.hash, bytes: bytesOf(ref) })),
       droppedSegments: [...this.#dropped],
     });
@@ -149,6 +160,11 @@ export class HubJournal implements StateJournal {
     return kept;
   }
 
+  /** What is durable now may be acted on. */
+  #promise({ round, step }: OrchestratorState): void {
+    this.#mark.write({ sequence: this.#journal.sequence, round, step });
+  }
+
   /** A cut tail may have dropped a wire that the state before it still names. */
   #wire(ref: BlobRef): Uint8Array {
     const bytes = this.#journal.segment(ref.hash);
@@ -157,6 +173,7 @@ export class HubJournal implements StateJournal {
   }
 
   close(): void {
+    this.#mark.close();
     this.#journal.close();
   }
 }

@@ -1,5 +1,6 @@
 /**
- * Where a run begins: its journal if its last life left one, else its last checkpoint, else step 0.
+ * Where a run begins: its journal if its last life left one that no checkpoint has overtaken, else its newest whole checkpoint,
+ * else step 0. Checkpoints that are newer than that, since they are damaged or not of this run, make way and are kept.
  *
  * Also sees to the blob store: what nothing needs is deleted, and a round's parameters that are gone are put back from the
  * checkpoint of the same round.
@@ -11,14 +12,12 @@ import type { OrchestratorEffect } from "../../core/orchestrator/event.ts";
 import type { OrchestratorState, RoundSources } from "../../core/orchestrator/state.ts";
 import { blobsOf, usedBlobs } from "../../core/orchestrator/stored_blobs.ts";
 import { DiskBlobs, type LostBlob } from "../../net/blob_disk.ts";
-import type { FoundCheckpoint } from "../checkpoint/checkpoint.ts";
-import type { CommandContext } from "../command.ts";
-import { UserError } from "../errors.ts";
+import { type FoundCheckpoint, putAsideNewer } from "../checkpoint/checkpoint.ts";
 import { hubBlobs } from "./blob_access.ts";
 import { sourcesFrom } from "./checkpoint_writer.ts";
 import type { HubJournal, RecoveredRun } from "./hub_journal.ts";
 import type { PreparedRun } from "./prepare_run.ts";
-import { openRunJournal, removeJournal } from "./recover_run.ts";
+import { openRunJournal } from "./recover_run.ts";
 
 const storedBlobs = 256; // of the largest size, at once
 const ownBlobs = 64; // of these, which only the hub may store: members cannot fill up what it needs to end a round
@@ -32,30 +31,36 @@ export interface OpenRunState {
 }
 
 export interface OpenRunOptions {
-  readonly prepared: PreparedRun;
+  readonly prepared: Pick<PreparedRun, "config" | "folder" | "runId" | "found">;
   readonly stages: readonly StageSpec[];
   readonly onReplayed: (effects: readonly OrchestratorEffect[]) => void;
-  readonly onLost: (hash: BlobHash) => void;
+  readonly onLost?: (hash: BlobHash) => void;
+  readonly warn: (text: string) => void;
 }
 
-export async function openRunState(context: CommandContext, options: OpenRunOptions): Promise<OpenRunState> {
-  const { prepared, stages, onReplayed } = options;
+export async function openRunState(options: OpenRunOptions): Promise<OpenRunState> {
+  const { prepared, stages, onReplayed, warn } = options;
   const { config, folder, runId, found } = prepared;
   const { path } = folder;
-  const warn = (text: string) => context.output.log.warn(text);
-  if (!folder.isResumed) await removeJournal(path);
   const { journal, recovered } = await openRunJournal({
     folder: path,
     runId,
     config,
     hasBegun: folder.isResumed,
+    checkpoint: found?.manifest ?? null,
     onReplayed,
     warn,
   });
+  const round = recovered?.state.round ?? found?.manifest.round ?? 0;
+  for (const kept of await putAsideNewer({ folder: `${path}/checkpoints`, round })) {
+    warn(
+      `A checkpoint is newer than round ${round}, where the run goes on from, and cannot be used: it is kept as '${kept}'`,
+    );
+  }
   const { blobBytes } = config.limits;
   const onLost = ({ ref, why }: LostBlob) => {
     warn(`Blob ${ref.hash} must be in the store as it was stored: it is ${why}; whoever has it will be asked for it`);
-    options.onLost(ref.hash);
+    options.onLost?.(ref.hash);
   };
   const capacityBytes = storedBlobs * blobBytes;
   const memberBytes = capacityBytes - ownBlobs * blobBytes;
@@ -65,11 +70,7 @@ export async function openRunState(context: CommandContext, options: OpenRunOpti
     await putBack(store, { state: recovered.state, found, stages, warn });
     return { store, memberBytes, journal, recovered, from: null };
   }
-  if (found === null) {
-    if (!folder.isResumed) return { store, memberBytes, journal, recovered: null, from: null };
-    journal.close();
-    throw new UserError(`Cannot resume as '${path}' must hold a whole checkpoint`, { next: "Begin anew: --fresh" });
-  }
+  if (found === null) return { store, memberBytes, journal, recovered: null, from: null };
   const sources = await sourcesFrom(found, { stages, blobs: hubBlobs(store) });
   return { store, memberBytes, journal, recovered: null, from: { step: found.manifest.step, sources } };
 }

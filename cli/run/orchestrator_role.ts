@@ -11,7 +11,7 @@ import type { BlobRef, NodeId, StageIndex } from "../../core/ids.ts";
 import { secretKeyBytes } from "../../core/chacha.ts";
 import { largestOfWire } from "../../core/codec/wire.ts";
 import { parameterTable, type StageSpec, wireSpec } from "../../core/model/spec.ts";
-import type { Attachment, OrchestratorEffect, OrchestratorEvent } from "../../core/orchestrator/event.ts";
+import type { OrchestratorEffect, OrchestratorEvent } from "../../core/orchestrator/event.ts";
 import { orchestrator } from "../../core/orchestrator/machine.ts";
 import { heldSegments } from "../../core/orchestrator/rounds.ts";
 import { openOrchestrator, type OrchestratorState, type RoundSources } from "../../core/orchestrator/state.ts";
@@ -25,7 +25,8 @@ import type { TicketBox } from "../../net/ticket.ts";
 import type { Random, Timers } from "../../net/timers.ts";
 import type { HubEvent } from "../../net/transport.ts";
 import type { Wire, WireHandler } from "../../net/wire.ts";
-import type { Batch, BatchSource } from "../data/dataset.ts";
+import type { BatchSource } from "../data/dataset.ts";
+import { Attachments } from "./attachments.ts";
 import { type RoundState, StageUnavailable } from "./checkpoint_writer.ts";
 import { Driver } from "./driver.ts";
 import type { HubBlobs } from "./blob_access.ts";
@@ -46,6 +47,8 @@ export interface OrchestratorRoleOptions {
   readonly from?: { readonly step: number; readonly sources: RoundSources };
   /** Events and wires go there before they have any effect; null: a restart goes on from the checkpoint. */
   readonly journal?: StateJournal | null;
+  /** Events that arrive together are made durable together: see the driver. */
+  readonly gather?: (callback: () => void) => void;
   /** The last life's state; `from` is not looked at then. */
   readonly recovered?: RecoveredRun | null;
   readonly signer: Signer;
@@ -76,6 +79,10 @@ export interface RunningOrchestrator {
   readonly members: MemberStore;
   /** Asks `admit` about every member again and dismisses whom it refuses for good. */
   review(): void;
+  /**
+   * Ends this life and not the run, at once: every event taken so far is durable and its effects are performed. Nodes are told
+   * nothing but that the link is closed, so they wait for the next life as they do after a kill. A run that is over ends by itself.
+   */
   stop(reason: string): void;
 }
 
@@ -97,15 +104,17 @@ class OrchestratorRole implements RunningOrchestrator {
   readonly #driver: Driver<OrchestratorState, OrchestratorEvent, OrchestratorEffect>;
   readonly #connected = new Set<NodeId>();
   readonly #pause: RunPause;
-  #heldOut: Batch | null = null;
+  readonly #attachments: Attachments;
   #resolve!: (finished: Finished) => void;
   #reject!: (error: unknown) => void;
   #onLastLeft: (() => void) | null = null;
+  #isEnded = false;
 
   constructor(options: OrchestratorRoleOptions) {
     const { config, timers, journal = null, recovered = null } = options;
     this.#options = options;
     this.segments = new Segments((hash) => journal?.drop(hash));
+    this.#attachments = new Attachments({ config, batches: options.batches, segments: this.segments });
     this.traffic = new Traffic(config);
     this.finished = new Promise((resolve, reject) => {
       this.#resolve = resolve;
@@ -128,6 +137,7 @@ class OrchestratorRole implements RunningOrchestrator {
       inboxMessages: config.limits.inboxMessages,
       onPressure: (isFull) => isFull ? this.#hub.pause() : this.#hub.resume(),
       onFailure: (error) => this.#fail(error),
+      ...(options.gather === undefined ? {} : { gather: options.gather }),
     });
     this.#hub = new Hub({
       run: options.runId,
@@ -148,7 +158,9 @@ class OrchestratorRole implements RunningOrchestrator {
       isMember: (node) => this.isMember(node),
       onFailure: (error) => this.#fail(error),
     });
-    this.#driver.enqueue({ type: recovered === null ? "tick" : "restarted" }); // sets the first deadline
+    this.#driver.enqueue(
+      recovered === null ? { type: "tick" } : { type: "restarted", steps: config.train.steps }, // sets the first deadline
+    );
   }
 
   #newState(): OrchestratorState {
@@ -184,9 +196,15 @@ class OrchestratorRole implements RunningOrchestrator {
   }
 
   stop(reason: string): void {
-    const isOver = this.#driver.standsStill && this.state.phase === "finished"; // but for its last entry in the journal
-    this.#driver.interrupt({ type: "stopRequested", reason });
-    if (isOver) this.#finish({ finished: false, reason });
+    this.#driver.flush();
+    const isOver = this.state.phase === "finished" && !this.#driver.standsStill; // else its last entry is not in the journal
+    if (this.#isEnded || isOver) return;
+    this.#isEnded = true;
+    this.#driver.close();
+    this.#pause.close();
+    this.#hub.shutDown("the orchestrator is being stopped and may come back");
+    this.#options.onRecord({ type: "runFinished", step: this.state.step, finished: false, reason });
+    this.#resolve({ finished: false, reason });
   }
 
   #onHubEvent(event: HubEvent<NodeMessage>): void {
@@ -260,32 +278,9 @@ class OrchestratorRole implements RunningOrchestrator {
   }
 
   #send({ to, message, attachments }: Extract<OrchestratorEffect, { type: "send" }>): void {
-    const sent = this.#hub.send(to, message, attachments.map((attachment) => this.#bytesOf(attachment)));
+    const sent = this.#hub.send(to, message, attachments.map((attachment) => this.#attachments.bytesOf(attachment)));
     if (sent.ok || sent.fault.code === "notAdmitted") return; // a node that has just gone is told nothing
     this.#options.onRecord({ type: "warning", text: `${message.type} for ${to} was not sent: ${sent.fault.detail}` });
-  }
-
-  #bytesOf(attachment: Attachment): Uint8Array {
-    switch (attachment.type) {
-      case "blob":
-        return this.segments.get(attachment.ref);
-      case "inputs":
-        return bytesOfTokens(this.#options.batches.tokensOf(attachment.microbatch).inputs);
-      case "targets":
-        return bytesOfTokens(this.#options.batches.tokensOf(attachment.microbatch).targets);
-      case "heldOutInputs":
-        return bytesOfTokens(this.#heldOutBatch().inputs);
-      case "heldOutTargets":
-        return bytesOfTokens(this.#heldOutBatch().targets);
-      default:
-        return unreachable(attachment);
-    }
-  }
-
-  #heldOutBatch(): Batch {
-    const { batches, config } = this.#options;
-    this.#heldOut ??= batches.heldOut(Math.min(config.validate.heldOutSequences, batches.heldOutWindows));
-    return this.#heldOut;
   }
 
   #hubWork(work: HubWork): void {
@@ -310,15 +305,15 @@ class OrchestratorRole implements RunningOrchestrator {
     body().catch((error) => this.#fail(error));
   }
 
-  #finish(result: Finished): void {
+  #finish({ finished, reason }: Finished): void {
     this.#driver.close();
     this.#pause.close();
     if (this.#driver.standsStill) this.#hub.resume(); // to hear how the nodes leave
     const end = () => {
       this.#onLastLeft = null;
       cancel();
-      this.#hub.shutDown(result.reason);
-      this.#resolve({ finished: result.finished, reason: result.reason });
+      this.#hub.shutDown(reason);
+      this.#resolve({ finished, reason });
     };
     const cancel = this.#options.timers.after(farewellMs, end);
     this.#onLastLeft = end;
@@ -326,15 +321,12 @@ class OrchestratorRole implements RunningOrchestrator {
   }
 
   #fail(error: unknown): void {
+    this.#isEnded = true;
     this.#driver.close();
     this.#pause.close();
     this.#hub.shutDown("the orchestrator failed");
     this.#reject(error);
   }
-}
-
-function bytesOfTokens(tokens: Uint32Array): Uint8Array {
-  return new Uint8Array(tokens.buffer, tokens.byteOffset, tokens.byteLength);
 }
 
 /** The stage whose blobs the store does not have, if that is why. */

@@ -2,6 +2,7 @@
  * `iota orchestrate`, from the command line to the summary: configuration, folder, data, port, then the role.
  */
 
+import { setImmediate } from "node:timers";
 import type { RunConfig } from "../../core/config/config.ts";
 import { fault } from "../../core/fault.ts";
 import type { BlobHash, NodeId } from "../../core/ids.ts";
@@ -50,7 +51,7 @@ export async function runOrchestrator(context: CommandContext): Promise<number> 
   interruption.addEventListener("abort", onAbort);
   if (interruption.aborted) onAbort();
   const { path } = prepared.folder;
-  let isOver = false; // the nodes were told, so there is nothing left to go on with but the checkpoint
+  let isOver = false; // then there is nothing left to go on with but the checkpoint
   try {
     const result = await Promise.race([run.role.finished, run.chainFailed]);
     const summary = runSummary({
@@ -66,7 +67,7 @@ export async function runOrchestrator(context: CommandContext): Promise<number> 
     });
     run.screen.close();
     context.output.summary(summary);
-    isOver = true;
+    isOver = result.finished;
     await saveSummary(summary, { folder: path, warn: (text) => context.output.log.warn(text) });
     if (!result.finished) context.output.log.warn(stoppedText(run.role.state, { reason: result.reason, folder: path }));
     return result.finished || interruption.reason instanceof Terminated ? 0 : 1;
@@ -93,22 +94,22 @@ async function startRun(
   { prepared, startedMs }: { prepared: PreparedRun; startedMs: number },
 ): Promise<StartedRun> {
   const { output } = context;
-  const { config, dataset, folder, runId } = prepared;
-  const signer = await hubSigner(context, folder.path);
+  const { config, dataset, folder, runId, savedPort } = prepared;
+  const signer = await hubSigner(context, folder);
   const layersOfStages = splitLayers(config);
   const stages = stageSpecs(config, layersOfStages);
   const screen = openScreen(context, { config, layersOfStages, startedMs });
   const onReplayed = (effects: readonly OrchestratorEffect[]) => {
     for (const effect of effects) if (effect.type === "record") screen.replay(effect.record);
   };
+  const warn = (text: string) => output.log.warn(text);
   let hubStore: HubStore | null = null;
   const onLost = (hash: BlobHash) => hubStore?.lost(hash);
-  const opened = await openRunState(context, { prepared, stages, onReplayed, onLost });
+  const opened = await openRunState({ prepared, stages, onReplayed, onLost, warn });
   const { journal, recovered, from } = opened;
-  const place = checkpointPlace(prepared, stages);
+  const place = checkpointPlace(prepared, { stages, warn });
   const limits = netLimits(config.limits);
   const members = hubStore = await openHubStore(opened, { folder: folder.path, stages, limits });
-  const { blobs } = members;
   const tickets = hubTickets(signer, runId);
   const { promise: chainFailed, reject } = Promise.withResolvers<never>();
   const chain = openHubChain(config.chain, { output, onFailure: reject });
@@ -123,6 +124,7 @@ async function startRun(
     ...(from === null ? {} : { from }),
     journal,
     recovered,
+    gather: (callback) => setImmediate(callback), // after all sockets that can be read have been
     signer,
     verify: verifySignature,
     tickets,
@@ -130,10 +132,10 @@ async function startRun(
     limits,
     timers: systemTimers,
     random: systemRandom,
-    blobs,
+    blobs: members.blobs,
     batches: dataset.batches({ seed: config.seed, sequences, contextLength: config.model.contextLength }),
-    storeRound: (round) => storeRound(place, round, blobs),
-    putBackRound: (round) => putBackRound(place, { round, blobs }),
+    storeRound: (round) => storeRound(place, round, members.blobs),
+    putBackRound: (round) => putBackRound(place, { round, blobs: members.blobs }),
     probeRoom: (bytes) => probeRoom(folder.path, bytes),
     onRecord: (record) => {
       screen.record(record);
@@ -143,7 +145,6 @@ async function startRun(
     },
   });
   chain.onRenewed(() => role.review());
-  const { savedPort } = prepared;
   const listener = await open(context, { role, members, limits, screen, self: signer.address, tickets, savedPort });
   await writeSavedRun(folder.path, { runId, config, port: listener.port });
   const url = listener.url.replace(/^http/, "ws");
@@ -169,7 +170,7 @@ function openHubStore(
 
 function checkpointPlace(
   { folder, config, dataset, runId }: PreparedRun,
-  stages: readonly StageSpec[],
+  { stages, warn }: Pick<CheckpointPlace, "stages" | "warn">,
 ): CheckpointPlace {
   return {
     folder: `${folder.path}/checkpoints`,
@@ -179,6 +180,7 @@ function checkpointPlace(
     stages,
     tokenizerHash: dataset.manifest.tokenizer.sha256,
     datasetHash: dataset.hash,
+    warn,
   };
 }
 
@@ -214,11 +216,10 @@ function wireCost(traffic: Traffic, config: RunConfig): WireCost | null {
   return { forwardBytes, backwardBytes, bf16Bytes: bf16BytesPerToken(config) };
 }
 
-function stoppedText(state: OrchestratorState, { reason, folder }: { reason: string; folder: string }): string {
-  const saved = state.sources.round === 0
-    ? "before the first checkpoint"
-    : `the last checkpoint is round ${state.sources.round}`;
-  return `Stopped (${reason}) after step ${state.step} of ${state.config.train.steps}, ${saved}; go on with: --data ${folder} --resume`;
+function stoppedText({ step, config }: OrchestratorState, from: { reason: string; folder: string }): string {
+  const { reason, folder } = from;
+  return `Stopped (${reason}) after step ${step} of ${config.train.steps}; miners and validators wait for this orchestrator; ` +
+    `go on at this step with: iota orchestrate --data ${folder} --resume`;
 }
 
 function openScreen(

@@ -8,7 +8,7 @@ import { type ChaosPlan, parsePlan } from "../chaos/plan.ts";
 import type { CommandContext } from "../command.ts";
 import { UsageError } from "../errors.ts";
 import type { Paint } from "../paint.ts";
-import { openRunFolder } from "../run_folder.ts";
+import { exists, openRunFolder } from "../run_folder.ts";
 import { resolveRun } from "../run_options.ts";
 import { shortAddress } from "../screen/format.ts";
 import { sampleRun } from "./run_generate.ts";
@@ -30,9 +30,8 @@ export async function runSwarm(context: CommandContext): Promise<number> {
   const exitCode = await swarm.run();
   const summary = swarm.summary();
   if (interruption.aborted) {
-    const next = summary["checkpoint"] === null ? "no checkpoint yet, begin anew with" : "go on with";
-    const flag = summary["checkpoint"] === null ? "--fresh" : "--resume";
-    context.output.log.warn(`Stopped after step ${summary["steps"]}; ${next}: iota swarm --data ${folder} ${flag}`);
+    const flag = await exists(`${folder}/run.toml`) ? " --resume" : "";
+    context.output.log.warn(`Stopped after step ${summary["steps"]}; go on with: iota swarm --data ${folder}${flag}`);
   }
   if (exitCode === 0 && !interruption.aborted) summary["sample"] = await writeSample(context, folder);
   summary["wallMs"] = systemTimers.nowMs() - startedMs;

@@ -1,9 +1,10 @@
 /**
  * What a run's folder says about the run before any checkpoint exists: its id, configuration and port.
  *
- * Written whole or not at all. A file that is missing or torn is as good as none: the checkpoint knows the rest.
+ * Written whole or not at all, before anything else of the run. Without it a checkpoint can tell the same, but for the port.
  */
 
+import { createHash } from "node:crypto";
 import type { RunConfig } from "../../core/config/config.ts";
 import { parseRunConfig } from "../../core/config/parse.ts";
 import { readIfPresent, realDisk, writeAtomically } from "../data/disk.ts";
@@ -11,19 +12,26 @@ import { readIfPresent, realDisk, writeAtomically } from "../data/disk.ts";
 export interface SavedRun {
   readonly runId: string;
   readonly config: RunConfig;
-  readonly port: number | null; // nodes look for a restarted orchestrator where it was
+  readonly port: number | null; // null before it first listened; nodes look for a restarted orchestrator where it was
 }
 
 const fileName = "run.json";
 
 export async function writeSavedRun(folder: string, run: SavedRun): Promise<void> {
-  const text = `${JSON.stringify(run, null, 2)}\n`;
+  const { runId, config, port } = run;
+  const text = `${JSON.stringify({ runId, port, check: checkOf({ runId, config }), config }, null, 2)}\n`;
   await writeAtomically(`${folder}/${fileName}`, { disk: realDisk, chunks: [new TextEncoder().encode(text)] });
 }
 
-export async function readSavedRun(folder: string): Promise<SavedRun | null> {
+/** Null where there is none. */
+export async function readSavedRun(folder: string): Promise<SavedRun | "damaged" | null> {
   const bytes = await readIfPresent(`${folder}/${fileName}`);
-  return bytes === null ? null : parseSavedRun(new TextDecoder().decode(bytes));
+  return bytes === null ? null : parseSavedRun(new TextDecoder().decode(bytes)) ?? "damaged";
+}
+
+/** A file in which one digit became another is damaged too. */
+function checkOf({ runId, config }: { runId: unknown; config: unknown }): string {
+  return createHash("sha256").update(JSON.stringify([runId, config])).digest("hex");
 }
 
 function parseSavedRun(text: string): SavedRun | null {
@@ -35,6 +43,7 @@ function parseSavedRun(text: string): SavedRun | null {
   }
   if (typeof value !== "object" || value === null || !("runId" in value) || !("config" in value)) return null;
   const { runId, config } = value;
+  if ("check" in value && value.check !== checkOf({ runId, config })) return null;
   const parsed = parseRunConfig(config);
   if (typeof runId !== "string" || !parsed.ok) return null;
   const port = "port" in value && typeof value.port === "number" ? value.port : null;

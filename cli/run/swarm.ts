@@ -110,7 +110,7 @@ export class Swarm {
    */
   interrupt(): void {
     this.#isInterrupted = true;
-    this.#context.output.log.info("Stopping: the nodes hand their work back");
+    this.#context.output.log.info("Stopping: what was done so far is kept");
     this.#nodes.letGo();
     this.#orchestrator?.process.letGo();
     systemTimers.after(askToStopMs, () => {

@@ -6,9 +6,9 @@
  */
 
 import type { CommandContext } from "../command.ts";
+import { exists } from "../run_folder.ts";
 import { runWords } from "../run_options.ts";
 import { startChild } from "./child.ts";
-import { readSavedRun } from "./saved_run.ts";
 import { type Death, type LastEnd, type Line, SupervisedProcess } from "./supervised_process.ts";
 
 export interface SwarmOrchestratorOptions {
@@ -71,14 +71,7 @@ export class SwarmOrchestrator {
   }
 }
 
-/**
- * How the run in this folder is taken up by another process. A life that ended before it was listening left nothing to go on
- * from: the run begins again, with the same seed, in the same folder.
- */
+/** How the run in this folder is taken up by another process. A life that ended before it wrote anything down left no run. */
 async function wordsToGoOn(folder: string): Promise<string[]> {
-  if (await readSavedRun(folder) !== null) return ["--resume"];
-  await Deno.remove(`${folder}/run.toml`).catch((error) => { // with it the folder holds a run that must not be touched
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-  });
-  return [];
+  return await exists(`${folder}/run.toml`) ? ["--resume"] : [];
 }

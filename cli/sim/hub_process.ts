@@ -109,10 +109,6 @@ export class HubProcess implements HubEnd {
     this.#deliver({ type: "nodeDismissed", node, fault: fault("notAdmitted", "its place in the subnet is gone") });
   }
 
-  stop(reason: string): void {
-    this.#deliver({ type: "stopRequested", reason });
-  }
-
   // ------------------------------------------------------------------------------------------------------ events
 
   #deliver(event: OrchestratorEvent): void {

@@ -21,7 +21,7 @@ import {
 import { type Attachment, type OrchestratorEffect, send } from "./event.ts";
 import type { Member, OrchestratorState, RoundSources } from "./state.ts";
 
-const firstPatience = 2; // times mergePhaseMs, while no answer was measured
+const firstPatience = 1; // times mergePhaseMs, while no answer was measured
 const answerPatience = 8; // times the slowest answer
 const leastPatienceMs = 10_000;
 
@@ -141,14 +141,24 @@ export function passOn(
   return isAnyLeft;
 }
 
-/** A running request whose deadline has passed, taken from its validator; null when it was answered. */
-export function takeLate(state: OrchestratorState, id: number): RunningAudit | null {
+/**
+ * A running request whose deadline has passed, taken from its validator; null when it was answered. While there is nobody else
+ * to ask, the validator keeps it: late is better than never.
+ */
+export function takeLate(
+  state: OrchestratorState,
+  { id, nowMs }: { id: number; nowMs: number },
+): { late: RunningAudit; isKept: boolean } | null {
   const { audit } = state;
-  const running = audit.running.get(id);
-  if (running === undefined) return null;
-  audit.running.delete(id);
-  audit.silent.set(running.validator, id);
-  return running;
+  const late = audit.running.get(id);
+  if (late === undefined) return null;
+  const { validator, request } = late;
+  const isKept = !isProbe(request) &&
+    [...state.validators].every((node) => node === validator || request.tried.includes(node));
+  if (isKept) setAlarm(state, { type: "audit", request: id, atMs: nowMs + patienceMs(state) });
+  else audit.running.delete(id);
+  audit.silent.set(validator, id);
+  return { late, isKept };
 }
 
 /** A lost validator's requests wait for another. */

@@ -134,16 +134,21 @@ export function onRequestFailed(
 }
 
 /** No answer in time: another validator gets it. */
-export function onAuditAlarm(state: OrchestratorState, id: number): OrchestratorEffect[] {
-  const late = takeLate(state, id);
-  if (late === null) return [];
-  const { validator, request } = late;
-  if (isProbe(request)) return [];
+export function onAuditAlarm(
+  state: OrchestratorState,
+  { id, nowMs }: { id: number; nowMs: number },
+): OrchestratorEffect[] {
+  const wasSilent = state.audit.running.get(id)?.validator ?? null;
+  const isKnown = wasSilent !== null && state.audit.silent.has(wasSilent);
+  const taken = takeLate(state, { id, nowMs });
+  if (taken === null || isProbe(taken.late.request)) return [];
+  const { late: { validator, request }, isKept } = taken;
   const what = request.type === "evaluate" ? "evaluation" : `audit of ${request.replay.task}`;
   const detail =
-    `Cannot wait for the ${what} of round ${roundOf(request)} any longer as a validator must answer in time; ` +
-    `another one is asked if there is one`;
-  return [record({ type: "faultSeen", node: validator, code: "staleResult", detail }), ...giveOn(state, late)];
+    `Cannot wait for the ${what} of round ${roundOf(request)} any longer as a validator must answer in time` +
+    (isKept ? "; there is no other to ask" : "; another one is asked");
+  const seen = record({ type: "faultSeen", node: validator, code: "limitExceeded", detail });
+  return [...(isKept && isKnown ? [] : [seen]), ...(isKept ? [] : giveOn(state, { request, validator }))];
 }
 
 function giveOn(

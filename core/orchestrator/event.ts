@@ -85,8 +85,7 @@ export type OrchestratorEvent =
     readonly missing: StageIndex | null; // whose blobs the store does not have
   }
   /** The state was read back from the journal: sessions and the hub's own work of the last life are gone. */
-  | { readonly type: "restarted" }
-  | { readonly type: "stopRequested"; readonly reason: string }
+  | { readonly type: "restarted"; readonly steps?: number } // of the whole run, where they are others than before
   | { readonly type: "tick" };
 
 /** What the shell puts into a frame behind the header. */
@@ -160,7 +159,7 @@ export type OrchestratorEffect =
     readonly sources: readonly ParameterSource[];
   }
   | { readonly type: "record"; readonly record: RunRecord }
-  /** The run is over: flush, close, leave. */
+  /** The run is over, `finished` or because it cannot go on: flush, close, leave. */
   | { readonly type: "finish"; readonly finished: boolean; readonly reason: string };
 
 export const send = (

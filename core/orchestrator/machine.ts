@@ -48,7 +48,7 @@ import {
   onReady,
   onReconnected,
 } from "./roster.ts";
-import { closeRun, closesAtMs, finish, finishRound } from "./rounds.ts";
+import { closeRun, closesAtMs, finishRound } from "./rounds.ts";
 import { onSealAlarm, onStepSealed, sealIdle } from "./sealing.ts";
 import type { Alarm, Member, OrchestratorState } from "./state.ts";
 import { closeStep, onTaskDone, onTaskFailed, releaseEffect, roundIsOver } from "./steps.ts";
@@ -112,13 +112,11 @@ function take(state: OrchestratorState, event: OrchestratorEvent, nowMs: number)
     case "stageRestored":
       return onStageRestored(state, event);
     case "checkpointWritten":
-      return onCheckpointWritten(state, event);
+      return onCheckpointWritten(state, { ...event, nowMs });
     case "checkpointFailed":
-      return onCheckpointFailed(state, event);
+      return onCheckpointFailed(state, { ...event, nowMs });
     case "restarted":
-      return onRestarted(state, nowMs);
-    case "stopRequested":
-      return finish(state, { finished: false, reason: event.reason });
+      return onRestarted(state, { steps: event.steps ?? state.config.train.steps, nowMs });
     case "tick":
       return [];
     default:
@@ -223,7 +221,7 @@ function onAlarm(state: OrchestratorState, { alarm, nowMs }: { alarm: Alarm; now
       if (!isLost(state, { node: alarm.node, nowMs })) return [];
       return throwOut(state, { node: alarm.node, reason: "it did not come back in time", nowMs });
     case "audit":
-      return onAuditAlarm(state, alarm.request);
+      return onAuditAlarm(state, { id: alarm.request, nowMs });
     case "loading": {
       const member = state.members.get(alarm.node);
       if (member?.status !== "loading" || member.assignment !== alarm.assignment) return [];

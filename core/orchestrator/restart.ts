@@ -16,7 +16,12 @@ import { restoreEffect } from "./restoring.ts";
 import type { OrchestratorState } from "./state.ts";
 import { repeatMerge, writeCheckpoint } from "./uploads.ts";
 
-export function onRestarted(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
+export function onRestarted(
+  state: OrchestratorState,
+  options: { steps: number; nowMs: number },
+): OrchestratorEffect[] {
+  const { steps, nowMs } = options;
+  setSteps(state, steps);
   const { limits, swarm } = state.config;
   const backMs = nowMs + limits.restartGraceMs;
   state.counters.restarts += 1;
@@ -35,6 +40,16 @@ export function onRestarted(state: OrchestratorState, nowMs: number): Orchestrat
     ...resumeMerge(state, { nowMs, backMs }),
     ...resumeUpload(state, backMs),
   ];
+}
+
+/** Whoever starts a run again may ask for more steps, also while its last round is being stored. */
+function setSteps(state: OrchestratorState, steps: number): void {
+  const { config } = state;
+  if (steps === config.train.steps) return;
+  state.config = { ...config, train: { ...config.train, steps } };
+  if (state.phase !== "closing" || state.step >= steps) return;
+  state.phase = "training";
+  state.closeUntilMs = null;
 }
 
 const returnMs = 10_000; // most nodes come back so soon

@@ -107,19 +107,19 @@ export function closesAtMs(state: OrchestratorState): number {
   return present(state.closeUntilMs, "a closing deadline") + lateMs;
 }
 
-export function finish(
-  state: OrchestratorState,
-  options: { finished: boolean; reason: string },
-): OrchestratorEffect[] {
-  if (state.phase === "finished") return [];
+/**
+ * Only a run that is over tells its nodes to stop, as all steps are done or none can be; an orchestrator that ends before that
+ * leaves them waiting for its next life.
+ */
+export function finish(state: OrchestratorState, end: { finished: boolean; reason: string }): OrchestratorEffect[] {
   state.phase = "finished";
-  const stops = [...state.members.keys()].map((node) => send(node, { type: "stop", ...options }));
+  const stops = [...state.members.keys()].map((node) => send(node, { type: "stop", ...end }));
   const held = heldSegments(state);
   return [
     ...stops,
     ...(held.length === 0 ? [] : [{ type: "release" as const, refs: held }]),
-    record({ type: "runFinished", step: state.step, ...options }),
-    { type: "finish", ...options },
+    record({ type: "runFinished", step: state.step, ...end }),
+    { type: "finish", ...end },
   ];
 }
 

@@ -144,7 +144,7 @@ export interface GoodRound {
 }
 
 export interface OrchestratorState {
-  readonly config: RunConfig;
+  config: RunConfig; // only its number of steps may become another one (restart.ts)
   readonly stages: readonly StageSpec[];
   readonly layersOfStages: readonly number[];
   readonly stageFloats: readonly number[]; // length of each stage's parameter vector

@@ -123,11 +123,11 @@ export function replaceUploader(state: OrchestratorState, node: NodeId): void {
 
 export function onCheckpointWritten(
   state: OrchestratorState,
-  options: { round: number; folder: string },
+  options: { round: number; folder: string; nowMs: number },
 ): OrchestratorEffect[] {
   const { upload } = state;
   if (upload === null || upload.round !== options.round) return [];
-  publishSources(state, upload);
+  publishSources(state, { upload, nowMs: options.nowMs });
   return [
     record({ type: "checkpointWritten", round: options.round, step: upload.step, folder: options.folder }),
     ...deleteUnused(state, upload.payloads),
@@ -135,7 +135,12 @@ export function onCheckpointWritten(
   ];
 }
 
-function publishSources(state: OrchestratorState, upload: UploadWork): void {
+function publishSources(
+  state: OrchestratorState,
+  { upload, nowMs }: { upload: UploadWork; nowMs: number },
+): void {
+  const { closeUntilMs, config } = state;
+  if (closeUntilMs !== null) state.closeUntilMs = Math.max(closeUntilMs, nowMs + config.limits.mergePhaseMs); // to evaluate it
   state.retired.push(state.sources);
   state.sources = { round: upload.round, stages: sourcesOf(upload) };
   state.upload = null;
@@ -150,7 +155,7 @@ function publishSources(state: OrchestratorState, upload: UploadWork): void {
  */
 export function onCheckpointFailed(
   state: OrchestratorState,
-  options: { round: number; detail: string; missing: StageIndex | null },
+  options: { round: number; detail: string; missing: StageIndex | null; nowMs: number },
 ): OrchestratorEffect[] {
   const { upload } = state;
   const { round, detail, missing } = options;
@@ -167,7 +172,7 @@ export function onCheckpointFailed(
     } put it: gone or damaged; asking another holder`;
     return [record({ type: "warning", text })];
   }
-  publishSources(state, upload);
+  publishSources(state, { upload, nowMs: options.nowMs });
   const text = `The checkpoint of round ${round} was not written: ${detail}`;
   return [record({ type: "warning", text }), ...deleteUnused(state, upload.payloads)];
 }

@@ -6,7 +6,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { bytesOfFloats } from "../../cli/run/blob_access.ts";
 import { refOf } from "../../net/blob_hash.ts";
-import { type Row, testAttacks, unitsByRound } from "../support/attack_checks.ts";
+import { type Row, testAttacks, unitsByRound, wholeTableTest } from "../support/attack_checks.ts";
 import { type Aftermath, type Attacker, runAttack } from "../support/attack_world.ts";
 import { commitsPayload, keepsBack, reducesFalsely, showsFalsely } from "../support/hostile_merges.ts";
 import { type Hostile, together } from "../support/hostile_node.ts";
@@ -23,9 +23,9 @@ const colluding = (replicas: readonly number[], hostile: Hostile): Attacker[] =>
 const lossTolerance = 0.05; // two of three
 
 const rows: readonly Row[] = [
-  { name: "one of three reduces falsely", isQuick: true, miners: colluding([0], falseSlices) },
+  { name: "one of three reduces falsely", miners: colluding([0], falseSlices) },
   { name: "one of three shows false parameters", miners: colluding([2], falseVote) },
-  { name: "one of three shows a false momentum", isQuick: true, miners: colluding([1], falseMomentum) },
+  { name: "one of three shows a false momentum", miners: colluding([1], falseMomentum) },
   { name: "one of two reduces falsely", replicas: 2, miners: colluding([0], falseSlices) },
   { name: "one of two shows false parameters", replicas: 2, miners: colluding([1], falseVote) },
   { name: "one of two shows a false momentum", replicas: 2, miners: colluding([0], falseMomentum) },
@@ -51,7 +51,6 @@ const rows: readonly Row[] = [
   },
   {
     name: "the last two of three agree on a false momentum",
-    isQuick: true,
     lossTolerance,
     miners: colluding([1, 2], falseMomentum),
   },
@@ -71,13 +70,16 @@ testAttacks("collusion", rows);
 
 const finalHash = ({ parameters }: Aftermath): string => refOf(bytesOfFloats(parameters[1]!)).hash;
 
-Deno.test("Attack, collusion: what a replica expelled in a merge contributed is not in the mean, nor paid", async () => {
-  const fromRound = 3;
-  const liar = together(commitsPayload(times(5)), falseSlices);
-  const expelled = await runAttack({ fromRound, miners: colluding([0], liar) });
-  const absent = await runAttack({ fromRound, miners: colluding([0], keepsBack("payloadCommitted")) });
-  const [node] = expelled.hostile;
-  assert(node !== undefined && !expelled.members.has(node), "it is expelled");
-  assertEquals(finalHash(expelled), finalHash(absent), "the others' mean alone");
-  assertEquals(unitsByRound(expelled, node)[fromRound], 0, "the round it lied in is not paid");
-});
+wholeTableTest(
+  "Attack, collusion: what a replica expelled in a merge contributed is not in the mean, nor paid",
+  async () => {
+    const fromRound = 3;
+    const liar = together(commitsPayload(times(5)), falseSlices);
+    const expelled = await runAttack({ fromRound, miners: colluding([0], liar) });
+    const absent = await runAttack({ fromRound, miners: colluding([0], keepsBack("payloadCommitted")) });
+    const [node] = expelled.hostile;
+    assert(node !== undefined && !expelled.members.has(node), "it is expelled");
+    assertEquals(finalHash(expelled), finalHash(absent), "the others' mean alone");
+    assertEquals(unitsByRound(expelled, node)[fromRound], 0, "the round it lied in is not paid");
+  },
+);

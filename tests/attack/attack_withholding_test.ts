@@ -2,27 +2,31 @@
 
 import { type Row, testAttacks } from "../support/attack_checks.ts";
 import { rounds } from "../support/attack_world.ts";
-import { commitsHashesOnly, keepsBack } from "../support/hostile_merges.ts";
+import {
+  commitsHashesOnly,
+  keepsBack,
+  missesPayloads,
+  reducesWithoutStoring,
+  uploadsNothing,
+} from "../support/hostile_merges.ts";
 
 const rows: readonly Row[] = [
   { name: "tasks are never answered", isQuick: true, miners: [{ stage: 1, hostile: keepsBack("taskDone") }] },
   { name: "tasks of the tail are never answered", miners: [{ stage: 2, hostile: keepsBack("taskDone") }] },
-  { name: "gradients are never confirmed", isQuick: true, miners: [{ stage: 0, hostile: keepsBack("stepSealed") }] },
+  { name: "gradients are never confirmed", miners: [{ stage: 0, hostile: keepsBack("stepSealed") }] },
   {
     name: "payloads are never committed",
     isQuick: true,
     miners: [{ stage: 0, hostile: keepsBack("payloadCommitted") }],
   },
   { name: "payloads are committed and not stored", miners: [{ stage: 1, hostile: commitsHashesOnly }] },
-  { name: "slices are never reduced", isQuick: true, miners: [{ stage: 1, hostile: keepsBack("sliceReduced") }] },
+  { name: "slices are never reduced", miners: [{ stage: 1, hostile: keepsBack("sliceReduced") }] },
   {
     name: "merged parameters are never shown",
-    isQuick: true,
     miners: [{ stage: 2, hostile: keepsBack("mergeApplied") }],
   },
   {
     name: "parameters are never uploaded",
-    isQuick: true,
     miners: [{ stage: 0, hostile: keepsBack("parametersUploaded") }],
   },
   {
@@ -30,6 +34,22 @@ const rows: readonly Row[] = [
     fromRound: rounds,
     culprit: "tolerated", // its only duty since
     miners: [0, 1, 2].map((stage) => ({ stage, hostile: keepsBack("parametersUploaded") })),
+  },
+  {
+    name: "parameters are said to be uploaded and are not stored",
+    culprit: "named", // what the store has lost looks the same
+    miners: [{ stage: 0, hostile: uploadsNothing }],
+  },
+  { name: "a reducer misses payloads that are there", miners: [{ stage: 1, hostile: missesPayloads }] },
+  {
+    name: "a reducer's results are not stored",
+    culprit: "tolerated",
+    miners: [{ stage: 1, hostile: reducesWithoutStoring }],
+  },
+  {
+    name: "the results of two of three reducers are not stored",
+    culprit: "tolerated",
+    miners: [0, 1].map((replica) => ({ stage: 1, replica, hostile: reducesWithoutStoring })),
   },
   {
     name: "the stage is never loaded",

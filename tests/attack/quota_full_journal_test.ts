@@ -80,8 +80,6 @@ Deno.test("Full disk: a stop while the journal waits ends in order, and the jour
     swarm.orchestrator.stop("interrupted");
     const end = await swarm.runThrough(patience);
     assertEquals(end, { finished: false, reason: "interrupted" });
-    const ends = await Promise.all(swarm.members.map(({ role }) => role.finished));
-    assertEquals(ends.map(({ reason }) => reason), swarm.members.map(() => "interrupted"), "the nodes were told");
     const { attempts } = journal;
     await pass(swarm, 60_000);
     assertEquals(journal.attempts, attempts, "nothing is tried any more");

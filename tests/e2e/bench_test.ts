@@ -3,7 +3,7 @@
 import { assert } from "@std/assert";
 import { measureRelay, type RelayWay } from "../../cli/bench/relay.ts";
 
-const ways: readonly RelayWay[] = ["session", "session, hashed", "ws"];
+const ways: readonly RelayWay[] = ["session", "session, hashed", "session, journaled", "ws"];
 
 for (const way of ways) {
   Deno.test(`Bench: a relay by ${way} moves segments from process to process`, async () => {

@@ -99,6 +99,39 @@ Deno.test("Failures: an earlier run is never touched without --resume or --fresh
   });
 });
 
+Deno.test("Failures: a damaged run.json or key of the orchestrator is named, and nothing is changed or offered for deletion", async () => {
+  await withScratchFolder(async (folder) => {
+    const first = new IotaProcess(["orchestrate", "--size", "toy", "--port", "0", "--json", "--data", folder]);
+    await first.lines.next("listening");
+    first.kill("SIGTERM");
+    assertEquals((await first.ended).code, 0);
+    const resume = ["orchestrate", "--resume", "--data", folder];
+    const damages = [
+      {
+        file: "run.json",
+        change: /"steps": \d/,
+        to: '"steps": 9',
+        says: /run\.json' must say which run this is: it is damaged/,
+      },
+      { file: "wallets/orchestrator/hotkeys/default", change: /"0x...../, to: '"0x00000', says: /hotkeys\/default/ },
+    ];
+    for (const { file, change, to, says } of damages) {
+      const path = `${folder}/${file}`;
+      const whole = await Deno.readTextFile(path);
+      await Deno.writeTextFile(path, whole.replaceAll(new RegExp(change, "g"), to));
+      const { code, stderr } = await iota(resume);
+      assertEquals(code, 1, stderr);
+      assertMatch(stderr, says);
+      assert(/next {2}Put/.test(stderr) && !/--fresh|Unexpected/.test(stderr), stderr);
+      await Deno.writeTextFile(path, whole);
+    }
+    const again = new IotaProcess([...resume, "--json"]);
+    await again.lines.next("resumed");
+    again.kill("SIGTERM");
+    assertEquals((await again.ended).code, 0);
+  });
+});
+
 const canMount = await mount("/nonexistent-folder-of-a-test") === "no folder";
 
 /** Mounts a small disk on a folder: only root may. */
@@ -184,7 +217,7 @@ testWhere(noMount, "Failures: Ctrl-C while the disk is full ends in order", asyn
 });
 
 for (const moment of ["listening", "nodeAssigned", "runStarted", "mergePhase", "checkpointWritten"]) {
-  Deno.test(`Failures: Ctrl-C at ${moment} ends cleanly and the folder can be used again`, async () => {
+  Deno.test(`Failures: Ctrl-C at ${moment} ends cleanly, and --resume goes on`, async () => {
     await withScratchFolder(async (folder) => {
       const swarm = new IotaProcess(["swarm", ...toy, "--steps", "4000", "--json", "--data", folder]);
       await swarm.lines.next(moment);
@@ -193,11 +226,16 @@ for (const moment of ["listening", "nodeAssigned", "runStarted", "mergePhase", "
       assertEquals(code, 1, stderr);
       const summary = swarm.lines.all.at(-1)!;
       assertEquals([summary.type, summary["microbatchesLost"]], ["summary", 0]);
-      const flag = summary["checkpoint"] === null ? "--fresh" : "--resume";
-      assertMatch(stderr, new RegExp(flag));
-      const steps = `${(summary["steps"] as number) + 10}`;
-      const again = await iota(["swarm", ...toy, flag, "--steps", steps, "--sample-tokens", "0", "--data", folder]);
-      assertEquals(again.code, 0, again.stderr);
+      assertMatch(stderr, /go on with: iota swarm --data \S+ --resume/);
+      const steps = (summary["steps"] as number) + 10;
+      const words = ["swarm", ...toy, "--resume", "--steps", `${steps}`, "--sample-tokens", "0", "--data", folder];
+      const again = new IotaProcess([...words, "--json"]);
+      const ended = await again.ended;
+      assertEquals(ended.code, 0, ended.stderr);
+      const { steps: stepsDone, checkpoint } = again.lines.all.at(-1)!;
+      assertEquals([stepsDone, typeof checkpoint], [steps, "string"]);
+      const names = Array.from(Deno.readDirSync(folder), ({ name }) => name);
+      assertEquals(names.filter((name) => name.startsWith("put-aside")), [], "nothing had to be put aside");
     });
   });
 }

@@ -65,7 +65,7 @@ async function startMiner({ folder, url }: { folder: string; url: string }): Pro
   return new IotaProcess(["miner", ...link, "--device", "reference", "--data", folder, "--json"]);
 }
 
-Deno.test("Swarm: Ctrl-C while training ends cleanly, --resume goes on from the last checkpoint", async () => {
+Deno.test("Swarm: Ctrl-C while training ends all its processes, --resume takes them up again where they were", async () => {
   await withScratchFolder(async (folder) => {
     const first = new IotaProcess(["swarm", ...toy, "--steps", "4000", "--data", folder]);
     await first.lines.next("checkpointWritten");
@@ -74,8 +74,10 @@ Deno.test("Swarm: Ctrl-C while training ends cleanly, --resume goes on from the 
     const stopped = await first.ended;
     assertEquals(stopped.code, 1);
     assertMatch(stopped.stderr, /--resume/);
-    const { steps, microbatchesLost } = first.lines.all.at(-1)!;
+    const { steps, microbatchesLost, rounds } = first.lines.all.at(-1)!;
     assertEquals(microbatchesLost, 0);
+    const pids = first.lines.all.filter((line) => line.type === "nodeStarted").map((line) => Number(line["pid"]));
+    for (const pid of pids) assert(!isAlive(pid), `process ${pid} must have ended with its swarm`);
     const again = new IotaProcess([
       "swarm",
       ...toy,
@@ -85,13 +87,23 @@ Deno.test("Swarm: Ctrl-C while training ends cleanly, --resume goes on from the 
       "--data",
       folder,
     ]);
-    const started = await again.lines.next("runStarted") as Line & { round: number };
-    assert(started.round >= 1);
+    const resumed = await again.lines.next("resumed") as Line & { round: number; step: number };
+    assertEquals([resumed.round, resumed.step], [rounds, steps]);
     const { code, stderr } = await again.ended;
     assertEquals(code, 0, stderr);
     assertEquals(again.lines.all.at(-1)!["stageHashesAgree"], true);
   });
 });
+
+function isAlive(pid: number): boolean {
+  try {
+    Deno.kill(pid, "SIGCONT");
+    return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound || error instanceof TypeError) return false;
+    throw error;
+  }
+}
 
 Deno.test("Swarm: two runs with one seed and --deterministic show the same parameter hashes", async () => {
   const hashes = async (): Promise<string[]> => {

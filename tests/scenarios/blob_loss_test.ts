@@ -42,6 +42,7 @@ async function openSwarm(
   const stages = stageSpecs(own, splitLayers(own));
   const hashes = { tokenizerHash: "0".repeat(64), datasetHash: "0".repeat(64) };
   const place: CheckpointPlace = {
+    warn: () => {},
     folder: `${folder}/checkpoints`,
     keep: 3,
     runId: "local",

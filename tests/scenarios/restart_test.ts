@@ -114,6 +114,91 @@ for (const isDurable of [false, true]) {
   });
 }
 
+/** Runs to the end with one clean stop; null when the run was over before it. */
+function runWithStop(at: number): Promise<LocalSwarm | null> {
+  return withJournal(async (path) => {
+    const first = openJournal(path).journal;
+    let commits = 0;
+    const swarm: LocalSwarm = new LocalSwarm({
+      config,
+      journal: {
+        begin: (state, nowMs) => first.begin(state, nowMs),
+        commit(batch, shell) {
+          first.commit(batch, shell);
+          commits += 1;
+          if (commits === at) queueMicrotask(() => swarm.orchestrator.stop("interrupted"));
+        },
+        drop: (hash) => first.drop(hash),
+        takeSegments: (refs) => first.takeSegments(refs),
+      },
+    });
+    await swarm.startAll();
+    const { finished, reason } = await swarm.runThrough(patience);
+    first.close();
+    if (finished) return null;
+    assertEquals(reason, "interrupted");
+    const { step } = swarm.orchestrator.state;
+    const replayed: RunRecord[] = [];
+    const { journal, recovered } = openJournal(path, (effects) => {
+      for (const effect of effects) if (effect.type === "record") replayed.push(effect.record);
+    });
+    assertEquals(present(recovered).state.step, step, "goes on at the very step");
+    swarm.restart({ journal, recovered: present(recovered) });
+    swarm.records.all.splice(0, swarm.records.all.length, ...replayed);
+    await swarm.runThrough(patience);
+    journal.close();
+    assertEquals(swarm.refusals, [], "no miner gave up");
+    return swarm;
+  });
+}
+
+Deno.test("Restart: an orchestrator stopped in order, at every entry, loses nothing, and its miners wait for it", async () => {
+  const undisturbed = new LocalSwarm({ config });
+  await undisturbed.startAll();
+  await undisturbed.runThrough(patience);
+  const expected = mergedHashes(undisturbed.records.all);
+  let stops = 0;
+  for (let at = 1;; at++) {
+    const swarm = await runWithStop(at);
+    if (swarm === null) break;
+    stops += 1;
+    const { state, segments } = swarm.orchestrator;
+    const { microbatchesIssued, microbatchesCredited, rewinds } = state.counters;
+    assertEquals([state.step, state.phase, microbatchesCredited], [4, "finished", microbatchesIssued], `stop ${at}`);
+    assertEquals([segments.bytes, rewinds], [0, 0], `stop at entry ${at}`);
+    assertEquals(mergedHashes(swarm.records.all), expected, `stop at entry ${at}`);
+  }
+  assert(stops > 40, `${stops} stops`);
+});
+
+Deno.test("Restart: a stopped orchestrator comes back with more steps to do, also while its last round is stored", async () => {
+  const { steps } = config.train;
+  const longer = tinyConfig({ ...config, train: { ...config.train, steps: steps + 2 } });
+  for (const phase of ["gathering", "training", "merging", "closing"] as const) {
+    await withJournal(async (path) => {
+      const first = openJournal(path).journal;
+      let isStopped = false;
+      const swarm: LocalSwarm = new LocalSwarm({
+        config,
+        journal: first,
+        watch: (_, { orchestrator }) => {
+          if (orchestrator.state.phase !== phase || isStopped) return;
+          isStopped = true;
+          orchestrator.stop("interrupted");
+        },
+      });
+      await swarm.startAll();
+      assertEquals((await swarm.runThrough(patience)).finished, false, phase);
+      first.close();
+      const { journal, recovered } = openJournal(path);
+      swarm.restart({ journal, recovered: present(recovered), config: longer });
+      await swarm.runThrough(patience);
+      journal.close();
+      assertEquals([swarm.orchestrator.state.step, swarm.orchestrator.state.phase], [steps + 2, "finished"], phase);
+    });
+  }
+});
+
 Deno.test("Restart: when every miner is gone as well, the round begins again and nothing counts that is in no parameters", () => {
   return withJournal(async (path) => {
     const longRounds = tinyConfig({ ...config, train: { ...config.train, stepsPerRound: 4 } });

@@ -79,7 +79,7 @@ Deno.test("Audits: a silent validator's request goes to another after a deadline
   const { hub, judges: [silent, honest] } = watched(2);
   evaluate(hub, [honest!], () => 5);
   assertEquals(hub.state.facts.heldOutLast, null, "the silent one was asked too");
-  hub.wait(2 * mergePhaseMs);
+  hub.wait(mergePhaseMs);
   evaluate(hub, [honest!], () => 5);
   assertEquals(hub.state.facts.heldOutLast, { round: 0, loss: 5 });
   assertEquals([hub.state.audit.silent.has(silent!), hub.state.audit.running.size], [true, 0]);

@@ -36,6 +36,11 @@ export function testAttacks(area: string, rows: readonly Row[]): void {
   }
 }
 
+/** A test that runs when all rows do. */
+export function wholeTableTest(name: string, run: () => Promise<void>): void {
+  if (most !== undefined) Deno.test(name, run);
+}
+
 async function checkRow(row: Row): Promise<void> {
   const after = await runAttack(row);
   const before = await calm(row);
@@ -117,7 +122,8 @@ export function isNamed({ records }: Aftermath, node: string): boolean {
       record.node === node) ||
     (record.type === "faultSeen" && record.node === node && !harmless.has(record.code)) ||
     (record.type === "verdict" && record.miner === node && !record.passed) ||
-    (record.type === "sliceDisputed" && record.liar === node) || namedAnew(record, node)
+    (record.type === "sliceDisputed" && record.liar === node) ||
+    (record.type === "warning" && record.text.includes(node)) || namedAnew(record, node)
   );
 }
 

@@ -6,10 +6,12 @@
  */
 
 import { present } from "../../core/assert.ts";
+import { stageIndex } from "../../core/ids.ts";
 import type { RunConfig } from "../../core/config/config.ts";
 import type { MinerRecord } from "../../core/miner/event.ts";
 import type { OrchestratorState } from "../../core/orchestrator/state.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
+import { type RoundState, StageUnavailable } from "../../cli/run/checkpoint_writer.ts";
 import type { ComputeHost } from "../../cli/run/compute_host.ts";
 import { Segments } from "../../cli/run/segments.ts";
 import { ValidatorHost } from "../../cli/run/validator_host.ts";
@@ -18,7 +20,7 @@ import { createReferenceStage } from "../../gpu/reference/stage.ts";
 import type { Timers } from "../../net/timers.ts";
 import { type Hostile, hostileMiner, hostileValidator } from "./hostile_node.ts";
 import { idle } from "./idle.ts";
-import { countingBatches, LocalSwarm, referenceHost } from "./local_swarm.ts";
+import { countingBatches, LocalSwarm, MemoryHubBlobs, referenceHost } from "./local_swarm.ts";
 import { configOf } from "./whole_run.ts";
 
 export const stages = 3;
@@ -37,6 +39,7 @@ export interface Attack {
   readonly validators?: readonly (Hostile | "honest")[]; // default: two honest ones
   readonly fromRound?: number; // until then they behave, apart from their devices; default: 0
   readonly replicas?: number; // of every stage, default: 3
+  readonly deadlineMs?: number; // of leases and merge phases, default: 20 s, far longer than a round, so that a missed one shows
   readonly seed?: number;
 }
 
@@ -57,18 +60,17 @@ export interface Aftermath {
   readonly parameters: readonly Float32Array[]; // final ones, of each stage
 }
 
-function configFor({ seed = 1, replicas = 3, validators = [] }: Attack): RunConfig {
+function configFor({ seed = 1, replicas = 3, validators = [], deadlineMs = 20_000 }: Attack): RunConfig {
   return configOf({
     seed,
     train: { steps, stepsPerRound: steps / rounds, microbatchesPerStep: 9, learningRate: 1e-2 },
     outer: { learningRate: 0.7, momentum: 0.9 },
     swarm: { replicas, validators: Math.max(2, validators.length) },
     validate: { heldOutSequences: 16 },
-    limits: { leaseMs: deadlineMs, mergePhaseMs: deadlineMs }, // far longer than a round, so that a missed one shows
+    limits: { leaseMs: deadlineMs, mergePhaseMs: deadlineMs },
   });
 }
 
-const deadlineMs = 20_000;
 const forwardMs = 100;
 const tickMs = 50;
 const patienceMs = 600_000; // a calm run takes 22 s
@@ -101,8 +103,10 @@ export async function runAttack(attack: Attack): Promise<Aftermath> {
   const kept = { members: new Set<string>(), startedMs: 0, endedMs: 0 };
   const config = configFor(attack);
   const places = stages * config.swarm.replicas;
+  const store = new MemoryHubBlobs();
   const swarm = new LocalSwarm({
     config,
+    disk: { blobs: store, storeRound: (round) => readRound(store, round), putBackRound: () => Promise.resolve(false) },
     watch: (record, { timers, records, orchestrator: { state } }) => {
       if (records.all.length > mostRecords) throw new Error(`The run goes round in circles: ${JSON.stringify(record)}`);
       if (record.type === "runStarted") kept.startedMs = timers.nowMs();
@@ -112,7 +116,7 @@ export async function runAttack(attack: Attack): Promise<Aftermath> {
       kept.members = new Set(state.members.keys());
     },
   });
-  const { blobs: store, timers } = swarm;
+  const { timers } = swarm;
   const isOn = () => swarm.orchestrator.state.round >= (attack.fromRound ?? 0);
   for (let i = 0; i < places; i++) {
     const hostile = attackers.find((attacker) => memberIndex(attacker) === i)?.hostile;
@@ -138,7 +142,7 @@ export async function runAttack(attack: Attack): Promise<Aftermath> {
   return {
     ...{ attack, swarm, state: swarm.orchestrator.state, records: swarm.records.all, miners, validators },
     ...{ hostile: new Set(culprits), refused, merged, ...kept },
-    ...await finalModel(swarm, config),
+    ...await finalModel(swarm, { config, store }),
   };
 }
 
@@ -155,9 +159,20 @@ async function passTime(swarm: LocalSwarm): Promise<void> {
   if (failure !== null) throw failure; // the hub itself failed
 }
 
+/** As the writer of checkpoints does: reads every stage, and says which one is not there. */
+async function readRound(store: MemoryHubBlobs, { round, sources }: RoundState): Promise<string> {
+  for (const [stage, source] of sources.entries()) {
+    if (source.type !== "blobs") continue;
+    for (const ref of [source.parameters, source.momentum]) {
+      if (ref !== null && !store.held.has(ref.hash)) throw new StageUnavailable(stageIndex(stage), "not in memory");
+    }
+  }
+  return await Promise.resolve(`round-${round}`);
+}
+
 async function finalModel(
-  { orchestrator: { state }, blobs, stages: specs }: LocalSwarm,
-  config: RunConfig,
+  { orchestrator: { state }, stages: specs }: LocalSwarm,
+  { config, store: blobs }: { config: RunConfig; store: MemoryHubBlobs },
 ): Promise<Pick<Aftermath, "trueLoss" | "parameters">> {
   const segments = new Segments();
   const host = new ValidatorHost({ device: referenceHost(), blobs, segments });

@@ -1,6 +1,6 @@
 /** A process that is none: what a command writes is kept, the terminal and the environment are what the test says. */
 
-import type { Host, Stream } from "../../cli/host.ts";
+import type { Host, Interrupt, Stream } from "../../cli/host.ts";
 import type { HeldRights } from "../../cli/rights/rights.ts";
 
 export interface FakeHostOptions {
@@ -18,7 +18,7 @@ export class FakeHost implements Host {
   readonly #now: () => Date;
   readonly readSensors = null;
   readonly held: HeldRights[] = []; // what was left to each command
-  #interrupted: (signal: "SIGINT" | "SIGTERM") => void = () => {};
+  #interrupted: (signal: Interrupt) => void = () => {};
   #uncaught: (error: unknown) => void = () => {};
 
   constructor({ env = {}, terminal, now = () => new Date(2026, 10, 21, 14, 3, 7) }: FakeHostOptions = {}) {
@@ -49,7 +49,7 @@ export class FakeHost implements Host {
     return null;
   }
 
-  onInterrupt(callback: (signal: "SIGINT" | "SIGTERM") => void): void {
+  onInterrupt(callback: (signal: Interrupt) => void): void {
     this.#interrupted = callback;
   }
 
@@ -61,7 +61,7 @@ export class FakeHost implements Host {
     this.exits.push(code);
   }
 
-  interrupt(signal: "SIGINT" | "SIGTERM" = "SIGINT"): void {
+  interrupt(signal: Interrupt = "SIGINT"): void {
     this.#interrupted(signal);
   }
 

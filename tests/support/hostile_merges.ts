@@ -51,6 +51,25 @@ export const accusesInput = (position: number): Hostile =>
     fault: fault("badNumbers", `Cannot average slices as input ${position} holds a value that is no finite number`),
   }));
 
+/** Reduces as it should and names the result, which is then nowhere. */
+export const reducesWithoutStoring: Hostile = instead("sliceReduced", ({ message, store }) => {
+  store.held.delete(message.result.hash);
+  return message;
+});
+
+/** Says of every reduction that a payload cannot be had. */
+export const missesPayloads: Hostile = instead("sliceReduced", ({ message: { round } }) => ({
+  type: "mergeFailed",
+  round,
+  fault: fault("badBlob", "Cannot read a blob as the store must hold it"),
+}));
+
+/** Says that the round's parameters are in the store, where they are not. */
+export const uploadsNothing: Hostile = instead("parametersUploaded", ({ message, store }) => {
+  for (const ref of [message.parameters, message.momentum]) if (ref !== null) store.held.delete(ref.hash);
+  return message;
+});
+
 /** Shows and uploads this vector instead of what the outer step gave; every liar with the same value shows the same. */
 export const showsFalsely = (part: "parameters" | "momentum", value: number): Hostile => {
   const lie = (store: MemoryHubBlobs, { bytes }: BlobRef): BlobRef => {

@@ -158,15 +158,19 @@ export class LocalSwarm {
     this.#dial = createLoopback((wire) => this.orchestrator.accept(wire));
   }
 
-  /** A new life of the orchestrator with what the journal of the last one says. */
-  restart(from: { journal: StateJournal; recovered: RecoveredRun | null }): void {
+  /** A new life of the orchestrator with what the journal of the last one says, and with another configuration if one is given. */
+  restart(from: { journal: StateJournal; recovered: RecoveredRun | null; config?: RunConfig }): void {
     this.orchestrator = this.#startOrchestrator(from);
   }
 
   #startOrchestrator(
-    { journal, recovered }: { journal: StateJournal | null; recovered: RecoveredRun | null },
+    { journal, recovered, config = this.#options.config }: {
+      journal: StateJournal | null;
+      recovered: RecoveredRun | null;
+      config?: RunConfig;
+    },
   ): RunningOrchestrator {
-    const { config, watch, disk } = this.#options;
+    const { watch, disk } = this.#options;
     return startOrchestrator({
       runId: "local",
       config,

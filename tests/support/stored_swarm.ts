@@ -71,7 +71,7 @@ export class StoredSwarm {
     const place: CheckpointPlace = {
       ...{ folder: `${folder}/checkpoints`, keep: 3, runId: "local", config },
       stages: stageSpecs(config, splitLayers(config)),
-      ...{ tokenizerHash: "0".repeat(64), datasetHash: "0".repeat(64) },
+      ...{ tokenizerHash: "0".repeat(64), datasetHash: "0".repeat(64), warn: () => {} },
     };
     this.swarm = new LocalSwarm({
       config,

@@ -12,7 +12,7 @@ import {
   writeCheckpoint,
 } from "../../cli/checkpoint/checkpoint.ts";
 import { CheckpointError, readManifest } from "../../cli/checkpoint/manifest.ts";
-import { realDisk } from "../../cli/data/disk.ts";
+import { type Disk, realDisk } from "../../cli/data/disk.ts";
 import { sha256Hex } from "../../cli/data/sha256.ts";
 import { UserError } from "../../cli/errors.ts";
 import { initialParameters } from "../../core/model/initial.ts";
@@ -153,7 +153,7 @@ Deno.test("writeCheckpoint: a kill at any operation leaves the round before, or 
       seen.set(round, (seen.get(round) ?? 0) + 1);
     }
     assert(counting.operations > 20);
-    assertEquals(seen.get(2), 2, "only after the manifest's rename");
+    assertEquals(seen.get(2), 2, "only after the folder's rename");
   });
 });
 
@@ -175,12 +175,84 @@ Deno.test("writeCheckpoint: a kill while a round is written again never mixes ol
   });
 });
 
+Deno.test("writeCheckpoint: another checkpoint of the round is put aside and said, the same one stays as it is", async () => {
+  await withScratchFolder(async (root) => {
+    const warnings: string[] = [];
+    const writeStages = (values: number) =>
+      writeCheckpoint({
+        folder: root,
+        state: stateOf(2),
+        stages: stagesOf(values),
+        warn: (text) => warnings.push(text),
+      });
+    const folder = await writeStages(2);
+    const { ino } = await Deno.stat(folder);
+    assertEquals([await writeStages(2), (await Deno.stat(folder)).ino, warnings], [folder, ino, []]);
+    await writeStages(7);
+    await writeStages(8);
+    await assertHolds(folder, 8);
+    await assertHolds(`${root}/put-aside-1-round-000002`, 2);
+    await assertHolds(`${root}/put-aside-2-round-000002`, 7);
+    assertEquals(warnings.map((text) => /is another checkpoint of the same round; it is kept as/.test(text)), [
+      true,
+      true,
+    ]);
+    const names = Array.from(Deno.readDirSync(root), ({ name }) => name).sort();
+    assertEquals(names, ["put-aside-1-round-000002", "put-aside-2-round-000002", "round-000002"]);
+  });
+});
+
+Deno.test("writeCheckpoint: its files, its folder and the name of its folder are on the medium before it returns", async () => {
+  await withScratchFolder(async (root) => {
+    const done: string[] = [];
+    const short = (path: string) => path.replace(root, "").replace(/stage-\d/, "stage");
+    const disk: Disk = {
+      ...realDisk,
+      async create(path) {
+        const file = await realDisk.create(path);
+        const sync = async () => {
+          done.push(`sync ${short(path)}`);
+          await file.sync();
+        };
+        return { ...file, sync };
+      },
+      async rename(from, to) {
+        done.push(`rename ${short(to)}`);
+        await realDisk.rename(from, to);
+      },
+      async syncFolder(path) {
+        done.push(`sync ${short(path)}/`);
+        await realDisk.syncFolder(path);
+      },
+    };
+    await writeCheckpoint({ folder: `${root}/run/checkpoints`, state: stateOf(1), stages: stagesOf(1), disk });
+    const partial = "/run/checkpoints/round-000001.partial";
+    const file = (name: string) => [`sync ${partial}/${name}.partial`, `rename ${partial}/${name}`, `sync ${partial}/`];
+    assertEquals(done, [
+      ...tables.flatMap(() => file("stage.safetensors")),
+      ...file("manifest.json"),
+      "rename /run/checkpoints/round-000001",
+      "sync /run/checkpoints/",
+      "sync /run/",
+    ]);
+  });
+});
+
+Deno.test("pruneCheckpoints: newer checkpoints than the one just written are not its business", async () => {
+  await withScratchFolder(async (root) => {
+    for (const round of [1, 2, 3, 8, 9]) await write(root, round);
+    await pruneCheckpoints({ folder: root, keep: 1, newest: 3 });
+    const names = Array.from(Deno.readDirSync(root), ({ name }) => name).sort();
+    assertEquals(names, ["round-000003", "round-000008", "round-000009"]);
+  });
+});
+
 Deno.test("pruneCheckpoints: the newest stay, older ones and leftovers before them go", async () => {
   await withScratchFolder(async (root) => {
     for (const round of [1, 2, 4, 5]) await write(root, round);
     await Deno.mkdir(`${root}/round-000003`);
     await Deno.mkdir(`${root}/round-000006`); // being written
-    await pruneCheckpoints({ folder: root, keep: 2 });
+    await pruneCheckpoints({ folder: root, keep: 2, newest: 5 });
     const names = Array.from(Deno.readDirSync(root), ({ name }) => name).sort();
     assertEquals(names, ["round-000004", "round-000005", "round-000006"]);
     assertEquals(await latestRound(root), 5);
@@ -191,11 +263,14 @@ Deno.test("pruneCheckpoints: a kill at any operation leaves only whole checkpoin
   await withScratchFolder(async (root) => {
     for (let survives = 0; survives < 3; survives++) {
       for (const round of [1, 2]) await write(root, round);
-      await assertRejects(() => pruneCheckpoints({ folder: root, keep: 1, disk: failingDisk(survives) }), Killed);
+      await assertRejects(
+        () => pruneCheckpoints({ folder: root, keep: 1, newest: 2, disk: failingDisk(survives) }),
+        Killed,
+      );
       const warnings: string[] = [];
       assertEquals(await latestRound(root, warnings), 2);
       assertEquals(warnings, []);
-      await pruneCheckpoints({ folder: root, keep: 1 });
+      await pruneCheckpoints({ folder: root, keep: 1, newest: 2 });
       assertEquals(Array.from(Deno.readDirSync(root), ({ name }) => name), ["round-000002"]);
     }
   });

@@ -104,18 +104,6 @@ Deno.test("Driver: a commit that fails in the end ends the role, and nothing of 
   assertEquals([failures.map(String), performed, state.taken.length], [["Error: broken"], [], 1]);
 });
 
-Deno.test("Driver: an interruption is taken at once, and what waited is not performed", async () => {
-  const waiting = Promise.withResolvers<void>();
-  const { driver, performed, state } = new World({ commit: () => waiting.promise });
-  driver.enqueue("a");
-  driver.enqueue("b");
-  driver.interrupt("stop");
-  assertEquals([state.taken, performed], [["a@0", "stop@0"], ["do stop"]]);
-  waiting.resolve();
-  await waiting.promise;
-  assertEquals(performed, ["do stop"]);
-});
-
 Deno.test("Driver: a full inbox is told, also while it stands still", () => {
   const { driver } = new World();
   driver.hold();

@@ -2,6 +2,7 @@
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
+import { pageBytes } from "../../cli/journal/journal_file.ts";
 import { JournalError } from "../../cli/journal/journal_error.ts";
 import { keyOf, nextBelow, openStream } from "../../core/prng.ts";
 import { append, bytes, entries, failure, open, text, textsOf } from "../support/journal_samples.ts";
@@ -106,10 +107,10 @@ Deno.test("Journal: a tail is cut only from a file that SQLite finds sound; a br
     tamper(path, "update entries set event = x'00' where sequence = 4");
     const file = await Deno.readFile(path);
     const isMarked = (page: number) =>
-      file.subarray(page * 4096 + 4, page * 4096 + 4096).every((byte) => byte === 0xa7);
-    const page = Array.from({ length: file.length / 4096 }, (_, i) => i).find(isMarked);
+      file.subarray(page * pageBytes + 4, page * pageBytes + pageBytes).every((byte) => byte === 0xa7);
+    const page = Array.from({ length: file.length / pageBytes }, (_, i) => i).find(isMarked);
     assert(page !== undefined);
-    file.fill(0xff, page * 4096, page * 4096 + 4); // where SQLite keeps the number of the page that follows
+    file.fill(0xff, page * pageBytes, page * pageBytes + 4); // where SQLite keeps the number of the page that follows
     await Deno.writeFile(path, file);
     const error = failure(() => open(path));
     assertEquals(error.code, "damaged");
@@ -172,7 +173,7 @@ Deno.test("Journal: flipped and cut bytes give a prefix of the truth or a refusa
     const truth = entries(20, 200).map(({ event }) => text(event));
     let refused = 0;
     let cut = 0;
-    for (let seed = 1; seed <= 120; seed++) {
+    for (let seed = 1; seed <= 200; seed++) {
       const stream = openStream(keyOf(seed, "journal damage"));
       const length = nextBelow(stream, 4) === 0 ? nextBelow(stream, whole.length) : whole.length;
       const damaged = whole.slice(0, length);

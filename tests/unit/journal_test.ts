@@ -1,6 +1,7 @@
 /** The journal's file: what was appended is there after any death, and nothing else can happen. */
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { openJournalFile } from "../../cli/journal/journal_file.ts";
 import {
   append,
   bytes,
@@ -185,4 +186,12 @@ Deno.test("Journal: whatever moment SIGKILL comes, every acknowledged batch is w
       journal.close();
     });
   }
+});
+
+Deno.test("Journal: every batch is synced to the medium before it is acknowledged", async () => {
+  await withScratchFolder((folder) => {
+    const db = openJournalFile({ path: `${folder}/journal.db`, identity, maxBytes });
+    assertEquals(db.prepare("pragma synchronous").get()?.["synchronous"], 2, "full");
+    db.close();
+  });
 });

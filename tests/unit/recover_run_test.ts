@@ -2,7 +2,7 @@
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { HubJournal } from "../../cli/run/hub_journal.ts";
-import { openRunJournal } from "../../cli/run/recover_run.ts";
+import { openRunJournal, type Progress } from "../../cli/run/recover_run.ts";
 import { exists } from "../../cli/run_folder.ts";
 import { nodeId } from "../../core/ids.ts";
 import { splitLayers } from "../../core/model/stages.ts";
@@ -16,10 +16,11 @@ import { tinyConfig } from "../support/tiny_model.ts";
 const config = tinyConfig({});
 const connections = 300;
 
-async function open(folder: string, hasBegun = true) {
+async function open(folder: string, hasBegun = true, checkpoint: Progress | null = { round: 0, step: 0 }) {
   const warnings: string[] = [];
   const warn = (text: string) => warnings.push(text);
-  return { ...await openRunJournal({ folder, runId: "demo", config, hasBegun, onReplayed: () => {}, warn }), warnings };
+  const options = { folder, runId: "demo", config, hasBegun, checkpoint, onReplayed: () => {}, warn };
+  return { ...await openRunJournal(options), warnings };
 }
 
 function newState() {
@@ -78,8 +79,8 @@ Deno.test("Recovery: an empty journal of a run that had begun is put aside with 
       await empty(`${folder}/journal.db`);
       const { journal, recovered, warnings } = await open(folder);
       assertEquals([recovered, warnings.length], [null, 1]);
-      assertStringIncludes(warnings[0]!, "going on from the last checkpoint");
-      const kept = ["", "-wal"].map((suffix) => exists(`${folder}/put-aside-journal.db${suffix}`));
+      assertStringIncludes(warnings[0]!, "the run goes on from the checkpoint of round 0, step 0");
+      const kept = ["", "-wal"].map((suffix) => exists(`${folder}/put-aside-1-journal.db${suffix}`));
       assert((await Promise.all(kept)).includes(true));
       journal.begin(newState(), 1);
       journal.close();

@@ -1,0 +1,37 @@
+/**
+ * What must make room but may be worth something: it is renamed beside its place, as `put-aside-1-NAME`, and never touched again.
+ *
+ * Invariant: no earlier file is overwritten. What is put aside at one time has one number. Only a person, or --fresh, deletes it.
+ */
+
+import { type Disk, isFolder, realDisk } from "./disk.ts";
+
+const pattern = /^put-aside-(\d+)-/;
+
+/** Names of `folder` that were put aside. */
+export function isPutAside(name: string): boolean {
+  return name.startsWith("put-aside-");
+}
+
+/** Returns the new paths, in the order of the names; names that are not there are an error. */
+export async function putAside(
+  { folder, names, disk = realDisk }: { folder: string; names: readonly string[]; disk?: Disk },
+): Promise<string[]> {
+  if (names.length === 0) return [];
+  const number = await lastNumber(folder) + 1;
+  const paths: string[] = [];
+  for (const name of names) {
+    const path = `${folder}/put-aside-${number}-${name}`;
+    await disk.rename(`${folder}/${name}`, path);
+    paths.push(path);
+  }
+  await disk.syncFolder(folder);
+  return paths;
+}
+
+async function lastNumber(folder: string): Promise<number> {
+  if (!(await isFolder(folder))) return 0;
+  let last = 0;
+  for await (const { name } of Deno.readDir(folder)) last = Math.max(last, Number(pattern.exec(name)?.[1] ?? 0));
+  return last;
+}

@@ -1,0 +1,71 @@
+/**
+ * How far the journal had come, in a small file of its own beside it: the witness against a journal that lost its tail.
+ *
+ * SQLite takes a log that ends early, or is gone, for one of which no more was written. The mark names the last entry whose
+ * effects the world may have seen, so that what is missing is known and can be said. Written after every batch, in place, not
+ * synced: behind the journal it says nothing, and it is never ahead of what was durable. A mark that cannot be written or read
+ * costs no more than the knowledge.
+ */
+
+import { crc32 } from "node:zlib";
+
+export interface Mark {
+  readonly sequence: number; // of the last durable entry
+  readonly round: number;
+  readonly step: number;
+}
+
+const lineBytes = 128; // below a sector: written as a whole
+
+export class JournalMark {
+  readonly #path: string;
+  #file: Deno.FsFile | null = null;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  write({ sequence, round, step }: Mark): void {
+    const text = JSON.stringify({ sequence, round, step, check: checkOf({ sequence, round, step }) });
+    try {
+      this.#file ??= Deno.openSync(this.#path, { write: true, create: true });
+      this.#file.seekSync(0, Deno.SeekMode.Start);
+      this.#file.writeSync(new TextEncoder().encode(`${text.padEnd(lineBytes - 1)}\n`));
+    } catch {
+      // The entry itself is durable; the mark only stays behind.
+    }
+  }
+
+  close(): void {
+    this.#file?.close();
+    this.#file = null;
+  }
+}
+
+/** Null where there is none. */
+export function readMark(path: string): Mark | "damaged" | null {
+  try {
+    return parseMark(Deno.readTextFileSync(path)) ?? "damaged";
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return null;
+    return "damaged";
+  }
+}
+
+function parseMark(text: string): Mark | null {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return null;
+  }
+  if (typeof value !== "object" || value === null) return null;
+  const { sequence, round, step, check } = value as Record<string, unknown>;
+  if (![sequence, round, step].every(Number.isSafeInteger)) return null;
+  const mark = { sequence, round, step } as Mark;
+  return check === checkOf(mark) ? mark : null;
+}
+
+function checkOf({ sequence, round, step }: Mark): number {
+  return crc32(`${sequence} ${round} ${step}`);
+}
