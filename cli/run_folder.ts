@@ -22,18 +22,8 @@ export interface RunFolder {
 
 const journal = ["journal.db", "journal.db-wal", "journal.db-shm", "journal.db.mark"];
 const probeName = "room.probe"; // of a look for room on a full disk, if it was interrupted
-const parts = [
-  "checkpoints",
-  "blobs",
-  "chain",
-  "miners",
-  "logs",
-  "run.toml",
-  "run.json",
-  "summary.json",
-  probeName,
-  ...journal,
-];
+const files = ["run.toml", "run.json", "summary.json", probeName, ...journal];
+const parts = ["checkpoints", "blobs", "chain", "miners", "logs", ...files];
 
 export async function openRunFolder(context: CommandContext): Promise<RunFolder> {
   const { options } = context;

@@ -34,8 +34,8 @@ export interface OpenRunOptions {
   readonly prepared: Pick<PreparedRun, "config" | "folder" | "runId" | "found">;
   readonly stages: readonly StageSpec[];
   readonly onReplayed: (effects: readonly OrchestratorEffect[]) => void;
+  readonly onLost?: (hash: BlobHash) => void;
   readonly warn: (text: string) => void;
-  readonly onLost: (hash: BlobHash) => void;
 }
 
 export async function openRunState(options: OpenRunOptions): Promise<OpenRunState> {
@@ -60,7 +60,7 @@ export async function openRunState(options: OpenRunOptions): Promise<OpenRunStat
   const { blobBytes } = config.limits;
   const onLost = ({ ref, why }: LostBlob) => {
     warn(`Blob ${ref.hash} must be in the store as it was stored: it is ${why}; whoever has it will be asked for it`);
-    options.onLost(ref.hash);
+    options.onLost?.(ref.hash);
   };
   const capacityBytes = storedBlobs * blobBytes;
   const memberBytes = capacityBytes - ownBlobs * blobBytes;

@@ -6,89 +6,32 @@
  */
 
 import { unreachable } from "../../core/assert.ts";
-import type { RunConfig } from "../../core/config/config.ts";
 import type { BlobRef, NodeId, StageIndex } from "../../core/ids.ts";
 import { secretKeyBytes } from "../../core/chacha.ts";
 import { largestOfWire } from "../../core/codec/wire.ts";
-import { parameterTable, type StageSpec, wireSpec } from "../../core/model/spec.ts";
-import type { Attachment, OrchestratorEffect, OrchestratorEvent } from "../../core/orchestrator/event.ts";
+import { parameterTable, wireSpec } from "../../core/model/spec.ts";
+import type { OrchestratorEffect, OrchestratorEvent } from "../../core/orchestrator/event.ts";
 import { orchestrator } from "../../core/orchestrator/machine.ts";
 import { heldSegments } from "../../core/orchestrator/rounds.ts";
-import { blobsOf } from "../../core/orchestrator/stored_blobs.ts";
-import { openOrchestrator, type OrchestratorState, type RoundSources } from "../../core/orchestrator/state.ts";
+import { openOrchestrator, type OrchestratorState } from "../../core/orchestrator/state.ts";
 import type { HubMessage, NodeMessage } from "../../core/protocol/message.ts";
-import type { RunRecord } from "../../core/protocol/record.ts";
-import type { Admit, Signer, Verify } from "../../net/hello.ts";
-import type { Segment } from "../../net/frame.ts";
 import { Hub } from "../../net/hub.ts";
-import type { NetLimits } from "../../net/limits.ts";
 import { readNodeMessage } from "../../net/schema_node.ts";
-import { createPass } from "../../net/peer_pass.ts";
 import type { RefusalCounts } from "../../net/refusals.ts";
-import type { TicketBox } from "../../net/ticket.ts";
-import type { Random, Timers } from "../../net/timers.ts";
 import type { HubEvent } from "../../net/transport.ts";
 import type { Wire, WireHandler } from "../../net/wire.ts";
-import type { Batch, BatchSource } from "../data/dataset.ts";
-import { type RoundState, StageUnavailable } from "./checkpoint_writer.ts";
+import { withPass } from "./assign_pass.ts";
+import { Attachments } from "./attachments.ts";
+import { StageUnavailable } from "./checkpoint_writer.ts";
 import { Driver } from "./driver.ts";
-import type { HubBlobs } from "./blob_access.ts";
-import type { RecoveredRun, StateJournal } from "./hub_journal.ts";
 import { type HubWork, performHubWork } from "./hub_work.ts";
 import type { MemberStore } from "./hub_store.ts";
 import type { Finished } from "./node_role.ts";
 import { needOfCheckpoint, needOfWork, RunPause } from "./run_pause.ts";
+import type { OrchestratorRoleOptions, RunningOrchestrator } from "./running_orchestrator.ts";
 import { Segments } from "./segments.ts";
 import { storeDuties } from "./store_duties.ts";
 import { Traffic } from "./traffic.ts";
-
-export interface OrchestratorRoleOptions {
-  readonly runId: string;
-  readonly config: RunConfig;
-  readonly stages: readonly StageSpec[];
-  readonly layersOfStages: readonly number[];
-  readonly from?: { readonly step: number; readonly sources: RoundSources };
-  /** Events and wires go there before they have any effect; null: a restart goes on from the checkpoint. */
-  readonly journal?: StateJournal | null;
-  /** Events that arrive together are made durable together: see the driver. */
-  readonly gather?: (callback: () => void) => void;
-  /** The last life's state; `from` is not looked at then. */
-  readonly recovered?: RecoveredRun | null;
-  readonly signer: Signer;
-  readonly verify: Verify;
-  readonly admit: Admit;
-  readonly tickets: TicketBox;
-  readonly limits: NetLimits;
-  readonly timers: Timers;
-  readonly random: Random;
-  readonly blobs: HubBlobs;
-  readonly batches: BatchSource;
-  readonly storeRound: (round: RoundState) => Promise<string>;
-  /** Puts the round's blobs back from its checkpoint; false where there is none. */
-  readonly putBackRound?: (round: number) => Promise<boolean>;
-  readonly onRecord: (record: RunRecord) => void;
-  /** Throws while the disk has no room for so many bytes; default: it always has. */
-  readonly probeRoom?: (bytes: number) => Promise<void>;
-}
-
-export interface RunningOrchestrator {
-  readonly state: OrchestratorState; // to look at, not to touch
-  readonly traffic: Traffic;
-  readonly segments: Segments;
-  readonly finished: Promise<Finished>;
-  readonly refusals: RefusalCounts; // connections that did not prove a node, since this process began
-  accept(wire: Wire): WireHandler;
-  isMember(node: NodeId): boolean;
-  /** For the store that members upload to. */
-  readonly members: MemberStore;
-  /** Asks `admit` about every member again and dismisses whom it refuses for good. */
-  review(): void;
-  /**
-   * Ends this life and not the run, at once: every event taken so far is durable and its effects are performed. Nodes are told
-   * nothing but that the link is closed, so they wait for the next life as they do after a kill. A run that is over ends by itself.
-   */
-  stop(reason: string): void;
-}
 
 /** How long nodes may take to hear that the run is over. */
 const farewellMs = 3000;
@@ -108,7 +51,7 @@ class OrchestratorRole implements RunningOrchestrator {
   readonly #driver: Driver<OrchestratorState, OrchestratorEvent, OrchestratorEffect>;
   readonly #connected = new Set<NodeId>();
   readonly #pause: RunPause;
-  #heldOut: Batch | null = null;
+  readonly #attachments: Attachments;
   #resolve!: (finished: Finished) => void;
   #reject!: (error: unknown) => void;
   #onLastLeft: (() => void) | null = null;
@@ -118,6 +61,7 @@ class OrchestratorRole implements RunningOrchestrator {
     const { config, timers, journal = null, recovered = null } = options;
     this.#options = options;
     this.segments = new Segments((hash) => journal?.drop(hash));
+    this.#attachments = new Attachments({ config, batches: options.batches, segments: this.segments });
     this.traffic = new Traffic(config);
     this.finished = new Promise((resolve, reject) => {
       this.#resolve = resolve;
@@ -204,7 +148,7 @@ class OrchestratorRole implements RunningOrchestrator {
 
   stop(reason: string): void {
     this.#driver.flush();
-    const isOver = this.state.phase === "finished" && !this.#driver.standsStill; // it ends by itself
+    const isOver = this.state.phase === "finished" && !this.#driver.standsStill; // else its last entry is not in the journal
     if (this.#isEnded || isOver) return;
     this.#isEnded = true;
     this.#driver.close();
@@ -287,46 +231,10 @@ class OrchestratorRole implements RunningOrchestrator {
   }
 
   #send({ to, message, attachments }: Extract<OrchestratorEffect, { type: "send" }>): void {
-    const sent = this.#hub.send(
-      to,
-      this.#withPass(to, message),
-      attachments.map((attachment) => this.#segmentOf(attachment)),
-    );
+    const segments = attachments.map((attachment) => this.#attachments.segmentOf(attachment));
+    const sent = this.#hub.send(to, withPass(message, to, this.#options), segments);
     if (sent.ok || sent.fault.code === "notAdmitted") return; // a node that has just gone is told nothing
     this.#options.onRecord({ type: "warning", text: `${message.type} for ${to} was not sent: ${sent.fault.detail}` });
-  }
-
-  /** A newcomer that is sent to peers gets what opens their ports. */
-  #withPass(reader: NodeId, message: HubMessage): HubMessage {
-    if (message.type !== "assign" || message.peers.length === 0) return message;
-    const blobs = blobsOf([message.source]).map(({ hash }) => hash);
-    if (blobs.length === 0) return message;
-    const { signer, runId: run, timers, limits } = this.#options;
-    const pass = createPass({ reader, blobs, untilMs: Math.ceil(timers.nowMs() + limits.passMs) }, { run, signer });
-    return { ...message, peers: message.peers.map((peer) => ({ ...peer, pass })) };
-  }
-
-  #segmentOf(attachment: Attachment): Segment {
-    switch (attachment.type) {
-      case "blob":
-        return this.segments.named(attachment.ref);
-      case "inputs":
-        return bytesOfTokens(this.#options.batches.tokensOf(attachment.microbatch).inputs);
-      case "targets":
-        return bytesOfTokens(this.#options.batches.tokensOf(attachment.microbatch).targets);
-      case "heldOutInputs":
-        return bytesOfTokens(this.#heldOutBatch().inputs);
-      case "heldOutTargets":
-        return bytesOfTokens(this.#heldOutBatch().targets);
-      default:
-        return unreachable(attachment);
-    }
-  }
-
-  #heldOutBatch(): Batch {
-    const { batches, config } = this.#options;
-    this.#heldOut ??= batches.heldOut(Math.min(config.validate.heldOutSequences, batches.heldOutWindows));
-    return this.#heldOut;
   }
 
   #hubWork(work: HubWork): void {
@@ -373,10 +281,6 @@ class OrchestratorRole implements RunningOrchestrator {
     this.#hub.shutDown("the orchestrator failed");
     this.#reject(error);
   }
-}
-
-function bytesOfTokens(tokens: Uint32Array): Uint8Array {
-  return new Uint8Array(tokens.buffer, tokens.byteOffset, tokens.byteLength);
 }
 
 /** The stage whose blobs the store does not have, if that is why. */

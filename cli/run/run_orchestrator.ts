@@ -5,9 +5,9 @@
 import { setImmediate } from "node:timers";
 import type { RunConfig } from "../../core/config/config.ts";
 import { fault } from "../../core/fault.ts";
-import type { BlobHash, NodeId } from "../../core/ids.ts";
+import type { NodeId } from "../../core/ids.ts";
 import { splitLayers } from "../../core/model/stages.ts";
-import { parameterTable, type StageSpec, stageSpecs } from "../../core/model/spec.ts";
+import { parameterTable, stageSpecs } from "../../core/model/spec.ts";
 import { modelParameters } from "../../core/config/derive.ts";
 import { mayRead } from "../../core/orchestrator/access.ts";
 import type { OrchestratorEffect } from "../../core/orchestrator/event.ts";
@@ -34,9 +34,10 @@ import { probeRoom } from "./disk_room.ts";
 import { HubStore } from "./hub_store.ts";
 import { pinWords } from "./hub_pin.ts";
 import { hubTickets } from "./hub_tickets.ts";
-import { type OpenRunState, openRunState } from "./open_run_state.ts";
+import { type OpenRunOptions, type OpenRunState, openRunState } from "./open_run_state.ts";
 import { hubSigner, type PreparedRun, prepareRun } from "./prepare_run.ts";
-import { type RunningOrchestrator, startOrchestrator } from "./orchestrator_role.ts";
+import { startOrchestrator } from "./orchestrator_role.ts";
+import type { RunningOrchestrator } from "./running_orchestrator.ts";
 import { removeJournal, userError as journalError } from "./recover_run.ts";
 import { runSummary, saveSummary } from "./run_summary.ts";
 import { writeSavedRun } from "./saved_run.ts";
@@ -103,7 +104,7 @@ async function startRun(
   { prepared, startedMs }: { prepared: PreparedRun; startedMs: number },
 ): Promise<StartedRun> {
   const { output } = context;
-  const { config, dataset, folder, runId } = prepared;
+  const { config, dataset, folder, runId, savedPort } = prepared;
   const signer = await hubSigner(context, folder);
   const layersOfStages = splitLayers(config);
   const stages = stageSpecs(config, layersOfStages);
@@ -112,14 +113,9 @@ async function startRun(
     for (const effect of effects) if (effect.type === "record") screen.replay(effect.record);
   };
   const warn = (text: string) => output.log.warn(text);
-  let hubStore: HubStore | null = null;
-  const onLost = (hash: BlobHash) => hubStore?.lost(hash);
-  const opened = await openRunState({ prepared, stages, onReplayed, warn, onLost });
-  const { journal, recovered, from } = opened;
-  const place = checkpointPlace(prepared, { stages, warn });
   const limits = netLimits(config);
-  const members = hubStore = await openHubStore(opened, { folder: folder.path, stages, limits });
-  const { blobs } = members;
+  const { members, journal, recovered, from } = await openStorage({ prepared, stages, limits, onReplayed, warn });
+  const place = checkpointPlace(prepared, { stages, warn });
   const tickets = hubTickets(signer, runId);
   const { promise: chainFailed, reject } = Promise.withResolvers<never>();
   const chain = openHubChain(config.chain, { output, onFailure: reject });
@@ -142,10 +138,10 @@ async function startRun(
     limits,
     timers: systemTimers,
     random: systemRandom,
-    blobs,
+    blobs: members.blobs,
     batches: dataset.batches({ seed: config.seed, sequences, contextLength: config.model.contextLength }),
-    storeRound: (round) => storeRound(place, round, blobs),
-    putBackRound: (round) => putBackRound(place, { round, blobs }),
+    storeRound: (round) => storeRound(place, round, members.blobs),
+    putBackRound: (round) => putBackRound(place, { round, blobs: members.blobs }),
     probeRoom: (bytes) => probeRoom(folder.path, bytes),
     onRecord: (record) => {
       screen.record(record);
@@ -155,7 +151,6 @@ async function startRun(
     },
   });
   chain.onRenewed(() => role.review());
-  const { savedPort } = prepared;
   const listener = await open(context, { role, members, limits, screen, self: signer.address, tickets, savedPort });
   await writeSavedRun(folder.path, { runId, config, port: listener.port });
   sayListening(output, {
@@ -184,12 +179,17 @@ function sayListening(
   output.line(`Join with: iota miner --orchestrator ${url} ${pinWords({ hub, run }).join(" ")}`);
 }
 
-function openHubStore(
-  { store, memberBytes }: OpenRunState,
-  { folder, stages, limits }: { folder: string; stages: readonly StageSpec[]; limits: NetLimits },
-): Promise<HubStore> {
-  const stageFloats = stages.map((spec) => parameterTable(spec).length);
-  return HubStore.open({ folder, store, stageFloats, capacityBytes: memberBytes, limits, timers: systemTimers });
+/** Where the run begins, and the store its members use. */
+async function openStorage(
+  { limits, ...options }: OpenRunOptions & { prepared: PreparedRun; limits: NetLimits },
+): Promise<OpenRunState & { members: HubStore }> {
+  let members: HubStore | null = null;
+  const opened = await openRunState({ ...options, onLost: (hash) => members?.lost(hash) });
+  const { store, memberBytes: capacityBytes } = opened;
+  const stageFloats = options.stages.map((spec) => parameterTable(spec).length);
+  const folder = options.prepared.folder.path;
+  members = await HubStore.open({ folder, store, stageFloats, capacityBytes, limits, timers: systemTimers });
+  return { ...opened, members };
 }
 
 function checkpointPlace(
