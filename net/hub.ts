@@ -182,8 +182,7 @@ export class Hub<In, Out> implements HubTransport<Out> {
 
   /** Damage is nobody's fault: the network does it, and so may a stranger on it. What else breaks the rules is the peer's. */
   #damaged(peer: NodeId, reason: Fault): void {
-    if (reason.code === "malformedFrame") this.#reception.countRefusal(reason.code);
-    else this.#emit({ type: "fault", peer, fault: reason });
+    this.#emit({ type: reason.code === "malformedFrame" ? "linkDamaged" : "fault", peer, fault: reason });
   }
 
   #createPeer(hello: Hello): Peer<In> {

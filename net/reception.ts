@@ -7,7 +7,7 @@
  * often, tickets always.
  */
 
-import { type Fault, fault, type FaultCode } from "../core/fault.ts";
+import { type Fault, fault } from "../core/fault.ts";
 import { Crowd } from "./crowd.ts";
 import { FailureBudget } from "./failure_budget.ts";
 import { decodeFrame, encodeFrame } from "./frame.ts";
@@ -77,11 +77,6 @@ export class Reception {
     if (entry.dropped !== null) this.refuse(entry.dropped, crowded);
     wire.send(encodeFrame({ header: challenge }));
     return guest;
-  }
-
-  /** Of a frame that came with a stranger's bytes on a link that is proven. */
-  countRefusal(code: FaultCode): void {
-    this.#refusals.count(code);
   }
 
   /** Null: refused, or asked to sign. A guest whose hello is proven stays one until it is dismissed. */

@@ -38,6 +38,8 @@ export type HubEvent<In> =
   | { type: "message"; peer: NodeId; role: Role } & Received<In>
   /** Something of a proven node was refused. */
   | { type: "fault"; peer: NodeId; fault: Fault }
+  /** What arrived on its link is not what it sent: nobody is to blame, and the session resumes on another link. */
+  | { type: "linkDamaged"; peer: NodeId; fault: Fault }
   /** Strangers were refused, in words, counted since the hub began: at once, then at most one event a `refusalReportMs`. */
   | { type: "refusals"; counts: RefusalCounts; text: string };
 

@@ -181,6 +181,8 @@ class OrchestratorRole implements RunningOrchestrator {
       }
       case "fault":
         return this.#driver.enqueue({ type: "faultReceived", node: event.peer, fault: event.fault });
+      case "linkDamaged":
+        return; // its end says why
       case "refusals":
         return this.#options.onRecord({ type: "warning", text: event.text });
       default:

@@ -8,6 +8,7 @@
 
 import { present } from "../assert.ts";
 import type { NodeId } from "../ids.ts";
+import { shuffle } from "../prng.ts";
 import { setAlarm } from "./alarms.ts";
 import {
   type AuditRequest,
@@ -31,14 +32,14 @@ export function sourcesOf(state: OrchestratorState, round: number): RoundSources
   return state.retired.find((sources) => sources.round === round) ?? null;
 }
 
-/** Gives idle validators the oldest requests whose parameters can be fetched, those that have answered before first. */
+/** Gives idle validators, drawn in secret, the oldest requests whose parameters can be fetched. */
 export function requestAudits(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   const { audit } = state;
   const hasWork = audit.pending.length > 0 || audit.silent.size > 0;
   if (!hasWork || audit.running.size >= state.validators.size) return [];
   const effects: OrchestratorEffect[] = [];
   const { asked, unheard } = idleValidators(state);
-  for (const validator of asked) {
+  for (const validator of shuffle(state.stream, [...asked])) { // drawn, or the quickest would judge everybody
     const isOpen = (request: AuditRequest) =>
       !request.tried.includes(validator) && sourcesOf(state, roundOf(request)) !== null;
     const next = audit.pending.findIndex(isOpen);
@@ -54,11 +55,11 @@ export function requestAudits(state: OrchestratorState, nowMs: number): Orchestr
 }
 
 interface IdleValidators {
-  readonly asked: readonly NodeId[]; // in this order
+  readonly asked: readonly NodeId[];
   readonly unheard: readonly NodeId[]; // probed first
 }
 
-/** Connected and free: those that have answered before come first, the silent ones only when there is nobody else. */
+/** Connected and free: after somebody was silent those that answered before, and the silent ones only when nobody is left. */
 function idleValidators(state: OrchestratorState): IdleValidators {
   const { silent, proven, running } = state.audit;
   const busy = new Set([...running.values()].map(({ validator }) => validator));

@@ -12,6 +12,7 @@ import { present } from "../assert.ts";
 import type { BlobRef, NodeId, StageIndex } from "../ids.ts";
 import { type OrchestratorEffect, record } from "./event.ts";
 import { payloadSlice, type Reducer, type StageMerge } from "./merge_state.ts";
+import { noteWithheld } from "./blame.ts";
 import { enter } from "./merge_phase.ts";
 import { askHubToApply, askToApply, skipMerge } from "./merging.ts";
 import { askForPayload, checkPayload } from "./payload_check.ts";
@@ -87,7 +88,10 @@ export function onBlobsChecked(
 /** The store has everything: what they missed may have come back meanwhile; at the second time it is their own trouble. */
 function doubtDoubters(state: OrchestratorState, { merge, nowMs }: Mend): OrchestratorEffect[] {
   const own = [...merge.doubters].filter((node): node is NodeId => node !== "hub" && merge.doubted.has(node));
-  for (const node of own) merge.doubters.delete(node);
+  for (const node of own) {
+    merge.doubters.delete(node);
+    if (merge.phase !== "agreed") noteWithheld(state, { node, duty: merge.phase });
+  }
   for (const node of merge.doubters) if (node !== "hub") merge.doubted.add(node);
   return [...askDoubters(state, merge), ...dropParticipants(state, { merge, nodes: own, nowMs })];
 }

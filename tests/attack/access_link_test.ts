@@ -50,7 +50,7 @@ check("a flipped bit is no message, and the session delivers the true one", asyn
   between.tamper = (frame, way) =>
     way === "toHub" ? [forged(frame, (bytes) => bytes[bytes.length - 1]! ^= 1)] : [frame];
   must(member.node.send({ note: 4 }));
-  await world.hubEvents.next("fault");
+  await world.hubEvents.next("linkDamaged");
   between.tamper = (frame) => [frame];
   await comesBack(scene);
   assertEquals(await received(world.hubEvents, 1), [4]);
@@ -61,7 +61,7 @@ check("a message of his own with the next number is not taken, in either directi
   const { world, member, between } = scene;
   const forgery = encodeFrame({ header: { note: 66 }, sequence: 1 });
   between.inject(forgery, "toHub");
-  await world.hubEvents.next("fault");
+  await world.hubEvents.next("linkDamaged");
   await comesBack(scene);
   between.inject(forgery, "toNode");
   await comesBack(scene);
@@ -83,7 +83,7 @@ check("a frame of an earlier link is not taken on a later one, as it was or unde
   const renumbered = forged(old, (bytes) => new DataView(bytes.buffer).setUint32(12, 2, true));
   for (const frame of [old, renumbered]) {
     between.inject(frame, "toHub");
-    await world.hubEvents.next("fault");
+    await world.hubEvents.next("linkDamaged");
     await comesBack(scene);
   }
   must(member.node.send({ note: 2 }));
@@ -104,7 +104,7 @@ check(
       way === "toNode" ? [frame] : late.length === 0 ? (late.push(frame), []) : [frame, ...late];
     must(member.node.send({ note: 3 }));
     must(member.node.send({ note: 4 }));
-    await world.hubEvents.next("fault");
+    await world.hubEvents.next("linkDamaged");
     between.tamper = (frame) => [frame];
     await comesBack(scene);
     assertEquals(await received(world.hubEvents, 2), [3, 4]);
@@ -117,7 +117,7 @@ check("a frame that is sent back to its sender is not taken", async (scene) => {
   must(world.hub.send(member.signer.address, { note: 1 }));
   assertEquals(await received(member.events, 1), [1]);
   between.inject(between.seen.toNode.at(-1)!, "toHub");
-  await world.hubEvents.next("fault");
+  await world.hubEvents.next("linkDamaged");
   await comesBack(scene);
   assertEquals(notesAt(world), []);
 });
@@ -135,9 +135,8 @@ check("whose frames were changed is not blamed for it", async (scene) => {
   const { world, member, between } = scene;
   between.tamper = (frame, way) => way === "toHub" ? [forged(frame, otherNote(9))] : [frame];
   must(member.node.send({ note: 4 }));
-  const { peer, fault: seen } = await world.hubEvents.next("fault");
-  assertEquals(peer, null);
-  assert(seen.detail.includes(member.signer.address), seen.detail);
+  const { peer, fault: seen } = await world.hubEvents.next("linkDamaged");
+  assertEquals([peer, seen.code, world.hubEvents.count("fault")], [member.signer.address, "malformedFrame", 0]);
   between.tamper = (frame) => [frame];
   await comesBack(scene);
 });

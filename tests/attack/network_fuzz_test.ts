@@ -80,7 +80,9 @@ Deno.test(`Fuzz: ${0.2 * cases} frames of a member are messages, faults, or the 
   await fuzz(0.2, () => hub.tryMessage(below));
   mustReach(
     hub.outcomes,
-    ["message", "fault malformedFrame", "fault malformedMessage", "peerDisconnected"].map((what) => `member: ${what}`),
+    ["message", "linkDamaged malformedFrame", "fault malformedMessage", "peerDisconnected"].map((what) =>
+      `member: ${what}`
+    ),
   );
   hub.stop();
 });

@@ -3,8 +3,9 @@
 import { assert } from "@std/assert";
 import { nodeId } from "../../core/ids.ts";
 import type { NodeMessage } from "../../core/protocol/message.ts";
-import { decodeFrame, encodeFrame, writeChecksums } from "../../net/frame.ts";
-import { answerChallenge, type Signer } from "../../net/hello.ts";
+import { decodeFrame, encodeFrame, headOf, writeChecksums } from "../../net/frame.ts";
+import { type LinkMacs, linkMacs } from "../../net/frame_mac.ts";
+import { answerChallenge, checkAccept, type Greeting, type Signer } from "../../net/hello.ts";
 import { Hub } from "../../net/hub.ts";
 import { defaultNetLimits as limits } from "../../net/limits.ts";
 import { readNodeMessage } from "../../net/schema_node.ts";
@@ -44,7 +45,7 @@ export class FuzzedHub {
   readonly #random = countingRandom(5);
   readonly #messages = Object.values(nodeSamples);
   #events = 0;
-  #member: { ear: Ear; handler: WireHandler; sequence: number } | null = null;
+  #member: FuzzedMember | null = null;
 
   constructor() {
     this.#hub = new Hub<NodeMessage, unknown>({
@@ -65,7 +66,7 @@ export class FuzzedHub {
   tryHello(below: Below): void {
     const ear = new Ear();
     const handler = this.#hub.accept(ear.wire);
-    const hello = this.#hello(ear);
+    const hello = encodeFrame({ header: this.#greeting(ear).hello });
     const bytes = mutate(hello, hello, below);
     if (bytes.length >= 28 && below(4) > 0) writeChecksums(bytes);
     handler.frame(bytes);
@@ -80,13 +81,14 @@ export class FuzzedHub {
   /** A frame of a proven member: it is a message, a fault, or the end of the link. */
   tryMessage(below: Below): void {
     this.#member ??= this.#join();
-    const { ear, handler } = this.#member;
+    const { ear, handler, macs } = this.#member;
     const header = this.#messages[below(this.#messages.length)];
     const sequence = this.#member.sequence + 1;
     const good = encodeFrame({ header, segments: below(3) === 0 ? [new Uint8Array(below(64))] : [], sequence });
     const isGood = below(8) === 0;
     const bytes = isGood ? good : mutate(good, good, below);
     if (!isGood && bytes.length >= 28 && below(8) > 0) writeChecksums(bytes);
+    if (headOf(bytes) !== null && (isGood || below(8) > 0)) macs.outgoing.seal(bytes);
     const before = this.#events;
     handler.frame(bytes);
     if (this.#events === before) this.#count("member: repeated or acknowledged");
@@ -107,31 +109,43 @@ export class FuzzedHub {
     this.#hub.shutDown("fuzz");
   }
 
-  #join(): { ear: Ear; handler: WireHandler; sequence: number } {
+  #join(): FuzzedMember {
     const ear = new Ear();
     const handler = this.#hub.accept(ear.wire);
-    handler.frame(this.#hello(ear));
-    assert(headerOf(ear.frames[1]!).type === "accept", "An honest hello must be accepted");
-    return { ear, handler, sequence: 0 };
+    const greeting = this.#greeting(ear);
+    handler.frame(encodeFrame({ header: greeting.hello }));
+    const accepted = checkAccept(headerOf(ear.frames[1]!), { greeting, verify: () => true });
+    assert(accepted.ok, "An honest hello must be accepted");
+    const macs = linkMacs({ secret: accepted.value.ticket.secret, claim: greeting.hello, side: "node" });
+    return { ear, handler, macs, sequence: 0 };
   }
 
-  #hello(ear: Ear): Uint8Array {
+  #greeting(ear: Ear): Greeting {
     const identity = { signer, role: "miner" as const, run: null, hub: null };
     const challenge = headerOf(ear.frames[0]!);
     const greeting = answerChallenge(challenge, { identity, resume: null, ticket: null, random: this.#random });
     assert(greeting.ok, "The challenge can be answered");
-    return encodeFrame({ header: greeting.value.hello });
+    return greeting.value;
   }
 
   #onEvent(event: HubEvent<NodeMessage>): void {
     this.#events++;
-    const code = event.type === "fault" || event.type === "peerLost" ? ` ${event.fault.code}` : "";
+    const code = event.type === "fault" || event.type === "linkDamaged" || event.type === "peerLost"
+      ? ` ${event.fault.code}`
+      : "";
     this.#count(`member: ${event.type}${code}`);
   }
 
   #count(outcome: string): void {
     this.outcomes.set(outcome, (this.outcomes.get(outcome) ?? 0) + 1);
   }
+}
+
+interface FuzzedMember {
+  readonly ear: Ear;
+  readonly handler: WireHandler;
+  readonly macs: LinkMacs;
+  sequence: number;
 }
 
 function headerOf(bytes: Uint8Array): { type: string; fault?: { code: string } } {

@@ -195,6 +195,8 @@ export class LinkWorld {
         return member.up.arrived(event.message, event.segments);
       case "peerDisconnected":
         return;
+      case "linkDamaged":
+        return;
       case "fault":
         assert(event.fault.code !== "malformedMessage", event.fault.detail);
     }
