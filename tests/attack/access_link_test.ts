@@ -1,6 +1,6 @@
 /** A man in the middle of an unencrypted link: whatever he does after the hello, no message of his is accepted. */
 
-import { assert, assertEquals } from "@std/assert";
+import { assertEquals } from "@std/assert";
 import { fault } from "../../core/fault.ts";
 import { encodeFrame } from "../../net/frame.ts";
 import { createRefusal } from "../../net/hello.ts";
