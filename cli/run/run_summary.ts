@@ -33,7 +33,7 @@ export interface RunSummary {
   readonly lossLast: number | null;
   readonly validationLossFirst: number | null;
   readonly validationLossLast: number | null;
-  readonly validationLossDisputed: readonly number[]; // of the last round, where validators disagree and nobody settles it
+  readonly validationLossDisputed: readonly number[] | null; // what each said, where validators disagree and nobody settles it
   readonly unigramEntropy: number;
   readonly bytesPerTokenForward: number | null; // on the socket, a boundary
   readonly bytesPerTokenBackward: number | null;
@@ -68,7 +68,7 @@ export function runSummary(input: RunSummaryInput): RunSummary {
     lossLast: facts.lossLast,
     validationLossFirst: facts.heldOutFirst,
     validationLossLast: (facts.heldOutLast?.round ?? 0) > 0 ? facts.heldOutLast!.loss : null,
-    validationLossDisputed: facts.heldOutDisputed?.answers.map(({ loss }) => loss) ?? [],
+    validationLossDisputed: facts.heldOutDisputed?.answers.map(({ loss }) => loss) ?? null,
     unigramEntropy: dataset.manifest.unigramEntropy,
     bytesPerTokenForward: traffic.bytesPerToken("forward"),
     bytesPerTokenBackward: traffic.bytesPerToken("backward"),
