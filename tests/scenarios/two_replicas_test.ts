@@ -2,6 +2,7 @@
 
 import { assertEquals } from "@std/assert";
 import type { NodeId } from "../../core/ids.ts";
+import { wireBytes } from "../../core/model/spec.ts";
 import { ScriptedOrchestrator } from "../support/scripted_orchestrator.ts";
 import { commit, merging, reduceAll, stageOf } from "../support/scripted_merge.ts";
 
@@ -119,4 +120,34 @@ Deno.test("Retake: a task that a second replica tries as well stops nobody from 
   hub.state.retakeBecause = "The held-out loss jumped";
   hub.step({ type: "tick" });
   assertEquals([hub.state.step, hub.count("mergeRetaken")], [0, 1]);
+});
+
+Deno.test("Two replicas: a quick liar cannot shrink the plausible range until the other one's wires are refused", () => {
+  const hub = new ScriptedOrchestrator({
+    train: { microbatchesPerStep: 16, steps: 200, stepsPerRound: 50 },
+    swarm: { replicas: 2, validators: 0 },
+    limits: { leaseMs: 60_000, leasesPerMiner: 4 },
+  });
+  const nodes = Array.from({ length: 4 }, (_, i) => hub.ready(`miner-${i}`));
+  const [liar, honest] = nodes.filter((node) => hub.state.members.get(node)!.stage === 0);
+  let answered = 0;
+  const answer = (node: NodeId) => {
+    const task = hub.take(node, "runTask");
+    const spec = hub.stages[task.stage]!;
+    const wire = task.direction === "forward" ? spec.wireOut : spec.wireIn;
+    const losses = task.direction === "turnaround"
+      ? new Array<number>(hub.state.config.train.sequencesPerMicrobatch).fill(2)
+      : null;
+    const segments = wire === null ? [] : [hub.blob(wireBytes(spec, wire))];
+    const largest = node === liar ? Math.max(1e-5, 32 ** -Math.ceil(++answered / 32)) : 1;
+    hub.tell(node, { type: "taskDone", task: task.task, losses, computeMs: 1 }, segments, largest);
+  };
+  for (let turn = 0; turn < 400 && hub.state.step < 6; turn++) {
+    hub.nowMs += 5;
+    for (let quick = 0; quick < 8 && hub.tasksOf(liar!).length > 0; quick++) answer(liar!);
+    for (const node of nodes) if (node !== liar && hub.tasksOf(node).length > 0) answer(node);
+    for (const node of nodes) if (hub.inbox(node).some(({ type }) => type === "sealStep")) hub.seal(node);
+  }
+  assertEquals(accused(hub).filter((node) => node === honest), []);
+  assertEquals(hub.state.expelled.has(honest!), false);
 });
