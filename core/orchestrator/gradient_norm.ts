@@ -4,8 +4,8 @@
  * The squared norm is the sum over stages of the mean over replicas of ||g||^2, g being the mean over a replica's tasks; with
  * one replica a stage that is single-process training. Invariant: no report scales the others' step by more than honest ones
  * differ. Each is compared with the median of its peers and of the stage's last steps; one far above counts as the median, and
- * one that no honest replica could have is recorded and its work in the step not paid. It is not a strike: among few replicas a
- * majority of liars would turn it against the honest one, and only a repetition of the step could tell.
+ * one that no honest replica could have is recorded and its work in the step not paid, where most of its peers agree. It is not a
+ * strike: a majority of liars would turn it against the honest one, and only a repetition of the step could tell.
  */
 
 import { assert } from "../assert.ts";
@@ -49,8 +49,10 @@ export function gradientNorm(state: OrchestratorState, work: StepWork): Gradient
     noteGradient(scales, Math.min(mean, reference));
     state.gradientSquares[stage] = mean;
     squareSum += mean;
-    for (const { node, square } of ofStage) {
-      if (node === null || !isImpossible({ square, reference })) continue;
+    const odd = ofStage.filter(({ square }) => isImpossible({ square, reference }));
+    if (2 * odd.length >= ofStage.length) continue; // one word against another: nobody can say who is right
+    for (const { node, square } of odd) {
+      if (node === null) continue;
       outliers.add(node);
       effects.push(outlierRecord(state, { node, square, reference }));
     }

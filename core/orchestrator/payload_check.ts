@@ -95,7 +95,7 @@ export function weighPayloads(state: OrchestratorState, merge: StageMerge): Orch
   for (const [node, length] of [...merge.lengths]) {
     if (length > mostAbovePeers * reference) {
       withdrawPayload(merge, node);
-      effects.push(...leaveOut(state, { merge, node, ratio: length / reference, length }));
+      effects.push(...leaveOut(state, { node, ratio: length / reference, length }));
     } else if (length > mostWeighed * reference) {
       merge.scales.set(node, mostWeighed * reference / length);
       suspect(state, node);
@@ -110,18 +110,22 @@ export function noteLengths(state: OrchestratorState, merge: StageMerge): void {
   if (middle !== null) notePayload(present(state.scales.stages[merge.stage], "scales a stage"), middle);
 }
 
+/** Of two payloads neither is a majority: a short one, or a past made of short ones, must not push out an honest long one. */
 function referenceOf({ payloadNorms }: StageScales, lengths: readonly number[]): number {
   const past = payloadNorms.length < roundsForPast ? null : lowerMedian(payloadNorms);
-  return largestOf([lengths.length > 1 ? lowerMedian(lengths) : null, past]) ?? lengths[0] ?? 0;
+  const longest = Math.min(largestOf(lengths) ?? 0, honestLength);
+  if (lengths.length < 2) return largestOf([longest, past]) ?? 0;
+  const least = lengths.length === 2 ? longest / mostAbovePeers : null;
+  return largestOf([lowerMedian(lengths), past, least]) ?? 0;
 }
 
 /**
- * Only what no honest replica makes is a proven fault. A majority that makes hardly any way could make an honest payload look
- * long: without a past to compare with it is left out and not paid, no more.
+ * Only what no honest replica makes is a proven fault. A majority that makes hardly any way, and so a past of short payloads,
+ * can make an honest one look long: it is left out and not paid, no more.
  */
 function leaveOut(
   state: OrchestratorState,
-  { merge, node, ratio, length }: { merge: StageMerge; node: NodeId; ratio: number; length: number },
+  { node, ratio, length }: { node: NodeId; ratio: number; length: number },
 ): OrchestratorEffect[] {
   const { code, detail } = fault(
     "badNumbers",
@@ -129,8 +133,7 @@ function leaveOut(
       `it is ${ratio.toPrecision(3)} times`,
   );
   state.roundUnits.delete(node);
-  const hasPast = present(state.scales.stages[merge.stage], "scales a stage").payloadNorms.length >= roundsForPast;
-  if (hasPast || length > honestLength) return blame(state, { node, fault: { code, detail } });
+  if (length > honestLength) return blame(state, { node, fault: { code, detail } });
   suspect(state, node);
   return [record({ type: "faultSeen", node, code, detail })];
 }

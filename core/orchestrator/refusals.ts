@@ -23,11 +23,15 @@ const mostAsked = 8; // replicas of a large stage
 const attemptsAlone = 2; // of a stage's only replica
 const mostReloads = 2; // of a stage in a round
 
-/** Every replica that could try the item has failed it. */
+/** Every replica that could try the item has failed it. Who has left since does not stand for one that never tried. */
 export function isShared(state: OrchestratorState, item: WorkItem): boolean {
-  const { present: replicas } = rosterOf(state, item.stage);
+  const { members, present: replicas } = rosterOf(state, item.stage);
+  const failers = failersOf(item);
   if (replicas <= 1) return item.refused.length >= attemptsAlone;
-  return failersOf(item).size >= Math.min(replicas, mostAsked);
+  if (failers.size < Math.min(replicas, mostAsked)) return false;
+  let failed = 0;
+  for (const { node, graceUntilMs } of members) if (graceUntilMs === null && failers.has(node)) failed += 1;
+  return failed >= Math.min(replicas, mostAsked);
 }
 
 const failersOf = (item: WorkItem): Set<NodeId> => new Set(item.refused.map(({ node }) => node));

@@ -10,7 +10,7 @@ import { present } from "../assert.ts";
 import type { BlobRef } from "../ids.ts";
 import { wireBytes } from "../model/spec.ts";
 import type { TaskDone } from "../protocol/message.ts";
-import { lowerMedian, wiresOf } from "./scale_book.ts";
+import { middleWires, wiresOf } from "./scale_book.ts";
 import type { OrchestratorState } from "./state.ts";
 import type { WorkItem } from "./step_state.ts";
 
@@ -76,11 +76,12 @@ function shapeProblem(
 
 /**
  * Of a wire's largest value. A wire of zeros is as bad as a huge one: the normalisation behind it divides by nearly nothing,
- * and the consumer's gradient, honestly computed, is out of all proportion.
+ * and the consumer's gradient, honestly computed, is out of all proportion. Of two replicas neither is a majority: what is
+ * near either's wires is plausible.
  */
 function rangeOf(state: OrchestratorState, { stage, direction }: WorkItem): { least: number; most: number } {
   const wires = wiresOf(present(state.scales.stages[stage], "scales a stage"), direction);
-  const median = wires.length < wiresForRange ? null : lowerMedian(wires);
-  if (median === null) return { least: 1 / firstRange ** 2, most: firstRange };
-  return { least: median / mostGrowth, most: Math.max(leastRange, mostGrowth * median) };
+  if (wires.length < wiresForRange) return { least: 1 / firstRange ** 2, most: firstRange };
+  const { lower, upper } = middleWires(wires);
+  return { least: lower / mostGrowth, most: Math.min(mostShared, Math.max(leastRange, mostGrowth * upper)) };
 }

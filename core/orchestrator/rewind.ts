@@ -32,13 +32,17 @@ export function abandonStep(state: OrchestratorState): OrchestratorEffect[] {
   const { work } = state;
   if (work === null) return [];
   const effects: OrchestratorEffect[] = [];
-  for (const roster of state.rosters) {
-    for (const member of roster.members) {
+  for (const { members } of state.rosters) {
+    for (const member of members) {
       if (member.leases.size > 0) effects.push(send(member.node, { type: "cancelTasks", tasks: [...member.leases] }));
-      returnLeases(state, member);
+      returnLeases(state, member); // which may queue a task of its own for any other replica
       member.stepTasks = [];
-      member.own.gradients.length = 0;
-      member.own.forwards.length = 0;
+    }
+  }
+  for (const roster of state.rosters) {
+    for (const { own } of roster.members) {
+      own.gradients.length = 0;
+      own.forwards.length = 0;
     }
     roster.backlog.clear();
     roster.due.clear();

@@ -3,14 +3,19 @@
  * gradients, the norms of its payloads. What one member reports is bounded by what its peers reported.
  *
  * Owns the windows and the references taken from them. A reference is a median, so fewer than half of the reports move it
- * little. Plain data; refuses values that are not finite: callers have dealt with those.
+ * little; of wires, fewer than half of the nodes, however many tasks they do. Plain data; refuses values that are not finite: callers have dealt with those.
  */
 
 import { assert } from "../assert.ts";
-import type { Direction } from "../ids.ts";
+import type { Direction, NodeId } from "../ids.ts";
+
+export interface NotedWire {
+  readonly node: NodeId;
+  readonly largest: number; // of its values
+}
 
 export interface StageScales {
-  readonly wires: { readonly forward: number[]; readonly backward: number[] }; // largest values of accepted wires
+  readonly wires: { readonly forward: NotedWire[]; readonly backward: NotedWire[] }; // of accepted results
   readonly gradientSquares: number[]; // of closed steps: the reference of each
   readonly payloadNorms: number[]; // of merged rounds: the reference of each, as a share of the longest step
 }
@@ -19,7 +24,8 @@ export interface ScaleBook {
   readonly stages: readonly StageScales[];
 }
 
-const wiresRemembered = 32;
+const wiresRemembered = 64;
+const wiresOfNode = 8; // of these: who computes nothing is quick, and has no more to say for that
 const stepsRemembered = 16;
 const roundsRemembered = 8;
 
@@ -43,12 +49,24 @@ export function largestOf(references: readonly (number | null)[]): number | null
   return largest;
 }
 
-export function wiresOf({ wires }: StageScales, direction: Direction): number[] {
+export function wiresOf({ wires }: StageScales, direction: Direction): NotedWire[] {
   return direction === "forward" ? wires.forward : wires.backward;
 }
 
-export function noteWire(scales: StageScales, { direction, largest }: { direction: Direction; largest: number }): void {
-  remember(wiresOf(scales, direction), { value: largest, most: wiresRemembered });
+export function noteWire(scales: StageScales, { direction, wire }: { direction: Direction; wire: NotedWire }): void {
+  const window = wiresOf(scales, direction);
+  const own = window.filter(({ node }) => node === wire.node);
+  const oldest = own.length < wiresOfNode ? undefined : own[0];
+  if (oldest !== undefined) window.splice(window.indexOf(oldest), 1);
+  remember(window, { value: wire, most: wiresRemembered });
+}
+
+/** The two middle ones of what each node's wires are like; of two nodes, both. */
+export function middleWires(wires: readonly NotedWire[]): { lower: number; upper: number } {
+  const byNode = new Map<NodeId, number[]>();
+  for (const { node, largest } of wires) byNode.set(node, [...byNode.get(node) ?? [], largest]);
+  const medians = [...byNode.values()].map((own) => lowerMedian(own) ?? 0).sort((a, b) => a - b);
+  return { lower: medians[(medians.length - 1) >> 1] ?? 0, upper: medians[medians.length >> 1] ?? 0 };
 }
 
 export function noteGradient(scales: StageScales, square: number): void {
@@ -59,8 +77,9 @@ export function notePayload(scales: StageScales, norm: number): void {
   remember(scales.payloadNorms, { value: norm, most: roundsRemembered });
 }
 
-function remember(window: number[], { value, most }: { value: number; most: number }): void {
-  assert(Number.isFinite(value), `Cannot remember a scale as it must be finite: current value is ${value}`);
+function remember<T extends number | NotedWire>(window: T[], { value, most }: { value: T; most: number }): void {
+  const scale = typeof value === "number" ? value : value.largest;
+  assert(Number.isFinite(scale), `Cannot remember a scale as it must be finite: current value is ${scale}`);
   window.push(value);
   if (window.length > most) window.shift();
 }

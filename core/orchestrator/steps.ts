@@ -71,7 +71,8 @@ export function onTaskDone(
   const settled = settleRefusals(state, { item, doer: member.node });
   const { unused, effects } = acceptResult(state, { item, held, member, output, losses: message.losses, nowMs });
   const { stage, direction, microbatch } = item;
-  if (output !== null) noteWire(present(state.scales.stages[stage], "scales a stage"), { direction, largest });
+  const wire = { node: member.node, largest };
+  if (output !== null) noteWire(present(state.scales.stages[stage], "scales a stage"), { direction, wire });
   noteFulfilled(state, { node: member.node, duty: "tasks" });
   return [
     record({ type: "taskFinished", task: message.task, node: member.node, stage, direction, microbatch }),
