@@ -28,13 +28,21 @@ const mostWithheld: Readonly<Record<Duty, number>> = {
   uploading: 3,
 };
 
-const mostRefused = 2048; // messages of one node in a round; honest ones are late results, as many as it has leases
+const mostRefused = 2048; // messages of one node in a round
 const reportedRefusals = 64; // of these; the rest is only counted
 
 function standingOf(state: OrchestratorState, node: NodeId): Standing {
   let standing = state.standings.get(node);
   if (standing === undefined) {
-    standing = { strikes: 0, withheld: {}, refused: 0, round: state.round, restUntilRound: 0, suspectedRound: null };
+    standing = {
+      strikes: 0,
+      withheld: {},
+      refused: 0,
+      late: 0,
+      round: state.round,
+      restUntilRound: 0,
+      suspectedRound: null,
+    };
     state.standings.set(node, standing);
   }
   standing.round = state.round;
@@ -113,11 +121,18 @@ export function isResting(state: OrchestratorState, node: NodeId): boolean {
 
 // ----------------------------------------------------------------------------------------------- refused messages
 
-/** Counts a refused message. False: it is one of so many that it is not worth an answer or a record. */
-export function noteRefused(state: OrchestratorState, node: NodeId): boolean {
+/**
+ * Counts a refused message. False: it is one of so many that it is not worth an answer or a record. Late results are not held
+ * against anyone: a slow miner has as many as it has leases.
+ */
+export function noteRefused(
+  state: OrchestratorState,
+  { node, isLate }: { node: NodeId; isLate: boolean },
+): boolean {
   const standing = standingOf(state, node);
   standing.refused += 1;
-  if (standing.refused >= mostRefused) {
+  if (isLate) standing.late += 1;
+  if (standing.refused - standing.late >= mostRefused) {
     convict(state, { node, reason: `it sent ${mostRefused} messages within a round that had to be refused` });
   }
   return standing.refused <= reportedRefusals;
@@ -126,7 +141,7 @@ export function noteRefused(state: OrchestratorState, node: NodeId): boolean {
 /** At the edge of two rounds. */
 export function ageStandings(state: OrchestratorState): void {
   for (const [node, standing] of state.standings) {
-    standing.refused = 0;
+    standing.refused = standing.late = 0;
     if (standing.round + roundsRemembered < state.round && standing.restUntilRound <= state.round) {
       state.standings.delete(node);
     }

@@ -128,12 +128,15 @@ function boundRefusals(
   state: OrchestratorState,
   { node, effects }: { node: NodeId; effects: OrchestratorEffect[] },
 ): OrchestratorEffect[] {
-  const isFault = (effect: OrchestratorEffect) =>
-    effect.type === "record" && effect.record.type === "faultSeen" && effect.record.node === node;
-  if (!effects.some(isFault) || noteRefused(state, node)) return effects;
+  const faultOf = (effect: OrchestratorEffect) =>
+    effect.type === "record" && effect.record.type === "faultSeen" && effect.record.node === node
+      ? effect.record.code
+      : null;
+  const code = effects.map(faultOf).find((each) => each !== null);
+  if (code === undefined || noteRefused(state, { node, isLate: code === "staleResult" })) return effects;
   const isAnswer = (effect: OrchestratorEffect) =>
     effect.type === "send" && effect.to === node && effect.message.type === "reject";
-  return effects.filter((effect) => !isFault(effect) && !isAnswer(effect));
+  return effects.filter((effect) => faultOf(effect) === null && !isAnswer(effect));
 }
 
 function onMessage(

@@ -24,6 +24,7 @@ import type { Member, OrchestratorState } from "./state.ts";
 import { type StepWork, unitsOf } from "./step_state.ts";
 import { isTail } from "./wiring.ts";
 
+const mostSquareSum = 1e90; // no gradient of float32 values has more, and sums of such reports stay finite
 const leastPatienceMs = 5000;
 const returnMs = 10_000; // longer for one without a link: it may be on its way back
 
@@ -131,7 +132,8 @@ export function onStepSealed(
       `Cannot close step ${state.step} as the gradient norm must be finite: current value is ${message.gradientSquareSum}`;
     return reject(member.node, fault("badNumbers", detail));
   }
-  work.sealed.set(member.node, { tasks: message.tasks, squareSum: message.gradientSquareSum });
+  const squareSum = Math.min(message.gradientSquareSum, mostSquareSum);
+  work.sealed.set(member.node, { tasks: message.tasks, squareSum });
   noteFulfilled(state, { node: member.node, duty: "confirming" });
   return [];
 }

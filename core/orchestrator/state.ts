@@ -81,6 +81,7 @@ export interface Standing {
   strikes: number; // proven faults
   readonly withheld: Partial<Record<Duty, number>>; // in a row, since it last did that duty in time
   refused: number; // messages of this round
+  late: number; // of these, results that came too late
   round: number; // of the newest entry
   restUntilRound: number; // without a stage until then
   suspectedRound: number | null; // in which something of it was out of the ordinary, though nothing is proven
