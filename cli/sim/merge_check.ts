@@ -70,7 +70,9 @@ export class MergeCheck {
     this.#asked.set(stage, slices);
     if (before === slices) return;
     if (before !== undefined) this.#remade.add(stage);
-    if ((this.#payloads.get(stage)?.size ?? 0) <= 1) return; // a single payload needs no reduction
+    const committed = this.#payloads.get(stage) ?? new Set();
+    const counted = state.merge?.stages[stage]?.payloads; // without those that were refused or lost
+    if ([...committed].filter((node) => counted?.has(node) === true).length <= 1) return; // one needs no reduction
     for (const { hash } of message.slices) {
       const votes = this.#votes.get(hash);
       must(
