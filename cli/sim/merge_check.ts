@@ -8,6 +8,7 @@
 import { present } from "../../core/assert.ts";
 import type { BlobHash, NodeId, StageIndex } from "../../core/ids.ts";
 import type { OrchestratorEvent } from "../../core/orchestrator/event.ts";
+import type { PayloadStats } from "../../core/merge/payload_stats.ts";
 import type { MergedStage } from "../../core/orchestrator/merge_state.ts";
 import type { OrchestratorState } from "../../core/orchestrator/state.ts";
 import type { ApplyMerge, HubMessage } from "../../core/protocol/message.ts";
@@ -22,6 +23,12 @@ export interface OwnMerge {
 }
 
 const roundsRemembered = 8;
+const mostHonest = 1; // far above any value that an honest symbolic payload holds
+
+/** What the store told of a payload, judged without the orchestrator's help. */
+const isMergeable = (stats: PayloadStats | null): boolean =>
+  stats !== null && stats.isFinite && stats.largest <= mostHonest;
+
 const hubVotes = 2; // the hub's own result needs no second
 
 export class MergeCheck {
@@ -41,6 +48,9 @@ export class MergeCheck {
     const isUnchecked = event.type === "mergeUnavailable" && event.lost === "slices"; // one word may have to do
     if (isRestored || isUnchecked) this.#remade.add(event.stage);
     if (event.type === "sliceRefereed" && event.result !== null) this.#votes.set(event.result.hash, hubVotes);
+    if (event.type === "payloadChecked" && !isMergeable(event.stats)) {
+      this.#payloads.get(event.stage)?.delete(event.node);
+    }
     if (event.type !== "messageReceived") return;
     const { message, node } = event;
     if (message.type === "sliceReduced") {
@@ -71,8 +81,7 @@ export class MergeCheck {
     if (before === slices) return;
     if (before !== undefined) this.#remade.add(stage);
     const committed = this.#payloads.get(stage) ?? new Set();
-    const counted = state.merge?.stages[stage]?.payloads; // without those that were refused or lost
-    if ([...committed].filter((node) => counted?.has(node) === true).length <= 1) return; // one needs no reduction
+    if ([...committed].filter((node) => !state.expelled.has(node)).length <= 1) return; // one needs no reduction
     for (const { hash } of message.slices) {
       const votes = this.#votes.get(hash);
       must(
