@@ -67,7 +67,13 @@ export interface SubnetParameters {
 
 /** How the chain decides that an epoch is due: chain/epochs computes with it. */
 export type EpochState =
-  | { readonly formula: "legacy"; readonly block: number; readonly netuid: number; readonly tempoBlocks: number }
+  | {
+    readonly formula: "legacy";
+    readonly block: number;
+    readonly netuid: number;
+    readonly tempoBlocks: number;
+    readonly blocksSinceLastStep: number; // the last epoch ran so many blocks ago, under whichever tempo was in force then
+  }
   | {
     readonly formula: "stateful"; // spec 423 and later
     readonly block: number;
@@ -104,6 +110,13 @@ export interface PendingCommit {
   readonly revealFromBlock: number | null; // of a salted one
 }
 
+export interface WeightCallSearch {
+  readonly hotkey: Address;
+  readonly mechanism: number;
+  readonly afterBlock: number;
+  readonly toBlock: number;
+}
+
 export interface Chain {
   readonly endpoint: string; // "local" or the address in use, for people
   readonly netuid: number;
@@ -117,6 +130,11 @@ export interface Chain {
   /** The weights row as the chain stores it, sparse, by uid of the target. */
   weightsOf(options: { uid: number; mechanism: number }): Promise<readonly { uid: number; value: number }[]>;
   pendingCommits(options: { hotkey: Address; mechanism: number }): Promise<readonly PendingCommit[]>;
+  /**
+   * The blocks above `afterBlock` and up to `toBlock` in which a call of this hotkey set or committed weights, oldest first, read
+   * from the blocks themselves. Null when one of them can no longer be read.
+   */
+  weightCallsOf(options: WeightCallSearch): Promise<readonly number[] | null>;
   balanceOf(address: Address): Promise<bigint>; // free, rao
   /** Signs, sends, and waits until the call is in a block, refused, or its fate cannot be learnt; rejects only when nothing was sent. Sends of one account are serialised. */
   send(call: ChainCall, signer: ChainSigner): Promise<Receipt>;

@@ -25,7 +25,6 @@ export function decide(state: DutyState, view: ChainView, own: Neuron): DutyEffe
     state.lookAtBlock = headBlock + idleLookBlocks;
     return stand(state, "waiting", "this subnet runs no epochs, as its tempo is 0: weights have no use", null);
   }
-  followEpochs(state, view, window);
   if (state.attempt !== null) return stand(state, "waiting", "waiting to learn whether the last call landed", null);
 
   const seen = standingRefusal(view, own, state.options);
@@ -67,19 +66,6 @@ function refusedLook(state: DutyState, window: SendWindow): number {
   return landingBlock >= startBlock ? landingBlock : Math.min(idleLook(state, window), startBlock - 1);
 }
 
-/**
- * The legacy rule knows no last epoch: it follows from the tempo, and a new tempo would invent one that never ran. Until one has
- * run under the new tempo, the last one known counts, so that nothing is sent twice between two epochs; a window may be left out.
- */
-function followEpochs(state: DutyState, { epoch }: ChainView, window: SendWindow): void {
-  if (epoch.tempoBlocks !== state.tempoBlocks) {
-    state.tempoSinceBlock = state.tempoBlocks === 0 ? 0 : epoch.block;
-    state.tempoBlocks = epoch.tempoBlocks;
-  }
-  const hasRun = epoch.formula === "stateful" || window.epochStartBlock > state.tempoSinceBlock;
-  if (hasRun) state.epochStartBlock = window.epochStartBlock;
-}
-
 /** Why not now, or null: this is the block. */
 function waitOf(state: DutyState, view: ChainView, own: Neuron, window: SendWindow): Standing | null {
   const { parameters, epoch } = view;
@@ -87,7 +73,7 @@ function waitOf(state: DutyState, view: ChainView, own: Neuron, window: SendWind
   // Registering writes the same field, and so may a reveal, which must not hide the call that landed before it.
   const isReveal = own.lastUpdateBlock === state.revealedBlock;
   const lastCallBlock = isReveal ? state.lastLandedBlock : lastUpdateBlock;
-  if (lastCallBlock > own.registeredAtBlock && lastCallBlock >= state.epochStartBlock) {
+  if (lastCallBlock > own.registeredAtBlock && lastCallBlock >= window.epochStartBlock) {
     const after = nextEpochBlock(stateAt(epoch, Math.max(epoch.block, window.endBlock)));
     const startBlock = after === null ? null : after - leadBlocks(parameters.tempoBlocks, own.hotkey);
     return { level: "good", words: "weights of this epoch are in; the next land", atBlock: startBlock };

@@ -34,6 +34,18 @@ export interface ChainView {
   readonly epoch: EpochState;
   readonly row: StoredRow; // ours as stored; empty when we have no uid
   readonly commits: readonly PendingCommit[]; // ours
+  readonly calls: CallsSeen | null; // null: no blocks were asked for
+}
+
+/** A range of blocks in which to look for our own calls. */
+export interface BlockRange {
+  readonly afterBlock: number;
+  readonly toBlock: number;
+}
+
+export interface CallsSeen {
+  readonly range: BlockRange;
+  readonly landedBlocks: readonly number[] | null; // with a call of ours that worked; null: a block can no longer be read
 }
 
 /** A row on its way: sent, landed, revealed, seen in storage. */
@@ -53,9 +65,11 @@ export interface Attempt {
   readonly purpose: "set" | "reveal";
   readonly seenBlock: number; // of the look it was decided on: whatever is newer than this is its work
   readonly headBlock: number; // it can land in the blocks after this
-  readonly epochEndBlock: number; // from this block on it would count for the next epoch
+  readonly epochEndBlock: number; // the next epoch runs in this block
+  readonly nextFiledBlock: number; // from this block on it is filed under the next epoch
   readonly passage: Passage;
   isUnknown: boolean; // no answer came: only the chain knows
+  searchedBlock: number; // in no block up to this one, as the blocks themselves say
 }
 
 export interface Standing {
@@ -74,8 +88,6 @@ export interface DutyState {
   blockMs: number;
   viewBlock: number; // of the newest look
   tempoBlocks: number; // as last looked at; 0: not yet
-  tempoSinceBlock: number;
-  epochStartBlock: number; // when the last epoch ran, as far as we know
   isReading: boolean;
   lookAtBlock: number;
   attempts: number;
@@ -102,7 +114,7 @@ export type DutyEvent =
   | { readonly type: "tick" };
 
 export type DutyEffect =
-  | { readonly type: "read" } // answered by viewRead or readFailed
+  | { readonly type: "read"; readonly blocks: BlockRange | null } // answered by viewRead or readFailed
   | { readonly type: "send"; readonly attempt: number; readonly call: ChainCall } // answered by `answered`
   | {
     readonly type: "sealAndSend"; // as `send`, of commitTimelockedWeights with the row sealed until the round
@@ -140,8 +152,6 @@ export function openDuty(options: DutyOptions): DutyState {
     blockMs: 12_000,
     viewBlock: 0,
     tempoBlocks: 0,
-    tempoSinceBlock: 0,
-    epochStartBlock: 0,
     isReading: false,
     lookAtBlock: 0,
     attempts: 0,

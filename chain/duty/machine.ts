@@ -11,7 +11,8 @@ import type { Machine } from "../../core/protocol/machine.ts";
 import type { Head, Receipt } from "../chain.ts";
 import { decide } from "./decision.ts";
 import type { ChainView, DutyEffect, DutyEvent, DutyRecord, DutyState } from "./duty.ts";
-import { checkPassages, forgetOldRegistration, forgetTakenBack, land, noteReveal, settleAttempt } from "./reconcile.ts";
+import { checkPassages, forgetOldRegistration, forgetTakenBack, noteReveal } from "./reconcile.ts";
+import { blocksToSearch, land, settleAttempt } from "./settle.ts";
 
 const silenceMs = 90_000; // seven blocks without a head
 const silenceBlocks = 7;
@@ -80,7 +81,7 @@ function lookWhenDue(state: DutyState): DutyEffect[] {
   const isWaiting = state.attempt !== null && !state.attempt.isUnknown;
   if (state.isReading || isWaiting || state.headBlock < state.lookAtBlock) return [];
   state.isReading = true;
-  return [{ type: "read" }];
+  return [{ type: "read", blocks: null }];
 }
 
 function onView(state: DutyState, view: ChainView): DutyEffect[] {
@@ -93,6 +94,7 @@ function onView(state: DutyState, view: ChainView): DutyEffect[] {
   state.readFailure = null;
   state.viewBlock = view.metagraph.block;
   state.blockMs = view.parameters.blockMs;
+  state.tempoBlocks = view.epoch.tempoBlocks;
   const own = view.metagraph.neurons.find(({ hotkey }) => hotkey === state.options.hotkey);
   if (own === undefined) {
     state.standing = {
@@ -104,6 +106,11 @@ function onView(state: DutyState, view: ChainView): DutyEffect[] {
     return [];
   }
   forgetOldRegistration(state, own);
+  const blocks = view.calls === null ? blocksToSearch(state, view, own) : null;
+  if (blocks !== null) {
+    state.isReading = true;
+    return [{ type: "read", blocks }];
+  }
   const settled = [...forgetTakenBack(state, view, own), ...settleAttempt(state, view, own)];
   noteReveal(state, view, own);
   const records = [...settled, ...checkPassages(state, view)];

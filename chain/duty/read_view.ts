@@ -4,19 +4,20 @@
 
 import type { Chain } from "../chain.ts";
 import type { Address } from "../call.ts";
-import type { ChainView } from "./duty.ts";
+import type { BlockRange, ChainView } from "./duty.ts";
 
 export async function readView(
-  chain: Pick<Chain, "metagraph" | "parameters" | "epochState" | "weightsOf" | "pendingCommits">,
-  options: { hotkey: Address; mechanism: number },
+  chain: Pick<Chain, "metagraph" | "parameters" | "epochState" | "weightsOf" | "pendingCommits" | "weightCallsOf">,
+  options: { hotkey: Address; mechanism: number; blocks?: BlockRange | null },
 ): Promise<ChainView> {
-  const { hotkey, mechanism } = options;
+  const { hotkey, mechanism, blocks = null } = options;
   const [metagraph, parameters] = await Promise.all([chain.metagraph(), chain.parameters()]);
   const own = metagraph.neurons.find((neuron) => neuron.hotkey === hotkey);
-  const [row, commits, epoch] = await Promise.all([
+  const [row, commits, epoch, landedBlocks] = await Promise.all([
     own === undefined ? [] : chain.weightsOf({ uid: own.uid, mechanism }),
     own === undefined ? [] : chain.pendingCommits({ hotkey, mechanism }),
     chain.epochState(),
+    blocks === null ? [] : chain.weightCallsOf({ hotkey, mechanism, ...blocks }),
   ]);
-  return { metagraph, parameters, epoch, row, commits };
+  return { metagraph, parameters, epoch, row, commits, calls: blocks && { range: blocks, landedBlocks } };
 }

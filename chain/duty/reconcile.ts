@@ -1,16 +1,13 @@
 /**
- * What became of what we sent, read from the chain itself: an unanswered call landed or can no longer land, and a row that landed
- * is in storage as predicted or is not.
- *
- * Nothing is sent while this does not know: a second call could land beside the first.
+ * What became of what landed, read from the chain itself: a row is in storage as predicted or is not, a block was taken back, an
+ * update was the chain's reveal and no call of ours. Out of scope: calls without an answer (settle.ts).
  */
 
 import type { Neuron } from "../chain.ts";
 import { epochIndex } from "../epochs/epochs.ts";
 import { isSameRow, storedRowOf } from "../weights/stored_row.ts";
-import type { Attempt, ChainView, DutyRecord, DutyState, Passage } from "./duty.ts";
+import type { ChainView, DutyRecord, DutyState, Passage } from "./duty.ts";
 
-const passagesMax = 16; // more than the chain keeps commits
 const storageBlocks = 3; // a plain row must be seen by then
 
 /** Another registration of our hotkey has another uid and no history. */
@@ -33,61 +30,22 @@ export function forgetTakenBack(state: DutyState, view: ChainView, own: Neuron):
   return [{ type: "lost", purpose: "set" }];
 }
 
-/** Decides an unanswered attempt by what the chain says; leaves it open while both is possible. */
-export function settleAttempt(state: DutyState, view: ChainView, own: Neuron): DutyRecord[] {
-  const { attempt } = state;
-  if (attempt === null || !attempt.isUnknown) return [];
-  const landedBlock = landedBlockOf(state, attempt, view, own);
-  if (landedBlock !== null) return [land(state, attempt, landedBlock)];
-  if (view.metagraph.block < attempt.headBlock + state.options.settleBlocks) return [];
-  state.attempt = null;
-  return [{ type: "lost", purpose: attempt.purpose }];
-}
-
-function landedBlockOf(state: DutyState, attempt: Attempt, view: ChainView, own: Neuron): number | null {
-  if (attempt.purpose === "reveal") {
-    const { landedBlock } = attempt.passage;
-    const isOpen = view.commits.some((commit) => commit.committedBlock === landedBlock);
-    return isOpen || view.metagraph.block <= attempt.headBlock ? null : view.metagraph.block;
-  }
-  const commit = view.commits.find(({ committedBlock }) => committedBlock > attempt.seenBlock);
-  if (commit !== undefined) return commit.committedBlock;
-  const isStored = attempt.passage.mode !== "plain" && epochIndex(view.epoch) < attempt.passage.revealEpoch;
-  if (isStored || own.lastUpdateBlock <= attempt.seenBlock) return null; // a commit stays until it is revealed
-  // A newer update is the chain's reveal of an older commit; ours may lie under it.
-  return Math.min(own.lastUpdateBlock, attempt.headBlock + state.options.settleBlocks);
-}
-
-/** Books an attempt that is in a block. */
-export function land(state: DutyState, attempt: Attempt, block: number): DutyRecord {
-  state.attempt = null;
-  if (attempt.purpose === "reveal") {
-    const passage = state.passages.find(({ landedBlock }) => landedBlock === attempt.passage.landedBlock);
-    if (passage !== undefined) passage.isRevealSent = true;
-  } else {
-    const isOfNextEpoch = block >= attempt.epochEndBlock;
-    const revealEpoch = attempt.passage.revealEpoch + (isOfNextEpoch ? 1 : 0);
-    state.passages.push({ ...attempt.passage, landedBlock: block, revealEpoch });
-    if (state.passages.length > passagesMax) state.passages.shift();
-    state.landedScoresRound = Math.max(state.landedScoresRound, attempt.passage.scoresRound);
-    state.lastLandedBlock = block;
-    state.lastLandedAfterBlock = attempt.seenBlock;
-  }
-  return { type: "landed", purpose: attempt.purpose, block };
-}
-
 /**
  * Where weights are no longer hidden, the chain's reveal of an older commit is stamped as an update, as if a call of ours had landed.
  * It is none: the window is still open. Told by its block: with no call of ours under way, every call's block is known.
  */
 export function noteReveal(state: DutyState, view: ChainView, own: Neuron): void {
-  const { attempt, lastLandedBlock, passages } = state;
+  const { attempt, lastLandedBlock } = state;
   if (attempt !== null || own.lastUpdateBlock <= lastLandedBlock) return;
+  if (mayHaveRevealed(state, view)) state.revealedBlock = own.lastUpdateBlock;
+}
+
+/** Whether the chain has revealed, or dropped, a commit of ours whose row has not been seen yet. */
+export function mayHaveRevealed({ passages }: DutyState, view: ChainView): boolean {
   const index = epochIndex(view.epoch);
-  const isRevealed = passages.some((passage) =>
+  return passages.some((passage) =>
     passage.mode === "timelocked" && index >= passage.revealEpoch && !isPending(passage, view)
   );
-  if (isRevealed) state.revealedBlock = own.lastUpdateBlock;
 }
 
 /** Looks for our rows in storage. The newest one found also settles the older ones, which it replaced, save those still to be revealed. */

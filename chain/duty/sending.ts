@@ -6,7 +6,7 @@ import { blake2b } from "@noble/hashes/blake2.js";
 import { assert, present } from "../../core/assert.ts";
 import { concatBytes, scaleU64 } from "../scale.ts";
 import type { EpochState, SubnetParameters } from "../chain.ts";
-import { revealRound } from "../epochs/epochs.ts";
+import { filedEpoch, revealRound, stateAt } from "../epochs/epochs.ts";
 import { decodeAddress } from "../wallet/ss58.ts";
 import { saltedCommitHash } from "../weights/salted_commit.ts";
 import type { WeightsRow } from "../weights/stored_row.ts";
@@ -61,19 +61,20 @@ export function sendReveal(state: DutyState, passage: Passage, context: SendCont
   });
 }
 
-function passageOf(state: DutyState, row: WeightsRow, { parameters, window }: SendContext): Passage {
+function passageOf(state: DutyState, row: WeightsRow, { parameters, window, epoch }: SendContext): Passage {
   const mode = !parameters.isCommitReveal
     ? "plain"
     : parameters.commitRevealVersion >= timelockedVersion
     ? "timelocked"
     : "salted";
-  const revealPeriodEpochs = mode === "plain" ? 0 : parameters.revealPeriodEpochs;
+  const landing = stateAt(epoch, window.landingBlock);
+  const revealEpoch = mode === "plain" ? window.epochIndex : filedEpoch(landing, mode) + parameters.revealPeriodEpochs;
   return {
     ...{ mode, row, versionKey: state.options.versionKey },
     scoresRound: present(state.scores, "A row must come from scores").round,
     salt: mode === "salted" ? saltOf(state.options, window.landingBlock) : [],
     landedBlock: 0,
-    revealEpoch: window.epochIndex + revealPeriodEpochs,
+    revealEpoch,
     isRevealSent: false,
   };
 }
@@ -86,11 +87,14 @@ function saltOf({ saltSeed }: DutyOptions, block: number): number[] {
 
 function open(state: DutyState, purpose: Attempt["purpose"], passage: Passage, context: SendContext): Attempt {
   assert(state.attempt === null, "A call must not be sent while another is under way");
-  const { window, seenBlock } = context;
+  const { window, seenBlock, epoch } = context;
+  // A salted commit in the legacy rule's epoch block is still of the old epoch.
+  const isFiledLater = epoch.formula === "legacy" && passage.mode === "salted";
   state.attempts += 1;
   state.attempt = {
     ...{ id: state.attempts, purpose, passage, seenBlock, headBlock: state.headBlock },
-    ...{ epochEndBlock: window.endBlock, isUnknown: false },
+    ...{ epochEndBlock: window.endBlock, nextFiledBlock: window.endBlock + (isFiledLater ? 1 : 0) },
+    ...{ isUnknown: false, searchedBlock: state.headBlock },
   };
   return state.attempt;
 }

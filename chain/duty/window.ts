@@ -13,7 +13,7 @@ import { epochIndex, nextEpochBlock, stateAt } from "../epochs/epochs.ts";
 
 export interface SendWindow {
   readonly landingBlock: number; // of a call sent now
-  readonly epochIndex: number; // what it would count for
+  readonly epochIndex: number; // of the landing block
   readonly epochStartBlock: number; // the epoch ran in this block, before its calls
   readonly startBlock: number; // first block to land in
   readonly endBlock: number; // the next epoch runs in this block, before its calls: too late
@@ -28,7 +28,9 @@ export function sendWindow(epoch: EpochState, hotkey: Address): SendWindow | nul
   const endBlock = nextEpochBlock(landing);
   if (endBlock === null) return null;
   const { tempoBlocks } = epoch;
-  const epochStartBlock = landing.formula === "stateful" ? landing.lastEpochBlock : endBlock - tempoBlocks - 1;
+  const epochStartBlock = landing.formula === "stateful"
+    ? landing.lastEpochBlock
+    : landing.block - landing.blocksSinceLastStep;
   const startBlock = Math.max(epochStartBlock, endBlock - leadBlocks(tempoBlocks, hotkey));
   return { landingBlock: landing.block, epochIndex: epochIndex(landing), epochStartBlock, startBlock, endBlock };
 }

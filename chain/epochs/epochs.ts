@@ -15,6 +15,7 @@ import { type BeaconClock, roundAt } from "../timelock/beacon.ts";
 import type { EpochState } from "../chain.ts";
 
 export type StatefulEpochState = Extract<EpochState, { formula: "stateful" }>;
+type LegacyEpochState = Extract<EpochState, { formula: "legacy" }>;
 
 /** A prediction, or why there is none. */
 export type Predicted<T> =
@@ -45,10 +46,19 @@ export function blocksUntilEpoch(state: EpochState): number | null {
   return next === null ? null : next - state.block;
 }
 
-/** The index that a commit gets in `state.block`. */
+/** The index of `state.block`: what reveals in it are held against. */
 export function epochIndex(state: EpochState): number {
   if (state.formula === "stateful") return state.epochIndex;
   return Math.floor((state.block + state.netuid + 1) / (state.tempoBlocks + 1));
+}
+
+/**
+ * The epoch under which a commit of `state.block` is filed. In the legacy rule's own epoch block the index is still the old one, and
+ * timelocked commits alone are filed under the next (subtensor, weights.rs, `should_run_epoch`).
+ */
+export function filedEpoch(state: EpochState, mode: "salted" | "timelocked"): number {
+  const isEarly = state.formula === "legacy" && mode === "timelocked" && state.blocksSinceLastStep === 0;
+  return epochIndex(state) + (isEarly ? 1 : 0);
 }
 
 /** The state after `toBlock`, if nobody changes tempo or asks for an epoch. */
@@ -57,12 +67,23 @@ export function stateAt(state: EpochState, toBlock: number): EpochState {
     toBlock >= state.block,
     `Cannot go back in epochs as 'toBlock' must be at least ${state.block}: current value is ${toBlock}`,
   );
-  if (state.formula === "legacy") return { ...state, block: toBlock };
+  if (state.formula === "legacy") {
+    const lastBlock = legacyEpochUpTo(state, toBlock) ?? state.block - state.blocksSinceLastStep;
+    return { ...state, block: toBlock, blocksSinceLastStep: toBlock - lastBlock };
+  }
   let now = state;
   for (let next = nextEpochBlock(now); next !== null && next <= toBlock; next = nextEpochBlock(now)) {
     now = afterEpoch(now, next);
   }
   return { ...now, block: toBlock, blocksSinceLastStep: now.blocksSinceLastStep + toBlock - now.block };
+}
+
+/** The last epoch after `state.block` and up to `toBlock`. */
+function legacyEpochUpTo(state: LegacyEpochState, toBlock: number): number | null {
+  if (state.tempoBlocks === 0) return null;
+  const period = state.tempoBlocks + 1;
+  const epochBlock = toBlock - (toBlock + state.netuid + 2) % period;
+  return epochBlock > state.block ? epochBlock : null;
 }
 
 function afterEpoch(state: StatefulEpochState, block: number): StatefulEpochState {
@@ -71,14 +92,14 @@ function afterEpoch(state: StatefulEpochState, block: number): StatefulEpochStat
 }
 
 /**
- * The first block in which the chain tries to reveal what is committed in the block after `state.block`: commits of epoch e are
- * revealed in epoch e + period.
+ * The first block in which the chain tries to reveal what is committed, timelocked, in the block after `state.block`: commits of
+ * epoch e are revealed in epoch e + period.
  */
 export function firstRevealBlock(state: EpochState, revealPeriodEpochs: number): Predicted<number> {
   if (state.tempoBlocks === 0) return { ok: false, reason: "tempoIsZero" };
   if (revealPeriodEpochs > horizonEpochs) return { ok: false, reason: "beyondHorizon" };
   if (state.formula === "legacy") {
-    const committed = epochIndex({ ...state, block: state.block + 1 });
+    const committed = filedEpoch(stateAt(state, state.block + 1), "timelocked");
     const first = (committed + revealPeriodEpochs) * (state.tempoBlocks + 1) - state.netuid - 1;
     return { ok: true, value: Math.max(first, state.block + 1) };
   }

@@ -29,6 +29,12 @@ export interface LocalHeader {
 export interface CallOutcome {
   readonly submission: number; // what `submit` returned
   readonly error: { readonly pallet: string; readonly name: string } | null; // dispatch error, null when it worked
+  readonly weightsBy?: WeightsCaller; // of a call that sets or commits weights
+}
+
+export interface WeightsCaller {
+  readonly hotkey: string; // its account as hex
+  readonly index: number; // of the storage: subnet and mechanism
 }
 
 export type Submission =

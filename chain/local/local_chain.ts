@@ -19,6 +19,7 @@ import {
   type Receipt,
   type Refusal,
   type SubnetParameters,
+  type WeightCallSearch,
 } from "../chain.ts";
 import { dispatchRefusal, poolRefusal } from "../subtensor/refusals.ts";
 import { verifySignature } from "../wallet/hotkey.ts";
@@ -26,7 +27,7 @@ import { storageIndex } from "../weights/salted_commit.ts";
 import { accountOf, addressOf } from "./calls/account_key.ts";
 import { textOfCall } from "./calls/call_text.ts";
 import { hashBytes } from "./header.ts";
-import type { LocalBlock, Submission } from "./ledger.ts";
+import type { CallOutcome, LocalBlock, Submission } from "./ledger.ts";
 import type { LocalLedger } from "./local_ledger.ts";
 import { epochStateOf } from "./reads/epoch_state.ts";
 import { parametersOf } from "./reads/parameters.ts";
@@ -108,6 +109,21 @@ export class LocalChain implements Chain {
 
   pendingCommits(of: { hotkey: Address; mechanism: number }): Promise<PendingCommit[]> {
     return this.#read(() => pendingCommitsOf(this.#ledger, { ...of, netuid: this.netuid }));
+  }
+
+  weightCallsOf({ hotkey, mechanism, afterBlock, toBlock }: WeightCallSearch): Promise<number[] | null> {
+    const account = accountOf(hotkey), index = storageIndex({ netuid: this.netuid, mechanism });
+    return this.#read(() => {
+      const landed: number[] = [];
+      for (let block = afterBlock + 1; block <= toBlock; block++) {
+        const outcomes = this.#ledger.outcomesOf(block);
+        if (outcomes === null) return null;
+        const isOurs = ({ error, weightsBy }: CallOutcome) =>
+          error === null && weightsBy?.hotkey === account && weightsBy.index === index;
+        if (outcomes.some(isOurs)) landed.push(block);
+      }
+      return landed;
+    });
   }
 
   balanceOf(address: Address): Promise<bigint> {

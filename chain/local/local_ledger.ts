@@ -25,6 +25,7 @@ import { changeRules } from "./state/neurons.ts";
 import { ChainStore, type StoredBlock } from "./state/chain_store.ts";
 import { keyOf } from "./state/records.ts";
 import { State } from "./state/state.ts";
+import { storageIndex } from "../weights/salted_commit.ts";
 
 export interface OpenLedgerOptions {
   readonly path: string; // ":memory:" keeps nothing
@@ -79,6 +80,12 @@ export class LocalLedger implements Ledger {
 
   blockHash(number: number): Uint8Array | null {
     return this.#store.blockByNumber(number)?.hash ?? null;
+  }
+
+  /** The calls of a block and what became of them; null for a block that does not exist. */
+  outcomesOf(number: number): readonly CallOutcome[] | null {
+    const block = this.#store.blockByNumber(number);
+    return block === null ? null : bodyOf(block).outcomes;
   }
 
   /** What happened in a block beside its calls; empty for a block that does not exist. */
@@ -221,9 +228,16 @@ function localBlock({ header, hash, body }: StoredBlock): LocalBlock {
   return { number: header.number, hash, parentHash: header.parentHash, timestampMs, outcomes };
 }
 
-const outcomeOf = ({ submission }: PooledCall, error: ReturnType<typeof dispatch>): CallOutcome => ({
-  submission,
-  error: error === null ? null : { pallet: palletOf(error), name: error },
-});
+function outcomeOf({ submission, from, call }: PooledCall, error: ReturnType<typeof dispatch>): CallOutcome {
+  const outcome = { submission, error: error === null ? null : { pallet: palletOf(error), name: error } };
+  switch (call.type) {
+    case "setWeights":
+    case "commitWeights":
+    case "commitTimelockedWeights":
+      return { ...outcome, weightsBy: { hotkey: from, index: storageIndex(call) } };
+    default:
+      return outcome;
+  }
+}
 
 const lineOfCall = ({ from, nonce, call }: PooledCall): string => `${from} ${nonce} ${textOfCall(call)}`;

@@ -17,7 +17,13 @@ export async function readEpochState(state: StateAt, netuid: number): Promise<Ep
     epochIndex: recentItem("SubnetEpochIndex", netuid, integer),
     blocksSinceLastStep: subtensorItem("BlocksSinceLastStep", [netuid], integer),
   });
-  const common = { block: state.block.number, netuid, tempoBlocks: needed(found.tempo, "Tempo") };
+  const { blocksSinceLastStep = 0 } = found;
+  const common = {
+    block: state.block.number,
+    netuid,
+    tempoBlocks: needed(found.tempo, "Tempo"),
+    blocksSinceLastStep,
+  };
   if (found.lastEpoch === undefined) return { formula: "legacy", ...common };
   return {
     formula: "stateful",
@@ -25,6 +31,5 @@ export async function readEpochState(state: StateAt, netuid: number): Promise<Ep
     lastEpochBlock: found.lastEpoch,
     pendingEpochAtBlock: found.pendingEpoch ?? 0,
     epochIndex: found.epochIndex ?? 0,
-    blocksSinceLastStep: found.blocksSinceLastStep ?? 0,
   };
 }

@@ -113,6 +113,12 @@ export class Runtime {
     return call(...args).toU8a();
   }
 
+  /** The call of an extrinsic, its arguments as plain JSON. Throws where the bytes are of another runtime. */
+  decodeExtrinsic(bytes: Uint8Array): { pallet: string; name: string; args: readonly unknown[] } {
+    const { method } = this.registry.createType("Extrinsic", bytes);
+    return { pallet: method.section, name: method.method, args: method.args.map((each) => each.toJSON()) };
+  }
+
   decodeEvents(hex: string): ChainEvent[] {
     const records = this.registry.createTypeUnsafe("Vec<FrameSystemEventRecord>", [hexToU8a(hex)]);
     return (records as unknown as Iterable<EventRecordCodec> & { map<T>(read: (each: EventRecordCodec) => T): T[] })

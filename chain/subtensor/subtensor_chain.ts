@@ -15,6 +15,7 @@ import type {
   PendingCommit,
   Receipt,
   SubnetParameters,
+  WeightCallSearch,
 } from "../chain.ts";
 import { readAccount, readAxon, readUid } from "./accounts.ts";
 import { axonFrom, axonProblem } from "./axon_address.ts";
@@ -29,6 +30,7 @@ import { customRefusal } from "./refusals.ts";
 import { Sender } from "./sender.ts";
 import { readAtHead, type StateAt } from "./state.ts";
 import type { Dice, Timers } from "./timers.ts";
+import { findWeightCalls } from "./weight_calls.ts";
 import { readPendingCommits, readWeights } from "./weights.ts";
 
 export interface SubtensorOptions {
@@ -112,6 +114,10 @@ export class SubtensorChain implements Chain {
   pendingCommits(of: { hotkey: Address; mechanism: number }): Promise<readonly PendingCommit[]> {
     const name = `commits ${of.hotkey} ${of.mechanism}`;
     return this.#read(name, (state) => readPendingCommits(state, { ...of, netuid: this.netuid }));
+  }
+
+  weightCallsOf(search: WeightCallSearch): Promise<readonly number[] | null> {
+    return findWeightCalls(this.#connection, { ...search, netuid: this.netuid });
   }
 
   async balanceOf(address: Address): Promise<bigint> {

@@ -105,7 +105,7 @@ export class WeightKeeper {
   #perform(effect: DutyEffect): void {
     switch (effect.type) {
       case "read":
-        return this.#look();
+        return this.#look(effect);
       case "send":
         return this.#send(effect.attempt, () => Promise.resolve(effect.call));
       case "sealAndSend":
@@ -125,9 +125,9 @@ export class WeightKeeper {
     this.#driver.enqueue({ type: "headSeen", head });
   }
 
-  #look(): void {
+  #look({ blocks }: Extract<DutyEffect, { type: "read" }>): void {
     const { chain, signer } = this.#options;
-    readView(chain, { hotkey: signer.address, mechanism }).then(
+    readView(chain, { hotkey: signer.address, mechanism, blocks }).then(
       (view) => this.#driver.enqueue({ type: "viewRead", view }),
       (error) => this.#orFail(error, ({ message }) => this.#driver.enqueue({ type: "readFailed", why: message })),
     );

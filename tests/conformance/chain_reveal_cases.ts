@@ -1,12 +1,23 @@
 /** Commit and reveal: salted commits that their sender opens, timelocked ones that open by themselves. */
 
 import { assertEquals } from "@std/assert";
+import { present } from "../../core/assert.ts";
 import type { ChainCall } from "../../chain/call.ts";
-import { revealRound } from "../../chain/epochs/epochs.ts";
+import { nextEpochBlock, revealRound } from "../../chain/epochs/epochs.ts";
 import { encryptTimelocked, timelockRandomBytes } from "../../chain/timelock/timelock.ts";
 import { encodeWeightsPayload } from "../../chain/timelock/weights_payload.ts";
 import { saltedCommitHash } from "../../chain/weights/salted_commit.ts";
-import { type ChainCase, type ChainWorld, keyOf, miner, netuid, otherMiner, uids, validator } from "./chain_world.ts";
+import {
+  type ChainCase,
+  type ChainWorld,
+  keyOf,
+  miner,
+  netuid,
+  otherMiner,
+  uids,
+  validator,
+  weightsCall,
+} from "./chain_world.ts";
 
 const hidden = { hyperparameters: { isCommitReveal: true, tempoBlocks: 20 } };
 const row = { uids: [uids.miner, uids.otherMiner], values: [1, 3] };
@@ -128,6 +139,51 @@ function timelockedCases(test: ChainCase): void {
       },
     );
   }
+
+  test("legacy: a timelocked commit in the epoch's own block is of the next epoch", {
+    ...hidden,
+    epochs: "legacy",
+  }, async (world) => {
+    await world.populate();
+    await world.untilBlock(present(nextEpochBlock(await world.chain.epochState()), "There are epochs") - 1);
+    const { call, revealBlock } = await sealed(world);
+    const block = await world.included(call, validator);
+    assertEquals((await world.chain.epochState()).blocksSinceLastStep, 0, "the epoch ran in this block");
+    await world.untilBlock(revealBlock - 1);
+    assertEquals(await rowOf(world), []);
+    await world.blocks(1);
+    assertEquals(await rowOf(world), stored);
+    const { tempoBlocks } = await world.chain.parameters();
+    assertEquals(revealBlock, block + 1 + tempoBlocks + 1, "not in the epoch that begins with the next block");
+  });
+
+  test(
+    "the blocks tell which of them hold a call of ours, also where storage has forgotten it",
+    hidden,
+    async (world) => {
+      await world.populate();
+      const { call, revealBlock } = await sealed(world);
+      const afterBlock = world.ledger.head().number;
+      const committed = await world.included(call, validator);
+      await world.refused(call, validator, "CommittingWeightsTooFast");
+      await world.included(call, miner);
+      world.ledger.setHyperparameters(netuid, { isCommitReveal: false });
+      await world.untilBlock(revealBlock);
+      assertEquals((await world.neuron(uids.validator)).lastUpdateBlock, revealBlock, "the chain's own stamp");
+      await world.blocks(3); // the rate limit counts from the stamp
+      const plain = await world.included(weightsCall({ uids: [uids.miner], values: [1] }), validator);
+      const toBlock = world.ledger.head().number;
+      const search = { hotkey: validator.address, mechanism: 0, afterBlock, toBlock };
+      assertEquals(await world.chain.weightCallsOf(search), [committed, plain]);
+      assertEquals(await world.chain.weightCallsOf({ ...search, afterBlock: committed, toBlock: plain - 1 }), []);
+      assertEquals(await world.chain.weightCallsOf({ ...search, mechanism: 1 }), []);
+      assertEquals(
+        await world.chain.weightCallsOf({ ...search, toBlock: toBlock + 1 }),
+        null,
+        "there is no such block yet",
+      );
+    },
+  );
 
   test("the payload without a hotkey still opens, one with another's does not", hidden, async (world) => {
     await world.populate();

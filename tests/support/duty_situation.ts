@@ -15,9 +15,9 @@ export const hotkeys = [1, 2, 3, 4].map((seed) => encodeAddress(new Uint8Array(3
 export const validator = hotkeys[0]!;
 export const lead = leadBlocks(100, validator);
 
-/** A stateful subnet of tempo 100 whose last epoch ran at block 1,000: windows end at 1,100, 1,200, ... */
-export function situation(changes: Partial<SubnetParameters> = {}) {
-  const chain = new ModelChain({ formula: "stateful", tempoBlocks: 100, hotkeys });
+/** A subnet of tempo 100. A stateful one has had its last epoch at block 1,000: windows end at 1,100, 1,200, ... */
+export function situation(changes: Partial<SubnetParameters> = {}, formula: "stateful" | "legacy" = "stateful") {
+  const chain = new ModelChain({ formula, tempoBlocks: 100, hotkeys });
   chain.change(changes);
   const state = openDuty({
     ...{ netuid: modelNetuid, mechanism: 0, hotkey: validator, versionKey: "3", beacon: modelBeacon },
@@ -38,9 +38,16 @@ export function lookAt(block: number, world: { chain: ModelChain; state: DutySta
 export function headAt(block: number, { chain, state }: { chain: ModelChain; state: DutyState }): DutyEffect[] {
   while (chain.block < block) chain.advance();
   const head = { block, seenMs: chain.timeMs };
-  const effects = weightDuty.step(state, { type: "headSeen", head }, chain.timeMs);
-  if (!effects.some(({ type }) => type === "read")) return effects;
-  return weightDuty.step(state, { type: "viewRead", view: chain.view(validator) }, chain.timeMs);
+  let effects = weightDuty.step(state, { type: "headSeen", head }, chain.timeMs);
+  for (let read = readOf(effects); read !== null; read = readOf(effects)) {
+    effects = weightDuty.step(state, { type: "viewRead", view: chain.view(validator, read.blocks) }, chain.timeMs);
+  }
+  return effects;
+}
+
+function readOf(effects: readonly DutyEffect[]): Extract<DutyEffect, { type: "read" }> | null {
+  for (const effect of effects) if (effect.type === "read") return effect;
+  return null;
 }
 
 export const sendsOf = (effects: readonly DutyEffect[]) =>

@@ -138,8 +138,7 @@ export class DutyWorld {
     if (chain.options.formula === "stateful" && this.#dice(2) === 0) {
       chain.pendingEpochAtBlock = chain.block + 1 + this.#dice(20);
     } else chain.change({ tempoBlocks: 20 + this.#dice(80) });
-    // The epoch under way and the one after. The legacy rule keeps no last epoch, so there the duty is careful for longer.
-    this.#dirty(chain.block + (chain.options.formula === "legacy" ? 240 : 100));
+    this.#dirty(chain.block + 100); // the epoch under way and the one after
   }
 
   #restart(): void {
@@ -198,7 +197,7 @@ export class DutyWorld {
         if (chain.block < Math.max(this.#readsFailUntil, this.#outageUntil)) {
           return this.#deliver({ type: "readFailed", why: "unreachable" });
         }
-        return this.#deliver({ type: "viewRead", view: chain.view(this.state.options.hotkey) });
+        return this.#deliver({ type: "viewRead", view: chain.view(this.state.options.hotkey, effect.blocks) });
       default:
         return this.#send(effect.attempt, effect.type === "send" ? effect.call : effect);
     }

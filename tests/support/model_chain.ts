@@ -7,7 +7,7 @@
 
 import type { ChainCall } from "../../chain/call.ts";
 import type { EpochState, Metagraph, Neuron, SubnetParameters } from "../../chain/chain.ts";
-import type { ChainView, DutyEffect } from "../../chain/duty/duty.ts";
+import type { BlockRange, ChainView, DutyEffect } from "../../chain/duty/duty.ts";
 import type { WeightsRow } from "../../chain/weights/stored_row.ts";
 import { saltedCommitHash } from "../../chain/weights/salted_commit.ts";
 import { decodeAddress } from "../../chain/wallet/ss58.ts";
@@ -42,6 +42,7 @@ export class ModelChain {
   neurons: Neuron[];
   rows = new Map<number, { uid: number; value: number }[]>();
   commits: ModelCommit[] = [];
+  readonly calls: { readonly hotkey: string; readonly block: number }[] = []; // that set or committed weights
   parameters: SubnetParameters;
 
   constructor(readonly options: ModelOptions) {
@@ -141,11 +142,13 @@ export class ModelChain {
         ? null
         : { row: call.row, versionKey: BigInt(call.versionKey), round: BigInt(call.revealRound) };
       const hash = call.type === "commitWeights" ? call.hash.toHex() : null;
-      this.commits.push({ hotkey, epoch: this.#index(), block: this.block, hash, sealed });
+      const isFiledEarly = this.options.formula === "legacy" && sealed !== null && this.#isEpochDue();
+      this.commits.push({ hotkey, epoch: this.#index() + (isFiledEarly ? 1 : 0), block: this.block, hash, sealed });
     } else {
       return "CallFiltered";
     }
     this.neurons[neuron.uid] = { ...neuron, lastUpdateBlock: this.block };
+    this.calls.push({ hotkey, block: this.block });
     return null;
   }
 
@@ -192,13 +195,15 @@ export class ModelChain {
 
   epoch(): EpochState {
     const { tempoBlocks } = this.parameters;
-    const shared = { netuid: modelNetuid, block: this.block, tempoBlocks };
+    const shared = {
+      ...{ netuid: modelNetuid, block: this.block, tempoBlocks, blocksSinceLastStep: this.blocksSinceLastStep },
+    };
     if (this.options.formula === "legacy") return { formula: "legacy", ...shared };
-    const { lastEpochBlock, pendingEpochAtBlock, epochIndex, blocksSinceLastStep } = this;
-    return { formula: "stateful", ...shared, lastEpochBlock, pendingEpochAtBlock, epochIndex, blocksSinceLastStep };
+    const { lastEpochBlock, pendingEpochAtBlock, epochIndex } = this;
+    return { formula: "stateful", ...shared, lastEpochBlock, pendingEpochAtBlock, epochIndex };
   }
 
-  view(hotkey: string): ChainView {
+  view(hotkey: string, blocks: BlockRange | null = null): ChainView {
     const own = this.neurons.find((neuron) => neuron.hotkey === hotkey);
     return {
       metagraph: this.metagraph(),
@@ -210,6 +215,12 @@ export class ModelChain {
         revealRound: sealed?.round ?? null,
         revealFromBlock: null,
       })),
+      calls: blocks && {
+        range: blocks,
+        landedBlocks: this.calls.filter((call) =>
+          call.hotkey === hotkey && call.block > blocks.afterBlock && call.block <= blocks.toBlock
+        ).map(({ block }) => block),
+      },
     };
   }
 }

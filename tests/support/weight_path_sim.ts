@@ -174,15 +174,12 @@ export class WeightPathSim {
 
   /**
    * Whether the window of the epoch that ends here had enough blocks without anything in the way, one after the other.
-   *
-   * Where a new tempo was not yet looked at, the window was somewhere else. The legacy rule keeps no last epoch besides: until one
-   * has run under the tempo looked at, the duty leaves a window out.
+   * Where a new tempo was not yet looked at, the window was somewhere else.
    */
   #hadTime(endBlock: number): boolean {
-    const { state, genesis } = this.#world.ledger;
+    const { state } = this.#world.ledger;
     const { movedUntil } = this.#faults;
     const beginBlock = this.epochs.at(-1)?.endBlock ?? 0;
-    if (genesis.epochs === "legacy" && beginBlock <= movedUntil) return false;
     const { tempoBlocks } = state.get("subnet", keyOf(netuid)).hyperparameters;
     const windowBlock = endBlock - leadBlocks(tempoBlocks, validator.address);
     let free = 0;

@@ -57,7 +57,15 @@ const epoch: EpochState = {
 };
 
 function viewOf(neurons: readonly Neuron[], changed: Partial<ChainView> = {}): ChainView {
-  return { metagraph: { netuid: 9, block: 100, neurons }, parameters, epoch, row: [], commits: [], ...changed };
+  return {
+    metagraph: { netuid: 9, block: 100, neurons },
+    parameters,
+    epoch,
+    row: [],
+    commits: [],
+    calls: null,
+    ...changed,
+  };
 }
 
 function factsOf(hotkey: string, view: ChainView, headAgeMs = 3_000): StatusFacts {
@@ -181,7 +189,7 @@ Deno.test("Commits: when they are revealed follows from the block they were made
   assertEquals(revealBlockOf(epoch, { committedBlock: 97, revealPeriodEpochs: 1 }), 115);
   assertEquals(revealBlockOf(epoch, { committedBlock: 97, revealPeriodEpochs: 2 }), 135);
   assertEquals(revealBlockOf(epoch, { committedBlock: 94, revealPeriodEpochs: 2 }), 115);
-  const legacy: EpochState = { formula: "legacy", block: 100, netuid: 9, tempoBlocks: 20 };
+  const legacy: EpochState = { formula: "legacy", block: 100, netuid: 9, tempoBlocks: 20, blocksSinceLastStep: 5 };
   assertEquals(revealBlockOf(legacy, { committedBlock: 97, revealPeriodEpochs: 1 }), 116);
   assertEquals(revealBlockOf({ ...legacy, tempoBlocks: 0 }, { committedBlock: 97, revealPeriodEpochs: 1 }), null);
   const moment = { epoch, parameters };

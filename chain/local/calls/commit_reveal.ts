@@ -9,7 +9,7 @@
 import type { ChainCall } from "../../call.ts";
 import { saltedCommitHash, storageIndex } from "../../weights/salted_commit.ts";
 import type { BlockScope } from "../block_scope.ts";
-import { epochIndexIn } from "../epoch/schedule.ts";
+import { epochIndexIn, timelockedEpochIn } from "../epoch/schedule.ts";
 import { uidOf } from "../state/neurons.ts";
 import { type AccountKey, keyOf, type SaltedCommit } from "../state/records.ts";
 import type { CallError } from "./call_error.ts";
@@ -47,7 +47,7 @@ export function commitTimelockedWeights(
     (call.commitRevealVersion === genesis.commitRevealVersion ? null : "IncorrectCommitRevealVersion") ??
     senderRefusal(scope, hotkey, call);
   if (refusal !== null) return refusal;
-  const key = keyOf(storageIndex(call), epochIndexIn(scope, call.netuid));
+  const key = keyOf(storageIndex(call), timelockedEpochIn(scope, call.netuid));
   const commits = state.read("timelocked", key) ?? [];
   if (commits.filter((commit) => commit.hotkey === hotkey).length >= unrevealedMax) return "TooManyUnrevealedCommits";
   state.write("timelocked", key, [...commits, { hotkey, block, commit: call.commit.toHex(), round: call.revealRound }]);

@@ -25,7 +25,13 @@ export function epochIndexIn(scope: BlockScope, netuid: number): number {
   const { state, genesis, block } = scope;
   if (genesis.epochs === "legacy") {
     const { tempoBlocks } = state.get("subnet", keyOf(netuid)).hyperparameters;
-    return Math.floor((block + netuid + 1) / (tempoBlocks + 1));
+    return Math.floor((block + netuid + 1) / (tempoBlocks + 1)); // in the epoch's own block still the old one
   }
   return state.get("clock", keyOf(netuid)).epochIndex + (isEpochDue(scope, netuid) ? 1 : 0);
+}
+
+/** The epoch that a timelocked commit of this block is filed under: in the block of a legacy epoch already the next. */
+export function timelockedEpochIn(scope: BlockScope, netuid: number): number {
+  const isEarly = scope.genesis.epochs === "legacy" && isEpochDue(scope, netuid);
+  return epochIndexIn(scope, netuid) + (isEarly ? 1 : 0);
 }

@@ -8,8 +8,8 @@ export function epochStateOf(chain: ReadableChain, netuid: number): EpochState {
   const { state, genesis } = chain;
   const { tempoBlocks } = state.get("subnet", keyOf(netuid)).hyperparameters;
   const block = chain.head().number;
-  if (genesis.epochs === "legacy") return { formula: "legacy", block, netuid, tempoBlocks };
   const { lastEpochBlock, pendingEpochAtBlock, epochIndex, blocksSinceLastStep } = state.get("clock", keyOf(netuid));
-  const clock = { lastEpochBlock, pendingEpochAtBlock, epochIndex, blocksSinceLastStep };
-  return { formula: "stateful", block, netuid, tempoBlocks, ...clock };
+  const common = { block, netuid, tempoBlocks, blocksSinceLastStep };
+  if (genesis.epochs === "legacy") return { formula: "legacy", ...common };
+  return { formula: "stateful", ...common, lastEpochBlock, pendingEpochAtBlock, epochIndex };
 }

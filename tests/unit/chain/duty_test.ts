@@ -332,6 +332,7 @@ Deno.test("View: one look reads everything; without a uid there is no row to ask
       return Promise.resolve(chain.view(hotkey).row);
     },
     pendingCommits: () => Promise.resolve(chain.view(hotkey).commits),
+    weightCallsOf: () => Promise.resolve(null),
   });
   assertEquals(await readView(source(validator), { hotkey: validator, mechanism: 0 }), chain.view(validator));
   assertEquals((await readView(source("nobody"), { hotkey: "nobody", mechanism: 0 })).row, []);
