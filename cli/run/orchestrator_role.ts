@@ -8,7 +8,7 @@
 import { unreachable } from "../../core/assert.ts";
 import type { BlobRef, NodeId, StageIndex } from "../../core/ids.ts";
 import { secretKeyBytes } from "../../core/chacha.ts";
-import { largestOfWire } from "../../core/codec/wire.ts";
+import { wireScale } from "../../core/codec/wire_scale.ts";
 import { parameterTable, wireSpec } from "../../core/model/spec.ts";
 import type { OrchestratorEffect, OrchestratorEvent } from "../../core/orchestrator/event.ts";
 import { orchestrator } from "../../core/orchestrator/machine.ts";
@@ -176,8 +176,8 @@ class OrchestratorRole implements RunningOrchestrator {
         this.traffic.count(event);
         const { peer: node, role, message } = event;
         const segments = event.segments.map((bytes, index) => this.segments.hold(bytes, event.names[index]));
-        const largest = message.type === "taskDone" ? this.#largest(event.segments) : 0;
-        return this.#driver.enqueue({ type: "messageReceived", node, role, message, segments, largest });
+        const scale = wireScale(wireSpec(this.#options.config), message.type === "taskDone" ? event.segments : []);
+        return this.#driver.enqueue({ type: "messageReceived", node, role, message, segments, scale });
       }
       case "fault":
         return this.#driver.enqueue({ type: "faultReceived", node: event.peer, fault: event.fault });
@@ -188,12 +188,6 @@ class OrchestratorRole implements RunningOrchestrator {
       default:
         return unreachable(event);
     }
-  }
-
-  /** Numbers are looked at where they come in: the machine decides what may go on from here. */
-  #largest(segments: readonly Uint8Array[]): number {
-    const wire = wireSpec(this.#options.config);
-    return segments.reduce((largest, bytes) => Math.max(largest, largestOfWire(wire, bytes)), 0);
   }
 
   #left(node: NodeId): void {

@@ -101,7 +101,8 @@ export class HubProcess implements HubEnd {
 
   received({ node, role }: HubSender, message: NodeMessage, segments: readonly BlobRef[]): void {
     const largest = segments.reduce((most, ref) => Math.max(most, largestOf(ref)), 0);
-    this.#deliver({ type: "messageReceived", node, role, message, segments, largest });
+    const scale = { largest, rms: largest };
+    this.#deliver({ type: "messageReceived", node, role, message, segments, scale });
   }
 
   /** The chain does not know it any more. */

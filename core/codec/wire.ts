@@ -54,38 +54,6 @@ export function isFiniteWire(wire: WireSpec, bytes: Uint8Array): boolean {
   return true;
 }
 
-/** The largest absolute value of an encoded wire, Infinity when a value is NaN or infinite. Allocates nothing. */
-export function largestOfWire(wire: Pick<WireSpec, "bytesPerValue">, bytes: Uint8Array): number {
-  return wire.bytesPerValue === 2 ? largestBfloat16(bytes) : largestFloat32(bytes);
-}
-
-/** Without its sign the pattern of a float orders as an integer, and every NaN and infinity is at or above infinity's. */
-function largestBfloat16(bytes: Uint8Array): number {
-  let largest = 0;
-  for (let i = 0; i + 1 < bytes.length; i += 2) {
-    const magnitude = bytes[i]! | ((bytes[i + 1]! & 0x7f) << 8);
-    if (magnitude > largest) largest = magnitude;
-  }
-  return largest >= 0x7f80 ? Infinity : floatOfBits(largest << 16);
-}
-
-function largestFloat32(bytes: Uint8Array): number {
-  let largest = 0;
-  for (let i = 0; i + 3 < bytes.length; i += 4) {
-    const magnitude = bytes[i]! | (bytes[i + 1]! << 8) | (bytes[i + 2]! << 16) | ((bytes[i + 3]! & 0x7f) << 24);
-    if (magnitude > largest) largest = magnitude;
-  }
-  return largest >= 0x7f800000 ? Infinity : floatOfBits(largest);
-}
-
-const bits = new Uint32Array(1);
-const float = new Float32Array(bits.buffer);
-
-function floatOfBits(pattern: number): number {
-  bits[0] = pattern;
-  return float[0]!;
-}
-
 /** What is wrong with a wire a peer sent, or null. `expectedBytes` is `wireBytes(stage, wire)`. */
 export function wireFault(wire: WireSpec, bytes: Uint8Array, expectedBytes: number): Fault | null {
   if (bytes.length !== expectedBytes) {

@@ -6,6 +6,7 @@
 
 import type { RunConfig } from "./config.ts";
 import { stageParameterLengths } from "../model/stages.ts";
+import { longestAdamStep } from "../train/adam_bound.ts";
 import { neededFrameBytes, valueAt } from "./derive.ts";
 import { type KnobPath, showValue } from "./knob.ts";
 
@@ -19,6 +20,8 @@ interface Rule {
   readonly text: string | ((config: RunConfig) => string);
   holds(config: RunConfig): boolean;
 }
+
+const mostAdamStep = 24; // 0.9 and 0.9999 give 23; payloads are held against what the optimizer can do
 
 const shapeRules: readonly Rule[] = [
   {
@@ -55,6 +58,12 @@ const shapeRules: readonly Rule[] = [
     fields: ["train.warmupSteps", "train.steps"],
     text: "train.warmupSteps must not be larger than train.steps",
     holds: ({ train }) => train.warmupSteps <= train.steps,
+  },
+  {
+    fields: ["train.beta2", "train.beta1"],
+    text:
+      `train.beta2 must be so far above the square of train.beta1 that no step is longer than ${mostAdamStep} learning rates`,
+    holds: ({ train }) => longestAdamStep(train) <= mostAdamStep,
   },
   {
     fields: ["swarm.replicas", "limits.minersPerStage"],

@@ -10,8 +10,9 @@ import { type StageIndex, stageIndex } from "../ids.ts";
 import type { OrchestratorEffect } from "./event.ts";
 import { lease } from "./leases.ts";
 import { firstReady, hasFreePlace, markReady, rosterOf, takeIdle, takeReady } from "./replicas.ts";
+import { mostAsked } from "./refusals.ts";
 import type { Member, OrchestratorState, StageRoster } from "./state.ts";
-import { inDataOrder, isEmpty, type ItemQueue, type WorkItem } from "./step_state.ts";
+import { hasRefused, inDataOrder, isEmpty, type ItemQueue, type WorkItem } from "./step_state.ts";
 import { isInOrder, isTail } from "./wiring.ts";
 
 /** Hands queued items to replicas with a free place until nothing fits. */
@@ -73,13 +74,13 @@ function leaseShared(state: OrchestratorState, turn: Turn & { stage: StageIndex;
   for (const member of passedOver) markReady(state, member);
 }
 
-/** The first item that this member has not failed, unless the stage has nobody else. */
+/** The first item that this member may take. */
 function takeFor(member: Member, { roster, queue }: { roster: StageRoster; queue: ItemQueue }): WorkItem | null {
   for (const heap of [queue.gradients, queue.forwards]) {
     const avoided: WorkItem[] = [];
     let taken: WorkItem | null = null;
     for (let item = heapPop(heap, inDataOrder); item !== undefined; item = heapPop(heap, inDataOrder)) {
-      if (!hasFailed(item, member) || roster.present <= Math.max(1, item.refused.length)) {
+      if (mayTake(roster, { item, member })) {
         taken = item;
         break;
       }
@@ -91,8 +92,15 @@ function takeFor(member: Member, { roster, queue }: { roster: StageRoster; queue
   return null;
 }
 
-const hasFailed = ({ avoid, refused }: WorkItem, { node }: Member): boolean =>
-  avoid === node || refused.some((refusal) => refusal.node === node);
+/** Who let the task down comes after those who never had it, and who refused it comes last. */
+function mayTake(roster: StageRoster, { item, member }: { item: WorkItem; member: Member }): boolean {
+  const refusers = item.refused.length === 0 ? 0 : presentRefusers(roster, item);
+  if (hasRefused(item, member.node)) return refusers >= Math.min(roster.present, mostAsked);
+  return item.avoid !== member.node || refusers >= roster.present - 1;
+}
+
+const presentRefusers = ({ members }: StageRoster, item: WorkItem): number =>
+  members.filter(({ node, graceUntilMs }) => graceUntilMs === null && hasRefused(item, node)).length;
 
 /** A replica without any work takes what waits for one that has its hands full: every backward can be recomputed. */
 function takeOver(state: OrchestratorState, { roster, nowMs, effects }: Turn): void {
@@ -101,6 +109,7 @@ function takeOver(state: OrchestratorState, { roster, nowMs, effects }: Turn): v
     const [owner] = roster.backlog;
     if (idle === null || owner === undefined || idle.leases.size > 0 || owner === idle) return;
     const heap = owner.own.gradients.length > 0 ? owner.own.gradients : owner.own.forwards;
+    if (!mayTake(roster, { item: present(heap[0], "a backlog has an item"), member: idle })) return;
     const item = present(heapPop(heap, inDataOrder), "a backlog has an item");
     if (isEmpty(owner.own)) roster.backlog.delete(owner);
     effects.push(lease(state, { item, member: idle, nowMs }));

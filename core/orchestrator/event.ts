@@ -5,6 +5,7 @@
  * Ownership: each segment of a `message` event is held once by the shell for this machine, until a `release` effect names it.
  */
 
+import type { WireScale } from "../codec/wire_scale.ts";
 import type { Fault } from "../fault.ts";
 import type { BlobHash, BlobRef, MicrobatchId, NodeId, StageIndex } from "../ids.ts";
 import type { PayloadStats } from "../merge/payload_stats.ts";
@@ -23,8 +24,8 @@ export type OrchestratorEvent =
     readonly role: Role; // that the node proved in the hello of this session
     readonly message: NodeMessage;
     readonly segments: readonly BlobRef[];
-    /** Largest absolute value in the wires of a `taskDone`, Infinity where one is not finite; 0 for other messages. */
-    readonly largest: number;
+    /** Of the wires of a `taskDone`; zeros for other messages. */
+    readonly scale: WireScale;
   }
   | { readonly type: "faultReceived"; readonly node: NodeId; readonly fault: Fault }
   | {

@@ -18,6 +18,7 @@ import { type Member, type OrchestratorState, tokensPerMicrobatch } from "./stat
 import {
   countWaiting,
   type Flow,
+  hasRefused,
   heapOf,
   inDataOrder,
   isEmpty,
@@ -111,7 +112,7 @@ export function onLeaseAlarm(
   const roster = rosterOf(state, item.stage);
   const other = idleReplica(roster, { except: held.node });
   if (
-    item.leases.length >= mostLeases || other === null ||
+    item.leases.length >= mostLeases || other === null || hasRefused(item, other.node) ||
     !isEmpty(present(openWork(state).queues[item.stage], "a queue"))
   ) {
     return [];
@@ -139,15 +140,15 @@ function noteIdle(state: OrchestratorState, member: Member): void {
   present(work.idle[stage], "a set a stage").add(node);
 }
 
-/** Ends a lease that its holder let down: the item waits again, unless another lease of it lives. */
+/** Ends a lease that brought nothing to go on with: the item waits again, unless another lease of it lives. `isInDoubt`: it was answered. */
 export function releaseLease(
   state: OrchestratorState,
-  options: { item: WorkItem; held: Lease; reason: string; nowMs: number },
+  options: { item: WorkItem; held: Lease; reason: string; nowMs: number; isInDoubt?: boolean },
 ): OrchestratorEffect[] {
-  const { item, held, reason, nowMs } = options;
+  const { item, held, reason, nowMs, isInDoubt = false } = options;
   const { leasedMs } = held;
   const member = present(state.members.get(held.node), "a lease's node is a member");
-  distrustPace(state, member, { units: unitsOf(item.direction), leasedMs, nowMs });
+  if (!isInDoubt) distrustPace(state, member, { units: unitsOf(item.direction), leasedMs, nowMs });
   endLease(state, { item, held });
   item.avoid = held.node;
   state.counters.reLeases += 1;

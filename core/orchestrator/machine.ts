@@ -5,6 +5,7 @@
  */
 
 import { assert, unreachable } from "../assert.ts";
+import type { WireScale } from "../codec/wire_scale.ts";
 import { fault } from "../fault.ts";
 import type { BlobRef, NodeId } from "../ids.ts";
 import type { Machine } from "../protocol/machine.ts";
@@ -146,11 +147,11 @@ function onMessage(
     role: Role;
     message: NodeMessage;
     segments: readonly BlobRef[];
-    largest: number;
+    scale: WireScale;
     nowMs: number;
   },
 ): OrchestratorEffect[] {
-  const { node, role, message, segments, largest, nowMs } = options;
+  const { node, role, message, segments, scale, nowMs } = options;
   const lie = roleFault(message, { role, member: state.members.get(node) ?? null });
   if (lie !== null) return [...releaseEffect(segments), ...reject(node, lie)];
   if (message.type === "join") return [...releaseEffect(segments), ...onJoin(state, { node, message, nowMs })];
@@ -161,7 +162,7 @@ function onMessage(
     return [...releaseEffect(segments), ...reject(node, stranger)];
   }
   if (message.type === "taskDone") {
-    return onTaskDone(state, { member, result: { message, segments, largest }, nowMs });
+    return onTaskDone(state, { member, result: { message, segments, scale }, nowMs });
   }
   return [...releaseEffect(segments), ...onPlainMessage(state, { member, message, nowMs })];
 }

@@ -2,8 +2,8 @@
  * What a committed payload may be: there, finite, no longer than the round's steps can make it, and near its peers in length.
  *
  * The hub reads every payload when it is committed, so nothing that a reducer could trip over reaches one, and a reducer that
- * complains is wrong. Lengths are norms as a share of the longest way the optimizer can go in the round: AdamW moves a value by
- * at most about its learning rate a step. A payload far longer than its peers and the stage's last rounds is left out; a long
+ * complains is wrong. Lengths are norms as a share of the sum of the round's learning rates: AdamW moves a value by at most
+ * `longestAdamStep` of them a step. A payload far longer than its peers and the stage's last rounds is left out; a long
  * one is scaled down to `mostWeighed` times their median. Directions are not judged here.
  */
 
@@ -15,12 +15,11 @@ import { blame, noteFulfilled, noteWithheld, suspect } from "./blame.ts";
 import { type OrchestratorEffect, record, send } from "./event.ts";
 import { payloadSlice, type StageMerge } from "./merge_state.ts";
 import { dropWeight, owe, withdrawPayload } from "./reducers.ts";
+import { longestAdamStep } from "../train/adam_bound.ts";
 import { largestOf, lowerMedian, notePayload, type StageScales } from "./scale_book.ts";
 import type { OrchestratorState } from "./state.ts";
 
-const mostLength = 4; // of a payload's root mean square, times the sum of the learning rates; honest ones stay below 1.2
-const mostValue = 32; // of a single value, likewise
-const honestLength = 1.2;
+const leastLimits = { length: 4, value: 32, honestLength: 1.2 }; // weight decay and rounding come on top of AdamW's bound
 const mostAbovePeers = 4; // times the reference, then it is left out
 const mostWeighed = 2; // times the reference, then it is scaled down
 const roundsForPast = 2;
@@ -53,7 +52,8 @@ export function onPayloadChecked(
   const limit = Math.max(Number.MIN_VALUE, state.roundRates);
   const longest = limit * Math.sqrt(present(state.stageFloats[stage], "a length a stage"));
   const length = Math.sqrt(stats.squareSum) / longest;
-  if (!stats.isFinite || length > mostLength || stats.largest > mostValue * limit) {
+  const most = limitsOf(state);
+  if (!stats.isFinite || length > most.length || stats.largest > most.value * limit) {
     withdrawPayload(merge, node);
     const found = stats.isFinite ? `norm ${Math.sqrt(stats.squareSum).toPrecision(3)}` : "values that are not finite";
     const detail =
@@ -65,6 +65,16 @@ export function onPayloadChecked(
   merge.lengths.set(node, length);
   noteFulfilled(state, { node, duty: "committing" });
   return [];
+}
+
+/** Of a payload's root mean square and of its largest value, in sums of learning rates; what honest ones stay below. */
+function limitsOf({ config: { train } }: OrchestratorState): typeof leastLimits {
+  const longest = longestAdamStep(train);
+  return {
+    length: Math.max(leastLimits.length, 1.1 * longest),
+    value: Math.max(leastLimits.value, 1.1 * longest),
+    honestLength: Math.max(leastLimits.honestLength, longest),
+  };
 }
 
 /** Committed, but not in the store: the store may have lost it, so it is asked for again. */
@@ -89,7 +99,8 @@ function payloadMissing(
 /** Decides what each payload counts, before they are reduced. */
 export function weighPayloads(state: OrchestratorState, merge: StageMerge): OrchestratorEffect[] {
   const scales = present(state.scales.stages[merge.stage], "scales a stage");
-  const reference = referenceOf(scales, [...merge.lengths.values()]);
+  const { honestLength } = limitsOf(state);
+  const reference = referenceOf(scales, { lengths: [...merge.lengths.values()], honestLength });
   merge.scales.clear();
   const effects: OrchestratorEffect[] = [];
   for (const [node, length] of [...merge.lengths]) {
@@ -111,7 +122,10 @@ export function noteLengths(state: OrchestratorState, merge: StageMerge): void {
 }
 
 /** Of two payloads neither is a majority: a short one, or a past made of short ones, must not push out an honest long one. */
-function referenceOf({ payloadNorms }: StageScales, lengths: readonly number[]): number {
+function referenceOf(
+  { payloadNorms }: StageScales,
+  { lengths, honestLength }: { lengths: readonly number[]; honestLength: number },
+): number {
   const past = payloadNorms.length < roundsForPast ? null : lowerMedian(payloadNorms);
   const longest = Math.min(largestOf(lengths) ?? 0, honestLength);
   if (lengths.length < 2) return largestOf([longest, past]) ?? 0;
@@ -133,7 +147,7 @@ function leaveOut(
       `it is ${ratio.toPrecision(3)} times`,
   );
   state.roundUnits.delete(node);
-  if (length > honestLength) return blame(state, { node, fault: { code, detail } });
+  if (length > limitsOf(state).honestLength) return blame(state, { node, fault: { code, detail } });
   suspect(state, node);
   return [record({ type: "faultSeen", node, code, detail })];
 }

@@ -7,26 +7,27 @@
  * that does not help the run stops rather than train on nothing. A stage's only replica has nobody to agree with: it is blamed.
  */
 
+import type { WireScale } from "../codec/wire_scale.ts";
 import { fault } from "../fault.ts";
 import type { NodeId } from "../ids.ts";
 import { blame } from "./blame.ts";
-import { type OrchestratorEffect, record } from "./event.ts";
+import { type OrchestratorEffect, record, reject } from "./event.ts";
 import { reissueWorkOf } from "./leases.ts";
 import { replicasOf, rosterOf } from "./replicas.ts";
-import { mostShared } from "./result_check.ts";
+import { confirms, mostShared, type TaskResult } from "./result_check.ts";
 import { benchMember } from "./roster_changes.ts";
 import { finish } from "./rounds.ts";
 import type { OrchestratorState } from "./state.ts";
-import type { WorkItem } from "./step_state.ts";
+import { refusersOf, type WorkItem } from "./step_state.ts";
 
-const mostAsked = 8; // replicas of a large stage
+export const mostAsked = 8; // replicas of a large stage
 const attemptsAlone = 2; // of a stage's only replica
 const mostReloads = 2; // of a stage in a round
 
 /** Every replica that could try the item has failed it. Who has left since does not stand for one that never tried. */
 export function isShared(state: OrchestratorState, item: WorkItem): boolean {
   const { members, present: replicas } = rosterOf(state, item.stage);
-  const failers = failersOf(item);
+  const failers = refusersOf(item);
   if (replicas <= 1) return item.refused.length >= attemptsAlone;
   if (failers.size < Math.min(replicas, mostAsked)) return false;
   let failed = 0;
@@ -34,26 +35,25 @@ export function isShared(state: OrchestratorState, item: WorkItem): boolean {
   return failed >= Math.min(replicas, mostAsked);
 }
 
-const failersOf = (item: WorkItem): Set<NodeId> => new Set(item.refused.map(({ node }) => node));
-
 /** Whether the stage's replicas agree on a value that is large, but can be computed with. */
-export function isAgreed(state: OrchestratorState, { item, largest }: { item: WorkItem; largest: number }): boolean {
-  return largest <= mostShared && isShared(state, item);
+export function isAgreed(state: OrchestratorState, { item, scale }: { item: WorkItem; scale: WireScale }): boolean {
+  return scale.largest <= mostShared && isShared(state, item);
 }
 
-/** Another replica has done the item: whoever failed it was wrong. */
+/** Another replica has done the item: whoever failed it with other numbers was wrong. */
 export function settleRefusals(
   state: OrchestratorState,
-  { item, doer }: { item: WorkItem; doer: NodeId },
+  { item, doer, result }: { item: WorkItem; doer: NodeId; result: TaskResult },
 ): OrchestratorEffect[] {
   const { refused } = item;
   item.refused = [];
   const effects: OrchestratorEffect[] = [];
   const settled = new Set<NodeId>([doer]); // who failed and then did it has shown that it can
-  for (const { node, detail } of refused) {
-    if (settled.has(node)) continue;
+  for (const { node, doubt } of refused) {
+    if (settled.has(node) || confirms(result, doubt)) continue;
     settled.add(node);
-    effects.push(...blame(state, { node, fault: fault("badNumbers", detail) }));
+    const proven = fault("badNumbers", doubt.detail);
+    effects.push(...reject(node, proven), ...blame(state, { node, fault: proven }));
   }
   return effects;
 }
@@ -62,10 +62,10 @@ export function settleRefusals(
 export function reloadStage(state: OrchestratorState, item: WorkItem): OrchestratorEffect[] {
   const { stage } = item;
   const effects: OrchestratorEffect[] = [];
-  if (failersOf(item).size === 1) {
-    const [{ node, detail }] = item.refused as [WorkItem["refused"][number]];
+  if (refusersOf(item).size === 1) {
+    const [{ node, doubt }] = item.refused as [WorkItem["refused"][number]];
     item.refused = [];
-    effects.push(...blame(state, { node, fault: fault("badNumbers", detail) }));
+    effects.push(...blame(state, { node, fault: fault("badNumbers", doubt.detail) }));
   } else {
     const reloads = (state.reloads.get(stage) ?? 0) + 1;
     state.reloads.set(stage, reloads);

@@ -7,29 +7,33 @@
  */
 
 import { present } from "../assert.ts";
+import type { WireScale } from "../codec/wire_scale.ts";
 import type { BlobRef } from "../ids.ts";
 import { wireBytes } from "../model/spec.ts";
 import type { TaskDone } from "../protocol/message.ts";
+import { replicasOf } from "./replicas.ts";
 import { middleWires, wiresOf } from "./scale_book.ts";
 import type { OrchestratorState } from "./state.ts";
-import type { WorkItem } from "./step_state.ts";
+import type { Doubt, WorkItem } from "./step_state.ts";
 
 export interface TaskResult {
   readonly message: TaskDone;
   readonly segments: readonly BlobRef[];
-  /** Largest absolute value in the segments, Infinity where one is not finite; 0 without segments. */
-  readonly largest: number;
+  readonly scale: WireScale; // of the segments
 }
 
 export type Judgement =
   | { readonly type: "fine" }
   | { readonly type: "misshapen"; readonly detail: string }
-  | { readonly type: "implausible"; readonly detail: string };
+  | { readonly type: "implausible"; readonly doubt: Doubt };
 
+const measures = [["largest", "largest"], ["rms", "root mean square"]] as const;
 const wiresForRange = 4; // below so many, the first range is all there is
 const firstRange = 1024; // before training wires are below 10, gradients below 1
 const leastRange = 1e-9; // zeros of a majority must not forbid every other value
-const mostGrowth = 64; // times the median of the last wires, or a part of it; honest ones stay within 10, also when the loss jumps
+/** Times the median of the last wires, or a part of it. Honest ones stay within 10 and 2.8, the largest also when the loss jumps. */
+const mostGrowth = { largest: 64, rms: 16 };
+const mostApart = 2; // two computations of one task differ by rounding
 const mostLoss = 1000; // nats; a guess costs at most ln(vocabulary size), 13
 
 /** When every replica says so, a large value is the stage's and not a liar's; beyond this the stage has diverged. */
@@ -37,21 +41,34 @@ export const mostShared = 2 ** 30;
 
 export function judgeResult(
   state: OrchestratorState,
-  { item, result: { message, segments, largest } }: { item: WorkItem; result: TaskResult },
+  { item, result: { message, segments, scale } }: { item: WorkItem; result: TaskResult },
 ): Judgement {
   const misshapen = shapeProblem(state, { item, message, segments });
   if (misshapen !== null) return { type: "misshapen", detail: misshapen };
-  const { least, most } = rangeOf(state, item);
-  if (segments.length > 0 && !(largest >= least && largest <= most)) {
-    const found = Number.isFinite(largest) ? largest.toPrecision(3) : "not finite";
+  for (const [measure, words] of measures) {
+    const { least, most } = rangeOf(state, { item, measure });
+    const value = scale[measure];
+    if (segments.length === 0 || (value >= least && value <= most)) continue;
+    const found = Number.isFinite(value) ? value.toPrecision(3) : "not finite";
     const range = `${least.toPrecision(3)} to ${most.toPrecision(3)}`;
-    const detail = `Cannot take ${message.task} as the largest of its values must be within ${range}: it is ${found}`;
-    return { type: "implausible", detail };
+    const detail = `Cannot take ${message.task} as the ${words} of its values must be within ${range}: it is ${found}`;
+    return { type: "implausible", doubt: { measure, value, detail } };
   }
-  const loss = Math.max(0, ...message.losses ?? []);
+  const loss = largestLoss(message);
   if (loss <= mostLoss) return { type: "fine" };
   const detail = `Cannot take ${message.task} as a loss must be at most ${mostLoss}: current value is ${loss}`;
-  return { type: "implausible", detail };
+  return { type: "implausible", doubt: { measure: "loss", value: loss, detail } };
+}
+
+const largestLoss = ({ losses }: TaskDone): number => Math.max(0, ...losses ?? []);
+
+/**
+ * Whether another replica's result of the same task is like the one in doubt. What is plausible moves with every accepted wire, so
+ * two honest replicas can be judged differently; their numbers are all but equal.
+ */
+export function confirms({ message, scale }: TaskResult, { measure, value }: Doubt): boolean {
+  const other = measure === "loss" ? largestLoss(message) : scale[measure];
+  return Number.isFinite(value) && value <= mostApart * other && other <= mostApart * value;
 }
 
 function shapeProblem(
@@ -75,13 +92,18 @@ function shapeProblem(
 }
 
 /**
- * Of a wire's largest value. A wire of zeros is as bad as a huge one: the normalisation behind it divides by nearly nothing,
+ * Of a wire's largest value, or of its root mean square. A wire of zeros is as bad as a huge one: the normalisation behind it divides by nearly nothing,
  * and the consumer's gradient, honestly computed, is out of all proportion. Of two replicas neither is a majority: what is
- * near either's wires is plausible.
+ * near either's wires is plausible, and the quicker one alone makes no range for the other.
  */
-function rangeOf(state: OrchestratorState, { stage, direction }: WorkItem): { least: number; most: number } {
+function rangeOf(
+  state: OrchestratorState,
+  { item: { stage, direction }, measure }: { item: WorkItem; measure: keyof WireScale },
+): { least: number; most: number } {
   const wires = wiresOf(present(state.scales.stages[stage], "scales a stage"), direction);
-  if (wires.length < wiresForRange) return { least: 1 / firstRange ** 2, most: firstRange };
-  const { lower, upper } = middleWires(wires);
-  return { least: lower / mostGrowth, most: Math.min(mostShared, Math.max(leastRange, mostGrowth * upper)) };
+  const isOneWord = new Set(wires.map(({ node }) => node)).size < Math.min(2, replicasOf(state, stage).length);
+  if (wires.length < wiresForRange || isOneWord) return { least: 1 / firstRange ** 2, most: firstRange };
+  const { lower, upper } = middleWires(wires, measure);
+  const growth = mostGrowth[measure];
+  return { least: lower / growth, most: Math.min(mostShared, Math.max(leastRange, growth * upper)) };
 }

@@ -1,5 +1,5 @@
 /**
- * How large the numbers of a run are: for each stage the largest values of the wires it made of late, the squared norms of its
+ * How large the numbers of a run are: for each stage the scales of the wires it made of late, the squared norms of its
  * gradients, the norms of its payloads. What one member reports is bounded by what its peers reported.
  *
  * Owns the windows and the references taken from them. A reference is a median, so fewer than half of the reports move it
@@ -7,11 +7,12 @@
  */
 
 import { assert } from "../assert.ts";
+import type { WireScale } from "../codec/wire_scale.ts";
 import type { Direction, NodeId } from "../ids.ts";
 
 export interface NotedWire {
   readonly node: NodeId;
-  readonly largest: number; // of its values
+  readonly scale: WireScale;
 }
 
 export interface StageScales {
@@ -61,10 +62,10 @@ export function noteWire(scales: StageScales, { direction, wire }: { direction: 
   remember(window, { value: wire, most: wiresRemembered });
 }
 
-/** The two middle ones of what each node's wires are like; of two nodes, both. */
-export function middleWires(wires: readonly NotedWire[]): { lower: number; upper: number } {
+/** By one measure, the two middle ones of what each node's wires are like; of two nodes, both. */
+export function middleWires(wires: readonly NotedWire[], measure: keyof WireScale): { lower: number; upper: number } {
   const byNode = new Map<NodeId, number[]>();
-  for (const { node, largest } of wires) byNode.set(node, [...byNode.get(node) ?? [], largest]);
+  for (const { node, scale } of wires) byNode.set(node, [...byNode.get(node) ?? [], scale[measure]]);
   const medians = [...byNode.values()].map((own) => lowerMedian(own) ?? 0).sort((a, b) => a - b);
   return { lower: medians[(medians.length - 1) >> 1] ?? 0, upper: medians[medians.length >> 1] ?? 0 };
 }
@@ -78,7 +79,7 @@ export function notePayload(scales: StageScales, norm: number): void {
 }
 
 function remember<T extends number | NotedWire>(window: T[], { value, most }: { value: T; most: number }): void {
-  const scale = typeof value === "number" ? value : value.largest;
+  const scale = typeof value === "number" ? value : value.scale.largest;
   assert(Number.isFinite(scale), `Cannot remember a scale as it must be finite: current value is ${scale}`);
   window.push(value);
   if (window.length > most) window.shift();

@@ -5,6 +5,7 @@
  * queue, its stage's or that of the one member it belongs to; a leased item has one lease, or a few while it is tried elsewhere.
  */
 
+import type { WireScale } from "../codec/wire_scale.ts";
 import type { Before } from "../heap.ts";
 import type { BlobRef, Direction, MicrobatchId, NodeId, StageIndex, TaskId } from "../ids.ts";
 
@@ -15,6 +16,13 @@ export interface Lease {
   readonly node: NodeId;
   readonly leasedMs: number;
   readonly deadlineMs: number;
+}
+
+/** What is implausible about a result. */
+export interface Doubt {
+  readonly measure: keyof WireScale | "loss";
+  readonly value: number;
+  readonly detail: string;
 }
 
 /** One microbatch through one stage in one direction, whoever does it. */
@@ -29,7 +37,7 @@ export interface WorkItem {
   doneBy: NodeId | null;
   madeBy: { readonly node: NodeId; readonly task: TaskId } | null; // of the output that is kept: the first attempt's
   avoid: NodeId | null; // the last node to fail it
-  refused: { readonly node: NodeId; readonly detail: string }[]; // who failed it since its input is there: refusals.ts
+  refused: { readonly node: NodeId; readonly doubt: Doubt }[]; // who failed it since its input is there: refusals.ts
 }
 
 /** A microbatch on its way; `items` in the order of its chain: forwards, turnaround, backwards. */
@@ -52,6 +60,10 @@ export const inDataOrder: Before<WorkItem> = (a, b) => a.microbatch < b.microbat
 export const heapOf = (queue: ItemQueue, item: WorkItem): WorkItem[] =>
   item.direction === "forward" ? queue.forwards : queue.gradients;
 export const isEmpty = (queue: ItemQueue): boolean => queue.gradients.length === 0 && queue.forwards.length === 0;
+
+/** Who failed the item since its input is there. */
+export const refusersOf = ({ refused }: WorkItem): Set<NodeId> => new Set(refused.map(({ node }) => node));
+export const hasRefused = ({ refused }: WorkItem, node: NodeId): boolean => refused.some((each) => each.node === node);
 
 export interface SealedGradient {
   readonly tasks: number;

@@ -37,7 +37,7 @@ export function onTaskDone(
   state: OrchestratorState,
   { member, result, nowMs }: { member: Member; result: TaskResult; nowMs: number },
 ): OrchestratorEffect[] {
-  const { message, segments, largest } = result;
+  const { message, segments, scale } = result;
   const leased = heldBy(state, { member, task: message.task });
   if (leased === null) {
     const stale = fault("staleResult", `Cannot take ${message.task} as it must be leased to the sender`);
@@ -54,24 +54,23 @@ export function onTaskDone(
     ];
   }
   if (judged.type === "implausible") {
-    const { detail } = judged;
-    item.refused.push({ node: member.node, detail });
-    if (!isAgreed(state, { item, largest })) {
+    const { doubt } = judged;
+    item.refused.push({ node: member.node, doubt });
+    if (!isAgreed(state, { item, scale })) {
       const isBad = isShared(state, item);
       return [
         ...releaseEffect(segments),
-        ...reject(member.node, fault("badNumbers", detail)),
-        ...releaseLease(state, { item, held, reason: detail, nowMs }),
+        ...releaseLease(state, { item, held, reason: doubt.detail, nowMs, isInDoubt: true }),
         ...(isBad ? reloadStage(state, item) : []),
       ];
     }
     item.refused = [];
   }
   const output = segments[0] ?? null;
-  const settled = settleRefusals(state, { item, doer: member.node });
+  const settled = settleRefusals(state, { item, doer: member.node, result });
   const { unused, effects } = acceptResult(state, { item, held, member, output, losses: message.losses, nowMs });
   const { stage, direction, microbatch } = item;
-  const wire = { node: member.node, largest };
+  const wire = { node: member.node, scale };
   if (output !== null) noteWire(present(state.scales.stages[stage], "scales a stage"), { direction, wire });
   noteFulfilled(state, { node: member.node, duty: "tasks" });
   return [

@@ -15,6 +15,7 @@ import type { Member, OrchestratorState } from "./state.ts";
 import {
   countWaiting,
   type Flow,
+  hasRefused,
   heapOf,
   inDataOrder,
   type ItemQueue,
@@ -114,11 +115,14 @@ function ownerOf(state: OrchestratorState, item: WorkItem): Member | null {
   const { stage } = item;
   if (state.config.deterministic) {
     const replicas = replicasOf(state, stage);
-    return replicas[item.microbatch % replicas.length] ?? null;
+    const turn = item.microbatch % replicas.length;
+    const inTurn = [...replicas.slice(turn), ...replicas.slice(0, turn)];
+    return inTurn.find(({ node }) => !hasRefused(item, node)) ?? inTurn[0] ?? null;
   }
   if (item.direction !== "backward") return null;
   const { doneBy } = present(flowOf(state, item).items[stage], "the stage's forward");
-  return item.avoid === doneBy ? null : presentReplica(state, { node: doneBy, stage });
+  const isOpen = doneBy === null || item.avoid === doneBy || hasRefused(item, doneBy);
+  return isOpen ? null : presentReplica(state, { node: doneBy, stage });
 }
 
 /** Fixed wiring after a stage's replicas have changed: every waiting item goes to its new owner. */

@@ -70,7 +70,7 @@ Deno.test("Role: an evaluation that a miner makes up does not count", () => {
 Deno.test("Role: a hotkey that comes back in the other role speaks for no member until it joins anew", () => {
   const { hub, miner } = swarm();
   const from = (role: Role, message: NodeMessage) =>
-    hub.step({ type: "messageReceived", node: miner, role, message, segments: [], largest: 0 });
+    hub.step({ type: "messageReceived", node: miner, role, message, segments: [], scale: { largest: 0, rms: 0 } });
   for (const event of [null, { type: "restarted" }] as const) { // nothing has to be remembered of connections
     if (event !== null) hub.step(event);
     hub.inbox(miner).length = 0;

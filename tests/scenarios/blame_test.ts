@@ -1,9 +1,10 @@
 /** Wrong numbers, false refusals and floods: who is blamed for what, and that nobody honest is. */
 
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { fault } from "../../core/fault.ts";
 import type { NodeId } from "../../core/ids.ts";
 import { ScriptedOrchestrator } from "../support/scripted_orchestrator.ts";
+import { prngOf } from "../support/small_prng.ts";
 
 /** Two stages of so many replicas at the beginning of a step. */
 function training(replicas: number) {
@@ -21,13 +22,13 @@ const blamed = (hub: ScriptedOrchestrator): NodeId[] =>
   hub.records.flatMap((record) => record.type === "blamed" ? [record.node] : []);
 
 /** Answers the node's oldest task with a wire whose largest value is this. */
-function answer(hub: ScriptedOrchestrator, node: NodeId, largest: number): void {
+function answer(hub: ScriptedOrchestrator, node: NodeId, largest: number, rms = largest): void {
   const task = hub.take(node, "runTask");
   const wire = hub.stages[task.stage]!.wireOut ?? hub.stages[task.stage]!.wireIn!;
   const { sequencesPerMicrobatch } = hub.state.config.train;
   const losses = task.direction === "turnaround" ? new Array<number>(sequencesPerMicrobatch).fill(2) : null;
   const bytes = sequencesPerMicrobatch * hub.state.config.model.contextLength * wire.width * wire.bytesPerValue;
-  hub.tell(node, { type: "taskDone", task: task.task, losses, computeMs: 1 }, [hub.blob(bytes)], largest);
+  hub.tell(node, { type: "taskDone", task: task.task, losses, computeMs: 1 }, [hub.blob(bytes)], largest, rms);
 }
 
 for (const [name, largest] of [["NaN", Infinity], ["a huge value", 1e30]] as const) {
@@ -39,6 +40,28 @@ for (const [name, largest] of [["NaN", Infinity], ["a huge value", 1e30]] as con
     assertEquals([blamed(hub), hub.state.members.has(honest!)], [[liar], true]);
   });
 }
+
+Deno.test("Blame: a wire of zeros but for one ordinary value is refused, and its sender is blamed", () => {
+  const { hub, nodes, heads: [liar, honest] } = training(2);
+  const seen = () => hub.state.scales.stages[0]!.wires.forward.map(({ node }) => node);
+  hub.work([liar!, honest!], { until: () => seen().length >= 4 && new Set(seen()).size === 2 });
+  assert(hub.tasksOf(liar!).length > 0, "it has a task left");
+  answer(hub, liar!, 1, 1 / 60);
+  assertEquals(seen().length, 4, "its wire is not taken");
+  hub.work(nodes.filter((node) => node !== liar), { until: () => blamed(hub).length > 0 });
+  assertEquals(blamed(hub), [liar]);
+});
+
+Deno.test("Blame: the first wires of a quick liar are no measure for the slower replica's", () => {
+  const { hub, nodes, heads: [liar, honest] } = training(2);
+  const seen = () => hub.state.scales.stages[0]!.wires.forward.map(({ node }) => node);
+  while (hub.tasksOf(liar!).length > 0) answer(hub, liar!, 1e-5);
+  assert(seen().length >= 4 && seen().every((node) => node === liar), "only the liar has spoken");
+  answer(hub, honest!, 1);
+  assert(seen().includes(honest!), "its wire is taken");
+  hub.work(nodes);
+  assertEquals(blamed(hub).filter((node) => node === honest), []);
+});
 
 Deno.test("Blame: three proven faults expel, with the units of the round", () => {
   const { hub, nodes, heads: [liar] } = training(2);
@@ -73,6 +96,49 @@ Deno.test("Blame: a large value that every replica of a stage makes is the stage
     for (const node of heads) if (hub.tasksOf(node).length > 0) answer(hub, node, 1e6);
   }
   assertEquals([wireOf() === null, blamed(hub)], [false, []]);
+});
+
+Deno.test("Blame: replicas that all find the same values large do not send their items round for ever", () => {
+  for (let seed = 1; seed <= 100; seed++) {
+    const below = prngOf(seed);
+    const hub = new ScriptedOrchestrator({
+      pipeline: { stages: 3 },
+      train: { microbatchesPerStep: 3, steps: 100, stepsPerRound: 2 },
+      swarm: { replicas: 3, validators: 0 },
+      limits: { leaseMs: 60_000, leasesPerMiner: 1 },
+    });
+    const nodes = Array.from({ length: 9 }, (_, i) => hub.ready(`miner-${i}`));
+    const middle = nodes.filter((node) => hub.state.members.get(node)!.stage === 1);
+    const backwards = () => hub.state.work!.flows.filter(({ items }) => items[3]!.status === "done").length;
+    const isBackward = (node: NodeId) => middle.includes(node) && hub.tasksOf(node)[0]?.direction === "backward";
+    const ordinary = () => nodes.filter((node) => !isBackward(node));
+    let answers = 0;
+    const isLockStep = below(2) === 0; // all that hold an item answer at once, always in the same order
+    const order = middle.toSorted(() => below(2) - 0.5);
+    while (backwards() < 3 && answers < 60) {
+      hub.work(ordinary(), { until: () => isLockStep ? middle.every(isBackward) : middle.some(isBackward) });
+      const holders = order.filter(isBackward);
+      for (const node of isLockStep ? holders : [holders[below(holders.length)]!]) answer(hub, node, 1e6);
+      answers += 1;
+    }
+    assertEquals([backwards(), blamed(hub)], [3, []], `seed ${seed}: after ${answers} answers`);
+  }
+});
+
+Deno.test("Blame: a result that another replica confirms is nobody's fault, wherever the plausible range has moved", () => {
+  const { hub, nodes, heads: [first, second] } = training(2);
+  const wires = () => hub.state.scales.stages[0]!.wires.forward;
+  hub.work([first!, second!], { until: () => wires().length >= 4 && hub.tasksOf(first!).length > 0 });
+  const [{ task }] = hub.tasksOf(first!) as [ReturnType<typeof hub.tasksOf>[number]];
+  const microbatch = Number(task.split(".")[0]);
+  answer(hub, first!, 1e-3, 1e-3);
+  for (const wire of wires()) Object.assign(wire, { scale: { largest: 1e-3, rms: 1e-3 } }); // what came in since
+  while (!hub.tasksOf(second!).some((each) => Number(each.task.split(".")[0]) === microbatch)) {
+    hub.finish(second!, hub.take(second!, "runTask"));
+  }
+  while (hub.tasksOf(second!).length > 0) answer(hub, second!, 1.5e-3, 1.2e-3);
+  hub.work(nodes.filter((node) => node !== first && node !== second));
+  assertEquals([hub.state.work!.flows[microbatch]!.wires[0] === null, blamed(hub)], [false, []]);
 });
 
 Deno.test("Blame: when no replica of a stage makes finite values they load the round again, and at last the run stops", () => {

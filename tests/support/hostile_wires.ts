@@ -13,6 +13,14 @@ export const allOf = (value: number): Spoil => (values) => values.fill(value);
 /** One value in the middle. */
 export const oneOf = (value: number): Spoil => (values) => values[values.length >> 1] = value;
 
+/** The largest value stays what it is, all others are zero. */
+export const onlyLargest: Spoil = (values) => {
+  let at = 0;
+  for (let i = 0; i < values.length; i++) if (Math.abs(values[i]!) > Math.abs(values[at]!)) at = i;
+  const largest = values[at]!;
+  values.fill(0)[at] = largest;
+};
+
 export const times = (factor: number): Spoil => (values) => values.forEach((value, i) => values[i] = factor * value);
 
 /** Every wire it sends forward; a tail sends none. */

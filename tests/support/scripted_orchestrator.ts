@@ -105,10 +105,10 @@ export class ScriptedOrchestrator {
     return messages.splice(at, 1)[0] as Sent<T>;
   }
 
-  /** `largest` value in the wires of a result. */
-  tell(node: NodeId, message: NodeMessage, segments: readonly BlobRef[] = [], largest = 1): void {
+  /** `largest` value in the wires of a result, and unless given their root mean square. */
+  tell(node: NodeId, message: NodeMessage, segments: readonly BlobRef[] = [], largest = 1, rms = largest): void {
     const role = message.type === "join" ? message.role : this.state.members.get(node)?.role ?? "miner";
-    this.step({ type: "messageReceived", node, role, message, segments, largest });
+    this.step({ type: "messageReceived", node, role, message, segments, scale: { largest, rms } });
   }
 
   join(name: string, options: { holding?: Holding; previousStage?: StageIndex; listens?: string } = {}): NodeId {
