@@ -6,15 +6,16 @@
  */
 
 import type { Fault } from "../../core/fault.ts";
-import type { NodeId, TaskId } from "../../core/ids.ts";
+import type { BlobRef, NodeId, TaskId } from "../../core/ids.ts";
 import type { OrchestratorEvent } from "../../core/orchestrator/event.ts";
+import type { StageMerge } from "../../core/orchestrator/merge_state.ts";
 import { type OrchestratorState, tokensPerMicrobatch } from "../../core/orchestrator/state.ts";
 import type { HubMessage } from "../../core/protocol/message.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
 import { CreditCheck } from "./credit_check.ts";
 import type { HubWatch } from "./hub_watch.ts";
 import { MergeCheck, type OwnMerge } from "./merge_check.ts";
-import type { NodeWatch } from "./node_watch.ts";
+import type { FailedWork, NodeWatch } from "./node_watch.ts";
 import type { SwarmShape } from "./swarm_shape.ts";
 import { must } from "./violation.ts";
 
@@ -165,7 +166,7 @@ export class Checkers implements HubWatch, NodeWatch {
     this.computed += 1;
   }
 
-  workFailed(node: WatchedNode, failed: { work: string; round: number | null; fault: Fault }): void {
+  workFailed(node: WatchedNode, failed: FailedWork): void {
     must(
       !this.#isExpected(node.node, failed),
       "a blob that is needed is not deleted",
@@ -174,7 +175,7 @@ export class Checkers implements HubWatch, NodeWatch {
   }
 
   /** Whether the hub still waits for this work; what it has given up may find its blobs gone. */
-  #isExpected(node: NodeId, failed: { work: string; round: number | null }): boolean {
+  #isExpected(node: NodeId, failed: FailedWork): boolean {
     const state = this.#options.hubState();
     const member = state.members.get(node);
     if (member === undefined) return false;
@@ -183,6 +184,8 @@ export class Checkers implements HubWatch, NodeWatch {
         return member.status === "loading" && member.loadingRound === failed.round &&
           state.sources.round === failed.round;
       case "reduceSlice":
+        return state.round === failed.round &&
+          state.merge?.stages.some((merge) => isAsked(merge, { node, payloads: failed.payloads })) === true;
       case "applyMerge":
         return state.round === failed.round &&
           state.merge?.stages.some((stage) => stage.phase !== "agreed" && stage.participants.has(node)) === true;
@@ -195,4 +198,14 @@ export class Checkers implements HubWatch, NodeWatch {
     this.nodesRefused += 1;
     if (!this.#dismissed.has(node.node)) this.#mustNotBeHonest(node.node, "refused for good");
   }
+}
+
+/** Whether the stage's merge still wants just this reduction of the node: payloads that go begin a new edition. */
+function isAsked(merge: StageMerge, { node, payloads }: { node: NodeId; payloads: readonly BlobRef[] }): boolean {
+  const stored = [...merge.payloads.values()];
+  const isInput = (index: number) => ({ hash }: BlobRef) => stored.some((payload) => payload[index] === hash);
+  return merge.phase === "reducing" &&
+    merge.slices.some(({ told, results }, index) =>
+      told.has(node) && !results.has(node) && payloads.every(isInput(index))
+    );
 }

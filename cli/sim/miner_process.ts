@@ -77,7 +77,8 @@ export class MinerProcess extends NodeProcess {
     if (!outcome.result.ok) {
       const { fault } = outcome.result;
       const isFate = outcome.missing !== undefined && blobs.wasLost(outcome.missing);
-      if (!isFate) watch.workFailed(this, { work: work.type, round: roundOf(this.state, work), fault });
+      const payloads = work.type === "reduceSlice" ? work.inputs.map(({ payload }) => payload) : [];
+      if (!isFate) watch.workFailed(this, { work: work.type, round: roundOf(this.state, work), payloads, fault });
       return this.#step({ type: "workFailed", job, fault });
     }
     blobs.put(outcome.puts);

@@ -3,12 +3,19 @@
  */
 
 import type { Fault } from "../../core/fault.ts";
-import type { NodeId, TaskId } from "../../core/ids.ts";
+import type { BlobRef, NodeId, TaskId } from "../../core/ids.ts";
 import type { OwnMerge } from "./merge_check.ts";
 
 interface WatchedNode {
   readonly node: NodeId;
   readonly isHonest: boolean;
+}
+
+export interface FailedWork {
+  readonly work: string;
+  readonly round: number | null;
+  readonly payloads: readonly BlobRef[]; // that were to be reduced
+  readonly fault: Fault;
 }
 
 export interface NodeWatch {
@@ -20,7 +27,7 @@ export interface NodeWatch {
   merged(node: WatchedNode, merged: OwnMerge & { readonly round: number }): void;
   taskComputed(): void;
   /** Work failed at a node, in production for want of a blob. */
-  workFailed(node: WatchedNode, failed: { work: string; round: number | null; fault: Fault }): void;
+  workFailed(node: WatchedNode, failed: FailedWork): void;
   /** The hub refused the node for good. */
   refused(node: WatchedNode): void;
 }

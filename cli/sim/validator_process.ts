@@ -62,7 +62,7 @@ export class ValidatorProcess extends NodeProcess {
     this.compute({ medianMs, bytes, onDevice: true }, () => {
       if (result.ok) return this.#step({ type: "workDone", job, result: result.value });
       const isFate = missing !== null && blobs.wasLost(missing);
-      if (!isFate) watch.workFailed(this, { work: work.type, round: null, fault: result.fault });
+      if (!isFate) watch.workFailed(this, { work: work.type, round: null, payloads: [], fault: result.fault });
       this.#step({ type: "workFailed", job, fault: result.fault });
     });
   }
