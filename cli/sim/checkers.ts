@@ -15,7 +15,7 @@ import type { RunRecord } from "../../core/protocol/record.ts";
 import { CreditCheck } from "./credit_check.ts";
 import type { HubWatch } from "./hub_watch.ts";
 import { MergeCheck, type OwnMerge } from "./merge_check.ts";
-import type { FailedWork, NodeWatch } from "./node_watch.ts";
+import type { NodeWatch, WatchedWork } from "./node_watch.ts";
 import type { SwarmShape } from "./swarm_shape.ts";
 import { must } from "./violation.ts";
 
@@ -166,28 +166,26 @@ export class Checkers implements HubWatch, NodeWatch {
     this.computed += 1;
   }
 
-  workFailed(node: WatchedNode, failed: FailedWork): void {
+  workFailed(node: WatchedNode, failed: WatchedWork & { readonly fault: Fault }): void {
     must(
-      !this.#isExpected(node.node, failed),
+      !this.isWanted(node, failed),
       "a blob that is needed is not deleted",
       () => `${node.node} cannot do ${failed.work} of round ${failed.round}: ${failed.fault.detail}`,
     );
   }
 
-  /** Whether the hub still waits for this work; what it has given up may find its blobs gone. */
-  #isExpected(node: NodeId, failed: FailedWork): boolean {
+  isWanted({ node }: WatchedNode, { work, round, payloads }: WatchedWork): boolean {
     const state = this.#options.hubState();
     const member = state.members.get(node);
     if (member === undefined) return false;
-    switch (failed.work) {
+    switch (work) {
       case "loadStage":
-        return member.status === "loading" && member.loadingRound === failed.round &&
-          state.sources.round === failed.round;
+        return member.status === "loading" && member.loadingRound === round && state.sources.round === round;
       case "reduceSlice":
-        return state.round === failed.round &&
-          state.merge?.stages.some((merge) => isAsked(merge, { node, payloads: failed.payloads })) === true;
+        return state.round === round &&
+          state.merge?.stages.some((merge) => isAsked(merge, { node, payloads })) === true;
       case "applyMerge":
-        return state.round === failed.round &&
+        return state.round === round &&
           state.merge?.stages.some((stage) => stage.phase !== "agreed" && stage.participants.has(node)) === true;
       default:
         return [...state.audit.running.values()].some((running) => running.validator === node);
@@ -204,7 +202,7 @@ export class Checkers implements HubWatch, NodeWatch {
 function isAsked(merge: StageMerge, { node, payloads }: { node: NodeId; payloads: readonly BlobRef[] }): boolean {
   const stored = [...merge.payloads.values()];
   const isInput = (index: number) => ({ hash }: BlobRef) => stored.some((payload) => payload[index] === hash);
-  return merge.phase === "reducing" &&
+  return merge.phase === "reducing" && merge.participants.has(node) &&
     merge.slices.some(({ told, results }, index) =>
       told.has(node) && !results.has(node) && payloads.every(isInput(index))
     );

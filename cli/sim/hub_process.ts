@@ -247,7 +247,7 @@ export class HubProcess implements HubEnd {
   }
 
   #refereeSlice({ round, edition, stage, slice, inputs }: Extract<OwnWork, { type: "refereeSlice" }>): void {
-    if (this.#lacks(inputs.map((input) => input.payload), `slice ${slice} of round ${round}`)) {
+    if (this.#lacks(inputs.map((input) => input.payload), { round, purpose: `slice ${slice} of round ${round}` })) {
       return this.#deliver({ type: "sliceUnavailable", round, stage, slice });
     }
     const result = reducedSlice(inputs);
@@ -257,11 +257,11 @@ export class HubProcess implements HubEnd {
 
   #refereeMerge({ round, stage, source, slices }: Extract<OwnWork, { type: "refereeMerge" }>): void {
     const { shape, blobs } = this.#options;
-    const purpose = `the merge of stage ${stage} in round ${round}`;
-    if (this.#lacks(blobsOfSource(source), purpose)) {
+    const need = { round, purpose: `the merge of stage ${stage} in round ${round}` };
+    if (this.#lacks(blobsOfSource(source), need)) {
       return this.#deliver({ type: "mergeUnavailable", round, stage, lost: "start" });
     }
-    if (this.#lacks(slices, purpose)) return this.#deliver({ type: "mergeUnavailable", round, stage, lost: "slices" });
+    if (this.#lacks(slices, need)) return this.#deliver({ type: "mergeUnavailable", round, stage, lost: "slices" });
     const merged = mergedVectors(vectorsOf(source, { shape, stage }), slices);
     const bytes = 4 * present(shape.stageFloats[stage], "a length a stage");
     const parameters = { hash: merged.parameters, bytes };
@@ -275,7 +275,9 @@ export class HubProcess implements HubEnd {
   ): { source: ParameterSource; from: Restored } {
     const { blobs, shape } = this.#options;
     const source = present(sources[stage], "a source a stage");
-    if (!this.#lacks(blobsOfSource(source), `stage ${stage} of round ${round}`)) return { source, from: "stored" };
+    if (!this.#lacks(blobsOfSource(source), { purpose: `stage ${stage} of round ${round}` })) {
+      return { source, from: "stored" };
+    }
     if (this.#checkpoint?.round === round) {
       blobs.put(this.#checkpoint.sources.flatMap(blobsOfSource));
       if (blobs.missing(blobsOfSource(source)) === null) return { source, from: "checkpoint" };
@@ -295,7 +297,7 @@ export class HubProcess implements HubEnd {
     const detail = "no space left on the device";
     if (this.disk === "full") return this.#deliver({ type: "checkpointFailed", round, detail, missing: null });
     const purpose = `the checkpoint of round ${round}`;
-    const missing = sources.findIndex((source) => this.#lacks(blobsOfSource(source), purpose));
+    const missing = sources.findIndex((source) => this.#lacks(blobsOfSource(source), { purpose }));
     if (missing !== -1) {
       const lost = { detail: "a blob is gone", missing: stageIndex(missing) };
       return this.#deliver({ type: "checkpointFailed", round, ...lost });
@@ -304,12 +306,13 @@ export class HubProcess implements HubEnd {
     this.#deliver({ type: "checkpointWritten", round, folder: `round-${round}` });
   }
 
-  /** Whether the world took one of these away; that one is missing for another reason is a broken rule. */
-  #lacks(refs: readonly BlobRef[], purpose: string): boolean {
+  /** Whether the world took one of these away. That one is missing for another reason is a broken rule, unless the round has merged. */
+  #lacks(refs: readonly BlobRef[], { round, purpose }: { round?: number; purpose: string }): boolean {
     const { blobs } = this.#options;
     const missing = blobs.missing(refs);
     if (missing === null) return false;
-    assert(blobs.wasLost(missing), `Blob ${missing.hash} must be stored, as the hub needs it for ${purpose}`);
+    const isDue = round === undefined || (this.#state.round === round && this.#state.merge !== null);
+    if (isDue) assert(blobs.wasLost(missing), `Blob ${missing.hash} must be stored: the hub needs it for ${purpose}`);
     return true;
   }
 

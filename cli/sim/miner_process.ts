@@ -8,6 +8,7 @@ import type { MinerEffect, MinerEvent, MinerWork } from "../../core/miner/event.
 import { miner } from "../../core/miner/machine.ts";
 import { type MinerState, openMiner } from "../../core/miner/state.ts";
 import { type LinkEvent, NodeProcess, type NodeServices } from "./node_process.ts";
+import type { WatchedWork } from "./node_watch.ts";
 import { blobsOfSource, SymbolicStage, type WorkOutcome } from "./symbolic_stage.ts";
 
 const gradientTaskFactor = 3; // recomputed forward, then backward of twice its cost
@@ -68,17 +69,28 @@ export class MinerProcess extends NodeProcess {
     const outcome = this.stage.perform(work);
     const onDevice = work.type !== "reduceSlice" && work.type !== "uploadParameters";
     const cost = { medianMs: this.#medianMs(work), bytes: bytesOf(work, outcome), onDevice };
-    this.compute(cost, (computeMs) => this.#done({ job, work, outcome, computeMs }));
+    const payloads = work.type === "reduceSlice" ? work.inputs.map(({ payload }) => payload) : [];
+    const watched = { work: work.type, round: roundOf(this.state, work), payloads };
+    const isWanted = outcome.result.ok || this.services.watch.isWanted(this, watched); // when it asked for the blobs
+    this.compute(
+      cost,
+      (computeMs) => this.#done({ job, work, outcome, computeMs, watched: isWanted ? watched : null }),
+    );
   }
 
-  #done(options: { job: number; work: MinerWork; outcome: WorkOutcome; computeMs: number }): void {
-    const { job, work, outcome, computeMs } = options;
+  #done(options: {
+    job: number;
+    work: MinerWork;
+    outcome: WorkOutcome;
+    computeMs: number;
+    watched: WatchedWork | null; // null: nobody wants it any more
+  }): void {
+    const { job, work, outcome, computeMs, watched } = options;
     const { watch, blobs } = this.services;
     if (!outcome.result.ok) {
       const { fault } = outcome.result;
       const isFate = outcome.missing !== undefined && blobs.wasLost(outcome.missing);
-      const payloads = work.type === "reduceSlice" ? work.inputs.map(({ payload }) => payload) : [];
-      if (!isFate) watch.workFailed(this, { work: work.type, round: roundOf(this.state, work), payloads, fault });
+      if (!isFate && watched !== null) watch.workFailed(this, { ...watched, fault });
       return this.#step({ type: "workFailed", job, fault });
     }
     blobs.put(outcome.puts);

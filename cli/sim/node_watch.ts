@@ -11,11 +11,10 @@ interface WatchedNode {
   readonly isHonest: boolean;
 }
 
-export interface FailedWork {
+export interface WatchedWork {
   readonly work: string;
   readonly round: number | null;
   readonly payloads: readonly BlobRef[]; // that were to be reduced
-  readonly fault: Fault;
 }
 
 export interface NodeWatch {
@@ -27,7 +26,9 @@ export interface NodeWatch {
   merged(node: WatchedNode, merged: OwnMerge & { readonly round: number }): void;
   taskComputed(): void;
   /** Work failed at a node, in production for want of a blob. */
-  workFailed(node: WatchedNode, failed: FailedWork): void;
+  workFailed(node: WatchedNode, failed: WatchedWork & { readonly fault: Fault }): void;
+  /** Whether the hub waits for this work; what it has given up may find its blobs gone or closed. */
+  isWanted(node: WatchedNode, work: WatchedWork): boolean;
   /** The hub refused the node for good. */
   refused(node: WatchedNode): void;
 }
