@@ -103,6 +103,7 @@ export interface StageUpload {
   merged: MergedStage;
   slices: readonly BlobRef[]; // what made it, should every holder be lost
   holders: NodeId[];
+  isHubUnable: boolean; // to repeat the merge, as the store lost what it needs
   asked: Reducer | null;
   deadlineMs: number; // of the one that was asked
   stored: boolean;

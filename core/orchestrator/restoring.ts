@@ -157,6 +157,7 @@ export function onMergeUnavailable(
   const holders = rosterOf(state, stage).members.map((member) => member.node);
   if (holders.length > 0) {
     upload.holders = holders;
+    upload.isHubUnable = true;
     upload.asked = null;
     return [lostText(options, "asking the stage's replicas again")];
   }

@@ -42,6 +42,7 @@ export function finishRound(state: OrchestratorState, nowMs: number): Orchestrat
       merged: present(stage.agreed, "an agreed stage"),
       slices: acceptedSlices(stage),
       holders: holdersOf(stage),
+      isHubUnable: false,
       asked: null,
       deadlineMs: Infinity,
       stored: stage.refereed !== null,

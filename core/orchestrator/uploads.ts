@@ -28,7 +28,7 @@ export function continueUpload(state: OrchestratorState, nowMs: number): Orchest
   for (const stage of upload.stages) {
     if (stage.stored || stage.asked !== null) continue;
     stage.holders = stage.holders.filter((node) => state.members.has(node));
-    stage.asked = firstToAsk(state, stage.holders);
+    stage.asked = firstToAsk(state, stage);
     stage.deadlineMs = nowMs + state.config.limits.mergePhaseMs;
     effects.push(
       stage.asked === "hub"
@@ -43,9 +43,10 @@ export function continueUpload(state: OrchestratorState, nowMs: number): Orchest
   return effects;
 }
 
-/** Who has let an upload wait comes last, after the hub itself. */
-function firstToAsk(state: OrchestratorState, holders: readonly NodeId[]): Reducer {
-  return holders.find((node) => !isUnreliable(state, { node, duty: "uploading" })) ?? "hub";
+/** Who has let an upload wait comes last, after the hub itself, unless the hub cannot do it. */
+function firstToAsk(state: OrchestratorState, { holders, isHubUnable }: StageUpload): Reducer {
+  const reliable = holders.find((node) => !isUnreliable(state, { node, duty: "uploading" }));
+  return reliable ?? (isHubUnable ? holders[0] : undefined) ?? "hub";
 }
 
 export function writeCheckpoint(upload: UploadWork): OrchestratorEffect {

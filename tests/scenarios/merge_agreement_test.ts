@@ -98,6 +98,18 @@ Deno.test("Merge: one word is taken when the store has lost the slices that it c
   assertEquals(hub.take(nodes[0]!, "uploadParameters").round, 1);
 });
 
+Deno.test("Merge: an upload that only a slow replica can make is waited for, not asked of the hub over and over", () => {
+  const { hub, nodes } = applying(1);
+  show(hub, nodes[0]!, hub.blob(64));
+  assertEquals(hub.take(nodes[0]!, "uploadParameters").round, 1);
+  hub.wait(61_000); // it does not upload
+  assertEquals([hub.count("mergeLate"), checks(hub)], [1, 1]);
+  hub.step({ type: "mergeUnavailable", round: 0, stage, lost: "slices" });
+  assertEquals(hub.take(nodes[0]!, "uploadParameters").round, 1, "its holder is asked again");
+  hub.wait(30_000);
+  assertEquals(checks(hub), 1, "the hub is not asked while its holder has time");
+});
+
 Deno.test("Merge: when the round's start is lost, one word is checked with its checkpoint, but worth more than a makeshift", () => {
   for (const from of ["checkpoint", "neighbours", "initial"] as const) {
     const { hub, nodes, parameters } = oneWord((hub) => hub.blob(64));
