@@ -96,7 +96,8 @@ function askHolder(state: OrchestratorState, stage: StageIndex): OrchestratorEff
   state.restoring.set(stage, "held");
   const { round } = state.sources;
   const holder = rosterOf(state, stage).members.find((member) => member.graceUntilMs === null);
-  if (round !== state.round || state.phase !== "training" || holder === undefined) return [];
+  const hasTime = state.phase === "training" || state.phase === "gathering";
+  if (round !== state.round || !hasTime || holder === undefined) return [];
   const text =
     `Stage ${stage} cannot be handed out as the store must hold its parameters of round ${round}; asking ${holder.node} for them`;
   return [record({ type: "warning", text }), send(holder.node, { type: "uploadParameters", round })];
