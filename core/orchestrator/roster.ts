@@ -16,6 +16,7 @@ import { reissueAuditsOf } from "./audit_requests.ts";
 import { type OrchestratorEffect, record, reject, send } from "./event.ts";
 import { lookSoon, reissueWorkOf } from "./leases.ts";
 import { isResting } from "./blame.ts";
+import { awaitLoading } from "./loading.ts";
 import { capacityOf } from "./pace.ts";
 import { dropParticipants } from "./reducers.ts";
 import { activate, awaitAssign, replicasOf, rosterOf, setAway, setBack, setStage } from "./replicas.ts";
@@ -26,8 +27,6 @@ import { type Member, newMember, type OrchestratorState } from "./state.ts";
 import { replaceUploader } from "./uploads.ts";
 import { rewire } from "./wiring.ts";
 import { pastReports } from "./work_report.ts";
-
-const loadingPatience = 4; // times mergePhaseMs: fetching a stage may take a while
 
 export function onJoin(
   state: OrchestratorState,
@@ -117,12 +116,7 @@ export function assignWaiting(state: OrchestratorState, nowMs: number): Orchestr
     const { assignment } = member;
     const { round } = state;
     const source = present(state.sources.stages[stage], "a source a stage");
-    setAlarm(state, {
-      type: "loading",
-      node,
-      assignment,
-      atMs: nowMs + loadingPatience * state.config.limits.mergePhaseMs,
-    });
+    awaitLoading(state, { member, nowMs });
     effects.push(
       send(node, { type: "assign", assignment, stage, round, source, peers: peersOf(state, stage) }),
       record({ type: "nodeAssigned", node, stage, round }),

@@ -40,6 +40,8 @@ export interface Member {
   assignment: number; // of the last `assign`; orders the replicas of a stage
   loadingRound: number | null; // of the parameters it was told to load
   loadFailures: number; // in a row
+  loadedTo: number; // the furthest it said it is: loading.ts
+  loadUntilMs: number; // then it must have got on, or be ready
   graceUntilMs: number | null; // disconnected until then at most
   readonly leases: Set<TaskId>;
   leasedUnits: number; // of work, see unitsOf
@@ -317,6 +319,8 @@ export function newMember(
     assignment: 0,
     loadingRound: null,
     loadFailures: 0,
+    loadedTo: -1,
+    loadUntilMs: Infinity,
     graceUntilMs: null,
     leases: new Set(),
     leasedUnits: 0,
