@@ -284,7 +284,7 @@ class WorkerStage implements StageCompute {
   #checkLength(vector: StageVector, length: number): void {
     if (length === this.#floats) return;
     const rule = `there must be ${this.#floats} values: current value is ${length}`;
-    throw new ComputeError("RangeError", `Cannot load ${vector} as ${rule}`);
+    throw new ComputeError("AssertionFailure", `Cannot load ${vector} as ${rule}`);
   }
 
   #call<M extends StageMethod>(method: M, ...args: StageArguments<M>): Promise<StageResult<M>> {
