@@ -16,7 +16,7 @@ import { type BlobAccess, bytesOfFloats } from "./blob_access.ts";
 import { lostAmong, unlessLost } from "./lost_blobs.ts";
 import { loadSource, type StageVectors } from "./source.ts";
 
-const valuesOfTurn = 2 ** 17; // 5 ms of generating
+const valuesOfTurn = 2 ** 18; // 10 ms of generating
 
 export interface LostStage {
   readonly round: number;

@@ -30,7 +30,7 @@ export interface SourceOptions {
   readonly onLoading?: OnLoading;
 }
 
-const valuesOfTurn = 2 ** 17; // 5 ms of generating
+const valuesOfTurn = 2 ** 18; // 10 ms of generating
 
 export async function loadSource(options: SourceOptions): Promise<StageVectors> {
   const { config, table, source, parametersOnly = false } = options;
