@@ -9,7 +9,7 @@ import type { StageCompute } from "../../gpu/compute.ts";
 import type { OnLoading } from "./source.ts";
 
 const partFloats = 2 ** 20; // 4 MiB
-const reportMs = 1_000; // from one report to the next
+const reportMs = 5_000; // from one report to the next
 
 /** Writes all parameters; gradients are zero afterwards. */
 export async function placeParameters(
@@ -39,7 +39,7 @@ export async function readParameters(
   return values;
 }
 
-/** Passes on what is news: at most once a second, and nothing in the first one. */
+/** Passes on what is news: at most once in five seconds, and nothing in the first five. */
 export function throttled(onLoading: OnLoading, nowMs: () => number): OnLoading {
   let lastMs = nowMs();
   return (part, bytes) => {

@@ -60,7 +60,7 @@ export interface StageHostOptions {
   readonly peers?: PeerServer | null; // hands the stage's vectors to newcomers
   readonly activationBytes: number;
   readonly nowMs: () => number;
-  /** How far loading is, at most once a second; nothing while it is quick. */
+  /** How far loading is, every few seconds; nothing while it is quick. */
   readonly onLoading?: OnLoading;
 }
 

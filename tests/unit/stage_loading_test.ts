@@ -29,7 +29,7 @@ const [spec] = stageSpecs(config, [3]);
 const bytes = 4 * parameterTable(spec!).length;
 const stage = stageIndex(0);
 
-/** A host whose clock says a second more whenever it is read. */
+/** A host whose clock says five seconds more whenever it is read. */
 function slowHost(store: BlobStore = new MemoryBlobs({ blobBytes: 1e8, capacityBytes: 1e9 })) {
   const said: [LoadingPart, number, number][] = [];
   let nowMs = 0;
@@ -39,7 +39,7 @@ function slowHost(store: BlobStore = new MemoryBlobs({ blobBytes: 1e8, capacityB
     segments: new Segments(),
     moments: null,
     activationBytes: 0,
-    nowMs: () => nowMs += 1_000,
+    nowMs: () => nowMs += 5_000,
     onLoading: (part, { done, total }) => said.push([part, done, total]),
   });
   const load = (source: ParameterSource): Promise<unknown> =>
