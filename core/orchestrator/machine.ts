@@ -271,6 +271,8 @@ function advance(state: OrchestratorState, nowMs: number): OrchestratorEffect[] 
       ...advanceMerge(state, nowMs),
       ...expelConvicted(state, nowMs),
       ...restWithholders(state, nowMs),
+      ...coverStages(state, nowMs), // who was just sent away may have been the last of its stage
+      ...assignWaiting(state, nowMs),
       ...mendMerges(state),
       ...finishRound(state, nowMs),
     ];

@@ -2,6 +2,7 @@
 
 import { assertEquals } from "@std/assert";
 import type { NodeId } from "../../core/ids.ts";
+import { sendToRest } from "../../core/orchestrator/blame.ts";
 import { PacedSwarm } from "../support/paced_swarm.ts";
 import { ScriptedOrchestrator } from "../support/scripted_orchestrator.ts";
 
@@ -81,4 +82,16 @@ Deno.test("Rebalance: a newcomer hears which replicas of its stage can be asked,
     served.filter((each) => each.stage === stage).map(({ node, url }) => ({ node, url, pass: null })),
   );
   assertEquals(peers.length, 1);
+});
+
+Deno.test("Rebalance: a stage whose only miner is sent to rest is served again without waiting for another event", () => {
+  const hub = new ScriptedOrchestrator({
+    train: { microbatchesPerStep: 4, steps: 100, stepsPerRound: 50 },
+    swarm: { replicas: 1, validators: 0 },
+  });
+  const [head, tail] = ["head", "tail"].map((name) => hub.ready(name)) as [NodeId, NodeId];
+  sendToRest(hub.state, tail);
+  hub.step({ type: "tick" });
+  assertEquals(hub.state.rosters.map(({ assigned }) => assigned), [1, 1]);
+  assertEquals([head, tail].map((node) => hub.load(node) as number).length, 2);
 });
