@@ -23,7 +23,10 @@ export function nextTurn(): Promise<void> {
 }
 
 /** Calls `body` for [start, end) of each unit, in order. */
-export async function inTurns({ total, unit, onProgress }: Work, body: (start: number, end: number) => void) {
+export async function inTurns(
+  { total, unit, onProgress }: Work,
+  body: (start: number, end: number) => void,
+): Promise<void> {
   for (let start = 0; start < total; start += unit) {
     if (start > 0) await nextTurn();
     const end = Math.min(total, start + unit);

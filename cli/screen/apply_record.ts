@@ -142,7 +142,7 @@ function nodeChanged(
       );
     case "nodeMoved":
       Object.assign(nodeOf(view, record.node), { stage: record.to, state: "loading" });
-      return note(`${shortAddress(record.node)} moves from stage ${record.from} to ${record.to}, which limits the run`);
+      return note(`${shortAddress(record.node)} moves from stage ${record.from} to ${record.to}, which needs it more`);
   }
 }
 

@@ -84,7 +84,7 @@ function sentence(record: RunRecord, view: RunView): string | null {
         plural(record.tasksReissued, "task")
       } leased again`;
     case "nodeMoved":
-      return `move     ${shortAddress(record.node)} from stage ${record.from} to ${record.to}, which limits the run`;
+      return `move     ${shortAddress(record.node)} from stage ${record.from} to ${record.to}, which needs it more`;
     case "stageRestored":
       return `restore  stage ${record.stage} of round ${record.round} was in no store; restored (${record.from})`;
     case "rewound":

@@ -14,7 +14,7 @@ export type RunRecord =
   | { type: "nodeLoading"; node: NodeId; stage: StageIndex; part: LoadingPart; percent: number } // of that part
   | { type: "nodeReady"; node: NodeId; stage: StageIndex; round: number; parameters: string }
   | { type: "nodeResumed"; node: NodeId; stage: StageIndex; tasksReissued: number } // came back with what it had
-  | { type: "nodeMoved"; node: NodeId; from: StageIndex; to: StageIndex } // to the stage that limits the run
+  | { type: "nodeMoved"; node: NodeId; from: StageIndex; to: StageIndex } // to a stage that lacks replicas or capacity
   | {
     type: "nodeLost";
     node: NodeId;
