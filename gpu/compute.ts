@@ -37,6 +37,9 @@ export interface Moments {
   readonly steps: number;
 }
 
+/** The flat vectors of a stage, each laid out by `parameterTable(spec)`. */
+export type StageVector = "parameters" | "firstMoments" | "secondMoments";
+
 export interface Turnaround {
   readonly lossPerSequence: Float32Array; // (B), mean over the T tokens, nats
   readonly gradient: Uint8Array | null; // towards the previous stage; null when the stage reads tokens (K = 1)
@@ -61,6 +64,16 @@ export interface StageCompute {
   readParameters(): Promise<Float32Array>;
   loadMoments(moments: Moments): Promise<void>;
   readMoments(): Promise<Moments>;
+  /**
+   * Large vectors in parts, so that nobody holds a second copy of them. Values from `offset` on; neither gradients nor the count
+   * of steps change.
+   */
+  writePart(vector: StageVector, part: { offset: number; values: Float32Array }): Promise<void>;
+  readPart(vector: StageVector, part: { offset: number; length: number }): Promise<Float32Array>;
+  /** How many steps the moments have seen. */
+  countSteps(): Promise<number>;
+  /** For moments that were written in parts. */
+  setSteps(steps: number): Promise<void>;
   /** Not for the tail. Under a name its activations may be kept, until the backward of this name or until parameters change. */
   forward(input: StageInput, options?: PassOptions): Promise<Uint8Array>;
   /**

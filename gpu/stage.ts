@@ -10,7 +10,7 @@ import { assert } from "../core/assert.ts";
 import { encodeWire } from "../core/codec/wire.ts";
 import { type ParameterTable, parameterTable, type StageSpec, type WireSpec } from "../core/model/spec.ts";
 import { type BufferRange, StageBuffers } from "./buffers.ts";
-import type { AdapterDescription, Moments, PassOptions, StageCompute } from "./compute.ts";
+import type { AdapterDescription, Moments, PassOptions, StageCompute, StageVector } from "./compute.ts";
 import type { StageInput, StageOptions, StepOptions, Turnaround } from "./compute.ts";
 import type { GpuDevice } from "./device.ts";
 import { type Dispatch, encodeProgram, Kernels } from "./kernel.ts";
@@ -140,6 +140,30 @@ class WebGpuStage implements StageCompute {
     return { first, second, steps: this.#steps };
   }
 
+  async writePart(vector: StageVector, { offset, values }: { offset: number; values: Float32Array }): Promise<void> {
+    this.#check();
+    this.#buffers.upload(this.#partOf(vector, { offset, length: values.length }), values);
+    this.#gpu.device.queue.submit([]); // what an upload stages is freed by the next submit
+    if (vector === "parameters") this.#passes.forget();
+    await this.#buffers.finish();
+  }
+
+  async readPart(vector: StageVector, part: { offset: number; length: number }): Promise<Float32Array> {
+    this.#check();
+    return await this.#buffers.readFloats(this.#partOf(vector, part), part.length);
+  }
+
+  countSteps(): Promise<number> {
+    this.#check();
+    return Promise.resolve(this.#steps);
+  }
+
+  setSteps(steps: number): Promise<void> {
+    this.#check();
+    this.#steps = steps;
+    return Promise.resolve();
+  }
+
   async forward(input: StageInput, { name }: PassOptions = {}): Promise<Uint8Array> {
     const wire = this.#wireOut();
     const pass = this.#passes.keep(name);
@@ -241,6 +265,16 @@ class WebGpuStage implements StageCompute {
       values.length === length,
       `Cannot load ${what} as there must be ${length}: current value is ${values.length}`,
     );
+  }
+
+  #partOf(vector: StageVector, { offset, length }: { offset: number; length: number }): BufferRange {
+    const end = this.#table.length;
+    assert(
+      Number.isInteger(offset) && offset >= 0 && offset + length <= end,
+      `Cannot use a part of ${vector} as it must lie in 0 to ${end}: current value is ${offset} to ${offset + length}`,
+    );
+    const { buffer, offset: start } = this.#state[vector];
+    return { buffer, offset: start + 4 * offset, size: 4 * length };
   }
 
   #wireOut(): WireSpec {

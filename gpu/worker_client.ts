@@ -2,13 +2,14 @@
  * The near end of a compute worker: `StageCompute` over messages.
  *
  * Owns the worker and the calls in flight. A call that fails in the worker rejects with the worker's text; a worker that
- * stops rejects all calls, now and later. Arguments are copied, so callers keep their arrays.
+ * stops rejects all calls, now and later. Arguments are copied, so callers keep their arrays; whole vectors travel in parts, so
+ * that the caller's thread is never busy with one for long and neither side holds a second copy.
  */
 
 import { unreachable } from "../core/assert.ts";
-import type { StageSpec } from "../core/model/spec.ts";
+import { parameterTable, type StageSpec } from "../core/model/spec.ts";
 import type { AdapterDescription, Moments, PassOptions, StageCompute } from "./compute.ts";
-import type { StageInput, StageOptions, StepOptions, Turnaround } from "./compute.ts";
+import type { StageInput, StageOptions, StageVector, StepOptions, Turnaround } from "./compute.ts";
 import type { DeviceFacts } from "./device.ts";
 import type { GemmSpeed } from "./gemm_speed.ts";
 import type { ComputeRequest, ComputeResponse, DeviceChoice, StageMethod, StageResult } from "./worker_protocol.ts";
@@ -65,6 +66,8 @@ export async function openComputeWorker(options: { device: DeviceChoice }): Prom
     throw error;
   }
 }
+
+const partFloats = 2 ** 20; // 4 MiB: copied in 2 ms, and as much as one read-back of the device
 
 const restMs = 3_000; // a device that hangs is not waited for longer
 
@@ -173,28 +176,51 @@ class WorkerStage implements StageCompute {
   readonly adapter: AdapterDescription;
   readonly #link: WorkerLink;
   readonly #stage: number;
+  readonly #floats: number; // of each of its vectors
 
   constructor(link: WorkerLink, options: { stage: number; spec: StageSpec; adapter: AdapterDescription }) {
     this.#link = link;
     this.#stage = options.stage;
     this.spec = options.spec;
     this.adapter = options.adapter;
+    this.#floats = parameterTable(options.spec).length;
   }
 
-  loadParameters(parameters: Float32Array): Promise<void> {
-    return this.#call("loadParameters", parameters);
+  async loadParameters(parameters: Float32Array): Promise<void> {
+    await this.#write("parameters", parameters);
+    await this.#call("zeroGradients");
   }
 
   readParameters(): Promise<Float32Array> {
-    return this.#call("readParameters");
+    return this.#read("parameters");
   }
 
-  loadMoments(moments: Moments): Promise<void> {
-    return this.#call("loadMoments", moments);
+  async loadMoments({ first, second, steps }: Moments): Promise<void> {
+    await this.#write("firstMoments", first);
+    await this.#write("secondMoments", second);
+    await this.#call("setSteps", steps);
   }
 
-  readMoments(): Promise<Moments> {
-    return this.#call("readMoments");
+  async readMoments(): Promise<Moments> {
+    const first = await this.#read("firstMoments");
+    const second = await this.#read("secondMoments");
+    return { first, second, steps: await this.countSteps() };
+  }
+
+  writePart(vector: StageVector, part: { offset: number; values: Float32Array }): Promise<void> {
+    return this.#call("writePart", vector, part);
+  }
+
+  readPart(vector: StageVector, part: { offset: number; length: number }): Promise<Float32Array> {
+    return this.#call("readPart", vector, part);
+  }
+
+  countSteps(): Promise<number> {
+    return this.#call("countSteps");
+  }
+
+  setSteps(steps: number): Promise<void> {
+    return this.#call("setSteps", steps);
   }
 
   forward(input: StageInput, options?: PassOptions): Promise<Uint8Array> {
@@ -237,6 +263,28 @@ class WorkerStage implements StageCompute {
     this.#link.closeStage(this.#stage).catch(() => {
       // Nothing is lost: a worker that stopped meanwhile has freed the stage with everything else.
     });
+  }
+
+  async #write(vector: StageVector, values: Float32Array): Promise<void> {
+    this.#checkLength(vector, values.length);
+    for (let offset = 0; offset < values.length; offset += partFloats) {
+      await this.writePart(vector, { offset, values: values.subarray(offset, offset + partFloats) });
+    }
+  }
+
+  async #read(vector: StageVector): Promise<Float32Array> {
+    const values = new Float32Array(this.#floats);
+    for (let offset = 0; offset < values.length; offset += partFloats) {
+      const length = Math.min(partFloats, values.length - offset);
+      values.set(await this.readPart(vector, { offset, length }), offset);
+    }
+    return values;
+  }
+
+  #checkLength(vector: StageVector, length: number): void {
+    if (length === this.#floats) return;
+    const rule = `there must be ${this.#floats} values: current value is ${length}`;
+    throw new ComputeError("AssertionFailure", `Cannot load ${vector} as ${rule}`);
   }
 
   #call<M extends StageMethod>(method: M, ...args: StageArguments<M>): Promise<StageResult<M>> {

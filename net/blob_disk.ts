@@ -24,6 +24,7 @@ import {
   type LocalBlobStore,
   type MeteredBlob,
   missing,
+  piecesOf,
   verified,
 } from "./blobs.ts";
 import { diskProblem } from "./disk_problem.ts";
@@ -213,7 +214,7 @@ export class DiskBlobs implements LocalBlobStore {
     const meter = new BlobMeter(this.#options.blobBytes);
     const file = await this.#createFile(path);
     try {
-      for await (const chunk of source instanceof Uint8Array ? [source] : source) {
+      for await (const chunk of piecesOf(source)) {
         this.#receivingBytes += chunk.length;
         meter.add(chunk);
         this.#checkCapacity();

@@ -21,6 +21,8 @@ export interface BlobFetchOptions {
   readonly blobBytes: number;
   readonly timers: Timers;
   readonly onProblem: (problem: SourceProblem) => void;
+  /** Hears how many bytes of a large blob are here, as they come. */
+  readonly onBytes?: (bytes: number) => void;
 }
 
 /** Of a small blob or a leaf list: far more than a good source needs, far less than a dead one takes to be given up. */
@@ -28,7 +30,7 @@ const patienceMs = 5_000;
 
 /** The whole blob, or a `BlobError` when every source has failed. */
 export async function fetchBlob(options: BlobFetchOptions): Promise<Uint8Array> {
-  const { ref, concurrency, blobBytes, timers } = options;
+  const { ref, concurrency, blobBytes, timers, onBytes = () => {} } = options;
   assert(options.sources.length > 0, "Cannot fetch a blob as there must be a source");
   assert(concurrency >= 1, `Cannot fetch a blob as 'concurrency' must be at least 1: current value is ${concurrency}`);
   if (ref.bytes > blobBytes) throw tooLarge({ limit: blobBytes, value: ref.bytes });
@@ -36,7 +38,7 @@ export async function fetchBlob(options: BlobFetchOptions): Promise<Uint8Array> 
   const from = { ref, sources, timers };
   if (leafCount(ref.bytes) === 1) return await firstAnswer(from, wholeOf);
   const leaves = await firstAnswer(from, leavesOf);
-  return await new LeafFetch({ ...from, leaves, concurrency }).run();
+  return await new LeafFetch({ ...from, leaves, concurrency, onBytes }).run();
 }
 
 type Ask<T> = (store: BlobStore, ref: BlobRef) => Promise<T>;

@@ -7,7 +7,7 @@
  */
 
 import type { BlobHash, BlobRef } from "../core/ids.ts";
-import { decodeLeaves, hashOf } from "./blob_hash.ts";
+import { decodeLeaves, nameOf } from "./blob_hash.ts";
 import { type BlobRequest, BlobRequests, type BlobRequestsOptions, Interrupted } from "./blob_requests.ts";
 import { BlobSend } from "./blob_send.ts";
 import {
@@ -116,7 +116,7 @@ export class HttpBlobs implements BlobStore {
   async #putBytes(bytes: Uint8Array, expected?: BlobHash): Promise<BlobRef> {
     const limit = this.#blobBytes;
     if (bytes.length > limit) throw tooLarge({ limit, value: bytes.length });
-    const hash = hashOf(bytes);
+    const { hash } = await nameOf(bytes);
     if (expected !== undefined && expected !== hash) {
       throw new BlobError("wrongHash", `Cannot send a blob as its hash must be ${expected}: current value is ${hash}`);
     }

@@ -1,7 +1,8 @@
 /**
  * Blobs in memory: for tests, simulation and small runs.
  *
- * Owns: a map. Invariant: bytes are copied in and out, so nobody can change a stored blob.
+ * Owns: a map. Invariant: bytes are copied in and out, so nobody can change a stored blob; only `adopt` takes its caller's
+ * word that nobody will.
  */
 
 import type { BlobHash, BlobRef } from "../core/ids.ts";
@@ -16,7 +17,9 @@ import {
   checkRange,
   concatenate,
   type LocalBlobStore,
+  type MeteredBlob,
   missing,
+  piecesOf,
 } from "./blobs.ts";
 
 const chunkBytes = 256 * 1024;
@@ -43,16 +46,19 @@ export class MemoryBlobs implements LocalBlobStore {
   async put(source: BlobSource, expected?: BlobHash): Promise<BlobRef> {
     const meter = new BlobMeter(this.#capacity.blobBytes);
     const chunks: Uint8Array[] = [];
-    for await (const chunk of source instanceof Uint8Array ? [source] : source) {
+    for await (const chunk of piecesOf(source)) {
       meter.add(chunk);
       chunks.push(chunk.slice());
     }
-    const { ref, leaves } = meter.finish(expected);
-    if (this.#blobs.has(ref.hash)) return ref;
-    if (this.#bytes + ref.bytes > this.#capacity.capacityBytes) throw this.#full(ref.bytes);
-    this.#blobs.set(ref.hash, { bytes: concatenate(chunks, ref.bytes), leaves });
-    this.#bytes += ref.bytes;
-    return ref;
+    const blob = meter.finish(expected);
+    return this.#hold(blob, () => concatenate(chunks, blob.ref.bytes));
+  }
+
+  /** Stores bytes that nobody changes any more, without a copy of them. */
+  async adopt(bytes: Uint8Array): Promise<BlobRef> {
+    const meter = new BlobMeter(this.#capacity.blobBytes);
+    for await (const piece of piecesOf(bytes)) meter.add(piece);
+    return this.#hold(meter.finish(), () => bytes);
   }
 
   async get(hash: BlobHash): Promise<Uint8Array> {
@@ -80,6 +86,14 @@ export class MemoryBlobs implements LocalBlobStore {
 
   usage(): BlobUsage {
     return { blobs: this.#blobs.size, bytes: this.#bytes };
+  }
+
+  #hold({ ref, leaves }: MeteredBlob, bytes: () => Uint8Array): BlobRef {
+    if (this.#blobs.has(ref.hash)) return ref;
+    if (this.#bytes + ref.bytes > this.#capacity.capacityBytes) throw this.#full(ref.bytes);
+    this.#blobs.set(ref.hash, { bytes: bytes(), leaves });
+    this.#bytes += ref.bytes;
+    return ref;
   }
 
   #bytesOf(hash: BlobHash): Promise<Uint8Array> {

@@ -8,6 +8,7 @@
 
 import type { BlobHash, BlobRef, NodeId } from "../core/ids.ts";
 import { TreeDigest } from "./blob_hash.ts";
+import { piecesInTurns } from "./turns.ts";
 
 export type BlobProblem =
   | "missing" // no such blob here
@@ -162,6 +163,13 @@ export async function* verified(chunks: AsyncIterable<Uint8Array>, ref: BlobRef)
     yield chunk;
   }
   meter.finish(ref.hash);
+}
+
+const pieceBytes = 4 * 1024 * 1024; // hashed in 10 ms on a slow machine
+
+/** What is to be stored, in pieces small enough to be hashed and written without keeping others waiting. */
+export function piecesOf(source: BlobSource): AsyncIterable<Uint8Array> {
+  return source instanceof Uint8Array ? piecesInTurns(source, pieceBytes) : source;
 }
 
 export function concatenate(chunks: readonly Uint8Array[], bytes: number): Uint8Array {

@@ -20,6 +20,7 @@ export interface LeafFetchOptions {
   readonly sources: FetchSources;
   readonly concurrency: number;
   readonly timers: Timers;
+  readonly onBytes?: (bytes: number) => void; // that are here
 }
 
 interface Leaf {
@@ -53,6 +54,7 @@ export class LeafFetch {
   readonly #slow = new Set<FetchSource>();
   readonly #result = Promise.withResolvers<Uint8Array>();
   #durationsMs: number[] = []; // of the last leaves
+  #bytes = 0; // that are here
   #cancelTimer: Cancel = () => {};
 
   constructor(options: LeafFetchOptions) {
@@ -183,6 +185,8 @@ export class LeafFetch {
     if (durationMs < this.#limitMs()) this.#slow.delete(source);
     this.#durationsMs = [...this.#durationsMs, durationMs].slice(-durationsKept);
     this.#wanted.delete(leaf);
+    this.#bytes += target.length;
+    this.#options.onBytes?.(this.#bytes);
     this.#end(leaf.asks);
     this.#proceed();
   }

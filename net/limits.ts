@@ -85,7 +85,7 @@ export const defaultNetLimits: NetLimits = {
   deafCheckMs: 1_000, // with the dial and a retry of the newcomer within 5 s
   nonces: 4096,
   clockSkewMs: 120_000,
-  blobBytes: 1024 * mebibyte,
+  blobBytes: 32 * 1024 * mebibyte, // a stage of 8 G parameters; what a node fetches has the size of its own stage
   uploads: 1024,
   uploadsOfNode: 8, // a miner sends its slices a few at a time
   uploadBytes: 64 * 1024 * mebibyte,

@@ -10,8 +10,8 @@
 import { Hono } from "hono";
 import { fault } from "../core/fault.ts";
 import type { BlobRef, NodeId } from "../core/ids.ts";
+import type { MemoryBlobs } from "./blob_memory.ts";
 import { blobReadRoutes } from "./blob_routes.ts";
-import type { LocalBlobStore } from "./blobs.ts";
 import type { Verify } from "./hello.ts";
 import type { NetLimits } from "./limits.ts";
 import { PassCheck, type PassIssuer } from "./peer_pass.ts";
@@ -21,7 +21,7 @@ import type { Timers } from "./timers.ts";
 
 export interface PeerBlobsOptions {
   readonly self: NodeId; // whom requests must be signed for
-  readonly store: LocalBlobStore; // of this server alone
+  readonly store: MemoryBlobs; // of this server alone
   readonly verify: Verify;
   readonly limits: NetLimits;
   readonly timers: Timers;
@@ -29,7 +29,7 @@ export interface PeerBlobsOptions {
 }
 
 export class PeerBlobs {
-  readonly #store: LocalBlobStore;
+  readonly #store: MemoryBlobs;
   readonly #app: Hono;
   readonly #passes: PassCheck;
 
@@ -64,10 +64,10 @@ export class PeerBlobs {
     this.#passes.trust(issuer);
   }
 
-  /** Hands out these from now on and nothing else; the old ones stay until the new ones are whole. */
+  /** Hands out these from now on and nothing else, uncopied; the old ones stay until the new ones are named. */
   async hold(vectors: readonly Uint8Array[]): Promise<readonly BlobRef[]> {
     const refs: BlobRef[] = [];
-    for (const bytes of vectors) refs.push(await this.#store.put(bytes));
+    for (const bytes of vectors) refs.push(await this.#store.adopt(bytes));
     const held = new Set(refs.map(({ hash }) => hash));
     for (const { hash } of await Array.fromAsync(this.#store.list())) {
       if (!held.has(hash)) await this.#store.delete(hash);

@@ -6,7 +6,7 @@
  */
 
 import * as v from "valibot";
-import type { NodeMessage } from "../core/protocol/message.ts";
+import { loadingParts, type NodeMessage } from "../core/protocol/message.ts";
 import { type MessageRules, readMessage } from "./schema_message.ts";
 import {
   blobRef,
@@ -36,6 +36,14 @@ const rules: MessageRules<NodeMessage> = {
         v.strictObject({ assignment: count, round: count, step: v.nullable(count), tasks: list(task) }),
       ),
       listens: v.nullable(httpUrl),
+    }),
+  },
+  loading: {
+    schema: v.strictObject({
+      type: v.literal("loading"),
+      assignment: count,
+      part: v.picklist(loadingParts),
+      percent: v.pipe(count, v.maxValue(100)),
     }),
   },
   ready: { schema: v.strictObject({ type: v.literal("ready"), assignment: count, parameters: blobRef }) },

@@ -13,7 +13,7 @@ import { type Disk, isFile, isFolder, parentOf, realDisk, writeAtomically } from
 import { attempting } from "../errors.ts";
 import { type FileEntry, firstProblem, writeEntry } from "../data/file_entry.ts";
 import { putAside } from "../data/put_aside.ts";
-import { sha256Hex } from "../data/sha256.ts";
+import { sha256InTurns } from "../data/sha256.ts";
 import {
   CheckpointError,
   checkpointFormat,
@@ -74,7 +74,7 @@ export async function writeCheckpoint(options: {
   const write = async (name: string, table: ParameterTable, vector: Float32Array, hashes: string[]) => {
     const tensors = tensorsOf(table, vector);
     files.push(await writeEntry({ folder, name }, { disk, chunks: formatSafetensors(tensors) }));
-    hashes.push(sha256Hex(bytesOf(vector)));
+    hashes.push(await sha256InTurns([bytesOf(vector)]));
   };
   for await (const { table, parameters, momentum } of options.stages) {
     const stage = parameterHashes.length;
@@ -237,7 +237,7 @@ async function readVector(
   } finally {
     file.close();
   }
-  const hash = sha256Hex(bytesOf(vector));
+  const hash = await sha256InTurns([bytesOf(vector)]);
   if (hash !== expected.hash) {
     throw new CheckpointError({
       folder,

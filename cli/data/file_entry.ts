@@ -6,7 +6,7 @@
 
 import * as v from "valibot";
 import { type Disk, isFile, writeAtomically } from "./disk.ts";
-import { digestFile, sha256Hex } from "./sha256.ts";
+import { digestFile, sha256InTurns } from "./sha256.ts";
 
 export const sha256Shape = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/, "must be 64 hexadecimal digits"));
 export const countShape = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
@@ -26,7 +26,7 @@ export async function writeEntry(
 ): Promise<FileEntry> {
   await writeAtomically(`${path.folder}/${path.name}`, options);
   const bytes = options.chunks.reduce((sum, chunk) => sum + chunk.length, 0);
-  return { name: path.name, sha256: sha256Hex(...options.chunks), bytes };
+  return { name: path.name, sha256: await sha256InTurns(options.chunks), bytes };
 }
 
 /** Why the file in the folder is not the one the entry describes; null when it is. */

@@ -7,14 +7,20 @@ import type { BlobHash, BlobRef } from "../../core/ids.ts";
 import type { Peer } from "../../core/protocol/message.ts";
 import type { BlobQuota } from "../../net/blob_quota.ts";
 import { fetchBlob } from "../../net/blob_fetch.ts";
-import type { BlobStore, LocalBlobStore } from "../../net/blobs.ts";
+import { BlobError, type BlobStore, type LocalBlobStore } from "../../net/blobs.ts";
 import type { FetchSource, SourceProblem } from "../../net/fetch_sources.ts";
 import type { Timers } from "../../net/timers.ts";
 
 export interface BlobAccess {
   put(bytes: Uint8Array): Promise<BlobRef>;
-  /** The whole blob, checked against its hash; throws when it cannot be had. `peers`: nodes that may have it. */
-  get(ref: BlobRef, peers?: readonly Peer[]): Promise<Uint8Array>;
+  /** The whole blob, checked against its hash; throws when it cannot be had. */
+  get(ref: BlobRef, from?: BlobOrigin): Promise<Uint8Array>;
+}
+
+export interface BlobOrigin {
+  readonly peers?: readonly Peer[]; // that may have it
+  /** Hears how many bytes are here, as they come. */
+  readonly onBytes?: (bytes: number) => void;
 }
 
 /** The hub's own view of its store. */
@@ -40,7 +46,9 @@ const leavesUnderWay = 8;
 /** Without `access`, or where no peers are named, every blob comes from the store. */
 export function blobAccess(store: BlobStore, access: PeerAccess | null = null): BlobAccess {
   const put = (bytes: Uint8Array) => store.put(bytes);
-  if (access === null) return { put, get: (ref) => store.get(ref.hash) };
+  const fromStore = (ref: BlobRef, { onBytes }: BlobOrigin) =>
+    onBytes === undefined ? store.get(ref.hash) : collectCounted(store, { ref, onBytes });
+  if (access === null) return { put, get: (ref, from = {}) => fromStore(ref, from) };
   const opened = new Map<string, BlobStore>();
   const peerStore = (key: string, peer: Peer): BlobStore => {
     const known = opened.get(key) ?? access.open(peer);
@@ -49,22 +57,44 @@ export function blobAccess(store: BlobStore, access: PeerAccess | null = null): 
     if (opened.size > 8 * peersOfBlob) opened.delete(opened.keys().next().value!);
     return known;
   };
-  const get = async (ref: BlobRef, peers: readonly Peer[] = []) => {
+  const get = async (ref: BlobRef, from: BlobOrigin = {}) => {
+    const { peers = [], onBytes } = from;
     const reachable = new Map<string, Peer>();
     for (const { node, url, pass } of peers.slice(0, peersOfBlob)) {
       const origin = peerUrl(url);
       if (origin !== null) reachable.set(`${node} ${origin} ${pass}`, { node, url: origin, pass });
     }
-    if (reachable.size === 0) return await store.get(ref.hash);
+    if (reachable.size === 0) return await fromStore(ref, from);
     const sources: FetchSource[] = Array.from(
       reachable,
       ([key, peer]) => ({ name: peer.url, store: peerStore(key, peer), isFallback: false }),
     );
     sources.push({ name: "the orchestrator", store, isFallback: true });
-    return await fetchBlob({ ref, sources, concurrency: leavesUnderWay, ...access });
+    const counted = onBytes === undefined ? {} : { onBytes };
+    return await fetchBlob({ ref, sources, concurrency: leavesUnderWay, ...access, ...counted });
   };
   return { put, get };
 }
+
+/** As the store's own `get`, and no more memory than the blob should take. */
+async function collectCounted(
+  store: BlobStore,
+  { ref, onBytes }: { ref: BlobRef; onBytes: (bytes: number) => void },
+): Promise<Uint8Array> {
+  const whole = new Uint8Array(ref.bytes);
+  let at = 0;
+  for await (const chunk of await store.open(ref.hash)) {
+    if (at + chunk.length > whole.length) throw wrongSize(ref);
+    whole.set(chunk, at);
+    at += chunk.length;
+    onBytes(at);
+  }
+  if (at < whole.length) throw wrongSize(ref);
+  return whole;
+}
+
+const wrongSize = ({ hash, bytes }: BlobRef) =>
+  new BlobError("wrongHash", `Cannot read blob ${hash} as it must have ${bytes} bytes`);
 
 /** The address alone, without path or credentials; null: not one to ask. */
 export function peerUrl(text: string): string | null {
@@ -95,11 +125,14 @@ export function hubBlobs(store: LocalBlobStore, quota: Pick<BlobQuota, "deleted"
   };
 }
 
-/** A blob is a vector of little-endian f32, as every machine we run on stores it. */
-export function floatsOf(bytes: Uint8Array): Float32Array<ArrayBuffer> {
-  const copy = new Uint8Array(bytes.byteLength);
-  copy.set(bytes);
-  return new Float32Array(copy.buffer);
+/**
+ * A blob is a vector of little-endian f32, as every machine we run on stores it. The values are the bytes' own memory where they
+ * can be, so that a large vector is in memory once.
+ */
+export function floatsOf(bytes: Uint8Array): Float32Array {
+  const { buffer, byteOffset, byteLength } = bytes;
+  const isAligned = byteOffset % 4 === 0 && byteLength % 4 === 0;
+  return isAligned ? new Float32Array(buffer, byteOffset, byteLength / 4) : new Float32Array(bytes.slice().buffer);
 }
 
 export function bytesOfFloats(values: Float32Array): Uint8Array {

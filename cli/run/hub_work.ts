@@ -9,11 +9,14 @@ import type { BlobRef } from "../../core/ids.ts";
 import { type PayloadStats, payloadStats } from "../../core/merge/payload_stats.ts";
 import { parameterTable, type StageSpec } from "../../core/model/spec.ts";
 import type { OrchestratorEffect, OrchestratorEvent } from "../../core/orchestrator/event.ts";
+import { inTurns } from "../../net/turns.ts";
 import { bytesOfFloats, floatsOf, type HubBlobs } from "./blob_access.ts";
 import { lostAmong, unlessLost } from "./lost_blobs.ts";
 import { mergeStage, reduceSlice } from "./merge_work.ts";
 import { bringBack } from "./restore_stage.ts";
 import { loadSource } from "./source.ts";
+
+const valuesOfTurn = 2 ** 20; // a few milliseconds of adding
 
 type Effect<Type extends OrchestratorEffect["type"]> = Extract<OrchestratorEffect, { type: Type }>;
 
@@ -52,12 +55,15 @@ async function checkPayload(work: Effect<"checkPayload">, { blobs }: HubWorkplac
     if (bytes === null || bytes.byteLength !== ref.bytes) {
       return { type: "payloadChecked", round, stage, node, stats: null };
     }
-    const { isFinite, squareSum, largest } = payloadStats(floatsOf(bytes));
-    whole = {
-      isFinite: whole.isFinite && isFinite,
-      squareSum: whole.squareSum + squareSum,
-      largest: Math.max(whole.largest, largest),
-    };
+    const values = floatsOf(bytes);
+    await inTurns({ total: values.length, unit: valuesOfTurn }, (start, end) => {
+      const { isFinite, squareSum, largest } = payloadStats(values.subarray(start, end));
+      whole = {
+        isFinite: whole.isFinite && isFinite,
+        squareSum: whole.squareSum + squareSum,
+        largest: Math.max(whole.largest, largest),
+      };
+    });
   }
   return { type: "payloadChecked", round, stage, node, stats: whole };
 }

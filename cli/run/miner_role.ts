@@ -65,6 +65,7 @@ export async function startMiner(options: MinerRoleOptions): Promise<RunningMine
     peers,
     activationBytes,
     nowMs: () => link.timers.steadyMs(),
+    onLoading: (part, bytes) => role.enqueue({ type: "loadProgressed", part, bytes }),
   });
 
   function perform(effect: MinerEffect): void {

@@ -8,9 +8,11 @@
 import type { BlobRef, StageIndex } from "../../core/ids.ts";
 import { stageIndex } from "../../core/ids.ts";
 import type { Moments } from "../../gpu/compute.ts";
-import { refOf } from "../../net/blob_hash.ts";
-import { type Disk, readIfPresent, realDisk, writeAtomically } from "../data/disk.ts";
-import { bytesOfFloats, floatsOf } from "./blob_access.ts";
+import { TreeDigest } from "../../net/blob_hash.ts";
+import { piecesInTurns } from "../../net/turns.ts";
+import { type Disk, isFile, realDisk, writeAtomically } from "../data/disk.ts";
+import { attempting } from "../errors.ts";
+import { bytesOfFloats } from "./blob_access.ts";
 
 interface Header {
   readonly format: "iota-moments-1";
@@ -39,9 +41,7 @@ export class MomentsFolder {
   /** Failing to save costs a warm optimizer after a restart, nothing else: it warns. */
   async save(options: { stage: StageIndex; round: number; parameters: BlobRef; moments: Moments }): Promise<void> {
     const { stage, round, parameters, moments } = options;
-    const body = new Uint8Array(8 * moments.first.length);
-    body.set(bytesOfFloats(moments.first), 0);
-    body.set(bytesOfFloats(moments.second), 4 * moments.first.length);
+    const body = [bytesOfFloats(moments.first), bytesOfFloats(moments.second)];
     const header: Header = {
       format: "iota-moments-1",
       stage,
@@ -49,12 +49,12 @@ export class MomentsFolder {
       parameters: parameters.hash,
       steps: moments.steps,
       floats: moments.first.length,
-      hash: refOf(body).hash,
+      hash: await hashOfBoth(body),
     };
     const head = new TextEncoder().encode(JSON.stringify(header).padEnd(headerBytes));
     try {
       await this.#disk.createFolder(this.#folder);
-      await writeAtomically(`${this.#folder}/${fileName}`, { disk: this.#disk, chunks: [head, body] });
+      await writeAtomically(`${this.#folder}/${fileName}`, { disk: this.#disk, chunks: [head, ...body] });
     } catch (error) {
       this.#warn(`The optimizer state was not saved: ${error instanceof Error ? error.message : String(error)}`);
     }
@@ -62,29 +62,59 @@ export class MomentsFolder {
 
   /** The stage whose state lies here; null when none does. */
   async stage(): Promise<StageIndex | null> {
-    const file = await readIfPresent(`${this.#folder}/${fileName}`);
-    const header = file === null ? null : readHeader(file);
-    return header === null ? null : stageIndex(header.stage);
+    return await this.#reading((_, header) => Promise.resolve(stageIndex(header.stage)));
   }
 
   async load(
     options: { stage: StageIndex; round: number; length: number; parameters: BlobRef },
   ): Promise<Moments | null> {
-    const file = await readIfPresent(`${this.#folder}/${fileName}`);
-    const header = file === null ? null : readHeader(file);
-    if (file === null || header === null) return null;
-    const fits = header.stage === options.stage && header.round === options.round &&
-      header.parameters === options.parameters.hash && header.floats === options.length;
-    const body = file.subarray(headerBytes);
-    if (!fits || body.byteLength !== 8 * options.length || refOf(body).hash !== header.hash) return null;
-    const half = 4 * options.length;
-    return { first: floatsOf(body.subarray(0, half)), second: floatsOf(body.subarray(half)), steps: header.steps };
+    const { length } = options;
+    return await this.#reading(async (file, header) => {
+      const fits = header.stage === options.stage && header.round === options.round &&
+        header.parameters === options.parameters.hash && header.floats === length;
+      if (!fits || (await file.stat()).size !== headerBytes + 8 * length) return null;
+      const [first, second] = [new Float32Array(length), new Float32Array(length)];
+      const body = [bytesOfFloats(first), bytesOfFloats(second)];
+      for (const part of body) if (!await fill(file, part)) return null;
+      return await hashOfBoth(body) === header.hash ? { first, second, steps: header.steps } : null;
+    });
+  }
+
+  /** Null where there is no file of ours. */
+  async #reading<T>(use: (file: Deno.FsFile, header: Header) => Promise<T | null>): Promise<T | null> {
+    const path = `${this.#folder}/${fileName}`;
+    if (!await isFile(path)) return null;
+    using file = await attempting({ action: "read", value: path }, () => Deno.open(path));
+    const head = new Uint8Array(headerBytes);
+    const header = await fill(file, head) ? readHeader(head) : null;
+    return header === null ? null : await use(file, header);
   }
 }
 
-function readHeader(file: Uint8Array): Header | null {
+const readBytes = 4 * 1024 * 1024; // a read copies them
+
+/** False: the file ends before. */
+async function fill(file: Deno.FsFile, bytes: Uint8Array): Promise<boolean> {
+  for (let done = 0; done < bytes.length;) {
+    const count = await file.read(bytes.subarray(done, done + readBytes));
+    if (count === null) return false;
+    done += count;
+  }
+  return true;
+}
+
+/** The name of the two as one blob. */
+async function hashOfBoth(parts: readonly Uint8Array[]): Promise<string> {
+  const digest = new TreeDigest();
+  for (const part of parts) {
+    for await (const piece of piecesInTurns(part, readBytes)) digest.update(piece);
+  }
+  return digest.finish().ref.hash;
+}
+
+function readHeader(head: Uint8Array): Header | null {
   try {
-    const header: unknown = JSON.parse(new TextDecoder().decode(file.subarray(0, headerBytes)));
+    const header: unknown = JSON.parse(new TextDecoder().decode(head));
     const isOurs = typeof header === "object" && header !== null && "format" in header &&
       header.format === "iota-moments-1";
     return isOurs ? header as Header : null;

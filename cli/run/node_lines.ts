@@ -4,6 +4,7 @@
 
 import type { MinerRecord } from "../../core/miner/event.ts";
 import type { ValidatorRecord } from "../../core/validator/event.ts";
+import { byteSize } from "../screen/format.ts";
 
 /** What a miner's owner wants to read; tasks are counted, not listed. */
 export function minerLine(record: MinerRecord): string | null {
@@ -16,6 +17,8 @@ export function minerLine(record: MinerRecord): string | null {
       return `stage ${record.stage}, round ${record.round}: kept, with ${record.tasks} gradients`;
     case "stageAssigned":
       return `stage ${record.stage}, round ${record.round}: loading`;
+    case "stageLoading":
+      return `stage ${record.stage}, round ${record.round}: ${loadingText(record)}`;
     case "stageLoaded":
       return `stage ${record.stage}, round ${record.round}: ready, parameters ${record.parameters.slice(0, 12)}`;
     case "roundMerged":
@@ -28,6 +31,17 @@ export function minerLine(record: MinerRecord): string | null {
     case "taskComputed":
     case "stepApplied":
       return null;
+  }
+}
+
+function loadingText({ part, bytes, totalBytes }: Extract<MinerRecord, { type: "stageLoading" }>): string {
+  switch (part) {
+    case "making":
+      return `making initial values ${Math.floor(100 * bytes / totalBytes)} %`;
+    case "fetching":
+      return `fetching parameters ${byteSize(bytes)} of ${byteSize(totalBytes)}`;
+    case "placing":
+      return `placing parameters on the device ${Math.floor(100 * bytes / totalBytes)} %`;
   }
 }
 

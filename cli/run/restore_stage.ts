@@ -6,14 +6,17 @@
 import { present } from "../../core/assert.ts";
 import type { RunConfig } from "../../core/config/config.ts";
 import type { StageIndex } from "../../core/ids.ts";
-import { type Neighbour, restoreStage } from "../../core/merge/restore.ts";
+import { fillRestored, type Neighbour } from "../../core/merge/restore.ts";
 import { parameterTable, type StageSpec } from "../../core/model/spec.ts";
 import { blobsOf } from "../../core/orchestrator/stored_blobs.ts";
 import type { Restored } from "../../core/orchestrator/restoring.ts";
 import type { ParameterSource } from "../../core/protocol/message.ts";
+import { inTurns } from "../../net/turns.ts";
 import { type BlobAccess, bytesOfFloats } from "./blob_access.ts";
 import { lostAmong, unlessLost } from "./lost_blobs.ts";
 import { loadSource, type StageVectors } from "./source.ts";
+
+const valuesOfTurn = 2 ** 18; // 10 ms of generating
 
 export interface LostStage {
   readonly round: number;
@@ -44,7 +47,11 @@ export async function bringBack(
   if (neighbours.length === 0) return { source: { type: "initial" }, from: "initial" };
   const { config, stages, blobs } = place;
   const table = parameterTable(present(stages[stage], "the stage exists"));
-  const parameters = await blobs.put(bytesOfFloats(restoreStage({ table, seed: config.seed, neighbours })));
+  const restored = new Float32Array(table.length);
+  await inTurns({ total: table.length, unit: valuesOfTurn }, (start, end) => {
+    fillRestored({ table, seed: config.seed, neighbours }, start, restored.subarray(start, end));
+  });
+  const parameters = await blobs.put(bytesOfFloats(restored));
   return { source: { type: "blobs", parameters, momentum: null }, from: "neighbours" };
 }
 

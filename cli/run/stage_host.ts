@@ -8,20 +8,20 @@
 import { present, unreachable } from "../../core/assert.ts";
 import { type Fault, fault, type Parsed } from "../../core/fault.ts";
 import type { BlobRef } from "../../core/ids.ts";
-import { pseudoGradient } from "../../core/merge/outer.ts";
 import type { LoggedTask, MinerResult, MinerWork } from "../../core/miner/event.ts";
-import { type ParameterTable, parameterTable, type StageSpec, stageSpecs } from "../../core/model/spec.ts";
+import { parameterTable, type StageSpec, stageSpecs } from "../../core/model/spec.ts";
 import type { RunConfig } from "../../core/config/config.ts";
-import type { Slice } from "../../core/protocol/message.ts";
+import type { ParameterSource, Slice } from "../../core/protocol/message.ts";
 import type { StageCompute } from "../../gpu/compute.ts";
-import { refOf } from "../../net/blob_hash.ts";
+import { nameOf } from "../../net/blob_hash.ts";
 import { type BlobAccess, bytesOfFloats } from "./blob_access.ts";
 import type { ComputeHost } from "./compute_host.ts";
-import { mergeStage, reduceSlice } from "./merge_work.ts";
+import { placeParameters, readParameters, throttled } from "./large_stage.ts";
+import { mergeStage, reduceSlice, subtractInPlace } from "./merge_work.ts";
 import type { MomentsFolder } from "./moments_folder.ts";
 import type { PeerServer } from "./peer_server.ts";
 import type { Segments } from "./segments.ts";
-import { loadSource, type StageVectors } from "./source.ts";
+import { loadSource, type OnLoading, type StageVectors } from "./source.ts";
 import { readInput, readTokens, readWire } from "./stage_input.ts";
 
 export class WorkRefused extends Error {
@@ -39,12 +39,17 @@ function accepted<T>(value: Parsed<T>): T {
   throw new WorkRefused(value.fault);
 }
 
+/** What a round begins with; nobody writes to it, as peers may be reading it. */
+interface RoundStart extends StageVectors {
+  readonly refs: { readonly parameters: BlobRef; readonly momentum: BlobRef | null };
+  readonly isInitial: boolean; // grown from the seed
+}
+
 interface OpenStage {
   readonly config: RunConfig;
   readonly spec: StageSpec;
-  readonly table: ParameterTable;
   readonly compute: StageCompute;
-  start: StageVectors;
+  start: RoundStart;
 }
 
 export interface StageHostOptions {
@@ -55,6 +60,8 @@ export interface StageHostOptions {
   readonly peers?: PeerServer | null; // hands the stage's vectors to newcomers
   readonly activationBytes: number;
   readonly nowMs: () => number;
+  /** How far loading is, every few seconds; nothing while it is quick. */
+  readonly onLoading?: OnLoading;
 }
 
 export class StageHost {
@@ -111,24 +118,36 @@ export class StageHost {
     const { device, blobs, moments, activationBytes } = this.#options;
     const spec = present(stageSpecs(config, layersOfStages)[stage], "the assigned stage exists");
     const table = parameterTable(spec);
-    const start = await loadSource({ config, table, source, blobs, peers });
+    const onLoading = throttled(this.#options.onLoading ?? (() => {}), this.#options.nowMs);
+    const open = this.#open;
+    const isSame = open?.spec.index === stage && JSON.stringify(open.config) === JSON.stringify(config);
+    const held = isSame ? open : null;
+    const start = held !== null && isStart(held.start, source)
+      ? held.start
+      : await this.#named(await loadSource({ config, table, source, blobs, peers, onLoading }), source);
     this.#share(start);
-    const parameters = refOf(bytesOfFloats(start.parameters));
-    const held = this.#open;
-    if (held !== null && held.spec.index === stage && JSON.stringify(held.config) === JSON.stringify(config)) {
+    const { parameters } = start.refs;
+    if (held !== null) {
       held.start = start; // it comes back to its stage: the moments it has are warmer than none
-      await held.compute.loadParameters(start.parameters);
-      await held.compute.zeroGradients();
-      return { type: "loadStage", parameters, localSteps: (await held.compute.readMoments()).steps };
+      await placeParameters(held.compute, start.parameters, onLoading);
+      return { type: "loadStage", parameters, localSteps: await held.compute.countSteps() };
     }
     this.#drop();
     const compute = await device.openStage(spec, { activationBytes, openForwards: config.train.microbatchesPerStep });
     if (this.#isClosed) compute.close(); // what follows fails, as it should
-    this.#open = { config, spec, table, compute, start };
-    await compute.loadParameters(start.parameters);
+    this.#open = { config, spec, compute, start };
+    await placeParameters(compute, start.parameters, onLoading);
     const kept = await moments?.load({ stage, round, length: table.length, parameters }) ?? null;
     if (kept !== null) await compute.loadMoments(kept);
     return { type: "loadStage", parameters, localSteps: kept?.steps ?? 0 };
+  }
+
+  async #named({ parameters, momentum }: StageVectors, source: ParameterSource | null): Promise<RoundStart> {
+    const refs = {
+      parameters: await nameOf(bytesOfFloats(parameters)),
+      momentum: momentum === null ? null : await nameOf(bytesOfFloats(momentum)),
+    };
+    return { parameters, momentum, refs, isInitial: source?.type === "initial" };
   }
 
   async #runTask(work: Extract<MinerWork, { type: "runTask" }>): Promise<MinerResult> {
@@ -176,10 +195,11 @@ export class StageHost {
 
   async #formPayload(slices: readonly Slice[]): Promise<MinerResult> {
     const { compute, start } = this.#stage();
-    const difference = pseudoGradient({ start: start.parameters, current: await compute.readParameters() });
     const refs: BlobRef[] = [];
     for (const { offset, size } of slices) {
-      refs.push(await this.#options.blobs.put(bytesOfFloats(difference.subarray(offset, offset + size))));
+      const current = await readParameters(compute, { offset, length: size });
+      const difference = await subtractInPlace(start.parameters.subarray(offset, offset + size), current);
+      refs.push(await this.#options.blobs.put(bytesOfFloats(difference)));
     }
     return { type: "formPayload", slices: refs };
   }
@@ -193,8 +213,9 @@ export class StageHost {
     const stage = this.#stage();
     const { compute, config, start, spec } = stage;
     const { blobs, moments } = this.#options;
-    stage.start = await mergeStage({ start, slices: work.slices, outer: config.outer, blobs });
-    const { parameters, momentum } = this.#refs(stage.start);
+    const merged = await mergeStage({ start, slices: work.slices, outer: config.outer, blobs });
+    if (merged !== start) stage.start = await this.#named(merged, null);
+    const { parameters, momentum } = stage.start.refs;
     this.#share(stage.start);
     await compute.loadParameters(stage.start.parameters);
     await moments?.save({ stage: spec.index, round: work.round, parameters, moments: await compute.readMoments() });
@@ -216,13 +237,13 @@ export class StageHost {
     const vectors = momentum === null ? [parameters] : [parameters, momentum];
     this.#options.peers?.hold(vectors.map(bytesOfFloats));
   }
+}
 
-  #refs({ parameters, momentum }: StageVectors): { parameters: BlobRef; momentum: BlobRef | null } {
-    return {
-      parameters: refOf(bytesOfFloats(parameters)),
-      momentum: momentum === null ? null : refOf(bytesOfFloats(momentum)),
-    };
-  }
+/** Whether a round's start is what this source gives: it was loaded before, and nothing was merged since. */
+function isStart({ refs, isInitial }: RoundStart, source: ParameterSource): boolean {
+  if (source.type === "initial") return isInitial;
+  if (source.parameters.hash !== refs.parameters.hash) return false;
+  return refs.momentum === null || source.momentum?.hash === refs.momentum.hash;
 }
 
 /** What a failed job tells the hub: the stranger's fault as it is, anything else as a missing blob or a broken device. */

@@ -26,6 +26,7 @@ export function applyRecord(view: RunView, record: RunRecord, nowMs: number): vo
       return note(`training begins with ${plural(record.miners, "miner")} on ${plural(record.stages, "stage")}`);
     case "nodeJoined":
     case "nodeAssigned":
+    case "nodeLoading":
     case "nodeReady":
     case "nodeResumed":
     case "nodeMoved":
@@ -44,10 +45,7 @@ export function applyRecord(view: RunView, record: RunRecord, nowMs: number): vo
       return resumed(view, record, nowMs);
     case "nodeLost":
       nodeOf(view, record.node).state = "lost";
-      return note(
-        `${shortAddress(record.node)} lost: ${record.reason}; ${plural(record.tasksReissued, "task")} leased again`,
-        "warn",
-      );
+      return note(lostText(record), "warn");
     case "taskReleased":
       view.reLeases += 1;
       return note(`task ${record.task} taken back from ${shortAddress(record.node)}: ${record.reason}`, "warn");
@@ -88,6 +86,10 @@ export function applyRecord(view: RunView, record: RunRecord, nowMs: number): vo
 
 type Of<Type extends RunRecord["type"]> = Extract<RunRecord, { type: Type }>;
 
+function lostText({ node, reason, tasksReissued }: Of<"nodeLost">): string {
+  return `${shortAddress(node)} lost: ${reason}; ${plural(tasksReissued, "task")} leased again`;
+}
+
 function disputeText({ slice, stage, liar }: Of<"sliceDisputed">): string {
   const blame = liar === null ? "nobody could be named" : `${shortAddress(liar)} is excluded`;
   return `slice ${slice} of stage ${stage} came out unequal: ${blame}`;
@@ -103,34 +105,44 @@ export function addEvent(view: RunView, event: { text: string; level: EventLine[
 function nodeOf(view: RunView, node: NodeId): NodeView {
   const known = view.nodes.get(node);
   if (known !== undefined) return known;
-  const met: NodeView = { node, role: "miner", state: "loading", stage: null, tasks: 0 };
+  const met: NodeView = { node, role: "miner", state: "loading", stage: null, loading: null, tasks: 0 };
   view.nodes.set(node, met);
   return met;
 }
 
 function nodeChanged(
   view: RunView,
-  record: Of<"nodeJoined" | "nodeAssigned" | "nodeReady" | "nodeResumed" | "nodeMoved">,
+  record: Of<"nodeJoined" | "nodeAssigned" | "nodeLoading" | "nodeReady" | "nodeResumed" | "nodeMoved">,
   nowMs: number,
 ): void {
   const note = (text: string) => addEvent(view, { text, level: "info", nowMs });
   switch (record.type) {
     case "nodeJoined":
-      view.nodes.set(record.node, { node: record.node, role: record.role, state: "loading", stage: null, tasks: 0 });
+      view.nodes.set(record.node, {
+        node: record.node,
+        role: record.role,
+        state: "loading",
+        stage: null,
+        loading: null,
+        tasks: 0,
+      });
       return;
     case "nodeAssigned":
-      Object.assign(nodeOf(view, record.node), { stage: record.stage, state: "loading" });
+      Object.assign(nodeOf(view, record.node), { stage: record.stage, state: "loading", loading: null });
+      return;
+    case "nodeLoading":
+      Object.assign(nodeOf(view, record.node), { stage: record.stage, state: "loading", loading: record.percent });
       return;
     case "nodeReady":
       return nodeReady(view, record, nowMs);
     case "nodeResumed":
-      Object.assign(nodeOf(view, record.node), { stage: record.stage, state: "ready" });
+      Object.assign(nodeOf(view, record.node), { stage: record.stage, state: "ready", loading: null });
       return note(
         `${shortAddress(record.node)} is back with what it had; ${plural(record.tasksReissued, "task")} again`,
       );
     case "nodeMoved":
       Object.assign(nodeOf(view, record.node), { stage: record.to, state: "loading" });
-      return note(`${shortAddress(record.node)} moves from stage ${record.from} to ${record.to}, which limits the run`);
+      return note(`${shortAddress(record.node)} moves from stage ${record.from} to ${record.to}, which needs it more`);
   }
 }
 
@@ -145,7 +157,7 @@ function resumed(view: RunView, record: Of<"resumed">, nowMs: number): void {
 }
 
 function nodeReady(view: RunView, record: Of<"nodeReady">, nowMs: number): void {
-  Object.assign(nodeOf(view, record.node), { stage: record.stage, state: "ready" });
+  Object.assign(nodeOf(view, record.node), { stage: record.stage, state: "ready", loading: null });
   if (view.phase === "gathering") return; // before the start everybody is new, which is no news
   addEvent(view, { text: `${shortAddress(record.node)} joined stage ${record.stage}`, level: "info", nowMs });
 }

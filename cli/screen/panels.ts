@@ -185,7 +185,8 @@ function lane(view: RunView, { index, miners, width, paint }: LaneOptions): stri
 function minerCells(miners: readonly NodeView[], { room, paint }: { room: number; paint: Paint }): string {
   if (miners.length === 0) return paint.yellow(cut("nobody serves this stage", room));
   const cell = (node: NodeView, named: boolean) => {
-    const text = named ? `${shortAddress(node.node)} ${short(node.tasks)}` : short(node.tasks);
+    const count = node.loading === null ? short(node.tasks) : `${node.loading} %`;
+    const text = named ? `${shortAddress(node.node)} ${count}` : count;
     return { width: text.length + 2, text: `${glyph(node, paint)} ${text}` };
   };
   const width = (cells: { width: number }[]) => cells.reduce((sum, each) => sum + each.width + 2, -2);

@@ -11,6 +11,7 @@ import { byteSize, clock, decimal, duration, plural, printable, shortAddress } f
 import { type RunView, tokensPerSecond } from "./view.ts";
 
 const throttleMs = 1_000;
+const loadingMs = 5_000;
 
 export interface PlainLines {
   /** The lines for a record that `applyRecord` has already folded into `view`. */
@@ -20,6 +21,7 @@ export interface PlainLines {
 export function createPlainLines(): PlainLines {
   let lastStepMs = -Infinity;
   let lastReleaseMs = -Infinity;
+  let lastLoadingMs = -Infinity;
   return {
     of(record, view, nowMs) {
       if (record.type === "stepClosed") {
@@ -30,6 +32,10 @@ export function createPlainLines(): PlainLines {
         if (nowMs - lastReleaseMs < throttleMs) return [];
         lastReleaseMs = nowMs;
       }
+      if (record.type === "nodeLoading") {
+        if (nowMs - lastLoadingMs < loadingMs) return [];
+        lastLoadingMs = nowMs;
+      }
       const text = sentence(record, view);
       return text === null ? [] : [timedLine(text, { view, nowMs })];
     },
@@ -38,6 +44,23 @@ export function createPlainLines(): PlainLines {
 
 export function timedLine(text: string, { view, nowMs }: { view: RunView; nowMs: number }): string {
   return `${clock(nowMs - view.startedAtMs).padStart(7)}  ${printable(text)}`;
+}
+
+type Of<Type extends RunRecord["type"]> = Extract<RunRecord, { type: Type }>;
+
+const loadingTexts = {
+  making: "making initial values",
+  fetching: "fetching parameters",
+  placing: "placing parameters on its device",
+} as const;
+
+function loadingSentence({ node, stage, part, percent }: Of<"nodeLoading">): string {
+  return `load     ${shortAddress(node)} on stage ${stage}: ${loadingTexts[part]} ${percent} %`;
+}
+
+function lostSentence({ node, reason, tasksReissued, tasksKept }: Of<"nodeLost">): string {
+  const kept = tasksKept === 0 ? "" : `, ${tasksKept} kept as confirmed`;
+  return `lost     ${shortAddress(node)}: ${reason}; ${plural(tasksReissued, "task")} leased again${kept}`;
 }
 
 function sentence(record: RunRecord, view: RunView): string | null {
@@ -52,6 +75,8 @@ function sentence(record: RunRecord, view: RunView): string | null {
     case "taskFinished":
     case "mergePhase":
       return null;
+    case "nodeLoading":
+      return loadingSentence(record);
     case "nodeReady":
       return `node     ${shortAddress(record.node)} serves stage ${record.stage} from round ${record.round}`;
     case "nodeResumed":
@@ -59,7 +84,7 @@ function sentence(record: RunRecord, view: RunView): string | null {
         plural(record.tasksReissued, "task")
       } leased again`;
     case "nodeMoved":
-      return `move     ${shortAddress(record.node)} from stage ${record.from} to ${record.to}, which limits the run`;
+      return `move     ${shortAddress(record.node)} from stage ${record.from} to ${record.to}, which needs it more`;
     case "stageRestored":
       return `restore  stage ${record.stage} of round ${record.round} was in no store; restored (${record.from})`;
     case "rewound":
@@ -71,9 +96,7 @@ function sentence(record: RunRecord, view: RunView): string | null {
     case "resumed":
       return `resume   at step ${record.step}, round ${record.round}; waiting for ${plural(record.nodes, "node")}`;
     case "nodeLost":
-      return `lost     ${shortAddress(record.node)}: ${record.reason}; ${
-        plural(record.tasksReissued, "task")
-      } leased again${record.tasksKept === 0 ? "" : `, ${record.tasksKept} kept as confirmed`}`;
+      return lostSentence(record);
     case "taskReleased":
       return `lease    task ${record.task} taken back from ${shortAddress(record.node)}: ${record.reason} ` +
         `(${view.reLeases} so far)`;
@@ -109,8 +132,6 @@ function sentence(record: RunRecord, view: RunView): string | null {
       return unreachable(record);
   }
 }
-
-type Of<Type extends RunRecord["type"]> = Extract<RunRecord, { type: Type }>;
 
 function disputeSentence({ slice, stage, round, liar }: Of<"sliceDisputed">): string {
   const blame = liar === null ? "nobody could be named" : `${shortAddress(liar)} is excluded`;

@@ -50,6 +50,7 @@ export interface NodeView {
   readonly role: "miner" | "validator";
   state: "loading" | "ready" | "lost";
   stage: number | null;
+  loading: number | null; // percent of what it is at; null: not known, or ready
   tasks: number; // finished
 }
 

@@ -6,7 +6,7 @@
  * Float64 in a fixed order, rounded once, so it gives the same bits everywhere.
  */
 
-import { initialParameters } from "../model/initial.ts";
+import { fillInitial } from "../model/initial.ts";
 import type { ParameterTable, ParameterTensor } from "../model/spec.ts";
 
 export interface Neighbour {
@@ -21,25 +21,38 @@ export interface RestoreOptions {
   readonly neighbours: readonly Neighbour[]; // in order of stages
 }
 
-export function restoreStage({ table, seed, neighbours }: RestoreOptions): Float32Array<ArrayBuffer> {
-  const restored = initialParameters(table, seed);
+export function restoreStage(options: RestoreOptions): Float32Array<ArrayBuffer> {
+  const restored = new Float32Array(options.table.length);
+  fillRestored(options, 0, restored);
+  return restored;
+}
+
+/** A part of the same vector: its values from `first` on, as many as `restored` takes, which are zero before. */
+export function fillRestored(
+  { table, seed, neighbours }: RestoreOptions,
+  first: number,
+  restored: Float32Array,
+): void {
+  fillInitial(table, { seed, first }, restored);
   for (const tensor of table.tensors) {
+    const start = Math.max(first, tensor.offset);
+    const end = Math.min(first + restored.length, tensor.offset + tensor.size);
+    if (start >= end) continue;
     const sources = neighbours.flatMap((neighbour) => {
       const nearest = nearestTensor(neighbour.table, tensor);
       return nearest === null ? [] : [{ neighbour, nearest }];
     });
     const whole = sources.reduce((sum, { neighbour }) => sum + neighbour.weight, 0);
     if (sources.length === 0) continue;
-    for (let i = 0; i < tensor.size; i++) {
+    for (let i = start; i < end; i++) {
       let sum = 0;
       for (const { neighbour, nearest } of sources) {
         const share = whole > 0 ? neighbour.weight / whole : 1 / sources.length;
-        sum += share * neighbour.parameters[nearest.offset + i]!;
+        sum += share * neighbour.parameters[nearest.offset + i - tensor.offset]!;
       }
-      restored[tensor.offset + i] = sum;
+      restored[i - first] = sum;
     }
   }
-  return restored;
 }
 
 const layerName = /^model\.layers\.(\d+)\.(.+)$/;

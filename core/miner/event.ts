@@ -6,7 +6,8 @@
 import type { ChainConfig, RunConfig } from "../config/config.ts";
 import type { Fault } from "../fault.ts";
 import type { BlobRef, Direction, StageIndex, TaskId } from "../ids.ts";
-import type { HubMessage, NodeMessage, ParameterSource, Peer, Slice, WeightedPayload } from "../protocol/message.ts";
+import type { HubMessage, LoadingPart, NodeMessage, ParameterSource, Peer } from "../protocol/message.ts";
+import type { Slice, WeightedPayload } from "../protocol/message.ts";
 
 /** A task's place in the gradient and what it takes to repeat it. */
 export interface LoggedTask {
@@ -64,6 +65,8 @@ export type MinerEvent =
   | { readonly type: "messageReceived"; readonly message: HubMessage; readonly segments: readonly BlobRef[] }
   | { readonly type: "workDone"; readonly job: number; readonly result: MinerResult }
   | { readonly type: "workFailed"; readonly job: number; readonly fault: Fault }
+  /** How far the stage that is being loaded is, in bytes of this part. */
+  | { readonly type: "loadProgressed"; readonly part: LoadingPart; readonly bytes: { done: number; total: number } }
   | { readonly type: "stopRequested"; readonly reason: string };
 
 /** For the miner's own screen and `--json`. Field names once published stay. */
@@ -73,6 +76,7 @@ export type MinerRecord =
   | { type: "offline" }
   | { type: "kept"; stage: StageIndex; round: number; tasks: number } // a new session, nothing lost here
   | { type: "stageAssigned"; stage: StageIndex; round: number }
+  | { type: "stageLoading"; stage: StageIndex; round: number; part: LoadingPart; bytes: number; totalBytes: number }
   | { type: "stageLoaded"; stage: StageIndex; round: number; parameters: string }
   | { type: "taskComputed"; task: TaskId; direction: Direction; computeMs: number; loss: number | null }
   | { type: "stepApplied"; step: number; tasks: number; replayed: boolean }

@@ -42,6 +42,8 @@ function take(state: MinerState, event: MinerEvent): MinerEffect[] {
       return onWorkDone(state, event);
     case "workFailed":
       return onWorkFailed(state, event);
+    case "loadProgressed":
+      return onLoadProgressed(state, event);
     case "stopRequested":
       return [
         ...(state.phase === "idle" ? [] : [send({ type: "leaving", reason: event.reason })]),
@@ -257,6 +259,20 @@ function onWorkDone(state: MinerState, event: Extract<MinerEvent, { type: "workD
   if (!running.isObsolete) return told(running, jobDone(state, { job: running.job, result: event.result }));
   const output = event.result.type === "runTask" && event.result.output !== null ? [event.result.output] : [];
   return release([...output, ...refsOf(running.job), ...running.held]);
+}
+
+/** Only of the load that is still wanted: an obsolete one runs to its end, and nobody cares how far it is. */
+function onLoadProgressed(
+  { running, stage, round }: MinerState,
+  { part, bytes }: Extract<MinerEvent, { type: "loadProgressed" }>,
+): MinerEffect[] {
+  if (running?.job.type !== "loadStage" || running.isObsolete || stage === null) return [];
+  const { assignment } = running.job;
+  const percent = Math.floor(100 * bytes.done / bytes.total);
+  return [
+    record({ type: "stageLoading", stage, round, part, bytes: bytes.done, totalBytes: bytes.total }),
+    ...told(running, [send({ type: "loading", assignment, part, percent })]),
+  ];
 }
 
 /** Without what the hub asked in a session that is over. */

@@ -21,33 +21,52 @@ const sumStd = Math.sqrt(summands * (65536 ** 2 - 1) / 12);
 
 export function initialParameters(table: ParameterTable, seed: number): Float32Array<ArrayBuffer> {
   const parameters = new Float32Array(table.length);
-  for (const tensor of table.tensors) {
-    const values = parameters.subarray(tensor.offset, tensor.offset + tensor.size);
-    fillTensor(tensor, seed, values);
-  }
+  fillInitial(table, { seed, first: 0 }, parameters);
   return parameters;
 }
 
-function fillTensor(tensor: ParameterTensor, seed: number, values: Float32Array): void {
+/** A part of the same vector: its values from `first` on, as many as `values` takes, which are zero before. */
+export function fillInitial(
+  table: ParameterTable,
+  { seed, first }: { seed: number; first: number },
+  values: Float32Array,
+): void {
+  for (const tensor of table.tensors) {
+    const start = Math.max(first, tensor.offset);
+    const end = Math.min(first + values.length, tensor.offset + tensor.size);
+    if (start >= end) continue;
+    fillTensor(tensor, { seed, index: start - tensor.offset }, values.subarray(start - first, end - first));
+  }
+}
+
+/** From this index of the tensor on. */
+function fillTensor(
+  tensor: ParameterTensor,
+  { seed, index }: { seed: number; index: number },
+  values: Float32Array,
+): void {
   switch (tensor.initial.type) {
     case "ones":
       values.fill(1);
       return;
     case "normal":
-      fillNormal({ name: tensor.name, seed, std: tensor.initial.std }, values);
+      fillNormal({ name: tensor.name, seed, std: tensor.initial.std, index }, values);
       return;
     default:
       unreachable(tensor.initial);
   }
 }
 
-function fillNormal(source: { name: string; seed: number; std: number }, values: Float32Array): void {
+function fillNormal(
+  source: { name: string; seed: number; std: number; index: number },
+  values: Float32Array,
+): void {
   const key = keyOf(source.seed, "parameter", source.name);
   const scale = source.std / sumStd;
   const block = new Uint32Array(4);
   const counter: [number, number, number, number] = [0, 0, 0, 0];
   for (let i = 0; i < values.length; i++) {
-    counter[0] = i;
+    counter[0] = source.index + i;
     philox(counter, key, block);
     const a = block[0]!, b = block[1]!, c = block[2]!, d = block[3]!;
     const sum = (a & 0xffff) + (a >>> 16) + (b & 0xffff) + (b >>> 16) +

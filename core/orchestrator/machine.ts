@@ -20,6 +20,7 @@ import { type OrchestratorEffect, type OrchestratorEvent, reject, send } from ".
 import { expelConvicted, restWithholders } from "./expulsion.ts";
 import { assertInvariants } from "./invariants.ts";
 import { onLeaseAlarm } from "./leases.ts";
+import { isStuckLoading, onLoading } from "./loading.ts";
 import {
   onMergeApplied,
   onMergeFailed,
@@ -173,6 +174,8 @@ function onPlainMessage(
 ): OrchestratorEffect[] {
   const { member, message, nowMs } = options;
   switch (message.type) {
+    case "loading":
+      return onLoading(state, { member, message, nowMs });
     case "ready":
       return onReady(state, { member, message });
     case "loadFailed":
@@ -228,11 +231,9 @@ function onAlarm(state: OrchestratorState, { alarm, nowMs }: { alarm: Alarm; now
       return throwOut(state, { node: alarm.node, reason: "it did not come back in time", nowMs });
     case "audit":
       return onAuditAlarm(state, { id: alarm.request, nowMs });
-    case "loading": {
-      const member = state.members.get(alarm.node);
-      if (member?.status !== "loading" || member.assignment !== alarm.assignment) return [];
-      return throwOut(state, { node: alarm.node, reason: "its stage was not loaded in time", nowMs });
-    }
+    case "loading":
+      if (!isStuckLoading(state, { ...alarm, nowMs })) return [];
+      return throwOut(state, { node: alarm.node, reason: "loading its stage got no further", nowMs });
     default:
       return unreachable(alarm);
   }
@@ -271,6 +272,8 @@ function advance(state: OrchestratorState, nowMs: number): OrchestratorEffect[] 
       ...advanceMerge(state, nowMs),
       ...expelConvicted(state, nowMs),
       ...restWithholders(state, nowMs),
+      ...coverStages(state, nowMs), // who was just sent away may have been the last of its stage
+      ...assignWaiting(state, nowMs),
       ...mendMerges(state),
       ...finishRound(state, nowMs),
     ];

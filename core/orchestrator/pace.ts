@@ -9,6 +9,7 @@ import { present } from "../assert.ts";
 import type { Member, OrchestratorState, StageRoster } from "./state.ts";
 
 const memory = 0.8; // share of the old value in a running mean
+const steadyMemory = 0.95; // the same where noise matters more than news: a task's time varies by a third, this mean by 5 %
 const leastUnitMs = 1e-3; // below that all are equally fast
 const mostUnitMs = 3_600_000; // above that all are equally hopeless
 
@@ -22,7 +23,12 @@ export function measure(
   const unitMs = (nowMs - Math.max(leasedMs, member.lastResultMs)) / units;
   member.lastResultMs = nowMs;
   member.results += 1;
-  setPace(roster, { member, unitMs: member.unitMs === null ? unitMs : memory * member.unitMs + (1 - memory) * unitMs });
+  const { unitMs: recent, steadyMs: steady, results } = member;
+  setPace(roster, {
+    member,
+    unitMs: recent === null ? unitMs : memory * recent + (1 - memory) * unitMs,
+    steadyMs: steady === null ? unitMs : steady + (unitMs - steady) * Math.max(1 - steadyMemory, 1 / results),
+  });
   roster.unitMs = roster.unitMs === null ? unitMs : 0.98 * roster.unitMs + 0.02 * unitMs;
 }
 
@@ -34,27 +40,25 @@ export function distrustPace(
 ): void {
   const roster = present(state.rosters[present(member.stage, "a member with leases has a stage")], "a roster a stage");
   const unitMs = Math.min(mostUnitMs, Math.max(2 * unitMsOf(roster, member), (nowMs - leasedMs) / units));
-  setPace(roster, { member, unitMs });
+  setPace(roster, { member, unitMs, steadyMs: Math.max(member.steadyMs ?? 0, unitMs) });
 }
 
 export function unitMsOf(roster: StageRoster, member: Member): number {
   return Math.max(leastUnitMs, member.unitMs ?? roster.unitMs ?? 1);
 }
 
-/** Units of work a stage does in a millisecond, by what was measured; its number of replicas while nothing was. */
-export function capacityOf(state: OrchestratorState, stage: number): number {
-  const { members, pace, unitMs } = present(state.rosters[stage], "a roster a stage");
-  const unmeasured = members.length - pace.measured;
-  return pace.unitsPerMs + unmeasured / Math.max(leastUnitMs, unitMs ?? 1);
+/** Over many results: what a stage can do is judged by it. */
+export function steadyMsOf(roster: StageRoster, member: Member): number {
+  return Math.max(leastUnitMs, member.steadyMs ?? roster.unitMs ?? 1);
 }
 
 // ---------------------------------------------------------------------------------------------------------- the sum
 
 /** An active replica comes (1) or goes (-1). */
 export function countPace(roster: StageRoster, { member, by }: { member: Member; by: 1 | -1 }): void {
-  if (member.unitMs === null) return;
+  if (member.steadyMs === null) return;
   roster.pace.measured += by;
-  roster.pace.unitsPerMs += by / unitMsOf(roster, member);
+  roster.pace.unitsPerMs += by / steadyMsOf(roster, member);
   if (roster.pace.measured === 0) roster.pace.unitsPerMs = 0;
 }
 
@@ -65,9 +69,13 @@ export function recountPace(roster: StageRoster): void {
   for (const member of roster.members) countPace(roster, { member, by: 1 });
 }
 
-function setPace(roster: StageRoster, { member, unitMs }: { member: Member; unitMs: number }): void {
+function setPace(
+  roster: StageRoster,
+  { member, unitMs, steadyMs }: { member: Member; unitMs: number; steadyMs: number },
+): void {
   const isCounted = member.status === "active";
   if (isCounted) countPace(roster, { member, by: -1 });
   member.unitMs = unitMs;
+  member.steadyMs = steadyMs;
   if (isCounted) countPace(roster, { member, by: 1 });
 }

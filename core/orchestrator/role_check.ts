@@ -16,6 +16,7 @@ const senders: Readonly<Record<NodeMessage["type"], Role | "both">> = {
   ready: "miner",
   loadFailed: "miner",
   taskDone: "miner",
+  loading: "miner",
   taskFailed: "miner",
   stepSealed: "miner",
   payloadCommitted: "miner",

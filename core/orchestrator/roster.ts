@@ -9,16 +9,18 @@
 
 import { present } from "../assert.ts";
 import { type Fault, fault } from "../fault.ts";
-import { type NodeId, type StageIndex, stageIndex } from "../ids.ts";
+import type { NodeId, StageIndex } from "../ids.ts";
 import type { Join, Peer, Ready } from "../protocol/message.ts";
 import { setAlarm } from "./alarms.ts";
 import { reissueAuditsOf } from "./audit_requests.ts";
 import { type OrchestratorEffect, record, reject, send } from "./event.ts";
 import { lookSoon, reissueWorkOf } from "./leases.ts";
 import { isResting } from "./blame.ts";
-import { capacityOf } from "./pace.ts";
+import { stageCapacities } from "./capacity.ts";
+import { awaitLoading } from "./loading.ts";
+import { floorReplicas } from "./rebalance.ts";
 import { dropParticipants } from "./reducers.ts";
-import { activate, awaitAssign, replicasOf, rosterOf, setAway, setBack, setStage } from "./replicas.ts";
+import { activate, awaitAssign, replicasOf, setAway, setBack, setStage } from "./replicas.ts";
 import { mayResume, resumeMember } from "./resume.ts";
 import { benchMember, forgetMember } from "./roster_changes.ts";
 import { departSealed, renewPatience } from "./sealing.ts";
@@ -26,8 +28,6 @@ import { type Member, newMember, type OrchestratorState } from "./state.ts";
 import { replaceUploader } from "./uploads.ts";
 import { rewire } from "./wiring.ts";
 import { pastReports } from "./work_report.ts";
-
-const loadingPatience = 4; // times mergePhaseMs: fetching a stage may take a while
 
 export function onJoin(
   state: OrchestratorState,
@@ -72,30 +72,21 @@ function isFull(state: OrchestratorState): boolean {
   return state.members.size - state.validators.size >= state.stages.length * state.config.limits.minersPerStage;
 }
 
-/** The stage that needs a miner most. */
+/** The stage that needs a miner most: one that lacks replicas, else the one that limits the run. */
 function chooseStage(state: OrchestratorState, member: Member): StageIndex {
   const { limits, swarm } = state.config;
-  const previous = member.previousStage;
-  const hasStage = previous !== null && previous < state.stages.length;
-  if (hasStage && rosterOf(state, previous).assigned < swarm.replicas) return previous;
-  let best: { stage: StageIndex; capacity: number; assigned: number } | null = null;
-  for (const spec of state.stages) {
-    const stage = stageIndex(spec.index);
-    const { assigned } = rosterOf(state, stage);
-    if (assigned >= limits.minersPerStage) continue;
-    const capacity = expectedCapacity(state, stage);
-    const isShorter = best === null || capacity < best.capacity ||
-      (capacity === best.capacity && assigned < best.assigned);
-    if (isShorter) best = { stage, capacity, assigned };
-  }
-  return present(best, "a stage with a free place").stage;
-}
-
-/** What the stage's miners will do together once those that are loading have begun. */
-function expectedCapacity(state: OrchestratorState, stage: StageIndex): number {
-  const { members, assigned } = rosterOf(state, stage);
-  if (members.length === 0) return assigned;
-  return capacityOf(state, stage) * (assigned / members.length);
+  const open = stageCapacities(state).filter(({ assigned }) => assigned < limits.minersPerStage);
+  const wanted = state.phase === "gathering" ? Math.max(floorReplicas, swarm.replicas) : floorReplicas;
+  const fewest = Math.min(...open.map(({ assigned }) => assigned));
+  const needy = fewest < wanted ? open.filter(({ assigned }) => assigned === fewest) : open;
+  const previous = needy.find(({ stage }) => stage === member.previousStage);
+  if (previous !== undefined && previous.assigned < Math.max(floorReplicas, swarm.replicas)) return previous.stage;
+  const [first, ...others] = needy;
+  const shortest = others.reduce(
+    (best, each) => each.expected < best.expected ? each : best,
+    present(first, "a place"),
+  );
+  return fewest < wanted ? present(first, "a place").stage : shortest.stage;
 }
 
 /** Sends every waiting miner to a stage, with the newest parameters that can be fetched. */
@@ -117,12 +108,7 @@ export function assignWaiting(state: OrchestratorState, nowMs: number): Orchestr
     const { assignment } = member;
     const { round } = state;
     const source = present(state.sources.stages[stage], "a source a stage");
-    setAlarm(state, {
-      type: "loading",
-      node,
-      assignment,
-      atMs: nowMs + loadingPatience * state.config.limits.mergePhaseMs,
-    });
+    awaitLoading(state, { member, nowMs });
     effects.push(
       send(node, { type: "assign", assignment, stage, round, source, peers: peersOf(state, stage) }),
       record({ type: "nodeAssigned", node, stage, round }),

@@ -40,11 +40,15 @@ export interface Member {
   assignment: number; // of the last `assign`; orders the replicas of a stage
   loadingRound: number | null; // of the parameters it was told to load
   loadFailures: number; // in a row
+  loadedTo: number; // the furthest it said it is: loading.ts
+  loadUntilMs: number; // then it must have got on, or be ready
   graceUntilMs: number | null; // disconnected until then at most
   readonly leases: Set<TaskId>;
   leasedUnits: number; // of work, see unitsOf
+  movedRound: number | null; // in which it was moved to its stage
   results: number; // behind `unitMs`
-  unitMs: number | null; // measured time of one unit; null: nothing measured yet
+  unitMs: number | null; // measured time of one unit, of late; null: nothing measured yet
+  steadyMs: number | null; // the same over many results
   lastResultMs: number;
   busyMs: number; // expected busy time handed to it, on its stage's clock (interleaved weighted round robin)
   isReady: boolean; // has a valid place in its stage's `ready`
@@ -70,7 +74,8 @@ export interface StageRoster {
   assigned: number; // members whose stage it is, loading ones included
   clockMs: number; // busyMs of the one that got work last
   unitMs: number | null; // mean of what was measured here
-  readonly pace: { measured: number; unitsPerMs: number }; // members with a `unitMs`, and what they do together
+  movedRound: number | null; // in which a miner was moved from or to here
+  readonly pace: { measured: number; unitsPerMs: number }; // members with a `steadyMs`, and what they do together
 }
 
 /** What a member owes the others; `tasks` are leases that ran out. */
@@ -185,6 +190,7 @@ export interface OrchestratorState {
   upload: UploadWork | null;
   good: GoodRound | null; // null: nothing evaluated yet
   readonly firstSteps: Map<number, number>; // by round, of rounds not yet evaluated
+  poorest: StageIndex | null; // which stage lacked capacity at the last edge: rebalance.ts
   retakeBecause: string | null; // an evaluation asks to go back: retake.ts
   readonly audit: AuditWork;
   readonly counters: Counters;
@@ -250,6 +256,7 @@ export function openOrchestrator(options: OpenOptions): OrchestratorState {
     upload: null,
     good: null,
     firstSteps: new Map([[sources.round, step]]),
+    poorest: null,
     retakeBecause: null,
     audit,
     counters: newCounters(),
@@ -285,6 +292,7 @@ const newRoster = (): StageRoster => ({
   assigned: 0,
   clockMs: 0,
   unitMs: null,
+  movedRound: null,
   pace: { measured: 0, unitsPerMs: 0 },
 });
 
@@ -317,11 +325,15 @@ export function newMember(
     assignment: 0,
     loadingRound: null,
     loadFailures: 0,
+    loadedTo: -1,
+    loadUntilMs: Infinity,
     graceUntilMs: null,
     leases: new Set(),
     leasedUnits: 0,
+    movedRound: null,
     results: 0,
     unitMs: null,
+    steadyMs: null,
     lastResultMs: 0,
     busyMs: 0,
     isReady: false,

@@ -11,7 +11,7 @@ import type { RunConfig } from "../config/config.ts";
 import type { Fault } from "../fault.ts";
 import type { BlobRef, Direction, MicrobatchId, NodeId, StageIndex, TaskId } from "../ids.ts";
 
-export const PROTOCOL_VERSION = 7;
+export const PROTOCOL_VERSION = 8;
 
 export type Role = "miner" | "validator";
 
@@ -51,6 +51,18 @@ export interface Join {
   readonly previousStage: StageIndex | null; // whose optimizer state this node still has
   readonly holding: Holding | null;
   readonly listens: string | null; // base URL where peers may fetch its parameters
+}
+
+/** What a node does to load a stage, in this order: values from the seed or fetched ones, then into its device. */
+export const loadingParts = ["making", "fetching", "placing"] as const;
+export type LoadingPart = typeof loadingParts[number];
+
+/** How far it is with that part of its assignment. */
+export interface Loading {
+  readonly type: "loading";
+  readonly assignment: number;
+  readonly part: LoadingPart;
+  readonly percent: number; // whole ones, 0 to 100
 }
 
 /** The assigned stage is loaded and computed once. */
@@ -155,6 +167,7 @@ export interface Leaving {
 
 export type NodeMessage =
   | Join
+  | Loading
   | Ready
   | LoadFailed
   | TaskDone

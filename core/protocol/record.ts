@@ -5,14 +5,16 @@
  */
 
 import type { Direction, MicrobatchId, NodeId, StageIndex, TaskId } from "../ids.ts";
+import type { LoadingPart } from "./message.ts";
 
 export type RunRecord =
   | { type: "runStarted"; step: number; round: number; stages: number; miners: number }
   | { type: "nodeJoined"; node: NodeId; role: "miner" | "validator"; adapter: string }
   | { type: "nodeAssigned"; node: NodeId; stage: StageIndex; round: number }
+  | { type: "nodeLoading"; node: NodeId; stage: StageIndex; part: LoadingPart; percent: number } // of that part
   | { type: "nodeReady"; node: NodeId; stage: StageIndex; round: number; parameters: string }
   | { type: "nodeResumed"; node: NodeId; stage: StageIndex; tasksReissued: number } // came back with what it had
-  | { type: "nodeMoved"; node: NodeId; from: StageIndex; to: StageIndex } // to the stage that limits the run
+  | { type: "nodeMoved"; node: NodeId; from: StageIndex; to: StageIndex } // to a stage that lacks replicas or capacity
   | {
     type: "nodeLost";
     node: NodeId;

@@ -9,7 +9,8 @@
 import { assert } from "../../core/assert.ts";
 import { decodeWire, encodeWire } from "../../core/codec/wire.ts";
 import { type StageSpec, wireBytes, type WireSpec } from "../../core/model/spec.ts";
-import type { AdapterDescription, Moments, StageCompute, StageInput, StepOptions, Turnaround } from "../compute.ts";
+import type { AdapterDescription, Moments, StageCompute, StageInput, StageVector } from "../compute.ts";
+import type { StepOptions, Turnaround } from "../compute.ts";
 import { adamw, type AdamwState } from "./adamw.ts";
 import { crossEntropy, crossEntropyBackward } from "./cross_entropy.ts";
 import { createStageModel, rowsOf, type StageModel } from "./stage_model.ts";
@@ -72,6 +73,28 @@ class ReferenceStage implements StageCompute {
       second: Float32Array.from(this.#optimizer.second),
       steps: this.#optimizer.steps,
     }));
+  }
+
+  writePart(vector: StageVector, { offset, values }: { offset: number; values: Float32Array }): Promise<void> {
+    return this.#run(() => {
+      this.#checkPart(vector, { offset, length: values.length });
+      this.#vector(vector).set(values, offset);
+    });
+  }
+
+  readPart(vector: StageVector, part: { offset: number; length: number }): Promise<Float32Array> {
+    return this.#run(() => {
+      this.#checkPart(vector, part);
+      return Float32Array.from(this.#vector(vector).subarray(part.offset, part.offset + part.length));
+    });
+  }
+
+  countSteps(): Promise<number> {
+    return this.#run(() => this.#optimizer.steps);
+  }
+
+  setSteps(steps: number): Promise<void> {
+    return this.#run(() => void (this.#optimizer.steps = steps));
   }
 
   forward(input: StageInput): Promise<Uint8Array> {
@@ -169,6 +192,20 @@ class ReferenceStage implements StageCompute {
   #checkLength(name: string, values: Float32Array): void {
     const { length } = this.#model.table;
     this.#check(values.length === length, `'${name}' must hold ${length} values: current value is ${values.length}`);
+  }
+
+  #vector(vector: StageVector): Float64Array {
+    const { first, second } = this.#optimizer;
+    return { parameters: this.#model.parameters, firstMoments: first, secondMoments: second }[vector];
+  }
+
+  #checkPart(vector: StageVector, { offset, length }: { offset: number; length: number }): void {
+    const end = this.#model.table.length;
+    const isInside = Number.isInteger(offset) && offset >= 0 && offset + length <= end;
+    this.#check(
+      isInside,
+      `a part of ${vector} must lie in 0 to ${end}: current value is ${offset} to ${offset + length}`,
+    );
   }
 
   #checkIds(name: string, ids: Uint32Array): void {

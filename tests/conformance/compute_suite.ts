@@ -8,7 +8,7 @@
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { parameterTable, type StageSpec, wireBytes } from "../../core/model/spec.ts";
-import type { Moments, StageCompute, StepOptions } from "../../gpu/compute.ts";
+import type { Moments, StageCompute, StageVector, StepOptions } from "../../gpu/compute.ts";
 import { adamw } from "../../gpu/reference/adamw.ts";
 import { createReferenceStage } from "../../gpu/reference/stage.ts";
 import {
@@ -71,6 +71,7 @@ function checksOf(spec: StageSpec): [string, Check][] {
     ["steps are AdamW on the stage's own gradient, decay on matrices only", stepsAreAdamw],
     ["moments continue from where they were loaded", momentsContinue],
     ["parameters and moments come back as they were loaded", stateRoundTrips],
+    ["vectors in parts are the vectors as a whole", partsAreTheWhole],
     ["wrong lengths and kinds are refused with the expected and the current value", wrongInputsAreRefused],
   ];
   const tail: [string, Check][] = [
@@ -278,6 +279,29 @@ async function stateRoundTrips({ spec, stage }: Pair): Promise<void> {
   await stage.loadParameters(parameters);
   assertEquals(await stage.readParameters(), parameters);
   assertEquals(await stage.readMoments(), moments, "loadParameters leaves moments alone");
+}
+
+async function partsAreTheWhole({ spec, stage }: Pair): Promise<void> {
+  const { length } = parameterTable(spec);
+  const [parameters, first, second] = ["parameters", "first", "second"].map((label) =>
+    suiteVector(spec, { label, scale: 1 })
+  ) as [Float32Array, Float32Array, Float32Array];
+  const cut = Math.floor(length / 3);
+  for (const [vector, values] of Object.entries({ parameters, firstMoments: first, secondMoments: second })) {
+    const name = vector as StageVector;
+    for (const [start, end] of [[cut, length], [0, cut]] as const) {
+      await stage.writePart(name, { offset: start, values: values.subarray(start, end) });
+    }
+    assertEquals(await stage.readPart(name, { offset: cut - 1, length: 3 }), values.slice(cut - 1, cut + 2));
+  }
+  await stage.setSteps(7);
+  assertEquals(await stage.countSteps(), 7);
+  assertEquals(await stage.readParameters(), parameters);
+  assertEquals(await stage.readMoments(), { first, second, steps: 7 });
+  const over = new Float32Array(2);
+  await assertRefused(() => stage.writePart("parameters", { offset: length - 1, values: over }), length, length + 1);
+  await assertRefused(() => stage.readPart("firstMoments", { offset: -1, length: 1 }), -1);
+  assertEquals(await stage.readParameters(), parameters, "a refused part changes nothing");
 }
 
 /** The rejection names what was expected and what came. */

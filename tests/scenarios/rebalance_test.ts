@@ -2,65 +2,38 @@
 
 import { assertEquals } from "@std/assert";
 import type { NodeId } from "../../core/ids.ts";
-import { reduceAll } from "../support/scripted_merge.ts";
+import { sendToRest } from "../../core/orchestrator/blame.ts";
+import { PacedSwarm } from "../support/paced_swarm.ts";
 import { ScriptedOrchestrator } from "../support/scripted_orchestrator.ts";
 
 function closeRound(hub: ScriptedOrchestrator): void {
   for (const node of [...hub.state.work!.contributors]) hub.seal(node);
 }
 
-/** One merge of everybody, up to the checkpoint. */
-function merge(hub: ScriptedOrchestrator): void {
-  const { round } = hub.state;
-  const nodes = [...hub.state.members.keys()];
-  for (const node of nodes) {
-    const request = hub.inbox(node).find((message) => message.type === "startMerge");
-    if (request?.type !== "startMerge" || !request.contributes) continue;
-    hub.tell(node, { type: "payloadCommitted", round, slices: request.slices.map(({ size }) => hub.blob(4 * size)) });
-  }
-  reduceAll(hub, nodes);
-  const merged = hub.state.stages.map(() => hub.blob(64));
-  for (const node of nodes) {
-    const { stage } = hub.state.members.get(node)!;
-    if (stage === null || hub.state.merge?.stages[stage]?.phase !== "applying") continue;
-    hub.tell(node, { type: "mergeApplied", round: round + 1, parameters: merged[stage]!, momentum: null });
-  }
-  for (const stage of hub.state.upload!.stages) {
-    hub.tell(stage.asked as NodeId, { type: "parametersUploaded", round: round + 1, ...stage.merged });
-  }
-  hub.step({ type: "checkpointWritten", round: round + 1, folder: "" });
-  for (const node of nodes) hub.inbox(node).splice(0, 0, ...hub.inbox(node).splice(0));
-}
-
-Deno.test("Rebalance: newcomers go to the stage with least capacity", () => {
+Deno.test("Rebalance: newcomers go where replicas are missing, then to the stage that costs most", () => {
   const hub = new ScriptedOrchestrator({ swarm: { replicas: 1, validators: 0 } });
   const stages = ["a", "b", "c", "d", "e"].map((name) => hub.load(hub.join(name)));
-  assertEquals(stages, [0, 1, 0, 1, 0]);
+  assertEquals(hub.state.stages.map(({ layerCount }) => layerCount), [1, 2]);
+  assertEquals(stages, [0, 1, 0, 1, 1]);
+});
+
+Deno.test("Rebalance: a run that gathers fills every stage to the replicas it wants", () => {
+  const hub = new ScriptedOrchestrator({ swarm: { replicas: 3, validators: 0 } });
+  for (const name of ["a", "b", "c", "d", "e", "f"]) hub.load(hub.join(name));
+  assertEquals(hub.state.rosters.map(({ members }) => members.length), [3, 3]);
+  assertEquals(hub.state.phase, "training");
 });
 
 Deno.test("Rebalance: a miner moves to the slow stage after a merge, loads it and works there", () => {
-  const hub = new ScriptedOrchestrator({
-    train: { microbatchesPerStep: 48, steps: 100, stepsPerRound: 1 },
-    swarm: { replicas: 3, validators: 0 },
-    limits: { leaseMs: 600_000 },
-  });
-  const nodes = Array.from({ length: 6 }, (_, i) => hub.ready(`miner-${i}`));
-  const paceOf = (node: NodeId) => hub.state.members.get(node)!.stage === 1 ? 900 : 100;
-  const busyUntil = new Map<NodeId, number>();
-  for (let turn = 0; turn < 20_000 && hub.state.work!.left > 0; turn++) {
-    hub.nowMs += 50;
-    for (const node of nodes) {
-      if ((busyUntil.get(node) ?? 0) > hub.nowMs || hub.tasksOf(node).length === 0) continue;
-      hub.finish(node, hub.take(node, "runTask"));
-      busyUntil.set(node, hub.nowMs + paceOf(node));
-    }
-  }
-  closeRound(hub);
-  merge(hub);
-  const moves = hub.records.filter((record) => record.type === "nodeMoved");
-  assertEquals(moves.map(({ from, to }) => [from as number, to as number]), [[0, 1]]);
-  assertEquals(hub.load(moves[0]!.node) as number, 1);
-  assertEquals(hub.state.rosters.map((roster) => roster.members.length), [2, 4]);
+  const swarm = new PacedSwarm({ seed: 1, stageCosts: [100, 900], microbatches: 24, noise: 0, replicas: 3 });
+  const nodes = Array.from({ length: 6 }, () => swarm.join(1));
+  for (let round = 0; round < 20 && swarm.moves.length === 0; round++) swarm.round();
+  const [first] = swarm.moves;
+  assertEquals([first?.from, first?.to].map(Number), [0, 1]);
+  assertEquals(swarm.replicas, [2, 4]);
+  assertEquals(nodes.filter((node) => swarm.stageOf(node) === 1).length, 4);
+  swarm.round();
+  assertEquals(swarm.hub.state.members.get(first!.node)!.results > 0, true);
 });
 
 Deno.test("Rebalance: a stage that lost everybody gets a miner at once, whose work is done again", () => {
@@ -109,4 +82,17 @@ Deno.test("Rebalance: a newcomer hears which replicas of its stage can be asked,
     served.filter((each) => each.stage === stage).map(({ node, url }) => ({ node, url, pass: null })),
   );
   assertEquals(peers.length, 1);
+});
+
+Deno.test("Rebalance: a stage whose only miner is sent to rest is served again without waiting for another event", () => {
+  const hub = new ScriptedOrchestrator({
+    train: { microbatchesPerStep: 4, steps: 100, stepsPerRound: 50 },
+    swarm: { replicas: 1, validators: 0 },
+  });
+  const [, tail] = ["head", "tail"].map((name) => hub.ready(name)) as [NodeId, NodeId];
+  hub.inbox(tail).length = 0;
+  sendToRest(hub.state, tail);
+  hub.step({ type: "tick" });
+  assertEquals(hub.state.rosters.map(({ assigned }) => assigned), [1, 1]);
+  assertEquals(hub.load(tail) as number, 1, "somebody who rests is better than nobody");
 });

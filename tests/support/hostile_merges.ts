@@ -16,7 +16,7 @@ export const reportsNorm = (change: (squareSum: number) => number): Hostile =>
 function exchange(store: MemoryHubBlobs, { ref, spoil }: { ref: BlobRef; spoil: Spoil }): BlobRef {
   const stored = store.held.get(ref.hash);
   if (stored === undefined) return ref;
-  const values = floatsOf(stored);
+  const values = floatsOf(stored.slice());
   spoil(values);
   const bytes = bytesOfFloats(values);
   store.held.set(refOf(bytes).hash, bytes);

@@ -37,6 +37,7 @@ export const nodeSamples: Samples<NodeMessage> = {
     holding: { assignment: 3, round: 2, step: 19, tasks: [task] },
     listens: "http://203.0.113.7:9010",
   },
+  loading: { type: "loading", assignment: 3, part: "fetching", percent: 43 },
   ready: { type: "ready", assignment: 3, parameters },
   taskDone: { type: "taskDone", task, losses: [5.5, 0.1, 11], computeMs: 12.25 },
   loadFailed: { type: "loadFailed", assignment: 3, fault },

@@ -41,24 +41,27 @@ async function open(names: readonly string[], liars: readonly string[] = []) {
 Deno.test("Blob access: without peers the store alone is asked", async () => {
   const { blobs, opened } = await open([]);
   assertEquals(await blobs.get(ref), bytes);
-  assertEquals(await blobs.get(ref, []), bytes);
+  assertEquals(await blobs.get(ref, { peers: [] }), bytes);
   assertEquals(opened, []);
 });
 
 Deno.test("Blob access: peers serve, each opened once, and the hub rests", async () => {
   const { blobs, stores, opened, signedFor } = await open(["http://a:1", "https://b"]);
   for (let time = 0; time < 2; time++) {
-    assertEquals(await blobs.get(ref, [at("http://a:1/"), at("https://b/x?y"), at("http://a:1")]), bytes);
+    assertEquals(await blobs.get(ref, { peers: [at("http://a:1/"), at("https://b/x?y"), at("http://a:1")] }), bytes);
   }
   assertEquals(opened, ["http://a:1", "https://b"]);
   assertEquals(stores.get("hub")!.sent, []);
-  await blobs.get(ref, [at("http://a:1", "5Other")]); // another hotkey at the same address
+  await blobs.get(ref, { peers: [at("http://a:1", "5Other")] }); // another hotkey at the same address
   assertEquals(signedFor, ["5Peer", "5Peer", "5Other"]);
 });
 
 Deno.test("Blob access: lying and empty peers cost nothing but a report, the hub has the rest", async () => {
   const { blobs, problems } = await open(["http://liar"], ["http://liar"]);
-  assertEquals(await blobs.get(ref, [at("http://empty"), at("http://liar"), at("file:///etc/passwd")]), bytes);
+  assertEquals(
+    await blobs.get(ref, { peers: [at("http://empty"), at("http://liar"), at("file:///etc/passwd")] }),
+    bytes,
+  );
   assertEquals(problems.map(({ source, code }) => `${source} ${code}`), [
     "http://empty missing",
     "http://liar wrongHash",
