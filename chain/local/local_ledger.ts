@@ -12,7 +12,7 @@ import { beginBlock, beginChain } from "./block_step.ts";
 import { palletOf } from "./calls/call_error.ts";
 import { textOfCall } from "./calls/call_text.ts";
 import { commitBytesMax } from "./calls/commit_reveal.ts";
-import { canPay, dispatch, preCheck } from "./calls/dispatch.ts";
+import { canPay, dispatch, type Dispatched, preCheck } from "./calls/dispatch.ts";
 import type { ChainEvent } from "./events.ts";
 import type { Genesis, Hyperparameters } from "./genesis.ts";
 import { hashBytes, hashOfHeader } from "./header.ts";
@@ -81,10 +81,12 @@ export class LocalLedger implements Ledger {
     return this.#store.blockByNumber(number)?.hash ?? null;
   }
 
-  /** What happened in a block beside its calls; empty for a block that does not exist. */
+  /** All that happened in a block, in order; empty for a block that does not exist. */
   eventsOf(number: number): readonly ChainEvent[] {
     const block = this.#store.blockByNumber(number);
-    return block === null ? [] : bodyOf(block).events;
+    if (block === null) return [];
+    const { events, outcomes } = bodyOf(block);
+    return [...events, ...outcomes.flatMap((outcome) => outcome.events)];
   }
 
   onBlock(listener: (block: LocalBlock) => void): () => void {
@@ -214,16 +216,20 @@ export class LocalLedger implements Ledger {
   }
 }
 
-const bodyOf = (block: StoredBlock): BlockBody => block.body as BlockBody; // as #seal wrote it
-
-function localBlock({ header, hash, body }: StoredBlock): LocalBlock {
-  const { timestampMs, outcomes } = body as BlockBody;
-  return { number: header.number, hash, parentHash: header.parentHash, timestampMs, outcomes };
+function bodyOf(block: StoredBlock): BlockBody {
+  const { outcomes, ...rest } = block.body as BlockBody; // as #seal wrote it, or an earlier version, which kept no events of calls
+  return { ...rest, outcomes: outcomes.map((outcome) => ({ ...outcome, events: outcome.events ?? [] })) };
 }
 
-const outcomeOf = ({ submission }: PooledCall, error: ReturnType<typeof dispatch>): CallOutcome => ({
+function localBlock(block: StoredBlock): LocalBlock {
+  const { hash, header: { number, parentHash } } = block;
+  return { number, hash, parentHash, ...bodyOf(block) };
+}
+
+const outcomeOf = ({ submission }: PooledCall, { error, events }: Dispatched): CallOutcome => ({
   submission,
   error: error === null ? null : { pallet: palletOf(error), name: error },
+  events,
 });
 
 const lineOfCall = ({ from, nonce, call }: PooledCall): string => `${from} ${nonce} ${textOfCall(call)}`;

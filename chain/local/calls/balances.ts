@@ -10,7 +10,7 @@ import type { ChainCall } from "../../call.ts";
 import type { BlockScope } from "../block_scope.ts";
 import { type AccountKey, keyOf } from "../state/records.ts";
 import type { State, StateReader } from "../state/state.ts";
-import { accountOf } from "./account_key.ts";
+import { accountOf, addressOf } from "./account_key.ts";
 import type { CallError } from "./call_error.ts";
 
 export const existentialDepositRao = 500n;
@@ -32,7 +32,7 @@ export function addFree(state: State, account: AccountKey, rao: bigint): void {
 }
 
 export function transfer(
-  { state }: BlockScope,
+  { state, emit }: BlockScope,
   from: AccountKey,
   call: Extract<ChainCall, { type: "transfer" }>,
 ): CallError | null {
@@ -43,13 +43,16 @@ export function transfer(
   const to = accountOf(call.to);
   if (spendableRao(state, from) < call.amountRao) return "FundsUnavailable";
   if (freeRaoOf(state, to) + call.amountRao < existentialDepositRao) return "BelowMinimum";
+  const isNew = freeRaoOf(state, to) === 0n && call.amountRao > 0n;
   addFree(state, from, -call.amountRao);
   addFree(state, to, call.amountRao);
+  if (isNew) emit({ type: "accountCreated", account: call.to, amountRao: call.amountRao });
+  if (from !== to) emit({ type: "transferred", from: addressOf(from), to: call.to, amountRao: call.amountRao });
   return null;
 }
 
 export function addStake(
-  { state }: BlockScope,
+  { state, emit }: BlockScope,
   coldkey: AccountKey,
   call: Extract<ChainCall, { type: "addStake" }>,
 ): CallError | null {
@@ -63,11 +66,14 @@ export function addStake(
   const key = keyOf(call.netuid, hotkey);
   addFree(state, coldkey, -call.amountRao);
   state.write("stake", key, (state.read("stake", key) ?? 0n) + call.amountRao);
+  const { netuid, amountRao } = call, account = addressOf(coldkey);
+  emit({ type: "withdrawn", account, amountRao });
+  emit({ type: "stakeAdded", coldkey: account, hotkey: call.hotkey, amountRao, netuid });
   return null;
 }
 
 export function removeStake(
-  { state }: BlockScope,
+  { state, emit }: BlockScope,
   coldkey: AccountKey,
   call: Extract<ChainCall, { type: "removeStake" }>,
 ): CallError | null {
@@ -82,5 +88,8 @@ export function removeStake(
   if (staked === call.amountAlpha) state.remove("stake", key);
   else state.write("stake", key, staked - call.amountAlpha);
   addFree(state, coldkey, call.amountAlpha);
+  const { netuid, amountAlpha: amountRao } = call, account = addressOf(coldkey);
+  emit({ type: "deposited", account, amountRao });
+  emit({ type: "stakeRemoved", coldkey: account, hotkey: call.hotkey, amountRao, netuid });
   return null;
 }
