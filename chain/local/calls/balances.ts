@@ -51,13 +51,21 @@ export function transfer(
   return null;
 }
 
+/** Where a subnet's stake can be neither bought nor sold. */
+function missingMarket(state: State, netuid: number): CallError | null {
+  const subnet = state.read("subnet", keyOf(netuid));
+  if (subnet === undefined) return "SubnetNotExists";
+  return subnet.hyperparameters.isStarted === false ? "SubtokenDisabled" : null;
+}
+
 export function addStake(
   { state, emit }: BlockScope,
   coldkey: AccountKey,
   call: Extract<ChainCall, { type: "addStake" }>,
 ): CallError | null {
   const hotkey = accountOf(call.hotkey);
-  if (state.read("subnet", keyOf(call.netuid)) === undefined) return "SubnetNotExists";
+  const missing = missingMarket(state, call.netuid);
+  if (missing !== null) return missing;
   if (call.amountRao < minStakeRao) return "AmountTooLow";
   if (spendableRao(state, coldkey) < call.amountRao) return "NotEnoughBalanceToStake";
   const owner = state.read("hotkey", hotkey)?.coldkey;
@@ -78,7 +86,8 @@ export function removeStake(
   call: Extract<ChainCall, { type: "removeStake" }>,
 ): CallError | null {
   const hotkey = accountOf(call.hotkey);
-  if (state.read("subnet", keyOf(call.netuid)) === undefined) return "SubnetNotExists";
+  const missing = missingMarket(state, call.netuid);
+  if (missing !== null) return missing;
   const owner = state.read("hotkey", hotkey)?.coldkey;
   if (owner === undefined) return "HotKeyAccountNotExists";
   const key = keyOf(call.netuid, hotkey);

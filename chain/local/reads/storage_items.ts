@@ -183,6 +183,7 @@ const items: Readonly<Record<string, Reader>> = {
   "SubtensorModule.ActivityCutoff": parameter((of) => of.activityCutoffBlocks),
   "SubtensorModule.ImmunityPeriod": parameter((of) => of.immunityPeriodBlocks),
   "SubtensorModule.NetworkRegistrationAllowed": parameter((of) => of.isRegistrationAllowed),
+  "SubtensorModule.SubtokenEnabled": parameter((of) => of.isStarted !== false),
   "SubtensorModule.MaxAllowedUids": parameter((of) => of.maxUids),
   "SubtensorModule.MaxAllowedValidators": parameter((of) => of.maxValidators),
   "SubtensorModule.MinBurn": parameter((of) => of.minBurnRao),
