@@ -42,7 +42,9 @@ async function tryUntil<T>(options: ChainLinkOptions, greet: (chain: Chain) => P
       const dice = () => random.unit();
       chain = await SubtensorChain.connect({ endpoints, netuid, timers, dice, inclusionWaitMs });
       const greeted = await greet(chain);
-      chain.onOutage?.(options.onOutage ?? ((problem) => problem !== null && onProblem(`${problem}; trying on`)));
+      chain.onOutage?.(
+        options.onOutage ?? ((problem) => problem !== null && onProblem(`${problem}; trying again until it can be`)),
+      );
       if (!signal.aborted) return greeted;
       await chain.close();
     } catch (error) {
