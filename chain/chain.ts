@@ -124,6 +124,8 @@ export interface Chain {
   head(): Promise<Head>;
   /** Calls `listener` for every new best block, in order, gaps possible after an outage. Returns the way to stop. */
   onHead(listener: (head: Head) => void): () => void;
+  /** Hears why the chain cannot be reached, once per outage, and null when it can again. Absent: it always can. */
+  onOutage?(listener: (problem: string | null) => void): () => void;
   metagraph(): Promise<Metagraph>;
   parameters(): Promise<SubnetParameters>;
   epochState(): Promise<EpochState>;

@@ -1,24 +1,52 @@
 /**
- * What happened in a block beside the outcomes of its calls: plain values, kept with the block.
+ * What happened in a block: plain values, kept with the block. Most are events of the runtime, under its meaning and with its
+ * fields; chain/local/rpc/events.ts encodes those.
  *
- * The runtime drops an unreadable timelocked commit without a word; here it leaves a `weightsDropped`, so that a person can see why.
+ * A call that failed leaves only its fee's events. Tokens that are burned, locked or staked are withdrawn and stake taken back is
+ * deposited, as until spec 402: this chain keeps no accounts of subnets. Our own stand beside the runtime's, such as
+ * `weightsDropped`: the runtime drops an unreadable commit without a word.
  */
 
 import type { Address } from "../call.ts";
 
-export type ChainEvent =
+/** Balances and fees. */
+export type TokenEvent =
+  | { readonly type: "accountCreated"; readonly account: Address; readonly amountRao: bigint }
+  | { readonly type: "transferred"; readonly from: Address; readonly to: Address; readonly amountRao: bigint }
+  | { readonly type: "withdrawn"; readonly account: Address; readonly amountRao: bigint }
+  | { readonly type: "deposited"; readonly account: Address; readonly amountRao: bigint }
+  | { readonly type: "feePaid"; readonly account: Address; readonly amountRao: bigint };
+
+type StakeMove = {
+  readonly coldkey: Address;
+  readonly hotkey: Address;
+  readonly amountRao: bigint; // and as much alpha: the price is 1
+  readonly netuid: number;
+};
+
+type WeightsOf = {
+  readonly netuid: number;
+  readonly mechanism: number;
+  readonly hotkey: Address;
+};
+
+/** The subnet pallet's. Hashes are hex. */
+export type SubnetEvent =
   | { readonly type: "neuronRegistered"; readonly netuid: number; readonly uid: number; readonly hotkey: Address }
-  | { readonly type: "neuronPruned"; readonly netuid: number; readonly uid: number; readonly hotkey: Address }
   | { readonly type: "networkAdded"; readonly netuid: number }
+  | { readonly type: "stakeAdded" } & StakeMove
+  | { readonly type: "stakeRemoved" } & StakeMove
+  | { readonly type: "axonServed"; readonly netuid: number; readonly hotkey: Address }
   | { readonly type: "weightsSet"; readonly netuid: number; readonly mechanism: number; readonly uid: number }
-  | { readonly type: "weightsRevealed"; readonly netuid: number; readonly mechanism: number; readonly hotkey: Address }
-  | {
-    readonly type: "weightsDropped"; // a timelocked commit that came due and could not become weights
-    readonly netuid: number;
-    readonly mechanism: number;
-    readonly hotkey: Address;
-    readonly why: string;
-  }
+  | { readonly type: "weightsCommitted"; readonly hash: string } & WeightsOf
+  | { readonly type: "saltedRevealed"; readonly hash: string } & WeightsOf
+  | { readonly type: "timelockedCommitted"; readonly hash: string; readonly revealRound: bigint } & WeightsOf
+  | { readonly type: "weightsRevealed" } & WeightsOf; // timelocked ones, by the chain itself
+
+/** No event of the runtime. */
+export type OwnEvent =
+  | { readonly type: "neuronPruned"; readonly netuid: number; readonly uid: number; readonly hotkey: Address }
+  | { readonly type: "weightsDropped"; readonly why: string } & WeightsOf // came due and could not become weights
   | {
     readonly type: "epochRan";
     readonly netuid: number;
@@ -29,3 +57,12 @@ export type ChainEvent =
     readonly burnedRao: bigint; // incentive of the owner's own hotkeys
     readonly remainderRao: bigint;
   };
+
+/** Of a call that carries an encrypted extrinsic. */
+export interface ShieldEvent {
+  readonly type: "encryptedSubmitted";
+  readonly account: Address;
+  readonly id: string; // hash of sender and ciphertext, hex
+}
+
+export type ChainEvent = TokenEvent | SubnetEvent | ShieldEvent | OwnEvent;

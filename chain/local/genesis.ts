@@ -21,6 +21,7 @@ export interface Hyperparameters {
   readonly activityCutoffBlocks: number;
   readonly immunityPeriodBlocks: number;
   readonly isRegistrationAllowed: boolean;
+  readonly isStarted?: boolean; // by its owner; absent: yes. Before, it takes no stake
   readonly maxUids: number;
   readonly maxValidators: number;
   readonly minNonImmuneUids: number; // so many are never pruned, lest newcomers alone be left

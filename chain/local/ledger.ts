@@ -6,6 +6,7 @@
  */
 
 import type { ChainCall } from "../call.ts";
+import type { ChainEvent } from "./events.ts";
 
 /** 32 bytes of a public key. */
 export type AccountId = Uint8Array;
@@ -15,6 +16,7 @@ export interface LocalBlock {
   readonly hash: Uint8Array; // blake2b-256 of the SCALE header below
   readonly parentHash: Uint8Array;
   readonly timestampMs: number;
+  readonly events: readonly ChainEvent[]; // of what the chain did by itself, before any call
   readonly outcomes: readonly CallOutcome[]; // of the calls it holds, in order
 }
 
@@ -29,6 +31,7 @@ export interface LocalHeader {
 export interface CallOutcome {
   readonly submission: number; // what `submit` returned
   readonly error: { readonly pallet: string; readonly name: string } | null; // dispatch error, null when it worked
+  readonly events: readonly ChainEvent[]; // in the runtime's order; of a call that failed those of its fee
   readonly weightsBy?: WeightsCaller; // of a call that sets or commits weights
 }
 
@@ -36,6 +39,12 @@ export interface WeightsCaller {
   readonly hotkey: string; // its account as hex
   readonly index: number; // of the storage: subnet and mechanism
 }
+
+/**
+ * A call of the ledger: one of ours, or one that only other clients send. `submitEncrypted` carries an extrinsic that the node has
+ * decrypted (rpc/shield.ts) and handed in behind it.
+ */
+export type LedgerCall = ChainCall | { readonly type: "submitEncrypted"; readonly id: Uint8Array };
 
 export type Submission =
   | { readonly status: "accepted"; readonly submission: number } // in the next block
@@ -50,7 +59,7 @@ export interface Ledger {
   blockHash(number: number): Uint8Array | null;
   onBlock(listener: (block: LocalBlock) => void): () => void;
   nonceOf(account: AccountId): number; // next one, calls in the pool counted
-  submit(options: { from: AccountId; nonce: number; call: ChainCall }): Submission;
+  submit(options: { from: AccountId; nonce: number; call: LedgerCall }): Submission;
   /** A storage value at the head by its runtime name, e.g. `SubtensorModule.Tempo` with keys `[9]`; undefined where nothing is stored. */
   storage(name: string, keys: readonly unknown[]): unknown;
   /** A runtime API's answer at the head, e.g. `SubnetInfoRuntimeApi.get_metagraph` with `[9]`; undefined where there is none. */

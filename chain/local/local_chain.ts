@@ -43,6 +43,7 @@ export interface LocalChainOptions {
 
 interface Waiting {
   readonly settle: (receipt: Receipt) => void;
+  readonly call: ChainCall["type"];
   readonly extrinsicHash: string;
   readonly timer: ReturnType<typeof setTimeout>;
 }
@@ -135,11 +136,14 @@ export class LocalChain implements Chain {
       const nonce = this.#ledger.nonceOf(signer.publicKey);
       const message = this.#messageOf({ call, nonce });
       if (!verifySignature({ address: signer.address, message, signature: signer.sign(message) })) {
-        return { status: "refused", refusal: poolRefusal({ kind: "badProof" }, "") };
+        return { status: "refused", refusal: poolRefusal({ kind: "badProof" }, { words: "", call: call.type }) };
       }
       const submission = this.#ledger.submit({ from: signer.publicKey, nonce, call });
-      if (submission.status === "refused") return { status: "refused", refusal: refusalAtSubmission(submission) };
-      return this.#wait({ submission: submission.submission, extrinsicHash: `0x${hashBytes(message).toHex()}` });
+      if (submission.status === "refused") {
+        return { status: "refused", refusal: refusalAtSubmission(submission, call.type) };
+      }
+      const extrinsicHash = `0x${hashBytes(message).toHex()}`;
+      return this.#wait({ submission: submission.submission, call: call.type, extrinsicHash });
     });
   }
 
@@ -165,11 +169,11 @@ export class LocalChain implements Chain {
   }
 
   #wait(
-    { submission, extrinsicHash }: { readonly submission: number; readonly extrinsicHash: string },
+    { submission, ...of }: { readonly submission: number } & Pick<Waiting, "call" | "extrinsicHash">,
   ): Promise<Receipt> {
     const { promise, resolve } = Promise.withResolvers<Receipt>();
     const late = () => this.#forget(submission, `no block came within ${this.#deadlineMs} ms`);
-    this.#waiting.set(submission, { settle: resolve, extrinsicHash, timer: setTimeout(late, this.#deadlineMs) });
+    this.#waiting.set(submission, { ...of, settle: resolve, timer: setTimeout(late, this.#deadlineMs) });
     return promise;
   }
 
@@ -181,10 +185,10 @@ export class LocalChain implements Chain {
     for (const { submission, error } of outcomes) {
       this.#finish(
         submission,
-        ({ extrinsicHash }) =>
+        ({ call, extrinsicHash }) =>
           error === null
             ? { status: "included", block: number, extrinsicHash }
-            : { status: "refused", refusal: dispatchRefusal({ name: error.name, docs: "" }) },
+            : { status: "refused", refusal: dispatchRefusal({ name: error.name, docs: "", call }) },
       );
     }
   }
@@ -218,9 +222,12 @@ function neuronAt({ state }: LocalLedger, netuid: number, uid: number): Neuron {
   };
 }
 
-const refusalAtSubmission = (submission: Extract<Submission, { status: "refused" }>): Refusal =>
-  submission.kind === "custom"
-    ? poolRefusal({ kind: "custom", custom: submission.custom }, "")
-    : poolRefusal({ kind: submission.kind }, "");
+function refusalAtSubmission(
+  submission: Extract<Submission, { status: "refused" }>,
+  call: ChainCall["type"],
+): Refusal {
+  const { kind } = submission;
+  return poolRefusal(kind === "custom" ? { kind, custom: submission.custom } : { kind }, { words: "", call });
+}
 
 const headOf = ({ number, timestampMs }: LocalBlock): Head => ({ block: number, seenMs: timestampMs });

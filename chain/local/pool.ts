@@ -7,14 +7,14 @@
  */
 
 import { assert } from "../../core/assert.ts";
-import type { ChainCall } from "../call.ts";
+import type { LedgerCall } from "./ledger.ts";
 import type { AccountKey } from "./state/records.ts";
 
 export interface PooledCall {
   readonly submission: number;
   readonly from: AccountKey;
   readonly nonce: number;
-  readonly call: ChainCall;
+  readonly call: LedgerCall;
 }
 
 const callsMax = 8_192;

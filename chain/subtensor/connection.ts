@@ -29,6 +29,8 @@ const lagBlocksMax = 100; // 20 minutes: a node of the same chain may be so far 
 export class Connection {
   readonly #options: ConnectionOptions;
   readonly #listeners = new Set<(head: Head) => void>();
+  readonly #outageListeners = new Set<(problem: string | null) => void>();
+  #isOut = false; // as listeners know it
   #session: Session | null = null;
   #waiting: PromiseWithResolvers<Session> = unheard();
   #known: { genesisHash: string; runtime: Runtime } | null = null;
@@ -76,6 +78,15 @@ export class Connection {
   onHead(listener: (head: Head) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  /**
+   * Hears why no node can be reached, once per outage, and null when one can again. A node that is back at the first attempt was
+   * not away.
+   */
+  onOutage(listener: (problem: string | null) => void): () => void {
+    this.#outageListeners.add(listener);
+    return () => this.#outageListeners.delete(listener);
   }
 
   /** Resolves with the next new block, or when this client is closed. `stop` ends the wait, which then never resolves. */
@@ -142,6 +153,7 @@ export class Connection {
     this.#cancelRetry();
     this.#waiting.reject(this.#closed);
     this.#listeners.clear();
+    this.#outageListeners.clear();
     for (const end of this.#endWaits) end();
     this.#session?.socket.terminate(this.#closed);
     await Promise.all(this.#closing);
@@ -176,6 +188,7 @@ export class Connection {
     isAdopted = true;
     this.#session = session;
     this.#waiting.resolve(session);
+    this.#tellOutage(null);
     // An absurd number of the last node shall not silence the heads of this one.
     if (session.head.number < this.#lastHead - lagBlocksMax) this.#lastHead = -1;
     this.#tell({ block: session.head.number, seenMs: session.seenMs });
@@ -204,6 +217,7 @@ export class Connection {
       this.#dial().catch((error) => {
         if (this.#closed !== null) return;
         this.#failures++;
+        this.#tellOutage(asChainError(error, this.url).message);
         this.#retryAfter(error);
       });
     });
@@ -224,6 +238,12 @@ export class Connection {
       };
       this.#endWaits.add(end);
     });
+  }
+
+  #tellOutage(problem: string | null): void {
+    if (this.#isOut === (problem !== null)) return;
+    this.#isOut = problem !== null;
+    for (const listener of [...this.#outageListeners]) listener(problem);
   }
 
   #tell(head: Head): void {

@@ -7,6 +7,7 @@
 
 import { hexToU8a } from "@polkadot/util";
 import * as v from "valibot";
+import type { ChainCall } from "../call.ts";
 import { callLifeBlocks, type Receipt } from "../chain.ts";
 import { readAccount } from "./accounts.ts";
 import { blake2Hex, type BlockRef, hashSchema, hexSchema } from "./block_header.ts";
@@ -122,14 +123,22 @@ export function isSameCall({ publicKey, call }: { publicKey: Uint8Array; call: U
 
 /** Whether the call worked, from the events of its block. */
 export async function readOutcome(
-  options: { connection: Connection; archive: () => Promise<Connection | null>; inclusion: Inclusion },
+  options: {
+    connection: Connection;
+    archive: () => Promise<Connection | null>;
+    inclusion: Inclusion;
+    call: ChainCall["type"];
+  },
 ): Promise<Receipt> {
-  const { inclusion: { block, index, hash } } = options;
+  const { inclusion: { block, index, hash }, call } = options;
   return await readAtBlock({ ...options, block }, async (state) => {
     const events = (await state.events()).filter((event) => event.extrinsic === index && event.pallet === "system");
     const failed = events.find(({ name }) => name === "ExtrinsicFailed");
     if (failed !== undefined) {
-      return { status: "refused", refusal: dispatchRefusal(state.runtime.dispatchFailure(failed.data[0])) };
+      return {
+        status: "refused",
+        refusal: dispatchRefusal({ ...state.runtime.dispatchFailure(failed.data[0]), call }),
+      };
     }
     if (events.some(({ name }) => name === "ExtrinsicSuccess")) {
       return { status: "included", block: block.number, extrinsicHash: hash };

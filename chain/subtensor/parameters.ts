@@ -42,6 +42,12 @@ export async function readParameters(state: StateAt, netuid: number): Promise<Su
   };
 }
 
+/** A runtime without the entry has no such state: every subnet is started. */
+export async function readIsStarted(state: StateAt, netuid: number): Promise<boolean> {
+  const { found } = await state.read({ found: subtensorItem("SubtokenEnabled", [netuid], v.boolean()) });
+  return found ?? true;
+}
+
 function entries(netuid: number) {
   return {
     tempo: subtensorItem("Tempo", [netuid], integer),

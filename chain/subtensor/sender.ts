@@ -99,7 +99,7 @@ export class Sender {
         const verdict = await this.#afterRejection(order, { attempt, error, count, isRuntimeFresh });
         if (verdict.receipt !== null) return verdict.receipt;
         isRuntimeFresh ||= verdict.isRuntimeFresh;
-        if (count === attemptsMax || deadline.isPassed) return refusedByPool(error);
+        if (count === attemptsMax || deadline.isPassed) return refusedByPool(error, call);
       }
     } finally {
       deadline.cancel();
@@ -145,7 +145,7 @@ export class Sender {
     { attempt, error, count, isRuntimeFresh }: Rejection,
   ): Promise<{ receipt: Receipt | null; isRuntimeFresh: boolean }> {
     const again = { receipt: null, isRuntimeFresh };
-    const refused = { receipt: refusedByPool(error), isRuntimeFresh };
+    const refused = { receipt: refusedByPool(error, order.call), isRuntimeFresh };
     const pool = readPoolError(error);
     switch (pool.kind) {
       case "stale":
@@ -239,7 +239,10 @@ export class Sender {
       }
       if (isInvalid) return { status: "refused", refusal: invalidated() };
       if (found.headBlock > extrinsic.lastBlock) {
-        return { status: "refused", refusal: poolRefusal({ kind: "ancientBirthBlock" }, "") };
+        return {
+          status: "refused",
+          refusal: poolRefusal({ kind: "ancientBirthBlock" }, { words: "", call: order.call.type }),
+        };
       }
       if (deadline.isPassed) {
         const why = `the call is in no block yet and may still be until block ${extrinsic.lastBlock}`;
@@ -284,7 +287,7 @@ export class Sender {
   ): Promise<Receipt> {
     const { connection, archive } = this.#options;
     try {
-      return await readOutcome({ connection, archive, inclusion });
+      return await readOutcome({ connection, archive, inclusion, call: order.call.type });
     } catch (error) {
       if (!(error instanceof ChainError)) throw error;
       const why = `the call is in block ${inclusion.block.number}, and how it ended cannot be read: ${error.message}`;
@@ -322,6 +325,7 @@ async function finalizedBlock(session: Session): Promise<BlockRef> {
   return parseHeader(await session.socket.call("chain_getHeader", [hash]));
 }
 
-function refusedByPool(error: RpcError): Receipt {
-  return { status: "refused", refusal: poolRefusal(readPoolError(error), error.message) };
+function refusedByPool(error: RpcError, call: ChainCall): Receipt {
+  const refusal = poolRefusal(readPoolError(error), { words: error.message, call: call.type });
+  return { status: "refused", refusal };
 }

@@ -25,8 +25,8 @@ import type { Endpoints } from "./endpoints.ts";
 import { readEpochState } from "./epoch_state.ts";
 import { readFacts } from "./facts.ts";
 import { readMetagraph } from "./metagraph.ts";
-import { readParameters } from "./parameters.ts";
-import { customRefusal } from "./refusals.ts";
+import { readIsStarted, readParameters } from "./parameters.ts";
+import { axonRefusal } from "./refusals.ts";
 import { Sender } from "./sender.ts";
 import { readAtHead, type StateAt } from "./state.ts";
 import type { Dice, Timers } from "./timers.ts";
@@ -129,6 +129,22 @@ export class SubtensorChain implements Chain {
     return this.#read(`uid ${hotkey}`, (state) => readUid(state, { netuid: this.netuid, hotkey }));
   }
 
+  /** The block of the hotkey's newest announcement. Null: it has made none. */
+  async announcementBlockOf(hotkey: Address): Promise<number | null> {
+    const of = { netuid: this.netuid, hotkey };
+    return (await this.#read(`axon ${of.netuid} ${hotkey}`, (state) => readAxon(state, of)))?.block ?? null;
+  }
+
+  /** Whether the subnet's owner has started it: before, it takes no stake. */
+  isStarted(): Promise<boolean> {
+    return this.#read("isStarted", (state) => readIsStarted(state, this.netuid));
+  }
+
+  /** Hears why no node can be reached, and null when one can again. Returns the way to stop. */
+  onOutage(listener: (problem: string | null) => void): () => void {
+    return this.#connection.onOutage(listener);
+  }
+
   /** The newest block and when its author made it: an endpoint that has fallen behind shows here. */
   blockTime(): Promise<{ block: number; timeMs: number }> {
     return this.#read("blockTime", readBlockTime);
@@ -148,7 +164,7 @@ export class SubtensorChain implements Chain {
   async #withoutSending(call: ChainCall, signer: ChainSigner): Promise<Receipt | null> {
     if (call.type !== "serveAxon") return null;
     const problem = axonProblem(call.axon);
-    if (problem !== null) return { status: "refused", refusal: customRefusal(problem) };
+    if (problem !== null) return { status: "refused", refusal: axonRefusal(problem) };
     const of = { netuid: call.netuid, hotkey: signer.address };
     const stored = await this.#read(`axon ${of.netuid} ${of.hotkey}`, (state) => readAxon(state, of));
     const axon = stored === null ? null : axonFrom(stored);

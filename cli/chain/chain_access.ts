@@ -14,6 +14,7 @@ import { systemRandom, systemTimers } from "../../net/timers.ts";
 import { defaultNetuid } from "../chain_options.ts";
 import type { CommandContext } from "../command.ts";
 import { UsageError, UserError } from "../errors.ts";
+import { type CommandTo, nextCommand } from "./next_command.ts";
 
 const leastCallMs = 3_000; // where several endpoints share the time
 const waitReserveMs = 60_000; // beyond twice the time its blocks should take
@@ -22,6 +23,7 @@ export interface ChainAccess {
   readonly chain: SubtensorChain;
   readonly netuid: number;
   readonly connectMs: number;
+  readonly commandTo: CommandTo; // a next step about this chain and hotkey
   /** What is read settles within --timeout. */
   reading<T>(work: Promise<T>): Promise<T>;
 }
@@ -42,7 +44,8 @@ export async function withChain<T>(context: CommandContext, body: (access: Chain
       ...{ callDeadlineMs, patienceMs: timeoutMs },
     }));
     try {
-      return await body({ chain, netuid, connectMs: performance.now() - startMs, reading });
+      const commandTo: CommandTo = (words) => nextCommand(context.options, words);
+      return await body({ chain, netuid, connectMs: performance.now() - startMs, reading, commandTo });
     } finally {
       await chain.close();
     }
@@ -105,12 +108,15 @@ export interface Sent {
 }
 
 /** Sends, and waits until the call is in a block that reads see. A refusal becomes a UserError: what it means, what to do. */
-export async function sendCall({ chain, reading }: ChainAccess, { action, call, signer }: Sending): Promise<Sent> {
+export async function sendCall(
+  { chain, reading, commandTo }: ChainAccess,
+  { action, call, signer }: Sending,
+): Promise<Sent> {
   const receipt = await chain.send(call, signer);
-  if (receipt.status === "refused") throw refusalError(action, receipt.refusal);
+  if (receipt.status === "refused") throw refusalError(receipt.refusal, { action, commandTo });
   if (receipt.status === "unknown") {
     throw new UserError(`Cannot tell whether the chain took the call to ${action}: ${receipt.why}`, {
-      next: "Look before sending it again: iota chain status",
+      next: `Look before sending it again: ${commandTo("status")}`,
     });
   }
   const { block, extrinsicHash, isUnchanged = false } = receipt;
@@ -121,24 +127,26 @@ export async function sendCall({ chain, reading }: ChainAccess, { action, call, 
   return { block, extrinsicHash, isUnchanged };
 }
 
-/** What the chain refused, or would: its sentence, then the action as the next step. */
-export function refusalError(action: string, { name, sentence, action: remedy }: Refusal): UserError {
+/** What the chain refused, or would: its sentence, then the action as the next step, with whole commands. */
+export function refusalError(
+  { name, sentence, action: remedy }: Refusal,
+  { action, commandTo }: { readonly action: string; readonly commandTo: CommandTo },
+): UserError {
   const why = /^[A-Z][a-z]/.test(sentence) ? sentence[0]!.toLowerCase() + sentence.slice(1) : sentence;
-  const next = remedy === "none" ? "Try again" : remedy[0]!.toUpperCase() + remedy.slice(1);
+  const whole = remedy.replaceAll(/`iota chain ([a-z]+)`/g, (_, words: string) => commandTo(words));
+  const next = whole === "none" ? "Try again" : whole[0]!.toUpperCase() + whole.slice(1);
   return new UserError(`Cannot ${action} as ${why} (${name})`, { next });
 }
 
 /** The neuron of a hotkey, or a UserError. */
 export function registeredNeuron(
   neurons: readonly Neuron[],
-  of: { action: string; hotkey: Address; netuid: number },
+  of: { action: string; hotkey: Address } & Pick<ChainAccess, "netuid" | "commandTo">,
 ): Neuron {
   const own = neurons.find(({ hotkey }) => hotkey === of.hotkey);
   if (own !== undefined) return own;
   throw new UserError(
     `Cannot ${of.action} as its hotkey must be registered in subnet ${of.netuid}: ${of.hotkey} is not`,
-    {
-      next: `Register it: iota chain register --netuid ${of.netuid}`,
-    },
+    { next: `Register it: ${of.commandTo("register")}` },
   );
 }

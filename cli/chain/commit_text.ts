@@ -3,10 +3,15 @@
 import type { EpochState, PendingCommit, SubnetParameters } from "../../chain/chain.ts";
 import { revealBlockOf } from "../../chain/epochs/epoch_start.ts";
 import { inBlocks } from "./chain_words.ts";
+import type { CommandTo } from "./next_command.ts";
 
 export interface CommitMoment {
   readonly epoch: EpochState;
   readonly parameters: Pick<SubnetParameters, "revealPeriodEpochs" | "blockMs">;
+}
+
+export interface ToldMoment extends CommitMoment {
+  readonly commandTo: CommandTo;
 }
 
 export function commitFields(commit: PendingCommit, moment: CommitMoment) {
@@ -20,12 +25,12 @@ export function commitFields(commit: PendingCommit, moment: CommitMoment) {
 }
 
 /** `committed in block 33, revealed by the chain in 15 blocks (180 s)`. */
-export function commitLine(commit: PendingCommit, moment: CommitMoment): string {
+export function commitLine(commit: PendingCommit, moment: ToldMoment): string {
   return `committed in block ${commit.committedBlock}, ${revealText(commit, moment)}`;
 }
 
 /** What becomes of it, and when. */
-export function revealText(commit: PendingCommit, moment: CommitMoment): string {
+export function revealText(commit: PendingCommit, moment: ToldMoment): string {
   const { epoch: { block }, parameters: { blockMs } } = moment;
   const atBlock = revealBlock(commit, moment);
   if (atBlock === null) return "never revealed, as no epoch runs";
@@ -33,7 +38,7 @@ export function revealText(commit: PendingCommit, moment: CommitMoment): string 
     if (atBlock > block) return `revealed by the chain ${inBlocks(atBlock - block, blockMs)}`;
     return `due, and waiting for drand round ${commit.revealRound}`;
   }
-  if (atBlock <= block + 1) return "to be revealed now: iota chain commit --reveal";
+  if (atBlock <= block + 1) return `to be revealed now: ${moment.commandTo("commit --reveal")}`;
   return `to be revealed ${inBlocks(atBlock - block, blockMs)}`;
 }
 

@@ -14,6 +14,7 @@ import { nextEpochBlock } from "../../chain/epochs/epochs.ts";
 import { duration, plural, roughly, tokens } from "../screen/format.ts";
 import { blocksText, inBlocks } from "./chain_words.ts";
 import { revealText } from "./commit_text.ts";
+import type { CommandTo } from "./next_command.ts";
 import { axonText } from "./neuron_table.ts";
 
 export interface Finding {
@@ -27,6 +28,7 @@ export interface StatusFacts {
   readonly view: ChainView;
   readonly account: { readonly coldkey: Address; readonly balanceRao: bigint } | null; // null: no coldkey is known
   readonly endpoint: EndpointFacts;
+  readonly commandTo: CommandTo;
 }
 
 export interface EndpointFacts {
@@ -40,10 +42,10 @@ const oldestHeadMs = 60_000;
 const oldestHeadBlocks = 6;
 
 export function findingsOf(facts: StatusFacts): Finding[] {
-  const { view: { metagraph: { netuid, neurons } }, hotkey } = facts;
+  const { view: { metagraph: { neurons } }, hotkey, commandTo } = facts;
   const own = neurons.find((neuron) => neuron.hotkey === hotkey);
   const standing: Finding[] = own === undefined
-    ? [{ name: "registered", level: "wrong", text: `no: iota chain register --netuid ${netuid}` }]
+    ? [{ name: "registered", level: "wrong", text: `no: ${commandTo("register")}` }]
     : [registration(facts, own), stake(facts, own), permit(facts, own), activity(facts, own), weights(facts, own)];
   const window = own === undefined || !maySetWeights(facts, own) ? [] : [weightsWindow(facts, own)];
   return [
@@ -124,12 +126,16 @@ function weights(facts: StatusFacts, own: Neuron): Finding {
       text: own.stakeRao === 0n ? "none: a miner sets none" : "none, for want of a permit",
     };
   }
-  return { name, level: "waiting", text: `none in force${age === "" ? ": iota chain weights --set" : age}` };
+  return {
+    name,
+    level: "waiting",
+    text: `none in force${age === "" ? "; how to set them: iota help chain weights" : age}`,
+  };
 }
 
-function commitsOf({ view }: StatusFacts): Finding[] {
+function commitsOf({ view, commandTo }: StatusFacts): Finding[] {
   return view.commits.map((commit) => {
-    const text = `block ${commit.committedBlock}, ${revealText(commit, view)}`;
+    const text = `block ${commit.committedBlock}, ${revealText(commit, { ...view, commandTo })}`;
     return { name: "commit", level: "good", text };
   });
 }

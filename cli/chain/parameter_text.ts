@@ -11,6 +11,7 @@ export interface Subnet {
   readonly parameters: SubnetParameters;
   readonly epoch: EpochState;
   readonly neurons: number;
+  readonly isStarted: boolean;
 }
 
 const u16Max = 0xffff;
@@ -24,7 +25,7 @@ export function weightsModeOf({ isCommitReveal, commitRevealVersion }: SubnetPar
   return commitRevealVersion >= timelockedVersion ? "timelocked" : "salted";
 }
 
-export function parameterFields({ netuid, parameters, epoch, neurons }: Subnet) {
+export function parameterFields({ netuid, parameters, epoch, neurons, isStarted }: Subnet) {
   const next = nextEpochBlock(epoch);
   const blocks = next === null ? null : next - epoch.block;
   const { weightsVersionKey, stakeThresholdRao, registrationCostRao, ...plain } = parameters;
@@ -35,7 +36,7 @@ export function parameterFields({ netuid, parameters, epoch, neurons }: Subnet) 
     weightsVersionKey: String(weightsVersionKey),
     stakeThresholdRao: String(stakeThresholdRao),
     registrationCostRao: String(registrationCostRao),
-    neurons,
+    ...{ neurons, isStarted },
     epochFormula: epoch.formula,
     epochIndex: epochIndex(epoch),
     nextEpochBlock: next,
@@ -44,7 +45,7 @@ export function parameterFields({ netuid, parameters, epoch, neurons }: Subnet) 
   };
 }
 
-export function parameterText({ netuid, parameters: of, epoch, neurons }: Subnet, paint: Paint): string[] {
+export function parameterText({ netuid, parameters: of, epoch, neurons, isStarted }: Subnet, paint: Paint): string[] {
   const next = nextEpochBlock(epoch);
   const nextText = next === null
     ? "none runs: the tempo is 0"
@@ -63,6 +64,7 @@ export function parameterText({ netuid, parameters: of, epoch, neurons }: Subnet
     ["stake to set them", of.stakeThresholdRao === 0n ? "any" : `at least ${tokens(of.stakeThresholdRao)}`],
     ["activity cutoff", `${blocksText(of.activityCutoffBlocks, of.blockMs)} without weights`],
     ["registration", cost],
+    ["stake", isStarted ? "taken" : "not yet: the owner has not started the subnet"],
     ["immunity", blocksText(of.immunityPeriodBlocks, of.blockMs)],
     ["axon", `${plural(of.servingRateLimitBlocks, "block")} between announcements`],
     ["neurons", `${neurons} of ${of.maxUids}, validators at most ${of.maxValidators}`],

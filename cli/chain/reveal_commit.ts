@@ -22,12 +22,12 @@ export async function revealCommit(context: CommandContext): Promise<number> {
   const hotkey = signer.address;
   const mechanism = context.options.number("mechanism") ?? 0;
   return await withChain(context, async (access) => {
-    const { chain, netuid, reading } = access;
+    const { chain, netuid, reading, commandTo } = access;
     const { neurons } = await reading(chain.metagraph());
-    const { uid } = registeredNeuron(neurons, { action, hotkey, netuid });
+    const { uid } = registeredNeuron(neurons, { action, hotkey, netuid, commandTo });
     const pending = await reading(chain.pendingCommits({ hotkey, mechanism }));
     const { block: headBlock } = await reading(chain.head());
-    const chosen = chooseCommit(pending, headBlock);
+    const chosen = chooseCommit(pending, { headBlock, commandTo });
     const { committedBlock } = chosen;
     const place = { dataFolder: context.dataFolder(), hotkey, netuid, mechanism };
     const saved = await readSavedCommits(place);
@@ -60,12 +60,15 @@ const isDue = ({ revealFromBlock }: PendingCommit, headBlock: number): boolean =
   revealFromBlock !== null && revealFromBlock <= headBlock + 1;
 
 /** The newest whose epoch has come by the next block, else the oldest. */
-function chooseCommit(pending: readonly PendingCommit[], headBlock: number): PendingCommit {
+function chooseCommit(
+  pending: readonly PendingCommit[],
+  { headBlock, commandTo }: { readonly headBlock: number } & Pick<ChainAccess, "commandTo">,
+): PendingCommit {
   const salted = pending.filter(({ revealRound }) => revealRound === null);
   const chosen = salted.findLast((commit) => isDue(commit, headBlock)) ?? salted[0];
   if (chosen !== undefined) return chosen;
   throw new UserError(`Cannot ${action} as a commit by salt must wait for it: there is none`, {
-    next: "See what is committed: iota chain commit. Timelocked weights are revealed by the chain itself",
+    next: `Timelocked weights are revealed by the chain itself; see what is committed: ${commandTo("commit")}`,
   });
 }
 

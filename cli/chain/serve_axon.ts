@@ -1,13 +1,22 @@
-/** `iota chain serve`: one announcement of an axon, left out where the chain holds it already (chain/subtensor sees to that). */
+/**
+ * `iota chain serve`: one announcement of an axon, left out where the chain holds it already (chain/subtensor sees to that).
+ *
+ * Owns: telling how long to wait while the last announcement is too recent; the chain itself would say only that it is.
+ */
 
+import type { Address, AxonAddress } from "../../chain/call.ts";
+import { axonProblem } from "../../chain/subtensor/axon_address.ts";
 import type { CommandContext } from "../command.ts";
-import { UsageError } from "../errors.ts";
-import { registeredNeuron, sendCall, withChain } from "./chain_access.ts";
+import { UsageError, UserError } from "../errors.ts";
+import { plural } from "../screen/format.ts";
+import { type ChainAccess, registeredNeuron, sendCall, withChain } from "./chain_access.ts";
+import { inBlocks } from "./chain_words.ts";
 import { signingHotkey } from "./hotkey_address.ts";
 import { axonText } from "./neuron_table.ts";
 
 const protocol = 4; // what Bittensor's own SDK announces
 const axonVersion = 1;
+const action = "announce the axon";
 
 export async function serveAxon(context: CommandContext): Promise<number> {
   const { output, options } = context;
@@ -19,22 +28,43 @@ export async function serveAxon(context: CommandContext): Promise<number> {
   }
   const signer = await signingHotkey(context);
   return await withChain(context, async (access) => {
-    const { chain, netuid, reading } = access;
-    const action = "announce the axon";
+    const { chain, netuid, reading, commandTo } = access;
+    const hotkey = signer.address;
     const { neurons } = await reading(chain.metagraph());
-    const { uid } = registeredNeuron(neurons, { action, hotkey: signer.address, netuid });
+    const own = registeredNeuron(neurons, { action, hotkey, netuid, commandTo });
     const axon = { ip, port, protocol, version: axonVersion };
+    const isSent = !isSameAxon(own.axon, axon) && axonProblem(axon) === null;
+    if (isSent) await requirePause(access, hotkey);
     const { block, isUnchanged } = await sendCall(access, {
       action,
       signer,
       call: { type: "serveAxon", netuid, axon },
     });
+    const { uid } = own;
     output.answer(
-      { netuid, hotkey: signer.address, uid, ip, port, block, isUnchanged },
+      { netuid, hotkey, uid, ip, port, block, isUnchanged },
       isUnchanged
         ? `The chain has ${axonText(axon)} for uid ${uid} since block ${block}: nothing was sent`
         : `uid ${uid} of subnet ${netuid} is announced at ${axonText(axon)}, block ${block}`,
     );
     return 0;
+  });
+}
+
+function isSameAxon(known: AxonAddress | null, axon: AxonAddress): boolean {
+  const fields = ["ip", "port", "protocol", "version"] as const;
+  return known !== null && fields.every((name) => known[name] === axon[name]);
+}
+
+async function requirePause({ chain, netuid, reading }: ChainAccess, hotkey: Address): Promise<void> {
+  const [lastBlock, { servingRateLimitBlocks, blockMs }, { block }] = await reading(
+    Promise.all([chain.announcementBlockOf(hotkey), chain.parameters(), chain.head()]),
+  );
+  if (lastBlock === null) return;
+  const allowedBlock = lastBlock + servingRateLimitBlocks;
+  if (block + 1 >= allowedBlock) return; // it lands in the next block
+  const rule = `subnet ${netuid} takes an announcement every ${plural(servingRateLimitBlocks, "block")}`;
+  throw new UserError(`Cannot ${action} as ${rule}: the last one is ${plural(block - lastBlock, "block")} old`, {
+    next: `Try again ${inBlocks(allowedBlock - 1 - block, blockMs)}`,
   });
 }

@@ -66,13 +66,15 @@ interface Passage {
 
 /** The row, once nothing is in its way. With --wait that may take some blocks. */
 async function readyWeights(scene: Scene, order: WeightsOrder): Promise<PlannedWeights> {
-  const { context: { options, output }, access: { chain, reading } } = scene;
+  const { context: { options, output }, access: { chain, reading, commandTo } } = scene;
   for (let waits = 0;; waits++) {
     const planned = await planWeights(scene, order);
     const hindrance = hindranceOf(planned);
     if (hindrance === null) return planned;
     const { refusal, untilBlock } = hindrance;
-    if (!options.flag("wait") || untilBlock === null || waits === waitsMax) throw refusalError(action, refusal);
+    if (!options.flag("wait") || untilBlock === null || waits === waitsMax) {
+      throw refusalError(refusal, { action, commandTo });
+    }
     const { block } = await reading(chain.head());
     const { blockMs } = planned.view.parameters;
     output.log.info(`waiting for block ${untilBlock}, ${inBlocks(untilBlock - block, blockMs)}: ${refusal.sentence}`);
@@ -81,18 +83,18 @@ async function readyWeights(scene: Scene, order: WeightsOrder): Promise<PlannedW
 }
 
 async function planWeights(
-  { context: { options, output }, access: { chain, netuid, reading }, signer, mechanism }: Scene,
+  { context: { options, output }, access: { chain, netuid, reading, commandTo }, signer, mechanism }: Scene,
   { weights, isFromFile }: WeightsOrder,
 ): Promise<PlannedWeights> {
   const hotkey = signer.address;
   const view = await reading(readView(chain, { hotkey, mechanism }));
-  const own = registeredNeuron(view.metagraph.neurons, { action, hotkey, netuid });
+  const own = registeredNeuron(view.metagraph.neurons, { action, hotkey, netuid, commandTo });
   const { scores, missing } = placeWeights(weights, view.metagraph.neurons);
   if (missing.length > 0) {
     const all = missing.join(", ");
     if (!isFromFile) {
       throw new UserError(`Cannot ${action} as each neuron must be in subnet ${netuid}: ${all} is not`, {
-        next: `See who is: iota chain metagraph --netuid ${netuid}`,
+        next: `See who is: ${commandTo("metagraph")}`,
       });
     }
     output.log.warn(`${plural(missing.length, "hotkey")} of the file not in subnet ${netuid}, left out: ${all}`);
@@ -215,7 +217,7 @@ async function sendSalted(scene: Scene, { planned, fields }: Passage): Promise<v
   context.output.answer(
     { ...fields, block, revealFromBlock, saltFile },
     `${setText(fields)} committed in block ${block}\n` +
-      `To be revealed ${when}, for one epoch: iota chain commit --reveal\n` +
+      `To be revealed ${when}, for one epoch: ${access.commandTo("commit --reveal")}\n` +
       `The salt is in ${saltFile}`,
   );
 }

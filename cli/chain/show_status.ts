@@ -27,7 +27,7 @@ export async function showStatus(context: CommandContext): Promise<number> {
 }
 
 async function readFacts(
-  { chain, connectMs, reading }: ChainAccess,
+  { chain, connectMs, reading, commandTo }: ChainAccess,
   of: { hotkey: string; mechanism: number; ownColdkey: string | null },
 ): Promise<StatusFacts> {
   const startMs = performance.now();
@@ -39,7 +39,7 @@ async function readFacts(
   const coldkey = neurons.find(({ hotkey }) => hotkey === of.hotkey)?.coldkey ?? of.ownColdkey;
   const balanceRao = coldkey === null ? 0n : await reading(chain.balanceOf(coldkey));
   return {
-    ...{ hotkey: of.hotkey, view },
+    ...{ hotkey: of.hotkey, view, commandTo },
     account: coldkey === null ? null : { coldkey, balanceRao },
     endpoint: { url: chain.endpoint, connectMs, readMs, headAgeMs },
   };

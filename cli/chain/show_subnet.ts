@@ -29,10 +29,10 @@ export async function showMetagraph(context: CommandContext): Promise<number> {
 export async function showParameters(context: CommandContext): Promise<number> {
   const { output } = context;
   return await withChain(context, async ({ chain, netuid, reading }) => {
-    const [parameters, epoch, { neurons }] = await reading(
-      Promise.all([chain.parameters(), chain.epochState(), chain.metagraph()]),
+    const [parameters, epoch, { neurons }, isStarted] = await reading(
+      Promise.all([chain.parameters(), chain.epochState(), chain.metagraph(), chain.isStarted()]),
     );
-    const subnet = { netuid, parameters, epoch, neurons: neurons.length };
+    const subnet = { netuid, parameters, epoch, neurons: neurons.length, isStarted };
     output.answer(
       { endpoint: chain.endpoint, ...parameterFields(subnet) },
       parameterText(subnet, output.paint).join("\n"),

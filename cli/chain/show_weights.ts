@@ -12,11 +12,11 @@ export async function showWeights(context: CommandContext): Promise<number> {
   const { output, options } = context;
   const hotkey = await hotkeyAddressOf(context);
   const mechanism = options.number("mechanism") ?? 0;
-  return await withChain(context, async ({ netuid, chain, reading }) => {
+  return await withChain(context, async ({ netuid, chain, reading, commandTo }) => {
     const view = await reading(readView(chain, { hotkey, mechanism }));
     const { metagraph: { neurons, block }, row, commits, parameters: { blockMs } } = view;
     const { uid, lastUpdateBlock, registeredAtBlock } = registeredNeuron(neurons, {
-      ...{ action: "show its weights", hotkey, netuid },
+      ...{ action: "show its weights", hotkey, netuid, commandTo },
     });
     const total = row.reduce((sum, { value }) => sum + value, 0);
     const weights = row.map((each) => ({
@@ -49,7 +49,7 @@ export async function showWeights(context: CommandContext): Promise<number> {
       [
         `uid ${uid} (${shortAddress(hotkey)}) has ${head} in subnet ${netuid}${age}`,
         ...(row.length === 0 ? [] : ["", output.paint.dim(table[0]!), ...table.slice(1)]),
-        ...(commits.length === 0 ? [] : ["", ...commits.map((commit) => commitLine(commit, view))]),
+        ...(commits.length === 0 ? [] : ["", ...commits.map((commit) => commitLine(commit, { ...view, commandTo }))]),
       ].join("\n"),
     );
     return 0;
@@ -60,12 +60,14 @@ export async function showCommits(context: CommandContext): Promise<number> {
   const { output, options } = context;
   const hotkey = await hotkeyAddressOf(context);
   const mechanism = options.number("mechanism") ?? 0;
-  return await withChain(context, async ({ netuid, chain, reading }) => {
+  return await withChain(context, async ({ netuid, chain, reading, commandTo }) => {
     const view = await reading(readView(chain, { hotkey, mechanism }));
     const { metagraph, commits } = view;
-    const { uid } = registeredNeuron(metagraph.neurons, { action: "show its commits", hotkey, netuid });
+    const { uid } = registeredNeuron(metagraph.neurons, {
+      ...{ action: "show its commits", hotkey, netuid, commandTo },
+    });
     for (const commit of commits) output.event({ type: "commit", ...commitFields(commit, view) });
-    const lines = commits.map((commit) => commitLine(commit, view));
+    const lines = commits.map((commit) => commitLine(commit, { ...view, commandTo }));
     output.answer(
       { netuid, hotkey, uid, mechanism, block: metagraph.block, commits: commits.length },
       lines.length === 0 ? `No weights of uid ${uid} in subnet ${netuid} wait to be revealed` : lines.join("\n"),

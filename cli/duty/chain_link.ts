@@ -20,6 +20,8 @@ export interface ChainLinkOptions {
   readonly random: Random;
   readonly signal: AbortSignal; // ends the trying
   readonly onProblem: (text: string) => void;
+  /** Hears when no endpoint can be reached any more, and null when one can again. Default: it is a problem. */
+  readonly onOutage?: (problem: string | null) => void;
 }
 
 /** Null: the signal came first. Rejects with a `ChainError` when the network's name is none. */
@@ -40,6 +42,9 @@ async function tryUntil<T>(options: ChainLinkOptions, greet: (chain: Chain) => P
       const dice = () => random.unit();
       chain = await SubtensorChain.connect({ endpoints, netuid, timers, dice, inclusionWaitMs });
       const greeted = await greet(chain);
+      chain.onOutage?.(
+        options.onOutage ?? ((problem) => problem !== null && onProblem(`${problem}; trying again until it can be`)),
+      );
       if (!signal.aborted) return greeted;
       await chain.close();
     } catch (error) {

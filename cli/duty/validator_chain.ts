@@ -39,6 +39,7 @@ export class ValidatorChain {
   #connected: Promise<void> | null = null;
   #endpoint: string | null = null;
   #newest: Newest | null = null;
+  #outage: string | null = null; // why no endpoint can be reached
   #tally = { weightsSet: 0, weightsRevealed: 0, weightsChecked: 0, weightsMissing: 0 };
 
   constructor(options: ValidatorChainOptions) {
@@ -69,7 +70,8 @@ export class ValidatorChain {
   summary(): Record<string, unknown> {
     if (this.#connected === null) return { chain: null };
     const health = this.#keeper?.health() ?? null;
-    return { chain: this.#endpoint, ...this.#tally, chainHealth: health?.level ?? "alarm" };
+    const chainHealth = this.#outage === null ? health?.level ?? "alarm" : "alarm";
+    return { chain: this.#endpoint, ...this.#tally, chainHealth };
   }
 
   async #connect({ network, netuid }: Pick<ChainConfig, "network" | "netuid">): Promise<void> {
@@ -78,6 +80,7 @@ export class ValidatorChain {
     const connected = await connectKnownChain({
       ...{ network, netuid, timers: systemTimers, random: systemRandom, signal: this.#stop.signal },
       onProblem: (text) => log.warn(`Chain: ${text}`),
+      onOutage: (problem) => this.#onOutage(problem),
     });
     if (connected === null) return;
     const { chain, facts } = connected;
@@ -118,6 +121,15 @@ export class ValidatorChain {
     if (record.type === "rowMissing") this.#tally.weightsMissing += 1;
     output.event({ ...record, type: `weights${record.type[0]!.toUpperCase()}${record.type.slice(1)}` });
     output.line(dutyLine(record));
+  }
+
+  #onOutage(problem: string | null): void {
+    const { output } = this.#options.context;
+    this.#outage = problem;
+    if (problem === null) return output.line("chain: it can be reached again");
+    const sentence = `the chain cannot be read: ${problem}; trying again until it can be`;
+    output.event({ type: "chainHealth", level: "alarm", sentences: [sentence] });
+    output.log.warn(`Chain: ${sentence}`);
   }
 
   #onHealth(health: DutyHealth, block: number): void {

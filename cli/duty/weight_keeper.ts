@@ -91,8 +91,13 @@ export class WeightKeeper {
     return promise;
   }
 
+  /** While the chain cannot be read it says only that: what was seen before may no longer be so. */
   health(): DutyHealth {
-    return dutyHealth(this.#state);
+    const { isSilent, readFailure, alarm } = this.#state;
+    const health = dutyHealth(this.#state);
+    if (!isSilent && readFailure === null) return health;
+    const troubles = [isSilent, readFailure !== null, alarm !== null].filter((is) => is).length; // each has a sentence, in front
+    return { ...health, sentences: health.sentences.slice(0, troubles) };
   }
 
   async close(): Promise<void> {
@@ -168,7 +173,8 @@ export class WeightKeeper {
     const state = this.#state;
     const { level, words } = state.standing;
     const news = JSON.stringify([level, words, state.isSilent, state.readFailure, state.alarm]);
-    if (news !== this.#news && state.viewBlock > 0) {
+    const isKnown = state.viewBlock > 0 || state.readFailure !== null || state.isSilent;
+    if (news !== this.#news && isKnown) {
       this.#news = news;
       this.#options.onHealth(this.health(), state.headBlock);
     }

@@ -25,6 +25,7 @@ class KeeperWorld {
   readonly health: string[] = [];
   readonly warnings: string[] = [];
   failsNext = false; // the next call is not sent
+  unreadable: string | null = null; // why no read gets an answer
   #sends = 0;
   #sent = Promise.withResolvers<void>();
 
@@ -52,6 +53,9 @@ class KeeperWorld {
       this.#sent.resolve();
       return receipt;
     };
+    const metagraph = chain.metagraph.bind(chain);
+    chain.metagraph = () =>
+      this.unreadable === null ? metagraph() : Promise.reject(new ChainError("badAnswer", this.unreadable));
     const facts = await chain.facts();
     return new WeightKeeper({
       ...{ chain, facts, signer, versionKey: 0n, timers: new ManualTimers(), random: countingRandom() },
@@ -206,6 +210,24 @@ Deno.test("Weight keeper: a folder that cannot be written is a warning, and the 
     await world.blocks(12);
     assertEquals(await world.row(), stored);
     assertEquals(world.warnings.length, 1, "said once");
+    await keeper.close();
+  });
+});
+
+Deno.test("Weight keeper: a chain that cannot be read is said to be so, from the first look on and without what was seen before", async () => {
+  await KeeperWorld.run({}, async (world) => {
+    world.unreadable = "Cannot do this as the chain's runtime has no get_metagraph";
+    const keeper = await world.open();
+    await world.blocks(2);
+    const problem = `alarm: the chain could not be read: ${world.unreadable}`;
+    assertEquals(world.health, [problem]);
+    world.unreadable = null;
+    await world.blocks(1);
+    assertStringIncludes(world.health.at(-1)!, "waiting: no scores yet");
+    world.unreadable = "Cannot reach the chain for 60 s";
+    await world.blocks(12);
+    assertEquals(world.health.at(-1), `alarm: the chain could not be read: ${world.unreadable}`);
+    assertEquals(keeper.health(), { level: "alarm", sentences: [`the chain could not be read: ${world.unreadable}`] });
     await keeper.close();
   });
 });

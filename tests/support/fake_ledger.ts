@@ -5,11 +5,11 @@
  */
 
 import { blake2b } from "@noble/hashes/blake2.js";
-import type { ChainCall } from "../../chain/call.ts";
 import type {
   AccountId,
   CallOutcome,
   Ledger,
+  LedgerCall,
   LedgerState,
   LocalBlock,
   LocalHeader,
@@ -20,7 +20,7 @@ import { ScaleWriter } from "../../chain/local/surface/scale_bytes.ts";
 export interface AcceptedCall {
   readonly from: AccountId;
   readonly nonce: number;
-  readonly call: ChainCall;
+  readonly call: LedgerCall;
 }
 
 type Refused = Submission & { readonly status: "refused" };
@@ -74,7 +74,7 @@ export class FakeLedger implements Ledger {
     this.accepted.push({ from, nonce, call });
     this.#nonces.set(from.toHex(), nonce + 1);
     const submission = ++this.#submissions;
-    this.#pool.push({ submission, error: this.failWith });
+    this.#pool.push({ submission, error: this.failWith, events: [] });
     return { status: "accepted", submission };
   }
 
@@ -113,7 +113,7 @@ export class FakeLedger implements Ledger {
     const parentHash = this.#blocks.at(-1)?.hash ?? new Uint8Array(32);
     const header = { parentHash, number, stateRoot: filled(number), extrinsicsRoot: filled(outcomes.length) };
     const hash = blake2b(headerBytes(header), { dkLen: 32 });
-    const block = { number, hash, parentHash, timestampMs: 1_700_000_000_000 + number * 12_000, outcomes };
+    const block = { number, hash, parentHash, timestampMs: 1_700_000_000_000 + number * 12_000, events: [], outcomes };
     this.#headers.set(hash.toHex(), header);
     this.#blocks.push(block);
     return block;

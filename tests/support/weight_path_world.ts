@@ -10,7 +10,7 @@ import type { ChainCall } from "../../chain/call.ts";
 import type { Chain } from "../../chain/chain.ts";
 import type { DutyRecord } from "../../chain/duty/duty.ts";
 import { type GenesisOptions } from "../../chain/local/genesis.ts";
-import type { LocalBlock } from "../../chain/local/ledger.ts";
+import type { LedgerCall, LocalBlock } from "../../chain/local/ledger.ts";
 import type { LocalLedger } from "../../chain/local/local_ledger.ts";
 import { uidOf } from "../../chain/local/state/neurons.ts";
 import { keyOf } from "../../chain/local/state/records.ts";
@@ -41,7 +41,7 @@ interface Life {
 
 /** A call of ours that has reached the chain. */
 export interface OwnCall {
-  readonly call: ChainCall;
+  readonly call: LedgerCall;
   error: string | null; // of its block
 }
 

@@ -11,6 +11,10 @@ import { findingsOf, levelOf, type StatusFacts } from "../../cli/chain/hotkey_st
 import { neuronFields, neuronTable, sortedNeurons } from "../../cli/chain/neuron_table.ts";
 import { parameterFields, parameterText } from "../../cli/chain/parameter_text.ts";
 import { parseWeightFile, parseWeightList, placeWeights } from "../../cli/chain/weight_scores.ts";
+import { refusalError } from "../../cli/chain/chain_access.ts";
+import { nextCommand } from "../../cli/chain/next_command.ts";
+import type { OptionValues } from "../../cli/command.ts";
+import { poolRefusal } from "../../chain/subtensor/refusals.ts";
 import { hindranceOf } from "../../cli/chain/weights_preflight.ts";
 import { createPaint } from "../../cli/paint.ts";
 import { tokens } from "../../cli/screen/format.ts";
@@ -68,9 +72,11 @@ function viewOf(neurons: readonly Neuron[], changed: Partial<ChainView> = {}): C
   };
 }
 
+const commandTo = (words: string): string => `iota chain ${words}`;
+
 function factsOf(hotkey: string, view: ChainView, headAgeMs = 3_000): StatusFacts {
   const endpoint = { url: "ws://127.0.0.1:9944", connectMs: 80, readMs: 9, headAgeMs };
-  return { hotkey, view, account: { coldkey: alice, balanceRao: 10n ** 9n }, endpoint };
+  return { hotkey, view, account: { coldkey: alice, balanceRao: 10n ** 9n }, endpoint, commandTo };
 }
 
 Deno.test("Amounts: TAO become rao without rounding, and rao read as TAO", () => {
@@ -156,11 +162,11 @@ Deno.test("Tables: columns are as wide as their longest text, and a text over th
 
 Deno.test("Parameters: the next epoch, the mode of weights and the price, in 80 columns", () => {
   const timelocked = { ...parameters, isCommitReveal: true };
-  const text = parameterText({ netuid: 9, parameters: timelocked, epoch, neurons: 2 }, plain);
+  const text = parameterText({ netuid: 9, parameters: timelocked, epoch, neurons: 2, isStarted: true }, plain);
   for (const line of text) assert(line.length <= 80, line);
   assertStringIncludes(text.join("\n"), "in 15 blocks (3 min), at block 115");
   assertStringIncludes(text.join("\n"), "under a timelock, opened 1 epoch later");
-  const fields = parameterFields({ netuid: 9, parameters: timelocked, epoch, neurons: 2 });
+  const fields = parameterFields({ netuid: 9, parameters: timelocked, epoch, neurons: 2, isStarted: true });
   assertEquals([fields.weightsMode, fields.nextEpochBlock, fields.epochInMs], ["timelocked", 115, 180_000]);
   assertEquals(fields.registrationCostRao, "100000000");
   JSON.stringify(fields);
@@ -173,7 +179,7 @@ Deno.test("Weights preflight: each refusal with the block until which it stands,
   assertEquals(found(validator), null);
   const fresh = found({ ...validator, lastUpdateBlock: 98 });
   assertEquals([fresh?.refusal.name, fresh?.untilBlock], ["SettingWeightsTooFast", 102]);
-  assertStringIncludes(fresh!.refusal.action, "in 2 blocks (24 s): add --wait");
+  assertStringIncludes(fresh!.refusal.action, "try again in 2 blocks (24 s); --wait waits for it");
   const waiting = found({ ...validator, hasPermit: false });
   assertEquals([waiting?.refusal.name, waiting?.untilBlock], ["NeuronNoValidatorPermit", 115]);
   const poor = found({ ...validator, hasPermit: false, stakeRao: 0n });
@@ -192,7 +198,7 @@ Deno.test("Commits: when they are revealed follows from the block they were made
   const legacy: EpochState = { formula: "legacy", block: 100, netuid: 9, tempoBlocks: 20, blocksSinceLastStep: 5 };
   assertEquals(revealBlockOf(legacy, { committedBlock: 97, revealPeriodEpochs: 1 }), 116);
   assertEquals(revealBlockOf({ ...legacy, tempoBlocks: 0 }, { committedBlock: 97, revealPeriodEpochs: 1 }), null);
-  const moment = { epoch, parameters };
+  const moment = { epoch, parameters, commandTo };
   assertStringIncludes(commitLine(timelocked, moment), "revealed by the chain in 15 blocks (3 min)");
   assertStringIncludes(commitLine({ ...timelocked, committedBlock: 94 }, moment), "waiting for drand round 12");
   const salted: PendingCommit = { committedBlock: 97, revealRound: null, revealFromBlock: 101 };
@@ -216,7 +222,7 @@ Deno.test("Status: good, waiting and wrong are told apart, each with its words",
   );
   check(factsOf(alice, viewOf([validator, miner], set)), "good", "window", /^(open for|a validator sends)/);
   check(factsOf(bob, viewOf([validator, miner])), "good", "permit", /without stake/);
-  check(factsOf(bob, viewOf([validator])), "wrong", "registered", /iota chain register --netuid 9/);
+  check(factsOf(bob, viewOf([validator])), "wrong", "registered", /no: iota chain register$/);
   check(factsOf(alice, viewOf([validator])), "waiting", "weights", /none in force/);
   const staked = { ...miner, stakeRao: 10n ** 12n };
   check(factsOf(bob, viewOf([validator, staked])), "waiting", "permit", /the next epoch gives one, in 15 blocks/);
@@ -237,4 +243,33 @@ Deno.test("Status: an endpoint whose newest block is old is wrong", () => {
   const findings = findingsOf(factsOf(bob, viewOf([miner]), 15 * 60_000));
   assertEquals(levelOf(findings), "wrong");
   assertMatch(findings.at(-1)!.text, /newest block is 15 min old/);
+});
+
+Deno.test("Next steps: a command repeats where and who, and nothing that the action does not take", () => {
+  const given = new Map<string, string | number>([["endpoint", "ws://127.0.0.1:9"], ["netuid", 3], [
+    "wallet",
+    "my own",
+  ]]);
+  const options: OptionValues = {
+    text: (name) => given.get(name) as string | undefined,
+    number: (name) => given.get(name) as number | undefined,
+    flag: () => false,
+    given: (name) => given.has(name),
+  };
+  const where = "--endpoint ws://127.0.0.1:9 --netuid 3";
+  assertEquals(nextCommand(options, "register"), `iota chain register ${where} --wallet 'my own'`);
+  assertEquals(nextCommand(options, "commit --reveal"), `iota chain commit --reveal ${where} --wallet 'my own'`);
+  assertEquals(nextCommand(options, "params"), `iota chain params ${where}`);
+  given.set("mechanism", 1).delete("wallet");
+  assertEquals(nextCommand(options, "weights"), `iota chain weights ${where} --mechanism 1`);
+  assertEquals(nextCommand(options, "register"), `iota chain register ${where}`);
+});
+
+Deno.test("Next steps: a refusal's command names the chain that refused", () => {
+  const refusal = poolRefusal({ kind: "custom", custom: 255 }, { words: "", call: "addStake" });
+  const error = refusalError(refusal, {
+    action: "add stake",
+    commandTo: (words) => `iota chain ${words} --endpoint local`,
+  });
+  assertEquals(error.next, "See whether it has been: iota chain params --endpoint local");
 });

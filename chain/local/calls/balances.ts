@@ -10,7 +10,7 @@ import type { ChainCall } from "../../call.ts";
 import type { BlockScope } from "../block_scope.ts";
 import { type AccountKey, keyOf } from "../state/records.ts";
 import type { State, StateReader } from "../state/state.ts";
-import { accountOf } from "./account_key.ts";
+import { accountOf, addressOf } from "./account_key.ts";
 import type { CallError } from "./call_error.ts";
 
 export const existentialDepositRao = 500n;
@@ -32,7 +32,7 @@ export function addFree(state: State, account: AccountKey, rao: bigint): void {
 }
 
 export function transfer(
-  { state }: BlockScope,
+  { state, emit }: BlockScope,
   from: AccountKey,
   call: Extract<ChainCall, { type: "transfer" }>,
 ): CallError | null {
@@ -43,18 +43,29 @@ export function transfer(
   const to = accountOf(call.to);
   if (spendableRao(state, from) < call.amountRao) return "FundsUnavailable";
   if (freeRaoOf(state, to) + call.amountRao < existentialDepositRao) return "BelowMinimum";
+  const isNew = freeRaoOf(state, to) === 0n && call.amountRao > 0n;
   addFree(state, from, -call.amountRao);
   addFree(state, to, call.amountRao);
+  if (isNew) emit({ type: "accountCreated", account: call.to, amountRao: call.amountRao });
+  if (from !== to) emit({ type: "transferred", from: addressOf(from), to: call.to, amountRao: call.amountRao });
   return null;
 }
 
+/** Where a subnet's stake can be neither bought nor sold. */
+function missingMarket(state: State, netuid: number): CallError | null {
+  const subnet = state.read("subnet", keyOf(netuid));
+  if (subnet === undefined) return "SubnetNotExists";
+  return subnet.hyperparameters.isStarted === false ? "SubtokenDisabled" : null;
+}
+
 export function addStake(
-  { state }: BlockScope,
+  { state, emit }: BlockScope,
   coldkey: AccountKey,
   call: Extract<ChainCall, { type: "addStake" }>,
 ): CallError | null {
   const hotkey = accountOf(call.hotkey);
-  if (state.read("subnet", keyOf(call.netuid)) === undefined) return "SubnetNotExists";
+  const missing = missingMarket(state, call.netuid);
+  if (missing !== null) return missing;
   if (call.amountRao < minStakeRao) return "AmountTooLow";
   if (spendableRao(state, coldkey) < call.amountRao) return "NotEnoughBalanceToStake";
   const owner = state.read("hotkey", hotkey)?.coldkey;
@@ -63,16 +74,20 @@ export function addStake(
   const key = keyOf(call.netuid, hotkey);
   addFree(state, coldkey, -call.amountRao);
   state.write("stake", key, (state.read("stake", key) ?? 0n) + call.amountRao);
+  const { netuid, amountRao } = call, account = addressOf(coldkey);
+  emit({ type: "withdrawn", account, amountRao });
+  emit({ type: "stakeAdded", coldkey: account, hotkey: call.hotkey, amountRao, netuid });
   return null;
 }
 
 export function removeStake(
-  { state }: BlockScope,
+  { state, emit }: BlockScope,
   coldkey: AccountKey,
   call: Extract<ChainCall, { type: "removeStake" }>,
 ): CallError | null {
   const hotkey = accountOf(call.hotkey);
-  if (state.read("subnet", keyOf(call.netuid)) === undefined) return "SubnetNotExists";
+  const missing = missingMarket(state, call.netuid);
+  if (missing !== null) return missing;
   const owner = state.read("hotkey", hotkey)?.coldkey;
   if (owner === undefined) return "HotKeyAccountNotExists";
   const key = keyOf(call.netuid, hotkey);
@@ -82,5 +97,8 @@ export function removeStake(
   if (staked === call.amountAlpha) state.remove("stake", key);
   else state.write("stake", key, staked - call.amountAlpha);
   addFree(state, coldkey, call.amountAlpha);
+  const { netuid, amountAlpha: amountRao } = call, account = addressOf(coldkey);
+  emit({ type: "deposited", account, amountRao });
+  emit({ type: "stakeRemoved", coldkey: account, hotkey: call.hotkey, amountRao, netuid });
   return null;
 }

@@ -8,6 +8,7 @@ export type CallError =
   | "FundsUnavailable"
   | "BelowMinimum"
   | "SubnetNotExists"
+  | "SubtokenDisabled"
   | "MechanismDoesNotExist"
   | "RegistrationNotPermittedOnRootSubnet"
   | "SubNetRegistrationDisabled"
@@ -69,6 +70,7 @@ const customCodes: Partial<Record<CallError, number>> = {
   InvalidRevealRound: 15,
   NoWeightsCommitFound: 16,
   RevealTooEarly: 17,
+  SubtokenDisabled: 255, // as every error that has no code of its own
 };
 
 /** The code with which the pool refuses this error; null: it is only found in a block. */

@@ -10,8 +10,10 @@ import type { ChainCall } from "../../call.ts";
 import { saltedCommitHash, storageIndex } from "../../weights/salted_commit.ts";
 import type { BlockScope } from "../block_scope.ts";
 import { epochIndexIn, timelockedEpochIn } from "../epoch/schedule.ts";
+import { hashBytes } from "../header.ts";
 import { uidOf } from "../state/neurons.ts";
 import { type AccountKey, keyOf, type SaltedCommit } from "../state/records.ts";
+import { addressOf } from "./account_key.ts";
 import type { CallError } from "./call_error.ts";
 import { isInTime, missingMechanism, storeWeights } from "./weights.ts";
 
@@ -33,6 +35,7 @@ export function commitWeights(
   if (live.length >= unrevealedMax) return "TooManyUnrevealedCommits";
   const commit = { hash: call.hash.toHex(), epoch: epochIndexIn(scope, call.netuid), block };
   state.write("salted", keyOf(index, hotkey), [...live, commit]);
+  scope.emit({ type: "weightsCommitted", ...placeOf(hotkey, call), hash: commit.hash });
   stampUpdate(scope, hotkey, call);
   return null;
 }
@@ -51,6 +54,8 @@ export function commitTimelockedWeights(
   const commits = state.read("timelocked", key) ?? [];
   if (commits.filter((commit) => commit.hotkey === hotkey).length >= unrevealedMax) return "TooManyUnrevealedCommits";
   state.write("timelocked", key, [...commits, { hotkey, block, commit: call.commit.toHex(), round: call.revealRound }]);
+  const { revealRound } = call, hash = hashBytes(call.commit).toHex();
+  scope.emit({ type: "timelockedCommitted", ...placeOf(hotkey, call), hash, revealRound });
   stampUpdate(scope, hotkey, call);
   return null;
 }
@@ -80,7 +85,9 @@ export function revealWeights(
   const left = live.slice(position + 1); // revealing one gives up those before it
   if (left.length === 0) state.remove("salted", key);
   else state.write("salted", key, left);
-  return storeWeights(scope, hotkey, call);
+  const refusal = storeWeights(scope, hotkey, call);
+  if (refusal === null) scope.emit({ type: "saltedRevealed", ...placeOf(hotkey, call), hash });
+  return refusal;
 }
 
 /** The hash under which these weights were committed. */
@@ -95,6 +102,10 @@ function liveCommits(scope: BlockScope, hotkey: AccountKey, call: CommitOrReveal
   const epoch = epochIndexIn(scope, call.netuid), period = revealPeriod(scope, call);
   return commits.filter((commit) => epoch <= commit.epoch + period);
 }
+
+const placeOf = (hotkey: AccountKey, { netuid, mechanism }: CommitOrReveal) => ({
+  ...{ netuid, mechanism, hotkey: addressOf(hotkey) },
+});
 
 const revealPeriod = ({ state }: BlockScope, call: CommitOrReveal): number =>
   state.get("subnet", keyOf(call.netuid)).hyperparameters.revealPeriodEpochs;

@@ -1,13 +1,15 @@
 /**
- * A call inside a block: which function carries it out, and what it costs.
+ * A call inside a block: which function carries it out, what it costs, and which events tell of it.
  *
  * The signer pays the fee and uses up a nonce whatever comes of the call; the call itself changes everything it should, or nothing.
  */
 
 import { unreachable } from "../../../core/assert.ts";
-import type { ChainCall } from "../../call.ts";
 import type { BlockScope } from "../block_scope.ts";
+import type { ChainEvent } from "../events.ts";
+import type { LedgerCall } from "../ledger.ts";
 import { type AccountKey, theChain } from "../state/records.ts";
+import { addressOf } from "./account_key.ts";
 import { addFree, addStake, removeStake, spendableRao, transfer } from "./balances.ts";
 import { type CallError, customCodeOf } from "./call_error.ts";
 import { commitTimelockedWeights, commitWeights, revealWeights } from "./commit_reveal.ts";
@@ -17,31 +19,44 @@ import { serveAxon } from "./serving.ts";
 import { setWeights } from "./weights.ts";
 
 /** What hotkeys sign is free: their accounts are empty. */
-const paidCalls: readonly ChainCall["type"][] = [
-  ...["burnedRegister", "registerNetwork", "addStake", "removeStake", "transfer"] as const,
+const paidCalls: readonly LedgerCall["type"][] = [
+  ...["burnedRegister", "registerNetwork", "addStake", "removeStake", "transfer", "submitEncrypted"] as const,
 ];
 
-export const feeRaoOf = ({ genesis }: BlockScope, call: ChainCall): bigint =>
+export const feeRaoOf = ({ genesis }: BlockScope, call: LedgerCall): bigint =>
   paidCalls.includes(call.type) ? genesis.feeRao : 0n;
 
-export const canPay = (scope: BlockScope, from: AccountKey, call: ChainCall): boolean => {
+export const canPay = (scope: BlockScope, from: AccountKey, call: LedgerCall): boolean => {
   const fee = feeRaoOf(scope, call);
   return fee === 0n || spendableRao(scope.state, from) >= fee;
 };
 
+export interface Dispatched {
+  readonly error: CallError | null;
+  readonly events: readonly ChainEvent[];
+}
+
 /** Charges the fee, counts the nonce, runs the call. The fee is burned. */
-export function dispatch(scope: BlockScope, from: AccountKey, call: ChainCall): CallError | null {
+export function dispatch(scope: BlockScope, from: AccountKey, call: LedgerCall): Dispatched {
   const { state } = scope;
   const fee = feeRaoOf(scope, call);
+  const account = addressOf(from);
   addFree(state, from, -fee);
   state.change("chain", theChain, { issuanceRao: state.get("chain", theChain).issuanceRao - fee });
   state.change("account", from, { nonce: state.get("account", from).nonce + 1 });
   const guarded = scope.genesis.preChecks === "block" ? guardRefusal(scope, from, call) : null;
-  return guarded ?? state.attempt(() => execute(scope, from, call));
+  const done: ChainEvent[] = [];
+  const error = guarded ??
+    state.attempt(() => execute({ ...scope, emit: (event) => done.push(event) }, from, call));
+  const charged: ChainEvent[] = fee === 0n ? [] : [{ type: "withdrawn", account, amountRao: fee }];
+  return {
+    error,
+    events: [...charged, ...(error === null ? done : []), { type: "feePaid", account, amountRao: fee }],
+  };
 }
 
 /** The custom code with which an older runtime's pool refuses a call; null: it lets it through. Nothing is changed. */
-export function preCheck(scope: BlockScope, from: AccountKey, call: ChainCall): number | null {
+export function preCheck(scope: BlockScope, from: AccountKey, call: LedgerCall): number | null {
   const guarded = guardRefusal(scope, from, call);
   if (guarded !== null) return customCodeOf(guarded);
   let custom: number | null = null;
@@ -54,7 +69,7 @@ export function preCheck(scope: BlockScope, from: AccountKey, call: ChainCall): 
 }
 
 /** The call alone. */
-function execute(scope: BlockScope, from: AccountKey, call: ChainCall): CallError | null {
+function execute(scope: BlockScope, from: AccountKey, call: LedgerCall): CallError | null {
   switch (call.type) {
     case "burnedRegister":
       return burnedRegister(scope, from, call);
@@ -76,6 +91,9 @@ function execute(scope: BlockScope, from: AccountKey, call: ChainCall): CallErro
       return revealWeights(scope, from, call);
     case "commitTimelockedWeights":
       return commitTimelockedWeights(scope, from, call);
+    case "submitEncrypted":
+      scope.emit({ type: "encryptedSubmitted", account: addressOf(from), id: call.id.toHex() });
+      return null;
     default:
       return unreachable(call);
   }

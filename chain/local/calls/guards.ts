@@ -7,6 +7,7 @@
  */
 
 import type { ChainCall } from "../../call.ts";
+import type { LedgerCall } from "../ledger.ts";
 import { storageIndex } from "../../weights/salted_commit.ts";
 import type { BlockScope } from "../block_scope.ts";
 import { epochIndexIn } from "../epoch/schedule.ts";
@@ -18,7 +19,7 @@ import { isInTime, missingMechanism } from "./weights.ts";
 
 type Reveal = Extract<ChainCall, { type: "revealWeights" }>;
 
-export function guardRefusal(scope: BlockScope, hotkey: AccountKey, call: ChainCall): CallError | null {
+export function guardRefusal(scope: BlockScope, hotkey: AccountKey, call: LedgerCall): CallError | null {
   switch (call.type) {
     case "setWeights": {
       const isDirect = scope.state.read("subnet", keyOf(call.netuid))?.hyperparameters.isCommitReveal === false;

@@ -10,7 +10,7 @@ import type { BlockScope } from "../block_scope.ts";
 import { seatFor, seatNeuron, uidOf } from "../state/neurons.ts";
 import { type AccountKey, keyOf, theChain } from "../state/records.ts";
 import type { StateReader } from "../state/state.ts";
-import { accountOf } from "./account_key.ts";
+import { accountOf, addressOf } from "./account_key.ts";
 import { addFree, spendableRao } from "./balances.ts";
 import type { CallError } from "./call_error.ts";
 
@@ -35,10 +35,12 @@ export function burnedRegister(
   if (uid === null) return "NoNeuronIdAvailable";
   addFree(state, coldkey, -burnRao);
   state.change("chain", theChain, { issuanceRao: state.get("chain", theChain).issuanceRao - burnRao });
+  scope.emit({ type: "withdrawn", account: addressOf(coldkey), amountRao: burnRao });
   seatNeuron(scope, { netuid, hotkey, uid });
   const { minBurnRao, maxBurnRao, burnIncreasePercent } = subnet.hyperparameters;
   const raised = burnRao * BigInt(100 + burnIncreasePercent) / 100n;
   state.change("clock", keyOf(netuid), { burnRao: clamped(raised, { min: minBurnRao, max: maxBurnRao }) });
+  scope.emit({ type: "neuronRegistered", netuid, uid, hotkey: call.hotkey });
   return null;
 }
 
@@ -68,6 +70,7 @@ export function registerNetwork(
   let netuid = 1;
   while (chain.netuids.includes(netuid)) netuid++;
   addFree(state, coldkey, -lockRao);
+  scope.emit({ type: "withdrawn", account: addressOf(coldkey), amountRao: lockRao });
   state.change("chain", theChain, { lastLockRao: lockRao, lastLockBlock: block });
   addSubnet(scope, { netuid, coldkey, hotkey, lockRao, hyperparameters: genesis.newSubnet });
   return null;

@@ -5,6 +5,7 @@ import { type IpAddress, ipOfText, textOfIp } from "../../ip_address.ts";
 import type { BlockScope } from "../block_scope.ts";
 import { uidOf } from "../state/neurons.ts";
 import { type AccountKey, keyOf } from "../state/records.ts";
+import { addressOf } from "./account_key.ts";
 import type { CallError } from "./call_error.ts";
 
 const ipv4Loopback = 0x7f000001n;
@@ -12,7 +13,7 @@ const ipv4Broadcast = 0xffffffffn;
 const ipv6Max = (1n << 128n) - 1n;
 
 export function serveAxon(
-  { state, genesis, block }: BlockScope,
+  { state, genesis, block, emit }: BlockScope,
   hotkey: AccountKey,
   call: Extract<ChainCall, { type: "serveAxon" }>,
 ): CallError | null {
@@ -30,6 +31,7 @@ export function serveAxon(
   if (axon.port === 0) return "InvalidPort";
   const { port, protocol, version } = axon;
   state.change("neuron", keyOf(netuid, uid), { axon: { block, version, ip: textOfIp(ip), port, protocol } });
+  emit({ type: "axonServed", netuid, hotkey: addressOf(hotkey) });
   return null;
 }
 

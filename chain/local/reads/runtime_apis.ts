@@ -105,7 +105,12 @@ function hyperparameters(ledger: ReadableChain, netuid: number) {
     ...{ alphaHigh: all.alphaHigh, alphaLow: all.alphaLow, liquidAlphaEnabled: false },
     alphaSigmoidSteepness: { bits: 1000n << 32n },
     yumaVersion: 2,
-    ...{ subnetIsActive: true, transfersEnabled: true, bondsResetEnabled: false, userLiquidityEnabled: false },
+    ...{
+      subnetIsActive: of.isStarted !== false,
+      transfersEnabled: true,
+      bondsResetEnabled: false,
+      userLiquidityEnabled: false,
+    },
   };
 }
 

@@ -42,11 +42,11 @@ export class BlockLog {
       ledger.header(block.hash),
       `Cannot log block ${block.number} as the ledger must have its header`,
     );
-    const applied = block.outcomes.flatMap(({ submission, error }) => {
-      const extrinsic = included.get(submission);
-      return extrinsic === undefined ? [] : [{ bytes: extrinsic.bytes, isFree: extrinsic.isFree, error }];
+    const applied = block.outcomes.flatMap((outcome) => {
+      const extrinsic = included.get(outcome.submission);
+      return extrinsic === undefined ? [] : [{ ...outcome, bytes: extrinsic.bytes, isFree: extrinsic.isFree }];
     });
-    const events = blockEvents(runtime, applied);
+    const events = blockEvents(runtime, { byItself: block.events, extrinsics: applied });
     const logged: LoggedBlock = {
       number: block.number,
       hash: block.hash,

@@ -1,14 +1,16 @@
 /**
- * System.Events of a block: what became of each of its extrinsics, as clients decode it.
+ * System.Events of a block: what the chain did by itself, then what each extrinsic did and what became of it, as clients decode it.
  *
- * The first extrinsic is the clock's; the others are those of `outcomes` that came through this node.
+ * The first extrinsic is the clock's; the others are those of `outcomes` that came through this node. As in a runtime, an extrinsic's
+ * own events stand between its fee's, and its success or failure comes last.
  */
 
+import type { ChainEvent } from "../events.ts";
 import type { CallOutcome } from "../ledger.ts";
 import type { Runtime } from "../surface/runtime.ts";
+import { runtimeEvents } from "./runtime_events.ts";
 
-export interface AppliedExtrinsic {
-  readonly error: CallOutcome["error"];
+export interface AppliedExtrinsic extends Pick<CallOutcome, "error" | "events"> {
   readonly isFree: boolean;
 }
 
@@ -17,21 +19,30 @@ export interface BlockEvents {
   readonly count: number;
 }
 
-export function blockEvents({ surface, scale }: Runtime, extrinsics: readonly AppliedExtrinsic[]): BlockEvents {
-  const clock = record(0, success({ class: "Mandatory", paysFee: "Yes" }));
-  const records = extrinsics.map(({ error, isFree }, i) => {
+interface Happened {
+  readonly byItself: readonly ChainEvent[];
+  readonly extrinsics: readonly AppliedExtrinsic[];
+}
+
+export function blockEvents({ surface, scale }: Runtime, { byItself, extrinsics }: Happened): BlockEvents {
+  const early = byItself.flatMap(runtimeEvents).map((event) => record({ type: "Initialization" }, event));
+  const clock = record(applying(0), success({ class: "Mandatory", paysFee: "Yes" }));
+  const records = extrinsics.flatMap(({ error, isFree, events }, i) => {
     const info = { class: "Normal", paysFee: isFree ? "No" : "Yes" };
-    return record(i + 1, error === null ? success(info) : failure(dispatchError(surface.pallets, error), info));
+    const end = error === null ? success(info) : failure(dispatchError(surface.pallets, error), info);
+    return [...events.flatMap(runtimeEvents), end].map((event) => record(applying(i + 1), event));
   });
-  return { bytes: scale.encode("Vec<EventRecord>", [clock, ...records]), count: records.length + 1 };
+  const all = [...early, clock, ...records];
+  return { bytes: scale.encode("Vec<EventRecord>", all), count: all.length };
 }
 
-function record(extrinsic: number, event: unknown): unknown {
-  return { phase: { type: "ApplyExtrinsic", value: extrinsic }, event: { type: "System", value: event }, topics: [] };
-}
-
-const success = (info: unknown): unknown => ({ type: "ExtrinsicSuccess", value: info });
-const failure = (error: unknown, info: unknown): unknown => ({ type: "ExtrinsicFailed", value: [error, info] });
+const applying = (extrinsic: number): unknown => ({ type: "ApplyExtrinsic", value: extrinsic });
+const record = (phase: unknown, event: unknown): unknown => ({ phase, event, topics: [] });
+const success = (info: unknown): unknown => ({ type: "System", value: { type: "ExtrinsicSuccess", value: info } });
+const failure = (error: unknown, info: unknown): unknown => ({
+  type: "System",
+  value: { type: "ExtrinsicFailed", value: [error, info] },
+});
 
 /** An error that no pallet of the surface declares is shown as `Other`, which is all a client could make of it. */
 function dispatchError(pallets: Runtime["surface"]["pallets"], error: { pallet: string; name: string }): unknown {

@@ -1,13 +1,13 @@
 /**
  * Extrinsics between their acceptance and their block, and those who watch one.
  *
- * Owns: the checks a node makes before the runtime is asked (duplicates, room), the pool's answers, and telling watchers. The ledger
- * decides what a call is worth. Invariant: an accepted extrinsic is in the next block, so the pool is empty after each.
+ * Owns: the checks a node makes before the runtime is asked (duplicates, room), the pool's answers, telling watchers, and opening
+ * encrypted extrinsics, which a block's author does. The ledger decides what a call is worth. Invariant: an accepted extrinsic is in
+ * the next block, so the pool is empty after each.
  */
 
 import { unreachable } from "../../../core/assert.ts";
-import type { ChainCall } from "../../call.ts";
-import type { Ledger, LocalBlock, Submission } from "../ledger.ts";
+import type { Ledger, LedgerCall, LocalBlock, Submission } from "../ledger.ts";
 import { chainCallOf } from "./chain_calls.ts";
 import { extrinsicHash, openExtrinsic, type SigningScope } from "./extrinsic.ts";
 import { type Hex, hexOf } from "./hex.ts";
@@ -17,9 +17,10 @@ import {
   invalidTransaction,
   lowPriority,
   poolIsFull,
-  type RpcError,
+  RpcError,
   temporarilyBanned,
 } from "./rpc_error.ts";
+import { carrierOf } from "./shielded_carrier.ts";
 
 export interface PooledExtrinsic {
   readonly bytes: Uint8Array;
@@ -30,7 +31,7 @@ export interface PooledExtrinsic {
 export type Watcher = (status: unknown) => void;
 
 /** Signed by hotkeys, whose accounts are empty. */
-const freeCalls: readonly ChainCall["type"][] = [
+const freeCalls: readonly LedgerCall["type"][] = [
   "setWeights",
   "commitWeights",
   "revealWeights",
@@ -62,17 +63,33 @@ export class Pool {
 
   /** The extrinsic's hash. Throws `RpcError` in the words of a node's pool. */
   submit(bytes: Uint8Array): Hex {
+    return this.#accept(bytes, { mayCarry: true });
+  }
+
+  #accept(bytes: Uint8Array, { mayCarry }: { mayCarry: boolean }): Hex {
     const { ledger, poolExtrinsics } = this.#options;
     const hash = hexOf(extrinsicHash(bytes));
     if (this.#included.has(hash)) throw temporarilyBanned();
     if (this.waiting().some((each) => each.hash === hash)) throw alreadyImported(hash);
     if (this.#waiting.size >= poolExtrinsics) throw poolIsFull();
-    const { from, nonce, call: runtimeCall } = openExtrinsic(bytes, this.#options.scope());
-    const call = chainCallOf(runtimeCall);
+    const extrinsic = openExtrinsic(bytes, this.#options.scope());
+    const { from, nonce } = extrinsic;
+    const carrier = mayCarry ? carrierOf(extrinsic) : null;
+    const call = carrier?.call ?? chainCallOf(extrinsic.call);
     const submission = ledger.submit({ from, nonce, call });
     if (submission.status === "refused") throw refusal(submission);
     this.#waiting.set(submission.submission, { bytes, hash, isFree: freeCalls.includes(call.type) });
+    if (carrier !== null && carrier.inner !== null) this.#acceptInner(carrier.inner);
     return hash;
+  }
+
+  /** Behind its carrier. One that the pool would refuse is left out of the block, and the carrier stands alone, as on a real chain. */
+  #acceptInner(bytes: Uint8Array): void {
+    try {
+      this.#accept(bytes, { mayCarry: false });
+    } catch (error) {
+      if (!(error instanceof RpcError)) throw error;
+    }
   }
 
   /** Tells what becomes of an extrinsic that is waiting. Returns the way to stop. */

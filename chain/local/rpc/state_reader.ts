@@ -11,6 +11,7 @@ import { ScaleError, ScaleReader } from "../surface/scale_bytes.ts";
 import type { StorageEntry } from "../surface/storage_keys.ts";
 import type { BlockLog, LoggedBlock } from "./block_log.ts";
 import { hexOf } from "./hex.ts";
+import { shieldKey } from "./shield.ts";
 import { clientError, discardedState, invalidParams, unknownBlock, unknownFunction } from "./rpc_error.ts";
 
 export interface StateReader {
@@ -91,6 +92,11 @@ const ownValues: Readonly<Record<string, (from: Sources & Omit<Wanted, "name">) 
   "System.Digest": () => ({ logs: [] }),
   "System.LastRuntimeUpgrade": ({ runtime }) => runtime.version,
   "Timestamp.Now": ({ block }) => BigInt(Math.floor(block.timestampMs)),
+  "MevShield.CurrentKey": () => shieldKey, // it does not rotate
+  "MevShield.PendingKey": () => shieldKey,
+  "MevShield.NextKey": () => shieldKey,
+  "MevShield.PendingKeyExpiresAt": ({ block }) => block.number + 2,
+  "MevShield.NextKeyExpiresAt": ({ block }) => block.number + 3,
 };
 
 function keysUnder(

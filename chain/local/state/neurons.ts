@@ -38,7 +38,6 @@ export function seatNeuron(
   for (let mechanism = 0; mechanism < mechanisms; mechanism++) {
     state.write("seat", keyOf(storageIndex({ netuid, mechanism }), uid), { lastUpdateBlock: block, incentive: 0 });
   }
-  scope.emit({ type: "neuronRegistered", netuid, uid, hotkey: encodeAddress(Uint8Array.fromHex(hotkey)) });
 }
 
 /** Nothing of the old neuron may count for the new one: what it said, and what was said of it. */

@@ -23,6 +23,9 @@ export const laterCalls: readonly Call[] = [
   call(134, "register_limit", "netuid: u16, hotkey: AccountId, limit_price: u64"),
 ];
 
+/** Behind those of subtensor_errors.ts. */
+export const laterErrors: readonly string[] = ["RegistrationPriceLimitExceeded"];
+
 export const laterStorage: readonly StorageItem[] = [
   stored("CollateralLockShare", [identity("u16")], "u16"), // of a registration's price
   stored("SubnetEpochConsensus", [identity("u16")], "EpochConsensus"),

@@ -140,5 +140,4 @@ export const subtensorErrors: readonly string[] = [
   "ColdkeySwapDisputed",
   "ColdkeySwapClearTooEarly",
   "DisabledTemporarily",
-  "RegistrationPriceLimitExceeded",
 ];

@@ -6,7 +6,7 @@
  */
 
 import { type Call, call, type Pallet } from "./description.ts";
-import { laterCalls, laterStorage } from "./later_surface.ts";
+import { laterCalls, laterErrors, laterStorage } from "./later_surface.ts";
 import { subtensorErrors } from "./subtensor_errors.ts";
 import { statefulEpochStorage, subtensorStorage } from "./subtensor_storage.ts";
 import { type Variant, variant } from "./type_language.ts";
@@ -57,7 +57,7 @@ export function subtensorPallet(options: { readonly epochs: "legacy" | "stateful
     calls: isLater ? [...calls, ...laterCalls] : calls,
     storage: isLater ? [...subtensorStorage, ...statefulEpochStorage, ...laterStorage] : subtensorStorage,
     events,
-    errors: subtensorErrors,
+    errors: isLater ? [...subtensorErrors, ...laterErrors] : subtensorErrors,
     constants: [
       { name: "InitialTempo", type: "u16", value: 360 },
       { name: "KeySwapCost", type: "u64", value: 100_000_000n },

@@ -9,6 +9,7 @@ import { blake2b } from "@noble/hashes/blake2.js";
 import { commitments, laterTypes, withLaterMethods } from "./later_surface.ts";
 import type { RuntimeApi, SignedExtension, Surface } from "./description.ts";
 import { runtimeApis } from "./runtime_apis.ts";
+import { mevShield } from "./shield_pallet.ts";
 import { subtensorPallet } from "./subtensor_pallet.ts";
 import { subtensorTypes } from "./subtensor_types.ts";
 import { drand, systemPallets } from "./system_pallets.ts";
@@ -47,7 +48,13 @@ export function runtimeSurface(options: SurfaceOptions): Surface {
     specVersion,
     transactionVersion,
     types: { ...systemTypes, ...subtensorTypes, ...laterTypes },
-    pallets: [...systemPallets({ blockMs: options.blockMs, version }), subtensorPallet(options), commitments, drand],
+    pallets: [
+      ...systemPallets({ blockMs: options.blockMs, version }),
+      subtensorPallet(options),
+      commitments,
+      drand,
+      mevShield,
+    ],
     apis: options.epochs === "stateful" ? withLaterMethods(runtimeApis) : runtimeApis,
     extensions,
   };

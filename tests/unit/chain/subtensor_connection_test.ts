@@ -1,6 +1,6 @@
 /** The client's connection when nodes fall silent, break off, refuse, upgrade or answer nonsense. */
 
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { ChainError } from "../../../chain/chain.ts";
 import { faultTest } from "../../support/chain_fault_world.ts";
 
@@ -205,3 +205,33 @@ faultTest("reconnecting many times leaves one connection", {}, async (world) => 
   }
   assertEquals([world.proxy.connectionsMade, world.proxy.openConnections], [6, 1]);
 });
+
+faultTest(
+  "an outage is told once, with why, and its end once; a node that is back at once was not away",
+  {},
+  async (world) => {
+    const { chain, proxy, timers } = world;
+    timers.swiftMs = 12_000; // as long as the waits before the next attempts
+    const told: (string | null)[] = [];
+    let next = Promise.withResolvers<void>();
+    chain.onOutage((problem) => {
+      told.push(problem);
+      next.resolve();
+      next = Promise.withResolvers();
+    });
+    proxy.next("state_call", { type: "drop" });
+    await chain.metagraph();
+    assertEquals(told, []);
+    proxy.refusedStatus = 503;
+    const out = next.promise;
+    proxy.cut();
+    await out;
+    await proxy.seen("upgrade");
+    assertEquals(told.length, 1);
+    assertStringIncludes(told[0]!, proxy.url);
+    const back = next.promise;
+    proxy.heal();
+    await back;
+    assertEquals([told.length, told[1]], [2, null]);
+  },
+);

@@ -6,6 +6,7 @@ import type { Refusal } from "../../../chain/chain.ts";
 import type { CallError } from "../../../chain/local/calls/call_error.ts";
 import { subtensorErrors } from "../../../chain/local/surface/subtensor_errors.ts";
 import { readPoolError } from "../../../chain/subtensor/pool_error.ts";
+import { rowsOfCalls } from "../../../chain/subtensor/refusal_rows.ts";
 import { dispatchRefusal, invalidated, nonceTaken, poolRefusal } from "../../../chain/subtensor/refusals.ts";
 import { RpcError } from "../../../chain/subtensor/rpc_error.ts";
 import type { NodeError } from "../../support/chain_fault_proxy.ts";
@@ -32,7 +33,7 @@ const serveCall = (change: Partial<AxonAddress> = {}): ChainCall => ({
 const localErrors = [
   ...["FundsUnavailable", "BelowMinimum", "SubnetNotExists", "MechanismDoesNotExist"],
   ...["RegistrationNotPermittedOnRootSubnet", "SubNetRegistrationDisabled", "HotKeyAlreadyRegisteredInSubNet"],
-  "RegistrationPriceLimitExceeded",
+  ...["RegistrationPriceLimitExceeded", "SubtokenDisabled"],
   ...["NotEnoughBalanceToStake", "NonAssociatedColdKey", "NoNeuronIdAvailable", "NetworkTxRateLimitExceeded"],
   ...["SubnetLimitReached", "CannotAffordLockCost", "AmountTooLow", "HotKeyAccountNotExists"],
   ...["NotEnoughStakeToWithdraw", "HotKeyNotRegisteredInNetwork", "InvalidIpType", "InvalidIpAddress"],
@@ -53,13 +54,15 @@ const realErrors = [
   ...["RootNetworkDoesNotExist", "NotEnoughStake", "BalanceWithdrawalError", "ZeroBalanceAfterWithdrawn"],
   ...["TooManyRegistrationsThisBlock", "TooManyRegistrationsThisInterval", "StakingRateLimitExceeded"],
   ...["StakeTooLowForRoot", "AllNetworksInImmunity", "TxRateLimitExceeded", "CannotUnstakeLock", "InputLengthsUnequal"],
-  ...["InsufficientLiquidity", "SlippageTooHigh", "CallDisabled", "SubtokenDisabled", "InsufficientBalance"],
+  ...["InsufficientLiquidity", "SlippageTooHigh", "CallDisabled", "InsufficientBalance"],
   ...["StakingOperationRateLimitExceeded", "AdminActionProhibitedDuringWeightsWindow", "Deprecated"],
   ...["ColdkeySwapAnnounced", "ColdkeySwapDisputed", "DisabledTemporarily"],
 ];
 
 /** Of the system, the token and the balances. */
 const frameErrors = ["BadOrigin", "CallFiltered", "Expendability", "ExistentialDeposit", "Token"];
+
+const callTypes = Object.keys(rowsOfCalls) as ChainCall["type"][];
 
 const unknownWords = /this version of iota does not know/;
 
@@ -73,13 +76,13 @@ function assertSaysSomething(refusal: Refusal): void {
 Deno.test("Refusals: every error that our calls can meet is told in a sentence with what to do", () => {
   assertEquals(missing, []);
   for (const name of [...localErrors, ...realErrors, ...frameErrors]) {
-    assertSaysSomething(dispatchRefusal({ name, docs: "words of the chain" }));
+    for (const call of callTypes) assertSaysSomething(dispatchRefusal({ name, docs: "words of the chain", call }));
   }
 });
 
 Deno.test("Refusals: what a look at the subnet's newest rules mends is tried again in the next block", () => {
   for (const name of ["CommitRevealEnabled", "CommitRevealDisabled", "IncorrectCommitRevealVersion"]) {
-    assertEquals(dispatchRefusal({ name, docs: "" }).retry, "nextBlock", name);
+    assertEquals(dispatchRefusal({ name, docs: "", call: "setWeights" }).retry, "nextBlock", name);
   }
 });
 
@@ -87,7 +90,7 @@ Deno.test("Refusals: an error of other calls shows the chain's own words, and is
   const ours = new Set<string>([...localErrors, ...realErrors]);
   let others = 0;
   for (const name of subtensorErrors) {
-    const refusal = dispatchRefusal({ name, docs: "words of the chain" });
+    const refusal = dispatchRefusal({ name, docs: "words of the chain", call: "setWeights" });
     assertEquals(refusal.name, name);
     if (!unknownWords.test(refusal.sentence)) continue;
     others++;
@@ -101,7 +104,7 @@ Deno.test("Refusals: an error of other calls shows the chain's own words, and is
 
 Deno.test("Refusals: an error that no runtime had yet, or that is named like a method, has the same form", () => {
   for (const name of ["Module(7, 250)", "constructor", "toString"]) {
-    const { sentence, retry } = dispatchRefusal({ name, docs: "" });
+    const { sentence, retry } = dispatchRefusal({ name, docs: "", call: "setWeights" });
     assertMatch(sentence, unknownWords);
     assertEquals(retry, "never");
   }
@@ -112,15 +115,59 @@ Deno.test("Refusals: every custom code of the pool is told in a sentence, in eac
     for (const error of spellings(custom)) {
       const pool = readPoolError(error);
       assertEquals(pool, { kind: "custom", custom }, error.message);
-      const refusal = poolRefusal(pool, error.message);
-      assertEquals(refusal.name, `Custom(${custom})`);
-      assertSaysSomething(refusal);
+      for (const call of callTypes) {
+        const refusal = poolRefusal(pool, { words: error.message, call });
+        assertEquals(refusal.name, `Custom(${custom})`);
+        assertSaysSomething(refusal);
+      }
     }
   }
   for (const custom of [28, 99, 254]) {
-    const refusal = poolRefusal({ kind: "custom", custom }, "words of the node");
+    const refusal = poolRefusal({ kind: "custom", custom }, { words: "words of the node", call: "setWeights" });
     assertMatch(refusal.sentence, unknownWords);
     assert(refusal.sentence.includes("words of the node"));
+  }
+});
+
+Deno.test("Refusals: a custom code is told in the words of the call that met it", () => {
+  const codes: readonly [custom: number, call: ChainCall["type"], words: RegExp, action: RegExp][] = [
+    [1, "addStake", /amount is below/, /raise the amount/],
+    [1, "setWeights", /stake is below the chain's threshold/, /add stake/],
+    [1, "commitTimelockedWeights", /stake is below the chain's threshold/, /add stake/],
+    [6, "burnedRegister", /interval has its registrations/, /wait some minutes/],
+    [6, "registerNetwork", /subnet was registered too recently/, /wait/],
+    [6, "addStake", /Stake was changed too recently/, /wait/],
+    [6, "commitWeights", /last weights are too recent/, /rate limit/],
+    [6, "transfer", /last call of this kind/, /wait/],
+    [255, "addStake", /subnet that has not been started/, /iota chain params/],
+    [255, "serveAxon", /does not take this address/, /--ip and --port/],
+    [255, "setWeights", /makes no sense to the chain/, /report/],
+  ];
+  for (const [custom, call, words, action] of codes) {
+    const refusal = poolRefusal({ kind: "custom", custom }, { words: "", call });
+    assertEquals(refusal.name, `Custom(${custom})`);
+    assertMatch(refusal.sentence, words, `${custom} of ${call}`);
+    assertMatch(refusal.action, action, `${custom} of ${call}`);
+    assertSaysSomething(refusal);
+  }
+});
+
+Deno.test("Refusals: an error of a block is told in the words of the call that met it", () => {
+  const errors: readonly [name: string, call: ChainCall["type"], words: RegExp, action: RegExp][] = [
+    ["NotEnoughBalanceToStake", "burnedRegister", /price of a registration/, /transfer to the coldkey/],
+    ["NotEnoughBalanceToStake", "addStake", /cover the amount/, /lower the amount/],
+    ["FundsUnavailable", "burnedRegister", /price of a registration/, /transfer to the coldkey/],
+    ["FundsUnavailable", "transfer", /cover the amount/, /lower the amount/],
+    ["AmountTooLow", "addStake", /below the chain's minimum/, /raise the amount/],
+    ["AmountTooLow", "removeStake", /below the chain's minimum/, /take back more/],
+    ["SubtokenDisabled", "addStake", /not been started, so it takes no stake/, /owner starts it/],
+    ["SubtokenDisabled", "burnedRegister", /not been started/, /ask the subnet's owner/],
+  ];
+  for (const [name, call, words, action] of errors) {
+    const refusal = dispatchRefusal({ name, docs: "", call });
+    assertMatch(refusal.sentence, words, `${name} of ${call}`);
+    assertMatch(refusal.action, action, `${name} of ${call}`);
+    assertSaysSomething(refusal);
   }
 });
 
@@ -144,7 +191,7 @@ Deno.test("Refusals: the pool's other verdicts are told in sentences", () => {
     [1016, "Immediately Dropped", "Dropped"],
   ];
   for (const [code, message, name] of texts) {
-    const refusal = poolRefusal(readPoolError(new RpcError(code, message, "")), message);
+    const refusal = poolRefusal(readPoolError(new RpcError(code, message, "")), { words: message, call: "setWeights" });
     assertEquals(refusal.name, name, message);
     assertSaysSomething(refusal);
   }

@@ -13,6 +13,7 @@ import {
   mainnetGenesis,
 } from "../../../../chain/local/genesis.ts";
 import { encodeHeader } from "../../../../chain/local/header.ts";
+import type { LocalBlock } from "../../../../chain/local/ledger.ts";
 import { LocalChain } from "../../../../chain/local/local_chain.ts";
 import { LocalLedger } from "../../../../chain/local/local_ledger.ts";
 import { decodeAddress } from "../../../../chain/wallet/ss58.ts";
@@ -25,6 +26,8 @@ const payBob: ChainCall = { type: "transfer", to: bobAddress, amountRao: tokens(
 function openLedger(options: GenesisOptions = {}): LocalLedger {
   return LocalLedger.open({ path: ":memory:", genesis: localGenesis(options) });
 }
+
+const errorsOf = ({ outcomes }: LocalBlock) => outcomes.map(({ submission, error }) => [submission, error]);
 
 /** One block, a second later. */
 const step = (ledger: LocalLedger) => ledger.produceBlock(ledger.head().timestampMs + 1_000);
@@ -68,7 +71,7 @@ Deno.test("Ledger: nonces count calls of a block and of the pool, and no number 
   assertEquals(ledger.nonceOf(alice), 2);
   assertEquals(submit(1), { status: "refused", kind: "lowPriority", custom: null });
   assertEquals(submit(3), { status: "refused", kind: "future", custom: null });
-  assertEquals(step(ledger).outcomes, [{ submission: 1, error: null }, { submission: 2, error: null }]);
+  assertEquals(errorsOf(step(ledger)), [[1, null], [2, null]]);
   assertEquals(submit(1), { status: "refused", kind: "stale", custom: null });
   assertEquals(submit(2).status, "accepted");
   assertEquals(ledger.nonceOf(bob), 0);
@@ -86,7 +89,7 @@ Deno.test("Ledger: a call that fails in its block costs its nonce and its fee, a
   const free = (account: Uint8Array) =>
     (ledger.storage("System.Account", [account]) as { data: { free: bigint } }).data.free;
   const before = [free(alice), free(bob)];
-  assertEquals(step(ledger).outcomes, [{ submission: 1, error: { pallet: "Token", name: "FundsUnavailable" } }]);
+  assertEquals(errorsOf(step(ledger)), [[1, { pallet: "Token", name: "FundsUnavailable" }]]);
   assertEquals([free(alice) + 1_000n, free(bob)], before);
   assertEquals(ledger.nonceOf(alice), 1);
   assertEquals(ledger.storage("Balances.TotalIssuance", []), heldRao(ledger.state));

@@ -1,0 +1,71 @@
+/**
+ * Extrinsics that travel encrypted (the runtime's MEV Shield): the key they are encrypted with, and opening one.
+ *
+ * ciphertext = twox128(key) | length of the next, u16 | ML-KEM-768 ciphertext | nonce(24) | XChaCha20-Poly1305 of a signed extrinsic.
+ * This chain has one author, so nobody is kept from reading its pool: its key is the valid ML-KEM key whose vector t is zero. Such a
+ * ciphertext carries its message in the open, as v = noise + message, so opening it takes no secret and no lattice arithmetic.
+ * Never use this key where something must be hidden. Bytes of strangers give null, never an exception.
+ */
+
+import { xchacha20poly1305 } from "@noble/ciphers/chacha.js";
+import { sha3_256, sha3_512 } from "@noble/hashes/sha3.js";
+import { concatBytes } from "../../scale.ts";
+import { twox128 } from "../surface/xxhash.ts";
+
+const vectorBytes = 3 * 384; // t: 3 polynomials of 256 coefficients of 12 bits
+const seedBytes = 32; // of the matrix: any would do, but Bittensor's SDK reads bytes that are UTF-8 as text and then finds no key
+const uBytes = 3 * 320; // 3 polynomials, 10 bits a coefficient
+const vBytes = 128; // 1 polynomial, 4 bits a coefficient
+const keyHashBytes = 16;
+const nonceBytes = 24;
+const tagBytes = 16;
+
+export const shieldKey: Uint8Array = concatBytes(new Uint8Array(vectorBytes), new Uint8Array(seedBytes).fill(0xff));
+const shieldKeyHash = twox128(shieldKey);
+
+export interface ShieldedParts {
+  readonly keyHash: Uint8Array;
+  readonly encapsulated: Uint8Array;
+  readonly nonce: Uint8Array;
+  readonly sealed: Uint8Array;
+}
+
+/** Null: not of the layout above. */
+export function shieldedParts(ciphertext: Uint8Array): ShieldedParts | null {
+  const lengthAt = keyHashBytes + 2;
+  if (ciphertext.length < lengthAt) return null;
+  const nonceAt = lengthAt + (ciphertext[keyHashBytes]! | ciphertext[keyHashBytes + 1]! << 8);
+  const sealedAt = nonceAt + nonceBytes;
+  if (ciphertext.length < sealedAt + tagBytes) return null;
+  return {
+    keyHash: ciphertext.subarray(0, keyHashBytes),
+    encapsulated: ciphertext.subarray(lengthAt, nonceAt),
+    nonce: ciphertext.subarray(nonceAt, sealedAt),
+    sealed: ciphertext.subarray(sealedAt),
+  };
+}
+
+export const isForShieldKey = ({ keyHash }: ShieldedParts): boolean =>
+  keyHash.every((byte, i) => byte === shieldKeyHash[i]);
+
+/** The signed extrinsic inside. Null: it was not encrypted with `shieldKey`, or was damaged. */
+export function openShielded({ encapsulated, nonce, sealed }: ShieldedParts): Uint8Array | null {
+  if (encapsulated.length !== uBytes + vBytes) return null;
+  const sharedKey = sha3_512(concatBytes(messageOf(encapsulated.subarray(uBytes)), sha3_256(shieldKey)))
+    .subarray(0, 32);
+  try {
+    return xchacha20poly1305(sharedKey, nonce).decrypt(sealed);
+  } catch {
+    return null; // a wrong tag
+  }
+}
+
+/** A message bit is 1 where the coefficient, a sixteenth of the field, is nearer to the half than to zero. */
+function messageOf(v: Uint8Array): Uint8Array {
+  const message = new Uint8Array(32);
+  for (let i = 0; i < 256; i++) {
+    const coefficient = v[i >> 1]! >> (i & 1) * 4 & 15;
+    if (coefficient >= 4 && coefficient < 12) message[i >> 3]! |= 1 << (i & 7);
+  }
+  return message;
+}
