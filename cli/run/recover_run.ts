@@ -8,6 +8,7 @@
  */
 
 import { createHash } from "node:crypto";
+import { lastingSettings } from "../../core/config/change.ts";
 import type { RunConfig } from "../../core/config/config.ts";
 import { checkpointNames } from "../checkpoint/checkpoint.ts";
 import { putAside } from "../data/put_aside.ts";
@@ -180,10 +181,9 @@ export function userError(error: JournalError, folder: string): UserError {
   return new UserError(error.message, { next, cause: error });
 }
 
-/** Of all but the number of steps, which a run that goes on may change. */
+/** Of all settings that must stay what they are. */
 function hashOf(config: RunConfig): string {
-  const { train, ...rest } = config;
-  return createHash("sha256").update(JSON.stringify({ ...rest, train: { ...train, steps: 0 } })).digest("hex");
+  return createHash("sha256").update(JSON.stringify(lastingSettings(config))).digest("hex");
 }
 
 function journalBytes(config: RunConfig): number {
