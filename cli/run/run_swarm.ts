@@ -12,7 +12,7 @@ import { datedFolder } from "../run_folder.ts";
 import { shellWords } from "../shell_words.ts";
 import { shortAddress } from "../screen/format.ts";
 import { tryPort } from "./hub_port.ts";
-import { planRun, sayOver } from "./plan_run.ts";
+import { planRun, sayChanges, sayOver } from "./plan_run.ts";
 import { makeRunFolder } from "./prepare_run.ts";
 import { sampleRun } from "./run_generate.ts";
 import { openDevice } from "./run_node.ts";
@@ -33,6 +33,7 @@ export async function runSwarm(context: CommandContext): Promise<number> {
   }
   await tryPort(context.options.number("port") ?? 0); // before the folder: what is there may be about to be deleted
   await makeRunFolder(runPlan);
+  sayChanges(context, runPlan.changes);
   const swarm = new Swarm(context, { folder, startedMs, plan });
   const onAbort = () => swarm.interrupt();
   interruption.addEventListener("abort", onAbort);
