@@ -7,6 +7,8 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createHotkey } from "../../chain/wallet/hotkey_files.ts";
 import { iota, IotaProcess, type Line } from "../support/iota_process.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
+import { stepWhere } from "../support/test_where.ts";
+import { startUserServices, type UserServices } from "../support/user_services.ts";
 
 function freePort(): number {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
@@ -35,9 +37,14 @@ class Terminals {
     await Deno.writeTextFile(this.config, text);
   }
 
-  hub(): IotaProcess {
+  /** What the owner of the run types, each time. */
+  get words(): string[] {
     const place = ["--port", `${this.#port}`, "--data", `${this.#folder}/run`];
-    return new IotaProcess(["orchestrate", "--config", this.config, ...place, "--json"]);
+    return ["orchestrate", "--config", this.config, ...place];
+  }
+
+  hub(): IotaProcess {
+    return new IotaProcess([...this.words, "--json"]);
   }
 
   async node(role: "miner" | "validate", ...words: string[]): Promise<IotaProcess> {
@@ -137,11 +144,70 @@ Deno.test("Coming back: after Ctrl-C, SIGTERM and kill -9 the same command goes 
     assertEquals([microbatchesLost, orchestratorRestarts], [0, 4]);
     assertEquals(miner.lines.count("stageLoaded"), 1, "it kept what it held through every absence");
 
-    const over = await iota(["orchestrate", "--config", terminals.config, "--data", `${folder}/run`]);
+    const over = await iota(terminals.words);
     assertEquals(over.code, 0, over.stderr);
     assertMatch(
       over.stdout,
       /is over: all \d+ steps are done\. Its model: \S+\/checkpoints\/round-\d+\nMore steps: iota /,
     );
+  });
+});
+
+async function output(command: string, args: readonly string[], env: Record<string, string>): Promise<string> {
+  const { stdout } = await new Deno.Command(command, { args: [...args], env, stderr: "null" }).output();
+  return new TextDecoder().decode(stdout).trim();
+}
+
+async function checkService(folder: string, manager: UserServices): Promise<void> {
+  const terminals = new Terminals(folder);
+  await terminals.write("steps = 100000\nstepsPerRound = 20");
+  const env = { HOME: `${folder}/home`, ...manager.env };
+  const show = (property: string) =>
+    output("systemctl", ["--user", "show", "--value", "-p", property, "iota-orchestrate.service"], env);
+  const installed = await iota(["service", "install", "--", ...terminals.words], env);
+  assertEquals(installed.code, 0, installed.stderr);
+  const members = await Promise.all(nodes.map((role) => terminals.node(role))) as [IotaProcess, IotaProcess];
+  const [miner, validator] = members;
+  await miner.lines.next("stageLoaded");
+  await validator.lines.next("welcomed");
+  const disturb = {
+    "kill -9": async () => Deno.kill(Number(await show("MainPID")), "SIGKILL"),
+    "systemctl restart": () => output("systemctl", ["--user", "restart", "iota-orchestrate.service"], env),
+  };
+  for (const [name, act] of Object.entries(disturb)) {
+    await miner.lines.next("roundMerged");
+    const actedMs = Date.now();
+    await act();
+    await Promise.all([miner.lines.next("kept"), validator.lines.next("welcomed")]);
+    console.log(
+      `  ${name}: both are back ${((Date.now() - actedMs) / 1000).toFixed(1)} s after it, RestartSec= included`,
+    );
+  }
+  const { round } = await miner.lines.next("roundMerged") as Line & { round: number };
+  await terminals.write(`steps = ${20 * (round + 2)}\nstepsPerRound = 20`);
+  await disturb["systemctl restart"]();
+  const pid = await show("MainPID");
+  await endsFinished(members);
+  await output("tail", [`--pid=${pid}`, "-f", "/dev/null"], env);
+  assertEquals(
+    [await show("ActiveState"), await show("Result")],
+    ["inactive", "success"],
+    "a run that is over stays over",
+  );
+  assertEquals((await iota(["service", "remove", "--name", "orchestrate"], env)).code, 0);
+}
+
+Deno.test("Coming back: as a service", async (t) => {
+  await withScratchFolder(async (folder) => {
+    const home = `${folder}/home`;
+    await Deno.mkdir(home);
+    const manager = await startUserServices({ home, folder: `${folder}/runtime` });
+    const name = "killed and restarted it goes on by itself, the nodes untouched, and after the end it stays ended";
+    if (typeof manager === "string") return await stepWhere(t, manager, name, () => {});
+    try {
+      await stepWhere(t, null, name, () => checkService(folder, manager));
+    } finally {
+      await manager.stop();
+    }
   });
 });
