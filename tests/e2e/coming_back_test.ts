@@ -103,6 +103,25 @@ Deno.test("Coming back: --give-up-after ends a node that nobody lets in, with a 
   });
 });
 
+Deno.test("Coming back: an orchestrator that cannot read its subnet yet is waited for, and quoted", async () => {
+  await withScratchFolder(async (folder) => {
+    const terminals = new Terminals(folder);
+    await terminals.write(`steps = 10\n[chain]\nnetwork = "ws://127.0.0.1:${freePort()}"`);
+    const hub = terminals.hub();
+    await hub.lines.next("listening");
+    const miner = await terminals.node("miner");
+    const { reason } = await miner.lines.next("waiting") as Line & { reason: string };
+    assertMatch(reason, /Cannot admit anyone yet as subnet 9 of ws:\S+ is still being read; try again/);
+    const hasty = await (await terminals.node("validate", "--give-up-after", "0")).ended;
+    assertEquals(hasty.code, 1);
+    assertMatch(hasty.stderr, /must let this node in at the first attempt.*: it did not\. Cannot admit anyone yet/);
+    for (const each of [miner, hub]) {
+      each.kill("SIGTERM");
+      assertEquals((await each.ended).code, 0);
+    }
+  });
+});
+
 const nodes = ["miner", "validate"] as const;
 
 Deno.test("Coming back: after Ctrl-C, SIGTERM and kill -9 the same command goes on at the same step, and nobody was touched", async () => {
