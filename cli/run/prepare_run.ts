@@ -42,10 +42,6 @@ export async function prepareRun(context: CommandContext, plan: RunPlan, at: Ser
   const { output } = context;
   const { folder: { path, isResumed }, config, origins, runId, changes } = plan;
   await makeRunFolder(plan);
-  if (!isResumed) {
-    await writeSavedRun(path, { runId, config, ...at });
-    await writeRunText(path, runText(config, origins));
-  }
   output.event({ type: "config", config });
   for (const line of describeRun(config)) output.line(line);
   sayChanges(context, changes);
@@ -62,6 +58,10 @@ export async function prepareRun(context: CommandContext, plan: RunPlan, at: Ser
   const text: TextFacts = { corpus, tokens: train.tokens, bytesPerToken, unigramEntropy };
   output.event({ type: "text", ...text });
   output.line(describeText(text));
+  if (!isResumed) { // not before its text is there: a run that cannot be has no settings to keep
+    await writeSavedRun(path, { runId, config, ...at });
+    await writeRunText(path, runText(config, origins));
+  }
   return { ...plan, dataset };
 }
 

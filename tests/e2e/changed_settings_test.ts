@@ -87,6 +87,15 @@ Deno.test("Changed settings: what must stay is refused with its line, and nothin
   });
 });
 
+Deno.test("Changed settings: a run that could not begin leaves nothing to go on with", async () => {
+  await withScratchFolder(async (folder) => {
+    const words = ["--size", "toy", "--port", "0", "--data", `${folder}/run`];
+    const failed = await iota(["orchestrate", ...words, "--corpus", `${folder}/missing.txt`]);
+    assertEquals([failed.code, /missing\.txt/.test(failed.stderr)], [1, true], failed.stderr);
+    assertEquals((await live(words)).changes, []);
+  });
+});
+
 Deno.test("Changed settings: without --data a run lies in the folder of its name, and is found there again", async () => {
   await withScratchFolder(async (folder) => {
     const env = { HOME: folder, XDG_DATA_HOME: `${folder}/data` };
