@@ -171,7 +171,7 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
       /^(?:none|(?:finney|archive|test|local|wss?:\/\/[^\s,]+)(?:,(?:finney|archive|test|local|wss?:\/\/[^\s,]+))*)$/,
     patternText: "none, or one or more of finney, archive, test, local and wss://host:443 with commas between them",
     default: "none",
-    mayChange: true, // another endpoint of the same chain
+    mayChange: true, // another endpoint of the same chain; nodes that run keep the one they have
     doc: "The chain whose subnet this run pays through; none trains without one.",
   },
   "chain.netuid": int({ min: 1, max: 4_095, default: 9 }, "The subnet."),

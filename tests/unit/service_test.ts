@@ -193,6 +193,11 @@ Deno.test("Service: an orchestrator's unit has no relative path, and begins or g
       assertEquals(/^ExecStart=(.*)$/m.exec(stdout)?.[1], started);
       assertMatch(stdout, /^Restart=on-failure$/m);
       assertEquals(/^ReadWritePaths=(.*)$/m.exec(stdout)?.[1], `-${here}/runs/own -${here}`);
+      const named = await run(
+        ["install", "--dry-run", "--", "orchestrate", "--config", "run.toml"],
+        new FakeMachine({ unshare: 0 }),
+      );
+      assertMatch(named.stdout, /^ReadWritePaths=-\/ann\/\.local\/share\/iota$/m);
       const refused: [string[], RegExp][] = [
         [["--config", "run.toml", "--fresh"], /with --fresh as each of its starts would delete the run/],
         [["--config", "other.toml"], /Cannot read the configuration as it must exist/],
