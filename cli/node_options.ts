@@ -34,6 +34,14 @@ export const nodeOptions: readonly OptionSpec[] = [
     placeholder: "RUN",
     doc: "the run's name, no other is accepted [the one met at that address before]",
   },
+  {
+    name: "give-up-after",
+    kind: "string",
+    placeholder: "DURATION",
+    defaultText: "never",
+    doc:
+      "end with exit code 1 when no orchestrator has let this node in for so long: 90s, 5m, 2h; 0: at the first failed attempt",
+  },
   ...walletOptions,
   deviceOption,
 ];

@@ -7,8 +7,8 @@
  *   journal.db  what happened since the last snapshot of the orchestrator's state; journal.db.mark: how far it had come
  *   put-aside-1-journal.db, checkpoints/put-aside-1-round-000012/  what a run could not go on from, or was newer than its start
  *
- * Refuses to touch an earlier run without --resume or --fresh. Without --data a new run gets a folder of its own below the
- * user's data folder, and --resume takes the newest one there.
+ * A folder that holds a run is gone on with, and any other begins one; --resume refuses to begin, and --fresh deletes the run
+ * first. Nothing is written before the caller says so: where a run would lie is one question, making room for it another.
  */
 
 import type { CommandContext } from "./command.ts";
@@ -20,48 +20,56 @@ export interface RunFolder {
   readonly isResumed: boolean;
 }
 
+/** Where a run lies, and whether one is there. */
+export interface RunPlace {
+  readonly path: string;
+  readonly holdsRun: boolean;
+}
+
 const journal = ["journal.db", "journal.db-wal", "journal.db-shm", "journal.db.mark"];
 const probeName = "room.probe"; // of a look for room on a full disk, if it was interrupted
 const files = ["run.toml", "run.json", "summary.json", probeName, ...journal];
 const parts = ["checkpoints", "blobs", "chain", "miners", "logs", ...files];
 
-export async function openRunFolder(context: CommandContext): Promise<RunFolder> {
-  const { options } = context;
+/** Looks and does not touch. `ownPath` is where the run lies without --data. */
+export async function findRunFolder(
+  { options }: CommandContext,
+  ownPath: () => Promise<string> | string,
+): Promise<RunPlace> {
   const isResumed = options.flag("resume");
-  const isFresh = options.flag("fresh");
-  if (isResumed && isFresh) {
+  if (isResumed && options.flag("fresh")) {
     throw new UsageError("Cannot use --resume and --fresh together as one keeps the run and the other deletes it", {
       next: "Leave one of them out",
     });
   }
-  const path = options.text("data") ?? await ownFolder(`${context.dataFolder()}/runs`, isResumed);
-  const attempt = { action: "write to the data folder", value: path };
-  const holdsRun = await attempting(attempt, () => exists(`${path}/run.toml`));
-  if (holdsRun && !isResumed && !isFresh) {
-    throw new UserError(`Cannot begin a run in '${path}' as it must not hold another one`, {
-      next: "Go on with it: --resume; delete it and begin anew: --fresh; or pass another folder with --data DIR",
-    });
-  }
+  const path = options.text("data") ?? await ownPath();
+  const holdsRun = await attempting(writing(path), () => exists(`${path}/run.toml`));
   if (isResumed && !holdsRun) {
     throw new UserError(`Cannot resume as '${path}' must hold a run`, { next: "Begin one: leave --resume out" });
   }
-  await attempting(attempt, async () => {
+  return { path, holdsRun };
+}
+
+/** Makes the folder and sees that it can be written to. */
+export async function openRunFolder(path: string): Promise<void> {
+  await attempting(writing(path), async () => {
     await Deno.mkdir(path, { recursive: true });
-    if (isFresh) await removeRun(path);
     const probe = `${path}/.writable-${crypto.randomUUID()}`;
     await Deno.writeTextFile(probe, "");
     await Deno.remove(probe);
   });
-  return { path, isResumed };
 }
 
-async function ownFolder(runs: string, isResumed: boolean): Promise<string> {
+const writing = (path: string) => ({ action: "write to the data folder", value: path });
+
+/** For runs without a name of their own: a new folder below `runs`, or the newest one there. */
+export async function datedFolder(runs: string, { isResumed }: { isResumed: boolean }): Promise<string> {
   if (!isResumed) {
     return `${runs}/${new Date().toISOString().replace(/[-:]/g, "").slice(0, 15)}-${crypto.randomUUID().slice(0, 4)}`;
   }
   const names: string[] = [];
   try {
-    for await (const entry of Deno.readDir(runs)) if (entry.isDirectory) names.push(entry.name);
+    for await (const { name } of Deno.readDir(runs)) if (dated.test(name)) names.push(name);
   } catch (error) {
     if (!(error instanceof Deno.errors.NotFound)) throw error;
   }
@@ -70,8 +78,10 @@ async function ownFolder(runs: string, isResumed: boolean): Promise<string> {
   throw new UserError(`Cannot resume as '${runs}' must hold a run`, { next: "Pass the run's folder with --data DIR" });
 }
 
+const dated = /^\d{8}T\d{6}-/;
+
 /** Only what a run wrote; the dataset and the wallets serve the next one. */
-async function removeRun(path: string): Promise<void> {
+export async function removeRun(path: string): Promise<void> {
   for (const part of parts) {
     if (await exists(`${path}/${part}`)) await Deno.remove(`${path}/${part}`, { recursive: true });
   }

@@ -7,8 +7,9 @@
 import type { RunConfig } from "../core/config/config.ts";
 import { sizeNames } from "../core/config/size.ts";
 import type { KnobPath, KnobValue } from "../core/config/knob.ts";
-import type { Origins } from "../core/config/parse.ts";
+import type { Origins, Problem, ResolveInput } from "../core/config/parse.ts";
 import type { CommandContext, OptionSpec } from "./command.ts";
+import type { ConfigFile } from "./config_file.ts";
 import { UsageError, UserError } from "./errors.ts";
 
 export const sizeOption: OptionSpec = {
@@ -66,7 +67,7 @@ export const runOptions: readonly OptionSpec[] = [
   },
   { name: "deterministic", kind: "boolean", doc: "fixed wiring and order: equal seeds give equal parameter hashes" },
   { name: "set", kind: "string", placeholder: "PATH=VALUE,…", doc: "set any other knob, e.g. train.learningRate=1e-3" },
-  { name: "resume", kind: "boolean", doc: "go on with the run in the data folder, where it was" },
+  { name: "resume", kind: "boolean", doc: "only go on with the run in the data folder: refuse to begin one" },
   { name: "fresh", kind: "boolean", doc: "delete the run that lies in the data folder and begin anew" },
 ];
 
@@ -111,57 +112,49 @@ export async function overridesOf(context: CommandContext): Promise<Record<strin
   return overrides;
 }
 
-/** The configuration of a new run; every wrong field is named with its place. */
-export async function resolveRun(context: CommandContext): Promise<ResolvedRun> {
-  const [{ resolveConfig }, { placeProblems, readConfigFile }] = await Promise.all([
-    import("../core/config/parse.ts"),
-    import("./config_file.ts"),
-  ]);
+export interface GivenRun {
+  readonly file: ConfigFile | null;
+  readonly input: ResolveInput;
+}
+
+/** What the file of --config and the command line say of a run. */
+export async function givenRun(context: CommandContext): Promise<GivenRun> {
   const path = context.options.text("config");
-  const file = path === undefined ? null : await readConfigFile(path);
+  const file = path === undefined ? null : await (await import("./config_file.ts")).readConfigFile(path);
   const size = context.options.text("size");
-  const resolved = resolveConfig({
-    ...(size === undefined ? {} : { size }),
-    ...(file === null ? {} : { file: file.table }),
-    overrides: await overridesOf(context),
-  });
-  if (resolved.ok) return resolved;
-  const lines = placeProblems({ problems: resolved.problems, file });
-  const next = "See every knob with its default and limits: iota help orchestrate, and README.md";
-  throw isFromFlag(resolved.problems)
-    ? new UsageError(lines.join("\n"), { next })
-    : new UserError(lines.join("\n"), { next: `Correct ${path ?? "the configuration"} and start again` });
-}
-
-function isFromFlag(problems: readonly { readonly origin: string }[]): boolean {
-  return problems.every((problem) => problem.origin !== "file");
-}
-
-/** The configuration of a run that goes on: the checkpoint's own, with what the person set now on top. */
-export async function resumeConfig(context: CommandContext, saved: RunConfig): Promise<RunConfig> {
-  const { resolveConfig } = await import("../core/config/parse.ts");
   const overrides = await overridesOf(context);
-  const resolved = resolveConfig({ size: saved.size, file: withoutSize(saved), overrides });
-  if (!resolved.ok) throw new UsageError(resolved.problems.map((problem) => problem.text).join("\n"));
-  const fixed = ["model", "pipeline", "seed", "data"] as const;
-  for (const key of fixed) {
-    if (JSON.stringify(resolved.config[key]) === JSON.stringify(saved[key])) continue;
-    throw new UsageError(`Cannot resume as ${key} must stay what it was in the run`, {
-      next: "Leave the option out, or begin a new run with --fresh",
-    });
-  }
-  return resolved.config;
+  return {
+    file,
+    input: { overrides, ...(size === undefined ? {} : { size }), ...(file === null ? {} : { file: file.table }) },
+  };
 }
 
-function withoutSize({ size: _, ...rest }: RunConfig): Record<string, unknown> {
-  return rest;
+/** The configuration of a new run; every wrong field is named with its place. */
+export async function resolveRun(context: CommandContext, given?: GivenRun): Promise<ResolvedRun> {
+  const { file, input } = given ?? await givenRun(context);
+  const resolved = (await import("../core/config/parse.ts")).resolveConfig(input);
+  if (resolved.ok) return resolved;
+  throw await settingsError(resolved.problems, { file });
 }
 
-/** The given run options as words for a child process; the parent has dealt with --fresh. */
+/** Every problem with its place; exit code 2 where all of them were typed. */
+export async function settingsError(
+  problems: readonly Problem[],
+  { file, next }: { file: ConfigFile | null; next?: string },
+): Promise<UserError> {
+  const text = (await import("./config_file.ts")).placeProblems({ problems, file }).join("\n");
+  return problems.every(({ origin }) => origin !== "file")
+    ? new UsageError(text, {
+      next: next ?? "See every knob with its default and limits: iota help orchestrate, and README.md",
+    })
+    : new UserError(text, { next: next ?? `Correct ${file?.path ?? "the configuration"} and start again` });
+}
+
+/** The given run options as words for a child process; the parent has dealt with --fresh and --resume. */
 export function runWords({ options }: CommandContext): string[] {
   const words: string[] = [];
   for (const { name, kind } of [...runOptions, { name: "config", kind: "string" as const }]) {
-    if (!options.given(name) || name === "fresh") continue;
+    if (!options.given(name) || name === "fresh" || name === "resume") continue;
     if (kind === "boolean") words.push(`--${name}`);
     else words.push(`--${name}`, String(kind === "int" ? options.number(name) : options.text(name)));
   }

@@ -69,7 +69,7 @@ export class Reception {
     const challenge = createChallenge(run, signer.address, random);
     const cancel = timers.after(limits.helloMs, () => {
       const detail = `Cannot wait for a hello longer than ${limits.helloMs} ms`;
-      this.refuse(guest, fault("unauthenticated", detail));
+      this.refuse(guest, fault("staleResult", detail)); // a busy or sleeping node's, which may come again
     });
     const guest: Guest = { wire, connection: ++this.#connections, challenge, cancel, wasAskedToSign: false };
     const entry = this.#guests.add(guest, { origin: originOfGuest(guest), nowMs: timers.steadyMs() });

@@ -13,7 +13,7 @@ export const command: Command = {
   summary: "compute a stage of the model for a run",
   usage: "miner [--orchestrator URL] [--wallet NAME] [options]",
   about:
-    "Finds the GPU, signs in with the hotkey, loads the stage it is given and computes until the run is over. It dials out, so it works behind a home router; a dropped link is resumed. Ctrl-C hands its tasks back first. " +
+    "Finds the GPU, signs in with the hotkey, loads the stage it is given and computes until the run is over. It dials out, so it works behind a home router; a dropped link is resumed, and an orchestrator that is not there is waited for. Ctrl-C hands its tasks back first. " +
     "While its rules tell it to rest it leaves the run and gives the device's memory back; so it does from one SIGUSR2 to the next.",
   examples: [
     "iota miner --wallet hot",

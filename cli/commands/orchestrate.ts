@@ -13,11 +13,12 @@ export const command: Command = {
   summary: "own a run: wire miners together, merge, keep checkpoints",
   usage: "orchestrate [--config run.toml] [options]",
   about:
-    "The orchestrator computes nothing of the model: it hands out tasks, closes steps and rounds, and keeps every wire until its step is closed, so that no work is lost when a miner dies. Miners and validators dial in. Ctrl-C stops the orchestrator, not the run: they wait, and --resume goes on at the same step.",
+    "The orchestrator computes nothing of the model: it hands out tasks, closes steps and rounds, and keeps every wire until its step is closed, so that no work is lost when a miner dies. Miners and validators dial in. Ctrl-C stops the orchestrator, not the run: they wait, and the same command goes on at the same step. " +
+    "A folder that holds a run is gone on with, any other begins one; without --data it is the folder of the run's name. Rates, steps and limits may change from one start to the next; what must stay is refused by name.",
   examples: [
     "iota orchestrate --config run.toml",
     "iota orchestrate --size tiny --replicas 2 --port 9009",
-    "iota orchestrate --data runs/first --resume",
+    "iota orchestrate --data runs/first --set train.learningRate=1e-3",
   ],
   options: [
     ...listenOptions({ port: 9009 }),

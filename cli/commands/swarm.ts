@@ -12,10 +12,10 @@ export const command: Command = {
   summary: "train a model on this machine: orchestrator, miners and validators as processes",
   usage: "swarm [--size NAME] [--stages K] [--replicas N] [options]",
   about:
-    "Starts every role as a real process on loopback, with hotkeys of their own and authenticated WebSockets, trains on real text and ends with a sample of what the model writes. Ctrl-C ends all of them; --resume takes the run up again.",
+    "Starts every role as a real process on loopback, with hotkeys of their own and authenticated WebSockets, trains on real text and ends with a sample of what the model writes. Ctrl-C ends all of them; with the folder of the run (--data) it goes on where it was.",
   examples: [
     "iota swarm --size tiny --stages 3 --replicas 2 --steps 40",
-    "iota swarm --data runs/demo --resume --steps 200",
+    "iota swarm --data runs/demo --steps 200",
     "iota swarm --size toy --deterministic --json",
     'iota swarm --replicas 2 --chaos "kill-miner every 20 steps; kill-orchestrator at step 30"',
   ],

@@ -12,7 +12,7 @@ export const command: Command = {
   summary: "repeat sampled work and evaluate the model for a run",
   usage: "validate [--orchestrator URL] [--wallet NAME] [options]",
   about:
-    "Repeats tasks of every miner from the committed wires and the round's parameters, prints a verdict with its numbers, and measures the model on held-out text after every merge.",
+    "Repeats tasks of every miner from the committed wires and the round's parameters, prints a verdict with its numbers, and measures the model on held-out text after every merge. An orchestrator that is not there is waited for.",
   examples: ["iota validate --wallet hot", "iota validate --orchestrator ws://10.0.0.5:9009 --wallet hot --json"],
   options: [
     ...nodeOptions,

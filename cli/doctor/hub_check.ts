@@ -38,6 +38,10 @@ export async function probeHub({ url, isNamed, deadlineMs }: HubTarget): Promise
   const clock = sampleOfDate(date, { by: "the orchestrator", sentMs, receivedMs: sentMs + travelMs });
   const run = answer.status === 200 ? runOf(answer.text) : null;
   if (run === null) {
+    if (answer.status === 503) {
+      const fix = "Wait until it has started: a long journal takes seconds; nodes wait for it by themselves";
+      return { verdict: wrong(`${url} answers, and serves nobody yet (status 503)`, fix), clock };
+    }
     if (!isNamed) return { verdict: skipped(`none named; what answers at ${usualHub} is another program`), clock };
     const text = `${url} answers, but is no orchestrator (status ${answer.status})`;
     return {

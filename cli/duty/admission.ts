@@ -3,7 +3,8 @@
  *
  * Owns: the list, read from the chain and read again as blocks come, and what a stranger is told. A place or permit that is lost
  * counts for some minutes more: whoever is pushed out may register again, and an endpoint may lag. When the chain cannot be asked
- * the last list counts. Before the first one nobody is turned away for good: nodes are told to come again.
+ * the last list counts. Nobody is turned away for good before the first list, or by a list from before it came: the node is told
+ * to try again, and the list is read again with the next block.
  */
 
 import { type Chain, ChainError } from "../../chain/chain.ts";
@@ -12,6 +13,7 @@ import type { Role } from "../../core/protocol/message.ts";
 
 const lookBlocks = 5; // a minute: whoever has registered wants to join
 const stayBlocks = 50; // ten minutes
+const mostNewcomers = 1024; // who wait for a newer list
 
 export interface AdmissionOptions {
   readonly network: string;
@@ -24,6 +26,8 @@ export class Admission {
   readonly #options: AdmissionOptions;
   readonly #registered = new Presence();
   readonly #permitted = new Presence();
+  readonly #newcomers = new Map<string, number>(); // by hotkey, the newest block when it first came
+  #headBlock = -1;
   #readBlock = -1; // of the newest list
   #lookAtBlock = 0;
   #isLooking = false;
@@ -37,6 +41,7 @@ export class Admission {
   /** Keeps to this chain's list from now on; returns the way to stop. */
   follow(chain: Chain): () => void {
     return chain.onHead(({ block }) => {
+      this.#headBlock = Math.max(this.#headBlock, block);
       if (this.#isLooking || block < this.#lookAtBlock) return;
       this.#isLooking = true;
       this.#look(chain, block).catch(this.#options.onFailure).finally(() => this.#isLooking = false);
@@ -52,6 +57,16 @@ export class Admission {
         `Cannot admit anyone yet as subnet ${netuid} of ${network} is still being read; try again`,
       );
     }
+    const refusal = this.#refusal({ node, role });
+    if (refusal === null || !this.#mayBeNew(node)) return refusal;
+    return fault(
+      "wrongPhase",
+      `${refusal.detail}; if it was done just now, that is seen with the next block; try again`,
+    );
+  }
+
+  #refusal({ node, role }: { node: string; role: Role }): Fault | null {
+    const { netuid, network } = this.#options;
     if (!this.#registered.has(node)) {
       return fault(
         "notAdmitted",
@@ -65,6 +80,18 @@ export class Admission {
       `Cannot admit ${node} as a validator must have a permit on subnet ${netuid} of ${network}: it has none; ` +
         `see what it needs: iota chain status --netuid ${netuid} --endpoint ${network}`,
     );
+  }
+
+  /** Until there is a list that is newer than the node's first attempt. */
+  #mayBeNew(node: string): boolean {
+    const cameAtBlock = this.#newcomers.get(node) ?? this.#headBlock;
+    this.#newcomers.delete(node);
+    if (this.#readBlock > cameAtBlock) return false;
+    this.#newcomers.set(node, cameAtBlock);
+    const [oldest] = this.#newcomers.keys();
+    if (this.#newcomers.size > mostNewcomers) this.#newcomers.delete(oldest!);
+    this.#lookAtBlock = 0;
+    return true;
   }
 
   async #look(chain: Chain, block: number): Promise<void> {

@@ -6,7 +6,7 @@
  */
 
 import { DatabaseSync } from "node:sqlite";
-import { JournalError } from "./journal_error.ts";
+import { JournalError, journalProblem } from "./journal_error.ts";
 
 /** What must be the same for a journal to be of use. */
 export interface JournalIdentity {
@@ -57,6 +57,22 @@ export function openJournalFile(options: OpenJournalOptions): DatabaseSync {
   } catch (error) {
     db.close();
     throw error;
+  }
+}
+
+/** Throws while another process holds the journal; what else may be wrong with it is not looked at. */
+export function refuseHeld(path: string): void {
+  if (bytesOf(path) === 0) return;
+  try {
+    const db = new DatabaseSync(path);
+    try {
+      db.exec("pragma locking_mode = exclusive; begin immediate; rollback");
+    } finally {
+      db.close();
+    }
+  } catch (error) {
+    const problem = journalProblem(error, { path, maxBytes: null });
+    if (problem.code === "locked") throw problem;
   }
 }
 

@@ -18,8 +18,10 @@ import type { Random, Timers } from "../../net/timers.ts";
 import type { NodeEvent } from "../../net/transport.ts";
 import type { Dial } from "../../net/wire.ts";
 import { UserError } from "../errors.ts";
+import { duration } from "../screen/format.ts";
 import { Driver } from "./driver.ts";
 import type { Pinned } from "./hub_pin.ts";
+import { HubWait, type Waiting } from "./hub_wait.ts";
 import { Segments } from "./segments.ts";
 
 export interface NodeLink {
@@ -30,11 +32,13 @@ export interface NodeLink {
   readonly limits: NetLimits;
   readonly timers: Timers;
   readonly random: Random;
-  /** Attempts in a row before the first connection that end the role; null: never give up. */
-  readonly firstAttempts: number | null;
+  /** Without a link for so long, the role ends at the next failed attempt; null: it waits for ever. */
+  readonly giveUpAfterMs: number | null;
   /** The only hub and run that count; none: whichever is met first. */
   readonly pin?: Pinned;
   readonly onOffline: (text: string) => void;
+  /** Now and then while there is no link. */
+  readonly onWaiting: (waiting: Waiting) => void;
   /** Gets what proves requests to the hub, and which hub that is. */
   readonly onConnected: (ticket: HeldTicket) => void;
 }
@@ -69,11 +73,13 @@ export class NodeRole<State, Event, Effect> {
   readonly #link: NodeLink;
   #resolve!: (finished: Finished) => void;
   #reject!: (error: unknown) => void;
-  #wasConnected = false;
+  readonly #wait: HubWait;
+  #hasLink = false;
   #hasSession = false; // between the loss of one and the join of the next nothing may be sent
 
   constructor({ role, link, machine, state, perform }: NodeRoleOptions<State, Event, Effect>) {
     this.#link = link;
+    this.#wait = new HubWait({ giveUpAfterMs: link.giveUpAfterMs, nowMs: link.timers.steadyMs() });
     this.finished = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
@@ -131,7 +137,7 @@ export class NodeRole<State, Event, Effect> {
   #onNodeEvent(event: NodeEvent<HubMessage>): void {
     switch (event.type) {
       case "connected":
-        this.#wasConnected = true;
+        this.#hasLink = true;
         this.#hasSession = true;
         this.#link.onConnected(event.ticket);
         return this.#driver.enqueue({ type: "connected", resumed: event.resumed });
@@ -153,19 +159,28 @@ export class NodeRole<State, Event, Effect> {
     }
   }
 
-  #onDisconnected(event: { reason: string; attempt: number; retryMs: number }): void {
-    const { firstAttempts, url } = this.#link;
-    if (!this.#wasConnected && firstAttempts !== null && event.attempt >= firstAttempts) {
-      const next = "Check the address, and that the orchestrator runs: iota orchestrate";
-      return this.fail(
-        new UserError(`Cannot reach the orchestrator at '${url}' after ${event.attempt} attempts: ${event.reason}`, {
-          next,
-        }),
-      );
+  #onDisconnected({ reason }: { reason: string }): void {
+    const { url, timers, onOffline, onWaiting } = this.#link;
+    const nowMs = timers.steadyMs();
+    if (this.#hasLink) {
+      this.#hasLink = false;
+      this.#wait.begin(nowMs);
+      onOffline(`No link to ${url} any more (${reason}); trying again until it is back`);
+      return this.#driver.enqueue({ type: "disconnected" });
     }
-    const seconds = (event.retryMs / 1000).toFixed(1);
-    this.#link.onOffline(`No link to ${url} (${event.reason}); next attempt in ${seconds} s`);
-    this.#driver.enqueue({ type: "disconnected" });
+    const { waiting, isWorthSaying, isOver } = this.#wait.failed(reason, nowMs);
+    if (isOver) return this.fail(this.#gaveUp(waiting));
+    if (isWorthSaying) onWaiting(waiting);
+  }
+
+  #gaveUp({ reason, waitedMs }: Waiting): UserError {
+    const { url, giveUpAfterMs } = this.#link;
+    const limit = giveUpAfterMs === 0 ? "at the first attempt" : `within ${duration(giveUpAfterMs ?? 0)}`;
+    const passed = waitedMs < 1_000 ? "it did not" : `it has not for ${duration(waitedMs)}`;
+    return new UserError(
+      `Cannot go on as the orchestrator at '${url}' must let this node in ${limit} (--give-up-after): ${passed}. ${reason}`,
+      { next: "Check the address, and that the orchestrator runs; without --give-up-after this node waits for it" },
+    );
   }
 }
 

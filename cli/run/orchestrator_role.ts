@@ -6,6 +6,7 @@
  */
 
 import { unreachable } from "../../core/assert.ts";
+import { changesBetween } from "../../core/config/change.ts";
 import type { BlobRef, NodeId, StageIndex } from "../../core/ids.ts";
 import { secretKeyBytes } from "../../core/chacha.ts";
 import { wireScale } from "../../core/codec/wire_scale.ts";
@@ -106,7 +107,9 @@ class OrchestratorRole implements RunningOrchestrator {
       onFailure: (error) => this.#fail(error),
     });
     this.#driver.enqueue(
-      recovered === null ? { type: "tick" } : { type: "restarted", steps: config.train.steps }, // sets the first deadline
+      recovered === null // sets the first deadline
+        ? { type: "tick" }
+        : { type: "restarted", changes: changesBetween(this.state.config, config) },
     );
   }
 

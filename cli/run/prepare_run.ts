@@ -1,60 +1,53 @@
 /**
- * What a run needs before its first socket: folder, configuration, checkpoint, text, the orchestrator's hotkey.
+ * What a run needs once it is planned and its port is open: folder, files, text, the orchestrator's hotkey.
+ *
+ * Owns: the order of the first writes. A folder with run.toml holds a run, so that file comes last.
  */
 
 import type { HotkeyPair } from "../../chain/wallet/hotkey.ts";
 import { createHotkey, hotkeyExists, loadHotkey } from "../../chain/wallet/hotkey_files.ts";
 import { WalletError } from "../../chain/wallet/wallet_error.ts";
-import { present } from "../../core/assert.ts";
-import type { RunConfig } from "../../core/config/config.ts";
-import { describeConfig } from "../../core/config/describe.ts";
-import { type FoundCheckpoint, latestCheckpoint } from "../checkpoint/checkpoint.ts";
 import type { CommandContext } from "../command.ts";
 import type { Dataset } from "../data/dataset.ts";
-import { realDisk, writeAtomically } from "../data/disk.ts";
 import { prepareDataset } from "../data/prepare_dataset.ts";
 import { UserError } from "../errors.ts";
-import { openRunFolder, type RunFolder } from "../run_folder.ts";
-import { resolveRun, resumeConfig } from "../run_options.ts";
+import { openRunFolder, removeRun, type RunFolder } from "../run_folder.ts";
 import { openHotkey } from "../wallet_options.ts";
-import { hasJournal } from "./recover_run.ts";
-import { readSavedRun, type SavedRun, writeSavedRun } from "./saved_run.ts";
 import { describeRun, describeText, type TextFacts } from "./describe_run.ts";
+import { type RunPlan, sayChanges } from "./plan_run.ts";
+import { refuseWhileHeld } from "./recover_run.ts";
+import { changedRunText, readRunText, runText, writeRunText } from "./run_text.ts";
+import { writeSavedRun } from "./saved_run.ts";
 
-export interface PreparedRun {
-  readonly folder: RunFolder;
-  readonly found: FoundCheckpoint | null;
-  readonly savedPort: number | null; // of the run's last life
-  readonly config: RunConfig;
-  readonly runId: string;
+export interface PreparedRun extends RunPlan {
   readonly dataset: Dataset;
 }
 
-export async function prepareRun(context: CommandContext): Promise<PreparedRun> {
+/** Where the run is served from. */
+export interface ServedAt {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** The folder of the plan, empty where it is to be. */
+export async function makeRunFolder({ folder: { path }, deletes }: RunPlan): Promise<void> {
+  if (deletes) {
+    refuseWhileHeld(path);
+    await removeRun(path);
+  }
+  await openRunFolder(path);
+}
+
+export async function prepareRun(context: CommandContext, plan: RunPlan, at: ServedAt): Promise<PreparedRun> {
   const { output } = context;
-  const fresh = context.options.flag("resume") ? null : await resolveRun(context);
-  const folder = await openRunFolder(context);
-  const { saved, found } = folder.isResumed ? await findRun(context, folder.path) : { saved: null, found: null };
-  const isJournaled = folder.isResumed && await hasJournal(folder.path);
-  const config = fresh?.config ??
-    await resumeConfig(context, present(saved?.config ?? found?.manifest.config, "a resumed run has a configuration"));
-  const runId = saved?.runId ?? found?.manifest.runId ?? `${config.name}-${crypto.randomUUID().slice(0, 8)}`;
-  if (found !== null && !isJournaled && found.manifest.step >= config.train.steps) {
-    throw new UserError(`Cannot resume as all ${config.train.steps} steps of the run are done`, {
-      next: `Ask for more: --resume --steps ${2 * config.train.steps}`,
-    });
-  }
-  if (fresh !== null) {
-    await writeSavedRun(folder.path, { runId, config, port: null }); // first: a folder with run.toml holds a run
-    const lines = describeConfig(fresh.config, fresh.origins);
-    const text = new TextEncoder().encode(`${lines.join("\n")}\n`);
-    await writeAtomically(`${folder.path}/run.toml`, { disk: realDisk, chunks: [text] });
-  }
+  const { folder: { path, isResumed }, config, origins, runId, changes } = plan;
+  await makeRunFolder(plan);
   output.event({ type: "config", config });
   for (const line of describeRun(config)) output.line(line);
+  sayChanges(context, changes);
   const { corpus, heldOutFraction, maxBytes } = config.data;
   const dataset = await prepareDataset({
-    folder: `${folder.path}/dataset`,
+    folder: `${path}/dataset`,
     corpus,
     vocabSize: config.model.vocabSize,
     heldOutFraction,
@@ -65,26 +58,22 @@ export async function prepareRun(context: CommandContext): Promise<PreparedRun> 
   const text: TextFacts = { corpus, tokens: train.tokens, bytesPerToken, unigramEntropy };
   output.event({ type: "text", ...text });
   output.line(describeText(text));
-  return { folder, found, savedPort: saved?.port ?? null, config, runId, dataset };
+  if (!isResumed) { // not before its text is there: a run that cannot be has no settings to keep
+    await writeSavedRun(path, { runId, config, ...at });
+    await writeRunText(path, runText(config, origins));
+  }
+  return { ...plan, dataset };
 }
 
-/** What the folder says of the run; throws where neither its file nor a whole checkpoint tells which run it is. */
-async function findRun(
-  { output: { log } }: CommandContext,
-  folder: string,
-): Promise<{ saved: SavedRun | null; found: FoundCheckpoint | null }> {
-  const read = await readSavedRun(folder);
-  const saved = read === "damaged" ? null : read;
-  const found = await latestCheckpoint(`${folder}/checkpoints`, (text) => log.warn(text), saved?.runId);
-  if (saved !== null) return { saved, found };
-  const problem = `'${folder}/run.json' must say which run this is: it is ${read === null ? "missing" : "damaged"}`;
-  if (found === null) {
-    throw new UserError(`Cannot resume as ${problem}, and there is no whole checkpoint that does`, {
-      next: "Put the file back from a copy, or begin another run in another folder; nothing was changed",
-    });
-  }
-  log.warn(`${problem}; the checkpoint '${found.folder}' tells the same`);
-  return { saved: null, found };
+/** What a run that goes on has now, once its state is open: from here on a restart knows it without being told. */
+export async function saveResumedRun(
+  { folder: { path, isResumed }, config, runId, changes }: RunPlan,
+  { at, step }: { at: ServedAt; step: number },
+): Promise<void> {
+  if (!isResumed) return;
+  await writeSavedRun(path, { runId, config, ...at });
+  if (changes.length === 0) return;
+  await writeRunText(path, changedRunText(await readRunText(path), { config, changes, step }));
 }
 
 /** The wallet that was named, or a hotkey of the run's own in its folder. */

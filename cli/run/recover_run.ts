@@ -8,13 +8,16 @@
  */
 
 import { createHash } from "node:crypto";
+import { lastingSettings } from "../../core/config/change.ts";
 import type { RunConfig } from "../../core/config/config.ts";
 import { checkpointNames } from "../checkpoint/checkpoint.ts";
 import { putAside } from "../data/put_aside.ts";
 import { UserError } from "../errors.ts";
 import { JournalError } from "../journal/journal_error.ts";
+import { refuseHeld } from "../journal/journal_file.ts";
 import { type Mark, readMark } from "../journal/journal_mark.ts";
 import { exists } from "../run_folder.ts";
+import { shellWords } from "../shell_words.ts";
 import { version } from "../version.ts";
 import { HubJournal, markPath, type OpenHubJournal, type RecoveredRun } from "./hub_journal.ts";
 
@@ -172,18 +175,26 @@ export function hasJournal(folder: string): Promise<boolean> {
   return exists(`${folder}/${fileName}`);
 }
 
+/** Before a run is deleted: an orchestrator that runs would go on writing to it. */
+export function refuseWhileHeld(folder: string): void {
+  try {
+    refuseHeld(`${folder}/${fileName}`);
+  } catch (error) {
+    throw error instanceof JournalError ? userError(error, folder) : error;
+  }
+}
+
 /** For a journal that cannot be opened or written. */
 export function userError(error: JournalError, folder: string): UserError {
   const next = error.code === "locked"
     ? "Stop the other orchestrator first, or choose another folder with --data DIR"
-    : `Make room or repair the folder, then go on with --data ${folder} --resume`;
+    : `Make room or repair the folder, then go on with: ${shellWords(["iota", "orchestrate", "--data", folder])}`;
   return new UserError(error.message, { next, cause: error });
 }
 
-/** Of all but the number of steps, which a run that goes on may change. */
+/** Of all settings that must stay what they are. */
 function hashOf(config: RunConfig): string {
-  const { train, ...rest } = config;
-  return createHash("sha256").update(JSON.stringify({ ...rest, train: { ...train, steps: 0 } })).digest("hex");
+  return createHash("sha256").update(JSON.stringify(lastingSettings(config))).digest("hex");
 }
 
 function journalBytes(config: RunConfig): number {

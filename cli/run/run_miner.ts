@@ -88,15 +88,12 @@ function restingMiner(
   const folder = `${dataFolder()}/miners/${node.signer.address}`;
   const moments = new MomentsFolder(folder, { warn: (text) => output.log.warn(text) });
   const activationBytes = 2 ** 20 * (given.number("activation-mib") ?? 0);
-  let lives = 0;
   return new PausingRole({
     gate: watch,
     start: () => {
-      lives += 1;
-      const { firstAttempts, onConnected } = node.link;
+      const { onConnected } = node.link;
       const link: NodeLink = {
         ...node.link,
-        firstAttempts: lives === 1 ? firstAttempts : null, // the hub was there before
         onConnected: (ticket) => {
           peers?.trust(ticket);
           onConnected(ticket);

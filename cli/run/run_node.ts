@@ -15,9 +15,11 @@ import { systemRandom, systemTimers } from "../../net/timers.ts";
 import type { CommandContext } from "../command.ts";
 import { givenChain } from "../duty/chain_options.ts";
 import { ValidatorChain } from "../duty/validator_chain.ts";
+import { durationOption } from "../duration_text.ts";
 import { Terminated, UserError } from "../errors.ts";
 import { newVersion, openLogFile, openUpgradeWatch } from "../service/long_run.ts";
 import { giveUpReading } from "../rights/confinement.ts";
+import { duration } from "../screen/format.ts";
 import { hotkeyFolders, openHotkey } from "../wallet_options.ts";
 import { type BlobAccess, blobAccess } from "./blob_access.ts";
 import { type HubAddress, hubAddress } from "./addresses.ts";
@@ -27,8 +29,6 @@ import { validatorLine } from "./node_lines.ts";
 import type { NodeLink } from "./node_role.ts";
 import { startValidator } from "./validator_role.ts";
 
-/** Attempts before the first connection; afterwards a node never gives up by itself. */
-const firstAttempts = 6;
 /** Of a request to another miner, as the orchestrator has the same bytes. */
 const peerAttempts = 2;
 
@@ -91,6 +91,7 @@ export async function runValidator(context: CommandContext): Promise<number> {
 export async function openNode(context: CommandContext, signer: HotkeyPair): Promise<OpenNode> {
   const { options, output } = context;
   const address = hubAddress(options.text("orchestrator") ?? "ws://127.0.0.1:9009");
+  const giveUpAfterMs = durationOption("give-up-after", options.text("give-up-after"));
   const pin = await HubPin.open({ folder: context.dataFolder(), socket: address.socket }, typedPin(options));
   const device = await openDevice(options.text("device"));
   output.event({ type: "device", ...device.adapter });
@@ -111,9 +112,13 @@ export async function openNode(context: CommandContext, signer: HotkeyPair): Pro
     limits: defaultNetLimits,
     timers: systemTimers,
     random: systemRandom,
-    firstAttempts,
+    giveUpAfterMs,
     pin,
     onOffline: (text) => output.log.warn(text),
+    onWaiting: ({ reason, waitedMs }) => {
+      output.event({ type: "waiting", url: address.socket, reason, waitedMs: Math.round(waitedMs) });
+      output.log.warn(`Waiting for the orchestrator${waitedText(waitedMs)}: ${reason}`);
+    },
     onConnected: (ticket) => {
       authorize = createAuthorize({ ...by, receiver: ticket.hub, ticket });
       pin.met(ticket).catch((error) => output.log.warn(`This orchestrator is not remembered: ${error.message}`));
@@ -134,6 +139,8 @@ export async function openNode(context: CommandContext, signer: HotkeyPair): Pro
   });
   return { signer, device, link, blobs, address };
 }
+
+const waitedText = (ms: number): string => ms < 10_000 ? "" : `, for ${duration(ms)} now`;
 
 export async function openDevice(choice: string | undefined): Promise<ComputeWorker> {
   const device = choice === "webgpu" || choice === "reference" ? choice : "auto";

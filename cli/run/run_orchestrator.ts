@@ -10,13 +10,13 @@ import { splitLayers } from "../../core/model/stages.ts";
 import { parameterTable, stageSpecs } from "../../core/model/spec.ts";
 import { modelParameters } from "../../core/config/derive.ts";
 import { mayRead } from "../../core/orchestrator/access.ts";
+import { roomFault } from "../../core/orchestrator/roster.ts";
 import type { OrchestratorEffect } from "../../core/orchestrator/event.ts";
 import type { OrchestratorState } from "../../core/orchestrator/state.ts";
 import { verifySignature } from "../../chain/wallet/hotkey.ts";
 import { createApi } from "../../net/api.ts";
 import { BlobError } from "../../net/blobs.ts";
 import { type NetLimits, netLimits } from "../../net/limits.ts";
-import { listen, type Listener } from "../../net/server.ts";
 import { RequestGate } from "../../net/request_auth.ts";
 import type { TicketBox } from "../../net/ticket.ts";
 import { systemRandom, systemTimers } from "../../net/timers.ts";
@@ -27,20 +27,22 @@ import { JournalError } from "../journal/journal_error.ts";
 import { explainRefusal, Terminated, UserError } from "../errors.ts";
 import { openLogFile } from "../service/long_run.ts";
 import { readOpenFiles } from "../rights/open_files.ts";
+import { shellWords } from "../shell_words.ts";
 import { openRunScreen, type RunScreen } from "../screen/run_screen.ts";
 import { newRunView, type WireCost } from "../screen/view.ts";
 import { type CheckpointPlace, putBackRound, storeRound } from "./checkpoint_writer.ts";
 import { probeRoom } from "./disk_room.ts";
 import { HubStore } from "./hub_store.ts";
 import { pinWords } from "./hub_pin.ts";
+import { type HubPort, openHubPort, wantedPlace } from "./hub_port.ts";
 import { hubTickets } from "./hub_tickets.ts";
 import { type OpenRunOptions, type OpenRunState, openRunState } from "./open_run_state.ts";
-import { hubSigner, type PreparedRun, prepareRun } from "./prepare_run.ts";
+import { planRun, sayOver } from "./plan_run.ts";
+import { hubSigner, type PreparedRun, prepareRun, saveResumedRun } from "./prepare_run.ts";
 import { startOrchestrator } from "./orchestrator_role.ts";
 import type { RunningOrchestrator } from "./running_orchestrator.ts";
 import { removeJournal, userError as journalError } from "./recover_run.ts";
 import { runSummary, saveSummary } from "./run_summary.ts";
-import { writeSavedRun } from "./saved_run.ts";
 import { bf16BytesPerToken, type Traffic } from "./traffic.ts";
 
 const keptCheckpoints = 3;
@@ -49,8 +51,34 @@ export async function runOrchestrator(context: CommandContext): Promise<number> 
   await openLogFile(context);
   const startedMs = systemTimers.nowMs();
   const interruption = context.interruption();
-  const prepared = await prepareRun(context);
-  const run = await startRun(context, { prepared, startedMs });
+  const plan = await planRun(context, (name) => `${context.dataFolder()}/runs/${name}`);
+  if (plan.isOver) {
+    sayOver(context, { plan, command: "orchestrate" });
+    return 0;
+  }
+  const limits = netLimits(plan.config);
+  let notice = (text: string) => context.output.log.warn(text);
+  const port = await openHubPort({
+    wanted: wantedPlace(context.options, plan.saved),
+    limits,
+    descriptors: readOpenFiles(context.environment),
+    onNotice: (text) => notice(text),
+  });
+  try {
+    const prepared = await prepareRun(context, plan, port.at);
+    const run = await startRun(context, { prepared, port, limits, startedMs });
+    notice = (text) => run.screen.record({ type: "warning", text });
+    return await untilTheEnd(context, { prepared, run, interruption, startedMs });
+  } finally {
+    await port.close();
+  }
+}
+
+async function untilTheEnd(
+  context: CommandContext,
+  options: { prepared: PreparedRun; run: StartedRun; interruption: AbortSignal; startedMs: number },
+): Promise<number> {
+  const { prepared, run, interruption, startedMs } = options;
   const onAbort = () => run.role.stop("interrupted");
   interruption.addEventListener("abort", onAbort);
   if (interruption.aborted) onAbort();
@@ -101,10 +129,11 @@ interface StartedRun {
 
 async function startRun(
   context: CommandContext,
-  { prepared, startedMs }: { prepared: PreparedRun; startedMs: number },
+  options: { prepared: PreparedRun; port: HubPort; limits: NetLimits; startedMs: number },
 ): Promise<StartedRun> {
   const { output } = context;
-  const { config, dataset, folder, runId, savedPort } = prepared;
+  const { prepared, port, limits, startedMs } = options;
+  const { config, dataset, folder, runId } = prepared;
   const signer = await hubSigner(context, folder);
   const layersOfStages = splitLayers(config);
   const stages = stageSpecs(config, layersOfStages);
@@ -113,8 +142,8 @@ async function startRun(
     for (const effect of effects) if (effect.type === "record") screen.replay(effect.record);
   };
   const warn = (text: string) => output.log.warn(text);
-  const limits = netLimits(config);
   const { members, journal, recovered, from } = await openStorage({ prepared, stages, limits, onReplayed, warn });
+  await saveResumedRun(prepared, { at: port.at, step: recovered?.state.step ?? from?.step ?? 0 });
   const place = checkpointPlace(prepared, { stages, warn });
   const tickets = hubTickets(signer, runId);
   const { promise: chainFailed, reject } = Promise.withResolvers<never>();
@@ -134,7 +163,7 @@ async function startRun(
     signer,
     verify: verifySignature,
     tickets,
-    admit: chain.admit,
+    admit: (node) => chain.admit(node) ?? roomFault(role.state, node),
     limits,
     timers: systemTimers,
     random: systemRandom,
@@ -151,17 +180,16 @@ async function startRun(
     },
   });
   chain.onRenewed(() => role.review());
-  const listener = await open(context, { role, members, limits, screen, self: signer.address, tickets, savedPort });
-  await writeSavedRun(folder.path, { runId, config, port: listener.port });
+  serve(context, { role, members, limits, port, self: signer.address, tickets });
   sayListening(output, {
-    url: listener.url,
+    url: port.url,
     hub: signer.address,
     run: runId,
     miners: config.swarm.replicas * stages.length,
   });
   const close = async () => {
     screen.close();
-    await listener.close();
+    await port.close();
     await members.close();
     await chain.close();
     journal.close();
@@ -221,7 +249,7 @@ function showWire(
 
 /** A disk that refuses ends the run with its reason; what was saved before is whole. */
 function explainStorage(error: unknown, path: string): unknown {
-  const next = `Make room, then go on with: iota swarm --data ${path} --resume`;
+  const next = `Make room, then go on with: ${shellWords(["iota", "orchestrate", "--data", path])}`;
   if (error instanceof JournalError) return journalError(error, path);
   if (error instanceof BlobError) return new UserError(error.message, { next, cause: error });
   return explainRefusal(error, { action: "keep the run on disk", value: path }) ?? error;
@@ -243,7 +271,7 @@ function wireCost(traffic: Traffic, config: RunConfig): WireCost | null {
 function stoppedText({ step, config }: OrchestratorState, from: { reason: string; folder: string }): string {
   const { reason, folder } = from;
   return `Stopped (${reason}) after step ${step} of ${config.train.steps}; miners and validators wait for this orchestrator; ` +
-    `go on at this step with: iota orchestrate --data ${folder} --resume`;
+    `go on at this step with: ${shellWords(["iota", "orchestrate", "--data", folder])}`;
 }
 
 function openScreen(
@@ -264,19 +292,17 @@ function openScreen(
   return openRunScreen({ output, view, nowMs: () => systemTimers.nowMs() });
 }
 
-interface ListeningParts {
+interface ServedParts {
   readonly role: RunningOrchestrator;
   readonly members: HubStore;
   readonly limits: NetLimits;
-  readonly screen: RunScreen;
+  readonly port: HubPort;
   readonly self: NodeId;
   readonly tickets: TicketBox;
-  readonly savedPort: number | null;
 }
 
-/** Opens the port; only nodes of this run may use its blobs. */
-async function open({ options, output, environment }: CommandContext, parts: ListeningParts): Promise<Listener> {
-  const { role, members, limits, screen, self, tickets, savedPort } = parts;
+/** From now on nodes are let in; only those of this run may use its blobs. */
+function serve({ output }: CommandContext, { role, members, limits, port, self, tickets }: ServedParts): void {
   const gate = new RequestGate({
     self,
     verify: verifySignature,
@@ -294,18 +320,8 @@ async function open({ options, output, environment }: CommandContext, parts: Lis
     status: () => ({ ...statusOf(role.state), isPaused: role.members.isFull, refused: role.refusals }),
     onError: (error) => output.log.error(`A request failed: ${error.message}`),
   });
-  try {
-    return await listen({
-      host: options.text("host") ?? "127.0.0.1",
-      port: (options.given("port") ? options.number("port") : savedPort ?? options.number("port")) ?? 9009,
-      limits,
-      descriptors: readOpenFiles(environment),
-      accept: (wire) => role.accept(wire),
-      fetch: (request, trust) => api.fetch(request, { trust }),
-      onNotice: (text) => screen.record({ type: "warning", text }),
-    });
-  } catch (error) {
-    screen.close();
-    throw new UserError(error instanceof Error ? error.message : String(error), { cause: error });
-  }
+  port.serve({
+    accept: (wire) => role.accept(wire),
+    fetch: (request, trust) => api.fetch(request, { trust }),
+  });
 }

@@ -8,9 +8,12 @@ import { type ChaosPlan, parsePlan } from "../chaos/plan.ts";
 import type { CommandContext } from "../command.ts";
 import { UsageError } from "../errors.ts";
 import type { Paint } from "../paint.ts";
-import { exists, openRunFolder } from "../run_folder.ts";
-import { resolveRun } from "../run_options.ts";
+import { datedFolder } from "../run_folder.ts";
+import { shellWords } from "../shell_words.ts";
 import { shortAddress } from "../screen/format.ts";
+import { tryPort } from "./hub_port.ts";
+import { planRun, sayChanges, sayOver } from "./plan_run.ts";
+import { makeRunFolder } from "./prepare_run.ts";
 import { sampleRun } from "./run_generate.ts";
 import { openDevice } from "./run_node.ts";
 import { saveSummary } from "./run_summary.ts";
@@ -21,8 +24,16 @@ export async function runSwarm(context: CommandContext): Promise<number> {
   const startedMs = systemTimers.nowMs();
   const interruption = context.interruption();
   const plan = chaosPlan(context);
-  if (!context.options.flag("resume")) await resolveRun(context); // wrong options fail before anything starts
-  const folder = (await openRunFolder(context)).path;
+  const isResumed = context.options.flag("resume");
+  const runPlan = await planRun(context, () => datedFolder(`${context.dataFolder()}/runs`, { isResumed }));
+  const folder = runPlan.folder.path;
+  if (runPlan.isOver) {
+    sayOver(context, { plan: runPlan, command: "swarm" });
+    return 0;
+  }
+  await tryPort(context.options.number("port") ?? 0); // before the folder: what is there may be about to be deleted
+  await makeRunFolder(runPlan);
+  sayChanges(context, runPlan.changes);
   const swarm = new Swarm(context, { folder, startedMs, plan });
   const onAbort = () => swarm.interrupt();
   interruption.addEventListener("abort", onAbort);
@@ -30,8 +41,8 @@ export async function runSwarm(context: CommandContext): Promise<number> {
   const exitCode = await swarm.run();
   const summary = swarm.summary();
   if (interruption.aborted) {
-    const flag = await exists(`${folder}/run.toml`) ? " --resume" : "";
-    context.output.log.warn(`Stopped after step ${summary["steps"]}; go on with: iota swarm --data ${folder}${flag}`);
+    const again = shellWords(["iota", "swarm", "--data", folder]);
+    context.output.log.warn(`Stopped after step ${summary["steps"]}; go on with: ${again}`);
   }
   if (exitCode === 0 && !interruption.aborted) summary["sample"] = await writeSample(context, folder);
   summary["wallMs"] = systemTimers.nowMs() - startedMs;

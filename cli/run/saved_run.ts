@@ -1,7 +1,7 @@
 /**
- * What a run's folder says about the run before any checkpoint exists: its id, configuration and port.
+ * What a run's folder says about the run before any checkpoint exists: its id, configuration, and where it listens.
  *
- * Written whole or not at all, before anything else of the run. Without it a checkpoint can tell the same, but for the port.
+ * Written whole or not at all, before anything else of the run. Without it a checkpoint can tell the same, but for the place.
  */
 
 import { createHash } from "node:crypto";
@@ -12,14 +12,15 @@ import { readIfPresent, realDisk, writeAtomically } from "../data/disk.ts";
 export interface SavedRun {
   readonly runId: string;
   readonly config: RunConfig;
-  readonly port: number | null; // null before it first listened; nodes look for a restarted orchestrator where it was
+  readonly host: string | null; // nodes look for a restarted orchestrator where it was
+  readonly port: number | null;
 }
 
 const fileName = "run.json";
 
 export async function writeSavedRun(folder: string, run: SavedRun): Promise<void> {
-  const { runId, config, port } = run;
-  const text = `${JSON.stringify({ runId, port, check: checkOf({ runId, config }), config }, null, 2)}\n`;
+  const { runId, config, host, port } = run;
+  const text = `${JSON.stringify({ runId, host, port, check: checkOf({ runId, config }), config }, null, 2)}\n`;
   await writeAtomically(`${folder}/${fileName}`, { disk: realDisk, chunks: [new TextEncoder().encode(text)] });
 }
 
@@ -47,5 +48,6 @@ function parseSavedRun(text: string): SavedRun | null {
   const parsed = parseRunConfig(config);
   if (typeof runId !== "string" || !parsed.ok) return null;
   const port = "port" in value && typeof value.port === "number" ? value.port : null;
-  return { runId, config: parsed.value, port };
+  const host = "host" in value && typeof value.host === "string" ? value.host : null;
+  return { runId, config: parsed.value, host, port };
 }

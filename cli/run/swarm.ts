@@ -153,6 +153,7 @@ export class Swarm {
         this.#screen?.wire(line as unknown as WireCost);
         return;
       case "error":
+      case "settingChanged": // said when the swarm began
         return;
       default:
         return this.#onRecord(line as unknown as RunRecord);

@@ -18,6 +18,7 @@ import { present } from "../../core/assert.ts";
 import { systemTimers } from "../../net/timers.ts";
 import { type LiveLedger, serveLedger } from "../chain/serve_ledger.ts";
 import { UserError } from "../errors.ts";
+import { shellWords } from "../shell_words.ts";
 import { exists } from "../run_folder.ts";
 import type { ChainActivity } from "../screen/view.ts";
 
@@ -34,7 +35,9 @@ export interface SwarmChainOptions {
 /** What went wrong with the chain's file, with the way on. */
 function explained(error: unknown, folder: string): unknown {
   if (!(error instanceof ChainStoreError)) return error;
-  const next = `Free some space where that is the reason, then go on: iota swarm --data ${folder} --resume`;
+  const next = `Free some space where that is the reason, then go on: ${
+    shellWords(["iota", "swarm", "--data", folder])
+  }`;
   return new UserError(error.message, { next, cause: error });
 }
 

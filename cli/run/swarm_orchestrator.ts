@@ -6,7 +6,6 @@
  */
 
 import type { CommandContext } from "../command.ts";
-import { exists } from "../run_folder.ts";
 import { runWords } from "../run_options.ts";
 import { startChild } from "./child.ts";
 import { type Death, type LastEnd, type Line, SupervisedProcess } from "./supervised_process.ts";
@@ -30,7 +29,7 @@ export class SwarmOrchestrator {
     const { folder, onRestart } = options;
     this.process = new SupervisedProcess({
       name: "orchestrator",
-      words: (life) => this.#words(life),
+      words: (life) => Promise.resolve(this.#words(life)),
       start: ({ number, words, onLine }) =>
         startChild({ name: "orchestrator", words, logFolder: `${folder}/logs`, keepsLog: number > 1, onLine }),
       onLine: (line) => this.#onLine(line),
@@ -50,15 +49,14 @@ export class SwarmOrchestrator {
     return this.process.ended;
   }
 
-  async #words(life: number): Promise<string[]> {
+  /** The same in every life: a folder that holds a run is gone on with. */
+  #words(life: number): string[] {
     const { context, folder } = this.#options;
     const given = runWords(context);
     const place = (port: number) => ["--data", folder, "--port", `${port}`];
-    if (life === 1) return ["orchestrate", ...given, ...place(context.options.number("port") ?? 0)];
-    this.#listening = Promise.withResolvers();
-    const kept = given.filter((word) => word !== "--resume");
+    if (life > 1) this.#listening = Promise.withResolvers();
     const port = this.#url === null ? context.options.number("port") ?? 0 : Number(new URL(this.#url).port);
-    return ["orchestrate", ...kept, ...await wordsToGoOn(folder), ...place(port)];
+    return ["orchestrate", ...given, ...place(port)];
   }
 
   #onLine(line: Line): void {
@@ -69,9 +67,4 @@ export class SwarmOrchestrator {
     this.#options.onLine(line);
     if (line["type"] === "stepClosed") this.#step = Math.max(this.#step, Number(line["step"]));
   }
-}
-
-/** How the run in this folder is taken up by another process. A life that ended before it wrote anything down left no run. */
-async function wordsToGoOn(folder: string): Promise<string[]> {
-  return await exists(`${folder}/run.toml`) ? ["--resume"] : [];
 }

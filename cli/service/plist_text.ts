@@ -8,8 +8,12 @@
 import type { ServicePlan } from "./service_plan.ts";
 
 const restartSeconds = 10; // launchd's own least
+const whileItFails = `  <dict>
+    <key>SuccessfulExit</key>
+    <false/>
+  </dict>`;
 
-export function plistText({ label, program, workingFolder }: ServicePlan): string {
+export function plistText({ label, program, workingFolder, restarts }: ServicePlan): string {
   const words = program.map((word) => `    <string>${escaped(word)}</string>`).join("\n");
   return `<?xml version="1.0" encoding="UTF-8"?>
 <!-- Written by "iota service install"; "iota service remove" deletes it. -->
@@ -27,7 +31,7 @@ ${words}
   <key>RunAtLoad</key>
   <true/>
   <key>KeepAlive</key>
-  <true/>
+${restarts === "always" ? "  <true/>" : whileItFails}
   <key>ThrottleInterval</key>
   <integer>${restartSeconds}</integer>
   <key>ExitTimeOut</key>

@@ -6,8 +6,9 @@
  */
 
 import { resolve } from "node:path";
+import { knobAt } from "../../core/config/knobs.ts";
 import { parseOptions } from "../args.ts";
-import { type Command, type CommandContext, commonOptions } from "../command.ts";
+import { type Command, type CommandContext, commonOptions, type OptionSpec } from "../command.ts";
 import { UsageError } from "../errors.ts";
 import { dataFolder } from "../paths.ts";
 import { launchCommand, unpackFolder } from "../self.ts";
@@ -20,6 +21,10 @@ export interface ServicePlan {
   readonly workingFolder: string;
   readonly writes: readonly string[]; // folders it writes to
   readonly logFile: string | null; // where the role keeps its own log
+  /** A node that ended in order left for a new version, or is to wait for the next run; an orchestrator's run is over. */
+  readonly restarts: "always" | "onFailure";
+  readonly longestWaitSeconds: number; // before it is started again
+  readonly variables: Readonly<Record<string, string>>; // which decide where its data lies
 }
 
 const roles: Readonly<Record<string, () => Promise<Command>>> = {
@@ -44,12 +49,14 @@ export async function planService(context: CommandContext): Promise<ServicePlan>
     maxPositionals: 0,
     helpCommand: `iota help ${role}`,
   });
+  await refuseForService({ ...context, options }, command);
   const { environment } = context;
   const data = resolve(dataFolder(environment, options.text("data")));
   const name = serviceName(context.options.text("name") ?? role);
   const isDarwin = environment.system === "darwin";
   const ownLog = options.text("log-file");
   const logFile = ownLog === undefined ? isDarwin ? `${data}/logs/${name}.log` : null : resolve(ownLog);
+  const dataHome = isDarwin ? undefined : environment.get("XDG_DATA_HOME");
   const launch = launchCommand(environment);
   const unpacks = unpackFolder(environment);
   const isNode = command.options.some((option) => option.name === "auto-restart");
@@ -58,14 +65,52 @@ export async function planService(context: CommandContext): Promise<ServicePlan>
     name,
     label: name.replace("-", "."),
     program: [
-      ...[launch.command, ...launch.args, role, ...words],
+      ...[launch.command, ...launch.args, role, ...absoluteWords(words, command.options)],
       ...(isNode && !options.flag("auto-restart") ? ["--auto-restart"] : []),
       ...(isDarwin && ownLog === undefined ? ["--log-file", logFile!] : []),
     ],
     workingFolder: resolve("."),
     writes: [data, ...(ownLog === undefined ? [] : [resolve(ownLog, "..")]), ...(unpacks === null ? [] : [unpacks])],
     logFile,
+    restarts: isNode ? "always" : "onFailure",
+    longestWaitSeconds: isNode ? 300 : 30, // everybody waits for an orchestrator
+    variables: dataHome === undefined ? {} : { XDG_DATA_HOME: dataHome },
   };
+}
+
+/** What would go wrong at each start, or only at the second. */
+async function refuseForService(context: CommandContext, command: Command): Promise<void> {
+  if (command.configures !== "run") return;
+  if (context.options.flag("fresh")) {
+    throw new UsageError("Cannot make a service with --fresh as each of its starts would delete the run", {
+      next: "Leave it out: the service begins the run, and goes on with it at every later start",
+    });
+  }
+  const [{ givenRun, settingsError }, { readGiven }] = await Promise.all([
+    import("../run_options.ts"),
+    import("../../core/config/parse.ts"),
+  ]);
+  const given = await givenRun(context);
+  const { problems } = readGiven(given.input);
+  if (problems.length > 0) throw await settingsError(problems, given);
+}
+
+const pathPlaceholders: ReadonlySet<string> = new Set(["FILE", "DIR", "PATH"]);
+
+/** The same words with every path from the root: a service starts in no folder of its owner's choice. */
+export function absoluteWords(words: readonly string[], options: readonly OptionSpec[]): string[] {
+  const specs = new Map([...options, ...commonOptions].map((spec) => [`--${spec.name}`, spec]));
+  const absolute = (spec: OptionSpec | undefined, value: string) => isPath(spec, value) ? resolve(value) : value;
+  return words.map((word, i) => {
+    const [, name, value] = /^(--[^=]+)=(.*)$/s.exec(word) ?? [];
+    if (name !== undefined && value !== undefined) return `${name}=${absolute(specs.get(name), value)}`;
+    return absolute(specs.get(words[i - 1] ?? ""), word);
+  });
+}
+
+function isPath(spec: OptionSpec | undefined, value: string): boolean {
+  if (spec?.kind !== "string") return false;
+  return pathPlaceholders.has(spec.placeholder) || (spec.name === "corpus" && value !== knobAt("data.corpus").default);
 }
 
 /** `--name` of the other actions, or of the role where it was given alone. */

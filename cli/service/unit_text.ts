@@ -20,7 +20,7 @@ const hardening = [
 ];
 
 export function unitText(plan: ServicePlan, { hasNamespaces }: { hasNamespaces: boolean }): string {
-  const { role, program, workingFolder, writes } = plan;
+  const { role, program, workingFolder, writes, restarts, longestWaitSeconds, variables } = plan;
   const hidesOwn = [...program, workingFolder, ...writes].some((path) => /^\/(var\/)?tmp(\/|$)/.test(path));
   const namespaces = [
     ...(hidesOwn ? [] : ["PrivateTmp=yes"]),
@@ -37,11 +37,14 @@ export function unitText(plan: ServicePlan, { hasNamespaces }: { hasNamespaces: 
     "Type=exec",
     `ExecStart=${program.map(quoted).join(" ")}`,
     `WorkingDirectory=${workingFolder.replaceAll("%", "%%")}`,
-    "Restart=always",
-    "# The waits grow from 5 s to 5 min; before systemd 254 each is 5 s.",
+    ...Object.entries(variables).map(([name, value]) => `Environment=${quoted(`${name}=${value}`)}`),
+    ...(restarts === "always"
+      ? ["Restart=always"]
+      : ["# It ends by itself when its run is over, and then stays ended.", "Restart=on-failure"]),
+    `# The waits grow from 5 s to ${longestWaitSeconds} s; before systemd 254 each is 5 s.`,
     "RestartSec=5",
     "RestartSteps=8",
-    "RestartMaxDelaySec=300",
+    `RestartMaxDelaySec=${longestWaitSeconds}`,
     "# SIGTERM lets the role hand its work back, which takes seconds.",
     "KillSignal=SIGTERM",
     "TimeoutStopSec=60",

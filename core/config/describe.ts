@@ -19,15 +19,16 @@ export function describeConfig(config: RunConfig, origins: Origins): string[] {
     const tableOfPath = path.slice(0, Math.max(path.indexOf("."), 0));
     if (tableOfPath !== table) lines.push("", `[${tableOfPath}]`);
     table = tableOfPath;
-    lines.push(describeKnob(config, path, origins));
+    const origin = origins[path] === "size" ? `size ${config.size}` : origins[path];
+    lines.push(describeSetting(config, { path, origin }));
   }
   return lines;
 }
 
-function describeKnob(config: RunConfig, path: KnobPath, origins: Origins): string {
+/** One line of it. */
+export function describeSetting(config: RunConfig, { path, origin }: { path: KnobPath; origin: string }): string {
   const key = path.slice(path.indexOf(".") + 1);
   const { unit, doc } = knobAt(path);
-  const origin = origins[path] === "size" ? `size ${config.size}` : origins[path];
   const comment = unit === "" ? `${origin}; ${doc}` : `${unit}, ${origin}; ${doc}`;
   return `${`${key} = ${tomlValue(valueAt(config, path))}`.padEnd(commentColumn)}  # ${comment}`;
 }

@@ -28,6 +28,7 @@ export type Derived = typeof derived;
 interface KnobBase {
   readonly doc: string; // one sentence
   readonly unit: string; // "" where there is none
+  readonly mayChange?: true; // of a run that goes on: nothing that was computed or stored depends on the old value
 }
 
 export interface NumberKnob extends KnobBase {

@@ -4,6 +4,10 @@
  *
  * Invariants: every leaf of `RunConfig` has exactly one knob, of its type (the type of the table says so); no code reads a
  * number of a run from anywhere else. Rules between knobs are in rules.ts, values by `--size` in size.ts and derive.ts.
+ *
+ * `mayChange` marks what a run that goes on may take another value for (change.ts). Everything else stays, since something that
+ * exists already depends on it: parameters, moments and outer steps that replicas must agree on, the order and the split of the
+ * text, losses that are compared with each other, the subnet that pays.
  */
 
 import {
@@ -25,6 +29,7 @@ interface NumberLimits {
   readonly unit?: string;
   readonly multipleOf?: number;
   readonly default?: number; // left out: derived from size
+  readonly mayChange?: true;
 }
 
 function number(kind: "int" | "float", limits: NumberLimits, doc: string): NumberKnob {
@@ -89,22 +94,34 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
     { min: 1, max: 16384, unit: "microbatches" },
     "Quota that closes an optimizer step.",
   ),
-  "train.steps": int({ min: 1, max: 1e8, unit: "steps" }, "Optimizer steps of the whole run."),
-  "train.stepsPerRound": int({ min: 1, max: 10_000, unit: "steps" }, "Optimizer steps between two merges."),
-  "train.learningRate": float({ min: 1e-7, max: 1 }, "Peak learning rate of AdamW."),
-  "train.warmupSteps": int({ min: 0, max: 1e6, unit: "steps" }, "Linear ramp at the start of the run."),
-  "train.decayFraction": float({ min: 0, max: 1, unit: "of the run", default: 0.25 }, "Last share, with linear decay."),
+  "train.steps": int({ min: 1, max: 1e8, unit: "steps", mayChange: true }, "Optimizer steps of the whole run."),
+  "train.stepsPerRound": int(
+    { min: 1, max: 10_000, unit: "steps", mayChange: true },
+    "Optimizer steps between two merges.",
+  ),
+  "train.learningRate": float({ min: 1e-7, max: 1, mayChange: true }, "Peak learning rate of AdamW."),
+  "train.warmupSteps": int(
+    { min: 0, max: 1e6, unit: "steps", mayChange: true },
+    "Linear ramp at the start of the run.",
+  ),
+  "train.decayFraction": float(
+    { min: 0, max: 1, unit: "of the run", default: 0.25, mayChange: true },
+    "Last share, with linear decay.",
+  ),
   "train.finalLearningRateFraction": float(
-    { min: 0, max: 1, unit: "of the peak", default: 0.1 },
+    { min: 0, max: 1, unit: "of the peak", default: 0.1, mayChange: true },
     "Where the decay ends.",
   ),
   "train.beta1": float({ min: 0, max: 0.9999, default: 0.9 }, "Decay of AdamW's first moment."),
   "train.beta2": float({ min: 0, max: 0.99999, default: 0.95 }, "Decay of AdamW's second moment."),
   "train.epsilon": float({ min: 1e-16, max: 1e-2, default: 1e-8 }, "Added to the root of the second moment."),
   "train.weightDecay": float({ min: 0, max: 1, default: 0.1 }, "Decoupled decay of matrices."),
-  "train.clipNorm": float({ min: 1e-6, max: 1e6, default: 1 }, "Largest norm of the whole model's gradient."),
+  "train.clipNorm": float(
+    { min: 1e-6, max: 1e6, default: 1, mayChange: true },
+    "Largest norm of the whole model's gradient.",
+  ),
   "train.joinWarmupSteps": int(
-    { min: 0, max: 10_000, unit: "steps" },
+    { min: 0, max: 10_000, unit: "steps", mayChange: true },
     "Ramp of a miner that joins with empty moments.",
   ),
 
@@ -125,14 +142,26 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
 
   "validate.heldOutSequences": int({ min: 1, max: 65536, unit: "sequences" }, "Held-out sequences in an evaluation."),
   "validate.replaysPerMiner": int(
-    { min: 0, max: 1000, unit: "tasks per round", default: 1 },
+    { min: 0, max: 1000, unit: "tasks per round", default: 1, mayChange: true },
     "Tasks a validator repeats.",
   ),
-  "validate.tolerance": float({ min: 1e-6, max: 1, default: 0.05 }, "Innovation error above which a replay fails."),
+  "validate.tolerance": float(
+    { min: 1e-6, max: 1, default: 0.05, mayChange: true },
+    "Innovation error above which a replay fails.",
+  ),
 
-  "swarm.replicas": int({ min: 1, max: 128, unit: "miners per stage", default: 2 }, "Wanted before the first step."),
-  "swarm.validators": int({ min: 0, max: 256, unit: "validators", default: 1 }, "Wanted before the first step."),
-  "swarm.gatherMs": int({ min: 0, max: day, unit: "ms", default: 30_000 }, "Then start with what is there."),
+  "swarm.replicas": int(
+    { min: 1, max: 128, unit: "miners per stage", default: 2, mayChange: true },
+    "Wanted before the first step.",
+  ),
+  "swarm.validators": int(
+    { min: 0, max: 256, unit: "validators", default: 1, mayChange: true },
+    "Wanted before the first step.",
+  ),
+  "swarm.gatherMs": int(
+    { min: 0, max: day, unit: "ms", default: 30_000, mayChange: true },
+    "Then start with what is there.",
+  ),
 
   "chain.network": {
     kind: "string",
@@ -142,37 +171,64 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
       /^(?:none|(?:finney|archive|test|local|wss?:\/\/[^\s,]+)(?:,(?:finney|archive|test|local|wss?:\/\/[^\s,]+))*)$/,
     patternText: "none, or one or more of finney, archive, test, local and wss://host:443 with commas between them",
     default: "none",
+    mayChange: true, // another endpoint of the same chain; nodes that run keep the one they have
     doc: "The chain whose subnet this run pays through; none trains without one.",
   },
   "chain.netuid": int({ min: 1, max: 4_095, default: 9 }, "The subnet."),
-  "chain.admission": choice(
-    ["registered", "anyone"],
-    "registered",
-    "Who may join: hotkeys registered in the subnet, or anyone.",
-  ),
+  "chain.admission": {
+    ...choice(["registered", "anyone"], "registered", "Who may join: hotkeys registered in the subnet, or anyone."),
+    mayChange: true,
+  },
 
-  "limits.leaseMs": int({ min: 100, max: day, unit: "ms" }, "A task not done by then goes to another miner."),
+  "limits.leaseMs": int(
+    { min: 100, max: day, unit: "ms", mayChange: true },
+    "A task not done by then goes to another miner.",
+  ),
   "limits.disconnectGraceMs": int(
-    { min: 0, max: day, unit: "ms", default: 2_500 },
+    { min: 0, max: day, unit: "ms", default: 2_500, mayChange: true },
     "A silent miner keeps its work so long.",
   ),
   "limits.restartGraceMs": int(
-    { min: 0, max: day, unit: "ms", default: 30_000 },
+    { min: 0, max: day, unit: "ms", default: 30_000, mayChange: true },
     "Nodes come back to a restarted orchestrator so long.",
   ),
-  "limits.mergePhaseMs": int({ min: 100, max: day, unit: "ms" }, "Longest wait in each phase of a merge."),
+  "limits.mergePhaseMs": int(
+    { min: 100, max: day, unit: "ms", mayChange: true },
+    "Longest wait in each phase of a merge.",
+  ),
   "limits.mergeQuorum": float(
-    { min: 0.5, max: 1, unit: "of a stage", default: 0.8 },
+    { min: 0.5, max: 1, unit: "of a stage", default: 0.8, mayChange: true },
     "Share that has answered before only the grace is left.",
   ),
-  "limits.mergeGraceMs": int({ min: 100, max: day, unit: "ms" }, "Wait for the rest after the quorum."),
-  "limits.leasesPerMiner": int({ min: 1, max: 1024, unit: "tasks", default: 4 }, "Tasks outstanding at one miner."),
-  "limits.minersPerStage": int({ min: 1, max: 4096, unit: "miners", default: 64 }, "More are turned away."),
-  "limits.frameBytes": int({ min: 2 ** 16, max: 2 ** 28, unit: "bytes" }, "Largest WebSocket message."),
-  "limits.headerBytes": int({ min: 2 ** 14, max: 16 * mebi, unit: "bytes", default: mebi }, "Largest header of one."),
-  "limits.inboxMessages": int({ min: 16, max: 1e6, unit: "messages", default: 4096 }, "Events waiting in a process."),
-  "limits.outboxBytes": int({ min: 2 ** 16, max: 2 ** 32, unit: "bytes" }, "Unacknowledged bytes towards one peer."),
-  "limits.blobBytes": int({ min: 2 ** 16, max: 2 ** 40, unit: "bytes" }, "Largest stored blob."),
+  "limits.mergeGraceMs": int(
+    { min: 100, max: day, unit: "ms", mayChange: true },
+    "Wait for the rest after the quorum.",
+  ),
+  "limits.leasesPerMiner": int(
+    { min: 1, max: 1024, unit: "tasks", default: 4, mayChange: true },
+    "Tasks outstanding at one miner.",
+  ),
+  "limits.minersPerStage": int(
+    { min: 1, max: 4096, unit: "miners", default: 64, mayChange: true },
+    "More are turned away.",
+  ),
+  "limits.frameBytes": int(
+    { min: 2 ** 16, max: 2 ** 28, unit: "bytes", mayChange: true },
+    "Largest WebSocket message.",
+  ),
+  "limits.headerBytes": int(
+    { min: 2 ** 14, max: 16 * mebi, unit: "bytes", default: mebi, mayChange: true },
+    "Largest header of one.",
+  ),
+  "limits.inboxMessages": int(
+    { min: 16, max: 1e6, unit: "messages", default: 4096, mayChange: true },
+    "Events waiting in a process.",
+  ),
+  "limits.outboxBytes": int(
+    { min: 2 ** 16, max: 2 ** 32, unit: "bytes", mayChange: true },
+    "Unacknowledged bytes towards one peer.",
+  ),
+  "limits.blobBytes": int({ min: 2 ** 16, max: 2 ** 40, unit: "bytes", mayChange: true }, "Largest stored blob."),
 };
 
 /** In the order of the table, which is the order of printing. */

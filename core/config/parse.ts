@@ -34,22 +34,38 @@ export type ResolvedConfig =
   | { readonly ok: true; readonly config: RunConfig; readonly origins: Origins }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
-export function resolveConfig({ size, file = {}, overrides = {} }: ResolveInput): ResolvedConfig {
+/** What somebody set, each right by itself; a flag's value where both a flag and the file have one. */
+export interface GivenSettings {
+  readonly values: ReadonlyMap<KnobPath, KnobValue>;
+  readonly origins: Origins;
+  readonly problems: readonly Problem[];
+}
+
+export function readGiven({ size, file = {}, overrides = {} }: ResolveInput): GivenSettings {
   const flags = Object.entries(size === undefined ? overrides : { size, ...overrides });
   const sources = [["file", readTable(file)], ["flag", readSettings(flags)]] as const; // later ones win
   const problems: Problem[] = [];
-  const given = new Map<KnobPath, KnobValue>();
+  const values = new Map<KnobPath, KnobValue>();
   const origins = Object.fromEntries(knobPaths.map((path) => [path, originOf(path)])) as Record<KnobPath, Origin>;
   for (const [origin, { settings, complaints }] of sources) {
     problems.push(...complaints.map((complaint) => ({ ...complaint, origin })));
     for (const [path, value] of settings) {
-      given.set(path, value);
+      values.set(path, value);
       origins[path] = origin;
     }
   }
+  return { values, origins, problems };
+}
+
+export function resolveConfig(input: ResolveInput): ResolvedConfig {
+  const { values: given, origins, problems } = readGiven(input);
   const config = deriveConfig({ size: sizeOf(given.get("size")), given });
-  // Rules between knobs would only repeat what is wrong with one of them.
-  if (problems.length === 0) problems.push(...brokenRules(config).map((broken) => blame(broken, origins)));
+  return problems.length === 0 ? checkRules({ config, origins }) : { ok: false, problems };
+}
+
+/** Rules between knobs; they would only repeat what is wrong with one of them, so that is checked before. */
+export function checkRules({ config, origins }: { config: RunConfig; origins: Origins }): ResolvedConfig {
+  const problems = brokenRules(config).map((broken) => blame(broken, origins));
   return problems.length === 0 ? { ok: true, config, origins } : { ok: false, problems };
 }
 

@@ -6,6 +6,7 @@
  */
 
 import type { WireScale } from "../codec/wire_scale.ts";
+import type { SettingChange } from "../config/change.ts";
 import type { Fault } from "../fault.ts";
 import type { BlobHash, BlobRef, MicrobatchId, NodeId, StageIndex } from "../ids.ts";
 import type { PayloadStats } from "../merge/payload_stats.ts";
@@ -87,7 +88,7 @@ export type OrchestratorEvent =
     readonly missing: StageIndex | null; // whose blobs the store does not have
   }
   /** The state was read back from the journal: sessions and the hub's own work of the last life are gone. */
-  | { readonly type: "restarted"; readonly steps?: number } // of the whole run, where they are others than before
+  | { readonly type: "restarted"; readonly changes?: readonly SettingChange[] } // of settings that may change
   | { readonly type: "tick" };
 
 /** What the shell puts into a frame behind the header. */

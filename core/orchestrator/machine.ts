@@ -117,7 +117,7 @@ function take(state: OrchestratorState, event: OrchestratorEvent, nowMs: number)
     case "checkpointFailed":
       return onCheckpointFailed(state, { ...event, nowMs });
     case "restarted":
-      return onRestarted(state, { steps: event.steps ?? state.config.train.steps, nowMs });
+      return onRestarted(state, { changes: event.changes ?? [], nowMs });
     case "tick":
       return [];
     default:

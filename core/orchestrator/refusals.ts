@@ -71,7 +71,7 @@ export function reloadStage(state: OrchestratorState, item: WorkItem): Orchestra
     state.reloads.set(stage, reloads);
     if (reloads > mostReloads) {
       const reason = `training has diverged: no replica of stage ${stage} makes finite values; ` +
-        `lower train.learningRate and go on from the last checkpoint with --resume`;
+        `go on from the last checkpoint with a lower train.learningRate`;
       return finish(state, { finished: false, reason });
     }
     item.refused = [];

@@ -3,9 +3,10 @@
  *
  * Sessions are gone, so every member is away until it comes back (resume.ts) or the grace is over. Leases end, running audits
  * wait again, the hub's own work (reductions, merges, checkpoints) is begun anew, and deadlines start afresh: nobody is late
- * because the orchestrator was.
+ * because the orchestrator was. Settings that were changed meanwhile count from here on.
  */
 
+import { type SettingChange, withChanges } from "../config/change.ts";
 import { setAlarm } from "./alarms.ts";
 import { reissueAuditsOf } from "./audit_requests.ts";
 import { type OrchestratorEffect, record } from "./event.ts";
@@ -18,10 +19,10 @@ import { repeatMerge, writeCheckpoint } from "./uploads.ts";
 
 export function onRestarted(
   state: OrchestratorState,
-  options: { steps: number; nowMs: number },
+  options: { changes: readonly SettingChange[]; nowMs: number },
 ): OrchestratorEffect[] {
-  const { steps, nowMs } = options;
-  setSteps(state, steps);
+  const { changes, nowMs } = options;
+  changeSettings(state, changes);
   const { limits, swarm } = state.config;
   const backMs = nowMs + limits.restartGraceMs;
   state.counters.restarts += 1;
@@ -42,12 +43,10 @@ export function onRestarted(
   ];
 }
 
-/** Whoever starts a run again may ask for more steps, also while its last round is being stored. */
-function setSteps(state: OrchestratorState, steps: number): void {
-  const { config } = state;
-  if (steps === config.train.steps) return;
-  state.config = { ...config, train: { ...config.train, steps } };
-  if (state.phase !== "closing" || state.step >= steps) return;
+/** Whoever starts a run again may ask for more steps also while its last round is being stored. */
+function changeSettings(state: OrchestratorState, changes: readonly SettingChange[]): void {
+  state.config = withChanges(state.config, changes);
+  if (state.phase !== "closing" || state.step >= state.config.train.steps) return;
   state.phase = "training";
   state.closeUntilMs = null;
 }

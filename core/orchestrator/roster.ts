@@ -10,7 +10,7 @@
 import { present } from "../assert.ts";
 import { type Fault, fault } from "../fault.ts";
 import type { NodeId, StageIndex } from "../ids.ts";
-import type { Join, Peer, Ready } from "../protocol/message.ts";
+import type { Join, Peer, Ready, Role } from "../protocol/message.ts";
 import { setAlarm } from "./alarms.ts";
 import { reissueAuditsOf } from "./audit_requests.ts";
 import { type OrchestratorEffect, record, reject, send } from "./event.ts";
@@ -48,13 +48,8 @@ export function onJoin(
   const { role, adapter, listens } = message;
   const effects = old === undefined ? [] : loseNode(state, { node, reason: "it joined anew", nowMs });
   const member = newMember({ node, role, adapter, listens, previousStage: message.previousStage });
-  if (role === "miner" && isFull(state)) {
-    const most = state.config.limits.minersPerStage;
-    return [
-      ...effects,
-      ...reject(node, fault("notAdmitted", `Cannot join as every stage has ${most} miners; try again later`)),
-    ];
-  }
+  const noRoom = roomFault(state, { node, role });
+  if (noRoom !== null) return [...effects, { type: "disconnect", node, fault: noRoom }];
   state.members.set(node, member);
   if (role === "miner") awaitAssign(state, member);
   else state.validators.add(node);
@@ -65,6 +60,16 @@ export function onJoin(
     send(node, { type: "welcome", config, layersOfStages, isKept: false }),
     ...(role === "validator" ? pastReports(state, node) : []),
   ];
+}
+
+/** Null: there is a place for this node, or it has one. Not final: a node that is told this comes again. */
+export function roomFault(
+  state: OrchestratorState,
+  { node, role }: { node: NodeId; role: Role },
+): Fault | null {
+  if (role !== "miner" || state.members.has(node) || !isFull(state)) return null;
+  const most = state.config.limits.minersPerStage;
+  return fault("limitExceeded", `Cannot join as every stage has ${most} miners, which is the most; try again later`);
 }
 
 /** Whoever waits for a stage has its place already, so that everybody who was let in gets one. */

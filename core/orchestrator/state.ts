@@ -150,7 +150,7 @@ export interface GoodRound {
 }
 
 export interface OrchestratorState {
-  config: RunConfig; // only its number of steps may become another one (restart.ts)
+  config: RunConfig; // settings that may change do so in restart.ts only
   readonly stages: readonly StageSpec[];
   readonly layersOfStages: readonly number[];
   readonly stageFloats: readonly number[]; // length of each stage's parameter vector

@@ -59,6 +59,8 @@ export function helloCases(check: Check): void {
     const raw = dialRaw(world.medium);
     await raw.events.next("frame");
     world.timers.advance(world.limits.helloMs);
+    const refusal = readRefusal(headerOf((await raw.events.next("frame")).bytes));
+    assertEquals(refusal?.code, "staleResult", "a node that was busy or asleep may come again");
     assertStringIncludes((await raw.events.next("closed")).reason, "hello");
   });
 }

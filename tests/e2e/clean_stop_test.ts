@@ -47,7 +47,7 @@ async function stopAndResume(
   const step = Math.max(
     ...life.lines.all.filter((line) => line.type === "stepClosed").map((line) => Number(line["step"])),
   );
-  const next = new IotaProcess(["orchestrate", "--resume", "--json", "--data", folder]);
+  const next = new IotaProcess(["orchestrate", "--json", "--data", folder]);
   lives.push(next);
   const resumed = await next.lines.next("resumed");
   assertEquals(resumed["step"], step, `${signal}: it goes on at the very step`);
@@ -88,7 +88,7 @@ Deno.test("Clean stop: by every signal, before the first checkpoint and between 
     const world = await begin(`${root}/stopped`);
     const interrupted = await stopAndResume(world, { atStep: 2, signal: "SIGINT" });
     assertEquals([interrupted.code, interrupted.summary?.["checkpoint"]], [1, null], interrupted.stderr);
-    assertMatch(interrupted.stderr, /go on at this step with: iota orchestrate --data \S+ --resume/);
+    assertMatch(interrupted.stderr, /go on at this step with: iota orchestrate --data \S+$/m);
     assert(interrupted.step < roundSteps, `stopped after step ${interrupted.step}`);
     const terminated = await stopAndResume(world, { atStep: interrupted.step + 2, signal: "SIGTERM" });
     assertEquals([terminated.code, terminated.summary?.["finished"]], [0, false], terminated.stderr);

@@ -17,12 +17,13 @@ async function check(
   assertEquals(code, expected.code, stderr);
 }
 
-Deno.test("Failures: an unreachable orchestrator ends the miner with the address and what to check", async () => {
+Deno.test("Failures: an unreachable orchestrator is named with its address and what to check", async () => {
   await withScratchFolder(async (folder) => {
     const wallet = ["--wallet", "hot", "--wallet-path", `${folder}/wallets`];
     await iota(["wallet", "new", "--name", "hot", "--wallet-path", `${folder}/wallets`]);
     const words = ["miner", "--orchestrator", "ws://127.0.0.1:9", ...wallet, "--device", "reference"];
-    await check(words, { code: 1, says: /Cannot reach the orchestrator at 'ws:\/\/127\.0\.0\.1:9'[\s\S]*next/ });
+    const says = /the orchestrator at 'ws:\/\/127\.0\.0\.1:9' must let this node in at the first attempt[\s\S]*next/;
+    await check([...words, "--give-up-after", "0"], { code: 1, says });
   });
 });
 
@@ -89,14 +90,44 @@ Deno.test("Failures: a data folder that cannot be one is named", async () => {
   });
 });
 
-Deno.test("Failures: an earlier run is never touched without --resume or --fresh", async () => {
+Deno.test("Failures: another run never takes the place of an earlier one without --fresh", async () => {
   await withScratchFolder(async (folder) => {
-    await Deno.writeTextFile(`${folder}/run.toml`, "");
-    await check(["swarm", ...toy, "--data", folder], {
+    const first = new IotaProcess(["orchestrate", "--size", "toy", "--port", "0", "--json", "--data", folder]);
+    await first.lines.next("listening");
+    const { port } = JSON.parse(await Deno.readTextFile(`${folder}/run.json`));
+    const taken = new RegExp(`Cannot listen on 127.0.0.1:${port} as the port is in use`);
+    await check(["orchestrate", "--data", folder], { code: 1, says: taken });
+    await check(["orchestrate", "--data", folder, "--fresh", "--port", "0"], {
       code: 1,
-      says: /must not hold another one[\s\S]*--resume[\s\S]*--fresh/,
+      says: /one process at a time may hold it[\s\S]*Stop the other orchestrator first/,
     });
+    first.kill("SIGTERM");
+    assertEquals((await first.ended).code, 0);
+    await check(["orchestrate", "--size", "tiny", "--seed", "7", "--data", folder], {
+      code: 2,
+      says: /Cannot change seed as it must stay 1 .* 7\n.*Cannot change size as it must stay "toy"[\s\S]*--fresh/,
+    });
+    await check(["swarm", "--size", "tiny", "--data", folder], { code: 2, says: /Cannot change size/ });
   });
+});
+
+Deno.test("Failures: an orchestrator on a used port changes nothing on disk", async () => {
+  const taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  try {
+    await withScratchFolder(async (folder) => {
+      const port = ["--port", `${taken.addr.port}`];
+      const says = /Cannot listen on 127.0.0.1:\d+ as the port is in use/;
+      await check(["orchestrate", "--size", "toy", ...port, "--data", `${folder}/new`], { code: 1, says });
+      await check(["swarm", ...toy, ...port, "--data", `${folder}/new`], { code: 1, says });
+      assertEquals(Array.from(Deno.readDirSync(folder)), [], "no run folder was made");
+      await Deno.mkdir(`${folder}/old`);
+      await Deno.writeTextFile(`${folder}/old/run.toml`, "kept");
+      await check(["swarm", ...toy, ...port, "--fresh", "--data", `${folder}/old`], { code: 1, says });
+      assertEquals(await Deno.readTextFile(`${folder}/old/run.toml`), "kept");
+    });
+  } finally {
+    taken.close();
+  }
 });
 
 Deno.test("Failures: a damaged run.json or key of the orchestrator is named, and nothing is changed or offered for deletion", async () => {
@@ -217,7 +248,7 @@ testWhere(noMount, "Failures: Ctrl-C while the disk is full ends in order", asyn
 });
 
 for (const moment of ["listening", "nodeAssigned", "runStarted", "mergePhase", "checkpointWritten"]) {
-  Deno.test(`Failures: Ctrl-C at ${moment} ends cleanly, and --resume goes on`, async () => {
+  Deno.test(`Failures: Ctrl-C at ${moment} ends cleanly, and the same folder goes on`, async () => {
     await withScratchFolder(async (folder) => {
       const swarm = new IotaProcess(["swarm", ...toy, "--steps", "4000", "--json", "--data", folder]);
       await swarm.lines.next(moment);
@@ -226,9 +257,9 @@ for (const moment of ["listening", "nodeAssigned", "runStarted", "mergePhase", "
       assertEquals(code, 1, stderr);
       const summary = swarm.lines.all.at(-1)!;
       assertEquals([summary.type, summary["microbatchesLost"]], ["summary", 0]);
-      assertMatch(stderr, /go on with: iota swarm --data \S+ --resume/);
+      assertMatch(stderr, /go on with: iota swarm --data \S+$/m);
       const steps = (summary["steps"] as number) + 10;
-      const words = ["swarm", ...toy, "--resume", "--steps", `${steps}`, "--sample-tokens", "0", "--data", folder];
+      const words = ["swarm", ...toy, "--steps", `${steps}`, "--sample-tokens", "0", "--data", folder];
       const again = new IotaProcess([...words, "--json"]);
       const ended = await again.ended;
       assertEquals(ended.code, 0, ended.stderr);

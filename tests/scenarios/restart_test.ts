@@ -202,6 +202,36 @@ Deno.test("Restart: a stopped orchestrator comes back with more steps to do, als
   }
 });
 
+Deno.test("Restart: changed settings count from then on, also for a life that is told nothing of them", () => {
+  return withJournal(async (path) => {
+    const first = openJournal(path).journal;
+    const swarm = new LocalSwarm({
+      config: { ...config, train: { ...config.train, steps: 12 } },
+      journal: first,
+      watch: (record, { orchestrator }) => {
+        if (record.type === "stepClosed" && (record.step === 3 || record.step === 6)) orchestrator.stop("enough");
+      },
+    });
+    await swarm.startAll();
+    const restart = async (train: Partial<typeof config.train>) => {
+      const { journal, recovered } = openJournal(path);
+      const before = present(recovered).state.config;
+      swarm.restart({ journal, recovered, config: { ...before, train: { ...before.train, ...train } } });
+      await swarm.runThrough(patience);
+      journal.close();
+      return before;
+    };
+    await swarm.runThrough(patience);
+    first.close();
+    await restart({ learningRate: config.train.learningRate / 4, stepsPerRound: 4, steps: 10 });
+    const { train } = await restart({});
+    assertEquals([train.learningRate, train.stepsPerRound, train.steps], [config.train.learningRate / 4, 4, 10]);
+    const { step, phase, round } = swarm.orchestrator.state;
+    assertEquals([step, phase, round], [10, "finished", 4], "merged after 2, 4, 8 and 10 steps");
+    assertEquals(swarm.refusals, [], "no miner gave up");
+  });
+});
+
 Deno.test("Restart: when every miner is gone as well, the round begins again and nothing counts that is in no parameters", () => {
   return withJournal(async (path) => {
     const longRounds = tinyConfig({ ...config, train: { ...config.train, stepsPerRound: 4 } });

@@ -329,8 +329,9 @@ export class LocalSwarm {
       limits: defaultNetLimits,
       timers: this.timers,
       random: countingRandom(seed),
-      firstAttempts: null,
+      giveUpAfterMs: null,
       onOffline: () => {},
+      onWaiting: () => {},
       onConnected: () => {},
     };
     return { link, control };

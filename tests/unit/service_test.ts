@@ -10,6 +10,7 @@ import * as actions from "../../cli/service/service_actions.ts";
 import type { ServicePlan } from "../../cli/service/service_plan.ts";
 import { unitText } from "../../cli/service/unit_text.ts";
 import { FakeHost } from "../support/fake_host.ts";
+import { withScratchFolder } from "../support/scratch_folder.ts";
 
 const plan: ServicePlan = {
   role: "miner",
@@ -28,6 +29,9 @@ const plan: ServicePlan = {
   workingFolder: "/ann",
   writes: ["/ann/.local/share/iota", "/var/my logs"],
   logFile: null,
+  restarts: "always",
+  longestWaitSeconds: 300,
+  variables: {},
 };
 
 Deno.test("Service: the systemd unit restarts for ever, writes only its folders and quotes every word", async (t) => {
@@ -47,6 +51,19 @@ Deno.test("Service: where the kernel has no user namespaces the unit leaves the 
   const text = unitText(plan, { hasNamespaces: false });
   assertStringIncludes(text, "NoNewPrivileges=yes");
   assertEquals(/^(ProtectSystem|PrivateTmp|ReadWritePaths)=/m.test(text), false);
+});
+
+Deno.test("Service: an orchestrator whose run is over stays ended, by either manager", () => {
+  const run: ServicePlan = { ...plan, role: "orchestrate", restarts: "onFailure", longestWaitSeconds: 30 };
+  const unit = unitText(run, { hasNamespaces: true });
+  assertMatch(unit, /^Restart=on-failure$/m);
+  assertMatch(unit, /^RestartMaxDelaySec=30$/m);
+  assertMatch(plistText(run), /<key>KeepAlive<\/key>\s*<dict>\s*<key>SuccessfulExit<\/key>\s*<false\/>\s*<\/dict>/);
+});
+
+Deno.test("Service: a unit sees the data folder that its owner's shell names", () => {
+  const unit = unitText({ ...plan, variables: { XDG_DATA_HOME: "/big disk" } }, { hasNamespaces: true });
+  assertMatch(unit, /^Environment="XDG_DATA_HOME=\/big disk"$/m);
 });
 
 Deno.test("Service: the launchd agent is kept alive and escapes what XML would read", async (t) => {
@@ -156,6 +173,46 @@ Deno.test("Service: --dry-run prints the unit and touches nothing", async () => 
   assertEquals([code, machine.files.size, machine.folders.length], [0, 0, 0]);
   assertStringIncludes(stdout, `# ${unitPath}\n`);
   assertStringIncludes(stdout, "Restart=always");
+});
+
+Deno.test("Service: an orchestrator's unit has no relative path, and begins or goes on without another word", async () => {
+  await withScratchFolder(async (folder) => {
+    const home = Deno.cwd();
+    Deno.chdir(folder);
+    try {
+      await Deno.writeTextFile("run.toml", 'size = "toy"\n');
+      const here = Deno.cwd();
+      const words = ["--config", "run.toml", "--data=runs/own", "--corpus", "text.txt", "--log-file", "hub.log"];
+      const { code, stdout, stderr } = await run(
+        ["install", "--dry-run", "--", "orchestrate", ...words, "--host", "0.0.0.0"],
+        new FakeMachine({ unshare: 0 }),
+      );
+      assertEquals([code, stderr], [0, ""]);
+      const started = `/ann/bin/iota orchestrate --config ${here}/run.toml --data=${here}/runs/own ` +
+        `--corpus ${here}/text.txt --log-file ${here}/hub.log --host 0.0.0.0`;
+      assertEquals(/^ExecStart=(.*)$/m.exec(stdout)?.[1], started);
+      assertMatch(stdout, /^Restart=on-failure$/m);
+      assertEquals(/^ReadWritePaths=(.*)$/m.exec(stdout)?.[1], `-${here}/runs/own -${here}`);
+      const named = await run(
+        ["install", "--dry-run", "--", "orchestrate", "--config", "run.toml"],
+        new FakeMachine({ unshare: 0 }),
+      );
+      assertMatch(named.stdout, /^ReadWritePaths=-\/ann\/\.local\/share\/iota$/m);
+      const refused: [string[], RegExp][] = [
+        [["--config", "run.toml", "--fresh"], /with --fresh as each of its starts would delete the run/],
+        [["--config", "other.toml"], /Cannot read the configuration as it must exist/],
+        [["--set", "train.stepz=3"], /train\.stepz.*did you mean train\.steps/],
+      ];
+      for (const [wrong, says] of refused) {
+        const machine = new FakeMachine({ systemctl: 0, unshare: 0 });
+        const result = await run(["install", "--", "orchestrate", ...wrong], machine);
+        assertMatch(result.stderr, says);
+        assertEquals([result.code === 0, machine.files.size], [false, 0]);
+      }
+    } finally {
+      Deno.chdir(home);
+    }
+  });
 });
 
 Deno.test("Service: in a container the file is written and the person reads what to type", async () => {

@@ -1,0 +1,140 @@
+/**
+ * What a run will be, before anything is written: begun in its folder, or gone on with, and then with which settings.
+ *
+ * Owns: the choice between the two, the settings of a run that goes on, and the end of one that is over. What the person says now
+ * counts over what the run has; what nobody mentions stays. Refuses, by name, a setting that must stay (core/config/change.ts).
+ */
+
+import { changesBetween, describeChange, mayChange, type SettingChange } from "../../core/config/change.ts";
+import type { RunConfig } from "../../core/config/config.ts";
+import { assembleConfig, valueAt } from "../../core/config/derive.ts";
+import { tomlValue } from "../../core/config/knob.ts";
+import { knobAt, knobPaths } from "../../core/config/knobs.ts";
+import { checkRules, type GivenSettings, type Origins, readGiven } from "../../core/config/parse.ts";
+import { type FoundCheckpoint, latestCheckpoint } from "../checkpoint/checkpoint.ts";
+import type { CommandContext } from "../command.ts";
+import type { ConfigFile } from "../config_file.ts";
+import { UserError } from "../errors.ts";
+import { findRunFolder, type RunFolder } from "../run_folder.ts";
+import { givenRun, resolveRun, settingsError } from "../run_options.ts";
+import { shellWords } from "../shell_words.ts";
+import { hasJournal } from "./recover_run.ts";
+import { readSavedRun, type SavedRun } from "./saved_run.ts";
+
+export interface RunPlan {
+  readonly folder: RunFolder;
+  readonly deletes: boolean; // the run that is there
+  readonly config: RunConfig;
+  readonly origins: Origins;
+  readonly changes: readonly SettingChange[]; // of a run that goes on
+  readonly runId: string;
+  readonly saved: SavedRun | null;
+  readonly found: FoundCheckpoint | null;
+  readonly isOver: boolean;
+}
+
+/** `ownPath`: where the run lies without --data. */
+export async function planRun(
+  context: CommandContext,
+  ownPath: (name: string) => Promise<string> | string,
+): Promise<RunPlan> {
+  const run = await givenRun(context);
+  const given = readGiven(run.input);
+  if (given.problems.length > 0) throw await settingsError(given.problems, run);
+  const name = given.values.get("name") ?? knobAt("name").default;
+  const place = await findRunFolder(context, () => ownPath(String(name)));
+  const isFresh = context.options.flag("fresh");
+  if (place.holdsRun && !isFresh) return await planToGoOn(context, { path: place.path, given, file: run.file });
+  const { config, origins } = await resolveRun(context, run);
+  return {
+    folder: { path: place.path, isResumed: false },
+    deletes: isFresh && place.holdsRun,
+    ...{ config, origins, changes: [], saved: null, found: null, isOver: false },
+    runId: `${config.name}-${crypto.randomUUID().slice(0, 8)}`,
+  };
+}
+
+async function planToGoOn(
+  context: CommandContext,
+  { path, given, file }: { path: string; given: GivenSettings; file: ConfigFile | null },
+): Promise<RunPlan> {
+  const { saved, found, ...before } = await findRun(context, path);
+  const config = await settingsToGoOn(before.config, { given, file });
+  const isOver = found !== null && !await hasJournal(path) && found.manifest.step >= config.train.steps;
+  return {
+    folder: { path, isResumed: true },
+    deletes: false,
+    ...{ config, origins: given.origins, changes: changesBetween(before.config, config) },
+    ...{ runId: before.runId, saved, found, isOver },
+  };
+}
+
+async function settingsToGoOn(
+  before: RunConfig,
+  { given, file }: { given: GivenSettings; file: ConfigFile | null },
+): Promise<RunConfig> {
+  const config = assembleConfig(
+    new Map(knobPaths.map((path) => [path, given.values.get(path) ?? valueAt(before, path)])),
+  );
+  const refused = changesBetween(before, config).filter(({ path }) => !mayChange(path));
+  if (refused.length > 0) {
+    const problems = refused.map(({ path, from, to }) => ({
+      path,
+      origin: given.origins[path],
+      text: `Cannot change ${path} as it must stay ${tomlValue(from)} while the run lives: current value is ${
+        tomlValue(to)
+      }`,
+    }));
+    const next = "Take that back, or begin another run: in another folder with --data DIR, " +
+      "or in this one with --fresh, which deletes the run that is there";
+    throw await settingsError(problems, { file, next });
+  }
+  const checked = checkRules({ config, origins: given.origins });
+  if (!checked.ok) throw await settingsError(checked.problems, { file });
+  return config;
+}
+
+interface FoundRun {
+  readonly saved: SavedRun | null;
+  readonly found: FoundCheckpoint | null;
+  readonly config: RunConfig;
+  readonly runId: string;
+}
+
+/** What the folder says of the run; throws where neither its file nor a whole checkpoint tells which run it is. */
+async function findRun({ output: { log } }: CommandContext, folder: string): Promise<FoundRun> {
+  const read = await readSavedRun(folder);
+  const saved = read === "damaged" ? null : read;
+  const found = await latestCheckpoint(`${folder}/checkpoints`, (text) => log.warn(text), saved?.runId);
+  if (saved !== null) return { saved, found, config: saved.config, runId: saved.runId };
+  const problem = `'${folder}/run.json' must say which run this is: it is ${read === null ? "missing" : "damaged"}`;
+  if (found === null) {
+    throw new UserError(`Cannot resume as ${problem}, and there is no whole checkpoint that does`, {
+      next: "Put the file back from a copy, or begin another run in another folder; nothing was changed",
+    });
+  }
+  log.warn(`${problem}; the checkpoint '${found.folder}' tells the same`);
+  return { saved: null, found, config: found.manifest.config, runId: found.manifest.runId };
+}
+
+/** What there is to say of a run that is over: to go on with it is no failure, and there is nothing to do. */
+export function sayOver({ output }: CommandContext, { plan, command }: { plan: RunPlan; command: string }): void {
+  const { folder: { path }, config, found } = plan;
+  const { steps } = config.train;
+  const step = found?.manifest.step ?? steps;
+  const words = (...more: string[]) => shellWords(["iota", command, "--data", path, ...more]);
+  const text = [
+    `The run in '${path}' is over: all ${step} steps are done. Its model: ${found?.folder ?? "not stored"}`,
+    `More steps: ${words("--steps", String(2 * step))}`,
+    `Another run: a folder of its own with --data DIR, or here with --fresh, which deletes this one`,
+  ].join("\n");
+  output.answer({ finished: true, isOver: true, steps: step, checkpoint: found?.folder ?? null, run: path }, text);
+}
+
+/** Says each changed setting, for people and programs. */
+export function sayChanges({ output }: CommandContext, changes: readonly SettingChange[]): void {
+  for (const change of changes) {
+    output.event({ type: "settingChanged", ...change });
+    output.log.info(`Changed ${describeChange(change)}`);
+  }
+}

@@ -1,0 +1,50 @@
+/**
+ * `run.toml` in a run's folder: its settings for people to read, where each comes from, and how they were changed.
+ *
+ * Owns: the text. What counts is `run.json` beside it (saved_run.ts). Invariant: read as a file, it gives the run's configuration.
+ */
+
+import { describeChange, type SettingChange } from "../../core/config/change.ts";
+import type { RunConfig } from "../../core/config/config.ts";
+import { describeConfig, describeSetting } from "../../core/config/describe.ts";
+import type { Origins } from "../../core/config/parse.ts";
+import { readIfPresent, realDisk, writeAtomically } from "../data/disk.ts";
+
+const header = [
+  "# The settings of this run, and where each comes from. Written by iota, and read by people only: to change a setting,",
+  "# start the orchestrator again with a file of your own (--config FILE) or with --set.",
+];
+
+export function runText(config: RunConfig, origins: Origins): string {
+  return `${[...header, ...describeConfig(config, origins)].join("\n")}\n`;
+}
+
+/** The same file with the new values in their places, and what was changed at its end. */
+export function changedRunText(
+  text: string,
+  { config, changes, step }: { config: RunConfig; changes: readonly SettingChange[]; step: number },
+): string {
+  const changed = new Map<string, SettingChange>(changes.map((change) => [change.path, change]));
+  let table = "";
+  const lines = text.trimEnd().split("\n").map((line) => {
+    table = /^\s*\[([^\]]*)\]/.exec(line)?.[1] ?? table;
+    const key = /^\s*(\w+)\s*=/.exec(line)?.[1];
+    const change = changed.get(table === "" ? `${key}` : `${table}.${key}`);
+    return change === undefined
+      ? line
+      : describeSetting(config, { path: change.path, origin: `changed at step ${step}` });
+  });
+  const history = changes.map((change) => `# Changed at step ${step}: ${describeChange(change)}`);
+  return `${[...lines, ...history].join("\n")}\n`;
+}
+
+export async function writeRunText(folder: string, text: string): Promise<void> {
+  await writeAtomically(pathOf(folder), { disk: realDisk, chunks: [new TextEncoder().encode(text)] });
+}
+
+export async function readRunText(folder: string): Promise<string> {
+  const bytes = await readIfPresent(pathOf(folder));
+  return bytes === null ? "" : new TextDecoder().decode(bytes);
+}
+
+const pathOf = (folder: string): string => `${folder}/run.toml`;

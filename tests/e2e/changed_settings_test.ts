@@ -1,0 +1,114 @@
+/** A run that goes on with other settings: applied and recorded, or refused by name. Real processes, one after another. */
+
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { iota, IotaProcess, type Line } from "../support/iota_process.ts";
+import { withScratchFolder } from "../support/scratch_folder.ts";
+
+const begin = 'size = "toy"\n[train]\nsteps = 40\nlearningRate = 0.004\n';
+
+interface Life {
+  readonly changes: readonly string[];
+  readonly host: string;
+  readonly port: number;
+  readonly steps: number;
+}
+
+/** One life that is stopped as soon as it listens. */
+async function live(words: readonly string[]): Promise<Life> {
+  const hub = new IotaProcess(["orchestrate", ...words, "--json"]);
+  const { url } = await hub.lines.next("listening") as Line & { url: string };
+  hub.kill("SIGTERM");
+  const { code, stderr } = await hub.ended;
+  assertEquals(code, 0, stderr);
+  const { config } = hub.lines.all.find((line) => line.type === "config") as Line & {
+    config: { train: { steps: number } };
+  };
+  const changed = hub.lines.all.filter((line) => line.type === "settingChanged");
+  for (const { path, from, to } of changed) assert(stderr.includes(`Changed ${path}: ${from} → ${to}`), stderr);
+  return {
+    changes: changed.map(({ path, from, to }) => `${path} ${from} ${to}`),
+    host: new URL(url).hostname,
+    port: Number(new URL(url).port),
+    steps: config.train.steps,
+  };
+}
+
+Deno.test("Changed settings: a run that goes on takes them by name, keeps them, and stays where it listened", async () => {
+  await withScratchFolder(async (folder) => {
+    const file = `${folder}/run.toml`;
+    const data = ["--data", `${folder}/run`];
+    const given = ["--config", file, ...data];
+    await Deno.writeTextFile(file, begin);
+    const first = await live([...given, "--host", "127.0.0.2", "--port", "0"]);
+    assertEquals([first.changes, first.host], [[], "127.0.0.2"]);
+    const again = await live(given);
+    assertEquals(again, first, "the same file changes nothing, and the host and port survive");
+
+    await Deno.writeTextFile(file, begin.replace("40", "60").replace("0.004", "0.002") + "[limits]\nleaseMs = 50000\n");
+    const changed = await live(given);
+    assertEquals(changed.changes, [
+      "train.steps 40 60",
+      "train.learningRate 0.004 0.002",
+      "limits.leaseMs 30000 50000",
+    ]);
+    const text = await Deno.readTextFile(`${folder}/run/run.toml`);
+    assertMatch(text, /^learningRate = 0\.002 .*changed at step 0/m);
+    assertMatch(text, /^# Changed at step 0: train\.steps: 40 → 60$/m);
+    assertEquals(await live(data), { ...first, steps: 60 }, "what is not mentioned stays as it was changed");
+    assertEquals((await live([...data, "--steps", "80"])).changes, ["train.steps 60 80"]);
+    assertEquals((await live([...given, "--host", "127.0.0.3"])).host, "127.0.0.3");
+  });
+});
+
+Deno.test("Changed settings: what must stay is refused with its line, and nothing of the run is touched", async () => {
+  await withScratchFolder(async (folder) => {
+    const file = `${folder}/run.toml`;
+    const given = ["orchestrate", "--config", file, "--data", `${folder}/run`];
+    await Deno.writeTextFile(file, begin);
+    await live([...given.slice(1), "--port", "0"]);
+    const saved = await Deno.readTextFile(`${folder}/run/run.json`);
+    await Deno.writeTextFile(file, `${begin}[model]\nwidth = 64\n[chain]\nnetuid = 3\n[data]\ncorpus = "other.txt"\n`);
+    const { code, stderr } = await iota(given);
+    assertEquals(code, 1, stderr);
+    assertMatch(
+      stderr,
+      /run\.toml:6: Cannot change model\.width as it must stay 32 while the run lives: current value is 64/,
+    );
+    assertMatch(stderr, /run\.toml:8: Cannot change chain\.netuid as it must stay 9 .* is 3/);
+    assertMatch(stderr, /run\.toml:10: Cannot change data\.corpus as it must stay "sotu" .* "other\.txt"/);
+    assertMatch(stderr, /next {2}Take that back, or begin another run: .*--data DIR.*--fresh/);
+    const typed = await iota(["orchestrate", "--codec", "none", "--data", `${folder}/run`]);
+    assertEquals([typed.code, /Cannot change pipeline\.codec as it must stay "iota"/.test(typed.stderr)], [2, true]);
+    await Deno.writeTextFile(file, `${begin}stepsPerRound = 50\n`);
+    assertMatch((await iota(given)).stderr, /run\.toml:5: .*train\.stepsPerRound must not be larger than train\.steps/);
+    assertEquals(await Deno.readTextFile(`${folder}/run/run.json`), saved);
+    const none = await iota(["orchestrate", "--resume", "--data", `${folder}/empty`]);
+    assertEquals([none.code, /Cannot resume as '.*\/empty' must hold a run/.test(none.stderr)], [1, true]);
+  });
+});
+
+Deno.test("Changed settings: a run that could not begin leaves nothing to go on with", async () => {
+  await withScratchFolder(async (folder) => {
+    const words = ["--size", "toy", "--port", "0", "--data", `${folder}/run`];
+    const failed = await iota(["orchestrate", ...words, "--corpus", `${folder}/missing.txt`]);
+    assertEquals([failed.code, /missing\.txt/.test(failed.stderr)], [1, true], failed.stderr);
+    assertEquals((await live(words)).changes, []);
+  });
+});
+
+Deno.test("Changed settings: without --data a run lies in the folder of its name, and is found there again", async () => {
+  await withScratchFolder(async (folder) => {
+    const env = { HOME: folder, XDG_DATA_HOME: `${folder}/data` };
+    await Deno.writeTextFile(`${folder}/run.toml`, `name = "own"\n${begin}`);
+    const words = ["orchestrate", "--config", `${folder}/run.toml`, "--port", "0", "--json"];
+    for (const event of ["listening", "resumed"]) {
+      const hub = new IotaProcess(words, env);
+      await hub.lines.next(event);
+      hub.kill("SIGTERM");
+      assertEquals((await hub.ended).code, 0);
+    }
+    assertEquals(Array.from(Deno.readDirSync(`${folder}/data/iota/runs`), ({ name }) => name), ["own"]);
+    const other = await iota([...words.slice(0, -1), "--set", "name=second", "--resume"], env);
+    assertMatch(other.stderr, /Cannot resume as '.*\/runs\/second' must hold a run/);
+  });
+});
