@@ -14,6 +14,13 @@ export const deviceOption: OptionSpec = {
   doc: "what computes: any WebGPU adapter, or the slow float64 reference",
 };
 
+export const tlsAuthorityOption: OptionSpec = {
+  name: "tls-ca",
+  kind: "string",
+  placeholder: "FILE",
+  doc: "trust this certificate in PEM: for an orchestrator at wss:// whose certificate signs itself",
+};
+
 export const nodeOptions: readonly OptionSpec[] = [
   {
     name: "orchestrator",
@@ -34,6 +41,7 @@ export const nodeOptions: readonly OptionSpec[] = [
     placeholder: "RUN",
     doc: "the run's name, no other is accepted [the one met at that address before]",
   },
+  tlsAuthorityOption,
   ...walletOptions,
   deviceOption,
 ];

@@ -113,16 +113,16 @@ export async function overridesOf(context: CommandContext): Promise<Record<strin
 
 /** The configuration of a new run; every wrong field is named with its place. */
 export async function resolveRun(context: CommandContext): Promise<ResolvedRun> {
-  const [{ resolveConfig }, { placeProblems, readConfigFile }] = await Promise.all([
-    import("../core/config/parse.ts"),
+  const [{ readRunFile, resolveRunFile }, { placeProblems }] = await Promise.all([
+    import("./run_file.ts"),
     import("./config_file.ts"),
   ]);
   const path = context.options.text("config");
-  const file = path === undefined ? null : await readConfigFile(path);
+  const file = await readRunFile(path);
   const size = context.options.text("size");
-  const resolved = resolveConfig({
+  const resolved = resolveRunFile({
     ...(size === undefined ? {} : { size }),
-    ...(file === null ? {} : { file: file.table }),
+    table: file?.table ?? {},
     overrides: await overridesOf(context),
   });
   if (resolved.ok) return resolved;
@@ -131,6 +131,17 @@ export async function resolveRun(context: CommandContext): Promise<ResolvedRun> 
   throw isFromFlag(resolved.problems)
     ? new UsageError(lines.join("\n"), { next })
     : new UserError(lines.join("\n"), { next: `Correct ${path ?? "the configuration"} and start again` });
+}
+
+/** The text file of the run that is asked for, wherever it was named; null: the built-in text, or what no path can be. */
+export async function corpusFile(
+  context: CommandContext,
+  table: Readonly<Record<string, unknown>>,
+): Promise<string | null> {
+  const { data } = table;
+  const inFile = typeof data === "object" && data !== null && "corpus" in data ? data.corpus : undefined;
+  const name = (await overridesOf(context))["data.corpus"] ?? inFile;
+  return typeof name === "string" && name !== "sotu" && name !== "" ? name : null;
 }
 
 function isFromFlag(problems: readonly { readonly origin: string }[]): boolean {

@@ -2,6 +2,7 @@
 
 import type { Command } from "../command.ts";
 import { chainOptions } from "../duty/chain_options.ts";
+import { tlsAuthorityOption } from "../node_options.ts";
 import { walletOptions } from "../wallet_options.ts";
 
 export const command: Command = {
@@ -26,6 +27,7 @@ export const command: Command = {
       defaultText: "ws://127.0.0.1:9009, where one answers",
       doc: "the orchestrator that must be reached",
     },
+    tlsAuthorityOption,
     ...chainOptions.map((option) => ({ ...option, defaultText: option.name === "chain" ? "that of --config" : "9" })),
     ...walletOptions.map((option) =>
       option.name === "wallet" ? { ...option, doc: "the wallet that must sign" } : option

@@ -51,7 +51,7 @@ export const command: Command = {
     },
   ],
   rights: {
-    read: ["data", "hotkeys", "log"],
+    read: ["data", "hotkeys", "log", "--tls-ca"],
     write: ["data", "log"],
     net: "any",
     sys: ["cpus"],

@@ -65,7 +65,7 @@ export const command: Command = {
   ],
   configures: "run",
   rights: {
-    read: ["data", "--corpus"],
+    read: ["data", "corpus"],
     write: ["data"],
     net: "loopback",
     run: ["self"],

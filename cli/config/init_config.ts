@@ -14,6 +14,7 @@ import { modelParameters } from "../../core/config/derive.ts";
 import type { Command, CommandContext, OptionSpec } from "../command.ts";
 import { realDisk, writeAtomically } from "../data/disk.ts";
 import { attempting, UsageError, UserError } from "../errors.ts";
+import { hubOptions, hubTable, settingName } from "../hub_options.ts";
 import { fileOptions } from "../option_file.ts";
 import { exists } from "../run_folder.ts";
 import { short } from "../screen/format.ts";
@@ -67,6 +68,8 @@ export function runFileText(config: RunConfig): string {
     const setting = `${path.slice(path.indexOf(".") + 1)} = ${tomlValue(valueAt(config, path))}`;
     lines.push(commented(active.includes(path) ? setting : `# ${setting}`, meaningOf(path)));
   }
+  lines.push("", `[${hubTable}]`);
+  for (const spec of hubOptions) lines.push(commented(`# ${settingName(spec)} = ${sampleOf(spec)}`, spec.doc));
   return `${lines.join("\n")}\n`;
 }
 

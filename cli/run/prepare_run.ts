@@ -60,6 +60,7 @@ export async function prepareRun(context: CommandContext): Promise<PreparedRun> 
     heldOutFraction,
     maxBytes,
     seed: config.seed,
+    isResumed: folder.isResumed,
   });
   const { train, bytesPerToken, unigramEntropy } = dataset.manifest;
   const text: TextFacts = { corpus, tokens: train.tokens, bytesPerToken, unigramEntropy };

@@ -7,7 +7,6 @@ import { type HotkeyPair, verifySignature } from "../../chain/wallet/hotkey.ts";
 import { present } from "../../core/assert.ts";
 import { ComputeError, type ComputeWorker, openComputeWorker } from "../../gpu/worker_client.ts";
 import { HttpBlobs } from "../../net/blob_http.ts";
-import { dialWebSocket } from "../../net/client.ts";
 import { defaultNetLimits } from "../../net/limits.ts";
 import { showPass } from "../../net/peer_pass.ts";
 import { type Authorize, createAuthorize } from "../../net/request_auth.ts";
@@ -22,6 +21,7 @@ import { hotkeyFolders, openHotkey } from "../wallet_options.ts";
 import { type BlobAccess, blobAccess } from "./blob_access.ts";
 import { type HubAddress, hubAddress } from "./addresses.ts";
 import { HubPin, typedPin } from "./hub_pin.ts";
+import { hubTrust } from "./hub_trust.ts";
 import type { RunningRole } from "./miner_role.ts";
 import { validatorLine } from "./node_lines.ts";
 import type { NodeLink } from "./node_role.ts";
@@ -92,6 +92,7 @@ export async function openNode(context: CommandContext, signer: HotkeyPair): Pro
   const { options, output } = context;
   const address = hubAddress(options.text("orchestrator") ?? "ws://127.0.0.1:9009");
   const pin = await HubPin.open({ folder: context.dataFolder(), socket: address.socket }, typedPin(options));
+  const trust = await hubTrust(options.text("tls-ca"));
   const device = await openDevice(options.text("device"));
   output.event({ type: "device", ...device.adapter });
   output.line(`${signer.address} on ${device.adapter.name}`);
@@ -107,7 +108,7 @@ export async function openNode(context: CommandContext, signer: HotkeyPair): Pro
     url: address.socket,
     signer,
     verify: verifySignature,
-    dial: dialWebSocket,
+    dial: trust.dial,
     limits: defaultNetLimits,
     timers: systemTimers,
     random: systemRandom,
@@ -120,7 +121,7 @@ export async function openNode(context: CommandContext, signer: HotkeyPair): Pro
     },
   };
   const toHub: Authorize = (request, by) => present(authorize, "blobs are asked for after the hello")(request, by);
-  const blobs = blobAccess(new HttpBlobs({ ...storeOptions, authorize: toHub, url: address.http }), {
+  const blobs = blobAccess(new HttpBlobs({ ...storeOptions, ...trust.http, authorize: toHub, url: address.http }), {
     open: ({ node, url, pass }) =>
       new HttpBlobs({
         ...storeOptions,

@@ -31,8 +31,8 @@ import { openRunScreen, type RunScreen } from "../screen/run_screen.ts";
 import { newRunView, type WireCost } from "../screen/view.ts";
 import { type CheckpointPlace, putBackRound, storeRound } from "./checkpoint_writer.ts";
 import { probeRoom } from "./disk_room.ts";
+import { type HubPlace, hubPlace } from "./hub_place.ts";
 import { HubStore } from "./hub_store.ts";
-import { pinWords } from "./hub_pin.ts";
 import { hubTickets } from "./hub_tickets.ts";
 import { type OpenRunOptions, type OpenRunState, openRunState } from "./open_run_state.ts";
 import { hubSigner, type PreparedRun, prepareRun } from "./prepare_run.ts";
@@ -40,6 +40,7 @@ import { startOrchestrator } from "./orchestrator_role.ts";
 import type { RunningOrchestrator } from "./running_orchestrator.ts";
 import { removeJournal, userError as journalError } from "./recover_run.ts";
 import { runSummary, saveSummary } from "./run_summary.ts";
+import { sayListening } from "./say_listening.ts";
 import { writeSavedRun } from "./saved_run.ts";
 import { bf16BytesPerToken, type Traffic } from "./traffic.ts";
 
@@ -49,8 +50,9 @@ export async function runOrchestrator(context: CommandContext): Promise<number> 
   await openLogFile(context);
   const startedMs = systemTimers.nowMs();
   const interruption = context.interruption();
+  const place = await hubPlace(context.options);
   const prepared = await prepareRun(context);
-  const run = await startRun(context, { prepared, startedMs });
+  const run = await startRun(context, { prepared, place, startedMs });
   const onAbort = () => run.role.stop("interrupted");
   interruption.addEventListener("abort", onAbort);
   if (interruption.aborted) onAbort();
@@ -101,7 +103,7 @@ interface StartedRun {
 
 async function startRun(
   context: CommandContext,
-  { prepared, startedMs }: { prepared: PreparedRun; startedMs: number },
+  { prepared, place, startedMs }: { prepared: PreparedRun; place: HubPlace; startedMs: number },
 ): Promise<StartedRun> {
   const { output } = context;
   const { config, dataset, folder, runId, savedPort } = prepared;
@@ -115,7 +117,7 @@ async function startRun(
   const warn = (text: string) => output.log.warn(text);
   const limits = netLimits(config);
   const { members, journal, recovered, from } = await openStorage({ prepared, stages, limits, onReplayed, warn });
-  const place = checkpointPlace(prepared, { stages, warn });
+  const checkpoints = checkpointPlace(prepared, { stages, warn });
   const tickets = hubTickets(signer, runId);
   const { promise: chainFailed, reject } = Promise.withResolvers<never>();
   const chain = openHubChain(config.chain, { output, onFailure: reject });
@@ -140,8 +142,8 @@ async function startRun(
     random: systemRandom,
     blobs: members.blobs,
     batches: dataset.batches({ seed: config.seed, sequences, contextLength: config.model.contextLength }),
-    storeRound: (round) => storeRound(place, round, members.blobs),
-    putBackRound: (round) => putBackRound(place, { round, blobs: members.blobs }),
+    storeRound: (round) => storeRound(checkpoints, round, members.blobs),
+    putBackRound: (round) => putBackRound(checkpoints, { round, blobs: members.blobs }),
     probeRoom: (bytes) => probeRoom(folder.path, bytes),
     onRecord: (record) => {
       screen.record(record);
@@ -151,14 +153,11 @@ async function startRun(
     },
   });
   chain.onRenewed(() => role.review());
-  const listener = await open(context, { role, members, limits, screen, self: signer.address, tickets, savedPort });
+  const at = { place, port: place.portAfter(savedPort) };
+  const listener = await open(context, { role, members, limits, screen, self: signer.address, tickets, ...at });
   await writeSavedRun(folder.path, { runId, config, port: listener.port });
-  sayListening(output, {
-    url: listener.url,
-    hub: signer.address,
-    run: runId,
-    miners: config.swarm.replicas * stages.length,
-  });
+  const miners = config.swarm.replicas * stages.length;
+  sayListening(output, { place, port: listener.port, hub: signer.address, run: runId, miners });
   const close = async () => {
     screen.close();
     await listener.close();
@@ -167,16 +166,6 @@ async function startRun(
     journal.close();
   };
   return { role, chainFailed, screen, tokensBefore, firstStepAtMs: () => firstStepAtMs, close };
-}
-
-function sayListening(
-  output: Output,
-  { url: httpUrl, hub, run, miners }: { url: string; hub: NodeId; run: string; miners: number },
-): void {
-  const url = httpUrl.replace(/^http/, "ws");
-  output.event({ type: "listening", url, run, hub });
-  output.line(`Listening on ${url} for ${miners} miners`);
-  output.line(`Join with: iota miner --orchestrator ${url} ${pinWords({ hub, run }).join(" ")}`);
 }
 
 /** Where the run begins, and the store its members use. */
@@ -271,12 +260,13 @@ interface ListeningParts {
   readonly screen: RunScreen;
   readonly self: NodeId;
   readonly tickets: TicketBox;
-  readonly savedPort: number | null;
+  readonly place: HubPlace;
+  readonly port: number;
 }
 
 /** Opens the port; only nodes of this run may use its blobs. */
-async function open({ options, output, environment }: CommandContext, parts: ListeningParts): Promise<Listener> {
-  const { role, members, limits, screen, self, tickets, savedPort } = parts;
+async function open({ output, environment }: CommandContext, parts: ListeningParts): Promise<Listener> {
+  const { role, members, limits, screen, self, tickets, port, place: { host, tls } } = parts;
   const gate = new RequestGate({
     self,
     verify: verifySignature,
@@ -296,8 +286,7 @@ async function open({ options, output, environment }: CommandContext, parts: Lis
   });
   try {
     return await listen({
-      host: options.text("host") ?? "127.0.0.1",
-      port: (options.given("port") ? options.number("port") : savedPort ?? options.number("port")) ?? 9009,
+      ...{ host, port, ...(tls === null ? {} : { tls }) },
       limits,
       descriptors: readOpenFiles(environment),
       accept: (wire) => role.accept(wire),

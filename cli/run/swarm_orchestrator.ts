@@ -6,6 +6,7 @@
  */
 
 import type { CommandContext } from "../command.ts";
+import { loopbackWord } from "../hub_options.ts";
 import { exists } from "../run_folder.ts";
 import { runWords } from "../run_options.ts";
 import { startChild } from "./child.ts";
@@ -53,7 +54,7 @@ export class SwarmOrchestrator {
   async #words(life: number): Promise<string[]> {
     const { context, folder } = this.#options;
     const given = runWords(context);
-    const place = (port: number) => ["--data", folder, "--port", `${port}`];
+    const place = (port: number) => ["--data", folder, "--port", `${port}`, loopbackWord];
     if (life === 1) return ["orchestrate", ...given, ...place(context.options.number("port") ?? 0)];
     this.#listening = Promise.withResolvers();
     const kept = given.filter((word) => word !== "--resume");
