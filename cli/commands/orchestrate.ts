@@ -19,17 +19,23 @@ export const command: Command = {
   ],
   recipes: [
     {
-      title: "Other machines (in run.toml the same as host and port in a table [hub])",
-      lines: ["iota orchestrate --config run.toml --host 0.0.0.0    # prints the line that others paste"],
+      title: "Other machines join by the line that it prints",
+      lines: [
+        "iota orchestrate --config run.toml --host 0.0.0.0",
+        "",
+        "[hub]                 # the same in run.toml; iota config init lists the others",
+        'host = "0.0.0.0"',
+      ],
     },
     {
       title: "TLS with a certificate of your own, for the address 192.168.1.5",
       lines: [
-        "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 3650 -subj /CN=iota \\",
-        "  -addext basicConstraints=critical,CA:FALSE -addext subjectAltName=IP:192.168.1.5 \\",
-        "  -keyout key.pem -out cert.pem",
-        "iota orchestrate --config run.toml --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem",
-        "iota miner --orchestrator wss://192.168.1.5:9009 --tls-ca cert.pem    # with a copy of cert.pem",
+        "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes \\",
+        "  -days 3650 -subj /CN=iota -keyout key.pem -out cert.pem \\",
+        "  -addext basicConstraints=critical,CA:FALSE \\",
+        "  -addext subjectAltName=IP:192.168.1.5",
+        "iota orchestrate --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem",
+        "iota miner --orchestrator wss://192.168.1.5:9009 --tls-ca cert.pem",
       ],
     },
     {
@@ -40,7 +46,7 @@ export const command: Command = {
       ],
     },
     {
-      title: "The same with nginx: inside its server { listen 443 ssl; server_name run.example; … }",
+      title: "The same with nginx, inside its server { listen 443 ssl; … }",
       lines: [
         "location / {",
         "  proxy_pass http://127.0.0.1:9009;",

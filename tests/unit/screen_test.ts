@@ -327,3 +327,29 @@ Deno.test("Run screen: on a terminal the last frame stands above the summary, wi
   assertMatch(text, /\n\nsteps {2}40\n$/);
   assert(host.written.stdout.lastIndexOf("\x1b[?25h") > host.written.stdout.lastIndexOf("\x1b[?25l"));
 });
+
+Deno.test("Log file: it gets the whole log while a screen is on, and with --quiet", () => {
+  const ways = [{ terminal: { columns: 100, rows: 30 } }, { quiet: true }, {}];
+  const logs = ways.map(({ terminal, quiet = false }) => {
+    const host = new FakeHost(terminal === undefined ? {} : { terminal });
+    const output = new TerminalOutput({ host, json: false, quiet, verbose: false, noColor: true });
+    const lines: string[] = [];
+    output.copyTo((line) => lines.push(line), { stampOf: () => "2026-11-21 14:03:07" });
+    const screen = openRunScreen({ output, view: newRunView(sampleFacts, 0), nowMs: () => 1_000 });
+    screen.record({ type: "runStarted", step: 0, round: 0, stages: 2, miners: 2 });
+    output.log.info("halfway");
+    screen.note("chaos", "a miner was killed");
+    screen.close();
+    output.summary({ steps: 3 });
+    output.close();
+    return lines;
+  });
+  assertEquals(logs[0], [
+    "2026-11-21 14:03:07    0:01  start    step 0, round 0, 2 stages, 2 miners",
+    "2026-11-21 14:03:07 info  halfway",
+    "2026-11-21 14:03:07    0:01  chaos    a miner was killed",
+    "steps  3",
+  ]);
+  assertEquals(logs[1], logs[0]);
+  assertEquals(logs[2], logs[0]);
+});
