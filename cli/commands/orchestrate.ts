@@ -23,7 +23,7 @@ export const command: Command = {
       lines: [
         "iota orchestrate --config run.toml --host 0.0.0.0",
         "",
-        "[hub]                 # the same in run.toml; iota config init lists the others",
+        "[hub]                # the same in run.toml, with what else config init lists",
         'host = "0.0.0.0"',
       ],
     },

@@ -13,10 +13,10 @@ import { nodeOptions } from "../node_options.ts";
 type Table = Readonly<Record<string, unknown>>;
 
 export function isRunFile(table: Table): boolean {
-  return Object.entries(table).some(([name, value]) =>
-    isKnobPath(name) || knobGroups.includes(name) || (typeof value === "object" && value !== null)
-  );
+  return Object.entries(table).some(([name, value]) => isKnobPath(name) || knobGroups.includes(name) || isTable(value));
 }
+
+const isTable = (value: unknown) => typeof value === "object" && value !== null;
 
 /** Refuses a run's file where one with the options of `command` is meant. */
 export function mustHoldOptions(
@@ -24,7 +24,7 @@ export function mustHoldOptions(
   { command, options }: { command: string; options: readonly OptionSpec[] },
 ): void {
   const own = new Set(options.map(({ name }) => name));
-  const foreign = Object.entries(table).filter(([name]) => !own.has(name));
+  const foreign = Object.entries(table).filter(([name, value]) => !own.has(name) || isTable(value));
   if (!isRunFile(Object.fromEntries(foreign))) return;
   const makes = command === "miner" || command === "validate";
   throw new UserError(
@@ -52,6 +52,6 @@ export function mustHoldRun({ path, table }: ConfigFile): void {
 const mostShown = 3;
 
 function shown(entries: readonly (readonly [string, unknown])[]): string {
-  const names = entries.map(([name, value]) => typeof value === "object" && value !== null ? `[${name}]` : name);
+  const names = entries.map(([name, value]) => isTable(value) ? `[${name}]` : name);
   return names.length <= mostShown ? names.join(", ") : `${names.slice(0, mostShown).join(", ")}, …`;
 }
