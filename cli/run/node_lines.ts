@@ -18,6 +18,8 @@ export function minerLine(record: MinerRecord): string | null {
       return `stage ${record.stage}, round ${record.round}: loading`;
     case "stageLoaded":
       return `stage ${record.stage}, round ${record.round}: ready, parameters ${record.parameters.slice(0, 12)}`;
+    case "loadFailed":
+      return `stage ${record.stage}: cannot be loaded (${record.code}): ${record.detail}`;
     case "roundMerged":
       return `round ${record.round}: merged, parameters ${record.parameters.slice(0, 12)}`;
     case "refused":

@@ -15,6 +15,7 @@ import type { RunConfig } from "../../core/config/config.ts";
 import type { Slice } from "../../core/protocol/message.ts";
 import type { StageCompute } from "../../gpu/compute.ts";
 import { refOf } from "../../net/blob_hash.ts";
+import { isTooLarge } from "../../gpu/worker_client.ts";
 import { type BlobAccess, bytesOfFloats } from "./blob_access.ts";
 import type { ComputeHost } from "./compute_host.ts";
 import { mergeStage, reduceSlice } from "./merge_work.ts";
@@ -225,8 +226,9 @@ export class StageHost {
   }
 }
 
-/** What a failed job tells the hub: the stranger's fault as it is, anything else as a missing blob or a broken device. */
+/** What a failed job tells the hub: the stranger's fault as it is, a stage too large, anything else as a missing blob. */
 export function faultOf(error: unknown): Fault {
   if (error instanceof WorkRefused) return error.fault;
+  if (isTooLarge(error)) return fault("tooLarge", error.message);
   return fault("badBlob", error instanceof Error ? error.message : String(error));
 }

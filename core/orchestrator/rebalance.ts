@@ -14,6 +14,7 @@ import { capacityOf, unitMsOf } from "./pace.ts";
 import { rosterOf, setAway, setBack, setStage } from "./replicas.ts";
 import { benchMember } from "./roster_changes.ts";
 import type { Member, OrchestratorState } from "./state.ts";
+import { fits } from "./unfit.ts";
 import { replaceUploader } from "./uploads.ts";
 
 const worthMoving = 4 / 3; // of the largest capacity to the smallest
@@ -57,7 +58,7 @@ function bestMover(
   }
   let best: { member: Member; slower: number } | null = null;
   for (const member of roster.members) {
-    if (member.graceUntilMs !== null) continue;
+    if (member.graceUntilMs !== null || !fits(member, to.stage)) continue;
     const own = 1 / unitMsOf(roster, member);
     const slower = Math.min(from.capacity - own, to.capacity + own);
     if (slower > (best?.slower ?? leastGain * to.capacity)) best = { member, slower };
@@ -69,8 +70,8 @@ function bestMover(
 export function coverStages(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   if (state.phase !== "training") return [];
   const empty = state.rosters.findIndex((roster) => roster.assigned === 0);
-  if (empty === -1 || [...state.waiting].some((node) => state.members.get(node)?.stage === null)) return [];
-  const mover = leastMissed(state);
+  if (empty === -1 || [...state.waiting].some((node) => isComing(state.members.get(node), empty))) return [];
+  const mover = leastMissed(state, empty);
   if (mover === null) return [];
   const from = present(mover.stage, "a mover has a stage");
   const effects: OrchestratorEffect[] = [];
@@ -85,14 +86,18 @@ export function coverStages(state: OrchestratorState, nowMs: number): Orchestrat
   return [...effects, record({ type: "nodeMoved", node: mover.node, from, to: stageIndex(empty) })];
 }
 
-/** Of the stage with most connected miners: one that is not working yet, else the one with least to do again. */
-function leastMissed(state: OrchestratorState): Member | null {
+/** It waits for any stage, and may get this one. */
+const isComing = (member: Member | undefined, stage: number) => member?.stage === null && fits(member, stage);
+
+/** Of the stage with most connected miners that can hold `to`: one that is not working yet, else the one with least to do again. */
+function leastMissed(state: OrchestratorState, to: number): Member | null {
   const connected = state.rosters.map((): Member[] => []);
   for (const member of state.members.values()) {
     if (member.stage !== null && member.graceUntilMs === null) connected[member.stage]?.push(member);
   }
   const most = connected.reduce((best, each) => each.length > best.length ? each : best);
-  if (most.length < 2) return null;
+  const able = most.filter((member) => fits(member, to));
+  if (most.length < 2 || able.length === 0) return null;
   const cost = (member: Member) => member.status === "active" ? 1 + member.stepTasks.length + member.roundTasks : 0;
-  return most.reduce((best, each) => cost(each) < cost(best) ? each : best);
+  return able.reduce((best, each) => cost(each) < cost(best) ? each : best);
 }

@@ -23,6 +23,7 @@ import { mayResume, resumeMember } from "./resume.ts";
 import { benchMember, forgetMember } from "./roster_changes.ts";
 import { departSealed, renewPatience } from "./sealing.ts";
 import { type Member, newMember, type OrchestratorState } from "./state.ts";
+import { fits } from "./unfit.ts";
 import { replaceUploader } from "./uploads.ts";
 import { rewire } from "./wiring.ts";
 import { pastReports } from "./work_report.ts";
@@ -72,8 +73,8 @@ function isFull(state: OrchestratorState): boolean {
   return state.members.size - state.validators.size >= state.stages.length * state.config.limits.minersPerStage;
 }
 
-/** The stage that needs a miner most. */
-function chooseStage(state: OrchestratorState, member: Member): StageIndex {
+/** The stage that needs a miner most, of those that its device can hold; null: all of these are full. */
+function chooseStage(state: OrchestratorState, member: Member): StageIndex | null {
   const { limits, swarm } = state.config;
   const previous = member.previousStage;
   const hasStage = previous !== null && previous < state.stages.length;
@@ -82,13 +83,13 @@ function chooseStage(state: OrchestratorState, member: Member): StageIndex {
   for (const spec of state.stages) {
     const stage = stageIndex(spec.index);
     const { assigned } = rosterOf(state, stage);
-    if (assigned >= limits.minersPerStage) continue;
+    if (assigned >= limits.minersPerStage || !fits(member, stage)) continue;
     const capacity = expectedCapacity(state, stage);
     const isShorter = best === null || capacity < best.capacity ||
       (capacity === best.capacity && assigned < best.assigned);
     if (isShorter) best = { stage, capacity, assigned };
   }
-  return present(best, "a stage with a free place").stage;
+  return best?.stage ?? null;
 }
 
 /** What the stage's miners will do together once those that are loading have begun. */
@@ -107,7 +108,7 @@ export function assignWaiting(state: OrchestratorState, nowMs: number): Orchestr
     const member = present(state.members.get(node), "a waiting miner is a member");
     if (isResting(state, node) && !isShort(state)) continue;
     const stage = member.stage ?? chooseStage(state, member);
-    if (state.restoring.has(stage)) continue;
+    if (stage === null || state.restoring.has(stage)) continue;
     state.waiting.delete(node);
     setStage(state, member, stage);
     member.status = "loading";

@@ -40,6 +40,7 @@ export interface Member {
   assignment: number; // of the last `assign`; orders the replicas of a stage
   loadingRound: number | null; // of the parameters it was told to load
   loadFailures: number; // in a row
+  readonly unfitStages: StageIndex[]; // which its device cannot hold
   graceUntilMs: number | null; // disconnected until then at most
   readonly leases: Set<TaskId>;
   leasedUnits: number; // of work, see unitsOf
@@ -317,6 +318,7 @@ export function newMember(
     assignment: 0,
     loadingRound: null,
     loadFailures: 0,
+    unfitStages: [],
     graceUntilMs: null,
     leases: new Set(),
     leasedUnits: 0,
