@@ -69,6 +69,7 @@ export const command: Command = {
     write: ["data"],
     net: "loopback",
     run: ["self"],
+    sys: ["systemMemoryInfo"],
   },
   async run(context) {
     const { runSwarm } = await import("../run/run_swarm.ts");

@@ -152,12 +152,16 @@ function trainTokenizer(documents: readonly CorpusDocument[], vocabSize: number)
     );
   }
   const model = trainBpe({ wordCounts: countWords(documents.map(({ text }) => text)), vocabSize });
-  if (vocabSizeOf(model) < vocabSize) {
+  const found = vocabSizeOf(model);
+  if (found < vocabSize) {
+    const multiple = Math.floor(found / 64) * 64; // as model.vocabSize must be one
     throw new UserError(
-      `Cannot make a tokenizer of ${vocabSize} tokens as the text must be varied enough: it yields ${
-        vocabSizeOf(model)
-      }`,
-      { next: "Use more text or a smaller model.vocabSize" },
+      `Cannot make a tokenizer of ${vocabSize} tokens as the text must be varied enough: it yields ${found}`,
+      {
+        next: multiple < smallest
+          ? "Use more text"
+          : `Use more text, or a vocabulary that this text fills: --set model.vocabSize=${multiple}`,
+      },
     );
   }
   return new Tokenizer(model);

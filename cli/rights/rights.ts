@@ -12,7 +12,7 @@
  */
 export type Place = "data" | "hotkeys" | "program" | "corpus" | "log" | `--${string}`;
 
-export type SystemFact = "cpus" | "loadavg" | "hostname" | "networkInterfaces";
+export type SystemFact = "cpus" | "loadavg" | "hostname" | "networkInterfaces" | "systemMemoryInfo";
 
 export interface Rights {
   readonly read?: readonly Place[] | "any";

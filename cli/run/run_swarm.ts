@@ -11,6 +11,7 @@ import type { Paint } from "../paint.ts";
 import { exists, openRunFolder } from "../run_folder.ts";
 import { resolveRun } from "../run_options.ts";
 import { shortAddress } from "../screen/format.ts";
+import { mustFit } from "./model_fit.ts";
 import { sampleRun } from "./run_generate.ts";
 import { openDevice } from "./run_node.ts";
 import { saveSummary } from "./run_summary.ts";
@@ -21,7 +22,7 @@ export async function runSwarm(context: CommandContext): Promise<number> {
   const startedMs = systemTimers.nowMs();
   const interruption = context.interruption();
   const plan = chaosPlan(context);
-  if (!context.options.flag("resume")) await resolveRun(context); // wrong options fail before anything starts
+  if (!context.options.flag("resume")) await preflight(context); // what cannot work fails before anything starts
   const folder = (await openRunFolder(context)).path;
   const swarm = new Swarm(context, { folder, startedMs, plan });
   const onAbort = () => swarm.interrupt();
@@ -40,6 +41,17 @@ export async function runSwarm(context: CommandContext): Promise<number> {
   context.output.summary(context.output.mode === "json" ? summary : table); // people have seen the text
   await saveSummary(summary, { folder, warn: (text) => context.output.log.warn(text) });
   return exitCode;
+}
+
+async function preflight(context: CommandContext): Promise<void> {
+  const { config } = await resolveRun(context);
+  const worker = await openDevice(context.options.text("device"));
+  try {
+    await mustFit(config, { worker, memoryBytes: () => Deno.systemMemoryInfo().available });
+  } finally {
+    await worker.finish(); // at rest, as this process may be about to exit
+  }
+  worker.close();
 }
 
 /** What the chain has paid, the nodes in order. */
