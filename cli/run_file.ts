@@ -13,6 +13,7 @@ import { type ConfigFile, placeProblems, readConfigFile } from "./config_file.ts
 import { UserError } from "./errors.ts";
 import { hubOptions, hubTable, settingName } from "./hub_options.ts";
 import { valueProblem, wordsOfEntry } from "./option_file.ts";
+import { shellWord } from "./shell_word.ts";
 
 type Table = Readonly<Record<string, unknown>>;
 
@@ -66,7 +67,9 @@ export function wordsOfHub(file: ConfigFile): string[] {
   const problems = hubProblems(file.table);
   if (problems.length > 0) {
     const lines = placeProblems({ problems, file });
-    throw new UserError(lines.join("\n"), { next: `See every problem of the file: iota config check ${file.path}` });
+    throw new UserError(lines.join("\n"), {
+      next: `See every problem of the file: iota config check ${shellWord(file.path)}`,
+    });
   }
   return [...hubPart(file.table)].flatMap(([spec, value]) => wordsOfEntry(spec, value) ?? []);
 }

@@ -127,7 +127,7 @@ export async function resolveRun(context: CommandContext): Promise<ResolvedRun> 
   });
   if (resolved.ok) return resolved;
   const lines = placeProblems({ problems: resolved.problems, file });
-  const next = "See every knob with its default and limits: iota help orchestrate, and README.md";
+  const next = "See every setting with its value and meaning: iota config show";
   throw isFromFlag(resolved.problems)
     ? new UsageError(lines.join("\n"), { next })
     : new UserError(lines.join("\n"), { next: `Correct ${path ?? "the configuration"} and start again` });

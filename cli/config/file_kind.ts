@@ -9,6 +9,7 @@ import type { ConfigFile } from "../config_file.ts";
 import { UserError } from "../errors.ts";
 import { chainOptions } from "../duty/chain_options.ts";
 import { nodeOptions } from "../node_options.ts";
+import { shellWord } from "../shell_word.ts";
 
 type Table = Readonly<Record<string, unknown>>;
 
@@ -45,7 +46,7 @@ export function mustHoldRun({ path, table }: ConfigFile): void {
   throw new UserError(
     `Cannot use '${path}' for a run as its file must hold the settings of a run: ` +
       `it holds the options of a node (${shown(Object.entries(table))})`,
-    { next: `Start the node with it: iota miner --config ${path}` },
+    { next: `Start the node with it: iota miner --config ${shellWord(path)}` },
   );
 }
 

@@ -18,6 +18,7 @@ import { hubOptions, hubTable, settingName } from "../hub_options.ts";
 import { fileOptions } from "../option_file.ts";
 import { exists } from "../run_folder.ts";
 import { short } from "../screen/format.ts";
+import { shellWord } from "../shell_word.ts";
 import { isRight, nodeCommand, purposeOf } from "./check_config.ts";
 import { meaningOf } from "./meaning.ts";
 
@@ -40,7 +41,7 @@ export async function initConfig(context: CommandContext): Promise<number> {
   assert(await isRight(text, purpose), "A file that was made here passes its own check");
   await writeAtomically(path, { disk: realDisk, chunks: [new TextEncoder().encode(text)] });
   const use = purpose === "run" ? "iota orchestrate" : `iota ${purpose}`;
-  output.answer({ path, purpose }, `Wrote ${path}. Change what you like, then: ${use} --config ${path}`);
+  output.answer({ path, purpose }, `Wrote ${path}. Change what you like, then: ${use} --config ${shellWord(path)}`);
   return 0;
 }
 

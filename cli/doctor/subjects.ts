@@ -13,6 +13,7 @@ import { givenChain, type NamedChain } from "../duty/chain_options.ts";
 import { UserError } from "../errors.ts";
 import { wordsOfEntry } from "../option_file.ts";
 import { resolveRunFile } from "../run_file.ts";
+import { shellWord } from "../shell_word.ts";
 import { good, type Verdict, wrong } from "./verdict.ts";
 
 export interface Subjects {
@@ -24,7 +25,7 @@ export interface Subjects {
 export async function subjectsOf(context: CommandContext, options: readonly OptionSpec[]): Promise<Subjects> {
   const path = context.options.text("config");
   if (path === undefined) return { context, chain: givenChain(context), file: null };
-  const fix = `See every problem with its line: iota config check ${path}`;
+  const fix = `See every problem with its line: iota config check ${shellWord(path)}`;
   try {
     const { table } = await readConfigFile(path);
     if (isRunFile(table)) {

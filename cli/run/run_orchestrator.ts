@@ -16,7 +16,7 @@ import { verifySignature } from "../../chain/wallet/hotkey.ts";
 import { createApi } from "../../net/api.ts";
 import { BlobError } from "../../net/blobs.ts";
 import { type NetLimits, netLimits } from "../../net/limits.ts";
-import { listen, type Listener } from "../../net/server.ts";
+import { listen, type Listener, ListenError } from "../../net/server.ts";
 import { RequestGate } from "../../net/request_auth.ts";
 import type { TicketBox } from "../../net/ticket.ts";
 import { systemRandom, systemTimers } from "../../net/timers.ts";
@@ -29,6 +29,7 @@ import { openLogFile } from "../service/long_run.ts";
 import { readOpenFiles } from "../rights/open_files.ts";
 import { openRunScreen, type RunScreen } from "../screen/run_screen.ts";
 import { newRunView, type WireCost } from "../screen/view.ts";
+import { shellWord } from "../shell_word.ts";
 import { type CheckpointPlace, putBackRound, storeRound } from "./checkpoint_writer.ts";
 import { probeRoom } from "./disk_room.ts";
 import { type HubPlace, hubPlace } from "./hub_place.ts";
@@ -210,7 +211,7 @@ function showWire(
 
 /** A disk that refuses ends the run with its reason; what was saved before is whole. */
 function explainStorage(error: unknown, path: string): unknown {
-  const next = `Make room, then go on with: iota swarm --data ${path} --resume`;
+  const next = "Make room, then start it again with --resume";
   if (error instanceof JournalError) return journalError(error, path);
   if (error instanceof BlobError) return new UserError(error.message, { next, cause: error });
   return explainRefusal(error, { action: "keep the run on disk", value: path }) ?? error;
@@ -232,7 +233,7 @@ function wireCost(traffic: Traffic, config: RunConfig): WireCost | null {
 function stoppedText({ step, config }: OrchestratorState, from: { reason: string; folder: string }): string {
   const { reason, folder } = from;
   return `Stopped (${reason}) after step ${step} of ${config.train.steps}; miners and validators wait for this orchestrator; ` +
-    `go on at this step with: iota orchestrate --data ${folder} --resume`;
+    `go on at this step with: iota orchestrate --data ${shellWord(folder)} --resume`;
 }
 
 function openScreen(
@@ -295,6 +296,6 @@ async function open({ output, environment }: CommandContext, parts: ListeningPar
     });
   } catch (error) {
     screen.close();
-    throw new UserError(error instanceof Error ? error.message : String(error), { cause: error });
+    throw error instanceof ListenError ? new UserError(error.message, { next: error.next, cause: error }) : error;
   }
 }

@@ -11,6 +11,7 @@ import type { Paint } from "../paint.ts";
 import { exists, openRunFolder } from "../run_folder.ts";
 import { resolveRun } from "../run_options.ts";
 import { shortAddress } from "../screen/format.ts";
+import { shellWord } from "../shell_word.ts";
 import { mustFit } from "./model_fit.ts";
 import { sampleRun } from "./run_generate.ts";
 import { openDevice } from "./run_node.ts";
@@ -32,7 +33,9 @@ export async function runSwarm(context: CommandContext): Promise<number> {
   const summary = swarm.summary();
   if (interruption.aborted) {
     const flag = await exists(`${folder}/run.toml`) ? " --resume" : "";
-    context.output.log.warn(`Stopped after step ${summary["steps"]}; go on with: iota swarm --data ${folder}${flag}`);
+    context.output.log.warn(
+      `Stopped after step ${summary["steps"]}; go on with: iota swarm --data ${shellWord(folder)}${flag}`,
+    );
   }
   if (exitCode === 0 && !interruption.aborted) summary["sample"] = await writeSample(context, folder);
   summary["wallMs"] = systemTimers.nowMs() - startedMs;

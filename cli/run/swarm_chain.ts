@@ -20,6 +20,7 @@ import { type LiveLedger, serveLedger } from "../chain/serve_ledger.ts";
 import { UserError } from "../errors.ts";
 import { exists } from "../run_folder.ts";
 import type { ChainActivity } from "../screen/view.ts";
+import { shellWord } from "../shell_word.ts";
 
 export interface SwarmChainOptions {
   readonly folder: string; // of the run
@@ -34,7 +35,7 @@ export interface SwarmChainOptions {
 /** What went wrong with the chain's file, with the way on. */
 function explained(error: unknown, folder: string): unknown {
   if (!(error instanceof ChainStoreError)) return error;
-  const next = `Free some space where that is the reason, then go on: iota swarm --data ${folder} --resume`;
+  const next = `Free some space where that is the reason, then go on: iota swarm --data ${shellWord(folder)} --resume`;
   return new UserError(error.message, { next, cause: error });
 }
 
