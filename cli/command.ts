@@ -111,7 +111,7 @@ export const commonOptions: readonly OptionSpec[] = [
     name: "config",
     kind: "string",
     placeholder: "FILE",
-    doc: "read settings from this TOML file; what is typed counts more",
+    doc: "read settings from this TOML file; options on the command line win",
   },
   {
     name: "data",
@@ -120,7 +120,7 @@ export const commonOptions: readonly OptionSpec[] = [
     defaultText: "your user data folder",
     doc: "keep everything iota writes here",
   },
-  { name: "json", kind: "boolean", doc: "print JSON lines, the last one the summary; logs stay on stderr" },
+  { name: "json", kind: "boolean", doc: "print JSON lines, the summary last; logs go to stderr" },
   { name: "quiet", kind: "boolean", doc: "print only warnings, errors and the summary" },
   { name: "verbose", kind: "boolean", doc: "print debug logs, and the stack of unexpected errors" },
   { name: "no-color", kind: "boolean", doc: "print without colours; the variable NO_COLOR does the same" },

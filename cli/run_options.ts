@@ -5,11 +5,17 @@
  */
 
 import type { RunConfig } from "../core/config/config.ts";
+import { knobAt } from "../core/config/knobs.ts";
 import { sizeNames } from "../core/config/size.ts";
 import type { KnobPath, KnobValue } from "../core/config/knob.ts";
 import type { Origins } from "../core/config/parse.ts";
 import type { CommandContext, OptionSpec } from "./command.ts";
 import { UsageError, UserError } from "./errors.ts";
+
+/** The default of a setting that does not depend on --size. */
+function defaultOf(path: KnobPath): string {
+  return String(knobAt(path).default);
+}
 
 export const sizeOption: OptionSpec = {
   name: "size",
@@ -17,21 +23,35 @@ export const sizeOption: OptionSpec = {
   placeholder: "NAME",
   defaultText: "tiny",
   suggestions: sizeNames,
-  doc: `the size dial: ${sizeNames.join(", ")}`,
+  doc: `how large the model is: ${sizeNames.join(", ")}; every other setting follows from it`,
 };
 
 export const runOptions: readonly OptionSpec[] = [
   sizeOption,
-  { name: "stages", kind: "int", placeholder: "K", min: 1, defaultText: "from --size", doc: "pipeline stages" },
+  {
+    name: "stages",
+    kind: "int",
+    placeholder: "K",
+    min: 1,
+    defaultText: "from --size",
+    doc: "parts the model is cut into; a miner holds one",
+  },
   {
     name: "replicas",
     kind: "int",
     placeholder: "N",
     min: 1,
-    defaultText: "1",
-    doc: "miners a stage before the first step",
+    defaultText: defaultOf("swarm.replicas"),
+    doc: "miners of each stage that the first step waits for",
   },
-  { name: "validators", kind: "int", placeholder: "N", min: 0, defaultText: "1", doc: "validators that are expected" },
+  {
+    name: "validators",
+    kind: "int",
+    placeholder: "N",
+    min: 0,
+    defaultText: defaultOf("swarm.validators"),
+    doc: "validators of the run; a swarm starts as many",
+  },
   {
     name: "steps",
     kind: "int",
@@ -46,7 +66,7 @@ export const runOptions: readonly OptionSpec[] = [
     placeholder: "N",
     min: 0,
     max: 0xffff_ffff,
-    defaultText: "1",
+    defaultText: defaultOf("seed"),
     doc: "seed of parameters, data order and wiring",
   },
   {
@@ -54,18 +74,23 @@ export const runOptions: readonly OptionSpec[] = [
     kind: "choice",
     placeholder: "NAME",
     choices: ["iota", "none"],
-    defaultText: "from --size",
-    doc: "what crosses a stage boundary",
+    defaultText: defaultOf("pipeline.codec"),
+    doc: "what crosses a stage boundary: a few values per token, or all of them",
   },
   {
     name: "corpus",
     kind: "string",
     placeholder: "NAME",
-    defaultText: "sotu",
-    doc: "the text: sotu, or the path of a text file",
+    defaultText: defaultOf("data.corpus"),
+    doc: "the text to learn: sotu (State of the Union addresses), or the path of a text file",
   },
   { name: "deterministic", kind: "boolean", doc: "fixed wiring and order: equal seeds give equal parameter hashes" },
-  { name: "set", kind: "string", placeholder: "PATH=VALUE,…", doc: "set any other knob, e.g. train.learningRate=1e-3" },
+  {
+    name: "set",
+    kind: "string",
+    placeholder: "PATH=VALUE,…",
+    doc: "set anything else, e.g. train.learningRate=1e-3; iota config show lists all",
+  },
   { name: "resume", kind: "boolean", doc: "go on with the run in the data folder, where it was" },
   { name: "fresh", kind: "boolean", doc: "delete the run that lies in the data folder and begin anew" },
 ];

@@ -15,7 +15,7 @@ export const command: Command = {
   ],
   options: [
     { name: "run", kind: "string", placeholder: "DIR", doc: "the folder of the run" },
-    { name: "prompt", kind: "string", placeholder: "TEXT", default: "The people", doc: "what the text begins with" },
+    { name: "prompt", kind: "string", placeholder: "TEXT", default: "The people", doc: "how the text begins" },
     {
       name: "tokens",
       kind: "int",

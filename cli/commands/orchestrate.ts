@@ -8,7 +8,7 @@ import { runOptions } from "../run_options.ts";
 
 export const command: Command = {
   name: "orchestrate",
-  summary: "own a run: wire miners together, merge, keep checkpoints",
+  summary: "lead a run: hand out tasks, merge the miners' work, keep checkpoints",
   usage: "orchestrate [--config run.toml] [options]",
   about:
     "The orchestrator computes nothing of the model: it hands out tasks, closes steps and rounds, and keeps every wire until its step is closed, so that no work is lost when a miner dies. Miners and validators dial in. Ctrl-C stops the orchestrator, not the run: they wait, and --resume goes on at the same step.",

@@ -12,7 +12,7 @@ export const command: Command = {
   summary: "train a model on this machine: orchestrator, miners and validators as processes",
   usage: "swarm [--size NAME] [--stages K] [--replicas N] [options]",
   about:
-    "Starts every role as a real process on loopback, with hotkeys of their own and authenticated WebSockets, trains on real text and ends with a sample of what the model writes. Ctrl-C ends all of them; --resume takes the run up again.",
+    "Starts every role as a process on this machine, each with a hotkey of its own, trains on real text and ends with a sample of what the model writes. Ctrl-C ends all of them; --resume goes on at the same step.",
   examples: [
     "iota swarm --size tiny --stages 3 --replicas 2 --steps 40",
     "iota swarm --data runs/demo --resume --steps 200",
@@ -35,7 +35,7 @@ export const command: Command = {
       kind: "string",
       placeholder: "TEXT",
       default: "The people",
-      doc: "what the sample at the end begins with",
+      doc: "how the sample at the end begins",
     },
     {
       name: "sample-tokens",
@@ -53,7 +53,7 @@ export const command: Command = {
       placeholder: "NAME",
       choices: ["local", "none"],
       default: "local",
-      doc: "a chain of its own on which validators set weights and miners earn, or none",
+      doc: "run a local chain on which validators set weights and miners earn, or none",
     },
     {
       name: "chaos",

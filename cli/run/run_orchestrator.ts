@@ -40,7 +40,7 @@ import { hubSigner, type PreparedRun, prepareRun } from "./prepare_run.ts";
 import { startOrchestrator } from "./orchestrator_role.ts";
 import type { RunningOrchestrator } from "./running_orchestrator.ts";
 import { removeJournal, userError as journalError } from "./recover_run.ts";
-import { runSummary, saveSummary } from "./run_summary.ts";
+import { type BegunAt, runSummary, saveSummary, sessionFields } from "./run_summary.ts";
 import { sayListening } from "./say_listening.ts";
 import { writeSavedRun } from "./saved_run.ts";
 import { bf16BytesPerToken, type Traffic } from "./traffic.ts";
@@ -71,9 +71,12 @@ export async function runOrchestrator(context: CommandContext): Promise<number> 
       firstStepAtMs: run.firstStepAtMs(),
       endedMs: systemTimers.nowMs(),
       tokensBefore: run.tokensBefore,
+      begun: run.begun,
     });
     run.screen.close();
-    context.output.summary(summary);
+    context.output.summary(
+      context.output.mode === "json" ? summary : { ...summary, sessionFields: sessionFields(run.begun) },
+    );
     const { upload } = run.role.state;
     isOver = result.finished && upload === null;
     if (result.finished && upload !== null) {
@@ -98,6 +101,7 @@ interface StartedRun {
   readonly chainFailed: Promise<never>; // something of ours, not the chain
   readonly screen: RunScreen;
   readonly tokensBefore: number;
+  readonly begun: BegunAt;
   firstStepAtMs(): number | null;
   close(): Promise<void>;
 }
@@ -124,6 +128,12 @@ async function startRun(
   const chain = openHubChain(config.chain, { output, onFailure: reject });
   const { sequencesPerMicrobatch: sequences } = config.train;
   const tokensBefore = recovered?.state.counters.tokens ?? 0;
+  const begun: BegunAt = {
+    step: recovered?.state.step ?? from?.step ?? 0,
+    round: recovered?.state.round ?? from?.sources.round ?? 0,
+    isJournaled: recovered !== null,
+  };
+  screen.begin(begun);
   let firstStepAtMs: number | null = null;
   const role = startOrchestrator({
     runId,
@@ -166,7 +176,7 @@ async function startRun(
     await chain.close();
     journal.close();
   };
-  return { role, chainFailed, screen, tokensBefore, firstStepAtMs: () => firstStepAtMs, close };
+  return { role, chainFailed, screen, tokensBefore, begun, firstStepAtMs: () => firstStepAtMs, close };
 }
 
 /** Where the run begins, and the store its members use. */

@@ -15,7 +15,7 @@ import { shellWord } from "../shell_word.ts";
 import { mustFit } from "./model_fit.ts";
 import { sampleRun } from "./run_generate.ts";
 import { openDevice } from "./run_node.ts";
-import { saveSummary } from "./run_summary.ts";
+import { saveSummary, sessionFields } from "./run_summary.ts";
 import { Swarm } from "./swarm.ts";
 import type { Emission } from "./swarm_chain.ts";
 
@@ -39,7 +39,8 @@ export async function runSwarm(context: CommandContext): Promise<number> {
   }
   if (exitCode === 0 && !interruption.aborted) summary["sample"] = await writeSample(context, folder);
   summary["wallMs"] = systemTimers.nowMs() - startedMs;
-  const { sample: _, emission, ...table } = summary;
+  const { sample: _, emission, ...measured } = summary;
+  const table = { ...measured, sessionFields: sessionFields({ isJournaled: false }) }; // a swarm counts from its own start
   for (const line of emissionLines(emission as Emission[] | null, context.output.paint)) context.output.line(line);
   context.output.summary(context.output.mode === "json" ? summary : table); // people have seen the text
   await saveSummary(summary, { folder, warn: (text) => context.output.log.warn(text) });

@@ -146,6 +146,10 @@ export class Swarm {
         return;
       case "listening":
         return this.#onListening({ url: String(line["url"]), hub: String(line["hub"]), run: String(line["run"]) });
+      case "takenUp":
+        this.#tally.begin(Number(line["step"]));
+        this.#screen?.begin({ step: Number(line["step"]), round: Number(line["round"]) });
+        return;
       case "summary":
         this.#summary = line;
         return;

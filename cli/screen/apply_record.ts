@@ -9,6 +9,7 @@ import { unreachable } from "../../core/assert.ts";
 import type { NodeId } from "../../core/ids.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
 import { decimal, duration, plural, printable, shortAddress } from "./format.ts";
+import { restoredFrom } from "./record_words.ts";
 import { pushSeries } from "./series.ts";
 import type { EventLine, Hop, NodeView, RunView } from "./view.ts";
 
@@ -31,10 +32,15 @@ export function applyRecord(view: RunView, record: RunRecord, nowMs: number): vo
     case "nodeMoved":
       return nodeChanged(view, record, nowMs);
     case "stageRestored":
-      return note(`stage ${record.stage} of round ${record.round} was in no store: restored (${record.from})`, "warn");
+      return note(
+        `stage ${record.stage} of round ${record.round} was missing from the store and was restored: ${
+          restoredFrom[record.from]
+        }`,
+        "warn",
+      );
     case "rewound":
       Object.assign(view, { step: record.toStep });
-      return note(`nobody has the round's progress any more: back to step ${record.toStep}`, "warn");
+      return note(`all miners of the round are gone: back to step ${record.toStep}`, "warn");
     case "mergeRetaken":
       Object.assign(view, { step: record.step, round: record.round });
       return note(`the held-out loss jumped: back to step ${record.step}`, "warn");
@@ -45,7 +51,7 @@ export function applyRecord(view: RunView, record: RunRecord, nowMs: number): vo
     case "nodeLost":
       nodeOf(view, record.node).state = "lost";
       return note(
-        `${shortAddress(record.node)} lost: ${record.reason}; ${plural(record.tasksReissued, "task")} leased again`,
+        `${shortAddress(record.node)} lost: ${record.reason}; ${plural(record.tasksReissued, "task")} handed out again`,
         "warn",
       );
     case "taskReleased":
@@ -90,7 +96,7 @@ type Of<Type extends RunRecord["type"]> = Extract<RunRecord, { type: Type }>;
 
 function disputeText({ slice, stage, liar }: Of<"sliceDisputed">): string {
   const blame = liar === null ? "nobody could be named" : `${shortAddress(liar)} is excluded`;
-  return `slice ${slice} of stage ${stage} came out unequal: ${blame}`;
+  return `slice ${slice} of stage ${stage} was reduced to different results: ${blame}`;
 }
 
 /** Puts a line under the panels; the oldest makes room. */
@@ -200,7 +206,7 @@ function roundMerged(view: RunView, record: Of<"roundMerged">, nowMs: number): v
   if (agree) return;
   const split = record.stages.filter((stage) => !stage.agree).map((stage) => stage.stage);
   addEvent(view, {
-    text: `round ${round} began with unequal hashes on stage ${split.join(", ")}`,
+    text: `round ${round} began with different hashes on stage ${split.join(", ")}`,
     level: "warn",
     nowMs,
   });

@@ -8,6 +8,7 @@
 import { unreachable } from "../../core/assert.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
 import { byteSize, clock, decimal, duration, plural, printable, shortAddress } from "./format.ts";
+import { restoredFrom } from "./record_words.ts";
 import { type RunView, tokensPerSecond } from "./view.ts";
 
 const throttleMs = 1_000;
@@ -57,13 +58,15 @@ function sentence(record: RunRecord, view: RunView): string | null {
     case "nodeResumed":
       return `back     ${shortAddress(record.node)} on stage ${record.stage} with what it had; ${
         plural(record.tasksReissued, "task")
-      } leased again`;
+      } handed out again`;
     case "nodeMoved":
       return `move     ${shortAddress(record.node)} from stage ${record.from} to ${record.to}, which limits the run`;
     case "stageRestored":
-      return `restore  stage ${record.stage} of round ${record.round} was in no store; restored (${record.from})`;
+      return `restore  stage ${record.stage} of round ${record.round} was missing from the store and was restored: ${
+        restoredFrom[record.from]
+      }`;
     case "rewound":
-      return `rewind   from step ${record.step} to ${record.toStep}: nobody has the round's progress any more`;
+      return `rewind   from step ${record.step} to ${record.toStep}: all miners of the round are gone`;
     case "mergeRetaken":
       return `retake   round ${record.round} begins again at step ${record.step} as the held-out loss jumped`;
     case "mergeLate":
@@ -73,7 +76,7 @@ function sentence(record: RunRecord, view: RunView): string | null {
     case "nodeLost":
       return `lost     ${shortAddress(record.node)}: ${record.reason}; ${
         plural(record.tasksReissued, "task")
-      } leased again${record.tasksKept === 0 ? "" : `, ${record.tasksKept} kept as confirmed`}`;
+      } handed out again${record.tasksKept === 0 ? "" : `, ${record.tasksKept} kept as confirmed`}`;
     case "taskReleased":
       return `lease    task ${record.task} taken back from ${shortAddress(record.node)}: ${record.reason} ` +
         `(${view.reLeases} so far)`;
@@ -114,7 +117,7 @@ type Of<Type extends RunRecord["type"]> = Extract<RunRecord, { type: Type }>;
 
 function disputeSentence({ slice, stage, round, liar }: Of<"sliceDisputed">): string {
   const blame = liar === null ? "nobody could be named" : `${shortAddress(liar)} is excluded`;
-  return `dispute  slice ${slice} of stage ${stage} came out unequal in round ${round}: ${blame}`;
+  return `dispute  slice ${slice} of stage ${stage} was reduced to different results in round ${round}: ${blame}`;
 }
 
 function stepSentence(record: Of<"stepClosed">, view: RunView): string {
@@ -135,7 +138,7 @@ function mergeSentence(record: Of<"roundMerged">): string {
 
 function verdictSentence(record: Of<"verdict">): string {
   const loss = record.lossError === null ? "" : `, loss differs by ${decimal(record.lossError)}`;
-  const equal = `${(100 * record.equalShare).toFixed(record.equalShare === 1 ? 0 : 1)} % of values equal to the bit`;
+  const equal = `${(100 * record.equalShare).toFixed(record.equalShare === 1 ? 0 : 1)} % of values identical`;
   return `verdict  ${record.passed ? "passed" : "FAILED"}  ${shortAddress(record.miner)} stage ${record.stage} ` +
     `task ${record.task}: innovation error ${decimal(record.innovationError)} of ${
       decimal(record.tolerance)

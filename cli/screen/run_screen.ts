@@ -24,6 +24,8 @@ export interface RunScreenOptions {
 export interface RunScreen {
   readonly view: RunView;
   record(record: RunRecord): void;
+  /** Where the run is taken up. */
+  begin(at: { step: number; round: number }): void;
   /** A record of an earlier life: known, but not told again. */
   replay(record: RunRecord): void;
   /** What the boundaries cost, once measured. */
@@ -76,6 +78,11 @@ export function openRunScreen({ output, view, nowMs }: RunScreenOptions): RunScr
       output.event(record);
       if (output.mode === "json") return;
       tell(plain.of(record, view, atMs));
+    },
+    begin({ step, round }) {
+      Object.assign(view, { step, round, stepAtStart: step });
+      if (step > 0) output.event({ type: "takenUp", step, round });
+      drawSoon();
     },
     replay: (record) => applyRecord(view, record, nowMs()),
     wire(cost) {

@@ -35,7 +35,7 @@ export const logOptions: readonly OptionSpec[] = [
 export const autoRestartOption: OptionSpec = {
   name: "auto-restart",
   kind: "boolean",
-  doc: "when the program's file is replaced, end between two rounds, so that the service starts the new one",
+  doc: "leave between two rounds when the program's file is replaced, so that the service starts the new version",
 };
 
 export const serviceNameOption: OptionSpec = {

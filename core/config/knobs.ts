@@ -57,7 +57,7 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
     doc: "Name of the run, part of what nodes sign.",
   },
   "seed": int({ min: 0, max: 2 ** 32 - 1, default: 1 }, "Seed of parameters, data order and wiring."),
-  "size": choice(sizeNames, defaultSize, "The dial that every derived number comes from."),
+  "size": choice(sizeNames, defaultSize, "How large the model is; every other setting follows from it."),
   "deterministic": flag(false, "Fixed wiring and tasks in order, so that two runs give the same hashes."),
 
   "model.vocabSize": int({ min: 64, max: 2 ** 18, multipleOf: 64, unit: "tokens" }, "Rows of embedding and head."),
@@ -130,9 +130,12 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
   ),
   "validate.tolerance": float({ min: 1e-6, max: 1, default: 0.05 }, "Innovation error above which a replay fails."),
 
-  "swarm.replicas": int({ min: 1, max: 128, unit: "miners per stage", default: 2 }, "Wanted before the first step."),
-  "swarm.validators": int({ min: 0, max: 256, unit: "validators", default: 1 }, "Wanted before the first step."),
-  "swarm.gatherMs": int({ min: 0, max: day, unit: "ms", default: 30_000 }, "Then start with what is there."),
+  "swarm.replicas": int({ min: 1, max: 128, unit: "miners per stage", default: 2 }, "That the first step waits for."),
+  "swarm.validators": int({ min: 0, max: 256, unit: "validators", default: 1 }, "Expected; a swarm starts as many."),
+  "swarm.gatherMs": int(
+    { min: 0, max: day, unit: "ms", default: 30_000 },
+    "Longest wait for them, if every stage has one.",
+  ),
 
   "chain.network": {
     kind: "string",
@@ -154,11 +157,11 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
   "limits.leaseMs": int({ min: 100, max: day, unit: "ms" }, "A task not done by then goes to another miner."),
   "limits.disconnectGraceMs": int(
     { min: 0, max: day, unit: "ms", default: 2_500 },
-    "A silent miner keeps its work so long.",
+    "How long a silent miner keeps its work.",
   ),
   "limits.restartGraceMs": int(
     { min: 0, max: day, unit: "ms", default: 30_000 },
-    "Nodes come back to a restarted orchestrator so long.",
+    "How long nodes may take to come back to a restarted orchestrator.",
   ),
   "limits.mergePhaseMs": int({ min: 100, max: day, unit: "ms" }, "Longest wait in each phase of a merge."),
   "limits.mergeQuorum": float(
