@@ -219,7 +219,7 @@ function interruptionOf(output: TerminalOutput): CommandContext["interruption"] 
   const controller = new AbortController();
   let subscribed = false;
   output.onReaderGone = () => {
-    if (subscribed) controller.abort(new UserError("Cannot go on printing as the reader of the output went away"));
+    if (subscribed) controller.abort(new UserError("Cannot print any more as the reader of the output is gone"));
     else output.host.exit(0);
   };
   const interruption = () => {

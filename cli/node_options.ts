@@ -18,7 +18,7 @@ export const tlsAuthorityOption: OptionSpec = {
   name: "tls-ca",
   kind: "string",
   placeholder: "FILE",
-  doc: "trust this certificate in PEM: for an orchestrator at wss:// whose certificate signs itself",
+  doc: "trust this certificate (PEM): for an orchestrator at wss:// with a self-signed one",
 };
 
 export const nodeOptions: readonly OptionSpec[] = [

@@ -32,7 +32,7 @@ export const command: Command = {
       min: 0,
       max: 100,
       default: 0.8,
-      doc: "0 takes the likeliest token",
+      doc: "0 always takes the most likely token",
     },
     {
       name: "top-k",

@@ -13,7 +13,7 @@ export function minerLine(record: MinerRecord): string | null {
     case "welcomed":
       return welcomeLine(record);
     case "kept":
-      return `stage ${record.stage}, round ${record.round}: kept, with ${record.tasks} gradients`;
+      return `stage ${record.stage}, round ${record.round}: kept, with the gradients of ${record.tasks} tasks`;
     case "stageAssigned":
       return `stage ${record.stage}, round ${record.round}: loading`;
     case "stageLoaded":
@@ -56,7 +56,7 @@ export function validatorLine(record: ValidatorRecord): string | null {
     }
     case "scored":
       return `round ${record.round}: ${record.miners} miners scored${
-        record.failed === 0 ? "" : `, ${record.failed} with nothing`
+        record.failed === 0 ? "" : `, ${record.failed} of them zero`
       }`;
     case "requestFailed":
     case "refused":

@@ -65,7 +65,7 @@ export async function openPeerServer(options: PeerServerOptions): Promise<PeerSe
   if (peerUrl(url) === null || /^https?:\/\/(0\.0\.0\.0|\[::\])/.test(url)) {
     await listener.close();
     throw new UsageError(`Cannot announce '${url}' as peers must be able to reach it`, {
-      next: "Say how: --public-url http://YOUR-ADDRESS:PORT",
+      next: "Pass the address at which they reach it: --public-url http://YOUR-ADDRESS:PORT",
     });
   }
   return {

@@ -84,7 +84,7 @@ async function findRun(
       next: "Put the file back from a copy, or begin another run in another folder; nothing was changed",
     });
   }
-  log.warn(`${problem}; the checkpoint '${found.folder}' tells the same`);
+  log.warn(`${problem}; the checkpoint '${found.folder}' says which run it is`);
   return { saved: null, found };
 }
 

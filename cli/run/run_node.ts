@@ -117,7 +117,7 @@ export async function openNode(context: CommandContext, signer: HotkeyPair): Pro
     onOffline: (text) => output.log.warn(text),
     onConnected: (ticket) => {
       authorize = createAuthorize({ ...by, receiver: ticket.hub, ticket });
-      pin.met(ticket).catch((error) => output.log.warn(`This orchestrator is not remembered: ${error.message}`));
+      pin.met(ticket).catch((error) => output.log.warn(`Cannot remember this orchestrator: ${error.message}`));
     },
   };
   const toHub: Authorize = (request, by) => present(authorize, "blobs are asked for after the hello")(request, by);

@@ -128,11 +128,7 @@ async function startRun(
   const chain = openHubChain(config.chain, { output, onFailure: reject });
   const { sequencesPerMicrobatch: sequences } = config.train;
   const tokensBefore = recovered?.state.counters.tokens ?? 0;
-  const begun: BegunAt = {
-    step: recovered?.state.step ?? from?.step ?? 0,
-    round: recovered?.state.round ?? from?.sources.round ?? 0,
-    isJournaled: recovered !== null,
-  };
+  const begun = begunAt({ recovered, from });
   screen.begin(begun);
   let firstStepAtMs: number | null = null;
   const role = startOrchestrator({
@@ -177,6 +173,14 @@ async function startRun(
     journal.close();
   };
   return { role, chainFailed, screen, tokensBefore, begun, firstStepAtMs: () => firstStepAtMs, close };
+}
+
+function begunAt({ recovered, from }: Pick<OpenRunState, "recovered" | "from">): BegunAt {
+  return {
+    step: recovered?.state.step ?? from?.step ?? 0,
+    round: recovered?.state.round ?? from?.sources.round ?? 0,
+    isJournaled: recovered !== null,
+  };
 }
 
 /** Where the run begins, and the store its members use. */

@@ -26,7 +26,7 @@ export function sayListening(output: Output, { place, port, hub, run, miners }: 
   if (place.tls === null || !url.startsWith("wss:")) return;
   const certificate = servedCertificate(place.tls);
   if (certificate.signsItself) {
-    output.line("The certificate signs itself: copy it to each machine that joins, and add --tls-ca cert.pem there");
+    output.line("The certificate is self-signed: copy it to each machine that joins, and add --tls-ca cert.pem there");
   }
   if (!certificate.names(url)) {
     output.log.warn(

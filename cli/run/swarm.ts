@@ -85,7 +85,7 @@ export class Swarm {
     } finally {
       this.#screen?.close();
       const isFinished = this.#failure === null && this.#summary?.["finished"] === true;
-      if (isFinished && this.#chain !== null) this.#context.output.log.info("The last weights are on their way");
+      if (isFinished && this.#chain !== null) this.#context.output.log.info("Sending the last weights");
       await this.#nodes.end({ isFinished });
       if (isFinished && !this.#isInterrupted) await this.#chain?.paid();
       await this.#chain?.close();

@@ -37,7 +37,7 @@ export async function readTlsPair(
   if (isOwnAuthority(parsed)) {
     throw wrongFile("--tls-cert", {
       path: certificate,
-      rule: "not be an authority (CA:TRUE) when it signs itself, which nodes refuse",
+      rule: "not be an authority (CA:TRUE) while it is self-signed, as nodes refuse that",
       found: "it is one",
     });
   }

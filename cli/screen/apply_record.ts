@@ -9,7 +9,7 @@ import { unreachable } from "../../core/assert.ts";
 import type { NodeId } from "../../core/ids.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
 import { decimal, duration, plural, printable, shortAddress } from "./format.ts";
-import { restoredFrom } from "./record_words.ts";
+import { handedOut, restoredText } from "./record_words.ts";
 import { pushSeries } from "./series.ts";
 import type { EventLine, Hop, NodeView, RunView } from "./view.ts";
 
@@ -32,12 +32,7 @@ export function applyRecord(view: RunView, record: RunRecord, nowMs: number): vo
     case "nodeMoved":
       return nodeChanged(view, record, nowMs);
     case "stageRestored":
-      return note(
-        `stage ${record.stage} of round ${record.round} was missing from the store and was restored: ${
-          restoredFrom[record.from]
-        }`,
-        "warn",
-      );
+      return note(restoredText(record), "warn");
     case "rewound":
       Object.assign(view, { step: record.toStep });
       return note(`all miners of the round are gone: back to step ${record.toStep}`, "warn");
@@ -51,7 +46,7 @@ export function applyRecord(view: RunView, record: RunRecord, nowMs: number): vo
     case "nodeLost":
       nodeOf(view, record.node).state = "lost";
       return note(
-        `${shortAddress(record.node)} lost: ${record.reason}; ${plural(record.tasksReissued, "task")} handed out again`,
+        `${shortAddress(record.node)} lost: ${record.reason}; ${handedOut(record.tasksReissued)}`,
         "warn",
       );
     case "taskReleased":

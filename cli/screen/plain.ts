@@ -8,7 +8,7 @@
 import { unreachable } from "../../core/assert.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
 import { byteSize, clock, decimal, duration, plural, printable, shortAddress } from "./format.ts";
-import { restoredFrom } from "./record_words.ts";
+import { handedOut, restoredText } from "./record_words.ts";
 import { type RunView, tokensPerSecond } from "./view.ts";
 
 const throttleMs = 1_000;
@@ -57,14 +57,12 @@ function sentence(record: RunRecord, view: RunView): string | null {
       return `node     ${shortAddress(record.node)} serves stage ${record.stage} from round ${record.round}`;
     case "nodeResumed":
       return `back     ${shortAddress(record.node)} on stage ${record.stage} with what it had; ${
-        plural(record.tasksReissued, "task")
-      } handed out again`;
+        handedOut(record.tasksReissued)
+      }`;
     case "nodeMoved":
       return `move     ${shortAddress(record.node)} from stage ${record.from} to ${record.to}, which limits the run`;
     case "stageRestored":
-      return `restore  stage ${record.stage} of round ${record.round} was missing from the store and was restored: ${
-        restoredFrom[record.from]
-      }`;
+      return `restore  ${restoredText(record)}`;
     case "rewound":
       return `rewind   from step ${record.step} to ${record.toStep}: all miners of the round are gone`;
     case "mergeRetaken":
@@ -74,9 +72,9 @@ function sentence(record: RunRecord, view: RunView): string | null {
     case "resumed":
       return `resume   at step ${record.step}, round ${record.round}; waiting for ${plural(record.nodes, "node")}`;
     case "nodeLost":
-      return `lost     ${shortAddress(record.node)}: ${record.reason}; ${
-        plural(record.tasksReissued, "task")
-      } handed out again${record.tasksKept === 0 ? "" : `, ${record.tasksKept} kept as confirmed`}`;
+      return `lost     ${shortAddress(record.node)}: ${record.reason}; ${handedOut(record.tasksReissued)}${
+        record.tasksKept === 0 ? "" : `, ${record.tasksKept} kept as confirmed`
+      }`;
     case "taskReleased":
       return `lease    task ${record.task} taken back from ${shortAddress(record.node)}: ${record.reason} ` +
         `(${view.reLeases} so far)`;

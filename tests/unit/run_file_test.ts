@@ -29,7 +29,7 @@ async function see(command: Command, words: readonly string[]): Promise<Seen> {
     return Promise.resolve(0);
   };
   const idle: Command = { ...command, run };
-  const host = new FakeHost({ env: { HOME: "/home/me" } });
+  const host = new FakeHost({ env: { HOME: "/me" } });
   const table = { [command.name]: () => Promise.resolve(idle) };
   const code = await main([command.name, ...words], host, table);
   return { code, stderr: host.written.stderr, held: host.held[0], context };

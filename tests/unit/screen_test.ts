@@ -19,7 +19,7 @@ import {
   sparkline,
   visibleWidth,
 } from "../../cli/screen/format.ts";
-import { frame, speedPanel } from "../../cli/screen/panels.ts";
+import { frame } from "../../cli/screen/panels.ts";
 import { createPlainLines } from "../../cli/screen/plain.ts";
 import { openRunScreen } from "../../cli/screen/run_screen.ts";
 import { emptySeries, pushSeries } from "../../cli/screen/series.ts";
@@ -326,52 +326,4 @@ Deno.test("Run screen: on a terminal the last frame stands above the summary, wi
   assertMatch(text, /step {4}40 of 40/);
   assertMatch(text, /\n\nsteps {2}40\n$/);
   assert(host.written.stdout.lastIndexOf("\x1b[?25h") > host.written.stdout.lastIndexOf("\x1b[?25l"));
-});
-
-Deno.test("Run screen: a resumed run shows its step before anybody is back", () => {
-  const host = new FakeHost({ terminal: { columns: 80, rows: 30 } });
-  const output = new TerminalOutput({ host, json: false, quiet: false, verbose: false, noColor: true });
-  const screen = openRunScreen({ output, view: newRunView(sampleFacts, 0), nowMs: () => 0 });
-  screen.begin({ step: 30, round: 3 });
-  screen.close();
-  const terminal = new TinyTerminal();
-  terminal.write(host.written.stdout);
-  assertMatch(terminal.rows.join("\n"), /step {4}30 of 40/);
-});
-
-Deno.test("Screen: the wire is smaller or larger than bf16, in words", () => {
-  const wireLine = (forwardBytes: number, backwardBytes: number) => {
-    const view = newRunView(sampleFacts, 0);
-    view.wire = { forwardBytes, backwardBytes, bf16Bytes: 256 };
-    return speedPanel(view, { width: 120, nowMs: 0, paint: noPaint })[0];
-  };
-  assertEquals(wireLine(32, 64), "wire    32 B/token forward, 64 back · 8x and 4x smaller than bf16 (256 B)");
-  assertEquals(wireLine(512, 512), "wire    512 B/token forward, 512 back · 2x and 2x larger than bf16 (256 B)");
-  assertEquals(wireLine(32, 512), "wire    32 B/token forward, 512 back · 8x smaller and 2x larger than bf16 (256 B)");
-});
-
-Deno.test("Log file: it gets the whole log while a screen is on, and with --quiet", () => {
-  const ways = [{ terminal: { columns: 100, rows: 30 } }, { quiet: true }, {}];
-  const logs = ways.map(({ terminal, quiet = false }) => {
-    const host = new FakeHost(terminal === undefined ? {} : { terminal });
-    const output = new TerminalOutput({ host, json: false, quiet, verbose: false, noColor: true });
-    const lines: string[] = [];
-    output.copyTo((line) => lines.push(line), { stampOf: () => "2026-11-21 14:03:07" });
-    const screen = openRunScreen({ output, view: newRunView(sampleFacts, 0), nowMs: () => 1_000 });
-    screen.record({ type: "runStarted", step: 0, round: 0, stages: 2, miners: 2 });
-    output.log.info("halfway");
-    screen.note("chaos", "a miner was killed");
-    screen.close();
-    output.summary({ steps: 3 });
-    output.close();
-    return lines;
-  });
-  assertEquals(logs[0], [
-    "2026-11-21 14:03:07    0:01  start    step 0, round 0, 2 stages, 2 miners",
-    "2026-11-21 14:03:07 info  halfway",
-    "2026-11-21 14:03:07    0:01  chaos    a miner was killed",
-    "steps  3",
-  ]);
-  assertEquals(logs[1], logs[0]);
-  assertEquals(logs[2], logs[0]);
 });
