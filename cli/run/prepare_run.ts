@@ -50,7 +50,7 @@ export async function prepareRun(context: CommandContext): Promise<PreparedRun> 
     const text = new TextEncoder().encode(`${lines.join("\n")}\n`);
     await writeAtomically(`${folder.path}/run.toml`, { disk: realDisk, chunks: [text] });
   }
-  output.event({ type: "config", config });
+  output.event({ type: "config", config, step: found?.manifest.step ?? 0 });
   for (const line of describeRun(config)) output.line(line);
   const { corpus, heldOutFraction, maxBytes } = config.data;
   const dataset = await prepareDataset({

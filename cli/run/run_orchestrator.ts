@@ -115,7 +115,7 @@ async function startRun(
   const signer = await hubSigner(context, folder);
   const layersOfStages = splitLayers(config);
   const stages = stageSpecs(config, layersOfStages);
-  const screen = openScreen(context, { config, layersOfStages, startedMs });
+  const screen = openScreen(context, { config, layersOfStages, startedMs, step: prepared.found?.manifest.step ?? 0 });
   const onReplayed = (effects: readonly OrchestratorEffect[]) => {
     for (const effect of effects) if (effect.type === "record") screen.replay(effect.record);
   };
@@ -252,9 +252,9 @@ function stoppedText({ step, config }: OrchestratorState, from: { reason: string
 
 function openScreen(
   { output }: CommandContext,
-  options: { config: RunConfig; layersOfStages: readonly number[]; startedMs: number },
+  options: { config: RunConfig; layersOfStages: readonly number[]; startedMs: number; step: number },
 ): RunScreen {
-  const { config, layersOfStages, startedMs } = options;
+  const { config, layersOfStages, startedMs, step } = options;
   const view = newRunView({
     command: "orchestrate",
     run: config.name,
@@ -265,6 +265,7 @@ function openScreen(
     stepsPerRound: config.train.stepsPerRound,
     layersOfStages,
   }, startedMs);
+  view.step = step; // of the newest checkpoint, until the journal was read
   return openRunScreen({ output, view, nowMs: () => systemTimers.nowMs() });
 }
 

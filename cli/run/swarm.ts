@@ -139,7 +139,7 @@ export class Swarm {
   #onLine(line: Line): void {
     switch (line["type"]) {
       case "config":
-        if (this.#config === null) this.#begin(line["config"] as RunConfig);
+        if (this.#config === null) this.#begin(line["config"] as RunConfig, Number(line["step"]));
         return;
       case "text":
         if (!this.#isTraining) this.#context.output.line(describeText(line as unknown as TextFacts));
@@ -163,7 +163,8 @@ export class Swarm {
     }
   }
 
-  #begin(config: RunConfig): void {
+  /** `step`: of the newest checkpoint, until the orchestrator has looked into its journal. */
+  #begin(config: RunConfig, step: number): void {
     const { output } = this.#context;
     this.#config = config;
     for (const text of describeRun(config)) output.line(text);
@@ -177,6 +178,7 @@ export class Swarm {
       stepsPerRound: config.train.stepsPerRound,
       layersOfStages: splitLayers(config),
     }, this.#options.startedMs);
+    view.step = step;
     this.#screen = openRunScreen({ output, view, nowMs: () => systemTimers.nowMs() });
   }
 
