@@ -23,7 +23,7 @@ export function dutyLine(record: DutyRecord): string {
     case "rowChecked":
       return `weights: those of block ${record.landedBlock} are in force`;
     case "rowMissing":
-      return `weights: those of block ${record.landedBlock} were not applied: ${record.why}`;
+      return `weights: those of block ${record.landedBlock} did not come through: ${record.why}`;
     default:
       return unreachable(record);
   }

@@ -288,7 +288,7 @@ Deno.test("Duty: timelocked weights open with the pulse of their round, and not 
   lookAt(1_201, world);
   assertEquals(dutyHealth(state).level, "alarm");
   assert(
-    saidOf(state).includes("weights of block 1091 were not applied: the chain has no row of ours"),
+    saidOf(state).includes("weights of block 1091 did not come through: the chain has no row of ours"),
     saidOf(state),
   );
 });
