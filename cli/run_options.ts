@@ -11,6 +11,7 @@ import type { KnobPath, KnobValue } from "../core/config/knob.ts";
 import type { Origins } from "../core/config/parse.ts";
 import type { CommandContext, OptionSpec } from "./command.ts";
 import { UsageError, UserError } from "./errors.ts";
+import { hubOptions, hubTable, settingName } from "./hub_options.ts";
 
 /** The default of a setting that does not depend on --size. */
 function defaultOf(path: KnobPath): string {
@@ -131,6 +132,14 @@ export async function overridesOf(context: CommandContext): Promise<Record<strin
       });
     }
     const path = entry.slice(0, at).trim();
+    const option = hubOptions.find((spec) => path === `${hubTable}.${settingName(spec)}`);
+    if (option !== undefined) {
+      throw new UsageError(`Cannot use --set for ${path} as it has an option of its own: current value is '${entry}'`, {
+        next: `Pass it to iota orchestrate: --${option.name}${
+          option.kind === "boolean" ? "" : ` ${option.placeholder}`
+        }`,
+      });
+    }
     overrides[path] = valueFromText({ path, text: entry.slice(at + 1).trim() });
   }
   return overrides;
