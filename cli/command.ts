@@ -83,15 +83,24 @@ export interface Command {
   readonly usage: string; // "swarm [options]"
   readonly about?: string; // a paragraph for its own help
   readonly examples: readonly string[]; // whole command lines
+  readonly recipes?: readonly Recipe[];
   readonly options: readonly OptionSpec[];
   readonly positionals?: Positionals; // none when absent
   /** What it may touch; all other rights are given up before it runs. Absent: it may only print. */
   readonly rights?: Rights;
   /** What the file of --config holds: the settings of a run, those or a node's options, or (when absent) this command's options. */
   readonly configures?: "run" | "either";
+  /** Whether the [hub] table of a run's file sets options of this command. */
+  readonly takesHubTable?: boolean;
   /** Of a group such as `wallet`: its actions by name, each called "wallet new". The group itself then only says what is missing. */
   readonly actions?: CommandTable;
   run(context: CommandContext): Promise<number>; // exit code
+}
+
+/** Steps beside the command itself, each line as it is typed or written to a file. */
+export interface Recipe {
+  readonly title: string;
+  readonly lines: readonly string[];
 }
 
 /** How `main` finds a command: nothing of it is loaded before it is asked for. */
@@ -102,7 +111,7 @@ export const commonOptions: readonly OptionSpec[] = [
     name: "config",
     kind: "string",
     placeholder: "FILE",
-    doc: "read settings from this TOML file; what is typed counts more",
+    doc: "read settings from this TOML file; options on the command line win",
   },
   {
     name: "data",
@@ -111,7 +120,7 @@ export const commonOptions: readonly OptionSpec[] = [
     defaultText: "your user data folder",
     doc: "keep everything iota writes here",
   },
-  { name: "json", kind: "boolean", doc: "print JSON lines, the last one the summary; logs stay on stderr" },
+  { name: "json", kind: "boolean", doc: "print JSON lines, the summary last; logs go to stderr" },
   { name: "quiet", kind: "boolean", doc: "print only warnings, errors and the summary" },
   { name: "verbose", kind: "boolean", doc: "print debug logs, and the stack of unexpected errors" },
   { name: "no-color", kind: "boolean", doc: "print without colours; the variable NO_COLOR does the same" },

@@ -60,6 +60,11 @@ export function commandText({ command, actions }: HelpSubject, page: Page): stri
     "",
     paint.bold("Examples"),
     ...command.examples.map((example) => `${indent}${example}`),
+    ...(command.recipes ?? []).flatMap(({ title, lines }) => [
+      "",
+      paint.bold(title),
+      ...lines.map((line) => `${indent}${line}`),
+    ]),
   ].join("\n");
 }
 

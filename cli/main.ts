@@ -9,6 +9,7 @@
 import { closest, type ParsedArguments, parseOptions, splitCommand } from "./args.ts";
 import { type Command, type CommandContext, type CommandTable, commonOptions } from "./command.ts";
 import { commandTable } from "./command_table.ts";
+import type { ConfigFile } from "./config_file.ts";
 import { Terminated, UsageError, UserError } from "./errors.ts";
 import { exitFailed, exitInterrupted } from "./exit_codes.ts";
 import { commandText, overviewText, type Page } from "./help_text.ts";
@@ -79,7 +80,7 @@ async function dispatch({ words, output, table }: Invocation): Promise<number> {
   }
   if (isAsked("--help") || isAsked("-h")) return await printHelp([name, ...rest], { output, table });
   const { command, words: ownWords } = await chooseCommand([name, ...rest], table);
-  const { options, positionals } = await readOptions(command, ownWords);
+  const { options, positionals, runFile } = await readOptions(command, ownWords);
   if (options.flag("quiet") && options.flag("verbose")) {
     throw new UsageError("Cannot use --quiet and --verbose together as one asks for less and the other for more", {
       next: "Leave one of them out",
@@ -97,24 +98,38 @@ async function dispatch({ words, output, table }: Invocation): Promise<number> {
     interruption: interruptionOf(output),
     readSensors,
   };
-  return await (host.confine(heldBy(command, context), words) ?? command.run(context));
+  const held = await heldBy(command, { context, runFile });
+  return await (host.confine(held, words) ?? command.run(context));
 }
 
-function heldBy(command: Command, { options, environment, dataFolder }: CommandContext): HeldRights {
+/** By the merged settings, as a path may stand in a file as well as on the command line. */
+async function heldBy(
+  command: Command,
+  { context, runFile }: { context: CommandContext; runFile: ConfigFile | null },
+): Promise<HeldRights> {
+  const { options, environment, dataFolder } = context;
   const names = new Set([...command.options, ...commonOptions].map(({ name }) => name));
-  const declares = (name: string) => names.has(name);
+  const readsCorpus = command.rights?.read !== "any" && command.rights?.read?.includes("corpus");
+  const corpus = readsCorpus
+    ? await (await import("./run_options.ts")).corpusFile(context, runFile?.table ?? {})
+    : null;
   return resolveRights({
     rights: command.rights,
     options,
-    declares,
+    declares: (name) => names.has(name),
     environment,
     dataFolder,
+    corpus,
     ...ownProgram(environment),
   });
 }
 
-/** What was typed, over what the file of --config says where that file is about options and not about a run. */
-async function readOptions(command: Command, words: readonly string[]): Promise<ParsedArguments> {
+interface GivenOptions extends ParsedArguments {
+  readonly runFile: ConfigFile | null; // of --config, where it is a run's
+}
+
+/** What was typed, over what the file of --config says: options of the command, or a run with the options of its orchestrator. */
+async function readOptions(command: Command, words: readonly string[]): Promise<GivenOptions> {
   const parse = (all: readonly string[]) =>
     parseOptions({
       words: all,
@@ -124,9 +139,16 @@ async function readOptions(command: Command, words: readonly string[]): Promise<
     });
   const typed = parse(words);
   const path = typed.options.text("config");
-  if (path === undefined || command.configures !== undefined) return typed;
+  if (path === undefined || command.configures === "either") return { ...typed, runFile: null };
+  if (command.configures === "run") {
+    const { readRunFile, wordsOfHub } = await import("./run_file.ts");
+    const runFile = await readRunFile(path);
+    const given = command.takesHubTable && runFile !== null ? parse([...wordsOfHub(runFile), ...words]) : typed;
+    return { ...given, runFile };
+  }
   const { wordsOfFile } = await import("./option_file.ts");
-  return parse([...await wordsOfFile(path, command.options), ...words]);
+  const fromFile = await wordsOfFile(path, { command: command.name, options: command.options });
+  return { ...parse([...fromFile, ...words]), runFile: null };
 }
 
 async function printOverview({ output, table }: Omit<Invocation, "words">): Promise<number> {
@@ -197,7 +219,7 @@ function interruptionOf(output: TerminalOutput): CommandContext["interruption"] 
   const controller = new AbortController();
   let subscribed = false;
   output.onReaderGone = () => {
-    if (subscribed) controller.abort(new UserError("Cannot go on printing as the reader of the output went away"));
+    if (subscribed) controller.abort(new UserError("Cannot print any more as the reader of the output is gone"));
     else output.host.exit(0);
   };
   const interruption = () => {

@@ -11,7 +11,14 @@ export const deviceOption: OptionSpec = {
   placeholder: "NAME",
   choices: ["auto", "webgpu", "reference"],
   default: "auto",
-  doc: "what computes: any WebGPU adapter, or the slow float64 reference",
+  doc: "compute on any WebGPU adapter, or with the slow float64 reference on the CPU",
+};
+
+export const tlsAuthorityOption: OptionSpec = {
+  name: "tls-ca",
+  kind: "string",
+  placeholder: "FILE",
+  doc: "trust this certificate (PEM): for an orchestrator at wss:// with a self-signed one",
 };
 
 export const nodeOptions: readonly OptionSpec[] = [
@@ -20,19 +27,21 @@ export const nodeOptions: readonly OptionSpec[] = [
     kind: "string",
     placeholder: "URL",
     default: "ws://127.0.0.1:9009",
-    doc: "the address of the run",
+    doc: "the address of the orchestrator",
   },
   {
     name: "hub",
     kind: "string",
     placeholder: "ADDRESS",
-    doc: "the orchestrator's hotkey, no other is accepted [the one met at that address before]",
+    defaultText: "the one met there before",
+    doc: "accept no orchestrator but the one with this hotkey",
   },
   {
     name: "run",
     kind: "string",
     placeholder: "RUN",
-    doc: "the run's name, no other is accepted [the one met at that address before]",
+    defaultText: "the one met there before",
+    doc: "accept no run but this one",
   },
   {
     name: "give-up-after",
@@ -42,6 +51,7 @@ export const nodeOptions: readonly OptionSpec[] = [
     doc:
       "end with exit code 1 when no orchestrator has let this node in for so long: 90s, 5m, 2h; 0: at the first failed attempt",
   },
+  tlsAuthorityOption,
   ...walletOptions,
   deviceOption,
 ];

@@ -4,6 +4,7 @@
  * Owns: turning such a file into words of the command line, so that one parser checks both, and naming every problem with its line.
  */
 
+import { showValue } from "../core/config/knob.ts";
 import { closest, parseOptions } from "./args.ts";
 import { commonOptions, type OptionSpec } from "./command.ts";
 import { type ConfigFile, readConfigFile } from "./config_file.ts";
@@ -17,8 +18,13 @@ export function fileOptions(options: readonly OptionSpec[]): OptionSpec[] {
 }
 
 /** For a command that takes `options`; a UserError names everything that is wrong. */
-export async function wordsOfFile(path: string, options: readonly OptionSpec[]): Promise<string[]> {
+export async function wordsOfFile(
+  path: string,
+  { command, options }: { command: string; options: readonly OptionSpec[] },
+): Promise<string[]> {
   const file = await readConfigFile(path);
+  const { mustHoldOptions } = await import("./config/file_kind.ts");
+  mustHoldOptions(file, { command, options: fileOptions(options) });
   const problems = optionProblems(file, options);
   if (problems.length > 0) {
     const lines = problems.map(({ line, text }) => `${path}:${line}: ${text}`);
@@ -51,17 +57,25 @@ function entryProblem(specs: ReadonlyMap<string, OptionSpec>, entry: { name: str
       guess === undefined ? "" : `: did you mean ${guess}?`
     }`;
   }
+  return valueProblem(spec, { value, shownAs: name });
+}
+
+/** What is wrong with a value of a file for this option, which is called `shownAs` there; null: nothing. */
+export function valueProblem(
+  spec: OptionSpec,
+  { value, shownAs }: { value: unknown; shownAs: string },
+): string | null {
   const words = wordsOfEntry(spec, value);
   if (words === null) {
     const rule = spec.kind === "boolean" ? "true or false" : "a text or a number";
-    return `Cannot use ${name} as it must be ${rule}: current value is ${value}`;
+    return `Cannot use ${shownAs} as it must be ${rule}: current value is ${showValue(value)}`;
   }
   try {
     parseOptions({ words, options: [spec], maxPositionals: 0, helpCommand: "the help" });
     return null;
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
-    return error.message.replace(`--${name}`, name);
+    return error.message.replace(`--${spec.name}`, shownAs);
   }
 }
 

@@ -8,7 +8,7 @@
 
 import { assert } from "../core/assert.ts";
 import type { Host } from "./host.ts";
-import { createLog, type Log } from "./log.ts";
+import { createLog, type Log, type LogLevel } from "./log.ts";
 import { createPaint, type Paint } from "./paint.ts";
 import { LiveTerminal } from "./screen/terminal.ts";
 import { withoutColour } from "./screen/format.ts";
@@ -27,11 +27,16 @@ export interface Output {
   event(record: { readonly type: string } & Readonly<Record<string, unknown>>): void;
   /** For people: one line. Nothing in --json mode and with --quiet. */
   line(text: string): void;
+  /** What a live screen shows in its own way, for the log file alone. */
+  keep(text: string): void;
   /** The last thing on stdout, printed when the command ends; the last call counts. */
   summary(fields: SummaryFields): void;
   /** A result that has a better form than a table: the text for people, a summary of the fields for programs. */
   answer(fields: SummaryFields, text: string): void;
-  /** Gives a copy of each line to `sink` as well, lines for people with the time before them. */
+  /**
+   * Gives `sink` the whole log from now on: what is printed, lines for people with the time before them, and also what a live screen
+   * or --quiet keeps off the terminal.
+   */
   copyTo(sink: (line: string) => void, options: { readonly stampOf: () => string }): void;
   /** The lower part of the terminal to draw on, null unless the mode is live. Lines and logs then go above it. */
   openLive(): LiveTerminal | null;
@@ -72,13 +77,26 @@ export class TerminalOutput implements Output {
     this.mode = json ? "json" : host.isTerminal("stdout") && !dumb && !quiet ? "live" : "plain";
     this.paint = createPaint(colorsWanted && !json && host.isTerminal("stdout"));
     this.errorPaint = createPaint(colorsWanted && host.isTerminal("stderr"));
-    this.log = createLog({
+    const now = () => host.now();
+    const shown = createLog({
       least: verbose ? "debug" : quiet ? "warn" : "info",
       paint: this.errorPaint,
       withDate: !host.isTerminal("stderr"),
-      now: () => host.now(),
-      write: (line) => this.error(line),
+      now,
+      write: (line) => this.#showError(line),
     });
+    const kept = createLog({
+      least: verbose ? "debug" : "info",
+      paint: createPaint(false),
+      withDate: true,
+      now,
+      write: (line) => this.#copy?.(line),
+    });
+    const both = (level: LogLevel) => (text: string) => {
+      shown[level](text);
+      kept[level](text);
+    };
+    this.log = { debug: both("debug"), info: both("info"), warn: both("warn"), error: both("error") };
   }
 
   get columns(): number {
@@ -93,10 +111,15 @@ export class TerminalOutput implements Output {
   }
 
   line(text: string): void {
-    if (this.mode === "json" || this.quiet) return;
-    this.#copy?.(`${this.#stampOf()} ${withoutColour(text)}`);
+    if (this.mode === "json") return;
+    this.keep(text);
+    if (this.quiet) return;
     if (this.#region === null) this.writeOut(`${text}\n`);
     else this.#region.insertAbove(text);
+  }
+
+  keep(text: string): void {
+    if (this.mode !== "json") this.#copy?.(`${this.#stampOf()} ${withoutColour(text)}`);
   }
 
   summary(fields: SummaryFields): void {
@@ -105,7 +128,11 @@ export class TerminalOutput implements Output {
 
   /** A line on stderr as it is, above the live screen where both share a terminal. */
   error(text: string): void {
-    this.#copy?.(withoutColour(text));
+    this.#copy?.(`${this.#stampOf()} ${withoutColour(text)}`);
+    this.#showError(text);
+  }
+
+  #showError(text: string): void {
     if (this.#region !== null && this.host.isTerminal("stderr")) this.#region.insertAbove(text);
     else quietly(() => this.host.write("stderr", `${text}\n`));
   }
@@ -151,8 +178,11 @@ export class TerminalOutput implements Output {
     const fields = this.#summary;
     this.#summary = null;
     if (fields === null) return;
-    if (this.mode === "json") this.writeOut(`${JSON.stringify({ type: "summary", ...fields })}\n`);
-    else this.writeOut(`${summaryTable(fields, this.paint).join("\n")}\n`);
+    const lines = this.mode === "json"
+      ? [JSON.stringify({ type: "summary", ...fields })]
+      : summaryTable(fields, this.paint);
+    for (const line of lines) this.#copy?.(withoutColour(line));
+    this.writeOut(`${lines.join("\n")}\n`);
   }
 }
 

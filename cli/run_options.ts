@@ -5,12 +5,19 @@
  */
 
 import type { RunConfig } from "../core/config/config.ts";
+import { knobAt } from "../core/config/knobs.ts";
 import { sizeNames } from "../core/config/size.ts";
 import type { KnobPath, KnobValue } from "../core/config/knob.ts";
 import type { Origins, Problem, ResolveInput } from "../core/config/parse.ts";
 import type { CommandContext, OptionSpec } from "./command.ts";
 import type { ConfigFile } from "./config_file.ts";
 import { UsageError, UserError } from "./errors.ts";
+import { hubOptions, hubTable, settingName } from "./hub_options.ts";
+
+/** The default of a setting that does not depend on --size. */
+function defaultOf(path: KnobPath): string {
+  return String(knobAt(path).default);
+}
 
 export const sizeOption: OptionSpec = {
   name: "size",
@@ -18,21 +25,35 @@ export const sizeOption: OptionSpec = {
   placeholder: "NAME",
   defaultText: "tiny",
   suggestions: sizeNames,
-  doc: `the size dial: ${sizeNames.join(", ")}`,
+  doc: `how large the model is: ${sizeNames.join(", ")}; every other setting follows from it`,
 };
 
 export const runOptions: readonly OptionSpec[] = [
   sizeOption,
-  { name: "stages", kind: "int", placeholder: "K", min: 1, defaultText: "from --size", doc: "pipeline stages" },
+  {
+    name: "stages",
+    kind: "int",
+    placeholder: "K",
+    min: 1,
+    defaultText: "from --size",
+    doc: "parts the model is cut into; a miner holds one",
+  },
   {
     name: "replicas",
     kind: "int",
     placeholder: "N",
     min: 1,
-    defaultText: "1",
-    doc: "miners a stage before the first step",
+    defaultText: defaultOf("swarm.replicas"),
+    doc: "miners of each stage that the first step waits for",
   },
-  { name: "validators", kind: "int", placeholder: "N", min: 0, defaultText: "1", doc: "validators that are expected" },
+  {
+    name: "validators",
+    kind: "int",
+    placeholder: "N",
+    min: 0,
+    defaultText: defaultOf("swarm.validators"),
+    doc: "validators of the run; a swarm starts as many",
+  },
   {
     name: "steps",
     kind: "int",
@@ -47,7 +68,7 @@ export const runOptions: readonly OptionSpec[] = [
     placeholder: "N",
     min: 0,
     max: 0xffff_ffff,
-    defaultText: "1",
+    defaultText: defaultOf("seed"),
     doc: "seed of parameters, data order and wiring",
   },
   {
@@ -55,18 +76,23 @@ export const runOptions: readonly OptionSpec[] = [
     kind: "choice",
     placeholder: "NAME",
     choices: ["iota", "none"],
-    defaultText: "from --size",
-    doc: "what crosses a stage boundary",
+    defaultText: defaultOf("pipeline.codec"),
+    doc: "what crosses a stage boundary: a few values per token, or all of them",
   },
   {
     name: "corpus",
     kind: "string",
     placeholder: "NAME",
-    defaultText: "sotu",
-    doc: "the text: sotu, or the path of a text file",
+    defaultText: defaultOf("data.corpus"),
+    doc: "the text to learn: sotu (State of the Union addresses), or the path of a text file",
   },
   { name: "deterministic", kind: "boolean", doc: "fixed wiring and order: equal seeds give equal parameter hashes" },
-  { name: "set", kind: "string", placeholder: "PATH=VALUE,…", doc: "set any other knob, e.g. train.learningRate=1e-3" },
+  {
+    name: "set",
+    kind: "string",
+    placeholder: "PATH=VALUE,…",
+    doc: "set anything else, e.g. train.learningRate=1e-3; iota config show lists all",
+  },
   { name: "resume", kind: "boolean", doc: "only go on with the run in the data folder: refuse to begin one" },
   { name: "fresh", kind: "boolean", doc: "delete the run that lies in the data folder and begin anew" },
 ];
@@ -107,9 +133,28 @@ export async function overridesOf(context: CommandContext): Promise<Record<strin
       });
     }
     const path = entry.slice(0, at).trim();
+    const option = hubOptions.find((spec) => path === `${hubTable}.${settingName(spec)}`);
+    if (option !== undefined) {
+      throw new UsageError(`Cannot use --set for ${path} as it has an option of its own: current value is '${entry}'`, {
+        next: `Pass it to iota orchestrate: --${option.name}${
+          option.kind === "boolean" ? "" : ` ${option.placeholder}`
+        }`,
+      });
+    }
     overrides[path] = valueFromText({ path, text: entry.slice(at + 1).trim() });
   }
   return overrides;
+}
+
+/** The text file of the run that is asked for, wherever it was named; null: the built-in text, or what no path can be. */
+export async function corpusFile(
+  context: CommandContext,
+  table: Readonly<Record<string, unknown>>,
+): Promise<string | null> {
+  const { data } = table;
+  const inFile = typeof data === "object" && data !== null && "corpus" in data ? data.corpus : undefined;
+  const name = (await overridesOf(context))["data.corpus"] ?? inFile;
+  return typeof name === "string" && name !== "sotu" && name !== "" ? name : null;
 }
 
 export interface GivenRun {
@@ -119,13 +164,19 @@ export interface GivenRun {
 
 /** What the file of --config and the command line say of a run. */
 export async function givenRun(context: CommandContext): Promise<GivenRun> {
-  const path = context.options.text("config");
-  const file = path === undefined ? null : await (await import("./config_file.ts")).readConfigFile(path);
+  const { hubProblems, readRunFile, runPart } = await import("./run_file.ts");
+  const file = await readRunFile(context.options.text("config"));
+  const problems = file === null ? [] : hubProblems(file.table);
+  if (problems.length > 0) throw await settingsError(problems, { file });
   const size = context.options.text("size");
   const overrides = await overridesOf(context);
   return {
     file,
-    input: { overrides, ...(size === undefined ? {} : { size }), ...(file === null ? {} : { file: file.table }) },
+    input: {
+      overrides,
+      ...(size === undefined ? {} : { size }),
+      ...(file === null ? {} : { file: runPart(file.table) }),
+    },
   };
 }
 
@@ -144,9 +195,7 @@ export async function settingsError(
 ): Promise<UserError> {
   const text = (await import("./config_file.ts")).placeProblems({ problems, file }).join("\n");
   return problems.every(({ origin }) => origin !== "file")
-    ? new UsageError(text, {
-      next: next ?? "See every knob with its default and limits: iota help orchestrate, and README.md",
-    })
+    ? new UsageError(text, { next: next ?? "See every setting with its value and meaning: iota config show" })
     : new UserError(text, { next: next ?? `Correct ${file?.path ?? "the configuration"} and start again` });
 }
 

@@ -126,7 +126,7 @@ export async function readPassword(context: CommandContext, asked: PasswordQuest
   if (asked.isNew && [...password].length < minPasswordCharacters) {
     throw new UserError(
       `Cannot use the password as a new one must have at least ${minPasswordCharacters} characters: it has fewer`,
-      { next: "Choose a longer one: who gets the file can try passwords for as long as they like" },
+      { next: "Choose a longer one: whoever gets hold of the file can try passwords without limit" },
     );
   }
   return password;

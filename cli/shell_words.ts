@@ -4,6 +4,7 @@ export function shellWords(words: readonly string[]): string {
   return words.map(shellWord).join(" ");
 }
 
-function shellWord(word: string): string {
+/** One word of it. */
+export function shellWord(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,7 +1,8 @@
 /**
  * The summary of a command as an aligned table for people: the same fields `--json` prints, in their order.
  *
- * Owns: turning a field's name into words and, by its unit suffix, its value into a readable one. Pure.
+ * Owns: turning a field's name into words and, by its unit suffix, its value into a readable one; keeping apart what was measured over
+ * the whole run and what only since it was resumed. Pure.
  */
 
 import type { Paint } from "./paint.ts";
@@ -13,24 +14,46 @@ const longText = 60; // characters; longer texts stand under the table
 const widthOfText = 78;
 
 export function summaryTable(fields: SummaryFields, paint: Paint): string[] {
-  const rows: [string, string][] = [];
+  const { resumedAtStep, sessionFields, ...measured } = fields;
+  const ofSession = new Set(typeof resumedAtStep === "number" && Array.isArray(sessionFields) ? sessionFields : []);
+  const rows: Row[] = [];
   const texts: [string, string][] = [];
-  for (const [name, value] of Object.entries(fields)) {
+  for (const [name, value] of Object.entries(measured)) {
     const isLong = typeof value === "string" && (value.length > longText || value.includes("\n")) && /\s/.test(value);
     if (isLong) texts.push([label(name), value]);
-    else rows.push([label(name), shownValue(name, value)]);
+    else rows.push({ name: label(name), value: shownValue(name, value), isOfSession: ofSession.has(name) });
   }
-  const widest = Math.max(0, ...rows.map(([name]) => name.length));
-  const lines = rows.map(([name, value]) => `${paint.dim(name.padEnd(widest))}  ${value}`);
+  const widest = Math.max(0, ...rows.map(({ name }) => name.length));
+  const linesOf = (some: readonly Row[]) =>
+    some.map(({ name, value }) => `${paint.dim(name.padEnd(widest))}  ${value}`);
+  const session = rows.filter(({ isOfSession }) => isOfSession);
+  const lines = linesOf(rows.filter(({ isOfSession }) => !isOfSession));
+  if (session.length > 0) {
+    lines.push("", paint.dim(`since it was resumed at step ${resumedAtStep}`), ...linesOf(session));
+  }
   for (const [name, text] of texts) lines.push(paint.dim(name), ...indented(text));
   return lines;
 }
 
+interface Row {
+  readonly name: string;
+  readonly value: string;
+  readonly isOfSession: boolean;
+}
+
 const unitSuffix = /(Ms|Bytes)$/;
 
-/** `firstLossMs` → `first loss`, `bytesPerTokenForward` → `bytes per token forward`. */
+/** Names that stay for programs, and would puzzle a person. */
+const words: Readonly<Record<string, string>> = {
+  firstLossMs: "time to the first loss",
+  reLeases: "tasks handed out again",
+  speculations: "tasks given to a second miner",
+  wallMs: "wall time",
+};
+
+/** `mergeBytesPerMiner` → `merge bytes per miner`, `bytesPerTokenForward` → `bytes per token forward`. */
 function label(name: string): string {
-  return name.replace(unitSuffix, "").replace(/([a-z0-9])([A-Z])/g, "$1 $2").toLowerCase().replace(/^re /, "re-");
+  return words[name] ?? name.replace(unitSuffix, "").replace(/([a-z0-9])([A-Z])/g, "$1 $2").toLowerCase();
 }
 
 function shownValue(name: string, value: unknown): string {

@@ -13,6 +13,7 @@ import type { CommandContext, OptionSpec } from "./command.ts";
 import { UserError } from "./errors.ts";
 import { walletFolders } from "./paths.ts";
 import { passwordOptions, readPassword } from "./secret_input.ts";
+import { shellWord } from "./shell_words.ts";
 
 export const hotkeyOption: OptionSpec = {
   name: "hotkey",
@@ -164,14 +165,19 @@ export async function explaining<T>(place: WalletPlace | HotkeyPlace, body: () =
 function nextStep(error: WalletError, place: WalletPlace | HotkeyPlace): string {
   const { wallet } = place;
   const hotkey = "hotkey" in place ? place.hotkey : null;
-  const named = `--name ${wallet}${hotkey === null ? " --coldkey" : hotkey === "default" ? "" : ` --hotkey ${hotkey}`}`;
+  const isUsual = place.folder.endsWith("/.bittensor/wallets");
+  const at = isUsual ? "" : ` --wallet-path ${shellWord(place.folder)}`;
+  const key = hotkey === null ? " --coldkey" : hotkey === "default" ? "" : ` --hotkey ${shellWord(hotkey)}`;
+  const named = `--name ${shellWord(wallet)}${key}${at}`;
   switch (error.code) {
     case "missing":
       return `Make one: iota wallet new ${named}`;
     case "exists":
-      return `Use it as it is (iota wallet show --name ${wallet}), take another name, or replace it for good: --overwrite`;
+      return `Use it as it is (iota wallet show --name ${
+        shellWord(wallet)
+      }${at}), take another name, or replace it for good: --overwrite`;
     case "encrypted":
-      return `Make a plain copy for this node: iota wallet import FILE --name ${wallet} --hotkey NAME`;
+      return `Make a plain copy for this node: iota wallet import FILE --name ${shellWord(wallet)} --hotkey NAME${at}`;
     case "oldEncryption":
       return "Convert it with Bittensor's own package (bittensor_wallet.Keyfile(FILE).check_and_update_encryption()), " +
         `or make it again from its mnemonic: iota wallet regen ${named}`;

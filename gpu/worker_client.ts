@@ -12,6 +12,7 @@ import type { AdapterDescription, Moments, PassOptions, StageCompute } from "./c
 import type { StageInput, StageOptions, StageVector, StepOptions, Turnaround } from "./compute.ts";
 import type { DeviceFacts } from "./device.ts";
 import type { GemmSpeed } from "./gemm_speed.ts";
+import { TooLargeError } from "./too_large.ts";
 import type { ComputeRequest, ComputeResponse, DeviceChoice, StageMethod, StageResult } from "./worker_protocol.ts";
 import { ownedCopy, type StageArguments } from "./worker_protocol.ts";
 
@@ -24,6 +25,11 @@ export class ComputeError extends Error {
     super(message);
     this.kind = kind;
   }
+}
+
+/** A stage that the adapter cannot hold, met in the worker or in this thread. */
+export function isTooLarge(error: unknown): error is Error {
+  return error instanceof TooLargeError || (error instanceof ComputeError && error.kind === TooLargeError.name);
 }
 
 export interface ComputeWorker {

@@ -29,7 +29,9 @@ const firstRetryMs = 500;
 const longestRetryMs = 4_000;
 
 /** Trying again cannot mend these. */
-const finalCodes: ReadonlySet<FaultCode> = new Set<FaultCode>(["versionMismatch", "unauthenticated", "notAdmitted"]);
+const finalCodes: ReadonlySet<FaultCode> = new Set<FaultCode>([
+  ...["versionMismatch", "unauthenticated", "notAdmitted", "tooLarge"] as const,
+]);
 
 type Phase =
   | { readonly type: "idle" } // not connected yet, or waiting for the next attempt

@@ -57,6 +57,7 @@ export const faultCodes = [
   "unknownTask",
   "staleResult",
   "badBlob",
+  "tooLarge",
   "badNumbers",
   "wrongPhase",
 ] as const satisfies readonly FaultCode[];

@@ -146,7 +146,7 @@ const longestBacklog = 511; // the runtime's own choice
 
 function bind(server: Server, { host, port, backlog }: ListenOptions & { backlog: number }): Promise<void> {
   return new Promise((resolve, reject) => {
-    const onError = (error: Error & { code?: string }) => reject(new Error(bindProblem({ host, port, error })));
+    const onError = (error: Error & { code?: string }) => reject(bindProblem({ host, port, error }));
     server.once("error", onError);
     server.listen({ port, host, backlog }, () => {
       server.off("error", onError);
@@ -155,20 +155,35 @@ function bind(server: Server, { host, port, backlog }: ListenOptions & { backlog
   });
 }
 
-function bindProblem(from: { host: string; port: number; error: Error & { code?: string } }): string {
+/** Why a port cannot be opened, and what to change. */
+export class ListenError extends Error {
+  override name = "ListenError";
+  readonly next: string;
+
+  constructor(message: string, options: { next: string; cause: Error }) {
+    super(message, { cause: options.cause });
+    this.next = options.next;
+  }
+}
+
+function bindProblem(from: { host: string; port: number; error: Error & { code?: string } }): ListenError {
   const { host, port, error } = from;
-  const start = `Cannot listen on ${host}:${port} as`;
+  const problem = (reason: string, next: string) =>
+    new ListenError(`Cannot listen on ${host.includes(":") ? `[${host}]` : host}:${port} as ${reason}`, {
+      next,
+      cause: error,
+    });
   const code = error.code ?? error.name;
   if (/EADDRINUSE|AddrInUse/.test(code)) {
-    return `${start} the port is in use: stop what uses it or choose another with --port`;
+    return problem("the port is in use", "Stop what uses it, or pass another port: 0 takes any free one");
   }
   if (/EACCES|PermissionDenied/.test(code)) {
-    return `${start} this user may not use that port: choose one above 1023 with --port`;
+    return problem("this user may not use that port", "Pass one above 1023");
   }
   if (/EADDRNOTAVAIL|AddrNotAvailable|ENOTFOUND|EINVAL/.test(code)) {
-    return `${start} this machine does not have that address: use 0.0.0.0 or one of its own with --host`;
+    return problem("this machine does not have that address", "Pass one of its own, or 0.0.0.0 for all of them");
   }
-  return `${start} the system refused it: ${error.message}`;
+  return problem(`the system refused it: ${error.message}`, "Pass another address or port");
 }
 
 async function closeServer(server: Server, sockets: WebSocketServer): Promise<void> {

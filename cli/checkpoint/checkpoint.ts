@@ -148,7 +148,7 @@ export async function latestCheckpoint(
     const found = await verifyCheckpoint(candidate);
     if (found instanceof CheckpointError) warn(found.message);
     else if (runId === undefined || found.runId === runId) return { folder: candidate, manifest: found };
-    else warn(`The checkpoint '${candidate}' is of another run (${found.runId}) and is passed over`);
+    else warn(`The checkpoint '${candidate}' belongs to another run (${found.runId}) and is ignored`);
   }
   return null;
 }

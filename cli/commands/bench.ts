@@ -14,13 +14,12 @@ const benchmarks: Readonly<Record<string, (context: CommandContext) => Promise<n
 
 export const command: Command = {
   name: "bench",
-  summary: "measure what this machine does",
+  summary: "measure how much an orchestrator on this machine can carry",
   usage: "bench hub [relay|hello|messages|restart|machine] [options]",
   about:
-    "With hub it is how much an orchestrator on this machine can carry: relay moves segments from one node through the hub to another, " +
-    "over real sockets and between processes, next to the bare WebSocket library doing the same; hello is what a connecting " +
-    "node costs; messages are small ones there and back; restart is how long the orchestrator is away when it was killed at the " +
-    "worst moment; machine is the orchestrator alone, in virtual time: how well it fills " +
+    "Of its parts, relay moves segments from one node through the hub to another, over real sockets and between processes, and compares it with the " +
+    "bare WebSocket library. hello is the cost of a connecting node. messages sends small ones there and back. restart is how long the " +
+    "orchestrator is away when it was killed at the worst moment. machine is the orchestrator alone in virtual time: how well it fills " +
     "a pipeline, and ten thousand miners for ten minutes.",
   examples: ["iota bench hub", "iota bench hub relay --seconds 10", "iota bench hub --json"],
   options: [

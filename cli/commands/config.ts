@@ -11,7 +11,7 @@ const actions: CommandTable = {
 
 export const command: Command = {
   name: "config",
-  summary: "show, check or begin a file of settings",
+  summary: "show, check or write a settings file",
   usage: "config ACTION [options]",
   about:
     "Two kinds of files are read by --config: the settings of a run, for orchestrate and swarm, and the options of a node, for " +
@@ -24,6 +24,6 @@ export const command: Command = {
   options: [],
   actions,
   run() {
-    throw missingAction("config", { actions, next: "Begin one: iota config init run.toml" });
+    throw missingAction("config", { actions, next: "Write one: iota config init run.toml" });
   },
 };

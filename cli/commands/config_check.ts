@@ -7,7 +7,7 @@ export const command: Command = {
   summary: "name every problem of a file, with its line",
   usage: "config check FILE [--for KIND]",
   about:
-    "Exit code 0: the file can be used; 1: it cannot. What kind of file it is shows in what it sets, unless --for says it.",
+    "Exit code 0: the file can be used; 1: it cannot. The kind of file is recognised by what it sets, or named with --for.",
   examples: [
     "iota config check run.toml",
     "iota config check miner.toml --for miner",

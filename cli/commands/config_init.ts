@@ -5,9 +5,9 @@ import { sizeOption } from "../run_options.ts";
 
 export const command: Command = {
   name: "config init",
-  summary: "write a file to begin with, every setting explained",
+  summary: "write a settings file in which every setting is explained",
   usage: "config init [FILE] [--size NAME] [--for KIND] [--force]",
-  about: "Every setting stands in it as a comment, with its value and what it means. An existing file is kept.",
+  about: "The file lists every setting as a comment, with its value and meaning. An existing file is kept.",
   examples: ["iota config init", "iota config init --size small run.toml", "iota config init --for miner miner.toml"],
   options: [
     sizeOption,

@@ -2,16 +2,17 @@
 
 import type { Command } from "../command.ts";
 import { chainOptions } from "../duty/chain_options.ts";
+import { tlsAuthorityOption } from "../node_options.ts";
 import { walletOptions } from "../wallet_options.ts";
 
 export const command: Command = {
   name: "doctor",
-  summary: "look at this machine, and say what is missing",
+  summary: "check this machine, and say what is missing",
   usage: "doctor [--orchestrator URL] [--chain NETWORK] [--wallet NAME] [options]",
   about:
-    "Adapter and what it can hold, speed, memory, disk, clock; orchestrator, chain and wallet where they are named or lie in " +
-    "the usual place. --config takes a run.toml or a file of a node's options. Everything is looked at side by side and nothing is " +
-    "changed. Exit code 0: ready, perhaps with warnings; 1: something must be put right, and it says how.",
+    "Checks the adapter and which models fit it, its speed, memory, disk and clock; also orchestrator, chain and wallet, where " +
+    "they are named or found in the usual place. --config takes a run.toml or a file of a node's options. Nothing is changed. " +
+    "Exit code 0: ready, perhaps with warnings; 1: something must be put right, and it says how.",
   examples: [
     "iota doctor",
     "iota doctor --orchestrator ws://10.0.0.5:9009 --wallet miner",
@@ -26,6 +27,7 @@ export const command: Command = {
       defaultText: "ws://127.0.0.1:9009, where one answers",
       doc: "the orchestrator that must be reached",
     },
+    tlsAuthorityOption,
     ...chainOptions.map((option) => ({ ...option, defaultText: option.name === "chain" ? "that of --config" : "9" })),
     ...walletOptions.map((option) =>
       option.name === "wallet" ? { ...option, doc: "the wallet that must sign" } : option
@@ -37,13 +39,13 @@ export const command: Command = {
       min: 0.1,
       max: 600,
       default: 5,
-      doc: "what does not answer in this time is wrong",
+      doc: "how long each check may wait for an answer",
     },
     {
       name: "skip",
       kind: "string",
       placeholder: "LIST",
-      doc: "checks to leave out, by their names, with commas between them",
+      doc: "checks to leave out, separated by commas",
     },
   ],
   configures: "either",

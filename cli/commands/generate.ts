@@ -15,7 +15,7 @@ export const command: Command = {
   ],
   options: [
     { name: "run", kind: "string", placeholder: "DIR", doc: "the folder of the run" },
-    { name: "prompt", kind: "string", placeholder: "TEXT", default: "The people", doc: "what the text begins with" },
+    { name: "prompt", kind: "string", placeholder: "TEXT", default: "The people", doc: "how the text begins" },
     {
       name: "tokens",
       kind: "int",
@@ -32,7 +32,7 @@ export const command: Command = {
       min: 0,
       max: 100,
       default: 0.8,
-      doc: "0 takes the likeliest token",
+      doc: "0 always takes the most likely token",
     },
     {
       name: "top-k",

@@ -14,7 +14,8 @@ export const command: Command = {
   usage: "miner [--orchestrator URL] [--wallet NAME] [options]",
   about:
     "Finds the GPU, signs in with the hotkey, loads the stage it is given and computes until the run is over. It dials out, so it works behind a home router; a dropped link is resumed, and an orchestrator that is not there is waited for. Ctrl-C hands its tasks back first. " +
-    "While its rules tell it to rest it leaves the run and gives the device's memory back; so it does from one SIGUSR2 to the next.",
+    "While its rules tell it to rest, it leaves the run and frees the device's memory. SIGUSR2 makes it rest by hand, a second one " +
+    "lets it work again.",
   examples: [
     "iota miner --wallet hot",
     'iota miner --wallet hot --schedule "mon-fri 22:00-07:00; sat,sun 0:00-24:00" --max-temp 80',
@@ -35,7 +36,7 @@ export const command: Command = {
       min: 0,
       max: 1_048_576,
       default: 128,
-      doc: "memory of the device that keeps forwards until their backward; what finds no room is computed twice",
+      doc: "device memory that keeps activations from forward to backward; what does not fit is computed twice",
     },
     {
       name: "listen",
@@ -47,11 +48,11 @@ export const command: Command = {
       name: "public-url",
       kind: "string",
       placeholder: "URL",
-      doc: "where they reach it, if not at the address of --listen",
+      doc: "where they reach this miner, if not at the address of --listen",
     },
   ],
   rights: {
-    read: ["data", "hotkeys", "log"],
+    read: ["data", "hotkeys", "log", "--tls-ca"],
     write: ["data", "log"],
     net: "any",
     sys: ["cpus"],

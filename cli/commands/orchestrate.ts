@@ -3,14 +3,12 @@
  */
 
 import type { Command } from "../command.ts";
-import { listenOptions } from "../listen_options.ts";
+import { hubOptions } from "../hub_options.ts";
 import { runOptions } from "../run_options.ts";
-import { walletOptions } from "../wallet_options.ts";
-import { logOptions } from "../service/service_options.ts";
 
 export const command: Command = {
   name: "orchestrate",
-  summary: "own a run: wire miners together, merge, keep checkpoints",
+  summary: "lead a run: hand out tasks, merge the miners' work, keep checkpoints",
   usage: "orchestrate [--config run.toml] [options]",
   about:
     "The orchestrator computes nothing of the model: it hands out tasks, closes steps and rounds, and keeps every wire until its step is closed, so that no work is lost when a miner dies. Miners and validators dial in. Ctrl-C stops the orchestrator, not the run: they wait, and the same command goes on at the same step. " +
@@ -20,27 +18,57 @@ export const command: Command = {
     "iota orchestrate --size tiny --replicas 2 --port 9009",
     "iota orchestrate --data runs/first --set train.learningRate=1e-3",
   ],
-  options: [
-    ...listenOptions({ port: 9009 }),
-    ...runOptions,
-    ...logOptions,
-    ...walletOptions.map((option) =>
-      option.name === "wallet"
-        ? {
-          name: "wallet",
-          kind: "string" as const,
-          placeholder: "NAME",
-          defaultText: "one made in the data folder",
-          doc: "the wallet whose hotkey signs for the orchestrator",
-        }
-        : option
-    ),
+  recipes: [
+    {
+      title: "Other machines join by the line that it prints",
+      lines: [
+        "iota orchestrate --config run.toml --host 0.0.0.0",
+        "",
+        "[hub]                # the same in run.toml, with what else config init lists",
+        'host = "0.0.0.0"',
+      ],
+    },
+    {
+      title: "TLS with a certificate of your own, for the address 192.168.1.5",
+      lines: [
+        "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes \\",
+        "  -days 3650 -subj /CN=iota -keyout key.pem -out cert.pem \\",
+        "  -addext basicConstraints=critical,CA:FALSE \\",
+        "  -addext subjectAltName=IP:192.168.1.5",
+        "iota orchestrate --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem",
+        "iota miner --orchestrator wss://192.168.1.5:9009 --tls-ca cert.pem",
+      ],
+    },
+    {
+      title: "TLS by a proxy: Caddy gets and renews the certificate of run.example",
+      lines: [
+        "caddy reverse-proxy --from run.example --to 127.0.0.1:9009",
+        "iota orchestrate --config run.toml --public-address wss://run.example",
+      ],
+    },
+    {
+      title: "The same with nginx, inside its server { listen 443 ssl; … }",
+      lines: [
+        "location / {",
+        "  proxy_pass http://127.0.0.1:9009;",
+        "  proxy_http_version 1.1;",
+        "  proxy_set_header Upgrade $http_upgrade;",
+        "  proxy_set_header Connection upgrade;",
+        "  proxy_request_buffering off;",
+        "  proxy_read_timeout 1h;",
+        "  client_max_body_size 0;",
+        "}",
+      ],
+    },
   ],
+  options: [...runOptions, ...hubOptions],
   configures: "run",
+  takesHubTable: true,
   rights: {
-    read: ["data", "hotkeys", "--corpus", "log"],
+    read: ["data", "hotkeys", "corpus", "log", "--tls-cert", "--tls-key"],
     write: ["data", "hotkeys", "log"],
     net: "any",
+    sys: ["networkInterfaces"],
   },
   async run(context) {
     const { runOrchestrator } = await import("../run/run_orchestrator.ts");

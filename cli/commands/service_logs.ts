@@ -11,7 +11,7 @@ export const command: Command = {
   options: [
     serviceNameOption,
     { name: "lines", kind: "int", placeholder: "N", min: 1, max: 100_000, default: 50, doc: "the last lines only" },
-    { name: "follow", kind: "boolean", doc: "go on with new lines; a log of the role's own is shown once" },
+    { name: "follow", kind: "boolean", doc: "follow new lines; a role's own log file is shown once" },
   ],
   rights: { read: "any", run: servicePrograms },
   async run(context) {

@@ -40,7 +40,7 @@ export const command: Command = {
       kind: "string",
       placeholder: "KINDS",
       default: "drawn",
-      doc: "kinds with commas between them, all, none, or drawn by the seed",
+      doc: "kinds separated by commas, all, none, or drawn by the seed",
     },
     {
       name: "forward-ms",

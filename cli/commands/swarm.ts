@@ -12,7 +12,7 @@ export const command: Command = {
   summary: "train a model on this machine: orchestrator, miners and validators as processes",
   usage: "swarm [--size NAME] [--stages K] [--replicas N] [options]",
   about:
-    "Starts every role as a real process on loopback, with hotkeys of their own and authenticated WebSockets, trains on real text and ends with a sample of what the model writes. Ctrl-C ends all of them; with the folder of the run (--data) it goes on where it was.",
+    "Starts every role as a process on this machine, each with a hotkey of its own, trains on real text and ends with a sample of what the model writes. Ctrl-C ends all of them; with the folder of the run (--data) it goes on at the same step.",
   examples: [
     "iota swarm --size tiny --stages 3 --replicas 2 --steps 40",
     "iota swarm --data runs/demo --steps 200",
@@ -35,7 +35,7 @@ export const command: Command = {
       kind: "string",
       placeholder: "TEXT",
       default: "The people",
-      doc: "what the sample at the end begins with",
+      doc: "how the sample at the end begins",
     },
     {
       name: "sample-tokens",
@@ -53,7 +53,7 @@ export const command: Command = {
       placeholder: "NAME",
       choices: ["local", "none"],
       default: "local",
-      doc: "a chain of its own on which validators set weights and miners earn, or none",
+      doc: "run a local chain on which validators set weights and miners earn, or none",
     },
     {
       name: "chaos",
@@ -65,10 +65,11 @@ export const command: Command = {
   ],
   configures: "run",
   rights: {
-    read: ["data", "--corpus"],
+    read: ["data", "corpus"],
     write: ["data"],
     net: "loopback",
     run: ["self"],
+    sys: ["systemMemoryInfo"],
   },
   async run(context) {
     const { runSwarm } = await import("../run/run_swarm.ts");

@@ -12,7 +12,7 @@ export const command: Command = {
   summary: "repeat sampled work and evaluate the model for a run",
   usage: "validate [--orchestrator URL] [--wallet NAME] [options]",
   about:
-    "Repeats tasks of every miner from the committed wires and the round's parameters, prints a verdict with its numbers, and measures the model on held-out text after every merge. An orchestrator that is not there is waited for.",
+    "After every merge it measures the model on held-out text and repeats some tasks of each miner. For each it prints a verdict with the measured error; from the verdicts it makes the weights that pay the miners. An orchestrator that is not there is waited for.",
   examples: ["iota validate --wallet hot", "iota validate --orchestrator ws://10.0.0.5:9009 --wallet hot --json"],
   options: [
     ...nodeOptions,
@@ -25,11 +25,11 @@ export const command: Command = {
       placeholder: "N",
       min: 0,
       default: 0,
-      doc: "of the weights, where the subnet asks for one; 0 fits subnets that do not",
+      doc: "version of the weights, where the subnet asks for one",
     },
   ],
   rights: {
-    read: ["data", "hotkeys", "log"],
+    read: ["data", "hotkeys", "log", "--tls-ca"],
     write: ["data", "log"],
     net: "any",
   },

@@ -4,11 +4,11 @@
  * Owns: the two kinds of files, a run's settings and a node's options; of the latter, which command it is for, where nobody says.
  */
 
-import { resolveConfig } from "../../core/config/parse.ts";
 import type { Command, CommandContext } from "../command.ts";
 import { type ConfigFile, parseConfigFile, placeProblems, readConfigFile } from "../config_file.ts";
 import { UsageError, UserError } from "../errors.ts";
 import { optionProblems } from "../option_file.ts";
+import { resolveRunFile } from "../run_file.ts";
 import { printable } from "../screen/format.ts";
 import { isRunFile } from "./file_kind.ts";
 
@@ -60,7 +60,7 @@ async function checkFile(path: string, given: FilePurpose | null): Promise<Check
 
 export async function problemsOf(file: ConfigFile, given: FilePurpose | null): Promise<CheckedFile> {
   if (given === "run" || (given === null && isRunFile(file.table))) {
-    const resolved = resolveConfig({ file: file.table });
+    const resolved = resolveRunFile({ table: file.table });
     return { purpose: "run", problems: resolved.ok ? [] : placeProblems({ problems: resolved.problems, file }) };
   }
   const purposes = given === null ? ["miner", "validate"] as const : [given];

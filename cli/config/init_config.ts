@@ -14,9 +14,11 @@ import { modelParameters } from "../../core/config/derive.ts";
 import type { Command, CommandContext, OptionSpec } from "../command.ts";
 import { realDisk, writeAtomically } from "../data/disk.ts";
 import { attempting, UsageError, UserError } from "../errors.ts";
+import { hubOptions, hubTable, settingName } from "../hub_options.ts";
 import { fileOptions } from "../option_file.ts";
 import { exists } from "../run_folder.ts";
 import { short } from "../screen/format.ts";
+import { shellWord } from "../shell_words.ts";
 import { isRight, nodeCommand, purposeOf } from "./check_config.ts";
 import { meaningOf } from "./meaning.ts";
 
@@ -39,7 +41,7 @@ export async function initConfig(context: CommandContext): Promise<number> {
   assert(await isRight(text, purpose), "A file that was made here passes its own check");
   await writeAtomically(path, { disk: realDisk, chunks: [new TextEncoder().encode(text)] });
   const use = purpose === "run" ? "iota orchestrate" : `iota ${purpose}`;
-  output.answer({ path, purpose }, `Wrote ${path}. Change what you like, then: ${use} --config ${path}`);
+  output.answer({ path, purpose }, `Wrote ${path}. Change what you like, then: ${use} --config ${shellWord(path)}`);
   return 0;
 }
 
@@ -67,6 +69,8 @@ export function runFileText(config: RunConfig): string {
     const setting = `${path.slice(path.indexOf(".") + 1)} = ${tomlValue(valueAt(config, path))}`;
     lines.push(commented(active.includes(path) ? setting : `# ${setting}`, meaningOf(path)));
   }
+  lines.push("", `[${hubTable}]`);
+  for (const spec of hubOptions) lines.push(commented(`# ${settingName(spec)} = ${sampleOf(spec)}`, spec.doc));
   return `${lines.join("\n")}\n`;
 }
 

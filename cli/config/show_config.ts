@@ -1,17 +1,19 @@
 /**
- * `iota config show`: every setting of a run as it would begin, and where each value comes from: a flag, a line of the file, the size
- * dial, or the default.
+ * `iota config show`: every setting of a run as it would begin and of the orchestrator that owns it, and where each value comes from: a
+ * flag, a line of the file, the size dial, or the default.
  *
  * Invariant: what is printed is a file that gives the same configuration, so `iota config show … > run.toml` works.
  */
 
 import type { RunConfig } from "../../core/config/config.ts";
 import { valueAt } from "../../core/config/derive.ts";
-import { type KnobPath, tomlValue } from "../../core/config/knob.ts";
+import { type KnobPath, type KnobValue, tomlValue } from "../../core/config/knob.ts";
 import { knobPaths } from "../../core/config/knobs.ts";
 import type { Origins } from "../../core/config/parse.ts";
-import type { CommandContext } from "../command.ts";
+import type { CommandContext, OptionSpec } from "../command.ts";
 import { type ConfigFile, readConfigFile } from "../config_file.ts";
+import { hubOptions, hubTable, settingName } from "../hub_options.ts";
+import { hubPart } from "../run_file.ts";
 import { flagPaths, resolveRun } from "../run_options.ts";
 import { meaningOf } from "./meaning.ts";
 import { cut } from "../screen/format.ts";
@@ -28,9 +30,13 @@ export async function showConfig(context: CommandContext): Promise<number> {
     output.event({ type: "setting", path, value: valueAt(config, path), ...source });
   }
   const columns = output.mode === "live" ? output.columns : Infinity; // a file keeps every word
-  const lines = configLines({ config, paths, sourceOf, columns });
+  const hub = hubSettings(file, { onlyChosen: options.flag("changed") });
+  for (const { path, value, line } of hub) {
+    output.event({ type: "setting", path, value, origin: line === null ? "default" : "file", line });
+  }
+  const lines = [...configLines({ config, paths, sourceOf, columns }), ...hubLines(hub, { file, columns })];
   const shown = lines.map(({ setting, comment }) => setting + output.paint.dim(comment)).join("\n");
-  output.answer({ settings: paths.length, config }, shown);
+  output.answer({ settings: paths.length + hub.length, config }, shown);
   return 0;
 }
 
@@ -63,6 +69,38 @@ export function sourceText(path: KnobPath, { config, origins, file }: Sources): 
 interface ConfigLine {
   readonly setting: string;
   readonly comment: string;
+}
+
+/** Of [hub]: what the file sets, and all others unless only what was chosen is asked for. */
+function hubSettings(file: ConfigFile | null, { onlyChosen }: { onlyChosen: boolean }): HubSetting[] {
+  const set = hubPart(file?.table ?? {});
+  return hubOptions.filter((spec) => !onlyChosen || set.has(spec)).map((spec) => {
+    const path = `${hubTable}.${settingName(spec)}`;
+    const value = (set.get(spec) ?? spec.default ?? null) as HubSetting["value"];
+    return { spec, path, value, line: set.has(spec) ? file?.lineOf(path) ?? null : null };
+  });
+}
+
+interface HubSetting {
+  readonly spec: OptionSpec;
+  readonly path: string;
+  readonly value: KnobValue | null; // null: not set, and without a constant default
+  readonly line: number | null; // of the file that sets it
+}
+
+function hubLines(
+  settings: readonly HubSetting[],
+  { file, columns }: { file: ConfigFile | null; columns: number },
+): ConfigLine[] {
+  if (settings.length === 0) return [];
+  const name = file?.path.split("/").at(-1) ?? "file";
+  const lines = settings.map(({ spec, value, line }): ConfigLine => {
+    const given = value === null ? `# ${settingName(spec)} =` : `${settingName(spec)} = ${tomlValue(value)}`;
+    const setting = given.padEnd(widestSetting);
+    const words = `  # ${(line === null ? "default" : `${name}:${line}`).padEnd(12)}  ${spec.doc}`;
+    return { setting, comment: cut(words, Math.max(16, columns - setting.length)) };
+  });
+  return [{ setting: "", comment: "" }, { setting: `[${hubTable}]`, comment: "" }, ...lines];
 }
 
 const widestSetting = 34; // columns before the comment

@@ -4,7 +4,8 @@
  * Owns the split. Documents are ordered by a keyed hash of their text; the first of them, up to `heldOutFraction` of the
  * bytes, are held out, so equal documents fall on one side and no miner sees held-out text: the tokenizer is trained on
  * training documents only. Every document ends with `<|endoftext|>`.
- * Idempotent: a folder that already holds the requested dataset, hashes verified, is used as it is.
+ * Idempotent: a folder that already holds the requested dataset, hashes verified, is used as it is. A run that goes on does not need
+ * its corpus any more.
  */
 
 import { assert } from "../../core/assert.ts";
@@ -40,6 +41,8 @@ export interface PrepareOptions {
   readonly heldOutFraction: number; // of the text's bytes, above 0 and below 1
   readonly maxBytes: number; // of text used; 0 = all
   readonly seed: number; // of the split
+  /** A run that goes on keeps the text it began with: then the corpus itself is not read while the folder is whole. */
+  readonly isResumed?: boolean;
   readonly disk?: Disk;
 }
 
@@ -52,6 +55,7 @@ export async function prepareDataset(options: PrepareOptions): Promise<Dataset> 
     heldOutFraction > 0 && heldOutFraction < 1,
     `heldOutFraction must be between 0 and 1: it is ${heldOutFraction}`,
   );
+  if (options.isResumed && await holdsTextOf(options)) return await openDataset(folder);
   const corpus = await readCorpus(options.corpus);
   const request: DatasetRequest = { corpusHash: hashCorpus(corpus), vocabSize, heldOutFraction, maxBytes, seed };
   if (await isPrepared(folder, request)) return await openDataset(folder);
@@ -89,6 +93,15 @@ export async function prepareDataset(options: PrepareOptions): Promise<Dataset> 
   const text = encoder.encode(`${JSON.stringify(manifest, null, 2)}\n`);
   await writeAtomically(`${folder}/${manifestName}`, { disk, chunks: [text] });
   return new Dataset({ folder, manifest, tokenizer });
+}
+
+/** Whether the folder was made with the same settings, whatever the corpus holds today. */
+async function holdsTextOf({ folder, corpus, ...request }: PrepareOptions): Promise<boolean> {
+  const manifest = await readDatasetManifest(folder);
+  if (manifest === null || manifest.corpus !== corpus) return false;
+  const { corpusHash } = manifest.request;
+  return isSameRequest(manifest.request, { ...request, corpusHash }) &&
+    await firstProblem(folder, filesOf(manifest)) === null;
 }
 
 async function isPrepared(folder: string, request: DatasetRequest): Promise<boolean> {
@@ -139,12 +152,16 @@ function trainTokenizer(documents: readonly CorpusDocument[], vocabSize: number)
     );
   }
   const model = trainBpe({ wordCounts: countWords(documents.map(({ text }) => text)), vocabSize });
-  if (vocabSizeOf(model) < vocabSize) {
+  const found = vocabSizeOf(model);
+  if (found < vocabSize) {
+    const multiple = Math.floor(found / 64) * 64; // as model.vocabSize must be one
     throw new UserError(
-      `Cannot make a tokenizer of ${vocabSize} tokens as the text must be varied enough: it yields ${
-        vocabSizeOf(model)
-      }`,
-      { next: "Use more text or a smaller model.vocabSize" },
+      `Cannot make a tokenizer of ${vocabSize} tokens as the text must be varied enough: it yields ${found}`,
+      {
+        next: multiple < smallest
+          ? "Use more text"
+          : `Use more text, or a vocabulary that this text fills: --set model.vocabSize=${multiple}`,
+      },
     );
   }
   return new Tokenizer(model);

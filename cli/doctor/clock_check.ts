@@ -39,7 +39,7 @@ export function sampleOfBlock(
 
 export function judgeClock(samples: readonly ClockSample[], system: System): Verdict {
   const best = samples.toSorted((a, b) => a.errorMs - b.errorMs)[0];
-  if (best === undefined) return skipped("nothing answered that tells the time");
+  if (best === undefined) return skipped("no answer told the time");
   const { by, offsetMs, errorMs } = best;
   const facts = { by, offsetMs: Math.round(offsetMs), errorMs: Math.round(errorMs) };
   const leastMs = Math.max(0, Math.abs(offsetMs) - errorMs);

@@ -5,15 +5,11 @@
  * what a stage needs is said instead, and on a software adapter held against the machine's.
  */
 
-import type { RunConfig } from "../../core/config/config.ts";
 import { resolveConfig } from "../../core/config/parse.ts";
 import { type SizeName, sizeNames } from "../../core/config/size.ts";
-import { type StageSpec, stageSpecs } from "../../core/model/spec.ts";
-import { splitLayers } from "../../core/model/stages.ts";
 import type { DeviceFacts } from "../../gpu/device.ts";
-import { fitStage } from "../../gpu/stage_fit.ts";
-import { TooLargeError } from "../../gpu/too_large.ts";
 import { ComputeError, type ComputeWorker, openComputeWorker } from "../../gpu/worker_client.ts";
+import { fitModel } from "../run/model_fit.ts";
 import { byteSize, decimal } from "../screen/format.ts";
 import { good, skipped, type Verdict, warning, wrong } from "./verdict.ts";
 
@@ -46,10 +42,9 @@ export class DeviceChecks {
     const memoryBytes = isSoftware ? Deno.systemMemoryInfo().available : Infinity;
     const fits: SizeFit[] = [];
     for (const size of sizeNames) {
-      const fit = await fitSize(size, async (config) => {
-        const specs = distinctStages(stageSpecs(config, splitLayers(config)));
-        return await Promise.all(specs.map((spec) => fitStage(spec, { limits, isSoftware })));
-      });
+      const resolved = resolveConfig({ size });
+      if (!resolved.ok) throw new Error(`size ${size} does not resolve`);
+      const fit = { size, ...await fitModel(resolved.config, { limits, isSoftware }) };
       fits.push(fit.problem === null && fit.stageBytes > memoryBytes ? tooMuchMemory(fit, memoryBytes) : fit);
     }
     return judgeSizes(fits);
@@ -116,34 +111,9 @@ export interface SizeFit {
   readonly problem: string | null;
 }
 
-async function fitSize(
-  size: SizeName,
-  fitStages: (config: RunConfig) => Promise<{ bytes: number; problem: Error | null }[]>,
-): Promise<SizeFit> {
-  const resolved = resolveConfig({ size });
-  if (!resolved.ok) throw new Error(`size ${size} does not resolve`);
-  const fits = await fitStages(resolved.config);
-  const error = fits.map(({ problem }) => problem).find((problem) => problem !== null) ?? null;
-  const stageBytes = Math.max(...fits.map(({ bytes }) => bytes));
-  return { size, stageBytes, problem: error === null ? null : problemText(error) };
-}
-
-function problemText(error: Error): string {
-  if (!(error instanceof TooLargeError)) return error.message;
-  return `its ${error.label} take ${byteSize(error.bytes)}, more than the adapter's ${byteSize(error.limitBytes)}`;
-}
-
 function tooMuchMemory(fit: SizeFit, memoryBytes: number): SizeFit {
   const problem = `a stage takes ${byteSize(fit.stageBytes)}, more than the ${byteSize(memoryBytes)} available`;
   return { ...fit, problem };
-}
-
-/** Stages of one shape take the same. */
-function distinctStages(specs: readonly StageSpec[]): StageSpec[] {
-  const shapes = specs.map((spec) =>
-    [`${spec.wireIn !== null} ${spec.layerCount} ${spec.wireOut !== null}`, spec] as const
-  );
-  return [...new Map(shapes).values()];
 }
 
 /** `fits`: of all sizes in rising order. A larger one may fit where a smaller does not, when it is cut into more stages. */

@@ -6,6 +6,7 @@
  */
 
 import { hubAddress } from "../run/addresses.ts";
+import type { HubTrust } from "../run/hub_trust.ts";
 import { decimal, duration, printable } from "../screen/format.ts";
 import { type ClockSample, sampleOfDate } from "./clock_check.ts";
 import { good, skipped, type Verdict, wrong } from "./verdict.ts";
@@ -16,6 +17,7 @@ const maxAnswerBytes = 64 * 1024;
 export interface HubTarget {
   readonly url: string;
   readonly isNamed: boolean; // otherwise it is the usual one, which need not be there
+  readonly trust: Promise<HubTrust>; // rejects where the authority that was named cannot be read
   readonly deadlineMs: number;
 }
 
@@ -24,12 +26,13 @@ export interface HubProbe {
   readonly clock: ClockSample | null;
 }
 
-export async function probeHub({ url, isNamed, deadlineMs }: HubTarget): Promise<HubProbe> {
+export async function probeHub({ url, isNamed, deadlineMs, trust: opening }: HubTarget): Promise<HubProbe> {
   const address = hubAddress(url);
+  const trust = await opening;
   const signal = AbortSignal.timeout(deadlineMs);
   let answer: Answer;
   try {
-    answer = await askBest(`${address.http}/status`, signal);
+    answer = await askBest(`${address.http}/status`, { signal, trust });
   } catch (error) {
     if (!isNamed) return { verdict: skipped(`none named, and none at ${usualHub}: --orchestrator URL`), clock: null };
     return { verdict: unreachable(url, { error, deadlineMs }), clock: null };
@@ -50,7 +53,7 @@ export async function probeHub({ url, isNamed, deadlineMs }: HubTarget): Promise
     };
   }
   const latencyMs = Math.max(1, Math.round(travelMs));
-  if (!await opensSocket(address.socket, signal)) {
+  if (!await opensSocket(address.socket, { signal, trust })) {
     const text = `${url} answers over HTTP, but opens no WebSocket`;
     const fix = "Let the proxy in front of it pass WebSocket upgrades, or use the orchestrator's own port";
     return { verdict: wrong(text, fix, { url, latencyMs, ...run }), clock };
@@ -71,20 +74,25 @@ interface Answer {
 
 const asks = 3; // the first one connects, and another check may keep this thread busy
 
+interface Way {
+  readonly signal: AbortSignal;
+  readonly trust: HubTrust;
+}
+
 /** The fastest answer of a few. */
-async function askBest(url: string, signal: AbortSignal): Promise<Answer> {
-  let best = await ask(url, signal);
+async function askBest(url: string, way: Way): Promise<Answer> {
+  let best = await ask(url, way);
   for (let i = 1; i < asks; i++) {
-    const answer = await ask(url, signal);
+    const answer = await ask(url, way);
     if (answer.latencyMs < best.latencyMs) best = answer;
   }
   return best;
 }
 
-async function ask(url: string, signal: AbortSignal): Promise<Answer> {
+async function ask(url: string, { signal, trust }: Way): Promise<Answer> {
   const sentMs = Date.now();
   const startMs = performance.now();
-  const response = await fetch(url, { signal, redirect: "manual" });
+  const response = await (trust.http.fetch ?? fetch)(url, { signal, redirect: "manual" });
   const latencyMs = performance.now() - startMs;
   const { status, headers } = response;
   return { status, text: await boundedText(response), date: headers.get("date"), sentMs, latencyMs };
@@ -150,20 +158,26 @@ function reasonOf(error: unknown): string {
   );
   if (/blocked/i.test(message)) return ": no program may use that port for this";
   if (/refused/i.test(message)) return ": nothing listens there";
+  if (/not valid for|NotValidForName/i.test(message)) return ": its certificate does not name that address";
   if (/dns|lookup|resolve|not known/i.test(message)) return ": there is no such name";
-  if (/certificate|tls/i.test(message)) return ": its certificate is not trusted";
+  if (/InvalidContentType/i.test(message)) return ": it speaks without TLS, so its address begins with ws://";
+  if (/invalid HTTP|unexpected.*message|parse|connection closed before/i.test(message)) {
+    return ": it does not speak plain HTTP; with TLS its address begins with wss://";
+  }
+  if (/certificate|tls/i.test(message)) return ": its certificate is not trusted here (--tls-ca FILE trusts it)";
   if (/unreachable/i.test(message)) return ": there is no way to it";
   return "";
 }
 
-async function opensSocket(url: string, signal: AbortSignal): Promise<boolean> {
+async function opensSocket(url: string, { signal, trust }: Way): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
-  const socket = new WebSocket(url);
-  socket.onopen = () => resolve(true);
-  socket.onerror = () => resolve(false);
+  const socket = trust.dial(url, {
+    opened: () => resolve(true),
+    frame: () => {}, // the challenge of a hub, which nobody answers
+    closed: () => resolve(false),
+  });
   signal.addEventListener("abort", () => resolve(false), { once: true });
   const isOpen = await promise;
-  socket.onerror = null;
-  socket.close();
+  socket.close("only looked at");
   return isOpen;
 }

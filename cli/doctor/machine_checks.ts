@@ -48,7 +48,7 @@ async function containerLimitBytes(): Promise<number> {
   return Math.min(...limits.map((limit) => limit > 0 ? limit : Infinity)); // "max" is no number
 }
 
-const untold = "not told to a program with few rights; ask your shell: ulimit -n";
+const untold = "not readable with the rights of this command; ask your shell: ulimit -n";
 
 export async function checkOpenFiles(): Promise<Verdict> {
   const limits = Deno.build.os === "linux" ? await readSystemFile("/proc/self/limits") : null;

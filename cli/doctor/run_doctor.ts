@@ -10,6 +10,7 @@ import { systemTimers } from "../../net/timers.ts";
 import { closest } from "../args.ts";
 import type { CommandContext, OptionSpec } from "../command.ts";
 import { UsageError } from "../errors.ts";
+import { hubTrust } from "../run/hub_trust.ts";
 import { noChain, probeChain } from "./chain_check.ts";
 import { type ClockSample, judgeClock } from "./clock_check.ts";
 import { DeviceChecks } from "./device_checks.ts";
@@ -63,6 +64,7 @@ function checksOf({ context, chain, file }: Subjects, device: DeviceChecks): Che
     probeHub({
       url: options.text("orchestrator") ?? usualHub,
       isNamed: options.given("orchestrator"),
+      trust: hubTrust(options.text("tls-ca")),
       deadlineMs,
     })
   );

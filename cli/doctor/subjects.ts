@@ -5,7 +5,6 @@
  * be used is a finding, and the rest is looked at all the same.
  */
 
-import { resolveConfig } from "../../core/config/parse.ts";
 import { parseOptions } from "../args.ts";
 import type { CommandContext, OptionSpec, OptionValues } from "../command.ts";
 import { readConfigFile } from "../config_file.ts";
@@ -13,6 +12,8 @@ import { isRunFile } from "../config/file_kind.ts";
 import { givenChain, type NamedChain } from "../duty/chain_options.ts";
 import { UserError } from "../errors.ts";
 import { wordsOfEntry } from "../option_file.ts";
+import { resolveRunFile } from "../run_file.ts";
+import { shellWord } from "../shell_words.ts";
 import { good, type Verdict, wrong } from "./verdict.ts";
 
 export interface Subjects {
@@ -24,11 +25,11 @@ export interface Subjects {
 export async function subjectsOf(context: CommandContext, options: readonly OptionSpec[]): Promise<Subjects> {
   const path = context.options.text("config");
   if (path === undefined) return { context, chain: givenChain(context), file: null };
-  const fix = `See every problem with its line: iota config check ${path}`;
+  const fix = `See every problem with its line: iota config check ${shellWord(path)}`;
   try {
     const { table } = await readConfigFile(path);
     if (isRunFile(table)) {
-      const resolved = resolveConfig({ file: table });
+      const resolved = resolveRunFile({ table });
       if (!resolved.ok) return subjectsWith(context, wrong(resolved.problems[0]!.text, fix));
       const { network, netuid } = resolved.config.chain;
       const file = good(`${path}, run ${resolved.config.name} of size ${resolved.config.size}`, { path });

@@ -8,6 +8,7 @@ import { hotkeyExists, loadHotkey, othersMayRead } from "../../chain/wallet/hotk
 import { type HotkeyPair, selfTest } from "../../chain/wallet/hotkey.ts";
 import { hotkeyPath } from "../../chain/wallet/wallet_place.ts";
 import type { CommandContext } from "../command.ts";
+import { shellWord } from "../shell_words.ts";
 import { explaining, findHotkey } from "../wallet_options.ts";
 import { good, skipped, type Verdict, warning, wrong } from "./verdict.ts";
 
@@ -29,7 +30,9 @@ export async function probeWallet(context: CommandContext, { isNamed }: { isName
   const facts = { wallet, hotkey: place.hotkey, address, path };
   const name = `${wallet}/${place.hotkey}`;
   if (!selfTest(pair)) {
-    const fix = `Make it again from its mnemonic: iota wallet regen --name ${wallet} --hotkey ${place.hotkey}`;
+    const fix = `Make it again from its mnemonic: iota wallet regen --name ${shellWord(wallet)} --hotkey ${
+      shellWord(place.hotkey)
+    }`;
     return { verdict: wrong(`${name} does not verify what it signs itself`, fix, facts), address: null };
   }
   if (await explaining(place, () => othersMayRead(place))) {

@@ -19,7 +19,7 @@ export function dutyLine(record: DutyRecord): string {
     case "unanswered":
       return `weights: no answer (${record.why}); looking on the chain whether they landed`;
     case "lost":
-      return `weights: ${record.purpose === "set" ? "the call" : "the reveal"} did not land and no longer can`;
+      return `weights: ${record.purpose === "set" ? "the call" : "the reveal"} did not land and can no longer do so`;
     case "rowChecked":
       return `weights: those of block ${record.landedBlock} are in force`;
     case "rowMissing":

@@ -107,7 +107,7 @@ export class ValidatorChain {
     const onAbort = () => interrupted.resolve();
     interruption.addEventListener("abort", onAbort);
     const cancel = systemTimers.after(connectingMs, () => this.#keeper === null && interrupted.resolve());
-    this.#options.context.output.line("the run is over; its last weights are on their way (Ctrl-C leaves now)");
+    this.#options.context.output.line("the run is over; sending its last weights (Ctrl-C leaves at once)");
     const settled = Promise.resolve(this.#connected).then(() => this.#keeper?.settled());
     await Promise.race([settled, interrupted.promise]);
     cancel();

@@ -7,7 +7,7 @@
 import { assert } from "../../core/assert.ts";
 
 export interface SampleOptions {
-  readonly temperature: number; // 0 takes the likeliest token
+  readonly temperature: number; // 0 always takes the most likely token
   readonly topK: number; // candidates; 0 = all
 }
 

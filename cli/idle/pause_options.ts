@@ -41,7 +41,7 @@ export async function openPauseWatch(context: CommandContext): Promise<PauseWatc
   if (missing.length > 0) {
     watch.stop();
     throw new UserError(
-      `Cannot keep ${missing.join(" and ")} as this machine must tell what it is about: it does not`,
+      `Cannot keep ${missing.join(" and ")} as this machine must report what it depends on: it does not`,
       {
         next: `Leave ${missing.length === 1 ? "it" : "them"} out; --schedule works everywhere`,
       },

@@ -249,7 +249,7 @@ export class Journal {
       : damaged > 0
       ? `${damaged} entries behind it are damaged`
       : "which entry was the last cannot be told";
-    return `The journal is cut at entry ${this.#sequence}, the last good one, as ${known}; what they told will be done again`;
+    return `The journal is cut at entry ${this.#sequence}, the last good one, as ${known}; the work they recorded will be done again`;
   }
 
   /** Only in a file that SQLite finds sound: deleting rows of a broken one would break more. */

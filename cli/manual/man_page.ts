@@ -65,6 +65,16 @@ function commandSection(command: Command): string[] {
     ...command.examples.map(plain),
     ".fi",
     ".RE",
+    ...(command.recipes ?? []).flatMap(({ title, lines }) => [
+      ".PP",
+      plain(`${title}:`),
+      ".PP",
+      ".RS 4",
+      ".nf",
+      ...lines.map(plain),
+      ".fi",
+      ".RE",
+    ]),
   ];
 }
 

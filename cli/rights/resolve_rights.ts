@@ -18,6 +18,8 @@ export interface RightsQuestion {
   readonly declares: (name: string) => boolean;
   readonly environment: Environment;
   readonly dataFolder: () => string;
+  /** The text file that the run learns by its merged settings; null: none. */
+  readonly corpus: string | null;
   readonly programFolders: readonly string[];
   readonly executable: string;
 }
@@ -40,10 +42,12 @@ export function resolveRights(question: RightsQuestion): HeldRights {
 }
 
 function pathsOf(place: Place, question: RightsQuestion): string[] {
-  const { options, declares, environment, dataFolder, programFolders } = question;
+  const { options, declares, environment, dataFolder, programFolders, corpus } = question;
   switch (place) {
     case "data":
       return [resolve(dataFolder())];
+    case "corpus":
+      return corpus === null ? [] : [resolve(corpus)];
     case "program":
       return [...programFolders];
     case "hotkeys": {

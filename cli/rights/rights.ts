@@ -7,12 +7,12 @@
  */
 
 /**
- * A place on the disk by what it is: the data folder, the hotkeys of the wallet that signs, the program itself, the path that
- * an option names, or the log and its full files.
+ * A place on the disk by what it is: the data folder, the hotkeys of the wallet that signs, the program itself, the text that the
+ * run learns (wherever that was set), the path that an option names, or the log and its full files.
  */
-export type Place = "data" | "hotkeys" | "program" | "log" | `--${string}`;
+export type Place = "data" | "hotkeys" | "program" | "corpus" | "log" | `--${string}`;
 
-export type SystemFact = "cpus" | "loadavg" | "hostname";
+export type SystemFact = "cpus" | "loadavg" | "hostname" | "networkInterfaces" | "systemMemoryInfo";
 
 export interface Rights {
   readonly read?: readonly Place[] | "any";

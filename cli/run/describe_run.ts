@@ -5,6 +5,7 @@
 
 import type { RunConfig } from "../../core/config/config.ts";
 import { modelParameters } from "../../core/config/derive.ts";
+import { plural } from "../screen/format.ts";
 
 export interface TextFacts {
   readonly corpus: string;
@@ -21,11 +22,13 @@ export function describeRun(config: RunConfig): string[] {
     : "codec none";
   return [
     `model  ${config.size}: ${(modelParameters(model) / 1e6).toFixed(2)} M parameters, width ${model.width}, ` +
-    `${model.layers} layers, ${model.heads} heads over ${model.kvHeads}, ffn ${model.ffnWidth}, ` +
+    `${model.layers} layers, ${model.heads} query and ${model.kvHeads} key-value heads, feed-forward ${model.ffnWidth}, ` +
     `vocabulary ${model.vocabSize}, context ${model.contextLength}`,
-    `run    ${pipeline.stages} stages x ${config.swarm.replicas} replicas, ${codec}; ${train.steps} steps of ` +
+    `run    ${pipeline.stages} stages with ${
+      plural(config.swarm.replicas, "miner")
+    } each, ${codec}; ${train.steps} steps of ` +
     `${batch.reduce((a, b) => a * b)} tokens (${batch.join(" x ")}), merge every ${train.stepsPerRound}; ` +
-    `lr ${train.learningRate}, outer lr ${outer.learningRate} momentum ${outer.momentum}, seed ${config.seed}`,
+    `learning rate ${train.learningRate}, outer ${outer.learningRate} with momentum ${outer.momentum}, seed ${config.seed}`,
   ];
 }
 

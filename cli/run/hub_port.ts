@@ -10,12 +10,13 @@ import { fault } from "../../core/fault.ts";
 import { encodeFrame } from "../../net/frame.ts";
 import { createRefusal } from "../../net/hello.ts";
 import { defaultNetLimits, type NetLimits } from "../../net/limits.ts";
-import { listen, type Listener, type ListenOptions } from "../../net/server.ts";
+import { listen, type Listener, ListenError, type ListenOptions } from "../../net/server.ts";
 import type { Wire, WireHandler } from "../../net/wire.ts";
 import type { OptionValues } from "../command.ts";
 import { UserError } from "../errors.ts";
 import type { ServedAt } from "./prepare_run.ts";
 import type { SavedRun } from "./saved_run.ts";
+import type { TlsPair } from "./tls_files.ts";
 
 type Service = Pick<ListenOptions, "accept" | "fetch">;
 
@@ -34,7 +35,7 @@ export interface WantedPlace {
 }
 
 export interface HubPortOptions {
-  readonly wanted: WantedPlace;
+  readonly wanted: WantedPlace & { readonly tls?: TlsPair | null };
   readonly limits: NetLimits;
   readonly descriptors: number | null;
   readonly onNotice: (text: string) => void;
@@ -50,11 +51,13 @@ export function wantedPlace(options: OptionValues, saved: SavedRun | null): Want
   return { host: host ?? "127.0.0.1", ports };
 }
 
-export async function openHubPort({ wanted: { host, ports }, ...options }: HubPortOptions): Promise<HubPort> {
+export async function openHubPort(
+  { wanted: { host, ports, tls = null }, ...options }: HubPortOptions,
+): Promise<HubPort> {
   let service: Service = notYet;
   const open = (port: number) =>
     listen({
-      ...{ ...options, host, port },
+      ...{ ...options, host, port, ...(tls === null ? {} : { tls }) },
       accept: (wire) => service.accept(wire),
       fetch: (request, trust) => service.fetch(request, trust),
     });
@@ -72,7 +75,8 @@ async function firstThat(
     return await open(port!);
   } catch (error) {
     if (others.length > 0) return await firstThat(others, open);
-    throw new UserError(error instanceof Error ? error.message : String(error), { cause: error });
+    const message = error instanceof Error ? error.message : String(error);
+    throw new UserError(message, { ...(error instanceof ListenError ? { next: error.next } : {}), cause: error });
   }
 }
 

@@ -14,13 +14,15 @@ export function minerLine(record: MinerRecord): string | null {
     case "welcomed":
       return welcomeLine(record);
     case "kept":
-      return `stage ${record.stage}, round ${record.round}: kept, with ${record.tasks} gradients`;
+      return `stage ${record.stage}, round ${record.round}: kept, with the gradients of ${record.tasks} tasks`;
     case "stageAssigned":
       return `stage ${record.stage}, round ${record.round}: loading`;
     case "stageLoading":
       return `stage ${record.stage}, round ${record.round}: ${loadingText(record)}`;
     case "stageLoaded":
       return `stage ${record.stage}, round ${record.round}: ready, parameters ${record.parameters.slice(0, 12)}`;
+    case "loadFailed":
+      return `stage ${record.stage}: cannot be loaded (${record.code}): ${record.detail}`;
     case "roundMerged":
       return `round ${record.round}: merged, parameters ${record.parameters.slice(0, 12)}`;
     case "refused":
@@ -68,7 +70,7 @@ export function validatorLine(record: ValidatorRecord): string | null {
     }
     case "scored":
       return `round ${record.round}: ${record.miners} miners scored${
-        record.failed === 0 ? "" : `, ${record.failed} with nothing`
+        record.failed === 0 ? "" : `, ${record.failed} of them zero`
       }`;
     case "requestFailed":
     case "refused":

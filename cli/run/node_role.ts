@@ -184,7 +184,15 @@ export class NodeRole<State, Event, Effect> {
   }
 }
 
+/** Of a node whose device cannot hold what the run asks of it. */
+export function tooLargeError(detail: string): UserError {
+  return new UserError(`Cannot take part in this run with this device: ${detail}`, {
+    next: "Use another adapter, or the slow reference, which has no such limits: --device reference",
+  });
+}
+
 function refusedError(url: string, { code, detail }: Fault): UserError {
+  if (code === "tooLarge") return tooLargeError(detail);
   const next = code === "versionMismatch"
     ? "Install the version of iota that the orchestrator runs"
     : code === "unauthenticated"

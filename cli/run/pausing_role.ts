@@ -85,4 +85,4 @@ export class PausingRole implements RunningRole {
   }
 }
 
-const pausedReason = "it rests by its own rules";
+const pausedReason = "its own rules tell it to rest";

@@ -12,7 +12,7 @@ import type { Verify } from "../../net/hello.ts";
 import type { NetLimits } from "../../net/limits.ts";
 import { PeerBlobs } from "../../net/peer_blobs.ts";
 import type { PassIssuer } from "../../net/peer_pass.ts";
-import { listen } from "../../net/server.ts";
+import { listen, ListenError } from "../../net/server.ts";
 import type { Timers } from "../../net/timers.ts";
 import { UsageError, UserError } from "../errors.ts";
 import { peerUrl } from "./blob_access.ts";
@@ -59,13 +59,13 @@ export async function openPeerServer(options: PeerServerOptions): Promise<PeerSe
     fetch: (request, trust) => peers.fetch(request, trust),
     onNotice: (text) => onError(new Error(text)),
   }).catch((error) => {
-    throw new UserError(error instanceof Error ? error.message : String(error), { cause: error });
+    throw error instanceof ListenError ? new UserError(error.message, { next: error.next, cause: error }) : error;
   });
   const url = options.publicUrl ?? listener.url;
   if (peerUrl(url) === null || /^https?:\/\/(0\.0\.0\.0|\[::\])/.test(url)) {
     await listener.close();
     throw new UsageError(`Cannot announce '${url}' as peers must be able to reach it`, {
-      next: "Say how: --public-url http://YOUR-ADDRESS:PORT",
+      next: "Pass the address at which they reach it: --public-url http://YOUR-ADDRESS:PORT",
     });
   }
   return {

@@ -40,9 +40,9 @@ export async function makeRunFolder({ folder: { path }, deletes }: RunPlan): Pro
 
 export async function prepareRun(context: CommandContext, plan: RunPlan, at: ServedAt): Promise<PreparedRun> {
   const { output } = context;
-  const { folder: { path, isResumed }, config, origins, runId, changes } = plan;
+  const { folder: { path, isResumed }, config, origins, runId, changes, found } = plan;
   await makeRunFolder(plan);
-  output.event({ type: "config", config });
+  output.event({ type: "config", config, step: found?.manifest.step ?? 0 });
   for (const line of describeRun(config)) output.line(line);
   sayChanges(context, changes);
   const { corpus, heldOutFraction, maxBytes } = config.data;
@@ -53,6 +53,7 @@ export async function prepareRun(context: CommandContext, plan: RunPlan, at: Ser
     heldOutFraction,
     maxBytes,
     seed: config.seed,
+    isResumed,
   });
   const { train, bytesPerToken, unigramEntropy } = dataset.manifest;
   const text: TextFacts = { corpus, tokens: train.tokens, bytesPerToken, unigramEntropy };

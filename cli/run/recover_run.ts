@@ -88,7 +88,7 @@ async function openOld(request: OpenHubJournal, options: RecoverOptions & { mark
   if (isThere && (await Deno.stat(request.path)).size === 0) throw emptyJournal(request.path);
   const hasLog = await exists(`${request.path}-wal`);
   if (!isThere && !hasLog && mark !== null) {
-    throw new JournalError("damaged", `Cannot read the journal '${request.path}' as it is gone`);
+    throw new JournalError("damaged", `Cannot read the journal '${request.path}' as it is missing`);
   }
   const opened = HubJournal.open(request);
   const { journal, recovered } = opened;
@@ -118,12 +118,12 @@ async function openOld(request: OpenHubJournal, options: RecoverOptions & { mark
 function missingText(mark: MarkFound, { sequence, at }: { sequence: number; at: string }): string | null {
   if (mark === null || mark === "damaged") {
     const what = mark === null ? "gone" : "damaged";
-    return `The mark beside the journal is ${what}, so whether the journal lost its last entries cannot be told; it ends at ${at}`;
+    return `The mark beside the journal is ${what}, so lost entries at its end cannot be detected; it ends at ${at}`;
   }
   if (mark.sequence <= sequence) return null;
   const lost = mark.sequence - sequence;
   return `The journal lost its last ${lost} entries: the run was at ${describe(mark)}, and goes on from ${at}; ` +
-    "what they told will be done again";
+    "the work they recorded will be done again";
 }
 
 /** Where the run goes on from without its journal, in words; throws where that is nowhere, with the folder as it is. */

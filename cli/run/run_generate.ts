@@ -12,6 +12,7 @@ import type { CommandContext } from "../command.ts";
 import { readTokenizer } from "../data/tokenizer_file.ts";
 import { UsageError, UserError } from "../errors.ts";
 import { generateText } from "../generate/generate_text.ts";
+import { shellWord } from "../shell_words.ts";
 import type { ComputeHost } from "./compute_host.ts";
 import { openDevice } from "./run_node.ts";
 
@@ -68,7 +69,7 @@ export async function sampleRun(
   const found = await latestCheckpoint(`${request.run}/checkpoints`, warn);
   if (found === null) {
     throw new UserError(`Cannot generate as '${request.run}' must hold a whole checkpoint`, {
-      next: `Train one: iota swarm --data ${request.run}`,
+      next: `Train one: iota swarm --data ${shellWord(request.run)}`,
     });
   }
   const tokenizer = await readTokenizer(`${request.run}/dataset/tokenizer.json`);

@@ -7,7 +7,6 @@ import { type HotkeyPair, verifySignature } from "../../chain/wallet/hotkey.ts";
 import { present } from "../../core/assert.ts";
 import { ComputeError, type ComputeWorker, openComputeWorker } from "../../gpu/worker_client.ts";
 import { HttpBlobs } from "../../net/blob_http.ts";
-import { dialWebSocket } from "../../net/client.ts";
 import { defaultNetLimits } from "../../net/limits.ts";
 import { showPass } from "../../net/peer_pass.ts";
 import { type Authorize, createAuthorize } from "../../net/request_auth.ts";
@@ -24,6 +23,7 @@ import { hotkeyFolders, openHotkey } from "../wallet_options.ts";
 import { type BlobAccess, blobAccess } from "./blob_access.ts";
 import { type HubAddress, hubAddress } from "./addresses.ts";
 import { HubPin, typedPin } from "./hub_pin.ts";
+import { hubTrust } from "./hub_trust.ts";
 import type { RunningRole } from "./miner_role.ts";
 import { validatorLine } from "./node_lines.ts";
 import type { NodeLink } from "./node_role.ts";
@@ -93,6 +93,7 @@ export async function openNode(context: CommandContext, signer: HotkeyPair): Pro
   const address = hubAddress(options.text("orchestrator") ?? "ws://127.0.0.1:9009");
   const giveUpAfterMs = durationOption("give-up-after", options.text("give-up-after"));
   const pin = await HubPin.open({ folder: context.dataFolder(), socket: address.socket }, typedPin(options));
+  const trust = await hubTrust(options.text("tls-ca"));
   const device = await openDevice(options.text("device"));
   output.event({ type: "device", ...device.adapter });
   output.line(`${signer.address} on ${device.adapter.name}`);
@@ -108,7 +109,7 @@ export async function openNode(context: CommandContext, signer: HotkeyPair): Pro
     url: address.socket,
     signer,
     verify: verifySignature,
-    dial: dialWebSocket,
+    dial: trust.dial,
     limits: defaultNetLimits,
     timers: systemTimers,
     random: systemRandom,
@@ -121,11 +122,11 @@ export async function openNode(context: CommandContext, signer: HotkeyPair): Pro
     },
     onConnected: (ticket) => {
       authorize = createAuthorize({ ...by, receiver: ticket.hub, ticket });
-      pin.met(ticket).catch((error) => output.log.warn(`This orchestrator is not remembered: ${error.message}`));
+      pin.met(ticket).catch((error) => output.log.warn(`Cannot remember this orchestrator: ${error.message}`));
     },
   };
   const toHub: Authorize = (request, by) => present(authorize, "blobs are asked for after the hello")(request, by);
-  const blobs = blobAccess(new HttpBlobs({ ...storeOptions, authorize: toHub, url: address.http }), {
+  const blobs = blobAccess(new HttpBlobs({ ...storeOptions, ...trust.http, authorize: toHub, url: address.http }), {
     open: ({ node, url, pass }) =>
       new HttpBlobs({
         ...storeOptions,

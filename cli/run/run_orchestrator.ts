@@ -32,9 +32,9 @@ import { openRunScreen, type RunScreen } from "../screen/run_screen.ts";
 import { newRunView, type WireCost } from "../screen/view.ts";
 import { type CheckpointPlace, putBackRound, storeRound } from "./checkpoint_writer.ts";
 import { probeRoom } from "./disk_room.ts";
+import { type HubPlace, hubPlace } from "./hub_place.ts";
 import { HubStore } from "./hub_store.ts";
-import { pinWords } from "./hub_pin.ts";
-import { type HubPort, openHubPort, wantedPlace } from "./hub_port.ts";
+import { type HubPort, openHubPort } from "./hub_port.ts";
 import { hubTickets } from "./hub_tickets.ts";
 import { type OpenRunOptions, type OpenRunState, openRunState } from "./open_run_state.ts";
 import { planRun, sayOver } from "./plan_run.ts";
@@ -42,7 +42,8 @@ import { hubSigner, type PreparedRun, prepareRun, saveResumedRun } from "./prepa
 import { startOrchestrator } from "./orchestrator_role.ts";
 import type { RunningOrchestrator } from "./running_orchestrator.ts";
 import { removeJournal, userError as journalError } from "./recover_run.ts";
-import { runSummary, saveSummary } from "./run_summary.ts";
+import { type BegunAt, runSummary, saveSummary, sessionFields } from "./run_summary.ts";
+import { sayListening } from "./say_listening.ts";
 import { bf16BytesPerToken, type Traffic } from "./traffic.ts";
 
 const keptCheckpoints = 3;
@@ -57,16 +58,17 @@ export async function runOrchestrator(context: CommandContext): Promise<number> 
     return 0;
   }
   const limits = netLimits(plan.config);
+  const place = await hubPlace(context.options, plan.saved);
   let notice = (text: string) => context.output.log.warn(text);
   const port = await openHubPort({
-    wanted: wantedPlace(context.options, plan.saved),
+    wanted: place,
     limits,
     descriptors: readOpenFiles(context.environment),
     onNotice: (text) => notice(text),
   });
   try {
     const prepared = await prepareRun(context, plan, port.at);
-    const run = await startRun(context, { prepared, port, limits, startedMs });
+    const run = await startRun(context, { prepared, place, port, limits, startedMs });
     notice = (text) => run.screen.record({ type: "warning", text });
     return await untilTheEnd(context, { prepared, run, interruption, startedMs });
   } finally {
@@ -96,9 +98,12 @@ async function untilTheEnd(
       firstStepAtMs: run.firstStepAtMs(),
       endedMs: systemTimers.nowMs(),
       tokensBefore: run.tokensBefore,
+      begun: run.begun,
     });
     run.screen.close();
-    context.output.summary(summary);
+    context.output.summary(
+      context.output.mode === "json" ? summary : { ...summary, sessionFields: sessionFields(run.begun) },
+    );
     const { upload } = run.role.state;
     isOver = result.finished && upload === null;
     if (result.finished && upload !== null) {
@@ -123,33 +128,36 @@ interface StartedRun {
   readonly chainFailed: Promise<never>; // something of ours, not the chain
   readonly screen: RunScreen;
   readonly tokensBefore: number;
+  readonly begun: BegunAt;
   firstStepAtMs(): number | null;
   close(): Promise<void>;
 }
 
 async function startRun(
   context: CommandContext,
-  options: { prepared: PreparedRun; port: HubPort; limits: NetLimits; startedMs: number },
+  options: { prepared: PreparedRun; place: HubPlace; port: HubPort; limits: NetLimits; startedMs: number },
 ): Promise<StartedRun> {
   const { output } = context;
-  const { prepared, port, limits, startedMs } = options;
+  const { prepared, place, port, limits, startedMs } = options;
   const { config, dataset, folder, runId } = prepared;
   const signer = await hubSigner(context, folder);
   const layersOfStages = splitLayers(config);
   const stages = stageSpecs(config, layersOfStages);
-  const screen = openScreen(context, { config, layersOfStages, startedMs });
+  const screen = openScreen(context, { config, layersOfStages, startedMs, step: prepared.found?.manifest.step ?? 0 });
   const onReplayed = (effects: readonly OrchestratorEffect[]) => {
     for (const effect of effects) if (effect.type === "record") screen.replay(effect.record);
   };
   const warn = (text: string) => output.log.warn(text);
   const { members, journal, recovered, from } = await openStorage({ prepared, stages, limits, onReplayed, warn });
   await saveResumedRun(prepared, { at: port.at, step: recovered?.state.step ?? from?.step ?? 0 });
-  const place = checkpointPlace(prepared, { stages, warn });
+  const checkpoints = checkpointPlace(prepared, { stages, warn });
   const tickets = hubTickets(signer, runId);
   const { promise: chainFailed, reject } = Promise.withResolvers<never>();
   const chain = openHubChain(config.chain, { output, onFailure: reject });
   const { sequencesPerMicrobatch: sequences } = config.train;
   const tokensBefore = recovered?.state.counters.tokens ?? 0;
+  const begun = begunAt({ recovered, from });
+  screen.begin(begun);
   let firstStepAtMs: number | null = null;
   const role = startOrchestrator({
     runId,
@@ -169,8 +177,8 @@ async function startRun(
     random: systemRandom,
     blobs: members.blobs,
     batches: dataset.batches({ seed: config.seed, sequences, contextLength: config.model.contextLength }),
-    storeRound: (round) => storeRound(place, round, members.blobs),
-    putBackRound: (round) => putBackRound(place, { round, blobs: members.blobs }),
+    storeRound: (round) => storeRound(checkpoints, round, members.blobs),
+    putBackRound: (round) => putBackRound(checkpoints, { round, blobs: members.blobs }),
     probeRoom: (bytes) => probeRoom(folder.path, bytes),
     onRecord: (record) => {
       screen.record(record);
@@ -181,12 +189,8 @@ async function startRun(
   });
   chain.onRenewed(() => role.review());
   serve(context, { role, members, limits, port, self: signer.address, tickets });
-  sayListening(output, {
-    url: port.url,
-    hub: signer.address,
-    run: runId,
-    miners: config.swarm.replicas * stages.length,
-  });
+  const miners = config.swarm.replicas * stages.length;
+  sayListening(output, { place, port: port.at.port, hub: signer.address, run: runId, miners });
   const close = async () => {
     screen.close();
     await port.close();
@@ -194,17 +198,15 @@ async function startRun(
     await chain.close();
     journal.close();
   };
-  return { role, chainFailed, screen, tokensBefore, firstStepAtMs: () => firstStepAtMs, close };
+  return { role, chainFailed, screen, tokensBefore, begun, firstStepAtMs: () => firstStepAtMs, close };
 }
 
-function sayListening(
-  output: Output,
-  { url: httpUrl, hub, run, miners }: { url: string; hub: NodeId; run: string; miners: number },
-): void {
-  const url = httpUrl.replace(/^http/, "ws");
-  output.event({ type: "listening", url, run, hub });
-  output.line(`Listening on ${url} for ${miners} miners`);
-  output.line(`Join with: iota miner --orchestrator ${url} ${pinWords({ hub, run }).join(" ")}`);
+function begunAt({ recovered, from }: Pick<OpenRunState, "recovered" | "from">): BegunAt {
+  return {
+    step: recovered?.state.step ?? from?.step ?? 0,
+    round: recovered?.state.round ?? from?.sources.round ?? 0,
+    isJournaled: recovered !== null,
+  };
 }
 
 /** Where the run begins, and the store its members use. */
@@ -276,9 +278,9 @@ function stoppedText({ step, config }: OrchestratorState, from: { reason: string
 
 function openScreen(
   { output }: CommandContext,
-  options: { config: RunConfig; layersOfStages: readonly number[]; startedMs: number },
+  options: { config: RunConfig; layersOfStages: readonly number[]; startedMs: number; step: number },
 ): RunScreen {
-  const { config, layersOfStages, startedMs } = options;
+  const { config, layersOfStages, startedMs, step } = options;
   const view = newRunView({
     command: "orchestrate",
     run: config.name,
@@ -289,6 +291,7 @@ function openScreen(
     stepsPerRound: config.train.stepsPerRound,
     layersOfStages,
   }, startedMs);
+  view.step = step; // of the newest checkpoint, until the journal was read
   return openRunScreen({ output, view, nowMs: () => systemTimers.nowMs() });
 }
 

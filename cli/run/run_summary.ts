@@ -18,7 +18,23 @@ export interface RunSummaryInput {
   readonly firstStepAtMs: number | null;
   readonly endedMs: number;
   readonly tokensBefore: number; // trained in earlier lives of this process
+  readonly begun: BegunAt;
 }
+
+/** Where this process took the run up. */
+export interface BegunAt {
+  readonly step: number;
+  readonly round: number;
+  readonly isJournaled: boolean; // then the counters go on; otherwise they begin at zero
+}
+
+const ofProcess = [
+  ...["firstLossMs", "wallMs", "tokensPerSecond", "bytesPerTokenForward", "bytesPerTokenBackward"],
+];
+const counted = [
+  ...["tokens", "lossFirst", "validationLossFirst", "mergeBytesPerMiner", "microbatchesLost", "reLeases"],
+  ...["speculations", "orchestratorRestarts", "stageHashesAgree", "verdictsPassed", "verdictsFailed"],
+];
 
 /** A number of nats or milliseconds is null where nothing was measured. */
 export interface RunSummary {
@@ -43,16 +59,22 @@ export interface RunSummary {
   readonly reLeases: number;
   readonly speculations: number; // tasks given to a second miner while the first still worked
   readonly orchestratorRestarts: number;
-  readonly stageHashesAgree: boolean;
+  readonly stageHashesAgree: boolean | null; // null before the first merge
   readonly verdictsPassed: number;
   readonly verdictsFailed: number;
   readonly checkpoint: string | null;
   readonly run: string;
+  readonly resumedAtStep: number | null; // null: it began at step 0
   readonly [key: string]: unknown;
 }
 
+/** Which fields are not of the whole run where it was resumed: for the table that people read. */
+export function sessionFields({ isJournaled }: Pick<BegunAt, "isJournaled">): string[] {
+  return isJournaled ? ofProcess : [...ofProcess, ...counted];
+}
+
 export function runSummary(input: RunSummaryInput): RunSummary {
-  const { state, traffic, view, dataset, folder, startedMs, firstStepAtMs, endedMs, tokensBefore } = input;
+  const { begun, state, traffic, view, dataset, folder, startedMs, firstStepAtMs, endedMs, tokensBefore } = input;
   const { counters, facts } = state;
   const open = state.work?.flows.length ?? 0;
   const trainingMs = view.trainingSinceMs === null ? null : endedMs - view.trainingSinceMs;
@@ -78,13 +100,14 @@ export function runSummary(input: RunSummaryInput): RunSummary {
     reLeases: counters.reLeases,
     speculations: counters.speculations,
     orchestratorRestarts: counters.restarts,
-    stageHashesAgree: counters.disagreements === 0,
+    stageHashesAgree: state.round === (begun.isJournaled ? 0 : begun.round) ? null : counters.disagreements === 0,
     verdictsPassed: facts.verdictsPassed,
     verdictsFailed: facts.verdictsFailed,
     checkpoint: state.sources.round === 0
       ? null
       : `${folder}/checkpoints/round-${String(state.sources.round).padStart(6, "0")}`,
     run: folder,
+    resumedAtStep: begun.step === 0 ? null : begun.step,
   };
 }
 

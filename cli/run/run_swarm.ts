@@ -5,6 +5,7 @@
 
 import { systemTimers } from "../../net/timers.ts";
 import { type ChaosPlan, parsePlan } from "../chaos/plan.ts";
+import type { RunConfig } from "../../core/config/config.ts";
 import type { CommandContext } from "../command.ts";
 import { UsageError } from "../errors.ts";
 import type { Paint } from "../paint.ts";
@@ -12,11 +13,12 @@ import { datedFolder } from "../run_folder.ts";
 import { shellWords } from "../shell_words.ts";
 import { shortAddress } from "../screen/format.ts";
 import { tryPort } from "./hub_port.ts";
+import { mustFit } from "./model_fit.ts";
 import { planRun, sayChanges, sayOver } from "./plan_run.ts";
 import { makeRunFolder } from "./prepare_run.ts";
 import { sampleRun } from "./run_generate.ts";
 import { openDevice } from "./run_node.ts";
-import { saveSummary } from "./run_summary.ts";
+import { saveSummary, sessionFields } from "./run_summary.ts";
 import { Swarm } from "./swarm.ts";
 import type { Emission } from "./swarm_chain.ts";
 
@@ -31,6 +33,7 @@ export async function runSwarm(context: CommandContext): Promise<number> {
     sayOver(context, { plan: runPlan, command: "swarm" });
     return 0;
   }
+  if (!runPlan.folder.isResumed) await preflight(context, runPlan.config); // what cannot work fails before anything starts
   await tryPort(context.options.number("port") ?? 0); // before the folder: what is there may be about to be deleted
   await makeRunFolder(runPlan);
   sayChanges(context, runPlan.changes);
@@ -46,11 +49,22 @@ export async function runSwarm(context: CommandContext): Promise<number> {
   }
   if (exitCode === 0 && !interruption.aborted) summary["sample"] = await writeSample(context, folder);
   summary["wallMs"] = systemTimers.nowMs() - startedMs;
-  const { sample: _, emission, ...table } = summary;
+  const { sample: _, emission, ...measured } = summary;
+  const table = { ...measured, sessionFields: sessionFields({ isJournaled: false }) }; // a swarm counts from its own start
   for (const line of emissionLines(emission as Emission[] | null, context.output.paint)) context.output.line(line);
   context.output.summary(context.output.mode === "json" ? summary : table); // people have seen the text
   await saveSummary(summary, { folder, warn: (text) => context.output.log.warn(text) });
   return exitCode;
+}
+
+async function preflight(context: CommandContext, config: RunConfig): Promise<void> {
+  const worker = await openDevice(context.options.text("device"));
+  try {
+    await mustFit(config, { worker, memoryBytes: () => Deno.systemMemoryInfo().available });
+  } finally {
+    await worker.finish(); // at rest, as this process may be about to exit
+  }
+  worker.close();
 }
 
 /** What the chain has paid, the nodes in order. */

@@ -14,6 +14,7 @@ import type { RunConfig } from "../../core/config/config.ts";
 import type { ParameterSource, Slice } from "../../core/protocol/message.ts";
 import type { StageCompute } from "../../gpu/compute.ts";
 import { nameOf } from "../../net/blob_hash.ts";
+import { isTooLarge } from "../../gpu/worker_client.ts";
 import { type BlobAccess, bytesOfFloats } from "./blob_access.ts";
 import type { ComputeHost } from "./compute_host.ts";
 import { placeParameters, readParameters, throttled } from "./large_stage.ts";
@@ -246,8 +247,9 @@ function isStart({ refs, isInitial }: RoundStart, source: ParameterSource): bool
   return refs.momentum === null || source.momentum?.hash === refs.momentum.hash;
 }
 
-/** What a failed job tells the hub: the stranger's fault as it is, anything else as a missing blob or a broken device. */
+/** What a failed job tells the hub: the stranger's fault as it is, a stage too large, anything else as a missing blob. */
 export function faultOf(error: unknown): Fault {
   if (error instanceof WorkRefused) return error.fault;
+  if (isTooLarge(error)) return fault("tooLarge", error.message);
   return fault("badBlob", error instanceof Error ? error.message : String(error));
 }

@@ -85,7 +85,7 @@ export class Swarm {
     } finally {
       this.#screen?.close();
       const isFinished = this.#failure === null && this.#summary?.["finished"] === true;
-      if (isFinished && this.#chain !== null) this.#context.output.log.info("The last weights are on their way");
+      if (isFinished && this.#chain !== null) this.#context.output.log.info("Sending the last weights");
       await this.#nodes.end({ isFinished });
       if (isFinished && !this.#isInterrupted) await this.#chain?.paid();
       await this.#chain?.close();
@@ -139,13 +139,17 @@ export class Swarm {
   #onLine(line: Line): void {
     switch (line["type"]) {
       case "config":
-        if (this.#config === null) this.#begin(line["config"] as RunConfig);
+        if (this.#config === null) this.#begin(line["config"] as RunConfig, Number(line["step"]));
         return;
       case "text":
         if (!this.#isTraining) this.#context.output.line(describeText(line as unknown as TextFacts));
         return;
       case "listening":
         return this.#onListening({ url: String(line["url"]), hub: String(line["hub"]), run: String(line["run"]) });
+      case "takenUp":
+        this.#tally.begin(Number(line["step"]));
+        this.#screen?.begin({ step: Number(line["step"]), round: Number(line["round"]) });
+        return;
       case "summary":
         this.#summary = line;
         return;
@@ -160,7 +164,8 @@ export class Swarm {
     }
   }
 
-  #begin(config: RunConfig): void {
+  /** `step`: of the newest checkpoint, until the orchestrator has looked into its journal. */
+  #begin(config: RunConfig, step: number): void {
     const { output } = this.#context;
     this.#config = config;
     for (const text of describeRun(config)) output.line(text);
@@ -174,6 +179,7 @@ export class Swarm {
       stepsPerRound: config.train.stepsPerRound,
       layersOfStages: splitLayers(config),
     }, this.#options.startedMs);
+    view.step = step;
     this.#screen = openRunScreen({ output, view, nowMs: () => systemTimers.nowMs() });
   }
 

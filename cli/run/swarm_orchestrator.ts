@@ -6,6 +6,7 @@
  */
 
 import type { CommandContext } from "../command.ts";
+import { loopbackWord } from "../hub_options.ts";
 import { runWords } from "../run_options.ts";
 import { startChild } from "./child.ts";
 import { type Death, type LastEnd, type Line, SupervisedProcess } from "./supervised_process.ts";
@@ -53,7 +54,7 @@ export class SwarmOrchestrator {
   #words(life: number): string[] {
     const { context, folder } = this.#options;
     const given = runWords(context);
-    const place = (port: number) => ["--data", folder, "--port", `${port}`];
+    const place = (port: number) => ["--data", folder, "--port", `${port}`, loopbackWord];
     if (life > 1) this.#listening = Promise.withResolvers();
     const port = this.#url === null ? context.options.number("port") ?? 0 : Number(new URL(this.#url).port);
     return ["orchestrate", ...given, ...place(port)];

@@ -27,10 +27,16 @@ export class SwarmTally {
   #validationFirst: RoundLoss | null = null;
   #validationLast: RoundLoss | null = null;
   #reLeases = 0;
-  #stageHashesAgree = true;
+  #stageHashesAgree: boolean | null = null; // before the first merge
+  #resumedAtStep: number | null = null; // of the swarm's first life
   #verdicts = { passed: 0, failed: 0 };
   #checkpoint: string | null = null;
   readonly #audits = new Map<number, Set<string>>(); // by round
+
+  /** An orchestrator took the run up at this step; only the swarm's first one tells where the swarm began. */
+  begin(step: number): void {
+    if (this.#step === null) this.#resumedAtStep ??= step;
+  }
 
   onRecord(record: RunRecord, nowMs: number): void {
     switch (record.type) {
@@ -47,7 +53,7 @@ export class SwarmTally {
         return;
       case "roundMerged":
         this.#round = Math.max(this.#round, record.round);
-        this.#stageHashesAgree &&= record.stages.every((stage) => stage.agree);
+        this.#stageHashesAgree = this.#stageHashesAgree !== false && record.stages.every((stage) => stage.agree);
         return;
       case "checkpointWritten":
         this.#checkpoint = record.folder;
@@ -73,10 +79,11 @@ export class SwarmTally {
       validationLossFirst: this.#validationFirst?.loss ?? null,
       validationLossLast: this.#validationLast?.loss ?? null,
       reLeases: this.#reLeases,
-      stageHashesAgree: this.#stageHashesAgree && told["stageHashesAgree"] !== false,
+      stageHashesAgree: told["stageHashesAgree"] === false ? false : this.#stageHashesAgree,
       verdictsPassed: this.#verdicts.passed,
       verdictsFailed: this.#verdicts.failed,
       checkpoint: told["checkpoint"] ?? this.#checkpoint,
+      resumedAtStep: this.#resumedAtStep,
     };
   }
 

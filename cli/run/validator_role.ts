@@ -7,10 +7,11 @@ import type { Machine } from "../../core/protocol/machine.ts";
 import type { MinerScore } from "../../core/score/work_score.ts";
 import type { ValidatorEffect, ValidatorEvent, ValidatorRecord } from "../../core/validator/event.ts";
 import { openValidator, validator, type ValidatorState } from "../../core/validator/machine.ts";
+import { isTooLarge } from "../../gpu/worker_client.ts";
 import type { BlobAccess } from "./blob_access.ts";
 import type { ComputeHost } from "./compute_host.ts";
 import type { RunningRole } from "./miner_role.ts";
-import { type NodeLink, NodeRole } from "./node_role.ts";
+import { type NodeLink, NodeRole, tooLargeError } from "./node_role.ts";
 import { faultOf } from "./stage_host.ts";
 import { ValidatorHost } from "./validator_host.ts";
 
@@ -50,7 +51,10 @@ export function startValidator(options: ValidatorRoleOptions): RunningRole {
       case "perform":
         host.perform(effect).then(
           (result) => role.enqueue({ type: "workDone", job: effect.job, result }),
-          (error) => role.enqueue({ type: "workFailed", job: effect.job, fault: faultOf(error) }),
+          (error) => {
+            if (isTooLarge(error)) role.fail(tooLargeError(error.message));
+            else role.enqueue({ type: "workFailed", job: effect.job, fault: faultOf(error) });
+          },
         );
         return;
       case "finish":

@@ -9,6 +9,7 @@ import { unreachable } from "../../core/assert.ts";
 import type { NodeId } from "../../core/ids.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
 import { decimal, duration, plural, printable, shortAddress } from "./format.ts";
+import { handedOut, restoredText } from "./record_words.ts";
 import { pushSeries } from "./series.ts";
 import type { EventLine, Hop, NodeView, RunView } from "./view.ts";
 
@@ -32,10 +33,10 @@ export function applyRecord(view: RunView, record: RunRecord, nowMs: number): vo
     case "nodeMoved":
       return nodeChanged(view, record, nowMs);
     case "stageRestored":
-      return note(`stage ${record.stage} of round ${record.round} was in no store: restored (${record.from})`, "warn");
+      return note(restoredText(record), "warn");
     case "rewound":
       Object.assign(view, { step: record.toStep });
-      return note(`nobody has the round's progress any more: back to step ${record.toStep}`, "warn");
+      return note(`all miners of the round are gone: back to step ${record.toStep}`, "warn");
     case "mergeRetaken":
       Object.assign(view, { step: record.step, round: record.round });
       return note(`the held-out loss jumped: back to step ${record.step}`, "warn");
@@ -87,12 +88,12 @@ export function applyRecord(view: RunView, record: RunRecord, nowMs: number): vo
 type Of<Type extends RunRecord["type"]> = Extract<RunRecord, { type: Type }>;
 
 function lostText({ node, reason, tasksReissued }: Of<"nodeLost">): string {
-  return `${shortAddress(node)} lost: ${reason}; ${plural(tasksReissued, "task")} leased again`;
+  return `${shortAddress(node)} lost: ${reason}; ${handedOut(tasksReissued)}`;
 }
 
 function disputeText({ slice, stage, liar }: Of<"sliceDisputed">): string {
   const blame = liar === null ? "nobody could be named" : `${shortAddress(liar)} is excluded`;
-  return `slice ${slice} of stage ${stage} came out unequal: ${blame}`;
+  return `slice ${slice} of stage ${stage} was reduced to different results: ${blame}`;
 }
 
 /** Puts a line under the panels; the oldest makes room. */
@@ -212,7 +213,7 @@ function roundMerged(view: RunView, record: Of<"roundMerged">, nowMs: number): v
   if (agree) return;
   const split = record.stages.filter((stage) => !stage.agree).map((stage) => stage.stage);
   addEvent(view, {
-    text: `round ${round} began with unequal hashes on stage ${split.join(", ")}`,
+    text: `round ${round} began with different hashes on stage ${split.join(", ")}`,
     level: "warn",
     nowMs,
   });

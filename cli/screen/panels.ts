@@ -22,7 +22,7 @@ import {
   shortAddress,
   sparkline,
 } from "./format.ts";
-import { type MergePhase, type NodeView, remainingMs, type RunView, tokensPerSecond } from "./view.ts";
+import { type MergePhase, type NodeView, remainingMs, type RunView, tokensPerSecond, type WireCost } from "./view.ts";
 
 export interface PanelOptions {
   readonly width: number; // columns
@@ -113,19 +113,29 @@ export function speedPanel(view: RunView, { width, paint }: PanelOptions): strin
   const lines: string[] = [];
   if (speed !== null) {
     const rate = view.learningRate === null ? "" : ` · learning rate ${view.learningRate.toExponential(2)}`;
-    const again = view.reLeases === 0 ? "" : ` · ${plural(view.reLeases, "task")} leased again`;
+    const again = view.reLeases === 0 ? "" : ` · ${plural(view.reLeases, "task")} handed out again`;
     lines.push(label("speed", paint) + cut(`${decimal(speed)} tokens/s${rate}${again}`, width - labelWidth));
   }
   if (wire !== null) {
     const [forward, backward, bf16] = [wire.forwardBytes, wire.backwardBytes, wire.bf16Bytes].map(decimal);
-    const [more, moreBack] = [wire.forwardBytes, wire.backwardBytes].map((bytes) =>
-      `${decimal(wire.bf16Bytes / bytes)}x`
-    );
-    const full = `${forward} B/token forward, ${backward} back · bf16 ${bf16}: ${more} and ${moreBack} the bytes`;
-    const narrow = `${forward} + ${backward} B/token · bf16 ${bf16}: ${more} and ${moreBack}`;
-    lines.push(label("wire", paint) + cut(full.length <= width - labelWidth ? full : narrow, width - labelWidth));
+    const compared = comparedWithBf16(wire);
+    const full = `${forward} B/token forward, ${backward} back · ${compared} than bf16 (${bf16} B)`;
+    const medium = `${forward} + ${backward} B/token · ${compared} than bf16`;
+    const narrow = `${forward} + ${backward} B/token · bf16 ${bf16}`;
+    const room = width - labelWidth;
+    lines.push(label("wire", paint) + cut([full, medium].find((text) => text.length <= room) ?? narrow, room));
   }
   return lines;
+}
+
+/** `7.96x and 7.95x smaller`: each direction against uncompressed bf16. */
+function comparedWithBf16({ forwardBytes, backwardBytes, bf16Bytes }: WireCost): string {
+  const [there, back] = [forwardBytes, backwardBytes].map((bytes) => ({
+    factor: `${decimal(Math.max(bf16Bytes / bytes, bytes / bf16Bytes))}x`,
+    word: bytes <= bf16Bytes ? "smaller" : "larger",
+  }));
+  if (there!.word !== back!.word) return `${there!.factor} ${there!.word} and ${back!.factor} ${back!.word}`;
+  return `${there!.factor} and ${back!.factor} ${back!.word}`;
 }
 
 /** What the swarm's own chain has done. */
@@ -212,7 +222,7 @@ export function mergePanel(view: RunView, { width, paint }: PanelOptions): strin
     .map((phase) => ({ phase, count: view.stages.filter((stage) => stage.merge === phase).length }))
     .filter(({ count }) => count > 0)
     .map(({ phase, count }) => `${count} ${phase}`);
-  const now = view.phase === "merging" ? `of ${view.stages.length} stages ${counts.join(", ")}` : "";
+  const now = view.phase === "merging" ? `${plural(view.stages.length, "stage")}: ${counts.join(", ")}` : "";
   const before = lastMerge === null
     ? ""
     : `round ${lastMerge.round}: ${byteSize(lastMerge.bytesPerMiner)} a miner, ${duration(lastMerge.mergeMs)}, ` +
@@ -226,7 +236,8 @@ export function verdictPanel(view: RunView, { width, paint }: PanelOptions): str
   const { passed, failed, last } = view.verdicts;
   if (last === null) return [];
   const counts = `${decimal(passed)} passed, ${decimal(failed)} failed`;
-  const latest = `last ${shortAddress(last.miner)} stage ${last.stage}: error ${decimal(last.innovationError)} of ` +
+  const latest =
+    `last ${shortAddress(last.miner)} stage ${last.stage}: error ${decimal(last.innovationError)}, limit ` +
     `${decimal(last.tolerance)}`;
   const text = cut(`${counts} · ${latest}`, width - labelWidth);
   return [label("audits", paint) + (failed > 0 ? paint.yellow(text) : text)];

@@ -8,6 +8,7 @@
 import { unreachable } from "../../core/assert.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
 import { byteSize, clock, decimal, duration, plural, printable, shortAddress } from "./format.ts";
+import { handedOut, restoredText } from "./record_words.ts";
 import { type RunView, tokensPerSecond } from "./view.ts";
 
 const throttleMs = 1_000;
@@ -60,7 +61,7 @@ function loadingSentence({ node, stage, part, percent }: Of<"nodeLoading">): str
 
 function lostSentence({ node, reason, tasksReissued, tasksKept }: Of<"nodeLost">): string {
   const kept = tasksKept === 0 ? "" : `, ${tasksKept} kept as confirmed`;
-  return `lost     ${shortAddress(node)}: ${reason}; ${plural(tasksReissued, "task")} leased again${kept}`;
+  return `lost     ${shortAddress(node)}: ${reason}; ${handedOut(tasksReissued)}${kept}`;
 }
 
 function sentence(record: RunRecord, view: RunView): string | null {
@@ -81,14 +82,14 @@ function sentence(record: RunRecord, view: RunView): string | null {
       return `node     ${shortAddress(record.node)} serves stage ${record.stage} from round ${record.round}`;
     case "nodeResumed":
       return `back     ${shortAddress(record.node)} on stage ${record.stage} with what it had; ${
-        plural(record.tasksReissued, "task")
-      } leased again`;
+        handedOut(record.tasksReissued)
+      }`;
     case "nodeMoved":
       return `move     ${shortAddress(record.node)} from stage ${record.from} to ${record.to}, which needs it more`;
     case "stageRestored":
-      return `restore  stage ${record.stage} of round ${record.round} was in no store; restored (${record.from})`;
+      return `restore  ${restoredText(record)}`;
     case "rewound":
-      return `rewind   from step ${record.step} to ${record.toStep}: nobody has the round's progress any more`;
+      return `rewind   from step ${record.step} to ${record.toStep}: all miners of the round are gone`;
     case "mergeRetaken":
       return `retake   round ${record.round} begins again at step ${record.step} as the held-out loss jumped`;
     case "mergeLate":
@@ -135,7 +136,7 @@ function sentence(record: RunRecord, view: RunView): string | null {
 
 function disputeSentence({ slice, stage, round, liar }: Of<"sliceDisputed">): string {
   const blame = liar === null ? "nobody could be named" : `${shortAddress(liar)} is excluded`;
-  return `dispute  slice ${slice} of stage ${stage} came out unequal in round ${round}: ${blame}`;
+  return `dispute  slice ${slice} of stage ${stage} was reduced to different results in round ${round}: ${blame}`;
 }
 
 function stepSentence(record: Of<"stepClosed">, view: RunView): string {
@@ -156,7 +157,7 @@ function mergeSentence(record: Of<"roundMerged">): string {
 
 function verdictSentence(record: Of<"verdict">): string {
   const loss = record.lossError === null ? "" : `, loss differs by ${decimal(record.lossError)}`;
-  const equal = `${(100 * record.equalShare).toFixed(record.equalShare === 1 ? 0 : 1)} % of values equal to the bit`;
+  const equal = `${(100 * record.equalShare).toFixed(record.equalShare === 1 ? 0 : 1)} % of values identical`;
   return `verdict  ${record.passed ? "passed" : "FAILED"}  ${shortAddress(record.miner)} stage ${record.stage} ` +
     `task ${record.task}: innovation error ${decimal(record.innovationError)} of ${
       decimal(record.tolerance)

@@ -24,6 +24,8 @@ export interface RunScreenOptions {
 export interface RunScreen {
   readonly view: RunView;
   record(record: RunRecord): void;
+  /** Where the run is taken up. */
+  begin(at: { step: number; round: number }): void;
   /** A record of an earlier life: known, but not told again. */
   replay(record: RunRecord): void;
   /** What the boundaries cost, once measured. */
@@ -56,6 +58,14 @@ export function openRunScreen({ output, view, nowMs }: RunScreenOptions): RunScr
     Deno.unrefTimer(timer);
     pending = timer;
   };
+  /** The screen shows it in its own way; a log file gets every line all the same. */
+  const tell = (lines: readonly string[]) => {
+    drawSoon();
+    for (const line of lines) {
+      if (region === null) output.line(line);
+      else output.keep(line);
+    }
+  };
   const ticking = region === null ? null : setInterval(drawSoon, clockMs);
   if (ticking !== null) Deno.unrefTimer(ticking);
   draw();
@@ -66,8 +76,13 @@ export function openRunScreen({ output, view, nowMs }: RunScreenOptions): RunScr
       const atMs = nowMs();
       applyRecord(view, record, atMs);
       output.event(record);
-      if (region !== null) drawSoon();
-      else for (const line of plain.of(record, view, atMs)) output.line(line);
+      if (output.mode === "json") return;
+      tell(plain.of(record, view, atMs));
+    },
+    begin({ step, round }) {
+      Object.assign(view, { step, round, stepAtStart: step });
+      if (step > 0) output.event({ type: "takenUp", step, round });
+      drawSoon();
     },
     replay: (record) => applyRecord(view, record, nowMs()),
     wire(cost) {
@@ -81,8 +96,7 @@ export function openRunScreen({ output, view, nowMs }: RunScreenOptions): RunScr
     note(label, text) {
       const atMs = nowMs();
       addEvent(view, { text, level: "warn", nowMs: atMs });
-      if (region !== null) drawSoon();
-      else output.line(timedLine(`${label.padEnd(8)} ${text}`, { view, nowMs: atMs }));
+      tell([timedLine(`${label.padEnd(8)} ${text}`, { view, nowMs: atMs })]);
     },
     close() {
       if (pending !== null) clearTimeout(pending);

@@ -65,7 +65,7 @@ export async function showService(context: CommandContext, machine: Machine): Pr
   const line = manager.status(name);
   const ran = await runs(manager, machine) ? await machine.run(line) : null;
   if (ran === null) {
-    context.output.log.warn(`${absence(manager)} The service is written to ${path}; nobody has started it`);
+    context.output.log.warn(`${absence(manager)} The service is written to ${path}; it was not started`);
     context.output.summary({ service: name, path, isRunning: false });
     return 1;
   }
@@ -131,9 +131,12 @@ async function tell(
     const ran = await machine.run(line);
     const mayFail = line.includes("unload"); // of an agent that was not loaded
     if (ran === null || (ran.code !== 0 && !mayFail)) {
-      throw new UserError(`Cannot go on as '${line.join(" ")}' must succeed: ${ran?.text.trim() ?? "it is gone"}`, {
-        next: "Correct that and type it yourself; the service's file is written",
-      });
+      throw new UserError(
+        `Cannot continue as '${line.join(" ")}' must succeed: ${ran?.text.trim() ?? "it is missing"}`,
+        {
+          next: "Correct that and type it yourself; the service's file is written",
+        },
+      );
     }
     output.line(`ran ${line.join(" ")}`);
   }

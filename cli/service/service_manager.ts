@@ -53,7 +53,7 @@ function systemd(environment: Environment): ServiceManager {
       ...["journalctl", "--user", "--no-pager", `--unit=${unit(name)}`, `--lines=${lines}`],
       ...(follow ? ["--follow"] : []),
     ],
-    hint: (user) => `So that it runs while nobody is signed in, once: loginctl enable-linger ${user}`,
+    hint: (user) => `To let it run while you are signed out, type once: loginctl enable-linger ${user}`,
   };
 }
 

@@ -7,7 +7,12 @@ import type { OptionSpec } from "../command.ts";
 export const defaultLogBytes = 8 * 1024 * 1024;
 
 export const logOptions: readonly OptionSpec[] = [
-  { name: "log-file", kind: "string", placeholder: "PATH", doc: "keep what is printed in this file as well" },
+  {
+    name: "log-file",
+    kind: "string",
+    placeholder: "PATH",
+    doc: "keep the whole log in this file as well, also what a screen or --quiet does not show",
+  },
   {
     name: "log-bytes",
     kind: "int",
@@ -30,7 +35,7 @@ export const logOptions: readonly OptionSpec[] = [
 export const autoRestartOption: OptionSpec = {
   name: "auto-restart",
   kind: "boolean",
-  doc: "when the program's file is replaced, end between two rounds, so that the service starts the new one",
+  doc: "leave between two rounds when the program's file is replaced, so that the service starts the new version",
 };
 
 export const serviceNameOption: OptionSpec = {

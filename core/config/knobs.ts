@@ -62,7 +62,7 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
     doc: "Name of the run, part of what nodes sign.",
   },
   "seed": int({ min: 0, max: 2 ** 32 - 1, default: 1 }, "Seed of parameters, data order and wiring."),
-  "size": choice(sizeNames, defaultSize, "The dial that every derived number comes from."),
+  "size": choice(sizeNames, defaultSize, "How large the model is; every other setting follows from it."),
   "deterministic": flag(false, "Fixed wiring and tasks in order, so that two runs give the same hashes."),
 
   "model.vocabSize": int({ min: 64, max: 2 ** 18, multipleOf: 64, unit: "tokens" }, "Rows of embedding and head."),
@@ -152,15 +152,15 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
 
   "swarm.replicas": int(
     { min: 1, max: 128, unit: "miners per stage", default: 2, mayChange: true },
-    "Wanted before the first step.",
+    "That the first step waits for.",
   ),
   "swarm.validators": int(
     { min: 0, max: 256, unit: "validators", default: 1, mayChange: true },
-    "Wanted before the first step.",
+    "Expected; a swarm starts as many.",
   ),
   "swarm.gatherMs": int(
     { min: 0, max: day, unit: "ms", default: 30_000, mayChange: true },
-    "Then start with what is there.",
+    "Longest wait for them, if every stage has one.",
   ),
 
   "chain.network": {
@@ -186,11 +186,11 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
   ),
   "limits.disconnectGraceMs": int(
     { min: 0, max: day, unit: "ms", default: 2_500, mayChange: true },
-    "A silent miner keeps its work so long.",
+    "How long a silent miner keeps its work.",
   ),
   "limits.restartGraceMs": int(
     { min: 0, max: day, unit: "ms", default: 30_000, mayChange: true },
-    "Nodes come back to a restarted orchestrator so long.",
+    "How long nodes may take to come back to a restarted orchestrator.",
   ),
   "limits.mergePhaseMs": int(
     { min: 100, max: day, unit: "ms", mayChange: true },

@@ -17,16 +17,18 @@ export interface LoggedTask {
   readonly second: BlobRef; // targets of a turnaround, gradient of a backward
 }
 
+export interface LoadStage {
+  readonly type: "loadStage";
+  readonly config: RunConfig;
+  readonly layersOfStages: readonly number[];
+  readonly stage: StageIndex;
+  readonly round: number;
+  readonly source: ParameterSource;
+  readonly peers: readonly Peer[];
+}
+
 export type MinerWork =
-  | {
-    readonly type: "loadStage";
-    readonly config: RunConfig;
-    readonly layersOfStages: readonly number[];
-    readonly stage: StageIndex;
-    readonly round: number;
-    readonly source: ParameterSource;
-    readonly peers: readonly Peer[];
-  }
+  | LoadStage
   | {
     readonly type: "runTask";
     readonly direction: Direction;
@@ -78,6 +80,7 @@ export type MinerRecord =
   | { type: "stageAssigned"; stage: StageIndex; round: number }
   | { type: "stageLoading"; stage: StageIndex; round: number; part: LoadingPart; bytes: number; totalBytes: number }
   | { type: "stageLoaded"; stage: StageIndex; round: number; parameters: string }
+  | { type: "loadFailed"; stage: StageIndex; code: string; detail: string }
   | { type: "taskComputed"; task: TaskId; direction: Direction; computeMs: number; loss: number | null }
   | { type: "stepApplied"; step: number; tasks: number; replayed: boolean }
   | { type: "roundMerged"; round: number; parameters: string }

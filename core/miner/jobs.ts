@@ -156,7 +156,10 @@ export function jobFailed(state: MinerState, options: { job: Job; fault: Fault }
     case "applyMerge":
       return [send({ type: "mergeFailed", round: job.round, fault })];
     case "loadStage":
-      return [send({ type: "loadFailed", assignment: job.assignment, fault })];
+      return [
+        send({ type: "loadFailed", assignment: job.assignment, fault }),
+        record({ type: "loadFailed", stage: job.work.stage, ...fault }),
+      ];
     case "sealStep":
     case "applyStep": {
       const { code, detail } = fault;

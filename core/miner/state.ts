@@ -6,11 +6,11 @@
 import type { RunConfig } from "../config/config.ts";
 import type { BlobRef, Direction, StageIndex, TaskId } from "../ids.ts";
 import type { MergeApplied, Slice } from "../protocol/message.ts";
-import type { LoggedTask, MinerWork } from "./event.ts";
+import type { LoadStage, LoggedTask } from "./event.ts";
 
 /** Queued device work and what its answer needs. */
 export type Job =
-  | { readonly type: "loadStage"; readonly work: MinerWork; readonly assignment: number }
+  | { readonly type: "loadStage"; readonly work: LoadStage; readonly assignment: number }
   | {
     readonly type: "runTask";
     readonly task: TaskId;

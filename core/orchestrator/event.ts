@@ -106,7 +106,7 @@ export type OrchestratorEffect =
     readonly message: HubMessage;
     readonly attachments: readonly Attachment[];
   }
-  /** Ends the session; a fault of code notAdmitted is final, after others the node may join again. */
+  /** Ends the session; a fault of code notAdmitted or tooLarge is final, after others the node may join again. */
   | { readonly type: "disconnect"; readonly node: NodeId; readonly fault: Fault }
   /** Segments that are not needed any more. */
   | { readonly type: "release"; readonly refs: readonly BlobRef[] }

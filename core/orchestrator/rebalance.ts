@@ -20,6 +20,7 @@ import { reissueWorkOf } from "./leases.ts";
 import { replicasOf, rosterOf, setAway, setBack, setStage } from "./replicas.ts";
 import { benchMember } from "./roster_changes.ts";
 import type { Member, OrchestratorState } from "./state.ts";
+import { fits } from "./unfit.ts";
 import { replaceUploader } from "./uploads.ts";
 
 /** Two can reduce each other's slices, and one of them may go. */
@@ -43,7 +44,7 @@ function raiseFloor(state: OrchestratorState): OrchestratorEffect[] {
   for (const spec of state.stages) {
     const to = stageIndex(spec.index);
     while (rosterOf(state, to).assigned < Math.min(floorReplicas, state.config.limits.minersPerStage)) {
-      const mover = spareReplica(state);
+      const mover = spareReplica(state, to);
       if (mover === null) return effects;
       effects.push(...move(state, mover, to));
     }
@@ -52,8 +53,11 @@ function raiseFloor(state: OrchestratorState): OrchestratorEffect[] {
 }
 
 /** Of the stage with most miners: the slowest one, or rather one that has not moved lately. */
-function spareReplica(state: OrchestratorState): Member | null {
-  const donors = stageCapacities(state).map(({ stage, assigned }) => ({ assigned, free: movable(state, stage) }))
+function spareReplica(state: OrchestratorState, to: StageIndex): Member | null {
+  const donors = stageCapacities(state).map(({ stage, assigned }) => ({
+    assigned,
+    free: movable(state, stage).filter((member) => fits(member, to)),
+  }))
     .filter(({ assigned, free }) => assigned > floorReplicas && free.length > 0);
   const [first, ...others] = donors;
   if (first === undefined) return null;
@@ -107,7 +111,7 @@ const isRested = (state: OrchestratorState, movedRound: number | null): boolean 
 function bestMover(state: OrchestratorState, { from, to }: Ends): Member | null {
   let best: { member: Member; slower: number; speed: number } | null = null;
   for (const member of movable(state, from.stage)) {
-    if (member.results < leastResults || !isRested(state, member.movedRound)) continue;
+    if (member.results < leastResults || !isRested(state, member.movedRound) || !fits(member, to.stage)) continue;
     const speed = speedOf(state, member);
     const left = from.active - speed / from.cost;
     const brings = Math.min(speed, to.meanSpeed) / to.cost; // it may be the stage that is slow, and not its miners
@@ -140,8 +144,8 @@ function move(state: OrchestratorState, member: Member, to: StageIndex): Orchest
 export function coverStages(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   if (state.phase !== "training") return [];
   const empty = state.rosters.findIndex((roster) => roster.assigned === 0);
-  if (empty === -1 || [...state.waiting].some((node) => state.members.get(node)?.stage === null)) return [];
-  const mover = leastMissed(state);
+  if (empty === -1 || [...state.waiting].some((node) => isComing(state.members.get(node), empty))) return [];
+  const mover = leastMissed(state, empty);
   if (mover === null) return [];
   const effects: OrchestratorEffect[] = [];
   if (mover.leases.size > 0) effects.push(send(mover.node, { type: "cancelTasks", tasks: [...mover.leases] }));
@@ -152,14 +156,18 @@ export function coverStages(state: OrchestratorState, nowMs: number): Orchestrat
   return [...effects, ...move(state, mover, stageIndex(empty))];
 }
 
-/** Of the stage with most connected miners: one that is not working yet, else the one with least to do again. */
-function leastMissed(state: OrchestratorState): Member | null {
+/** It waits for any stage, and may get this one. */
+const isComing = (member: Member | undefined, stage: number) => member?.stage === null && fits(member, stage);
+
+/** Of the stage with most connected miners that can hold `to`: one that is not working yet, else the one with least to do again. */
+function leastMissed(state: OrchestratorState, to: number): Member | null {
   const connected = state.rosters.map((): Member[] => []);
   for (const member of state.members.values()) {
     if (member.stage !== null && member.graceUntilMs === null) connected[member.stage]?.push(member);
   }
   const most = connected.reduce((best, each) => each.length > best.length ? each : best);
-  if (most.length < 2) return null;
+  const able = most.filter((member) => fits(member, to));
+  if (most.length < 2 || able.length === 0) return null;
   const cost = (member: Member) => member.status === "active" ? 1 + member.stepTasks.length + member.roundTasks : 0;
-  return most.reduce((best, each) => cost(each) < cost(best) ? each : best);
+  return able.reduce((best, each) => cost(each) < cost(best) ? each : best);
 }

@@ -19,6 +19,7 @@ import { isSameStage, type StageMerge } from "./merge_state.ts";
 import { rosterOf } from "./replicas.ts";
 import { benchMember } from "./roster_changes.ts";
 import type { Member, OrchestratorState } from "./state.ts";
+import { onTooLarge } from "./unfit.ts";
 import { onParametersUploaded, repeatMerge } from "./uploads.ts";
 
 /** Where a stage's parameters were found or what they were made of. */
@@ -36,6 +37,7 @@ export function onLoadFailed(
     benchMember(state, member);
     return [];
   }
+  if (message.fault.code === "tooLarge") return onTooLarge(state, { member, stage, message });
   member.loadFailures += 1;
   benchMember(state, member);
   const seen = record({ type: "faultSeen", node, ...message.fault });

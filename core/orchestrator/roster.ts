@@ -25,6 +25,7 @@ import { mayResume, resumeMember } from "./resume.ts";
 import { benchMember, forgetMember } from "./roster_changes.ts";
 import { departSealed, renewPatience } from "./sealing.ts";
 import { type Member, newMember, type OrchestratorState } from "./state.ts";
+import { fits } from "./unfit.ts";
 import { replaceUploader } from "./uploads.ts";
 import { rewire } from "./wiring.ts";
 import { pastReports } from "./work_report.ts";
@@ -77,21 +78,21 @@ function isFull(state: OrchestratorState): boolean {
   return state.members.size - state.validators.size >= state.stages.length * state.config.limits.minersPerStage;
 }
 
-/** The stage that needs a miner most: one that lacks replicas, else the one that limits the run. */
-function chooseStage(state: OrchestratorState, member: Member): StageIndex {
+/** The stage that needs a miner most, of those that its device can hold; null: all of these are full. */
+function chooseStage(state: OrchestratorState, member: Member): StageIndex | null {
   const { limits, swarm } = state.config;
-  const open = stageCapacities(state).filter(({ assigned }) => assigned < limits.minersPerStage);
+  const open = stageCapacities(state).filter(({ stage, assigned }) =>
+    assigned < limits.minersPerStage && fits(member, stage)
+  );
   const wanted = state.phase === "gathering" ? Math.max(floorReplicas, swarm.replicas) : floorReplicas;
   const fewest = Math.min(...open.map(({ assigned }) => assigned));
   const needy = fewest < wanted ? open.filter(({ assigned }) => assigned === fewest) : open;
   const previous = needy.find(({ stage }) => stage === member.previousStage);
   if (previous !== undefined && previous.assigned < Math.max(floorReplicas, swarm.replicas)) return previous.stage;
   const [first, ...others] = needy;
-  const shortest = others.reduce(
-    (best, each) => each.expected < best.expected ? each : best,
-    present(first, "a place"),
-  );
-  return fewest < wanted ? present(first, "a place").stage : shortest.stage;
+  if (first === undefined) return null;
+  const shortest = others.reduce((best, each) => each.expected < best.expected ? each : best, first);
+  return fewest < wanted ? first.stage : shortest.stage;
 }
 
 /** Sends every waiting miner to a stage, with the newest parameters that can be fetched. */
@@ -103,7 +104,7 @@ export function assignWaiting(state: OrchestratorState, nowMs: number): Orchestr
     const member = present(state.members.get(node), "a waiting miner is a member");
     if (isResting(state, node) && !isShort(state)) continue;
     const stage = member.stage ?? chooseStage(state, member);
-    if (state.restoring.has(stage)) continue;
+    if (stage === null || state.restoring.has(stage)) continue;
     state.waiting.delete(node);
     setStage(state, member, stage);
     member.status = "loading";

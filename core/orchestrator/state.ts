@@ -42,6 +42,7 @@ export interface Member {
   loadFailures: number; // in a row
   loadedTo: number; // the furthest it said it is: loading.ts
   loadUntilMs: number; // then it must have got on, or be ready
+  readonly unfitStages: StageIndex[]; // which its device cannot hold
   graceUntilMs: number | null; // disconnected until then at most
   readonly leases: Set<TaskId>;
   leasedUnits: number; // of work, see unitsOf
@@ -327,6 +328,7 @@ export function newMember(
     loadFailures: 0,
     loadedTo: -1,
     loadUntilMs: Infinity,
+    unfitStages: [],
     graceUntilMs: null,
     leases: new Set(),
     leasedUnits: 0,

@@ -150,7 +150,8 @@ Deno.test("iota doctor: wallets that are missing, open to others or broken", asy
   await withScratchFolder(async (folder) => {
     const check = async () => await doctor(folder, [...noDevice, "--wallet", "miner"]);
     const missing = finding(await check(), "wallet");
-    assertEquals([missing["level"], missing["fix"]], ["wrong", "Make one: iota wallet new --name miner"]);
+    const fix = `Make one: iota wallet new --name miner --wallet-path ${folder}/wallets`;
+    assertEquals([missing["level"], missing["fix"]], ["wrong", fix]);
     assertEquals((await iota(["wallet", "new", "--name", "miner", "--data", folder, "--json"])).code, 0);
     const path = `${folder}/wallets/miner/hotkeys/default`;
     assertEquals(finding(await check(), "wallet")["level"], "good");

@@ -15,7 +15,7 @@ Deno.test({
       await miner.lines.next("roundMerged");
       miner.kill("SIGUSR2");
       assertMatch((await miner.lines.next("paused"))["reason"] as string, /SIGUSR2/);
-      assertEquals((await hub.lines.next("nodeLost"))["reason"], "it rests by its own rules");
+      assertEquals((await hub.lines.next("nodeLost"))["reason"], "its own rules tell it to rest");
       miner.kill("SIGUSR2");
       await miner.lines.next("resumed");
       await miner.lines.next("stageLoaded");

@@ -1,6 +1,7 @@
 /** Runs the program as a person does: a real process, its JSON lines as they come, its log. */
 
 import { EventLog } from "./event_log.ts";
+import { PrintedLines } from "./printed_lines.ts";
 import { TextLineStream } from "../../cli/text_lines.ts";
 
 const root = new URL("../..", import.meta.url).pathname;
@@ -28,21 +29,27 @@ export interface ProcessOptions {
   readonly program?: string;
   /** A module of this checkout that is started instead of the program's own entry. */
   readonly entry?: string;
+  /** Words before the program's own: it is started through them. */
+  readonly through?: readonly string[];
   readonly cwd?: string;
   readonly clearEnv?: boolean;
 }
 
 export class IotaProcess {
   readonly lines = new EventLog<Line>();
+  /** Lines for people, without --json. */
+  readonly printed = new PrintedLines();
+  /** Lines on stderr. */
+  readonly logged = new PrintedLines();
   readonly ended: Promise<Ended>;
   readonly #process: Deno.ChildProcess;
   #stdout = "";
   #stderr = "";
 
   constructor(words: readonly string[], env: Record<string, string> = {}, options: ProcessOptions = {}) {
-    const { program, entry = "cli/main.ts", ownSession = false, cwd, clearEnv = false } = options;
-    const [command, ...leading] = program === undefined ? fromCheckout(entry) : [program];
-    this.#process = new Deno.Command(command, {
+    const { program, entry = "cli/main.ts", ownSession = false, through = [], cwd, clearEnv = false } = options;
+    const [command, ...leading] = [...through, ...(program === undefined ? fromCheckout(entry) : [program])];
+    this.#process = new Deno.Command(command!, {
       args: [...leading, ...words],
       env,
       clearEnv,
@@ -78,11 +85,17 @@ export class IotaProcess {
     for await (const line of lines) {
       this.#stdout += `${line}\n`;
       if (isJson) this.lines.push(JSON.parse(line) as Line);
+      else this.printed.feed(`${line}\n`);
     }
+    this.printed.end();
   }
 
   async #readErrors(): Promise<void> {
-    for await (const text of this.#process.stderr.pipeThrough(new TextDecoderStream())) this.#stderr += text;
+    for await (const text of this.#process.stderr.pipeThrough(new TextDecoderStream())) {
+      this.#stderr += text;
+      this.logged.feed(text);
+    }
+    this.logged.end();
   }
 }
 

@@ -97,10 +97,10 @@ Deno.test("Command line: people get lines and an aligned table in readable units
     (await run("walk", table)).stdout,
     [
       "one step",
-      "wall                     1 m 34 s",
+      "wall time                1 m 34 s",
       "merge bytes per miner    2.3 MiB",
       "bytes per token forward  18.5 B",
-      "re-leases                0",
+      "tasks handed out again   0",
       "stage hashes agree       yes",
       "tokens                   81,920",
       "device                   not measured",
@@ -109,6 +109,23 @@ Deno.test("Command line: people get lines and an aligned table in readable units
       "  and the state of the union is sound.",
       "",
     ].join("\n"),
+  );
+});
+
+Deno.test("Command line: the summary of a resumed run keeps apart what was measured since", async () => {
+  const fields = { steps: 60, tokens: 4_096, run: "runs/demo", sessionFields: ["tokens"] };
+  const shown = async (resumedAtStep: number | null) =>
+    (await run(
+      "walk",
+      commandThat(({ output }) => {
+        output.summary({ ...fields, resumedAtStep });
+        return 0;
+      }),
+    )).stdout;
+  assertEquals(await shown(null), "steps   60\ntokens  4,096\nrun     runs/demo\n");
+  assertEquals(
+    await shown(40),
+    "steps   60\nrun     runs/demo\n\nsince it was resumed at step 40\ntokens  4,096\n",
   );
 });
 

@@ -6,6 +6,9 @@ import { type Command, commonOptions, type OptionSpec } from "../../cli/command.
 import { commandTable } from "../../cli/command_table.ts";
 import { main } from "../../cli/main.ts";
 import { allOptions, everyCommand, loadTree } from "../../cli/manual/command_tree.ts";
+import { flagPaths, runOptions } from "../../cli/run_options.ts";
+import { derived } from "../../core/config/knob.ts";
+import { knobAt } from "../../core/config/knobs.ts";
 import { FakeHost } from "../support/fake_host.ts";
 
 const tree = await loadTree(commandTable);
@@ -134,3 +137,11 @@ function parse(of: string, options: readonly OptionSpec[], words: readonly strin
 function shellWords(line: string): string[] {
   return [...line.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(([, double, single, bare]) => double ?? single ?? bare!);
 }
+
+Deno.test("Help style: the default of a run's option is the setting's own", () => {
+  for (const [option, path] of Object.entries(flagPaths)) {
+    const spec = runOptions.find(({ name }) => name === option)!;
+    const { default: initial } = knobAt(path);
+    assertEquals(spec.defaultText, initial === derived ? "from --size" : String(initial), option);
+  }
+});

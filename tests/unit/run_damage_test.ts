@@ -218,7 +218,7 @@ Deno.test("Damage: a mark that is gone or torn is said, and costs nothing of the
       await damage(`${folder}/journal.db.mark`);
       const { round, step, warnings } = await reopen(folder, config);
       assertEquals([round, step], [left.round, left.step]);
-      assertStringIncludes(warnings.join("\n"), "cannot be told");
+      assertStringIncludes(warnings.join("\n"), "cannot be detected");
     }
   });
 });

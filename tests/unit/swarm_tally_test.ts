@@ -72,6 +72,7 @@ Deno.test("Swarm tally: a repeated step, merge or audit counts once, and the fir
     verdictsPassed: 1,
     verdictsFailed: 1,
     checkpoint: null,
+    resumedAtStep: null,
   });
   assertEquals(tally.firstStepAtMs, 1300);
 });
@@ -85,4 +86,15 @@ Deno.test("Swarm tally: what one life saw is not forgotten by the next", () => {
   assertEquals([reLeases, stageHashesAgree, checkpoint], [3, false, "run/checkpoints/round-000001"]);
   const { finished, steps, rounds, microbatchesLost } = tally.summary(null, 2);
   assertEquals([finished, steps, rounds, microbatchesLost], [false, 1, 1, null]);
+});
+
+Deno.test("Swarm tally: hashes agree only once something was merged, and a resumed swarm says from where", () => {
+  const tally = new SwarmTally();
+  assertEquals(tally.summary(null, 1)["stageHashesAgree"], null);
+  tally.begin(40);
+  tally.onRecord(closed(41, 7), 1);
+  tally.begin(41); // the orchestrator's second life
+  tally.onRecord(merged(5, true), 2);
+  const { stageHashesAgree, resumedAtStep } = tally.summary(null, 3);
+  assertEquals([stageHashesAgree, resumedAtStep], [true, 40]);
 });

@@ -1,0 +1,45 @@
+/**
+ * Where an orchestrator listens and how others reach it, from its options.
+ *
+ * Owns: reading them, before anything of a run is written, and asking this machine for its interfaces. With --loopback whatever
+ * was set about addresses and TLS is left aside: a swarm's nodes are on this machine.
+ */
+
+import type { OptionValues } from "../command.ts";
+import { isLoopbackHost, publicUrl } from "./public_address.ts";
+import { type WantedPlace, wantedPlace } from "./hub_port.ts";
+import type { SavedRun } from "./saved_run.ts";
+import { readTlsPair, type TlsPair } from "./tls_files.ts";
+
+export interface HubPlace extends WantedPlace {
+  readonly tls: TlsPair | null;
+  /** What nodes dial, once the port is known. */
+  urlAt(port: number): string;
+  /** Whether only this machine can reach it. */
+  readonly isLoopback: boolean;
+}
+
+/** `saved`: where the run listened in its last life, which its nodes look for. */
+export async function hubPlace(options: OptionValues, saved: SavedRun | null): Promise<HubPlace> {
+  const isLoopback = options.flag("loopback");
+  const wanted = wantedPlace(options, saved);
+  const host = isLoopback ? "127.0.0.1" : unbracketed(wanted.host);
+  const tls = isLoopback ? null : await readTlsPair({
+    certificate: options.text("tls-cert"),
+    key: options.text("tls-key"),
+  });
+  const publicAddress = isLoopback ? null : options.text("public-address") ?? null;
+  const isTls = tls !== null;
+  const urlAt = (port: number) => publicUrl({ host, port, isTls, publicAddress, interfaces: Deno.networkInterfaces() });
+  urlAt(wanted.ports[0]); // a wrong --public-address ends the command before anything is opened
+  return {
+    host,
+    ports: wanted.ports,
+    tls,
+    urlAt,
+    isLoopback: publicAddress === null && isLoopbackHost(host),
+  };
+}
+
+/** `[::1]` as `::1`, as people copy it from a URL. */
+const unbracketed = (host: string) => host.replace(/^\[(.*)\]$/, "$1");

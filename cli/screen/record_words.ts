@@ -1,0 +1,21 @@
+/** Sentences about records that more than one view shows. */
+
+import type { RunRecord } from "../../core/protocol/record.ts";
+import { plural } from "./format.ts";
+
+type Of<Type extends RunRecord["type"]> = Extract<RunRecord, { type: Type }>;
+
+/** Where a stage's parameters came from. */
+const restoredFrom: Readonly<Record<Of<"stageRestored">["from"], string>> = {
+  stored: "was in the store after all",
+  replica: "was restored from a replica",
+  checkpoint: "was restored from the checkpoint",
+  neighbours: "was made from the stages beside it",
+  initial: "was made from the seed",
+};
+
+export function restoredText({ stage, round, from }: Of<"stageRestored">): string {
+  return `stage ${stage} of round ${round} was missing and ${restoredFrom[from]}`;
+}
+
+export const handedOut = (tasks: number): string => `${plural(tasks, "task")} handed out again`;

@@ -1,0 +1,64 @@
+/** Devices that cannot hold a stage: the miner gets another one, or leaves with the reason; nobody loops. */
+
+import { assertEquals, assertMatch, assertRejects } from "@std/assert";
+import type { MinerRecord } from "../../core/miner/event.ts";
+import { UserError } from "../../cli/errors.ts";
+import type { ComputeHost } from "../../cli/run/compute_host.ts";
+import { TooLargeError } from "../../gpu/too_large.ts";
+import { LocalSwarm, referenceHost } from "../support/local_swarm.ts";
+import { assertWhole, configOf, patience, recordsOf } from "../support/whole_run.ts";
+
+/** A device on which these stages do not fit. */
+function smallHost(tooLarge: (stage: number) => boolean): ComputeHost {
+  const host = referenceHost();
+  const problem = new TooLargeError({
+    ...{ label: "logits", action: "bind 'logits' to softmax as a binding", bytes: 512, limitBytes: 128 },
+  });
+  return {
+    ...host,
+    openStage: (spec, options) => tooLarge(spec.index) ? Promise.reject(problem) : host.openStage(spec, options),
+  };
+}
+
+Deno.test("Too large: a miner that cannot hold its stage says so once and gets another one", async () => {
+  const swarm = new LocalSwarm({ config: configOf({ swarm: { replicas: 2 } }) });
+  const records: MinerRecord[] = [];
+  const small = await swarm.addMiner({
+    device: smallHost((stage) => stage === 0),
+    onRecord: (record) => records.push(record),
+  });
+  await swarm.startAll();
+  await swarm.runThrough(patience);
+  assertWhole(swarm);
+  const faults = recordsOf(swarm, "faultSeen").map(({ node, code }) => [node, code]);
+  assertEquals(faults, [[small.address, "tooLarge"]]);
+  const ready = recordsOf(swarm, "nodeReady").filter(({ node }) => node === small.address);
+  assertEquals(ready.some(({ stage }) => stage !== 0), true);
+  assertEquals(recordsOf(swarm, "stageRestored"), []);
+  const failed = records.filter((record) => record.type === "loadFailed");
+  assertEquals(failed.map(({ stage, code }) => [stage as number, code]), [[0, "tooLarge"]]);
+});
+
+Deno.test("Too large: a miner that can hold no stage is told so and leaves, after one try each", async () => {
+  const swarm = new LocalSwarm({ config: configOf() });
+  await swarm.startAll();
+  const small = await swarm.addMiner({ device: smallHost(() => true) });
+  const left = assertRejects(() => small.role.finished, UserError, "must hold one of the 3 stages");
+  await swarm.runThrough(patience);
+  assertWhole(swarm);
+  const error = await left;
+  assertMatch(`${error.message} ${error.next}`, /at most 128 bytes.*--device reference/);
+  const faults = recordsOf(swarm, "faultSeen").filter(({ node }) => node === small.address);
+  assertEquals(faults.map(({ code }) => code), ["tooLarge", "tooLarge", "tooLarge"]);
+  assertEquals(recordsOf(swarm, "stageRestored"), []);
+});
+
+Deno.test("Too large: a validator that cannot hold the model leaves with the reason", async () => {
+  const swarm = new LocalSwarm({ config: configOf({ swarm: { validators: 0 } }) });
+  await swarm.startAll();
+  const small = swarm.addValidator({ device: smallHost((stage) => stage === 2) });
+  const left = assertRejects(() => small.role.finished, UserError, "at most 128 bytes");
+  await swarm.runThrough(patience);
+  await left;
+  assertEquals(recordsOf(swarm, "runFinished").at(-1)?.finished, true);
+});
