@@ -1,8 +1,9 @@
 /**
  * Who takes part: joining, assignment to a stage, silence, loss, leaving.
  *
- * A newcomer goes to the stage that limits the run (its previous one if that is nearly as short of miners), loads the newest
- * round's parameters and is active at once when the round is still the same, else it is assigned again. A silent node keeps its
+ * A newcomer goes to a stage that lacks replicas, else to the one that limits the run (to its previous one if that is as short of
+ * miners), loads the newest round's parameters and is active at once when the round is still the same, else it is assigned
+ * again. How long loading may take is loading.ts's. A silent node keeps its
  * work for `disconnectGraceMs`; after that it is lost and its work goes to others. Who comes back with what it had is
  * resume.ts's.
  */

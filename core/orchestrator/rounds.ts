@@ -1,6 +1,6 @@
 /**
- * The edge between two rounds: new hashes become the run's parameters and training goes on at once; a miner moves to the stage
- * that limits the run if that helps. The run closes when the last checkpoint is written and the validators have answered, or
+ * The edge between two rounds: new hashes become the run's parameters and training goes on at once; miners move to stages
+ * that lack them (rebalance.ts). The run closes when the last checkpoint is written and the validators have answered, or
  * when closing takes too long.
  */
 
