@@ -9,7 +9,9 @@ export interface BlockScope {
   readonly genesis: Genesis;
   readonly block: number; // the one being made; between blocks the next one
   readonly lastRound: bigint; // newest drand round the chain knows
-  /** A known round's pulse; null when it is not published yet. */
-  pulse(round: bigint): Uint8Array | null;
+  /** The pulses of a round that is out: the chain's own, then quicknet's where it was learnt. None: the round is not out. */
+  pulses(round: bigint): readonly Uint8Array[];
+  /** Whether quicknet's pulse of a round may still be learnt: what the chain's own does not open waits for it. */
+  awaitsPulse(round: bigint): boolean;
   emit(event: ChainEvent): void;
 }

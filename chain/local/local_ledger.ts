@@ -17,6 +17,7 @@ import type { ChainEvent } from "./events.ts";
 import type { Genesis, Hyperparameters } from "./genesis.ts";
 import { hashBytes, hashOfHeader } from "./header.ts";
 import type { AccountId, CallOutcome, Ledger, LedgerState, LocalBlock, LocalHeader, Submission } from "./ledger.ts";
+import { LearntPulses } from "./learnt_pulses.ts";
 import { OwnBeacon } from "./own_beacon.ts";
 import { Pool, type PooledCall } from "./pool.ts";
 import { runtimeApiAnswer } from "./reads/runtime_apis.ts";
@@ -29,6 +30,7 @@ import { State } from "./state/state.ts";
 export interface OpenLedgerOptions {
   readonly path: string; // ":memory:" keeps nothing
   readonly genesis: Genesis | null; // null: the one the file was made with
+  readonly hearsQuicknet?: boolean; // somebody brings drand's pulses: see `learnPulse`; default false
 }
 
 /** The part of a block that its header does not hold. */
@@ -44,23 +46,25 @@ export class LocalLedger implements Ledger {
   readonly beacon: OwnBeacon;
   readonly state: State; // to be read
   readonly #store: ChainStore;
+  readonly #learnt: LearntPulses | null;
   readonly #pool = new Pool();
   readonly #listeners = new Set<(block: LocalBlock) => void>();
   readonly #changes: { readonly netuid: number; readonly change: Partial<Hyperparameters> }[] = [];
   #head: StoredBlock;
 
-  static open({ path, genesis }: OpenLedgerOptions): LocalLedger {
+  static open({ path, genesis, hearsQuicknet = false }: OpenLedgerOptions): LocalLedger {
     const store = ChainStore.open(path, genesis);
     try {
-      return new LocalLedger(store);
+      return new LocalLedger(store, hearsQuicknet ? new LearntPulses() : null);
     } catch (error) {
       store.close();
       throw error;
     }
   }
 
-  private constructor(store: ChainStore) {
+  private constructor(store: ChainStore, learnt: LearntPulses | null) {
     this.#store = store;
+    this.#learnt = learnt;
     this.genesis = store.genesis() as Genesis; // as it was when the file was made
     this.beacon = new OwnBeacon(this.genesis);
     const recovered = store.recover();
@@ -113,6 +117,11 @@ export class LocalLedger implements Ledger {
     const custom = this.genesis.preChecks === "pool" ? preCheck(scope, from, call) : null;
     if (custom !== null) return { status: "refused", kind: "custom", custom };
     return { status: "accepted", submission: this.#pool.add({ from, nonce, call }) };
+  }
+
+  /** Quicknet's pulse of a round: opens, from the next block on, weights that were sealed to it. False: it is no such pulse. */
+  learnPulse(pulse: { readonly round: bigint; readonly signature: Uint8Array }): boolean {
+    return this.#learnt?.learn(pulse) ?? false;
   }
 
   /** What an owner or the chain's root would do by an extrinsic of its own: from the next block on. */
@@ -188,7 +197,8 @@ export class LocalLedger implements Ledger {
     return {
       ...{ state, genesis, lastRound, emit: of.emit },
       block: this.#head.header.number + 1,
-      pulse: (round) => round <= lastRound ? beacon.pulse(round) : null,
+      pulses: (round) => round <= lastRound ? [beacon.pulse(round), ...this.#learnt?.of(round) ?? []] : [],
+      awaitsPulse: (round) => this.#learnt?.of(round).length === 0,
     };
   }
 
@@ -211,7 +221,7 @@ export class LocalLedger implements Ledger {
     const { state, genesis } = this;
     const events: ChainEvent[] = [];
     const emit = (event: ChainEvent) => events.push(event);
-    beginChain({ state, genesis, block: 0, lastRound: 0n, pulse: () => null, emit });
+    beginChain({ state, genesis, block: 0, lastRound: 0n, pulses: () => [], awaitsPulse: () => false, emit });
     return this.#seal({ timestampMs: genesis.startMs, outcomes: [], events }, [], null);
   }
 }

@@ -7,6 +7,7 @@
 
 import { decryptTimelocked } from "../../timelock/timelock.ts";
 import { decodeWeightsPayload } from "../../timelock/weights_payload.ts";
+import type { Parsed } from "../../../core/fault.ts";
 import { storageIndex } from "../../weights/salted_commit.ts";
 import type { BlockScope } from "../block_scope.ts";
 import { addressOf } from "../calls/account_key.ts";
@@ -48,12 +49,12 @@ function revealAll(scope: BlockScope, { netuid, mechanism, key }: Place): void {
   const commits = state.get("timelocked", key);
   state.remove("timelocked", key); // first, so that they do not count as outstanding
   for (const commit of commits) {
-    const pulse = scope.pulse(commit.round);
-    if (pulse === null) {
+    const opened = openCommit(scope, commit);
+    if (opened === null) {
       waiting.push(commit);
       continue;
     }
-    const why = revealOne(scope, { netuid, mechanism, commit, pulse });
+    const why = revealOne(scope, { netuid, mechanism, commit, opened });
     const hotkey = addressOf(commit.hotkey);
     if (why === null) scope.emit({ type: "weightsRevealed", netuid, mechanism, hotkey });
     else scope.emit({ type: "weightsDropped", netuid, mechanism, hotkey, why });
@@ -61,15 +62,25 @@ function revealAll(scope: BlockScope, { netuid, mechanism, key }: Place): void {
   if (waiting.length > 0) state.write("timelocked", key, waiting);
 }
 
+/** Null: it waits for a pulse. */
+function openCommit(scope: BlockScope, { commit, round }: TimelockedCommit): Parsed<Uint8Array> | null {
+  const ciphertext = Uint8Array.fromHex(commit);
+  const [first, ...others] = scope.pulses(round).map((signature) => decryptTimelocked({ ciphertext, signature }));
+  if (first === undefined) return null;
+  const opened = [first, ...others].find(({ ok }) => ok);
+  if (opened !== undefined) return opened;
+  const isSealed = !first.ok && first.fault.code === "unauthenticated"; // by all appearances to another beacon
+  return isSealed && scope.awaitsPulse(round) ? null : first;
+}
+
 /** Null when the weights are set, else why not. */
 function revealOne(scope: BlockScope, of: {
   readonly netuid: number;
   readonly mechanism: number;
   readonly commit: TimelockedCommit;
-  readonly pulse: Uint8Array;
+  readonly opened: Parsed<Uint8Array>;
 }): string | null {
-  const { netuid, mechanism, commit, pulse } = of;
-  const opened = decryptTimelocked({ ciphertext: Uint8Array.fromHex(commit.commit), signature: pulse });
+  const { netuid, mechanism, commit, opened } = of;
   if (!opened.ok) return opened.fault.detail;
   const decoded = decodeWeightsPayload(opened.value);
   if (!decoded.ok) return decoded.fault.detail;

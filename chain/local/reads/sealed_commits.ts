@@ -1,0 +1,31 @@
+/** Timelocked commits that wait for their pulse, and whether this chain's own will open them, which its beacon can tell beforehand. */
+
+import { decryptTimelocked } from "../../timelock/timelock.ts";
+import { addressOf } from "../calls/account_key.ts";
+import type { OwnBeacon } from "../own_beacon.ts";
+import type { TimelockedCommit } from "../state/records.ts";
+import type { StateReader } from "../state/state.ts";
+
+export interface SealedCommit {
+  readonly key: string; // tells it from all others
+  readonly hotkey: string; // its address
+  readonly round: bigint;
+  readonly commit: TimelockedCommit;
+}
+
+export function sealedCommits(state: StateReader): SealedCommit[] {
+  return state.keys("timelocked", "").flatMap((place) =>
+    state.get("timelocked", place).map((commit) => ({
+      key: `${place} ${commit.hotkey} ${commit.block} ${commit.commit}`,
+      ...{ hotkey: addressOf(commit.hotkey), round: commit.round, commit },
+    }))
+  );
+}
+
+/** `foreign`: sealed, and not to this chain's beacon. `broken`: no pulse of any beacon opens these bytes. */
+export function sealOf(beacon: OwnBeacon, { commit, round }: SealedCommit): "own" | "foreign" | "broken" {
+  const ciphertext = Uint8Array.fromHex(commit.commit);
+  const opened = decryptTimelocked({ ciphertext, signature: beacon.pulse(round) });
+  if (opened.ok) return "own";
+  return opened.fault.code === "unauthenticated" ? "foreign" : "broken";
+}
