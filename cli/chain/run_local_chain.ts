@@ -13,7 +13,10 @@ import { ChainStoreError } from "../../chain/local/state/chain_store.ts";
 import type { CommandContext, OptionValues } from "../command.ts";
 import { attempting, UsageError, UserError } from "../errors.ts";
 import type { Output } from "../output.ts";
+import { DrandRelay, fetchSmallText } from "./drand_relay.ts";
 import { serveLedger } from "./serve_ledger.ts";
+
+const defaultDrandServer = "https://api.drand.sh";
 
 /** Options that are part of a chain's genesis. */
 const ruleOptions = ["netuid", "tempo", "block-ms", "commit-reveal", "like-mainnet", "legacy"] as const;
@@ -31,8 +34,14 @@ export async function runLocalChain(context: CommandContext): Promise<number> {
       const firstBlock = ledger.head().number;
       introduce(output, { url: live.url, genesis: ledger.genesis, folder });
       const unlisten = ledger.onBlock((block) => showBlock(output, ledger, block));
+      const relay = new DrandRelay({
+        ...{ ledger, server: drandServer(options), fetchText: fetchSmallText },
+        warn: (text) => output.log.warn(text),
+        note: (text) => output.log.info(text),
+      });
       await Promise.race([live.failed, aborted(interruption)]); // a full disk, say: the chain ends at its last whole block
       unlisten();
+      relay.close();
       const { number, hash } = ledger.head();
       output.summary({
         endpoint: live.url,
@@ -78,12 +87,23 @@ async function openLedger(from: { folder: string; options: OptionValues }): Prom
     });
   }
   try {
-    return LocalLedger.open({ path, genesis: isThere ? null : genesisOf(options) });
+    const hearsQuicknet = drandServer(options) !== null;
+    return LocalLedger.open({ path, genesis: isThere ? null : genesisOf(options), hearsQuicknet });
   } catch (error) {
     if (!(error instanceof ChainStoreError)) throw error;
     const [message, next] = error.message.split(/: (?=[^:]*$)/); // the store's sentence ends with the next step
     throw new UserError(message!, next === undefined ? { cause: error } : { next, cause: error });
   }
+}
+
+/** Null: none is asked. */
+function drandServer(options: OptionValues): string | null {
+  const text = options.text("drand") ?? defaultDrandServer;
+  if (text === "none") return null;
+  if (/^https?:\/\/[^\s/]/.test(text)) return text.replace(/\/+$/, "");
+  throw new UsageError(`Cannot use --drand as it must be an http:// or https:// address, or none: it is '${text}'`, {
+    next: `Name a drand server: --drand ${defaultDrandServer}`,
+  });
 }
 
 function genesisOf(options: OptionValues): Genesis {

@@ -9,7 +9,10 @@ export const command: Command = {
   usage: "chain local [options]",
   about:
     "A whole Subtensor chain in this process, with one subnet, kept in the data folder and served over JSON-RPC. " +
-    "Bittensor's own tools and @polkadot/api work with it. The development accounts //Alice and //Bob are rich; everybody has their keys.",
+    "@polkadot/api works with it, and so does Bittensor's Python SDK (11.3) where a neuron needs it: registering, staking, serving, " +
+    "weights, transfers, the metagraph. Root, proxies, locks, leases and other pallets are not there. The SDK seals commit-reveal " +
+    "weights to drand's quicknet and not to this chain's own beacon: they open where --drand can be reached, and a warning says so " +
+    "when they are committed. The development accounts //Alice and //Bob are rich; everybody has their keys.",
   examples: [
     "iota chain local",
     "iota chain local --tempo 10 --block-ms 250",
@@ -43,6 +46,13 @@ export const command: Command = {
       doc: "the real chain's numbers: tempo, rate limits, prices, commit-reveal",
     },
     { name: "legacy", kind: "boolean", doc: "the runtime before spec 423, where epochs follow from the block number" },
+    {
+      name: "drand",
+      kind: "string",
+      placeholder: "URL",
+      defaultText: "https://api.drand.sh",
+      doc: "where to fetch quicknet's pulses when weights were sealed to it, or none",
+    },
     {
       name: "metadata",
       kind: "string",

@@ -55,6 +55,10 @@ const perSeat = (read: (seat: SeatRecord) => unknown): Reader => ({ state }, [in
   });
 };
 
+/** Only an owner stakes to a hotkey here, so these are also all that it can have staked to. */
+const hotkeysOf = (state: StateReader, coldkey: string): string[] =>
+  state.keys("hotkey").filter((hotkey) => state.get("hotkey", hotkey).coldkey === coldkey).sort();
+
 const isSubnet = (state: StateReader, netuid: number): boolean => state.read("subnet", keyOf(netuid)) !== undefined;
 
 const row = (table: "weights" | "bonds"): Reader => ({ state }, [index, uid]) =>
@@ -130,6 +134,14 @@ const items: Readonly<Record<string, Reader>> = {
     const coldkey = state.read("hotkey", hexOf(hotkey))?.coldkey;
     return coldkey === undefined ? noAccount : bytesOf(coldkey);
   },
+  "SubtensorModule.OwnedHotkeys": ({ state }, [coldkey]) => hotkeysOf(state, hexOf(coldkey)).map(bytesOf),
+  "SubtensorModule.StakingHotkeys": ({ state }, [coldkey]) => {
+    const { netuids } = state.get("chain", theChain);
+    const isStaked = (hotkey: string) =>
+      netuids.some((netuid) => state.read("stake", keyOf(netuid, hotkey)) !== undefined);
+    return hotkeysOf(state, hexOf(coldkey)).filter(isStaked).map(bytesOf);
+  },
+  "SubtensorModule.SubnetLocked": ({ state }, [netuid]) => state.read("subnet", keyOf(number(netuid)))?.lockedRao ?? 0n,
   "SubtensorModule.SubnetOwner": ({ state }, [netuid]) => {
     const subnet = state.read("subnet", keyOf(number(netuid)));
     return subnet === undefined ? noAccount : bytesOf(subnet.ownerColdkey);

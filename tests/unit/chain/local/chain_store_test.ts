@@ -136,3 +136,27 @@ Deno.test("Chain store: a file that is no database is named as such", async () =
     assertRefused(path, "damaged", "the file is damaged");
   });
 });
+
+Deno.test("Chain store: a chain of the version before, whose blocks kept no events of calls, is read", async () => {
+  await withScratchFolder((folder) => {
+    const path = join(folder, "chain.db");
+    const ledger = open(path);
+    grow(ledger, 3);
+    const kept = ledger.head();
+    ledger.close();
+    const db = new DatabaseSync(path);
+    const blocks = db.prepare("select number, body from block").all() as { number: number; body: string }[];
+    for (const { number, body } of blocks) {
+      const older = JSON.parse(body) as { outcomes: { events?: unknown }[] };
+      for (const outcome of older.outcomes) delete outcome.events;
+      db.prepare("update block set body = ? where number = ?").run(JSON.stringify(older), number);
+    }
+    db.close();
+    const reopened = LocalLedger.open({ path, genesis: null });
+    assertEquals(reopened.head(), { ...kept, outcomes: kept.outcomes.map((outcome) => ({ ...outcome, events: [] })) });
+    assertEquals(reopened.eventsOf(2), []);
+    grow(reopened, 1);
+    assertEquals(reopened.head().outcomes[0]!.events.map(({ type }) => type), ["transferred", "feePaid"]);
+    reopened.close();
+  });
+});

@@ -9,7 +9,17 @@ import { typesOf } from "../../../../chain/local/surface/metadata.ts";
 import { runtimeSurface } from "../../../../chain/local/surface/surface.ts";
 import { netuid, stranger, tokens } from "../../../conformance/chain_world.ts";
 import { sampleValue } from "../../../support/sample_value.ts";
-import { alice, commit, minerUid, populated, send, vote, voter, voterUid } from "../../../support/small_subnet.ts";
+import {
+  alice,
+  commit,
+  miner,
+  minerUid,
+  populated,
+  send,
+  vote,
+  voter,
+  voterUid,
+} from "../../../support/small_subnet.ts";
 
 interface Asking {
   readonly ledger: LocalLedger;
@@ -166,4 +176,17 @@ Deno.test("Runtime API: neurons with their rows, subnets with their rules, and t
     assertEquals(tempo?.value, { type: "U16", value: 20 });
     assertEquals(call("SubnetInfoRuntimeApi_get_next_epoch_start_block", netuid), 40n);
   });
+});
+
+Deno.test("SDK answers: what a coldkey owns and has staked to, and what was locked for a subnet", () => {
+  const ledger = populated();
+  const keys = (name: string) =>
+    (ledger.storage(`SubtensorModule.${name}`, [alice]) as Uint8Array[]).map((key) => key.toHex());
+  const owned = [voter, miner].map(({ publicKey }) => publicKey.toHex()).sort();
+  assertEquals(keys("OwnedHotkeys"), owned);
+  assertEquals(keys("StakingHotkeys"), [voter.publicKey.toHex()]);
+  const lockRao = ledger.runtimeApi("SubnetRegistrationRuntimeApi.get_network_registration_cost", []);
+  assertEquals(send(ledger, { type: "registerNetwork", hotkey: stranger.address }), null);
+  assertEquals([1, netuid].map((each) => ledger.storage("SubtensorModule.SubnetLocked", [each])), [lockRao, 0n]);
+  ledger.close();
 });
