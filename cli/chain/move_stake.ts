@@ -1,7 +1,8 @@
 /**
  * `iota chain stake`: one addition to a hotkey's stake, or one removal from it, and how it stands after that.
  *
- * Owns: what can be told before the coldkey is opened: a subnet that has not been started, a hotkey that is not in it.
+ * Owns: what can be told before the coldkey is opened: a subnet that has not been started, a hotkey that is not in it or has less
+ * stake.
  */
 
 import type { Address } from "../../chain/call.ts";
@@ -29,7 +30,8 @@ export async function moveStake(context: CommandContext): Promise<number> {
     const { chain, netuid, reading } = access;
     const action = isRemoval ? "take stake back" : "add stake";
     await requireStarted(access, action);
-    if (!isRemoval) await warnOfStranger(context, access, hotkey);
+    if (isRemoval) await requireStake(access, { action, hotkey, amount });
+    else await warnOfStranger(context, access, hotkey);
     const signer = await openColdkeySigner(context);
     if (!isRemoval) await requireBalance(access, { action, signer, amountRao: amount });
     const { block } = await sendCall(access, {
@@ -62,6 +64,23 @@ async function requireStarted({ chain, netuid, reading }: ChainAccess, action: s
   throw new UserError(`Cannot ${action} as subnet ${netuid} must have been started by its owner: it has not been`, {
     next: "Ask the subnet's owner, or name another subnet: --netuid N",
   });
+}
+
+/** More than all that anybody has staked to it there cannot be taken back; how much of that is the coldkey's, the chain knows. */
+async function requireStake(
+  { chain, netuid, reading }: ChainAccess,
+  { action, hotkey, amount }: { readonly action: string; readonly hotkey: Address; readonly amount: bigint },
+): Promise<void> {
+  const { neurons } = await reading(chain.metagraph());
+  const own = neurons.find((neuron) => neuron.hotkey === hotkey);
+  if (own === undefined || own.stakeRao >= amount) return; // of a hotkey without a seat the metagraph tells nothing
+  const has = tokens(own.stakeRao);
+  throw new UserError(
+    `Cannot ${action} as the hotkey must have ${tokens(amount)} in subnet ${netuid}: it has ${has}`,
+    {
+      next: own.stakeRao === 0n ? "There is nothing to take back" : `Take at most: --amount ${has.replaceAll(",", "")}`,
+    },
+  );
 }
 
 /** The chain takes stake to any hotkey that was ever registered anywhere. */

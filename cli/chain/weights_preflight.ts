@@ -54,7 +54,7 @@ function rateHindrance(view: ChainView, own: Neuron): Hindrance | null {
     name: parameters.isCommitReveal ? "CommittingWeightsTooFast" : "SettingWeightsTooFast",
     sentence: `${what} ${block - lastUpdateBlock} blocks old and the subnet takes weights every ` +
       `${parameters.weightsRateLimitBlocks} blocks`,
-    action: "wait",
+    action: "try again",
     retry: "afterRateLimit",
   };
   return dated(view, refusal, allowedBlock - 1);
@@ -66,6 +66,6 @@ function dated(
   untilBlock: number | null,
 ) {
   if (untilBlock === null) return { refusal, untilBlock };
-  const action = `${refusal.action}; that is ${inBlocks(untilBlock - block, blockMs)}: add --wait`;
+  const action = `${refusal.action} ${inBlocks(untilBlock - block, blockMs)}; --wait waits for it`;
   return { refusal: { ...refusal, action }, untilBlock };
 }

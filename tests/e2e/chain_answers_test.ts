@@ -86,6 +86,9 @@ Deno.test("Chain answers: stake is refused beforehand where the subnet was not s
     assertEquals((await chain("register")).code, 0);
     const known = await chain("stake --amount 1");
     assertEquals([known.code, known.stderr.includes("not registered")], [0, false], known.stderr);
+    const more = await chain("stake --amount 500 --remove");
+    assertEquals(more.code, 1);
+    assertMatch(more.stderr, /must have 500 in subnet 9: it has 1.*\n.*Take at most: --amount 1/);
     // A second subnet, in which the hotkey has no seat: the chain takes stake to it all the same.
     const from = decodeAddress(aliceAddress)!;
     ledger.submit({ from, nonce: ledger.nonceOf(from), call: { type: "registerNetwork", hotkey: aliceAddress } });

@@ -171,7 +171,7 @@ Deno.test("Weights preflight: each refusal with the block until which it stands,
   assertEquals(found(validator), null);
   const fresh = found({ ...validator, lastUpdateBlock: 98 });
   assertEquals([fresh?.refusal.name, fresh?.untilBlock], ["SettingWeightsTooFast", 102]);
-  assertStringIncludes(fresh!.refusal.action, "in 2 blocks (24 s): add --wait");
+  assertStringIncludes(fresh!.refusal.action, "try again in 2 blocks (24 s); --wait waits for it");
   const waiting = found({ ...validator, hasPermit: false });
   assertEquals([waiting?.refusal.name, waiting?.untilBlock], ["NeuronNoValidatorPermit", 115]);
   const poor = found({ ...validator, hasPermit: false, stakeRao: 0n });
