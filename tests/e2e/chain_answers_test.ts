@@ -3,10 +3,17 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { aliceAddress, localGenesis } from "../../chain/local/genesis.ts";
 import { LocalLedger } from "../../chain/local/local_ledger.ts";
+import { parseEndpoints } from "../../chain/subtensor/endpoints.ts";
+import { SubtensorChain } from "../../chain/subtensor/subtensor_chain.ts";
+import { quicknet, roundAt } from "../../chain/timelock/beacon.ts";
+import { encryptTimelocked, timelockRandomBytes } from "../../chain/timelock/timelock.ts";
+import { encodeWeightsPayload } from "../../chain/timelock/weights_payload.ts";
+import { keyOfSecretUri } from "../../chain/wallet/secret_uri.ts";
 import { decodeAddress } from "../../chain/wallet/ss58.ts";
 import { serveLedger } from "../../cli/chain/serve_ledger.ts";
+import { systemRandom, systemTimers } from "../../net/timers.ts";
 import { netuid } from "../conformance/chain_world.ts";
-import { iota } from "../support/iota_process.ts";
+import { iota, IotaProcess } from "../support/iota_process.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
 
 interface Asked {
@@ -112,4 +119,33 @@ Deno.test("Chain answers: an axon that may not be announced yet is told in how m
     assertMatch(stderr, /Try again in 1,\d{3} blocks \(/);
     const wrong = await chain("serve --ip 127.0.0.1 --port 8092"); // its own words count, not the wait
     assertStringIncludes(wrong.stderr, "takes no loopback");
+  }));
+
+Deno.test("Chain answers: a local chain warns of weights sealed to drand's quicknet when they are committed", () =>
+  withScratchFolder(async (folder) => {
+    const words = ["chain", "local", "--port", "0", "--block-ms", "100", "--commit-reveal", "--data", folder, "--json"];
+    const server = new IotaProcess([...words, "--drand", "none"]);
+    const { endpoint } = await server.lines.next("chainServed");
+    const alice = keyOfSecretUri("//Alice")!.pair; // the subnet's owner and its first neuron
+    const chain = await SubtensorChain.connect({
+      ...{ endpoints: parseEndpoints(String(endpoint)), netuid, timers: systemTimers, dice: systemRandom.unit },
+    });
+    try {
+      const round = roundAt(quicknet, Date.now() + 600_000);
+      const plaintext = encodeWeightsPayload({ hotkey: alice.publicKey, uids: [0], values: [1], versionKey: 0n });
+      const random = systemRandom.bytes(timelockRandomBytes);
+      const commit = encryptTimelocked({ plaintext, round, beacon: quicknet, random });
+      const call = { type: "commitTimelockedWeights", netuid, mechanism: 0, commit, revealRound: round } as const;
+      const receipt = await chain.send({ ...call, commitRevealVersion: 4 }, alice);
+      assertEquals(receipt.status, "included");
+    } finally {
+      await chain.close();
+      server.kill("SIGINT");
+    }
+    const { stderr } = await server.ended;
+    assertMatch(
+      stderr,
+      /warn .*the weights that 5\w+ committed are not sealed to this chain's beacon, but probably to drand's/,
+    );
+    assertStringIncludes(stderr, "they will be lost, as --drand none keeps this chain from fetching its pulses");
   }));
