@@ -95,7 +95,7 @@ export function judgeChain(facts: ChainFactsSeen): Verdict {
     `connected in ${duration(connectMs)}`;
   if (hotkey === null) return good(text, shown);
   if (uid !== null) return good(`${text}; the hotkey has uid ${uid}`, shown);
-  const fix = `Register it: iota chain register --netuid ${netuid}`;
+  const fix = `Register it: iota chain register --netuid ${netuid} --endpoint ${endpoint}`;
   return warning(`${text}; the hotkey is not registered there`, fix, shown);
 }
 

@@ -89,7 +89,7 @@ async function buyIn(chain: LocalChain, t: Deno.TestContext): Promise<void> {
     assertEquals((await chain.told("stake --wallet alice --amount 1000.5"))["uid"], 1);
     const { balanceRao, isRemoval } = await chain.told("stake --wallet alice --amount 0.5 --remove");
     assertEquals([isRemoval, BigInt(String(balanceRao)) < 999_000n * 10n ** 9n], [true, true]);
-    await chain.refused("stake --wallet alice --amount 900000 --remove", { text: "has not that much stake" });
+    await chain.refused("stake --wallet alice --amount 900000 --remove", { text: "must have 900,000 in subnet 9" });
   });
 }
 

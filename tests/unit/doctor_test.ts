@@ -148,7 +148,10 @@ Deno.test("Doctor: a chain is good, old, or lacks the hotkey", () => {
   assertEquals(judged({ hotkey: null, uid: null }).level, "good");
   assertStringIncludes(judged({ hotkey: "5X", uid: 3 }).text, "uid 3");
   const missing = judged({ hotkey: "5X", uid: null });
-  assertEquals([missing.level, missing.fix], ["warning", "Register it: iota chain register --netuid 9"]);
+  assertEquals([missing.level, missing.fix], [
+    "warning",
+    "Register it: iota chain register --netuid 9 --endpoint ws://it",
+  ]);
   assertEquals(judged({ hotkey: null, uid: null, headAgeMs: 900_000 }).level, "wrong");
 });
 
