@@ -45,7 +45,11 @@ export const command: Command = {
       kind: "boolean",
       doc: "the real chain's numbers: tempo, rate limits, prices, commit-reveal",
     },
-    { name: "legacy", kind: "boolean", doc: "the runtime before spec 423, where epochs follow from the block number" },
+    {
+      name: "legacy",
+      kind: "boolean",
+      doc: "the runtime of spec 393, where epochs follow from the block number; Bittensor's SDK 11 needs a later one",
+    },
     {
       name: "drand",
       kind: "string",
