@@ -6,7 +6,7 @@
  * at one block each and name it. Refuses: secrets (a `ChainSigner` signs) and policy (chain/duty decides what to send when).
  */
 
-import type { Address, AxonAddress, ChainCall, ChainSigner } from "./call.ts";
+import type { Address, AxonAddress, ChainCall, ChainSigner, CommitmentField } from "./call.ts";
 import type { Beacon } from "./timelock/beacon.ts";
 
 export interface Head {
@@ -104,6 +104,13 @@ export interface PendingCommit {
   readonly revealFromBlock: number | null; // of a salted one
 }
 
+/** What a hotkey published about itself in the subnet: bytes of a stranger. */
+export interface Commitment {
+  readonly hotkey: Address;
+  readonly block: number; // it was set in
+  readonly fields: readonly CommitmentField[]; // those of kinds that nobody knows are left out
+}
+
 export interface Chain {
   readonly endpoint: string; // "local" or the address in use, for people
   readonly netuid: number;
@@ -117,6 +124,8 @@ export interface Chain {
   /** The weights row as the chain stores it, sparse, by uid of the target. */
   weightsOf(options: { uid: number; mechanism: number }): Promise<readonly { uid: number; value: number }[]>;
   pendingCommits(options: { hotkey: Address; mechanism: number }): Promise<readonly PendingCommit[]>;
+  /** Those of these hotkeys that have published something, in this order. */
+  commitmentsOf(hotkeys: readonly Address[]): Promise<readonly Commitment[]>;
   balanceOf(address: Address): Promise<bigint>; // free, rao
   /** Signs, sends, and waits until the call is in a block, refused, or its fate cannot be learnt; rejects only when nothing was sent. Sends of one account are serialised. */
   send(call: ChainCall, signer: ChainSigner): Promise<Receipt>;

@@ -9,6 +9,7 @@ import type { Address } from "../call.ts";
 export type ChainEvent =
   | { readonly type: "neuronRegistered"; readonly netuid: number; readonly uid: number; readonly hotkey: Address }
   | { readonly type: "neuronPruned"; readonly netuid: number; readonly uid: number; readonly hotkey: Address }
+  | { readonly type: "commitmentSet"; readonly netuid: number; readonly hotkey: Address }
   | { readonly type: "networkAdded"; readonly netuid: number }
   | { readonly type: "weightsSet"; readonly netuid: number; readonly mechanism: number; readonly uid: number }
   | { readonly type: "weightsRevealed"; readonly netuid: number; readonly mechanism: number; readonly hotkey: Address }

@@ -131,6 +131,14 @@ const dispatchRows: Readonly<Record<string, Row>> = {
   ],
   InvalidIpType: ["The address is neither IPv4 nor IPv6", report, "never"],
   InvalidPort: ["The port must be between 1 and 65535", "give the port that others can reach", "never"],
+  // commitments
+  AccountNotAllowedCommit: ["Only a hotkey that is registered in the subnet may publish", register, "never"],
+  SpaceLimitExceeded: [
+    "The hotkey has published as many bytes as it may in an epoch",
+    "wait for the next epoch",
+    "afterEpoch",
+  ],
+  TooManyFieldsInCommitmentInfo: ["The chain takes fewer fields at once", report, "never"],
   // balances, system
   FundsUnavailable: ["The account's balance does not cover the amount", "lower the amount", "never"],
   BelowMinimum: ["The receiver would hold less than an account must", "send at least 500 rao", "never"],

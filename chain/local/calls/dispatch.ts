@@ -10,6 +10,7 @@ import type { BlockScope } from "../block_scope.ts";
 import { type AccountKey, theChain } from "../state/records.ts";
 import { addFree, addStake, removeStake, spendableRao, transfer } from "./balances.ts";
 import { type CallError, customCodeOf } from "./call_error.ts";
+import { setCommitment } from "./commitments.ts";
 import { commitTimelockedWeights, commitWeights, revealWeights } from "./commit_reveal.ts";
 import { guardRefusal } from "./guards.ts";
 import { burnedRegister, registerNetwork } from "./registration.ts";
@@ -68,6 +69,8 @@ function execute(scope: BlockScope, from: AccountKey, call: ChainCall): CallErro
       return transfer(scope, from, call);
     case "serveAxon":
       return serveAxon(scope, from, call);
+    case "setCommitment":
+      return setCommitment(scope, from, call);
     case "setWeights":
       return setWeights(scope, from, call);
     case "commitWeights":

@@ -44,7 +44,7 @@ export class BlockLog {
     );
     const applied = block.outcomes.flatMap(({ submission, error }) => {
       const extrinsic = included.get(submission);
-      return extrinsic === undefined ? [] : [{ bytes: extrinsic.bytes, isFree: extrinsic.isFree, error }];
+      return extrinsic === undefined ? [] : [{ ...extrinsic, error }];
     });
     const events = blockEvents(runtime, applied);
     const logged: LoggedBlock = {

@@ -9,6 +9,7 @@ import { unreachable } from "../../../core/assert.ts";
 import type { ChainCall } from "../../call.ts";
 import type { Ledger, LocalBlock, Submission } from "../ledger.ts";
 import { chainCallOf } from "./chain_calls.ts";
+import { toldBy, type ToldEvent } from "./events.ts";
 import { extrinsicHash, openExtrinsic, type SigningScope } from "./extrinsic.ts";
 import { type Hex, hexOf } from "./hex.ts";
 import {
@@ -25,6 +26,7 @@ export interface PooledExtrinsic {
   readonly bytes: Uint8Array;
   readonly hash: Hex;
   readonly isFree: boolean;
+  readonly told: readonly ToldEvent[];
 }
 
 export type Watcher = (status: unknown) => void;
@@ -36,6 +38,7 @@ const freeCalls: readonly ChainCall["type"][] = [
   "revealWeights",
   "commitTimelockedWeights",
   "serveAxon",
+  "setCommitment",
 ];
 
 export interface PoolOptions {
@@ -71,7 +74,12 @@ export class Pool {
     const call = chainCallOf(runtimeCall);
     const submission = ledger.submit({ from, nonce, call });
     if (submission.status === "refused") throw refusal(submission);
-    this.#waiting.set(submission.submission, { bytes, hash, isFree: freeCalls.includes(call.type) });
+    this.#waiting.set(submission.submission, {
+      bytes,
+      hash,
+      isFree: freeCalls.includes(call.type),
+      told: toldBy(call, from),
+    });
     return hash;
   }
 
