@@ -23,6 +23,7 @@ import { systemRandom, systemTimers } from "../../net/timers.ts";
 import type { CommandContext } from "../command.ts";
 import type { Output } from "../output.ts";
 import { openHubChain } from "../duty/hub_chain.ts";
+import { type Invite, inviteText, quotedInvite } from "../find/invite.ts";
 import { JournalError } from "../journal/journal_error.ts";
 import { explainRefusal, Terminated, UserError } from "../errors.ts";
 import { openLogFile } from "../service/long_run.ts";
@@ -84,7 +85,7 @@ export async function runOrchestrator(context: CommandContext): Promise<number> 
   } catch (error) {
     throw explainStorage(error, path);
   } finally {
-    await run.close();
+    await run.close({ isOver });
     if (isOver) await removeJournal(path);
     prepared.dataset.close();
   }
@@ -96,7 +97,7 @@ interface StartedRun {
   readonly screen: RunScreen;
   readonly tokensBefore: number;
   firstStepAtMs(): number | null;
-  close(): Promise<void>;
+  close(options: { isOver: boolean }): Promise<void>;
 }
 
 async function startRun(
@@ -153,30 +154,26 @@ async function startRun(
   chain.onRenewed(() => role.review());
   const listener = await open(context, { role, members, limits, screen, self: signer.address, tickets, savedPort });
   await writeSavedRun(folder.path, { runId, config, port: listener.port });
-  sayListening(output, {
-    url: listener.url,
-    hub: signer.address,
-    run: runId,
-    miners: config.swarm.replicas * stages.length,
-  });
-  const close = async () => {
+  const invite = { socket: listener.url.replace(/^http/, "ws"), hub: signer.address, run: runId };
+  sayListening(output, { invite, miners: config.swarm.replicas * stages.length });
+  chain.announce({ invite, signer });
+  const close = async ({ isOver }: { isOver: boolean }) => {
     screen.close();
     await listener.close();
     await members.close();
-    await chain.close();
+    await chain.close({ isOver });
     journal.close();
   };
   return { role, chainFailed, screen, tokensBefore, firstStepAtMs: () => firstStepAtMs, close };
 }
 
-function sayListening(
-  output: Output,
-  { url: httpUrl, hub, run, miners }: { url: string; hub: NodeId; run: string; miners: number },
-): void {
-  const url = httpUrl.replace(/^http/, "ws");
-  output.event({ type: "listening", url, run, hub });
+function sayListening(output: Output, { invite, miners }: { invite: Invite; miners: number }): void {
+  const { socket: url, run, hub } = invite;
+  const text = inviteText(invite);
+  output.event({ type: "listening", url, run, hub, invite: text });
   output.line(`Listening on ${url} for ${miners} miners`);
-  output.line(`Join with: iota miner --orchestrator ${url} ${pinWords({ hub, run }).join(" ")}`);
+  const words = text === null ? [url, ...pinWords({ hub, run })] : [quotedInvite(text)];
+  output.line(`Join with: iota miner --orchestrator ${words.join(" ")}`);
 }
 
 /** Where the run begins, and the store its members use. */
