@@ -16,7 +16,8 @@ import { hubAddress } from "../run/addresses.ts";
 import { decimal, padEnd, plural, printable, shortAddress, tokens } from "../screen/format.ts";
 import { type Announcement, type Announcements, readAnnouncements } from "./announcements.ts";
 import { explainChain, searchWorld } from "./find_hub.ts";
-import { inviteText, quotedInvite } from "./invite.ts";
+import { inviteText } from "./invite.ts";
+import { joinCommand } from "./join_command.ts";
 import { ownNetwork, usualChain } from "./run_search.ts";
 import { askStatus, type RunStatus } from "./run_status.ts";
 
@@ -108,7 +109,7 @@ function linesOf({ announcement: { invite, hotkey, by, stakeRao, block }, status
     row("key", shortAddress(invite.hub)),
     row("announced", `by ${who}, in block ${block}`),
     row("now", state),
-    row("join", `iota miner --orchestrator ${quotedInvite(inviteText(invite) ?? invite.socket)}`),
+    row("join", joinCommand(invite)),
     "",
   ];
 }

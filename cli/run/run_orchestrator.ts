@@ -23,7 +23,8 @@ import { systemRandom, systemTimers } from "../../net/timers.ts";
 import type { CommandContext } from "../command.ts";
 import type { Output } from "../output.ts";
 import { openHubChain } from "../duty/hub_chain.ts";
-import { type Invite, inviteText, quotedInvite } from "../find/invite.ts";
+import { type Invite, inviteText } from "../find/invite.ts";
+import { joinCommand } from "../find/join_command.ts";
 import { JournalError } from "../journal/journal_error.ts";
 import { explainRefusal, Terminated, UserError } from "../errors.ts";
 import { openLogFile } from "../service/long_run.ts";
@@ -33,7 +34,6 @@ import { newRunView, type WireCost } from "../screen/view.ts";
 import { type CheckpointPlace, putBackRound, storeRound } from "./checkpoint_writer.ts";
 import { probeRoom } from "./disk_room.ts";
 import { HubStore } from "./hub_store.ts";
-import { pinWords } from "./hub_pin.ts";
 import { hubTickets } from "./hub_tickets.ts";
 import { type OpenRunOptions, type OpenRunState, openRunState } from "./open_run_state.ts";
 import { hubSigner, type PreparedRun, prepareRun } from "./prepare_run.ts";
@@ -169,11 +169,9 @@ async function startRun(
 
 function sayListening(output: Output, { invite, miners }: { invite: Invite; miners: number }): void {
   const { socket: url, run, hub } = invite;
-  const text = inviteText(invite);
-  output.event({ type: "listening", url, run, hub, invite: text });
+  output.event({ type: "listening", url, run, hub, invite: inviteText(invite) });
   output.line(`Listening on ${url} for ${miners} miners`);
-  const words = text === null ? [url, ...pinWords({ hub, run })] : [quotedInvite(text)];
-  output.line(`Join with: iota miner --orchestrator ${words.join(" ")}`);
+  output.line(`Join with: ${joinCommand(invite)}`);
 }
 
 /** Where the run begins, and the store its members use. */
