@@ -14,6 +14,12 @@ export const deviceOption: OptionSpec = {
   doc: "what computes: any WebGPU adapter, or the slow float64 reference",
 };
 
+/** What a node does without `--orchestrator`, for its help. */
+export const findingText =
+  "Without --orchestrator it looks for a run where --chain says; without that, on a chain of this machine (port 9944), then for an " +
+  "orchestrator of this machine (port 9009), then on subnet 9 of finney, and waits until there is one. It believes what the " +
+  "subnet's owner announces, and after it validators with a permit: see iota runs. ";
+
 export const nodeOptions: readonly OptionSpec[] = [
   {
     name: "orchestrator",

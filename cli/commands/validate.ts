@@ -4,15 +4,16 @@
 
 import type { Command } from "../command.ts";
 import { chainOptions } from "../duty/chain_options.ts";
-import { nodeOptions } from "../node_options.ts";
+import { findingText, nodeOptions } from "../node_options.ts";
 import { autoRestartOption, logOptions } from "../service/service_options.ts";
 
 export const command: Command = {
   name: "validate",
   summary: "repeat sampled work and evaluate the model for a run",
-  usage: "validate [--orchestrator URL] [--wallet NAME] [options]",
+  usage: "validate [--wallet NAME] [--orchestrator URL] [options]",
   about:
-    "Repeats tasks of every miner from the committed wires and the round's parameters, prints a verdict with its numbers, and measures the model on held-out text after every merge.",
+    "Repeats tasks of every miner from the committed wires and the round's parameters, prints a verdict with its numbers, and measures the model on held-out text after every merge. " +
+    findingText.trimEnd(),
   examples: ["iota validate --wallet hot", "iota validate --orchestrator ws://10.0.0.5:9009 --wallet hot --json"],
   options: [
     ...nodeOptions,

@@ -51,7 +51,10 @@ export class Admission {
   /** Null: admitted. */
   check({ node, role }: { node: string; role: Role }): Fault | null {
     const { netuid, network } = this.#options;
-    if ((role === "miner" ? this.#registered : this.#permitted).has(node)) return null;
+    if ((role === "miner" ? this.#registered : this.#permitted).has(node)) {
+      this.#asked.delete(node);
+      return null;
+    }
     if (!this.#isListFor(node)) {
       return fault(
         "wrongPhase",
