@@ -9,7 +9,8 @@ export const command: Command = {
   usage: "chain local [options]",
   about:
     "A whole Subtensor chain in this process, with one subnet, kept in the data folder and served over JSON-RPC. " +
-    "Bittensor's own tools and @polkadot/api work with it. The development accounts //Alice and //Bob are rich; everybody has their keys.",
+    "Bittensor's own tools and @polkadot/api work with it. The development accounts //Alice and //Bob are rich; everybody has their keys. " +
+    "//Alice owns the subnet, and registers nodes that find their run through it.",
   examples: [
     "iota chain local",
     "iota chain local --tempo 10 --block-ms 250",
