@@ -37,6 +37,7 @@ export class Announcer {
   #lookAtBlock = 0;
   #looking: Promise<void> | null = null;
   #hasAnnounced = false;
+  #isOver = false;
   #warned: string | null = null;
 
   constructor(options: AnnouncerOptions) {
@@ -57,7 +58,7 @@ export class Announcer {
     }
     const text = this.#text;
     return chain.onHead(({ block }) => {
-      if (this.#looking !== null || block < this.#lookAtBlock) return;
+      if (this.#isOver || this.#looking !== null || block < this.#lookAtBlock) return;
       this.#looking = this.#look(chain, { text, block }).catch(this.#options.onFailure).finally(() => {
         this.#looking = null;
       });
@@ -66,6 +67,7 @@ export class Announcer {
 
   /** The run is over: takes its announcement back, if it is still there. */
   async withdraw(chain: Chain): Promise<void> {
+    this.#isOver = true;
     await this.#looking;
     const { signer, place: { netuid } } = this.#options;
     if (!this.#hasAnnounced) return;

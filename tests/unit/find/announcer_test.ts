@@ -82,7 +82,8 @@ Deno.test("Announcer: when another run takes the hotkey it warns and does not fi
     const hub = new Hub(world);
     await blocks(world, 2);
     await hub.announcer.withdraw(world.chain);
-    assertEquals(await world.published(ownerHotkey), null);
+    await blocks(world, 60);
+    assertEquals(await world.published(ownerHotkey), null, "and not announced anew");
   });
 });
 
