@@ -19,13 +19,13 @@ import { hubAddress } from "../run/addresses.ts";
 import { type Pinned, typedPin } from "../run/hub_pin.ts";
 import { shortAddress } from "../screen/format.ts";
 import { type Announcement, readAnnouncements } from "./announcements.ts";
-import { HubPlace } from "./hub_place.ts";
+import { DialledHub } from "./dialled_hub.ts";
 import { isInvite, readInvite } from "./invite.ts";
 import { type FoundRun, RunSearch, type SearchWorld } from "./run_search.ts";
 import { askStatus } from "./run_status.ts";
 
 export interface FoundHub {
-  readonly place: HubPlace;
+  readonly place: DialledHub;
   readonly pin: Pinned; // what must be proven there
   /** The chain of the node's duties, as typed or as the run was found; null: the run says it. */
   readonly chain: NamedChain | null;
@@ -37,7 +37,7 @@ const statusMs = 1_000;
 
 export async function findHub(
   context: CommandContext,
-  { signer, role }: { signer: HotkeyPair; role: Role },
+  { signer, role, giveUpAfterMs = null }: { signer: HotkeyPair; role: Role; giveUpAfterMs?: number | null },
 ): Promise<FoundHub> {
   const { options, output } = context;
   const given = givenChain(context);
@@ -55,6 +55,9 @@ export async function findHub(
       }),
     onWaiting: (why) => sayWaiting(context, why),
     onAmbiguous: ambiguousError,
+    giveUpAfterMs,
+    onGivenUp: (why) =>
+      new UserError(`Cannot wait longer for a run: ${why}`, { next: "See what is announced: iota runs" }),
     signal: context.interruption(),
   }).find();
   sayFound(context, found);
@@ -86,8 +89,8 @@ function typedHub(
 function placeOf(
   { output }: CommandContext,
   { socket, lookUp }: { socket: string; lookUp: (() => Promise<string | null>) | null },
-): HubPlace {
-  return new HubPlace({
+): DialledHub {
+  return new DialledHub({
     address: hubAddress(socket),
     lookUp,
     timers: systemTimers,

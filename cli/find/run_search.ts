@@ -37,6 +37,9 @@ export interface SearchOptions {
   readonly onWaiting: (why: string) => void;
   /** Several runs that only a person can choose from. */
   readonly onAmbiguous: (runs: readonly Announcement[], chain: NamedChain) => Error;
+  /** When no look has found a run for so long, the search ends with what `onGivenUp` makes; null: never. */
+  readonly giveUpAfterMs: number | null;
+  readonly onGivenUp: (why: string) => Error;
   readonly signal: AbortSignal;
 }
 
@@ -90,9 +93,13 @@ export class RunSearch {
   async #lookUntilFound(): Promise<FoundRun> {
     const { signal } = this.#options;
     const { timers } = this.#world;
+    const { giveUpAfterMs, onGivenUp } = this.#options;
+    const startMs = timers.steadyMs();
     while (!signal.aborted) {
       const found = await this.#look();
       if (found !== null) return found;
+      const isOver = giveUpAfterMs !== null && timers.steadyMs() - startMs >= giveUpAfterMs;
+      if (isOver) throw onGivenUp(this.#said ?? "no chain and no orchestrator answers");
       await pause(lookEveryMs, { timers, signal });
     }
     throw signal.reason;

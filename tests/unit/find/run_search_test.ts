@@ -54,6 +54,8 @@ class Outside implements SearchWorld {
         this.#waits.resolve(why);
         this.#waits = Promise.withResolvers();
       },
+      giveUpAfterMs: null,
+      onGivenUp: (why) => new Error(`gave up: ${why}`),
       onAmbiguous: (runs) => new Error(`choose: ${runs.map(({ invite }) => invite.run).join(" ")}`),
       signal: this.stop.signal,
       ...options,
@@ -180,6 +182,14 @@ Deno.test("Search: without a name it looks at the chain on this machine, the orc
     await own.close();
     await public_.close();
   }
+});
+
+Deno.test("Search: with a limit it gives up at the first look in vain after it, saying why", async () => {
+  const outside = new Outside();
+  const ended = assertRejects(() => outside.search({ giveUpAfterMs: 5_000 }), Error, "gave up: subnet 9 of ws://chain");
+  for (let i = 0; i < 4; i++) await pass(outside, 2_000);
+  await ended;
+  await assertRejects(() => new Outside().search({ giveUpAfterMs: 0 }), Error, "gave up");
 });
 
 Deno.test("Search: an endpoint that is lost is dialled again, later each time", async () => {

@@ -2,7 +2,7 @@
 
 import { assertEquals } from "@std/assert";
 import { hubAddress } from "../../../cli/run/addresses.ts";
-import { HubPlace } from "../../../cli/find/hub_place.ts";
+import { DialledHub } from "../../../cli/find/dialled_hub.ts";
 import type { DialHandler, Wire } from "../../../net/wire.ts";
 import { ManualTimers } from "../../support/manual_timers.ts";
 
@@ -12,7 +12,7 @@ const handler: DialHandler = { opened: () => {}, frame: () => {}, closed: () => 
 function placeWith(lookUp: (() => Promise<string | null>) | null) {
   const timers = new ManualTimers();
   const dialled: string[] = [], said: string[] = [];
-  const place = new HubPlace({
+  const place = new DialledHub({
     ...{ address: hubAddress("ws://203.0.113.7:9009"), lookUp, timers },
     onMoved: (socket) => said.push(`moved ${socket}`),
     onProblem: (text) => said.push(`problem ${text}`),
@@ -30,7 +30,7 @@ function placeWith(lookUp: (() => Promise<string | null>) | null) {
   return { timers, dialled, said, place, attempt };
 }
 
-Deno.test("Hub place: after some attempts in vain it asks the chain, and dials and downloads where the hub is now", async () => {
+Deno.test("Dialled hub: after some attempts in vain it asks the chain, and dials and downloads where the hub is now", async () => {
   let announced: string | null = "ws://203.0.113.7:9009";
   let asked = 0;
   const { dialled, said, place, attempt, timers } = placeWith(() => {
@@ -56,7 +56,7 @@ Deno.test("Hub place: after some attempts in vain it asks the chain, and dials a
   assertEquals([asked, place.socket], [3, "wss://run.example"]);
 });
 
-Deno.test("Hub place: a chain that fails is said, and the attempts go on; a typed address is never left", async () => {
+Deno.test("Dialled hub: a chain that fails is said, and the attempts go on; a typed address is never left", async () => {
   const failing = placeWith(() => Promise.reject(new Error("no endpoint answers")));
   await failing.attempt(5);
   assertEquals([failing.said, failing.dialled.length], [["problem no endpoint answers"], 5]);

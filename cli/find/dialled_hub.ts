@@ -10,7 +10,7 @@ import type { Timers } from "../../net/timers.ts";
 import type { Dial } from "../../net/wire.ts";
 import { type HubAddress, hubAddress } from "../run/addresses.ts";
 
-export interface HubPlaceOptions {
+export interface DialledHubOptions {
   readonly address: HubAddress;
   /** The socket that the chain announces for this node's run now; null: none. Absent: the run was not found through a chain. */
   readonly lookUp: (() => Promise<string | null>) | null;
@@ -22,14 +22,14 @@ export interface HubPlaceOptions {
 const vainAttempts = 3; // a hub that only restarts is back by then
 const lookEveryMs = 30_000;
 
-export class HubPlace {
-  readonly #options: HubPlaceOptions;
+export class DialledHub {
+  readonly #options: DialledHubOptions;
   #address: HubAddress;
   #attempts = 0; // since the last connection
   #lookAtMs = 0; // steady
   #isLooking = false;
 
-  constructor(options: HubPlaceOptions) {
+  constructor(options: DialledHubOptions) {
     this.#options = options;
     this.#address = options.address;
   }
