@@ -52,7 +52,7 @@ export class Announcer {
     if (this.#text === null || (isPublic && !isPublicHost(host))) {
       warn(
         `This run is not announced on the chain, as nodes elsewhere cannot reach ${invite.socket}; ` +
-          "let it listen at a public address: --host 0.0.0.0, or a host name of this machine",
+          "it needs an address that they can dial",
       );
       return () => {};
     }

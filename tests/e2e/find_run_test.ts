@@ -145,6 +145,8 @@ Deno.test("Finding a run: nodes that know nothing but the chain wait for it, fin
     );
     assertEquals([summary["runs"], summary["reachable"]], [1, 1]);
 
+    const shown = await iota(["runs", "--chain", subnet.endpoint]);
+    assertStringIncludes(shown.stdout, `iota miner --orchestrator '${at.invite}'`);
     const last = await subnet.node("miner", "late"); // now there is one for each stage
     assertEquals((await hub.ended).code, 0);
     for (const node of [early, last, validator]) {
