@@ -20,13 +20,15 @@ export interface DialledHubOptions {
 }
 
 const vainAttempts = 3; // a hub that only restarts is back by then
-const lookEveryMs = 30_000;
+const firstPauseMs = 5_000; // between looks; doubled each time, as thousands may look at once
+const longestPauseMs = 60_000;
 
 export class DialledHub {
   readonly #options: DialledHubOptions;
   #address: HubAddress;
   #attempts = 0; // since the last connection
   #lookAtMs = 0; // steady
+  #pauseMs = firstPauseMs;
   #isLooking = false;
 
   constructor(options: DialledHubOptions) {
@@ -54,6 +56,7 @@ export class DialledHub {
   connected(): void {
     this.#attempts = 0;
     this.#lookAtMs = 0;
+    this.#pauseMs = firstPauseMs;
   }
 
   /** Not awaited: the attempts go on meanwhile. */
@@ -67,7 +70,8 @@ export class DialledHub {
       onMoved(socket);
     }).catch((error) => onProblem(error instanceof Error ? error.message : String(error))).finally(() => {
       this.#isLooking = false;
-      this.#lookAtMs = timers.steadyMs() + lookEveryMs;
+      this.#lookAtMs = timers.steadyMs() + this.#pauseMs;
+      this.#pauseMs = Math.min(longestPauseMs, 2 * this.#pauseMs);
     });
   }
 }

@@ -205,6 +205,7 @@ Deno.test("Finding a run: the key is pinned, --run picks one of two, and a hub t
 
     await t.step("an orchestrator that comes back at another address is found there, and work goes on", async () => {
       const miner = await subnet.node("miner", "loyal", ["--run", at.run]);
+      await miner.lines.next("joined");
       await miner.lines.next("stepApplied");
       await stopped(first);
       const again = subnet.orchestrate("first", ["--resume"]);
@@ -212,8 +213,8 @@ Deno.test("Finding a run: the key is pinned, --run picks one of two, and a hub t
       assertEquals([moved.run, moved.hub], [at.run, at.hub]);
       assert(moved.url !== at.url);
       assertEquals((await miner.lines.next("hubMoved"))["address"], moved.url);
-      await miner.lines.next("kept");
-      await miner.lines.next("stepApplied");
+      await miner.lines.next("joined");
+      await again.lines.next("stepClosed");
     });
   });
 });

@@ -42,7 +42,7 @@ Deno.test("Dialled hub: after some attempts in vain it asks the chain, and dials
   await attempt(5);
   assertEquals([asked, said], [1, []], "it has not moved, and is not asked after for a while");
   announced = "wss://run.example";
-  timers.advance(30_000);
+  timers.advance(5_000);
   await attempt(2);
   assertEquals([asked, said], [2, ["moved wss://run.example"]]);
   assertEquals([dialled.at(-1), place.socket, place.http], [
@@ -54,6 +54,11 @@ Deno.test("Dialled hub: after some attempts in vain it asks the chain, and dials
   announced = null; // the run is over, or the hub took it back
   await attempt(4);
   assertEquals([asked, place.socket], [3, "wss://run.example"]);
+  for (let second = 0; second < 300; second++) {
+    timers.advance(1_000);
+    await attempt(1);
+  }
+  assertEquals(asked, 3 + 4 + 3, "after 5, 10, 20 and 40 s, then every minute");
 });
 
 Deno.test("Dialled hub: a chain that fails is said, and the attempts go on; a typed address is never left", async () => {
