@@ -15,6 +15,14 @@ export interface AxonAddress {
   readonly version: number;
 }
 
+/** One part of what a hotkey publishes about itself. `raw` is what people write; the others are kept as they are. */
+export interface CommitmentField {
+  readonly kind: CommitmentKind;
+  readonly bytes: Uint8Array; // at most 128 of `raw`, 512 of `bigRaw`, none of `none`; of hashes 32
+}
+
+export type CommitmentKind = "none" | "raw" | "bigRaw" | "blakeTwo256" | "sha256" | "keccak256" | "shaThree256";
+
 export type ChainCall =
   // signed by the coldkey, who pays
   | { type: "burnedRegister"; netuid: number; hotkey: Address; limitRao?: bigint } // refused above that price
@@ -24,6 +32,7 @@ export type ChainCall =
   | { type: "transfer"; to: Address; amountRao: bigint }
   // signed by the hotkey, free
   | { type: "serveAxon"; netuid: number; axon: AxonAddress }
+  | { type: "setCommitment"; netuid: number; fields: readonly CommitmentField[] } // at most 3; replaces the last one
   | {
     type: "setWeights";
     netuid: number;

@@ -6,7 +6,7 @@
  * at one block each and name it. Refuses: secrets (a `ChainSigner` signs) and policy (chain/duty decides what to send when).
  */
 
-import type { Address, AxonAddress, ChainCall, ChainSigner } from "./call.ts";
+import type { Address, AxonAddress, ChainCall, ChainSigner, CommitmentField } from "./call.ts";
 import type { Beacon } from "./timelock/beacon.ts";
 
 export interface Head {
@@ -117,6 +117,13 @@ export interface WeightCallSearch {
   readonly toBlock: number;
 }
 
+/** What a hotkey published about itself in the subnet: bytes of a stranger. */
+export interface Commitment {
+  readonly hotkey: Address;
+  readonly block: number; // it was set in
+  readonly fields: readonly CommitmentField[]; // those of kinds that nobody knows are left out
+}
+
 export interface Chain {
   readonly endpoint: string; // "local" or the address in use, for people
   readonly netuid: number;
@@ -137,6 +144,8 @@ export interface Chain {
    * from the blocks themselves. Null when one of them can no longer be read.
    */
   weightCallsOf(options: WeightCallSearch): Promise<readonly number[] | null>;
+  /** Those of these hotkeys that have published something, in this order. */
+  commitmentsOf(hotkeys: readonly Address[]): Promise<readonly Commitment[]>;
   balanceOf(address: Address): Promise<bigint>; // free, rao
   /** Signs, sends, and waits until the call is in a block, refused, or its fate cannot be learnt; rejects only when nothing was sent. Sends of one account are serialised. */
   send(call: ChainCall, signer: ChainSigner): Promise<Receipt>;

@@ -6,6 +6,7 @@ export const commandTable: CommandTable = {
   swarm: async () => (await import("./commands/swarm.ts")).command,
   miner: async () => (await import("./commands/miner.ts")).command,
   validate: async () => (await import("./commands/validate.ts")).command,
+  runs: async () => (await import("./commands/runs.ts")).command,
   orchestrate: async () => (await import("./commands/orchestrate.ts")).command,
   generate: async () => (await import("./commands/generate.ts")).command,
   sim: async () => (await import("./commands/sim.ts")).command,

@@ -21,27 +21,33 @@ export const tlsAuthorityOption: OptionSpec = {
   doc: "trust this certificate (PEM): for an orchestrator at wss:// with a self-signed one",
 };
 
+/** What a node does without `--orchestrator`, for its help. */
+export const findingText =
+  "Without --orchestrator it looks for a run where --chain says; without that, on a chain of this machine (port 9944), then for an " +
+  "orchestrator of this machine (port 9009), then on subnet 9 of finney, and waits until there is one. It believes what the " +
+  "subnet's owner announces, and after it validators with a permit: see iota runs. ";
+
 export const nodeOptions: readonly OptionSpec[] = [
   {
     name: "orchestrator",
     kind: "string",
     placeholder: "URL",
-    default: "ws://127.0.0.1:9009",
-    doc: "the address of the orchestrator",
+    defaultText: "found through the chain",
+    doc: "the run's address, or its invite in quotes: 'iota://host:port/run#key'",
   },
   {
     name: "hub",
     kind: "string",
     placeholder: "ADDRESS",
-    defaultText: "the one met there before",
+    defaultText: "the announced one, or the one met there before",
     doc: "accept no orchestrator but the one with this hotkey",
   },
   {
     name: "run",
     kind: "string",
     placeholder: "RUN",
-    defaultText: "the one met there before",
-    doc: "accept no run but this one",
+    defaultText: "as for --hub",
+    doc: "accept no run but this one; of several announced ones the one to join",
   },
   {
     name: "give-up-after",

@@ -65,4 +65,11 @@ export interface ShieldEvent {
   readonly id: string; // hash of sender and ciphertext, hex
 }
 
-export type ChainEvent = TokenEvent | SubnetEvent | ShieldEvent | OwnEvent;
+/** What a hotkey publishes about itself. */
+export interface CommitmentEvent {
+  readonly type: "commitmentSet";
+  readonly netuid: number;
+  readonly hotkey: Address;
+}
+
+export type ChainEvent = TokenEvent | SubnetEvent | ShieldEvent | CommitmentEvent | OwnEvent;

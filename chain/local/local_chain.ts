@@ -11,6 +11,7 @@ import {
   type Chain,
   ChainError,
   type ChainFacts,
+  type Commitment,
   type EpochState,
   type Head,
   type Metagraph,
@@ -29,6 +30,7 @@ import { textOfCall } from "./calls/call_text.ts";
 import { hashBytes } from "./header.ts";
 import type { CallOutcome, LocalBlock, Submission } from "./ledger.ts";
 import type { LocalLedger } from "./local_ledger.ts";
+import { commitmentOf } from "./reads/commitments.ts";
 import { epochStateOf } from "./reads/epoch_state.ts";
 import { parametersOf } from "./reads/parameters.ts";
 import { pendingCommitsOf } from "./reads/pending_commits.ts";
@@ -125,6 +127,10 @@ export class LocalChain implements Chain {
       }
       return landed;
     });
+  }
+
+  commitmentsOf(hotkeys: readonly Address[]): Promise<Commitment[]> {
+    return this.#read(() => hotkeys.flatMap((hotkey) => commitmentOf(this.#ledger, this.netuid, hotkey) ?? []));
   }
 
   balanceOf(address: Address): Promise<bigint> {

@@ -12,6 +12,7 @@ import type { ChainCall, ChainSigner } from "../call.ts";
 import { callLifeBlocks } from "../chain.ts";
 import { parseIp } from "./axon_address.ts";
 import { blake2Hex, type BlockRef } from "./block_header.ts";
+import { runtimeField } from "./commitments.ts";
 import { type Runtime, UnsupportedRuntime } from "./runtime.ts";
 
 export interface SignedExtrinsic {
@@ -86,6 +87,8 @@ function candidatesOf(call: ChainCall): readonly Candidate[] {
       return ["transferKeepAlive", "transfer"].map((name) => ["balances", name, [call.to, call.amountRao]] as const);
     case "serveAxon":
       return subtensor("serveAxon", serveAxonArgs(call));
+    case "setCommitment":
+      return [["commitments", "setCommitment", [call.netuid, { fields: call.fields.map(runtimeField) }]]];
     case "setWeights":
       return byMechanism(call, ["setWeights", "setMechanismWeights"], [call.uids, call.values, call.versionKey]);
     case "commitWeights":

@@ -133,6 +133,14 @@ export const dispatchRows: Readonly<Record<string, Row>> = {
   ],
   InvalidIpType: ["The address is neither IPv4 nor IPv6", report, "never"],
   InvalidPort: ["The port must be between 1 and 65535", "give the port that others can reach", "never"],
+  // commitments
+  AccountNotAllowedCommit: ["Only a hotkey that is registered in the subnet may publish", register, "never"],
+  SpaceLimitExceeded: [
+    "The hotkey has published as many bytes as it may in an epoch",
+    "wait for the next epoch",
+    "afterEpoch",
+  ],
+  TooManyFieldsInCommitmentInfo: ["The chain takes fewer fields at once", report, "never"],
   // balances, system
   FundsUnavailable: ["The account's balance does not cover the amount", "lower the amount", "never"],
   BelowMinimum: ["The receiver would hold less than an account must", "send at least 500 rao", "never"],
@@ -245,6 +253,10 @@ export const rowsOfCalls: Readonly<Record<ChainCall["type"], RowsOfCall>> = {
       "never",
     ],
     SubtokenDisabled: ["The subnet has not been started", askOwner, "never"],
+  },
+  setCommitment: {
+    RateLimitExceeded: ["The hotkey's last publication is too recent", "wait", "afterRateLimit"],
+    BadRequest: ["The chain does not take this publication and does not say why", report, "never"],
   },
   registerNetwork: { RateLimitExceeded: dispatchRows.NetworkTxRateLimitExceeded! },
   addStake: stakeRows,

@@ -9,6 +9,7 @@ import type { Address, ChainCall, ChainSigner } from "../call.ts";
 import type {
   Chain,
   ChainFacts,
+  Commitment,
   EpochState,
   Head,
   Metagraph,
@@ -20,6 +21,7 @@ import type {
 import { readAccount, readAxon, readUid } from "./accounts.ts";
 import { axonFrom, axonProblem } from "./axon_address.ts";
 import { readBlockTime } from "./chain_clock.ts";
+import { readCommitments } from "./commitments.ts";
 import { Connection, type ConnectionOptions } from "./connection.ts";
 import type { Endpoints } from "./endpoints.ts";
 import { readEpochState } from "./epoch_state.ts";
@@ -118,6 +120,11 @@ export class SubtensorChain implements Chain {
 
   weightCallsOf(search: WeightCallSearch): Promise<readonly number[] | null> {
     return findWeightCalls(this.#connection, { ...search, netuid: this.netuid });
+  }
+
+  commitmentsOf(hotkeys: readonly Address[]): Promise<readonly Commitment[]> {
+    const name = `commitments ${hotkeys.join(" ")}`;
+    return this.#read(name, (state) => readCommitments(state, { netuid: this.netuid, hotkeys }));
   }
 
   async balanceOf(address: Address): Promise<bigint> {

@@ -12,7 +12,8 @@ export const command: Command = {
     "@polkadot/api works with it, and so does Bittensor's Python SDK (11.3) where a neuron needs it: registering, staking, serving, " +
     "weights, transfers, the metagraph. Root, proxies, locks, leases and other pallets are not there. The SDK seals commit-reveal " +
     "weights to drand's quicknet and not to this chain's own beacon: they open where --drand can be reached, and a warning says so " +
-    "when they are committed. The development accounts //Alice and //Bob are rich; everybody has their keys.",
+    "when they are committed. The development accounts //Alice and //Bob are rich; everybody has their keys. " +
+    "//Alice owns the subnet, and registers nodes that find their run through it.",
   examples: [
     "iota chain local",
     "iota chain local --tempo 10 --block-ms 250",

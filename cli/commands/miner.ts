@@ -5,22 +5,24 @@
 import type { Command } from "../command.ts";
 import { chainOptions } from "../duty/chain_options.ts";
 import { pauseOptions, sensorOptions } from "../idle/pause_option_list.ts";
-import { nodeOptions } from "../node_options.ts";
+import { findingText, nodeOptions } from "../node_options.ts";
 import { autoRestartOption, logOptions } from "../service/service_options.ts";
 
 export const command: Command = {
   name: "miner",
   summary: "compute a stage of the model for a run",
-  usage: "miner [--orchestrator URL] [--wallet NAME] [options]",
+  usage: "miner [--wallet NAME] [--orchestrator URL] [options]",
   about:
     "Finds the GPU, signs in with the hotkey, loads the stage it is given and computes until the run is over. It dials out, so it works behind a home router; a dropped link is resumed, and an orchestrator that is not there is waited for. Ctrl-C hands its tasks back first. " +
+    findingText +
     "While its rules tell it to rest, it leaves the run and frees the device's memory. SIGUSR2 makes it rest by hand, a second one " +
     "lets it work again.",
   examples: [
     "iota miner --wallet hot",
     'iota miner --wallet hot --schedule "mon-fri 22:00-07:00; sat,sun 0:00-24:00" --max-temp 80',
     "iota miner --orchestrator ws://10.0.0.5:9009 --wallet hot --hotkey second --json",
-    "iota miner --orchestrator ws://10.0.0.5:9009 --hub 5Fhne… --run toy-1a2b3c4d --wallet hot",
+    "iota miner --orchestrator 'iota://10.0.0.5:9009/toy-1a2b3c4d#5Fhne…' --wallet hot",
+    "iota miner --chain local --run toy-1a2b3c4d --wallet hot",
     "iota miner --wallet hot --listen 0.0.0.0:9010 --public-url http://203.0.113.7:9010",
   ],
   options: [

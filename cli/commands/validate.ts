@@ -4,15 +4,16 @@
 
 import type { Command } from "../command.ts";
 import { chainOptions } from "../duty/chain_options.ts";
-import { nodeOptions } from "../node_options.ts";
+import { findingText, nodeOptions } from "../node_options.ts";
 import { autoRestartOption, logOptions } from "../service/service_options.ts";
 
 export const command: Command = {
   name: "validate",
   summary: "repeat sampled work and evaluate the model for a run",
-  usage: "validate [--orchestrator URL] [--wallet NAME] [options]",
+  usage: "validate [--wallet NAME] [--orchestrator URL] [options]",
   about:
-    "After every merge it measures the model on held-out text and repeats some tasks of each miner. For each it prints a verdict with the measured error; from the verdicts it makes the weights that pay the miners. An orchestrator that is not there is waited for.",
+    "After every merge it measures the model on held-out text and repeats some tasks of each miner. For each it prints a verdict with the measured error; from the verdicts it makes the weights that pay the miners. An orchestrator that is not there is waited for. " +
+    findingText.trimEnd(),
   examples: ["iota validate --wallet hot", "iota validate --orchestrator ws://10.0.0.5:9009 --wallet hot --json"],
   options: [
     ...nodeOptions,

@@ -81,7 +81,7 @@ export function nodeFileText(command: Command): string {
       "# A line that begins with # sets nothing. Check the file: iota config check FILE",
       "",
       ...fileOptions(command.options).map((spec) => {
-        const isActive = spec.name === "orchestrator" || spec.name === "wallet";
+        const isActive = spec.name === "wallet"; // the run is found
         return commented(`${isActive ? "" : "# "}${spec.name} = ${sampleOf(spec)}`, spec.doc);
       }),
     ].join("\n")

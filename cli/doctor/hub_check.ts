@@ -5,6 +5,7 @@
  * hello is sent, so nobody is admitted. Foreign answers are read up to a limit and shown harmless.
  */
 
+import { boundedText, readStatus, type RunStatus } from "../find/run_status.ts";
 import { hubAddress } from "../run/addresses.ts";
 import type { HubTrust } from "../run/hub_trust.ts";
 import { decimal, duration, printable } from "../screen/format.ts";
@@ -12,7 +13,6 @@ import { type ClockSample, sampleOfDate } from "./clock_check.ts";
 import { good, skipped, type Verdict, wrong } from "./verdict.ts";
 
 export const usualHub = "ws://127.0.0.1:9009";
-const maxAnswerBytes = 64 * 1024;
 
 export interface HubTarget {
   readonly url: string;
@@ -39,7 +39,7 @@ export async function probeHub({ url, isNamed, deadlineMs, trust: opening }: Hub
   }
   const { date, sentMs, latencyMs: travelMs } = answer;
   const clock = sampleOfDate(date, { by: "the orchestrator", sentMs, receivedMs: sentMs + travelMs });
-  const run = answer.status === 200 ? runOf(answer.text) : null;
+  const run = answer.status === 200 ? readStatus(answer.text) : null;
   if (run === null) {
     if (answer.status === 503) {
       const fix = "Wait until it has started: a long journal takes seconds; nodes wait for it by themselves";
@@ -96,41 +96,6 @@ async function ask(url: string, { signal, trust }: Way): Promise<Answer> {
   const latencyMs = performance.now() - startMs;
   const { status, headers } = response;
   return { status, text: await boundedText(response), date: headers.get("date"), sentMs, latencyMs };
-}
-
-async function boundedText(response: Response): Promise<string> {
-  let text = "";
-  if (response.body === null) return text;
-  for await (const part of response.body.pipeThrough(new TextDecoderStream())) {
-    text += part;
-    if (text.length > maxAnswerBytes) break; // the rest is cancelled
-  }
-  return text;
-}
-
-interface RunStatus {
-  readonly run: string;
-  readonly size: string;
-  readonly phase: string;
-  readonly step: number;
-  readonly steps: number;
-  readonly nodes: number;
-}
-
-/** Null: not what `/status` of an orchestrator says. */
-function runOf(text: string): RunStatus | null {
-  let status: unknown;
-  try {
-    status = JSON.parse(text);
-  } catch {
-    return null; // some other program's page
-  }
-  if (typeof status !== "object" || status === null) return null;
-  const { name, size, phase, step, steps, nodes } = status as Record<string, unknown>;
-  const hasTexts = [name, size, phase].every((value) => typeof value === "string" && value.length <= 64);
-  const hasNumbers = [step, steps, nodes].every((value) => typeof value === "number" && Number.isFinite(value));
-  if (!hasTexts || !hasNumbers) return null;
-  return { run: name, size, phase, step, steps, nodes } as RunStatus;
 }
 
 function runText({ run, size, phase, step, steps, nodes }: RunStatus): string {

@@ -58,7 +58,8 @@ async function tryUntil<T>(options: ChainLinkOptions, greet: (chain: Chain) => P
   return null;
 }
 
-function pause(delayMs: number, { timers, signal }: ChainLinkOptions): Promise<void> {
+/** Resolves after this time, or at once when the signal is aborted. */
+export function pause(delayMs: number, { timers, signal }: Pick<ChainLinkOptions, "timers" | "signal">): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   const { promise, resolve } = Promise.withResolvers<void>();
   const cancel = timers.after(delayMs, resolve);

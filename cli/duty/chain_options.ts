@@ -13,7 +13,7 @@ export const chainOptions: readonly OptionSpec[] = [
     name: "chain",
     kind: "string",
     placeholder: "NETWORK",
-    defaultText: "what the run says",
+    defaultText: "where the run is found, or what it says",
     suggestions: ["finney", "test", "local", "none"],
     doc: "finney, test, local, ws://…, or none to stay off the chain",
   },
@@ -23,8 +23,8 @@ export const chainOptions: readonly OptionSpec[] = [
     placeholder: "N",
     min: 1,
     max: 4_095,
-    defaultText: "what the run says",
-    doc: "the subnet",
+    defaultText: "where the run is found, or what it says",
+    doc: "the subnet, with --chain",
   },
 ];
 

@@ -1,46 +1,84 @@
 /**
- * The chain of a hub: who may join, by the run's settings.
+ * The chain of a hub, by the run's settings: who may join, and where nodes find the run.
  *
- * A run without a chain, or one that says so, takes anyone. Otherwise the hub reads the subnet for as long as it lives, and who has
- * lost its place there is sent away; it never sends a call.
+ * A run without a chain takes anyone and announces nothing; one that says so takes anyone and is announced. Otherwise the hub reads the
+ * subnet for as long as it lives, and who has lost its place there is sent away. The one call it sends is its announcement.
  */
 
+import type { ChainSigner } from "../../chain/call.ts";
+import { parseEndpoints } from "../../chain/subtensor/endpoints.ts";
 import type { ChainConfig } from "../../core/config/config.ts";
 import type { Admit } from "../../net/hello.ts";
 import { systemRandom, systemTimers } from "../../net/timers.ts";
+import { Announcer } from "../find/announcer.ts";
+import type { Invite } from "../find/invite.ts";
 import type { Output } from "../output.ts";
 import { Admission } from "./admission.ts";
-import { connectChain } from "./chain_link.ts";
+import { connectChain, pause } from "./chain_link.ts";
 
 export interface HubChain {
   readonly admit: Admit;
   /** Hears that the list of who may take part was read again. */
   onRenewed(listener: () => void): void;
-  close(): Promise<void>;
+  /** Lets nodes find the run through the chain, from now on. */
+  announce(announced: { invite: Invite; signer: ChainSigner }): void;
+  /** A run that is over is announced no more. */
+  close(options: { isOver: boolean }): Promise<void>;
 }
 
-const openToAnyone: HubChain = { admit: () => null, onRenewed: () => {}, close: () => Promise.resolve() };
+const noChain: HubChain = {
+  admit: () => null,
+  onRenewed: () => {},
+  announce: () => {},
+  close: () => Promise.resolve(),
+};
+
+const withdrawMs = 30_000; // two blocks of 12 s
 
 export function openHubChain(
   { network, netuid, admission }: ChainConfig,
   { output, onFailure }: { output: Output; onFailure: (error: unknown) => void },
 ): HubChain {
-  if (network === "none" || admission === "anyone") return openToAnyone;
+  if (network === "none") return noChain;
   const stop = new AbortController();
   const onProblem = (text: string) => output.log.warn(`Chain: ${text}`);
-  const list = new Admission({ network, netuid, onProblem, onFailure });
+  const list = admission === "anyone" ? null : new Admission({ network, netuid, onProblem, onFailure });
+  let announcer: Announcer | null = null;
   const connected = connectChain({
     ...{ network, netuid, timers: systemTimers, random: systemRandom, signal: stop.signal, onProblem },
   });
   connected.then((chain) => {
-    if (chain === null) return;
+    if (chain === null || list === null) return;
     list.follow(chain);
     output.line(`Admits who is registered on subnet ${netuid} at ${chain.endpoint}`);
   }, onFailure);
-  const close = async () => {
+  const announce = ({ invite, signer }: { invite: Invite; signer: ChainSigner }) => {
+    announcer = new Announcer({
+      ...{ place: { network, netuid }, isPublic: parseEndpoints(network).isPublic, signer, invite, onFailure },
+      onAnnounced: (announced) => output.event({ type: "announced", chain: network, netuid, ...announced }),
+      say: (text) => output.line(text),
+      warn: onProblem,
+    });
+    const announcing = announcer;
+    connected.then((chain) => chain === null ? undefined : announcing.follow(chain), () => {/* told above */});
+  };
+  const close = async ({ isOver }: { isOver: boolean }) => {
     stop.abort();
     const chain = await connected.catch(() => null); // its failure has been told
-    await chain?.close();
+    if (chain === null) return;
+    if (isOver && announcer !== null) {
+      const late = new AbortController();
+      const patience = pause(withdrawMs, { timers: systemTimers, signal: late.signal });
+      await Promise.race([announcer.withdraw(chain).catch(onFailure), patience]).finally(() => late.abort());
+    }
+    await chain.close();
   };
-  return { admit: (node) => list.check(node), onRenewed: (listener) => list.onRenewed = listener, close };
+  return {
+    admit: (node) => list?.check(node) ?? null,
+    onRenewed: (listener) => {
+      if (list !== null) list.onRenewed = listener;
+    },
+    announce,
+    close,
+  };
 }

@@ -196,7 +196,7 @@ function refusedError(url: string, { code, detail }: Fault): UserError {
   const next = code === "versionMismatch"
     ? "Install the version of iota that the orchestrator runs"
     : code === "unauthenticated"
-    ? "If its owner confirms that it changed, start once more with the --hub and --run of its join line"
+    ? "If its owner confirms that it changed, start once more with the invite that it prints: --orchestrator 'iota://…'"
     : "Ask the run's owner, or use another hotkey with --wallet NAME";
   const what = code === "unauthenticated"
     ? `The hello with the orchestrator at '${url}' failed`

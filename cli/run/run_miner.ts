@@ -33,11 +33,12 @@ interface Tally {
 export async function runMiner(context: CommandContext): Promise<number> {
   await openLogFile(context);
   const tally: Tally = { tasks: 0, steps: 0, rounds: 0, computeMs: 0, pauses: 0 };
-  const given = givenChain(context);
+  givenChain(context); // a wrong one fails before anything is opened
   pauseRules(context); // a wrong one fails before anything is opened
   const signer = await openSigner(context);
   const peers = await openPeers(context, signer.address);
-  const node = await openNode(context, signer);
+  const node = await openNode(context, { signer, role: "miner" });
+  const { chain: given } = node;
   const { promise: failed, reject } = Promise.withResolvers<never>();
   const chain = new MinerChain({ context, hotkey: node.signer.address, onFailure: reject });
   if (given !== null) chain.begin(given);

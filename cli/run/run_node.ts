@@ -5,6 +5,7 @@
 
 import { type HotkeyPair, verifySignature } from "../../chain/wallet/hotkey.ts";
 import { present } from "../../core/assert.ts";
+import type { Role } from "../../core/protocol/message.ts";
 import { ComputeError, type ComputeWorker, openComputeWorker } from "../../gpu/worker_client.ts";
 import { HttpBlobs } from "../../net/blob_http.ts";
 import { defaultNetLimits } from "../../net/limits.ts";
@@ -12,17 +13,17 @@ import { showPass } from "../../net/peer_pass.ts";
 import { type Authorize, createAuthorize } from "../../net/request_auth.ts";
 import { systemRandom, systemTimers } from "../../net/timers.ts";
 import type { CommandContext } from "../command.ts";
-import { givenChain } from "../duty/chain_options.ts";
+import { givenChain, type NamedChain } from "../duty/chain_options.ts";
 import { ValidatorChain } from "../duty/validator_chain.ts";
 import { durationOption } from "../duration_text.ts";
 import { Terminated, UserError } from "../errors.ts";
+import { findHub } from "../find/find_hub.ts";
 import { newVersion, openLogFile, openUpgradeWatch } from "../service/long_run.ts";
 import { giveUpReading } from "../rights/confinement.ts";
 import { duration } from "../screen/format.ts";
 import { hotkeyFolders, openHotkey } from "../wallet_options.ts";
 import { type BlobAccess, blobAccess } from "./blob_access.ts";
-import { type HubAddress, hubAddress } from "./addresses.ts";
-import { HubPin, typedPin } from "./hub_pin.ts";
+import { HubPin } from "./hub_pin.ts";
 import { hubTrust } from "./hub_trust.ts";
 import type { RunningRole } from "./miner_role.ts";
 import { validatorLine } from "./node_lines.ts";
@@ -37,7 +38,7 @@ export interface OpenNode {
   readonly device: ComputeWorker;
   readonly link: NodeLink;
   readonly blobs: BlobAccess;
-  readonly address: HubAddress;
+  readonly chain: NamedChain | null; // of its duties; null: the run says it
 }
 
 /** The key is in memory from now on, and its folder closed to this process. */
@@ -50,8 +51,9 @@ export async function openSigner(context: CommandContext): Promise<HotkeyPair> {
 export async function runValidator(context: CommandContext): Promise<number> {
   await openLogFile(context);
   const tally = { evaluations: 0, verdictsPassed: 0, verdictsFailed: 0 };
-  const given = givenChain(context);
-  const node = await openNode(context, await openSigner(context));
+  givenChain(context); // a wrong one fails before anything is opened
+  const node = await openNode(context, { signer: await openSigner(context), role: "validator" });
+  const { chain: given } = node;
   const { output } = context;
   const { promise: failed, reject } = Promise.withResolvers<never>();
   const versionKey = BigInt(context.options.number("version-key") ?? 0);
@@ -88,12 +90,15 @@ export async function runValidator(context: CommandContext): Promise<number> {
   });
 }
 
-export async function openNode(context: CommandContext, signer: HotkeyPair): Promise<OpenNode> {
+export async function openNode(
+  context: CommandContext,
+  { signer, role }: { signer: HotkeyPair; role: Role },
+): Promise<OpenNode> {
   const { options, output } = context;
-  const address = hubAddress(options.text("orchestrator") ?? "ws://127.0.0.1:9009");
   const giveUpAfterMs = durationOption("give-up-after", options.text("give-up-after"));
-  const pin = await HubPin.open({ folder: context.dataFolder(), socket: address.socket }, typedPin(options));
   const trust = await hubTrust(options.text("tls-ca"));
+  const { place, chain, pin: named } = await findHub(context, { signer, role, giveUpAfterMs });
+  const pin = await HubPin.open({ folder: context.dataFolder(), socket: place.socket }, named);
   const device = await openDevice(options.text("device"));
   output.event({ type: "device", ...device.adapter });
   output.line(`${signer.address} on ${device.adapter.name}`);
@@ -106,10 +111,10 @@ export async function openNode(context: CommandContext, signer: HotkeyPair): Pro
     random: systemRandom,
   };
   const link: NodeLink = {
-    url: address.socket,
+    url: place.socket,
     signer,
     verify: verifySignature,
-    dial: trust.dial,
+    dial: place.through(trust.dial),
     limits: defaultNetLimits,
     timers: systemTimers,
     random: systemRandom,
@@ -117,16 +122,25 @@ export async function openNode(context: CommandContext, signer: HotkeyPair): Pro
     pin,
     onOffline: (text) => output.log.warn(text),
     onWaiting: ({ reason, waitedMs }) => {
-      output.event({ type: "waiting", url: address.socket, reason, waitedMs: Math.round(waitedMs) });
+      output.event({ type: "waiting", url: place.socket, reason, waitedMs: Math.round(waitedMs) });
       output.log.warn(`Waiting for the orchestrator${waitedText(waitedMs)}: ${reason}`);
     },
     onConnected: (ticket) => {
+      place.connected();
       authorize = createAuthorize({ ...by, receiver: ticket.hub, ticket });
       pin.met(ticket).catch((error) => output.log.warn(`Cannot remember this orchestrator: ${error.message}`));
     },
   };
   const toHub: Authorize = (request, by) => present(authorize, "blobs are asked for after the hello")(request, by);
-  const blobs = blobAccess(new HttpBlobs({ ...storeOptions, ...trust.http, authorize: toHub, url: address.http }), {
+  const hubStore = {
+    ...storeOptions,
+    ...trust.http,
+    authorize: toHub,
+    get url() {
+      return place.http; // where the orchestrator is by then
+    },
+  };
+  const blobs = blobAccess(new HttpBlobs(hubStore), {
     open: ({ node, url, pass }) =>
       new HttpBlobs({
         ...storeOptions,
@@ -138,7 +152,7 @@ export async function openNode(context: CommandContext, signer: HotkeyPair): Pro
     timers: systemTimers,
     onProblem: ({ source, code, detail }) => output.log.debug(`${source} as a source of a blob (${code}): ${detail}`),
   });
-  return { signer, device, link, blobs, address };
+  return { signer, device, link, blobs, chain };
 }
 
 const waitedText = (ms: number): string => ms < 10_000 ? "" : `, for ${duration(ms)} now`;

@@ -117,7 +117,7 @@ async function untilTheEnd(
   } catch (error) {
     throw explainStorage(error, path);
   } finally {
-    await run.close();
+    await run.close({ isOver });
     if (isOver) await removeJournal(path);
     prepared.dataset.close();
   }
@@ -130,7 +130,7 @@ interface StartedRun {
   readonly tokensBefore: number;
   readonly begun: BegunAt;
   firstStepAtMs(): number | null;
-  close(): Promise<void>;
+  close(options: { isOver: boolean }): Promise<void>;
 }
 
 async function startRun(
@@ -189,13 +189,14 @@ async function startRun(
   });
   chain.onRenewed(() => role.review());
   serve(context, { role, members, limits, port, self: signer.address, tickets });
-  const miners = config.swarm.replicas * stages.length;
-  sayListening(output, { place, port: port.at.port, hub: signer.address, run: runId, miners });
-  const close = async () => {
+  const invite = { socket: place.urlAt(port.at.port), hub: signer.address, run: runId };
+  sayListening(output, { place, invite, miners: config.swarm.replicas * stages.length });
+  chain.announce({ invite, signer });
+  const close = async ({ isOver }: { isOver: boolean }) => {
     screen.close();
     await port.close();
     await members.close();
-    await chain.close();
+    await chain.close({ isOver });
     journal.close();
   };
   return { role, chainFailed, screen, tokensBefore, begun, firstStepAtMs: () => firstStepAtMs, close };

@@ -2,26 +2,24 @@
  * What an orchestrator says once its port is open: the line with which others join, and what may keep them from it.
  */
 
-import type { NodeId } from "../../core/ids.ts";
+import { type Invite, inviteText } from "../find/invite.ts";
+import { joinCommand } from "../find/join_command.ts";
 import type { Output } from "../output.ts";
 import { plural } from "../screen/format.ts";
-import { pinWords } from "./hub_pin.ts";
 import type { HubPlace } from "./hub_place.ts";
 import { servedCertificate } from "./tls_files.ts";
 
 export interface OpenPort {
   readonly place: HubPlace;
-  readonly port: number;
-  readonly hub: NodeId;
-  readonly run: string;
+  readonly invite: Invite;
   readonly miners: number; // that the run waits for
 }
 
-export function sayListening(output: Output, { place, port, hub, run, miners }: OpenPort): void {
-  const url = place.urlAt(port);
-  output.event({ type: "listening", url, run, hub });
+export function sayListening(output: Output, { place, invite, miners }: OpenPort): void {
+  const { socket: url, run, hub } = invite;
+  output.event({ type: "listening", url, run, hub, invite: inviteText(invite) });
   output.line(`Listening on ${url} for ${plural(miners, "miner")}`);
-  output.line(`Join with: iota miner --orchestrator ${url} ${pinWords({ hub, run }).join(" ")}`);
+  output.line(`Join with: ${joinCommand(invite)}`);
   if (place.isLoopback) output.line("Only this machine can join; to let others in, start it with --host 0.0.0.0");
   if (place.tls === null || !url.startsWith("wss:")) return;
   const certificate = servedCertificate(place.tls);

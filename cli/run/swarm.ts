@@ -7,12 +7,15 @@
  */
 
 import type { RunConfig } from "../../core/config/config.ts";
+import { nodeId } from "../../core/ids.ts";
 import { modelParameters } from "../../core/config/derive.ts";
 import { splitLayers } from "../../core/model/stages.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
 import { systemTimers } from "../../net/timers.ts";
 import type { ChaosPlan } from "../chaos/plan.ts";
 import type { CommandContext } from "../command.ts";
+import { inviteText } from "../find/invite.ts";
+import { joinCommand } from "../find/join_command.ts";
 import { openRunScreen, type RunScreen } from "../screen/run_screen.ts";
 import { newRunView, type WireCost } from "../screen/view.ts";
 import { describeRun, describeText, type TextFacts } from "./describe_run.ts";
@@ -184,10 +187,13 @@ export class Swarm {
   }
 
   #onListening(at: SwarmHub): void {
-    this.#context.output.event({ type: "listening", ...at });
+    const { output } = this.#context;
+    const invite = { socket: at.url, run: at.run, hub: nodeId(at.hub) };
+    output.event({ type: "listening", ...at, invite: inviteText(invite) });
     const config = this.#config;
     const orchestrator = this.#orchestrator;
     if (config === null || orchestrator === null || this.#chaos !== null) return; // running nodes find it by themselves
+    output.line(`Join with: ${joinCommand(invite)}`);
     const { pipeline, seed, swarm, train } = config;
     this.#chaos = new SwarmChaos({
       plan: this.#options.plan,

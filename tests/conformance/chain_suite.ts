@@ -5,13 +5,14 @@
  */
 
 import { callCases } from "./chain_call_cases.ts";
+import { commitmentCases } from "./chain_commitment_cases.ts";
 import { epochCases } from "./chain_epoch_cases.ts";
 import { revealCases } from "./chain_reveal_cases.ts";
 import { weightsCases } from "./chain_weights_cases.ts";
 import { ChainWorld, type ConnectChain } from "./chain_world.ts";
 
 export function chainSuite(name: string, connect: ConnectChain): void {
-  for (const cases of [callCases, weightsCases, epochCases, revealCases]) {
+  for (const cases of [callCases, commitmentCases, weightsCases, epochCases, revealCases]) {
     cases((behaviour, options, body) => {
       Deno.test(`Chain (${name}): ${behaviour}`, async () => {
         const world = await ChainWorld.open(connect, options);

@@ -16,7 +16,7 @@ import { oneOf, spoilsForward, spoilsGradients } from "./hostile_wires.ts";
 import { MemoryHubBlobs } from "./local_swarm.ts";
 
 async function run(context: CommandContext): Promise<number> {
-  const node = await openNode(context, await openSigner(context));
+  const node = await openNode(context, { signer: await openSigner(context), role: "miner" });
   const hostile = together(spoilsForward(oneOf(NaN)), spoilsGradients(oneOf(NaN)));
   const own = hostileMiner({ hostile, host: node.device, store: new MemoryHubBlobs(), isOn: () => true });
   const start = () =>

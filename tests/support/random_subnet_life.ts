@@ -59,7 +59,7 @@ function randomCall(ledger: LocalLedger, below: Below, hotkey: Key): { call: Cha
   const place = { netuid: below(10) === 0 ? below(12) : netuid };
   const from = below(8) === 0 ? keyOf(70 + below(3)).publicKey : alice;
   const { address, publicKey } = hotkey;
-  switch (below(8)) {
+  switch (below(9)) {
     case 0:
       if (below(3) > 0 && ledger.head().number > 20) return { call: stake(below, address), from };
       return { call: { type: "burnedRegister", ...place, hotkey: address }, from };
@@ -79,6 +79,13 @@ function randomCall(ledger: LocalLedger, below: Below, hotkey: Key): { call: Cha
       return { call: { type: "setWeights", ...where(below, place), ...randomRow(below) }, from: publicKey };
     case 6:
       return { call: salted(below, publicKey, where(below, place)), from: publicKey };
+    case 7: {
+      const fields = Array.from(
+        { length: below(5) },
+        () => ({ kind: "bigRaw", bytes: new Uint8Array(below(513)) }) as const,
+      );
+      return { call: { type: "setCommitment", ...place, fields }, from: publicKey };
+    }
     default:
       return { call: timelocked(ledger, below, { publicKey, ...where(below, place) }), from: publicKey };
   }

@@ -49,11 +49,20 @@ export type CallError =
   | "NoWeightsCommitFound"
   | "ExpiredWeightCommit"
   | "RevealTooEarly"
-  | "InvalidRevealCommitHashNotMatch";
+  | "InvalidRevealCommitHashNotMatch"
+  | "TooManyFieldsInCommitmentInfo"
+  | "AccountNotAllowedCommit"
+  | "SpaceLimitExceeded";
 
 /** Errors of the token itself have no pallet of their own in the runtime: `DispatchError::Token`. */
-export const palletOf = (error: CallError): string =>
-  error === "FundsUnavailable" || error === "BelowMinimum" ? "Token" : "SubtensorModule";
+export function palletOf(error: CallError): string {
+  if (error === "FundsUnavailable" || error === "BelowMinimum") return "Token";
+  return commitmentErrors.includes(error) ? "Commitments" : "SubtensorModule";
+}
+
+const commitmentErrors: readonly CallError[] = [
+  ...["TooManyFieldsInCommitmentInfo", "AccountNotAllowedCommit", "SpaceLimitExceeded"] as const,
+];
 
 const customCodes: Partial<Record<CallError, number>> = {
   AmountTooLow: 1,

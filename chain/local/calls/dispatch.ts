@@ -12,6 +12,7 @@ import { type AccountKey, theChain } from "../state/records.ts";
 import { addressOf } from "./account_key.ts";
 import { addFree, addStake, removeStake, spendableRao, transfer } from "./balances.ts";
 import { type CallError, customCodeOf } from "./call_error.ts";
+import { setCommitment } from "./commitments.ts";
 import { commitTimelockedWeights, commitWeights, revealWeights } from "./commit_reveal.ts";
 import { guardRefusal } from "./guards.ts";
 import { burnedRegister, registerNetwork } from "./registration.ts";
@@ -83,6 +84,8 @@ function execute(scope: BlockScope, from: AccountKey, call: LedgerCall): CallErr
       return transfer(scope, from, call);
     case "serveAxon":
       return serveAxon(scope, from, call);
+    case "setCommitment":
+      return setCommitment(scope, from, call);
     case "setWeights":
       return setWeights(scope, from, call);
     case "commitWeights":

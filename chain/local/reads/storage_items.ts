@@ -18,6 +18,7 @@ import {
   theChain,
 } from "../state/records.ts";
 import type { StateReader } from "../state/state.ts";
+import { registrationOf } from "./commitments.ts";
 import type { ReadableChain } from "./readable_chain.ts";
 
 type Reader = (ledger: ReadableChain, keys: readonly unknown[]) => unknown;
@@ -125,6 +126,16 @@ const items: Readonly<Record<string, Reader>> = {
     ...{ hash: new Uint8Array(), groupHash: new Uint8Array() },
     ...{ schemeId: new TextEncoder().encode("bls-unchained-g1-rfc9380"), metadata: { beaconId: new Uint8Array() } },
   }),
+  "Commitments.CommitmentOf": ({ state }, [netuid, account]) => {
+    const record = state.read("commitment", keyOf(number(netuid), hexOf(account)));
+    return record === undefined ? undefined : registrationOf(record);
+  },
+  "Commitments.LastCommitment": ({ state }, [netuid, account]) =>
+    state.read("commitment", keyOf(number(netuid), hexOf(account)))?.block,
+  "Commitments.UsedSpaceOf": ({ state }, [netuid, account]) => {
+    const space = state.read("commitmentSpace", keyOf(number(netuid), hexOf(account)));
+    return space === undefined ? undefined : { lastEpoch: BigInt(space.epoch), usedSpace: BigInt(space.usedBytes) };
+  },
   "SubtensorModule.TotalIssuance": ({ state }) => state.get("chain", theChain).issuanceRao,
   "SubtensorModule.TotalNetworks": ({ state }) => state.get("chain", theChain).netuids.length,
   "SubtensorModule.NetworksAdded": ({ state }, [netuid]) => isSubnet(state, number(netuid)),

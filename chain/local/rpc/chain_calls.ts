@@ -4,10 +4,11 @@
  * Owns: the correspondence of names. The arguments are of the declared types, since they were decoded by them.
  */
 
-import type { Address, ChainCall } from "../../call.ts";
+import type { Address, ChainCall, CommitmentField, CommitmentKind } from "../../call.ts";
 import { alphaPriceRao } from "../reads/subnet_answers.ts";
 import { encodeAddress } from "../../wallet/ss58.ts";
 import { textOfIp } from "../../ip_address.ts";
+import { bigRawBytesMax, fieldsMax } from "../surface/commitments_pallet.ts";
 import type { RuntimeCall } from "./extrinsic.ts";
 import { customInvalid, invalidTransaction, undecodable } from "./rpc_error.ts";
 
@@ -68,6 +69,7 @@ const translations: Readonly<Record<string, (args: Args) => ChainCall>> = {
     return removeStake(args);
   },
   "SubtensorModule.serve_axon": serveAxon,
+  "Commitments.set_commitment": setCommitment,
   "SubtensorModule.burned_register": burnedRegister,
   "SubtensorModule.register_limit": (args) => ({ ...burnedRegister(args), limitRao: args.limit_price as bigint }),
   "SubtensorModule.register_network": (args) => ({ type: "registerNetwork", hotkey: hotkey(args) }),
@@ -105,6 +107,34 @@ function serveAxon(args: Args): ChainCall {
   };
   return { type: "serveAxon", netuid: netuid(args), axon };
 }
+
+/** Timelocked fields and the flag that resets bonds are not executed here. */
+function setCommitment(args: Args): ChainCall {
+  const { fields } = args.info as { fields: readonly { type: string; value: unknown }[] };
+  if (fields.length > fieldsMax) {
+    throw undecodable(`a commitment must have at most ${fieldsMax} fields: current value is ${fields.length}`);
+  }
+  return { type: "setCommitment", netuid: netuid(args), fields: fields.map(commitmentField) };
+}
+
+function commitmentField({ type, value }: { type: string; value: unknown }): CommitmentField {
+  const kind = /^Raw\d+$/.test(type) ? "raw" : commitmentKinds[type];
+  if (kind === undefined) throw invalidTransaction("call");
+  const bytes = value instanceof Uint8Array ? value : new Uint8Array(0);
+  if (bytes.length > bigRawBytesMax) {
+    throw undecodable(`a field must have at most ${bigRawBytesMax} bytes: current value is ${bytes.length}`);
+  }
+  return { kind, bytes };
+}
+
+const commitmentKinds: Readonly<Record<string, CommitmentKind>> = {
+  None: "none",
+  BigRaw: "bigRaw",
+  BlakeTwo256: "blakeTwo256",
+  Sha256: "sha256",
+  Keccak256: "keccak256",
+  ShaThree256: "shaThree256",
+};
 
 const netuid = (args: Args): number => args.netuid as number;
 const mechanism = (args: Args): number => args.mecid as number;

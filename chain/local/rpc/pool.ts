@@ -37,6 +37,7 @@ const freeCalls: readonly LedgerCall["type"][] = [
   "revealWeights",
   "commitTimelockedWeights",
   "serveAxon",
+  "setCommitment",
 ];
 
 export interface PoolOptions {

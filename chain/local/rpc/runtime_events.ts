@@ -33,6 +33,8 @@ export function runtimeEvents(event: ChainEvent): readonly RuntimeEvent[] {
       return [of("TransactionPayment", "TransactionFeePaid", [accountId(event.account), event.amountRao, 0n])]; // no tip
     case "encryptedSubmitted":
       return [of("MevShield", "EncryptedSubmitted", [Uint8Array.fromHex(event.id), accountId(event.account)])];
+    case "commitmentSet":
+      return [of("Commitments", "Commitment", [event.netuid, accountId(event.hotkey)])];
     case "neuronPruned":
     case "weightsDropped":
     case "epochRan":

@@ -6,6 +6,7 @@
  * amount per hotkey and subnet and belongs to the hotkey's coldkey; no nominators, child keys, takes, root subnet or collateral.
  */
 
+import type { CommitmentKind } from "../../call.ts";
 import type { Hyperparameters } from "../genesis.ts";
 
 /** Public key, 64 lower-case hex digits. */
@@ -89,6 +90,18 @@ export interface TimelockedCommit {
   readonly round: bigint;
 }
 
+/** What a hotkey published about itself. */
+export interface CommitmentRecord {
+  readonly block: number;
+  readonly fields: readonly { readonly kind: CommitmentKind; readonly hex: string }[];
+}
+
+/** How many bytes a hotkey has published in an epoch. */
+export interface CommitmentSpace {
+  readonly epoch: number;
+  readonly usedBytes: number;
+}
+
 export interface ChainRecord {
   readonly timestampMs: number;
   readonly issuanceRao: bigint; // equals everything below, in accounts, stakes, pots and locks
@@ -114,6 +127,8 @@ export interface Tables {
   readonly stake: bigint;
   readonly salted: readonly SaltedCommit[];
   readonly timelocked: readonly TimelockedCommit[];
+  readonly commitment: CommitmentRecord;
+  readonly commitmentSpace: CommitmentSpace;
 }
 
 export type TableName = keyof Tables;

@@ -1,22 +1,12 @@
 /**
- * What runtimes after spec 423 declare and Bittensor's SDK 11 does not start without: more storage, more functions, on-chain
- * commitments; and the registration with a highest price, which runtimes have since 411.
+ * What runtimes after spec 423 declare and Bittensor's SDK 11 does not start without: more storage, more functions; and
+ * the registration with a highest price, which runtimes have since 411.
  *
- * Nothing else here changes how the embedded chain works. Its answers say so: full price is burned, consensus is Yuma's, nobody
- * committed to anything. Refuses: the calls that would set these.
+ * Nothing else here changes how the embedded chain works. Its answers say so: full price is burned, consensus is Yuma's.
+ * Refuses: the calls that would set these.
  */
 
-import {
-  type Call,
-  call,
-  identity,
-  method,
-  type Pallet,
-  type RuntimeApi,
-  type StorageItem,
-  stored,
-  twox,
-} from "./description.ts";
+import { type Call, call, identity, method, type RuntimeApi, type StorageItem, stored } from "./description.ts";
 import { type NamedTypes, variant } from "./type_language.ts";
 
 export const laterCalls: readonly Call[] = [
@@ -41,30 +31,7 @@ const laterMethods: Readonly<Record<string, RuntimeApi["methods"]>> = {
 export const withLaterMethods = (apis: readonly RuntimeApi[]): readonly RuntimeApi[] =>
   apis.map((api) => ({ ...api, methods: [...api.methods, ...laterMethods[api.name] ?? []] }));
 
-/** Where neurons publish small texts about themselves. It is empty and stays so. */
-export const commitments: Pallet = {
-  name: "Commitments",
-  index: 18,
-  crate: "pallet_commitments",
-  calls: [],
-  storage: [
-    stored("CommitmentOf", [identity("u16"), twox("AccountId")], "CommitmentRegistration", "none"),
-    stored("RevealedCommitments", [identity("u16"), twox("AccountId")], "Vec<(Vec<u8>, u64)>", "none"),
-  ],
-  events: {},
-  errors: [],
-  constants: [],
-};
-
-const commitmentTypes = "pallet_commitments::types";
-
 export const laterTypes: NamedTypes = {
-  CommitmentRegistration: {
-    path: `${commitmentTypes}::Registration`,
-    fields: { deposit: "u64", block: "u32", info: "CommitmentInfo" },
-  },
-  CommitmentInfo: { path: `${commitmentTypes}::CommitmentInfo`, fields: { fields: "Vec<CommitmentData>" } },
-  CommitmentData: { path: `${commitmentTypes}::Data`, variants: { None: variant(0) } },
   EpochConsensus: { path: "pallet_subtensor::EpochConsensus", variants: { Yuma: variant(0), Null: variant(1) } },
   HyperparamEntry: {
     path: "pallet_subtensor::rpc_info::subnet_info::HyperparamEntry",

@@ -6,7 +6,8 @@
  */
 
 import { blake2b } from "@noble/hashes/blake2.js";
-import { commitments, laterTypes, withLaterMethods } from "./later_surface.ts";
+import { commitments, commitmentTypes } from "./commitments_pallet.ts";
+import { laterTypes, withLaterMethods } from "./later_surface.ts";
 import type { RuntimeApi, SignedExtension, Surface } from "./description.ts";
 import { runtimeApis } from "./runtime_apis.ts";
 import { mevShield } from "./shield_pallet.ts";
@@ -47,7 +48,7 @@ export function runtimeSurface(options: SurfaceOptions): Surface {
   return {
     specVersion,
     transactionVersion,
-    types: { ...systemTypes, ...subtensorTypes, ...laterTypes },
+    types: { ...systemTypes, ...subtensorTypes, ...laterTypes, ...commitmentTypes },
     pallets: [
       ...systemPallets({ blockMs: options.blockMs, version }),
       subtensorPallet(options),

@@ -206,3 +206,33 @@ Deno.test("Node: over the embedded chain, a coldkey registers a hotkey and reads
     ledger.close();
   }
 });
+
+Deno.test("Node: a hotkey publishes a text; clients see its event, the text, and it in the map of all", () => {
+  const ledger = LocalLedger.open({ path: ":memory:", genesis: localGenesis({}) });
+  const mine = () => ledger.produceBlock(ledger.head().timestampMs + 12_000);
+  return withApi(ledger, async ({ api }) => {
+    const publish = (...fields: unknown[]) => api.tx.commitments!.setCommitment!(9, { fields });
+    const { error, blockHash } = await sent(publish({ Raw5: "hello" }, { BigRaw: "0x0102" }), { signer: alice, mine });
+    assertEquals(error, null);
+    const events = await (await api.at(blockHash)).query.system!.events!() as unknown as {
+      event: { section: string; method: string; data: { toJSON(): unknown } };
+    }[];
+    const [told] = events.filter(({ event }) => event.section === "commitments");
+    assertEquals([told?.event.method, told?.event.data.toJSON()], ["Commitment", [9, alice.address]]);
+    const { commitmentOf, lastCommitment, usedSpaceOf, maxSpace } = api.query.commitments!;
+    const block = ledger.head().number - 1; // the extrinsic was final with the block after its own
+    const fields = [{ raw5: "0x68656c6c6f" }, { bigRaw: "0x0102" }];
+    assertEquals((await commitmentOf!(9, alice.address)).toJSON(), { deposit: 0, block, info: { fields } });
+    assertEquals((await commitmentOf!.entries(9)).map(([key]) => key.args[1]!.toString()), [alice.address]);
+    assertEquals((await lastCommitment!(9, alice.address)).toJSON(), block);
+    assertEquals((await usedSpaceOf!(9, alice.address)).toJSON(), { lastEpoch: 0, usedSpace: 100 });
+    assertEquals((await maxSpace!()).toJSON(), 3_100);
+    assertEquals((await sent(publish({ Raw1: "x" }), { signer: bob, mine })).error, "AccountNotAllowedCommit");
+
+    const refused = (fields: unknown[], says: string) =>
+      assertRejects(() => sent(publish(...fields), { signer: alice, mine }), Error, says);
+    await refused(new Array(4).fill({ Raw1: "x" }), "at most 3 fields");
+    await refused([{ BigRaw: `0x${"00".repeat(513)}` }], "at most 512 bytes");
+    await refused([{ TimelockEncrypted: { encrypted: "0x00", revealRound: 1 } }], "call is not expected");
+  }).finally(() => ledger.close());
+});

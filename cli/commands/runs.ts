@@ -1,0 +1,34 @@
+/** `iota runs`: which runs a subnet's chain announces. The work is in cli/find. */
+
+import type { Command } from "../command.ts";
+import { chainOptions } from "../duty/chain_options.ts";
+
+export const command: Command = {
+  name: "runs",
+  summary: "list the runs that a subnet's chain announces, and who vouches for them",
+  usage: "runs [--chain NETWORK] [--netuid N] [options]",
+  about:
+    "Lists what miners and validators choose from when they are given no --orchestrator: announcements of the subnet's owner, then of " +
+    "validators with a permit by their stake; nobody else's count. Each orchestrator is asked briefly whether it is there. " +
+    "Without --chain it looks at the chain on this machine if there is one, otherwise at subnet 9 of finney.",
+  examples: ["iota runs", "iota runs --chain finney --netuid 9 --json", "iota runs --chain local"],
+  options: [
+    ...chainOptions.map((option) => ({
+      ...option,
+      defaultText: option.name === "chain" ? "the chain on this machine, else finney" : "9",
+    })),
+    {
+      name: "timeout",
+      kind: "float",
+      placeholder: "SECONDS",
+      min: 0.1,
+      max: 60,
+      default: 5,
+      doc: "how long an orchestrator may take to answer",
+    },
+  ],
+  rights: { net: "any" },
+  async run(context) {
+    return await (await import("../find/list_runs.ts")).listRuns(context);
+  },
+};

@@ -1,0 +1,53 @@
+/**
+ * A chain of one's own, whose subnet belongs to the development account //Alice: nobody has to prepare anything there.
+ *
+ * Everybody has Alice's key, so nothing on such a chain is worth anything. A node that is not registered is registered by Alice, a
+ * validator gets stake; an orchestrator that Alice registered is the owner's, so nodes believe what it announces. On every other
+ * chain this does nothing: there a coldkey of a person pays.
+ */
+
+import type { ChainCall } from "../../chain/call.ts";
+import type { Chain } from "../../chain/chain.ts";
+import { aliceAddress, raoPerToken } from "../../chain/local/genesis.ts";
+import { keyOfSecretUri } from "../../chain/wallet/secret_uri.ts";
+import { present } from "../../core/assert.ts";
+
+const validatorStakeRao = 1_000n * raoPerToken;
+
+export interface Enrolment {
+  readonly hotkey: string;
+  readonly isValidator: boolean;
+  readonly isPublic: boolean; // the chain is one that everybody knows: //Alice owns nothing there
+  readonly say: (text: string) => void;
+}
+
+/** Returns when the hotkey has its place, or nothing can be done for it here; null: there is nothing to wait for. */
+export async function enrolOnDevelopmentChain(chain: Chain, enrolment: Enrolment): Promise<string | null> {
+  const { hotkey, isValidator, isPublic, say } = enrolment;
+  if (isPublic || (await chain.parameters()).ownerHotkey !== aliceAddress) return null;
+  const { neurons } = await chain.metagraph();
+  const own = neurons.find((neuron) => neuron.hotkey === hotkey);
+  if (own === undefined) {
+    const why = await send(chain, { type: "burnedRegister", netuid: chain.netuid, hotkey });
+    if (why !== null) return `this chain's //Alice cannot register this hotkey: ${why}`;
+    say(`Registered on subnet ${chain.netuid}: //Alice, who owns this development chain, has paid`);
+  }
+  if (!isValidator || own?.hasPermit === true) return null;
+  if (own === undefined || own.stakeRao === 0n) {
+    const why = await send(chain, {
+      ...{ type: "addStake", netuid: chain.netuid, hotkey, amountRao: validatorStakeRao } as const,
+    });
+    if (why !== null) return `this chain's //Alice cannot stake for this hotkey: ${why}`;
+    say(`//Alice has staked ${validatorStakeRao / raoPerToken} TAO for this validator`);
+  }
+  return "the next epoch of this chain gives this validator its permit";
+}
+
+/** Null: the call is in a block. */
+async function send(chain: Chain, call: ChainCall): Promise<string | null> {
+  const alice = present(keyOfSecretUri("//Alice"), "//Alice is a key").pair;
+  const receipt = await chain.send(call, alice);
+  if (receipt.status === "included") return null;
+  if (receipt.status === "unknown") return receipt.why;
+  return receipt.refusal.name === "HotKeyAlreadyRegisteredInSubNet" ? null : receipt.refusal.sentence;
+}

@@ -1,0 +1,178 @@
+/**
+ * An orchestrator's announcement on the chain: its run's invite, published by its own hotkey.
+ *
+ * Publishes at the start, unless the chain says the same already, and again when that is gone; what costs nothing is still counted
+ * by the chain, which says when it takes no more. Never ends the run: every trouble is said once, with what to do, and tried
+ * again. Refuses: replacing what the hotkey published for other purposes, and what another run of this hotkey announced meanwhile.
+ */
+
+import type { ChainCall, ChainSigner, CommitmentField } from "../../chain/call.ts";
+import { type Chain, ChainError, type Commitment, type Refusal } from "../../chain/chain.ts";
+import { nextEpochBlock } from "../../chain/epochs/epochs.ts";
+import type { NamedChain } from "../duty/chain_options.ts";
+import { enrolOnDevelopmentChain } from "../duty/development_chain.ts";
+import { publishedInvite } from "./announcements.ts";
+import { isPublicHost } from "./host_scope.ts";
+import { hostOfSocket, type Invite, inviteText } from "./invite.ts";
+import { vouchersOf } from "./vouching.ts";
+
+export interface AnnouncerOptions {
+  readonly place: NamedChain;
+  readonly isPublic: boolean; // everybody reads this chain
+  readonly signer: ChainSigner;
+  readonly invite: Invite;
+  readonly onAnnounced: (announced: { invite: string; block: number }) => void;
+  readonly say: (text: string) => void;
+  readonly warn: (text: string) => void;
+  readonly onFailure: (error: unknown) => void;
+}
+
+const lookBlocks = 50; // 10 minutes
+const retryBlocks = 5;
+const rawBytesMax = 128; // what is longer needs another kind of field
+
+export class Announcer {
+  readonly #options: AnnouncerOptions;
+  readonly #text: string | null;
+  #lookAtBlock = 0;
+  #looking: Promise<void> | null = null;
+  #hasAnnounced = false;
+  #isOver = false;
+  #warned: string | null = null;
+
+  constructor(options: AnnouncerOptions) {
+    this.#options = options;
+    this.#text = inviteText(options.invite);
+  }
+
+  /** Announces by this chain from now on; returns the way to stop. */
+  follow(chain: Chain): () => void {
+    const { isPublic, invite, warn } = this.#options;
+    const host = hostOfSocket(invite.socket);
+    if (this.#text === null || (isPublic && !isPublicHost(host))) {
+      warn(
+        `This run is not announced on the chain, as nodes elsewhere cannot reach ${invite.socket}; ` +
+          "it needs an address that they can dial",
+      );
+      return () => {};
+    }
+    const text = this.#text;
+    return chain.onHead(({ block }) => {
+      if (this.#isOver || this.#looking !== null || block < this.#lookAtBlock) return;
+      this.#looking = this.#look(chain, { text, block }).catch(this.#options.onFailure).finally(() => {
+        this.#looking = null;
+      });
+    });
+  }
+
+  /** The run is over: takes its announcement back, if it is still there. */
+  async withdraw(chain: Chain): Promise<void> {
+    this.#isOver = true;
+    await this.#looking;
+    const { signer, place: { netuid } } = this.#options;
+    if (!this.#hasAnnounced) return;
+    try {
+      const [own] = await chain.commitmentsOf([signer.address]);
+      if (own === undefined || publishedInvite(own.fields) !== this.#text) return;
+      await chain.send({ type: "setCommitment", netuid, fields: [] }, signer);
+    } catch (error) {
+      if (!(error instanceof ChainError)) throw error; // the chain is gone: nodes will see that nobody answers
+    }
+  }
+
+  async #look(chain: Chain, { text, block }: { text: string; block: number }): Promise<void> {
+    try {
+      const [own] = await chain.commitmentsOf([this.#options.signer.address]);
+      this.#lookAtBlock = block + await this.#act(chain, { text, own });
+    } catch (error) {
+      if (!(error instanceof ChainError)) throw error;
+      this.#lookAtBlock = block + retryBlocks;
+      if (error.code !== "closed") this.#warn(`This run could not be announced: ${error.message}`);
+    }
+  }
+
+  /** Returns after how many blocks to look again. */
+  async #act(chain: Chain, { text, own }: { text: string; own: Commitment | undefined }): Promise<number> {
+    const published = own === undefined ? null : publishedInvite(own.fields);
+    if (published === text) {
+      if (!this.#hasAnnounced) await this.#announced(chain, { text, block: own!.block, isNew: false });
+      return lookBlocks;
+    }
+    if (published !== null && this.#hasAnnounced) {
+      this.#warn(`Another run was announced with this orchestrator's hotkey, and nodes find that one: ${published}`);
+      return lookBlocks;
+    }
+    if (published === null && own !== undefined && own.fields.length > 0) {
+      this.#warn(
+        "This run is not announced, as its hotkey has published something else on the chain, which would be lost; " +
+          "give the orchestrator another hotkey: --wallet NAME --hotkey NAME",
+      );
+      return lookBlocks;
+    }
+    return await this.#publish(chain, text);
+  }
+
+  async #publish(chain: Chain, text: string): Promise<number> {
+    const { place: { network, netuid }, isPublic, signer, say } = this.#options;
+    const trouble = await enrolOnDevelopmentChain(chain, {
+      ...{ hotkey: signer.address, isValidator: false, isPublic, say },
+    });
+    const { neurons } = await chain.metagraph();
+    if (!neurons.some(({ hotkey }) => hotkey === signer.address)) {
+      this.#warn(
+        `This run is not announced, as its hotkey must be registered on subnet ${netuid} of ${network}` +
+          `${trouble === null ? "" : ` (${trouble})`}; the subnet's owner registers it: ` +
+          `iota chain register --netuid ${netuid} --endpoint ${network} --hotkey ${signer.address}`,
+      );
+      return retryBlocks;
+    }
+    const receipt = await chain.send(commitmentOf(netuid, text), signer);
+    if (receipt.status === "included") {
+      await this.#announced(chain, { text, block: receipt.block, isNew: true });
+      return lookBlocks;
+    }
+    if (receipt.status === "refused") return await this.#refused(chain, receipt.refusal);
+    this.#warn(`Whether this run was announced is open: ${receipt.why}`);
+    return retryBlocks;
+  }
+
+  /** The chain counts what a hotkey publishes in an epoch: then that one's end is waited for. */
+  async #refused(chain: Chain, { sentence, action, name, retry }: Refusal): Promise<number> {
+    if (retry !== "afterEpoch") {
+      this.#warn(`This run is not announced: ${sentence} (${name}); ${action}`);
+      return retry === "nextBlock" ? 1 : lookBlocks;
+    }
+    const state = await chain.epochState();
+    const due = nextEpochBlock(state) ?? state.block + lookBlocks;
+    this.#warn(`This run is not announced yet: ${sentence} (${name}); tried again in block ${due + 1}`);
+    return Math.max(1, due + 1 - state.block);
+  }
+
+  async #announced(chain: Chain, of: { text: string; block: number; isNew: boolean }): Promise<void> {
+    const { place: { network, netuid }, signer, say, onAnnounced } = this.#options;
+    const { text: invite, block, isNew } = of;
+    this.#hasAnnounced = true;
+    this.#warned = null;
+    onAnnounced({ invite, block });
+    say(`${isNew ? "Announced" : "Announced already"} on subnet ${netuid} of ${network}, in block ${block}`);
+    const { ownerHotkey } = await chain.parameters();
+    const { neurons } = await chain.metagraph();
+    if (vouchersOf({ neurons, ownerHotkey }).some(({ hotkey }) => hotkey === signer.address)) return;
+    this.#warn(
+      `Nodes do not believe the announcement, as this orchestrator's hotkey ${signer.address} must be the subnet owner's, ` +
+        "registered by its coldkey, or have a validator permit; until then they join by the invite",
+    );
+  }
+
+  #warn(text: string): void {
+    if (this.#warned === text) return;
+    this.#warned = text;
+    this.#options.warn(text);
+  }
+}
+
+function commitmentOf(netuid: number, text: string): ChainCall {
+  const bytes = new TextEncoder().encode(text);
+  const field: CommitmentField = { kind: bytes.length > rawBytesMax ? "bigRaw" : "raw", bytes };
+  return { type: "setCommitment", netuid, fields: [field] };
+}

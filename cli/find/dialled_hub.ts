@@ -1,0 +1,77 @@
+/**
+ * Where a node dials its orchestrator: the address it began with, and when that stays silent, the one the chain announces by then.
+ *
+ * An orchestrator that moved announces its new address under the same run and key; a node that dials in vain for a while reads the
+ * chain again. Sessions, tickets and the node's work do not depend on the address, so nothing is lost with it. Owns: the present
+ * address, and when to look. Invariant: only the pinned run of the pinned hub is followed.
+ */
+
+import type { Timers } from "../../net/timers.ts";
+import type { Dial } from "../../net/wire.ts";
+import { type HubAddress, hubAddress } from "../run/addresses.ts";
+
+export interface DialledHubOptions {
+  readonly address: HubAddress;
+  /** The socket that the chain announces for this node's run now; null: none. Absent: the run was not found through a chain. */
+  readonly lookUp: (() => Promise<string | null>) | null;
+  readonly timers: Pick<Timers, "steadyMs">;
+  readonly onMoved: (socket: string) => void;
+  readonly onProblem: (text: string) => void;
+}
+
+const vainAttempts = 3; // a hub that only restarts is back by then
+const firstPauseMs = 5_000; // between looks; doubled each time, as thousands may look at once
+const longestPauseMs = 60_000;
+
+export class DialledHub {
+  readonly #options: DialledHubOptions;
+  #address: HubAddress;
+  #attempts = 0; // since the last connection
+  #lookAtMs = 0; // steady
+  #pauseMs = firstPauseMs;
+  #isLooking = false;
+
+  constructor(options: DialledHubOptions) {
+    this.#options = options;
+    this.#address = options.address;
+  }
+
+  get socket(): string {
+    return this.#address.socket;
+  }
+
+  get http(): string {
+    return this.#address.http;
+  }
+
+  /** A dial that goes to the present address. */
+  through(dial: Dial): Dial {
+    return (_url, handler) => {
+      this.#attempts += 1;
+      if (this.#attempts > vainAttempts) this.#lookAgain();
+      return dial(this.socket, handler);
+    };
+  }
+
+  connected(): void {
+    this.#attempts = 0;
+    this.#lookAtMs = 0;
+    this.#pauseMs = firstPauseMs;
+  }
+
+  /** Not awaited: the attempts go on meanwhile. */
+  #lookAgain(): void {
+    const { lookUp, timers, onMoved, onProblem } = this.#options;
+    if (lookUp === null || this.#isLooking || timers.steadyMs() < this.#lookAtMs) return;
+    this.#isLooking = true;
+    lookUp().then((socket) => {
+      if (socket === null || socket === this.socket) return;
+      this.#address = hubAddress(socket);
+      onMoved(socket);
+    }).catch((error) => onProblem(error instanceof Error ? error.message : String(error))).finally(() => {
+      this.#isLooking = false;
+      this.#lookAtMs = timers.steadyMs() + this.#pauseMs;
+      this.#pauseMs = Math.min(longestPauseMs, 2 * this.#pauseMs);
+    });
+  }
+}

@@ -1,0 +1,186 @@
+/**
+ * The orchestrator of a node, from its command line: the one that was typed, as an address or an invite, or the one that the search
+ * finds (run_search.ts).
+ *
+ * Owns: what a person is told of it, and the pins that follow. An announcement and an invite name the key; they count more than
+ * what was remembered of the address.
+ */
+
+import type { HotkeyPair } from "../../chain/wallet/hotkey.ts";
+import { type Chain, ChainError } from "../../chain/chain.ts";
+import { parseEndpoints } from "../../chain/subtensor/endpoints.ts";
+import type { Role } from "../../core/protocol/message.ts";
+import { systemRandom, systemTimers } from "../../net/timers.ts";
+import type { CommandContext } from "../command.ts";
+import { givenChain, type NamedChain } from "../duty/chain_options.ts";
+import { enrolOnDevelopmentChain } from "../duty/development_chain.ts";
+import { UsageError, UserError } from "../errors.ts";
+import { hubAddress } from "../run/addresses.ts";
+import { type Pinned, typedPin } from "../run/hub_pin.ts";
+import { shortAddress } from "../screen/format.ts";
+import { type Announcement, readAnnouncements } from "./announcements.ts";
+import { DialledHub } from "./dialled_hub.ts";
+import { isInvite, readInvite } from "./invite.ts";
+import { type FoundRun, RunSearch, type SearchWorld } from "./run_search.ts";
+import { askStatus } from "./run_status.ts";
+
+export interface FoundHub {
+  readonly place: DialledHub;
+  readonly pin: Pinned; // what must be proven there
+  /** The chain of the node's duties, as typed or as the run was found; null: the run says it. */
+  readonly chain: NamedChain | null;
+}
+
+const ownHub = "ws://127.0.0.1:9009";
+const ownChainPort = 9944;
+const statusMs = 1_000;
+
+export async function findHub(
+  context: CommandContext,
+  { signer, role, giveUpAfterMs = null }: { signer: HotkeyPair; role: Role; giveUpAfterMs?: number | null },
+): Promise<FoundHub> {
+  const { options, output } = context;
+  const given = givenChain(context);
+  const typed = typedPin(options);
+  const orchestrator = options.text("orchestrator");
+  if (orchestrator !== undefined) return typedHub(context, { orchestrator, typed, given });
+  if (given?.network === "none") return typedHub(context, { orchestrator: ownHub, typed, given });
+  const found = await new RunSearch(searchWorld, {
+    chain: given,
+    wanted: typed,
+    prepare: (chain, { isPublic }) =>
+      enrolOnDevelopmentChain(chain, {
+        ...{ hotkey: signer.address, isValidator: role === "validator", isPublic },
+        say: (text) => output.line(text),
+      }),
+    onWaiting: (why) => sayWaiting(context, why),
+    onAmbiguous: ambiguousError,
+    giveUpAfterMs,
+    onGivenUp: (why) =>
+      new UserError(`Cannot wait longer for a run: ${why}`, { next: "See what is announced: iota runs" }),
+    signal: context.interruption(),
+  }).find();
+  sayFound(context, found);
+  if (found.place === "machine") return typedHub(context, { orchestrator: ownHub, typed, given });
+  const { chain, announcement: { invite } } = found;
+  return {
+    place: placeOf(context, { socket: invite.socket, lookUp: () => announcedSocket(chain, invite) }),
+    pin: { hub: invite.hub, run: invite.run },
+    chain,
+  };
+}
+
+function typedHub(
+  context: CommandContext,
+  { orchestrator, typed, given }: { orchestrator: string; typed: Pinned; given: NamedChain | null },
+): FoundHub {
+  const place = placeOf(context, { socket: hubAddress(orchestrator).socket, lookUp: null });
+  const invite = isInvite(orchestrator) ? readInvite(orchestrator) : null;
+  if (invite === null) return { place, pin: typed, chain: given };
+  for (const name of ["hub", "run"] as const) {
+    if (typed[name] === null || typed[name] === invite[name]) continue;
+    throw new UsageError(`Cannot use --${name} ${typed[name]} as the invite names another: ${invite[name]}`, {
+      next: `Leave --${name} out`,
+    });
+  }
+  return { place, pin: { hub: invite.hub, run: invite.run }, chain: given };
+}
+
+function placeOf(
+  { output }: CommandContext,
+  { socket, lookUp }: { socket: string; lookUp: (() => Promise<string | null>) | null },
+): DialledHub {
+  return new DialledHub({
+    address: hubAddress(socket),
+    lookUp,
+    timers: systemTimers,
+    onMoved: (moved) => {
+      output.event({ type: "hubMoved", address: moved });
+      output.log.warn(`The orchestrator has moved, as the chain announces: dialling ${moved} from now on`);
+    },
+    onProblem: (text) => output.log.warn(`The chain could not be asked whether the orchestrator has moved: ${text}`),
+  });
+}
+
+/** Where the chain says that this very run of this hub is now. */
+async function announcedSocket(
+  { network, netuid }: NamedChain,
+  { run, hub }: { run: string; hub: string },
+): Promise<string | null> {
+  const chain = await searchWorld.openChain({ network, netuid });
+  try {
+    const { runs } = await readAnnouncements(chain, { isPublic: searchWorld.isPublic(network) });
+    return runs.find(({ invite }) => invite.run === run && invite.hub === hub)?.invite.socket ?? null;
+  } finally {
+    await chain.close();
+  }
+}
+
+export const searchWorld: SearchWorld = {
+  async openChain({ network, netuid }): Promise<Chain> {
+    const { SubtensorChain } = await import("../../chain/subtensor/subtensor_chain.ts");
+    const endpoints = parseEndpoints(network);
+    const timing = { timers: systemTimers, callDeadlineMs: 8_000, patienceMs: 8_000 };
+    return await SubtensorChain.connect({ endpoints, netuid, dice: systemRandom.unit, ...timing });
+  },
+  isPublic: (network) => parseEndpoints(network).isPublic,
+  async hasOwnChain() {
+    try {
+      const connection = await Deno.connect({ hostname: "127.0.0.1", port: ownChainPort });
+      connection.close();
+      return true;
+    } catch {
+      return false; // whatever the system says: there is none to ask
+    }
+  },
+  hasOwnHub: async () => await askStatus({ http: hubAddress(ownHub).http, deadlineMs: statusMs }) !== null,
+  timers: systemTimers,
+  random: systemRandom,
+};
+
+function sayWaiting({ output }: CommandContext, why: string): void {
+  output.event({ type: "searching", why });
+  output.log.warn(`Waiting for a run: ${why}; with an invite: --orchestrator 'iota://HOST:PORT/RUN#KEY'`);
+}
+
+function sayFound({ output }: CommandContext, found: FoundRun): void {
+  if (found.place === "machine") {
+    output.event({ type: "runFound", place: "machine", address: ownHub });
+    return output.line(`Found an orchestrator on this machine: ${ownHub}`);
+  }
+  const { chain: { network, netuid }, announcement, others } = found;
+  const { invite: { run, socket, hub }, hotkey, by, stakeRao, block } = announcement;
+  output.event({
+    ...{ type: "runFound", place: "chain", run, address: socket, hub, chain: network, netuid },
+    ...{ announcedBy: hotkey, by, stakeRao: String(stakeRao), block, others },
+  });
+  const more = others === 0 ? "" : `; ${others} more: iota runs`;
+  output.line(
+    `Found run ${run} at ${socket} on subnet ${netuid} of ${network}: ${byText(announcement)} announced it ` +
+      `in block ${block}, with the key ${shortAddress(hub)}${more}`,
+  );
+}
+
+/** "the subnet's owner 5Fabc…wxyz" */
+export function byText({ by, hotkey }: Pick<Announcement, "by" | "hotkey">): string {
+  return `${by === "owner" ? "the subnet's owner" : "the staked validator"} ${shortAddress(hotkey)}`;
+}
+
+function ambiguousError(runs: readonly Announcement[], { network, netuid }: NamedChain): UserError {
+  const list = runs.map((each) => `${each.invite.run} (${byText(each)})`).join(", ");
+  const isOneName = new Set(runs.map(({ invite }) => invite.run)).size === 1;
+  const [first] = runs;
+  return new UserError(
+    `Cannot choose a run as subnet ${netuid} of ${network} announces ${runs.length}, and its owner none of them: ${list}`,
+    { next: isOneName ? `Name its key: --hub ${first!.invite.hub}` : `Name one: --run ${first!.invite.run}` },
+  );
+}
+
+/** A `ChainError` for who asks once, as a person's error. */
+export function explainChain(error: unknown): unknown {
+  if (!(error instanceof ChainError)) return error;
+  return new UserError(error.message, {
+    next: "Check --chain and the network; a chain of your own starts with: iota chain local",
+    cause: error,
+  });
+}

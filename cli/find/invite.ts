@@ -1,0 +1,82 @@
+/**
+ * An invite: where a run's orchestrator is reached, which run it is and which key it must prove, as one word.
+ *
+ *     iota://203.0.113.7:9009/small-1a2b3c4d#5F…      iotas://run.example/small-1a2b3c4d#5F… (TLS)      iota://[2001:db8::7]:9009/…
+ *
+ * People paste it as `--orchestrator`, and an orchestrator publishes it on the chain. It is what a stranger wrote, so reading is strict:
+ * bounded, a real host name or address and no other spelling of one, a key whose checksum fits. Invariant: what is read is in its
+ * one canonical spelling, and writing it gives a text that reads as the same. Refuses: whether to believe it (vouching.ts).
+ */
+
+import { ipOfText, textOfIp } from "../../chain/ip_address.ts";
+import { decodeAddress } from "../../chain/wallet/ss58.ts";
+import { type NodeId, nodeId } from "../../core/ids.ts";
+
+export interface Invite {
+  readonly socket: string; // ws:// or wss://
+  readonly run: string;
+  readonly hub: NodeId;
+}
+
+export const inviteCharsMax = 400;
+
+const protocols = { iota: "ws", iotas: "wss" } as const;
+const usualPorts: Readonly<Record<string, number>> = { ws: 80, wss: 443 };
+const invitePattern = /^(iotas?):\/\/([^/#]+)((?:\/[^/#]+)*)\/([^/#]+)#([^/#]+)$/;
+const runPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
+const socketPattern = /^(wss?):\/\/([^/]+)((?:\/[^/]+)*)$/;
+const pathPattern = /^(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._~-]{1,64}){0,4}$/;
+
+/** Whether a word means to be an invite, right or wrong. */
+export const isInvite = (text: string): boolean => /^iotas?:/i.test(text);
+
+/** Null: not an invite. */
+export function readInvite(text: string): Invite | null {
+  const parts = text.length > inviteCharsMax ? null : invitePattern.exec(text);
+  if (parts === null) return null;
+  const [, scheme, place, path, run, hub] = parts as unknown as [string, keyof typeof protocols, ...string[]];
+  const socket = socketOf({ protocol: protocols[scheme], place: place!, path: path! });
+  if (socket === null || !runPattern.test(run!) || decodeAddress(hub!) === null) return null;
+  return { socket, run: run!, hub: nodeId(hub!) };
+}
+
+/** Null: an invite cannot hold this address or name. */
+export function inviteText({ socket, run, hub }: Invite): string | null {
+  const parts = socketPattern.exec(socket);
+  if (parts === null) return null;
+  const text = `iota${parts[1] === "wss" ? "s" : ""}://${parts[2]}${parts[3]}/${run}#${hub}`;
+  const read = readInvite(text);
+  return read === null ? null : `iota${read.socket.slice(2)}/${run}#${hub}`;
+}
+
+/** An invite as one word of any POSIX shell, and of zsh, for which # may have a meaning. */
+export const quotedInvite = (text: string): string => `'${text}'`; // no character of an invite is a quote
+
+/** The host of a socket in canonical spelling, IPv6 without brackets. */
+export function hostOfSocket(socket: string): string {
+  const place = socketPattern.exec(socket)?.[2] ?? "";
+  return place.startsWith("[") ? place.slice(1, place.indexOf("]")) : place.replace(/:\d+$/, "");
+}
+
+function socketOf({ protocol, place, path }: { protocol: string; place: string; path: string }): string | null {
+  const parts = /^(\[[^\]]{2,45}\]|[^:[\]]{1,253})(?::([1-9]\d{0,4}))?$/.exec(place);
+  if (parts === null || !pathPattern.test(path)) return null;
+  const host = hostOf(parts[1]!);
+  const port = parts[2] === undefined ? usualPorts[protocol]! : Number(parts[2]);
+  if (host === null || port > 65_535) return null;
+  return `${protocol}://${host}${port === usualPorts[protocol] ? "" : `:${port}`}${path}`;
+}
+
+/** URL parsers take 127.1 and 0x7f000001 for addresses, so a name that ends with a number is refused unless it is a whole address. */
+function hostOf(text: string): string | null {
+  if (text.startsWith("[")) {
+    const ip = ipOfText(text.slice(1, -1));
+    return ip?.version === 6 ? `[${textOfIp(ip)}]` : null;
+  }
+  const labels = text.toLowerCase().split(".");
+  if (/^\d|^0x/.test(labels.at(-1)!)) {
+    const ip = ipOfText(text);
+    return ip?.version === 4 && textOfIp(ip) === text ? text : null;
+  }
+  return labels.every((label) => /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(label)) ? labels.join(".") : null;
+}

@@ -1,0 +1,121 @@
+/**
+ * `iota runs`: the runs that a subnet's chain announces, who vouches for each, and whether it answers.
+ *
+ * Owns: asking each run's orchestrator briefly, all at once, and showing it. What an orchestrator says there proves nothing; a node
+ * that joins has the key proven. Refuses: announcements of those whom nobody vouches for.
+ */
+
+import { parseEndpoints } from "../../chain/subtensor/endpoints.ts";
+import { withDeadline } from "../../chain/subtensor/timers.ts";
+import { ChainError } from "../../chain/chain.ts";
+import { systemTimers } from "../../net/timers.ts";
+import type { CommandContext } from "../command.ts";
+import { givenChain, type NamedChain } from "../duty/chain_options.ts";
+import { UsageError } from "../errors.ts";
+import { hubAddress } from "../run/addresses.ts";
+import { decimal, padEnd, plural, printable, shortAddress, tokens } from "../screen/format.ts";
+import { type Announcement, type Announcements, readAnnouncements } from "./announcements.ts";
+import { explainChain, searchWorld } from "./find_hub.ts";
+import { inviteText } from "./invite.ts";
+import { joinCommand } from "./join_command.ts";
+import { ownNetwork, usualChain } from "./run_search.ts";
+import { askStatus, type RunStatus } from "./run_status.ts";
+
+interface ShownRun {
+  readonly announcement: Announcement;
+  readonly status: RunStatus | null; // null: nobody answers there
+}
+
+export async function listRuns(context: CommandContext): Promise<number> {
+  const { options, output } = context;
+  const timeoutMs = 1_000 * (options.number("timeout") ?? 5);
+  const place = await placeOf(context);
+  const { network, netuid } = place;
+  const found = await announcementsOf(place, timeoutMs);
+  const runs = await Promise.all(found.runs.map(async (announcement): Promise<ShownRun> => {
+    const { http } = hubAddress(announcement.invite.socket);
+    return { announcement, status: await askStatus({ http, deadlineMs: timeoutMs }) };
+  }));
+  for (const run of runs) {
+    output.event({ type: "run", ...fieldsOf(run) });
+    for (const line of linesOf(run)) output.line(line);
+  }
+  for (const { hotkey, by, why } of found.unusable) {
+    output.event({ type: "unusableRun", announcedBy: hotkey, by, why });
+    output.line(`passed over  what ${shortAddress(hotkey)} announced, as ${why}`);
+  }
+  const reachable = runs.filter(({ status }) => status !== null).length;
+  output.answer(
+    { chain: network, netuid, block: found.block, runs: runs.length, reachable, unusable: found.unusable.length },
+    closing({ place, runs: runs.length, block: found.block }),
+  );
+  return 0;
+}
+
+/** The chain that was named, or the one that a node without a name would look at. */
+async function placeOf(context: CommandContext): Promise<NamedChain> {
+  const given = givenChain(context);
+  if (given?.network === "none") {
+    throw new UsageError("Cannot list runs with --chain none as they are announced on a chain", {
+      next: "For example: --chain finney",
+    });
+  }
+  if (given !== null) return given;
+  return await searchWorld.hasOwnChain() ? { ...usualChain, network: ownNetwork } : usualChain;
+}
+
+async function announcementsOf(place: NamedChain, timeoutMs: number): Promise<Announcements> {
+  const { network, netuid } = place;
+  const read = async () => {
+    const chain = await searchWorld.openChain(place);
+    try {
+      return await readAnnouncements(chain, { isPublic: parseEndpoints(network).isPublic });
+    } finally {
+      await chain.close();
+    }
+  };
+  const late = () => new ChainError("timeout", `Cannot read subnet ${netuid} of ${network} as it does not answer`);
+  try {
+    return await withDeadline(read(), { timers: systemTimers, deadlineMs: 4 * timeoutMs, late });
+  } catch (error) {
+    throw explainChain(error);
+  }
+}
+
+function fieldsOf({ announcement, status }: ShownRun): Record<string, unknown> {
+  const { invite, hotkey, by, stakeRao, block } = announcement;
+  return {
+    ...{ run: invite.run, address: invite.socket, hub: invite.hub, invite: inviteText(invite) },
+    ...{ announcedBy: hotkey, by, stakeRao: String(stakeRao), block },
+    isReachable: status !== null,
+    phase: status?.phase ?? null,
+    step: status?.step ?? null,
+    steps: status?.steps ?? null,
+    nodes: status?.nodes ?? null,
+  };
+}
+
+function linesOf({ announcement: { invite, hotkey, by, stakeRao, block }, status }: ShownRun): string[] {
+  const row = (name: string, value: string) => `  ${padEnd(name, 10)}${value}`;
+  const who = by === "owner"
+    ? `the subnet's owner, ${shortAddress(hotkey)}`
+    : `the validator ${shortAddress(hotkey)} with a stake of ${tokens(stakeRao)}`;
+  const state = status === null ? "does not answer" : printable(
+    `${status.phase}, step ${decimal(status.step)} of ${decimal(status.steps)}, ${plural(status.nodes, "node")}`,
+  );
+  return [
+    invite.run,
+    row("address", invite.socket),
+    row("key", shortAddress(invite.hub)),
+    row("announced", `by ${who}, in block ${block}`),
+    row("now", state),
+    row("join", joinCommand(invite)),
+    "",
+  ];
+}
+
+function closing({ place, runs, block }: { place: NamedChain; runs: number; block: number }): string {
+  const at = `subnet ${place.netuid} of ${place.network}, at block ${block}`;
+  if (runs > 0) return `${plural(runs, "run")} on ${at}`;
+  return `No run is announced on ${at}, by its owner or by a validator with a permit`;
+}

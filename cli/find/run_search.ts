@@ -1,0 +1,181 @@
+/**
+ * Looks for a run until there is one: on the chain that was named, or where nobody named one, on this machine and then on Bittensor.
+ *
+ * Without a name the order is: a chain on this machine (then only that one), an orchestrator on this machine, subnet 9 of finney.
+ * Owns: looking again, calmly, and saying why once for each reason. Reads cost a request per block, as the client keeps what it has
+ * read. Refuses: sockets, clocks (both are injected) and choosing (pick_run.ts).
+ */
+
+import { type Chain, ChainError } from "../../chain/chain.ts";
+import { reconnectDelayMs } from "../../chain/subtensor/backoff.ts";
+import type { Random, Timers } from "../../net/timers.ts";
+import { pause } from "../duty/chain_link.ts";
+import type { NamedChain } from "../duty/chain_options.ts";
+import type { Pinned } from "../run/hub_pin.ts";
+import { type Announcement, readAnnouncements } from "./announcements.ts";
+import { pickRun } from "./pick_run.ts";
+
+/** The world outside. */
+export interface SearchWorld {
+  /** Rejects with a `ChainError`. */
+  openChain(named: NamedChain): Promise<Chain>;
+  isPublic(network: string): boolean;
+  /** Whether something listens on this machine where a chain of one's own does. */
+  hasOwnChain(): Promise<boolean>;
+  /** Whether an orchestrator listens on this machine where one usually does. */
+  hasOwnHub(): Promise<boolean>;
+  readonly timers: Timers;
+  readonly random: Random;
+}
+
+export interface SearchOptions {
+  readonly chain: NamedChain | null; // null: wherever there is one
+  readonly wanted: Pinned;
+  /** What is still missing for this node to join; null: nothing. */
+  readonly prepare: (chain: Chain, options: { isPublic: boolean }) => Promise<string | null>;
+  /** Why it goes on waiting; each reason once. */
+  readonly onWaiting: (why: string) => void;
+  /** Several runs that only a person can choose from. */
+  readonly onAmbiguous: (runs: readonly Announcement[], chain: NamedChain) => Error;
+  /** When no look has found a run for so long, the search ends with what `onGivenUp` makes; null: never. */
+  readonly giveUpAfterMs: number | null;
+  readonly onGivenUp: (why: string) => Error;
+  readonly signal: AbortSignal;
+}
+
+export type FoundRun =
+  | {
+    readonly place: "chain";
+    readonly chain: NamedChain;
+    readonly announcement: Announcement;
+    readonly others: number;
+  }
+  | { readonly place: "machine" };
+
+interface Connected {
+  chain: Chain | null;
+  failures: number;
+  nextAttemptMs: number; // steady
+}
+
+export const ownNetwork = "local";
+export const usualChain: NamedChain = { network: "finney", netuid: 9 };
+const lookEveryMs = 2_000;
+
+export class RunSearch {
+  readonly #world: SearchWorld;
+  readonly #options: SearchOptions;
+  readonly #connected = new Map<string, Connected>(); // by network
+  #said: string | null = null;
+
+  constructor(world: SearchWorld, options: SearchOptions) {
+    this.#world = world;
+    this.#options = options;
+  }
+
+  /** Rejects with the signal's reason when it is aborted, or with what `onAmbiguous` makes. */
+  async find(): Promise<FoundRun> {
+    const { signal } = this.#options;
+    const aborted = Promise.withResolvers<never>();
+    const onAbort = () => aborted.reject(signal.reason);
+    signal.addEventListener("abort", onAbort, { once: true });
+    if (signal.aborted) onAbort();
+    const looking = this.#lookUntilFound();
+    looking.catch(() => {/* the race hears of it, unless it was over */});
+    try {
+      return await Promise.race([looking, aborted.promise]);
+    } finally {
+      signal.removeEventListener("abort", onAbort);
+      await Promise.all([...this.#connected.values()].map(({ chain }) => chain?.close()));
+    }
+  }
+
+  async #lookUntilFound(): Promise<FoundRun> {
+    const { signal } = this.#options;
+    const { timers } = this.#world;
+    const { giveUpAfterMs, onGivenUp } = this.#options;
+    const startMs = timers.steadyMs();
+    while (!signal.aborted) {
+      const found = await this.#look();
+      if (found !== null) return found;
+      const isOver = giveUpAfterMs !== null && timers.steadyMs() - startMs >= giveUpAfterMs;
+      if (isOver) throw onGivenUp(this.#said ?? "no chain and no orchestrator answers");
+      await pause(lookEveryMs, { timers, signal });
+    }
+    throw signal.reason;
+  }
+
+  async #look(): Promise<FoundRun | null> {
+    const { chain, wanted } = this.#options;
+    if (chain !== null) return await this.#lookAt(chain);
+    if (await this.#world.hasOwnChain()) return await this.#lookAt({ ...usualChain, network: ownNetwork });
+    const isAnyRun = wanted.run === null && wanted.hub === null;
+    if (isAnyRun && await this.#world.hasOwnHub()) return { place: "machine" };
+    return await this.#lookAt(usualChain);
+  }
+
+  async #lookAt(named: NamedChain): Promise<FoundRun | null> {
+    const { network, netuid } = named;
+    const connected = this.#connected.get(network) ?? { chain: null, failures: 0, nextAttemptMs: 0 };
+    this.#connected.set(network, connected);
+    const { timers, random } = this.#world;
+    if (connected.chain === null && timers.steadyMs() < connected.nextAttemptMs) return null;
+    try {
+      connected.chain ??= await this.#world.openChain(named);
+      if (this.#options.signal.aborted) {
+        await connected.chain.close(); // it came too late for `find` to close it
+        return null;
+      }
+      const found = await this.#read(connected.chain, named);
+      connected.failures = 0;
+      return found;
+    } catch (error) {
+      if (!(error instanceof ChainError)) throw error;
+      connected.failures += 1;
+      const delayMs = reconnectDelayMs({ failures: connected.failures, isRateLimited: false, dice: random.unit() });
+      connected.nextAttemptMs = timers.steadyMs() + delayMs;
+      const lost = connected.chain;
+      connected.chain = null;
+      await lost?.close();
+      this.#wait(`subnet ${netuid} of ${network} cannot be read: ${error.message}`);
+      return null;
+    }
+  }
+
+  async #read(chain: Chain, named: NamedChain): Promise<FoundRun | null> {
+    const { wanted, prepare, onAmbiguous } = this.#options;
+    const { network, netuid } = named;
+    const isPublic = this.#world.isPublic(network);
+    const { runs, unusable } = await readAnnouncements(chain, { isPublic });
+    const pick = pickRun(runs, wanted);
+    if (pick.type === "ambiguous") throw onAmbiguous(pick.runs, named);
+    if (pick.type === "none") {
+      this.#wait(noneText({ runs, named, wanted, unusable: unusable.map(({ hotkey, why }) => `${hotkey}: ${why}`) }));
+      return null;
+    }
+    const missing = await prepare(chain, { isPublic });
+    if (missing === null) return { place: "chain", chain: named, announcement: pick.announcement, others: pick.others };
+    this.#wait(`run ${pick.announcement.invite.run} is announced on subnet ${netuid} of ${network}, but ${missing}`);
+    return null;
+  }
+
+  #wait(why: string): void {
+    if (this.#said === why) return;
+    this.#said = why;
+    this.#options.onWaiting(why);
+  }
+}
+
+function noneText({ runs, named: { network, netuid }, wanted, unusable }: {
+  readonly runs: readonly Announcement[];
+  readonly named: NamedChain;
+  readonly wanted: Pinned;
+  readonly unusable: readonly string[];
+}): string {
+  const place = `subnet ${netuid} of ${network}`;
+  const left = unusable.length === 0 ? "" : `; passed over: ${unusable.join(", ")}`;
+  if (runs.length === 0) return `no run is announced on ${place} by its owner or by a validator with a permit${left}`;
+  const asked = [wanted.run === null ? "" : ` ${wanted.run}`, wanted.hub === null ? "" : ` of ${wanted.hub}`].join("");
+  return `run${asked} is not announced on ${place}: ${runs.map(({ invite }) => invite.run).join(", ")} ` +
+    `${runs.length === 1 ? "is" : "are"}${left}`;
+}

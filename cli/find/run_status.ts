@@ -1,0 +1,55 @@
+/**
+ * What an orchestrator says of its run at `/status`, where anybody may ask. It proves nothing: the hello does.
+ *
+ * Foreign answers are read up to a limit and checked field by field.
+ */
+
+export interface RunStatus {
+  readonly run: string;
+  readonly size: string;
+  readonly phase: string;
+  readonly step: number;
+  readonly steps: number;
+  readonly nodes: number;
+}
+
+const maxAnswerBytes = 64 * 1024;
+
+/** Null: nobody answers in time, or another program. `http`: the orchestrator's address. */
+export async function askStatus(
+  { http, deadlineMs }: { http: string; deadlineMs: number },
+): Promise<RunStatus | null> {
+  try {
+    const response = await fetch(`${http}/status`, { signal: AbortSignal.timeout(deadlineMs), redirect: "manual" });
+    const text = await boundedText(response);
+    return response.status === 200 ? readStatus(text) : null;
+  } catch {
+    return null; // whatever it was, there is no orchestrator to be asked
+  }
+}
+
+export async function boundedText(response: Response): Promise<string> {
+  let text = "";
+  if (response.body === null) return text;
+  for await (const part of response.body.pipeThrough(new TextDecoderStream())) {
+    text += part;
+    if (text.length > maxAnswerBytes) break; // the rest is cancelled
+  }
+  return text;
+}
+
+/** Null: not what `/status` of an orchestrator says. */
+export function readStatus(text: string): RunStatus | null {
+  let status: unknown;
+  try {
+    status = JSON.parse(text);
+  } catch {
+    return null; // some other program's page
+  }
+  if (typeof status !== "object" || status === null) return null;
+  const { name, size, phase, step, steps, nodes } = status as Record<string, unknown>;
+  const hasTexts = [name, size, phase].every((value) => typeof value === "string" && value.length <= 64);
+  const hasNumbers = [step, steps, nodes].every((value) => typeof value === "number" && Number.isFinite(value));
+  if (!hasTexts || !hasNumbers) return null;
+  return { run: name, size, phase, step, steps, nodes } as RunStatus;
+}

@@ -1,0 +1,154 @@
+/** An orchestrator's announcement: once, not for every start, never over something else, and with what to do when it fails. */
+
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import type { ChainSigner } from "../../../chain/call.ts";
+import { aliceAddress, type GenesisOptions } from "../../../chain/local/genesis.ts";
+import { Announcer } from "../../../cli/find/announcer.ts";
+import { readInvite } from "../../../cli/find/invite.ts";
+import { miner, netuid, ownerHotkey, validator } from "../../conformance/chain_world.ts";
+import { type FindingWorld, inviteOf, withFindingWorld } from "../../support/finding_world.ts";
+
+class Hub {
+  readonly told: string[] = []; // what was said and warned of
+  readonly announcedIn: number[] = [];
+  readonly announcer: Announcer;
+
+  constructor(
+    readonly world: FindingWorld,
+    { signer = ownerHotkey, text = inviteOf("run"), isPublic = false }: {
+      signer?: ChainSigner;
+      text?: string;
+      isPublic?: boolean;
+    } = {},
+  ) {
+    this.announcer = new Announcer({
+      ...{ place: { network: "local", netuid }, isPublic, signer, invite: readInvite(text)! },
+      onAnnounced: ({ block }) => this.announcedIn.push(block),
+      say: (line) => this.told.push(line),
+      warn: (line) => this.told.push(line),
+      onFailure: (error) => {
+        throw error;
+      },
+    });
+    this.announcer.follow(world.chain);
+  }
+
+  get last(): string {
+    return this.told.at(-1) ?? "";
+  }
+}
+
+/** So many blocks, each with what it set off. */
+async function blocks(world: FindingWorld, count: number): Promise<void> {
+  for (let i = 0; i < count; i++) {
+    world.block();
+    for (let turns = 0; turns < 200; turns++) await Promise.resolve(); // the embedded chain needs no more
+  }
+}
+
+const commitments = (world: FindingWorld): number => world.sent.filter((type) => type === "setCommitment").length;
+
+Deno.test("Announcer: it announces once; a restart with the same address says so and sends nothing, another address does", async () => {
+  await withFindingWorld({}, async (world) => {
+    const first = new Hub(world);
+    await blocks(world, 70);
+    assertEquals(await world.published(ownerHotkey), inviteOf("run"));
+    assertEquals([commitments(world), first.announcedIn.length], [1, 1]);
+    const second = new Hub(world);
+    await blocks(world, 3);
+    assertEquals([commitments(world), second.announcedIn], [1, first.announcedIn]);
+    assertMatch(second.last, /^Announced already on subnet 9 of local, in block \d+$/);
+    new Hub(world, { text: inviteOf("run", "ws://203.0.113.8:9009") });
+    await blocks(world, 3);
+    assertEquals([commitments(world), await world.published(ownerHotkey)], [
+      2,
+      inviteOf("run", "ws://203.0.113.8:9009"),
+    ]);
+  });
+});
+
+Deno.test("Announcer: when another run takes the hotkey it warns and does not fight; what it announced is taken back at its end", async () => {
+  await withFindingWorld({}, async (world) => {
+    const hub = new Hub(world);
+    await blocks(world, 2);
+    await world.publish(inviteOf("other"), ownerHotkey);
+    await blocks(world, 60);
+    assertMatch(hub.last, /Another run was announced with this orchestrator's hotkey/);
+    assertEquals(commitments(world), 2);
+    await hub.announcer.withdraw(world.chain);
+    assertEquals(await world.published(ownerHotkey), inviteOf("other"), "another's announcement stays");
+  });
+  await withFindingWorld({}, async (world) => {
+    const hub = new Hub(world);
+    await blocks(world, 2);
+    await hub.announcer.withdraw(world.chain);
+    await blocks(world, 60);
+    assertEquals(await world.published(ownerHotkey), null, "and not announced anew");
+  });
+});
+
+Deno.test("Announcer: what the hotkey published for other purposes is not replaced", async () => {
+  await withFindingWorld({}, async (world) => {
+    await world.publish("https://model.example/weights", ownerHotkey);
+    const hub = new Hub(world);
+    await blocks(world, 60);
+    assertMatch(hub.last, /published something else .* another hotkey: --wallet/);
+    assertEquals(await world.published(ownerHotkey), "https://model.example/weights");
+  });
+});
+
+Deno.test("Announcer: a hotkey that is not registered is told how; one that nobody vouches for is told what it lacks", async () => {
+  await withFindingWorld({}, async (world) => {
+    const hub = new Hub(world, { signer: miner });
+    await blocks(world, 20);
+    assertMatch(hub.last, /iota chain register --netuid 9 --endpoint local --hotkey 5\w+$/);
+    assertEquals(hub.told.length, 1, "said once");
+    await world.register(miner);
+    await blocks(world, 10);
+    assertEquals(await world.published(miner), inviteOf("run"));
+    assertMatch(hub.last, /do not believe .* or have a validator permit/);
+  });
+  await withFindingWorld({}, async (world) => {
+    await world.register(validator);
+    await world.stake(validator, 1_000);
+    const hub = new Hub(world, { signer: validator });
+    await blocks(world, 3);
+    assertMatch(hub.last, /^Announced on subnet 9 of local/);
+  });
+});
+
+Deno.test("Announcer: what the chain takes no more of is waited for, until the epoch ends", async () => {
+  const slow: GenesisOptions = { hyperparameters: { tempoBlocks: 40 } };
+  await withFindingWorld(slow, async (world) => {
+    await blocks(world, 41);
+    for (let usedBytes = 0; usedBytes + 100 <= 3_100; usedBytes += 100) {
+      await world.publish(inviteOf("old"), ownerHotkey);
+    }
+    const before = commitments(world);
+    const hub = new Hub(world);
+    await blocks(world, 2);
+    const due = Number(/tried again in block (\d+)$/.exec(hub.last)?.[1]);
+    assert(due > world.ledger.head().number, hub.last);
+    await blocks(world, due + 2 - world.ledger.head().number);
+    assertEquals([await world.published(ownerHotkey), commitments(world)], [inviteOf("run"), before + 2]);
+    assertEquals(hub.told.filter((line) => line.includes("not announced yet")).length, 1);
+  });
+});
+
+Deno.test("Announcer: an address that only this network knows is not announced to the world", async () => {
+  await withFindingWorld({}, async (world) => {
+    const hub = new Hub(world, { text: inviteOf("run", "ws://127.0.0.1:9009"), isPublic: true });
+    await blocks(world, 5);
+    assertEquals(world.sent, []);
+    assertMatch(hub.last, /not announced on the chain, as nodes elsewhere cannot reach ws:\/\/127\.0\.0\.1:9009/);
+  });
+});
+
+Deno.test("Announcer: on a development chain //Alice registers it, so that it is the owner's", async () => {
+  await withFindingWorld({ ownerColdkey: aliceAddress, ownerHotkey: aliceAddress }, async (world) => {
+    const hub = new Hub(world, { signer: miner });
+    await blocks(world, 4);
+    assertEquals(world.sent, ["burnedRegister", "setCommitment"]);
+    assertMatch(hub.last, /^Announced on subnet 9/);
+  });
+});
