@@ -1,10 +1,10 @@
 /**
- * Which orchestrator and run a node takes part in at an address: what was typed, or what the first contact there proved.
+ * Which orchestrator and run a node takes part in at an address: what was typed or announced, or what the first contact there proved.
  *
- * Trust on first use, as with the host keys of SSH: `--hub` and `--run` say it from the start, as the orchestrator's join line
- * does; without them whoever answers first is remembered in the data folder, and nobody else is accepted at that address until
- * the new one is typed. Owns: the file, one for each address, and what counts. Refuses: checking (net/hello.ts). A file that is
- * torn or foreign is as good as none.
+ * Trust on first use, as with the host keys of SSH: an invite, the chain's announcement, or `--hub` and `--run` say it from the start;
+ * without them whoever answers first is remembered in the data folder, and nobody else is accepted at that address until the new
+ * one is named. Owns: the file, one for each address, and what counts. Refuses: checking (net/hello.ts). A file that is torn or
+ * foreign is as good as none.
  */
 
 import { type NodeId, nodeId } from "../../core/ids.ts";
