@@ -12,7 +12,8 @@ import type { StageSpec } from "../model/spec.ts";
 import { openStream, type Stream } from "../prng.ts";
 import type { ParameterSource, Role } from "../protocol/message.ts";
 import type { AuditWork } from "./audit_state.ts";
-import { addRequest, type Evaluation, evaluationOf } from "./audit_state.ts";
+import { addRequest, evaluationOf } from "./audit_state.ts";
+import { type Counters, newCounters, newFacts, type RunFacts } from "./run_facts.ts";
 import type { MergeWork, UploadWork } from "./merge_state.ts";
 import { openScaleBook, type ScaleBook } from "./scale_book.ts";
 import { type ItemQueue, newQueue, type StepWork } from "./step_state.ts";
@@ -107,35 +108,6 @@ export interface RoundReport {
 }
 
 export type Phase = "gathering" | "training" | "merging" | "closing" | "finished";
-
-export interface Counters {
-  microbatchesIssued: number;
-  microbatchesCredited: number;
-  reLeases: number; // tasks handed out again after a loss, a failure or a deadline
-  speculations: number; // tasks handed to a second miner while the first still worked
-  tokens: number;
-  disagreements: number; // replicas whose hash was not the agreed one
-  wireBytesForward: number;
-  wireTokensForward: number;
-  wireBytesBackward: number;
-  wireTokensBackward: number;
-  mergeBytes: number; // uploaded payloads and reduced slices, summed over miners
-  mergeMiners: number; // miner-rounds in that sum
-  restarts: number; // of the orchestrator
-  rewinds: number; // rounds that were begun again as everybody was gone
-}
-
-/** What a summary tells of the whole run, over every life of the process. Losses in nats per token. */
-export interface RunFacts {
-  lossFirst: number | null;
-  lossLast: number | null;
-  heldOutFirst: number | null;
-  heldOutLast: { round: number; loss: number } | null;
-  /** The newest round on which validators disagree and no majority settles it. */
-  heldOutDisputed: { round: number; answers: readonly Evaluation[] } | null;
-  verdictsPassed: number;
-  verdictsFailed: number;
-}
 
 export interface RoundSources {
   readonly round: number;
@@ -261,15 +233,7 @@ export function openOrchestrator(options: OpenOptions): OrchestratorState {
     retakeBecause: null,
     audit,
     counters: newCounters(),
-    facts: {
-      lossFirst: null,
-      lossLast: null,
-      heldOutFirst: null,
-      heldOutLast: null,
-      heldOutDisputed: null,
-      verdictsPassed: 0,
-      verdictsFailed: 0,
-    },
+    facts: newFacts(),
   };
 }
 
@@ -296,25 +260,6 @@ const newRoster = (): StageRoster => ({
   movedRound: null,
   pace: { measured: 0, unitsPerMs: 0 },
 });
-
-function newCounters(): Counters {
-  return {
-    microbatchesIssued: 0,
-    microbatchesCredited: 0,
-    reLeases: 0,
-    speculations: 0,
-    tokens: 0,
-    disagreements: 0,
-    wireBytesForward: 0,
-    wireTokensForward: 0,
-    wireBytesBackward: 0,
-    wireTokensBackward: 0,
-    mergeBytes: 0,
-    mergeMiners: 0,
-    restarts: 0,
-    rewinds: 0,
-  };
-}
 
 export function newMember(
   options: Pick<Member, "node" | "role" | "adapter" | "listens" | "previousStage">,

@@ -1,0 +1,65 @@
+/**
+ * What a run has counted and what its summary tells, over every life of the process. Plain data; each module counts its own.
+ */
+
+import type { Evaluation } from "./audit_state.ts";
+
+export interface Counters {
+  microbatchesIssued: number;
+  microbatchesCredited: number;
+  reLeases: number; // tasks handed out again after a loss, a failure or a deadline
+  speculations: number; // tasks handed to a second miner while the first still worked
+  tokens: number;
+  disagreements: number; // replicas whose hash was not the agreed one
+  wireBytesForward: number;
+  wireTokensForward: number;
+  wireBytesBackward: number;
+  wireTokensBackward: number;
+  mergeBytes: number; // uploaded payloads and reduced slices, summed over miners
+  mergeMiners: number; // miner-rounds in that sum
+  restarts: number; // of the orchestrator
+  rewinds: number; // rounds that were begun again as everybody was gone
+}
+
+/** What a summary tells of the whole run, over every life of the process. Losses in nats per token. */
+export interface RunFacts {
+  lossFirst: number | null;
+  lossLast: number | null;
+  heldOutFirst: number | null;
+  heldOutLast: { round: number; loss: number } | null;
+  /** The newest round on which validators disagree and no majority settles it. */
+  heldOutDisputed: { round: number; answers: readonly Evaluation[] } | null;
+  verdictsPassed: number;
+  verdictsFailed: number;
+}
+
+export function newCounters(): Counters {
+  return {
+    microbatchesIssued: 0,
+    microbatchesCredited: 0,
+    reLeases: 0,
+    speculations: 0,
+    tokens: 0,
+    disagreements: 0,
+    wireBytesForward: 0,
+    wireTokensForward: 0,
+    wireBytesBackward: 0,
+    wireTokensBackward: 0,
+    mergeBytes: 0,
+    mergeMiners: 0,
+    restarts: 0,
+    rewinds: 0,
+  };
+}
+
+export function newFacts(): RunFacts {
+  return {
+    lossFirst: null,
+    lossLast: null,
+    heldOutFirst: null,
+    heldOutLast: null,
+    heldOutDisputed: null,
+    verdictsPassed: 0,
+    verdictsFailed: 0,
+  };
+}
