@@ -7,9 +7,10 @@
 
 import type { Neuron, Refusal } from "../chain.ts";
 import { nextEpochBlock, stateAt } from "../epochs/epochs.ts";
-import type { ChainView, DutyEffect, DutyState, Standing } from "./duty.ts";
+import type { ChainView, DutyEffect, DutyState, Passage, Standing } from "./duty.ts";
 import { planRow } from "./plan_row.ts";
 import { firstAllowedBlock, rowRefusal, standingRefusal } from "./preflight.ts";
+import { isPending } from "./reconcile.ts";
 import { type SendContext, sendReveal, sendRow } from "./sending.ts";
 import { leadBlocks, type SendWindow, sendWindow } from "./window.ts";
 
@@ -40,9 +41,7 @@ export function decide(state: DutyState, view: ChainView, own: Neuron): DutyEffe
   const isStale = headBlock - view.metagraph.block > staleLookBlocks;
   if (isStale) return []; // what was seen is too old to act on: the next head looks again
   const context: SendContext = { epoch, window, parameters: view.parameters, seenBlock: view.metagraph.block };
-  const reveal = state.passages.find(({ mode, isRevealSent, revealEpoch }) =>
-    view.parameters.isCommitReveal && mode === "salted" && !isRevealSent && revealEpoch === window.epochIndex
-  );
+  const reveal = state.passages.find((passage) => isRevealDue(passage, { view, epochIndex: window.epochIndex }));
   if (reveal !== undefined) {
     stand(state, "good", "the salted weights are being revealed", null);
     return sendReveal(state, reveal, context);
@@ -51,6 +50,13 @@ export function decide(state: DutyState, view: ChainView, own: Neuron): DutyEffe
   if (wait === null) return sendPlanned(state, view, own, context);
   state.lookAtBlock = Math.max(headBlock + 1, Math.min(idleLook(state, window), (wait.atBlock ?? Infinity) - 1));
   return stand(state, wait.level, wait.words, wait.atBlock);
+}
+
+/** The chain forgets a commit whose epoch it thinks over, as after a change of tempo: its reveal would only be refused. */
+function isRevealDue(passage: Passage, { view, epochIndex }: { view: ChainView; epochIndex: number }): boolean {
+  const { mode, isRevealSent, revealEpoch } = passage;
+  return view.parameters.isCommitReveal && mode === "salted" && !isRevealSent && revealEpoch === epochIndex &&
+    isPending(passage, view);
 }
 
 /** Never past the next epoch; at once while a row must be in storage. */

@@ -40,9 +40,12 @@ export function noteReveal(state: DutyState, view: ChainView, own: Neuron): void
   if (mayHaveRevealed(state, view)) state.revealedBlock = own.lastUpdateBlock;
 }
 
-/** Whether the chain has revealed, or dropped, a commit of ours whose row has not been seen yet. */
+/**
+ * Whether the chain has revealed, or dropped, a commit of ours whose row has not been seen yet. A new tempo renumbers the legacy
+ * rule's epochs, so there only the commit's absence tells.
+ */
 export function mayHaveRevealed({ passages }: DutyState, view: ChainView): boolean {
-  const index = epochIndex(view.epoch);
+  const index = view.epoch.formula === "legacy" ? Infinity : epochIndex(view.epoch);
   return passages.some((passage) =>
     passage.mode === "timelocked" && index >= passage.revealEpoch && !isPending(passage, view)
   );
@@ -70,7 +73,8 @@ export function checkPassages(state: DutyState, view: ChainView): DutyRecord[] {
   return records;
 }
 
-const isPending = (passage: Passage, view: ChainView): boolean =>
+/** Whether the chain still has the commit. */
+export const isPending = (passage: Passage, view: ChainView): boolean =>
   view.commits.some(({ committedBlock }) => committedBlock === passage.landedBlock);
 
 function isInStorage(passage: Passage, view: ChainView, index: number): boolean {

@@ -107,3 +107,16 @@ Deno.test("Settling: a legacy tempo that comes and goes between two looks makes 
   upTo(epochBlock + period - 1);
   assertEquals([chain.epochsRun, sent], [0, 1]);
 });
+
+Deno.test("Settling: a commit that the chain has forgotten is not revealed, and does not hold up the next row", () => {
+  const world = situation({ isCommitReveal: true, commitRevealVersion: 1 });
+  const { chain, state } = world;
+  const commit = sendsOf(lookAt(1_090, world))[0]!;
+  chain.advance();
+  assert(commit.type === "send" && chain.execute(validator, commit.call) === null);
+  weightDuty.step(state, { type: "answered", attempt: 1, receipt: landedIn(1_091) }, 0);
+  chain.commits = []; // as after a change of tempo, which moves the epochs' numbers
+  assertEquals(sendsOf(lookAt(1_100, world)), []);
+  const [next] = sendsOf(lookAt(1_190, world));
+  assert(next?.type === "send" && next.call.type === "commitWeights", "the window is used for a new commit");
+});
