@@ -52,7 +52,7 @@ export class Announcer {
     if (this.#text === null || (isPublic && !isPublicHost(host))) {
       warn(
         `This run is not announced on the chain, as nodes elsewhere cannot reach ${invite.socket}; ` +
-          "it needs an address that they can dial",
+          "start it with an address that they can dial: --host 0.0.0.0 --public-address ADDRESS",
       );
       return () => {};
     }
