@@ -41,7 +41,7 @@ export function decide(state: DutyState, view: ChainView, own: Neuron): DutyEffe
   const isStale = headBlock - view.metagraph.block > staleLookBlocks;
   if (isStale) return []; // what was seen is too old to act on: the next head looks again
   const context: SendContext = { epoch, window, parameters: view.parameters, seenBlock: view.metagraph.block };
-  const reveal = state.passages.find((passage) => isRevealDue(passage, { view, epochIndex: window.epochIndex }));
+  const reveal = state.passages.find((passage) => isRevealDue(passage, { view, window }));
   if (reveal !== undefined) {
     stand(state, "good", "the salted weights are being revealed", null);
     return sendReveal(state, reveal, context);
@@ -53,10 +53,10 @@ export function decide(state: DutyState, view: ChainView, own: Neuron): DutyEffe
 }
 
 /** The chain forgets a commit whose epoch it thinks over, as after a change of tempo: its reveal would only be refused. */
-function isRevealDue(passage: Passage, { view, epochIndex }: { view: ChainView; epochIndex: number }): boolean {
-  const { mode, isRevealSent, revealEpoch } = passage;
-  return view.parameters.isCommitReveal && mode === "salted" && !isRevealSent && revealEpoch === epochIndex &&
-    isPending(passage, view);
+function isRevealDue(passage: Passage, { view, window }: { view: ChainView; window: SendWindow }): boolean {
+  const { mode, isRevealSent, revealEpoch, revealAfterBlock } = passage;
+  return view.parameters.isCommitReveal && mode === "salted" && !isRevealSent && revealEpoch === window.epochIndex &&
+    !(window.landingBlock <= revealAfterBlock) && isPending(passage, view);
 }
 
 /** Never past the next epoch; at once while a row must be in storage. */

@@ -58,6 +58,7 @@ export interface Passage {
   landedBlock: number; // 0: not yet known
   revealEpoch: number; // index in which the chain has or wants it; plain: that of landing
   isRevealSent: boolean; // salted: our own second call has landed
+  revealAfterBlock: number; // it was refused: not before this block again
 }
 
 export interface Attempt {

@@ -10,12 +10,13 @@ import { assert, unreachable } from "../../core/assert.ts";
 import type { Machine } from "../../core/protocol/machine.ts";
 import type { Head, Receipt } from "../chain.ts";
 import { decide } from "./decision.ts";
-import type { ChainView, DutyEffect, DutyEvent, DutyRecord, DutyState } from "./duty.ts";
+import type { Attempt, ChainView, DutyEffect, DutyEvent, DutyRecord, DutyState } from "./duty.ts";
 import { checkPassages, forgetOldRegistration, forgetTakenBack, noteReveal } from "./reconcile.ts";
 import { blocksToSearch, land, settleAttempt } from "./settle.ts";
 
 const silenceMs = 90_000; // seven blocks without a head
 const silenceBlocks = 7;
+const revealRetryBlocks = 3;
 
 export const weightDuty: Machine<DutyState, DutyEvent, DutyEffect> = {
   step(state, event, nowMs) {
@@ -131,6 +132,7 @@ function onReceipt(state: DutyState, event: { attempt: number; receipt: Receipt 
     case "refused": {
       const { refusal } = receipt;
       state.attempt = null;
+      if (attempt.purpose === "reveal") postponeReveal(state, attempt);
       const isSoon = refusal.retry === "nextBlock" || refusal.retry === "afterRateLimit";
       if (!isSoon) state.hold = { untilBlock: attempt.epochEndBlock, refusal };
       return [record({ type: "refused", refusal })];
@@ -138,6 +140,12 @@ function onReceipt(state: DutyState, event: { attempt: number; receipt: Receipt 
     default:
       return unreachable(receipt);
   }
+}
+
+/** The chain may count epochs otherwise than was foreseen, as after a change of tempo; meanwhile the next row must not wait. */
+function postponeReveal(state: DutyState, { passage }: Attempt): void {
+  const refused = state.passages.find(({ landedBlock }) => landedBlock === passage.landedBlock);
+  if (refused !== undefined) refused.revealAfterBlock = state.headBlock + revealRetryBlocks;
 }
 
 function onRestart(state: DutyState, nowMs: number): DutyEffect[] {

@@ -76,6 +76,7 @@ function passageOf(state: DutyState, row: WeightsRow, { parameters, window, epoc
     landedBlock: 0,
     revealEpoch,
     isRevealSent: false,
+    revealAfterBlock: 0,
   };
 }
 

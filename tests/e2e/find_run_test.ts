@@ -37,8 +37,8 @@ class Subnet {
     return `${this.folder}/node.toml`;
   }
 
-  orchestrate(name: string, words: readonly string[] = []): IotaProcess {
-    const place = ["--data", `${this.folder}/${name}`, "--port", "0", "--json"];
+  orchestrate(name: string, words: readonly string[] = [], port = 0): IotaProcess {
+    const place = ["--data", `${this.folder}/${name}`, "--port", `${port}`, "--json"];
     return this.#started(new IotaProcess(["orchestrate", ...words, ...place]));
   }
 
@@ -107,6 +107,11 @@ async function withSubnet(body: (subnet: Subnet) => Promise<void>): Promise<void
       await stopped(chain);
     }
   });
+}
+
+function freePort(): number {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  return listener.addr.port;
 }
 
 const runFile = (endpoint: string, { stages, steps }: { stages: number; steps: number }): string =>
@@ -208,7 +213,7 @@ Deno.test("Finding a run: the key is pinned, --run picks one of two, and a hub t
       await miner.lines.next("joined");
       await miner.lines.next("stepApplied");
       await stopped(first);
-      const again = subnet.orchestrate("first", ["--resume"]);
+      const again = subnet.orchestrate("first", ["--resume"], freePort()); // without one it takes the port it had
       const moved = await again.lines.next("listening") as Listening;
       assertEquals([moved.run, moved.hub], [at.run, at.hub]);
       assert(moved.url !== at.url);

@@ -40,7 +40,9 @@ async function trainOverLan({ hub, miner = [], joins, folder, through }: Lan): P
   await iota(["wallet", "new", "--name", "hot", "--wallet-path", `${folder}/wallets`]);
   const wallet = ["--wallet", "hot", "--wallet-path", `${folder}/wallets`];
   const own = ["--data", `${folder}/miner`, "--device", "reference"];
-  const joined = await iota([...pasted!.split(" "), ...miner, ...wallet, ...own], {}, { through: through[1] });
+  const joined = await iota([...pasted!.replaceAll("'", "").split(" "), ...miner, ...wallet, ...own], {}, {
+    through: through[1],
+  });
   assertEquals(joined.code, 0, joined.stderr);
   assertStringIncludes(joined.stdout, "done:");
   const { code, stdout, stderr } = await orchestrator.ended;
@@ -57,7 +59,7 @@ testWhere(
         await trainOverLan({
           ...{ folder, through: [here.through, there.through] },
           hub: ['host = "0.0.0.0"'],
-          joins: new RegExp(`--orchestrator ws://${here.ipv4}:\\d+ --hub `),
+          joins: new RegExp(`--orchestrator 'iota://${here.ipv4}:\\d+/`),
         });
       });
     });
@@ -70,7 +72,7 @@ testWhere(noMachine, "Second machine: joins by the printed line over IPv6", asyn
       await trainOverLan({
         ...{ folder, through: [here.through, there.through] },
         hub: ['host = "::"'],
-        joins: new RegExp(`--orchestrator ws://\\[${here.ipv6}\\]:\\d+ --hub `),
+        joins: new RegExp(`--orchestrator 'iota://\\[${here.ipv6}\\]:\\d+/`),
       });
     });
   });
@@ -84,7 +86,7 @@ testWhere(noMachine ?? noOpenssl(), "Second machine: joins by wss with a certifi
         ...{ folder, through: [here.through, there.through] },
         hub: ['host = "0.0.0.0"', `tlsCert = "${certificate}"`, `tlsKey = "${key}"`],
         miner: ["--tls-ca", certificate],
-        joins: new RegExp(`--orchestrator wss://${here.ipv4}:\\d+ --hub `),
+        joins: new RegExp(`--orchestrator 'iotas://${here.ipv4}:\\d+/`),
       });
     });
   });

@@ -50,7 +50,7 @@ function provoked(at: (name: string) => string, corpus: string): Provoked[] {
     },
     { words: ["orchestrate", ...toy, "--public-address", "http://x"], says: /others can dial/, pastes: true },
     { words: ["orchestrate", ...toy, "--host", "203.0.113.9", "--data", at("h")], says: /does not have that address/ },
-    { words: ["orchestrate", ...toy, "--data", at("held")], says: /must not hold another one/, pastes: true },
+    { words: ["orchestrate", ...toy, "--data", at("held")], says: /must say which run this is: it is missing/ },
     { words: ["orchestrate", "--resume", "--data", at("none")], says: /must hold a run/ },
     { words: ["orchestrate", "--resume", "--fresh", "--data", at("held")], says: /--resume and --fresh together/ },
     { words: ["miner", "--wallet", "no body", ...wallets, "--data", at("m")], says: /no body/, pastes: true },

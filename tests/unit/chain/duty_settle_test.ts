@@ -108,6 +108,29 @@ Deno.test("Settling: a legacy tempo that comes and goes between two looks makes 
   assertEquals([chain.epochsRun, sent], [0, 1]);
 });
 
+Deno.test("Settling: a reveal that is refused is tried again, but the next row does not wait for it", () => {
+  const world = situation({ isCommitReveal: true, commitRevealVersion: 1, revealPeriodEpochs: 1 });
+  const { chain, state } = world;
+  const commit = sendsOf(lookAt(1_090, world))[0]!;
+  chain.advance();
+  assert(commit.type === "send" && chain.execute(validator, commit.call) === null);
+  weightDuty.step(state, { type: "answered", attempt: 1, receipt: landedIn(1_091) }, 0);
+  const sent: string[] = [];
+  for (let block = 1_100; block < 1_200; block++) {
+    for (const effect of sendsOf(lookAt(block, world))) {
+      assert(effect.type === "send");
+      sent.push(effect.call.type);
+      const isReveal = effect.call.type === "revealWeights";
+      const refusal = { name: "RevealTooEarly", sentence: "", action: "", retry: "nextBlock" } as const;
+      const receipt = isReveal ? { status: "refused", refusal } as const : landedIn(block + 1);
+      weightDuty.step(state, { type: "answered", attempt: state.attempts, receipt }, 0);
+    }
+  }
+  const reveals = sent.filter((type) => type === "revealWeights").length;
+  assert(reveals > 10 && reveals < 40, `${reveals} attempts to reveal`);
+  assert(sent.includes("commitWeights"), "the window is used");
+});
+
 Deno.test("Settling: a commit that the chain has forgotten is not revealed, and does not hold up the next row", () => {
   const world = situation({ isCommitReveal: true, commitRevealVersion: 1 });
   const { chain, state } = world;
