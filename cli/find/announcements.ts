@@ -42,7 +42,9 @@ export async function readAnnouncements(
     if (voucher === undefined || text === null) continue;
     const invite = readInvite(text);
     if (invite === null) unusable.push({ ...voucher, why: "it is no invite that this version reads" });
-    else if (isPublic && !isPublicHost(hostOfSocket(invite.socket))) {
+    else if (voucher.by === "stake" && invite.hub !== hotkey) {
+      unusable.push({ ...voucher, why: `stake vouches for its own key only, and it names another: ${invite.hub}` });
+    } else if (isPublic && !isPublicHost(hostOfSocket(invite.socket))) {
       unusable.push({ ...voucher, why: `its address is not reachable from elsewhere: ${hostOfSocket(invite.socket)}` });
     } else runs.push({ ...voucher, invite, block });
   }

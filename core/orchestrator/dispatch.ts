@@ -95,7 +95,10 @@ function takeFor(member: Member, { roster, queue }: { roster: StageRoster; queue
 /** Who let the task down comes after those who never had it, and who refused it comes last. */
 function mayTake(roster: StageRoster, { item, member }: { item: WorkItem; member: Member }): boolean {
   const refusers = item.refused.length === 0 ? 0 : presentRefusers(roster, item);
-  if (hasRefused(item, member.node)) return refusers >= Math.min(roster.present, mostAsked);
+  if (hasRefused(item, member.node)) {
+    const isAllOver = refusers >= Math.min(roster.present, mostAsked);
+    return isAllOver && (item.avoid !== member.node || roster.present === 1);
+  }
   return item.avoid !== member.node || refusers >= roster.present - 1;
 }
 

@@ -223,11 +223,16 @@ function keepOutput(
 // ------------------------------------------------------------------------------------------------- what a loss takes back
 
 /** Ends every lease of the member without blame: its session began anew and the tasks may be lost on the way. */
-export function returnLeases(state: OrchestratorState, member: Member): number {
+export function returnLeases(
+  state: OrchestratorState,
+  member: Member,
+  { isAvoided = false }: { isAvoided?: boolean } = {},
+): number {
   let returned = 0;
   for (const task of [...member.leases]) {
     const item = present(openWork(state).leased.get(task), "a member's lease is in the table");
     endLease(state, { item, held: present(item.leases.find((each) => each.task === task), "the lease") });
+    if (isAvoided) item.avoid = member.node;
     if (item.leases.length === 0) queueItem(state, item);
     returned += 1;
   }

@@ -3,7 +3,8 @@
  * that says nothing new for `patience` is given up.
  *
  * What it says of itself is not believed beyond this: each step forward buys it one more patience and counts once, and there are
- * three parts of 101 percents, so whoever lies is gone at last too.
+ * three parts of 101 percents, so whoever lies is gone at last too. A stage that has nobody else does not wait for it longer than
+ * one patience (rebalance.ts).
  */
 
 import { present } from "../assert.ts";
@@ -18,7 +19,7 @@ const patience = 2; // times mergePhaseMs, without progress
 /** It has just been told what to load. */
 export function awaitLoading(state: OrchestratorState, { member, nowMs }: { member: Member; nowMs: number }): void {
   member.loadedTo = -1;
-  member.loadUntilMs = nowMs + patience * state.config.limits.mergePhaseMs;
+  member.loadUntilMs = member.loadLateMs = nowMs + patience * state.config.limits.mergePhaseMs;
   const { node, assignment, loadUntilMs: atMs } = member;
   setAlarm(state, { type: "loading", node, assignment, atMs });
 }

@@ -143,7 +143,7 @@ function move(state: OrchestratorState, member: Member, to: StageIndex): Orchest
 /** A stage without a single miner gets one from the stage with most. */
 export function coverStages(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   if (state.phase !== "training") return [];
-  const empty = state.rosters.findIndex((roster) => roster.assigned === 0);
+  const empty = state.rosters.findIndex((_, stage) => isDeserted(state, { stage: stageIndex(stage), nowMs }));
   if (empty === -1 || [...state.waiting].some((node) => isComing(state.members.get(node), empty))) return [];
   const mover = leastMissed(state, empty);
   if (mover === null) return [];
@@ -154,6 +154,16 @@ export function coverStages(state: OrchestratorState, nowMs: number): Orchestrat
   setBack(state, mover);
   replaceUploader(state, mover.node);
   return [...effects, ...move(state, mover, stageIndex(empty))];
+}
+
+/** Nobody has the stage, and nobody who was sent there will have it soon. */
+function isDeserted(state: OrchestratorState, { stage, nowMs }: { stage: StageIndex; nowMs: number }): boolean {
+  const { assigned, members } = rosterOf(state, stage);
+  if (assigned === 0 || members.length > 0) return assigned === 0;
+  for (const member of state.members.values()) {
+    if (member.stage === stage && (member.status !== "loading" || nowMs < member.loadLateMs)) return false;
+  }
+  return true;
 }
 
 /** It waits for any stage, and may get this one. */

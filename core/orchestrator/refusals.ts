@@ -1,24 +1,23 @@
 /**
  * Who is to blame for an implausible result: the miner that sent it, the microbatch, or the stage's parameters.
  *
- * The hub computes nothing of the model, so another replica tries the same item. Where it succeeds, those who failed it are
- * blamed. Where every replica fails (`isShared`), the cause lies outside them: a large value that all agree on is taken; values
- * that are not finite mean that the stage's parameters have gone bad, so its replicas load the round's parameters again, and if
+ * The hub computes nothing of the model, so another replica tries the same item. Where it succeeds, those whose values were not
+ * finite are blamed. Where every replica fails (`isShared`), the cause lies outside them: a large value that two agree on is taken;
+ * if none has a usable value the stage's parameters have gone bad, so its replicas load the round's parameters again, and if
  * that does not help the run stops rather than train on nothing. A stage's only replica has nobody to agree with: it is blamed.
  */
 
-import type { WireScale } from "../codec/wire_scale.ts";
 import { fault } from "../fault.ts";
 import type { NodeId } from "../ids.ts";
 import { blame } from "./blame.ts";
 import { type OrchestratorEffect, record, reject } from "./event.ts";
 import { reissueWorkOf } from "./leases.ts";
 import { replicasOf, rosterOf } from "./replicas.ts";
-import { confirms, mostShared, type TaskResult } from "./result_check.ts";
+import { confirms, isUsable, type TaskResult } from "./result_check.ts";
 import { benchMember } from "./roster_changes.ts";
 import { finish } from "./rounds.ts";
 import type { OrchestratorState } from "./state.ts";
-import { refusersOf, type WorkItem } from "./step_state.ts";
+import { type Doubt, refusersOf, type WorkItem } from "./step_state.ts";
 
 export const mostAsked = 8; // replicas of a large stage
 const attemptsAlone = 2; // of a stage's only replica
@@ -35,12 +34,33 @@ export function isShared(state: OrchestratorState, item: WorkItem): boolean {
   return failed >= Math.min(replicas, mostAsked);
 }
 
-/** Whether the stage's replicas agree on a value that is large, but can be computed with. */
-export function isAgreed(state: OrchestratorState, { item, scale }: { item: WorkItem; scale: WireScale }): boolean {
-  return scale.largest <= mostShared && isShared(state, item);
+/**
+ * Whether an implausible result is taken, as every replica that could try the item has made an implausible one. It must be usable, and
+ * another's numbers must confirm it; where no two agree the one that is least out of range is taken, which does least harm.
+ */
+export function isAgreed(
+  state: OrchestratorState,
+  { item, result, doubt, sender }: { item: WorkItem; result: TaskResult; doubt: Doubt; sender: NodeId },
+): boolean {
+  if (!isUsable(doubt) || !isShared(state, item)) return false;
+  const others = item.refused.filter(({ node, doubt }) => node !== sender && isUsable(doubt));
+  if (others.some((other) => confirms(result, other.doubt))) return true;
+  const isSplit = !others.some((a) => others.some((b) => a.node !== b.node && isAlike(a.doubt, b.doubt)));
+  return isSplit && others.every((other) => doubt.excess <= other.doubt.excess);
 }
 
-/** Another replica has done the item: whoever failed it with other numbers was wrong. */
+const isAlike = (a: Doubt, b: Doubt): boolean =>
+  a.measure === b.measure && a.value <= 2 * b.value && b.value <= 2 * a.value;
+
+/** Whether no replica of the stage has made anything that can be computed with. */
+export function isHopeless(state: OrchestratorState, item: WorkItem): boolean {
+  return isShared(state, item) && !item.refused.some(({ doubt }) => isUsable(doubt));
+}
+
+/**
+ * Another replica has done the item: whoever failed it with numbers that no honest replica makes was wrong. Large but usable ones
+ * may be the honest answer to a liar's wire, so there it is one word against another, which an audit tells apart.
+ */
 export function settleRefusals(
   state: OrchestratorState,
   { item, doer, result }: { item: WorkItem; doer: NodeId; result: TaskResult },
@@ -52,6 +72,7 @@ export function settleRefusals(
   for (const { node, doubt } of refused) {
     if (settled.has(node) || confirms(result, doubt)) continue;
     settled.add(node);
+    if (isUsable(doubt)) continue;
     const proven = fault("badNumbers", doubt.detail);
     effects.push(...reject(node, proven), ...blame(state, { node, fault: proven }));
   }

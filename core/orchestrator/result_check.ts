@@ -37,7 +37,10 @@ const mostApart = 2; // two computations of one task differ by rounding
 const mostLoss = 1000; // nats; a guess costs at most ln(vocabulary size), 13
 
 /** When every replica says so, a large value is the stage's and not a liar's; beyond this the stage has diverged. */
-export const mostShared = 2 ** 30;
+const mostShared = 2 ** 30;
+
+/** Whether an honest replica can have made it: a wire within its range may still put its consumer's gradient out of it. */
+export const isUsable = ({ value }: Doubt): boolean => value <= mostShared;
 
 export function judgeResult(
   state: OrchestratorState,
@@ -52,12 +55,13 @@ export function judgeResult(
     const found = Number.isFinite(value) ? value.toPrecision(3) : "not finite";
     const range = `${least.toPrecision(3)} to ${most.toPrecision(3)}`;
     const detail = `Cannot take ${message.task} as the ${words} of its values must be within ${range}: it is ${found}`;
-    return { type: "implausible", doubt: { measure, value, detail } };
+    const excess = Math.max(value / most, least / value);
+    return { type: "implausible", doubt: { measure, value, excess: Number.isNaN(excess) ? Infinity : excess, detail } };
   }
   const loss = largestLoss(message);
   if (loss <= mostLoss) return { type: "fine" };
   const detail = `Cannot take ${message.task} as a loss must be at most ${mostLoss}: current value is ${loss}`;
-  return { type: "implausible", doubt: { measure: "loss", value: loss, detail } };
+  return { type: "implausible", doubt: { measure: "loss", value: loss, excess: loss / mostLoss, detail } };
 }
 
 const largestLoss = ({ losses }: TaskDone): number => Math.max(0, ...losses ?? []);

@@ -4,17 +4,20 @@
  *
  * Kept: an active replica of the same assignment that has applied every step header but possibly the last. Its leases end (the
  * task or its result may have been lost), credited tasks that are not in its log wait again, and every request it has not
- * answered is repeated; a miner answers a repeated request as it did the first.
+ * answered is repeated; a miner answers a repeated request as it did the first. Who comes back over and over in one step
+ * (returns.ts) gains no time by it, and what it had goes to others.
  */
 
 import { present } from "../assert.ts";
 import type { TaskId } from "../ids.ts";
 import type { Holding } from "../protocol/message.ts";
 import { type OrchestratorEffect, record, send } from "./event.ts";
+import { noteWithheld } from "./blame.ts";
 import { reissueCredited, returnLeases } from "./leases.ts";
 import type { StageMerge } from "./merge_state.ts";
 import { openRequests } from "./mending.ts";
 import { setBack } from "./replicas.ts";
+import { comesBackOften } from "./returns.ts";
 import type { Member, OrchestratorState, SentHeader } from "./state.ts";
 import { askForSeal } from "./sealing.ts";
 
@@ -46,7 +49,10 @@ export function resumeMember(
   const held = new Set<TaskId>(missed === null ? holding.tasks : []);
   const gone = member.stepTasks.filter((task) => !held.has(task));
   setBack(state, member);
-  const tasksReissued = returnLeases(state, member) + reissueCredited(state, { member, tasks: gone });
+  const isOften = comesBackOften(state, member);
+  if (isOften && member.leases.size > 0) noteWithheld(state, { node, duty: "tasks" });
+  const tasksReissued = returnLeases(state, member, { isAvoided: isOften }) +
+    reissueCredited(state, { member, tasks: gone });
   const effects: OrchestratorEffect[] = [
     send(node, { type: "welcome", config, layersOfStages, isKept: true }),
     record({ type: "nodeResumed", node, stage: present(member.stage, "an active member has a stage"), tasksReissued }),

@@ -20,6 +20,7 @@ import { type OrchestratorEffect, record, reject, send } from "./event.ts";
 import { reissueCredited } from "./leases.ts";
 import { unitMsOf } from "./pace.ts";
 import { rosterOf } from "./replicas.ts";
+import { comesBackOften, hasComeBackOften } from "./returns.ts";
 import type { Member, OrchestratorState } from "./state.ts";
 import { type StepWork, unitsOf } from "./step_state.ts";
 import { isTail } from "./wiring.ts";
@@ -50,9 +51,10 @@ export function askForSeal(
 ): OrchestratorEffect {
   const { node, stepTasks } = member;
   const work = present(state.work, "an open step");
-  const lookMs = nowMs + patienceMs(state, member);
+  const before = hasComeBackOften(state, member) ? work.asked.get(node) : undefined;
+  const lookMs = before?.lookMs ?? nowMs + patienceMs(state, member);
   const request = ++work.seals;
-  work.asked.set(node, { request, lookMs, deadlineMs: nowMs + state.config.limits.leaseMs });
+  work.asked.set(node, { request, lookMs, deadlineMs: before?.deadlineMs ?? nowMs + state.config.limits.leaseMs });
   setAlarm(state, { type: "seal", node, atMs: lookMs });
   return send(node, { type: "sealStep", step: state.step, request, tasks: [...stepTasks] });
 }
@@ -61,7 +63,8 @@ export function askForSeal(
 export function renewPatience(state: OrchestratorState, { member, nowMs }: { member: Member; nowMs: number }): void {
   const { work } = state;
   const request = work?.asked.get(member.node);
-  if (work === null || request === undefined || work.sealed.has(member.node)) return;
+  if (work === null || comesBackOften(state, member)) return;
+  if (request === undefined || work.sealed.has(member.node)) return;
   const lookMs = nowMs + patienceMs(state, member);
   const deadlineMs = Math.max(request.deadlineMs, nowMs + state.config.limits.leaseMs);
   work.asked.set(member.node, { ...request, lookMs, deadlineMs });

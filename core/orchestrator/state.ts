@@ -43,6 +43,7 @@ export interface Member {
   loadFailures: number; // in a row
   loadedTo: number; // the furthest it said it is: loading.ts
   loadUntilMs: number; // then it must have got on, or be ready
+  loadLateMs: number; // from then on its stage does not count on it
   readonly unfitStages: StageIndex[]; // which its device cannot hold
   graceUntilMs: number | null; // disconnected until then at most
   readonly leases: Set<TaskId>;
@@ -273,6 +274,7 @@ export function newMember(
     loadFailures: 0,
     loadedTo: -1,
     loadUntilMs: Infinity,
+    loadLateMs: Infinity,
     unfitStages: [],
     graceUntilMs: null,
     leases: new Set(),

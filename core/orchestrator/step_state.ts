@@ -22,6 +22,7 @@ export interface Lease {
 export interface Doubt {
   readonly measure: keyof WireScale | "loss";
   readonly value: number;
+  readonly excess: number; // how many times outside the plausible range; Infinity where the value is not finite
   readonly detail: string;
 }
 
@@ -93,6 +94,7 @@ export interface StepWork {
   readonly idle: Set<NodeId>[]; // a stage each: contributors without a lease that have not been asked to confirm what they have
   readonly asked: Map<NodeId, SealRequest>; // to confirm what they have
   seals: number; // requests so far
+  readonly returns: Map<NodeId, number>; // how often each has come back in this step
   readonly startedMs: number;
   readonly sealed: Map<NodeId, SealedGradient>; // confirmed and nothing added since
   readonly departed: DepartedGradient[]; // confirmed by nodes that were lost since: their tasks count

@@ -15,7 +15,7 @@ import { blame, noteFulfilled } from "./blame.ts";
 import { type OrchestratorEffect, record, reject, send } from "./event.ts";
 import { gradientNorm } from "./gradient_norm.ts";
 import { acceptResult, releaseLease } from "./leases.ts";
-import { isAgreed, isShared, reloadStage, settleRefusals } from "./refusals.ts";
+import { isAgreed, isHopeless, reloadStage, settleRefusals } from "./refusals.ts";
 import { judgeResult, type TaskResult } from "./result_check.ts";
 import { noteWire } from "./scale_book.ts";
 import { isSealed } from "./sealing.ts";
@@ -56,15 +56,14 @@ export function onTaskDone(
   if (judged.type === "implausible") {
     const { doubt } = judged;
     item.refused.push({ node: member.node, doubt });
-    if (!isAgreed(state, { item, scale })) {
-      const isBad = isShared(state, item);
+    if (!isAgreed(state, { item, result, doubt, sender: member.node })) {
+      const isBad = isHopeless(state, item);
       return [
         ...releaseEffect(segments),
         ...releaseLease(state, { item, held, reason: doubt.detail, nowMs, isInDoubt: true }),
         ...(isBad ? reloadStage(state, item) : []),
       ];
     }
-    item.refused = [];
   }
   const output = segments[0] ?? null;
   const settled = settleRefusals(state, { item, doer: member.node, result });

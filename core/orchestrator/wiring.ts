@@ -73,6 +73,7 @@ export function openStep(state: OrchestratorState, nowMs: number): void {
     idle: state.stages.map(() => new Set()),
     asked: new Map(),
     seals: 0,
+    returns: new Map(),
   };
   state.work = work;
   state.counters.microbatchesIssued += flows.length;

@@ -1,15 +1,20 @@
 /** Attack suite: what a miner can put on the wires between stages, and say about those it gets. */
 
-import { type Row, testAttacks } from "../support/attack_checks.ts";
+import { assertEquals } from "@std/assert";
+import { assertTrained, type Row, testAttacks } from "../support/attack_checks.ts";
+import { runAttack } from "../support/attack_world.ts";
 import {
   allOf,
+  everyNthRow,
   oneOf,
   onlyLargest,
   refusesInputs,
   reportsLoss,
   sendsPattern,
+  shoutsWhenLarge,
   spoilsForward,
   spoilsGradients,
+  tamed,
   times,
 } from "../support/hostile_wires.ts";
 
@@ -96,3 +101,34 @@ const plausible: readonly Row[] = [
 ];
 
 testAttacks("plausible wires", plausible.map((row) => ({ ...row, culprit: "named" })));
+
+/** A head and a replica of the next stage: what the one sends makes honest gradients large, what the other says frames or stops. */
+const pairs: readonly Row[] = [
+  { name: "and NaN where honest values are large", isQuick: true, hostile: spoilsGradients(shoutsWhenLarge(NaN)) },
+  { name: "and 1e9 where honest values are large", hostile: spoilsGradients(shoutsWhenLarge(1e9)) },
+].map(({ hostile, ...row }) => ({
+  ...row,
+  fromRound: 1,
+  lossTolerance: 0.12,
+  miners: [{ stage: 0, hostile: spoilsForward(everyNthRow(10)) }, { stage: 1, hostile }],
+}));
+
+testAttacks("rows of zeros", pairs.map((row) => ({ ...row, culprit: "tolerated" })));
+
+/**
+ * Its small gradients look plausible where honest ones are large, so it does the work of the honest ones, who go unpaid for what they
+ * did. Only a repetition can tell; but nobody is driven out.
+ */
+Deno.test("Attack, rows of zeros: who sends small gradients where honest ones are large gets nobody expelled", async () => {
+  const after = await runAttack({
+    fromRound: 1,
+    miners: [{ stage: 0, hostile: spoilsForward(everyNthRow(10)) }, {
+      stage: 1,
+      hostile: spoilsGradients(tamed(0.003)),
+    }],
+  });
+  assertTrained(after);
+  const honest = after.miners.filter((node) => !after.hostile.has(node));
+  assertEquals(honest.filter((node) => !after.members.has(node)), []);
+  assertEquals(after.records.filter((record) => record.type === "blamed" && honest.includes(record.node)), []);
+});

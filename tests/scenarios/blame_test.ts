@@ -41,15 +41,15 @@ for (const [name, largest] of [["NaN", Infinity], ["a huge value", 1e30]] as con
   });
 }
 
-Deno.test("Blame: a wire of zeros but for one ordinary value is refused, and its sender is blamed", () => {
+Deno.test("Blame: a wire of zeros but for one ordinary value goes nowhere, but may be honest, so nobody is blamed", () => {
   const { hub, nodes, heads: [liar, honest] } = training(2);
   const seen = () => hub.state.scales.stages[0]!.wires.forward.map(({ node }) => node);
   hub.work([liar!, honest!], { until: () => seen().length >= 4 && new Set(seen()).size === 2 });
   assert(hub.tasksOf(liar!).length > 0, "it has a task left");
   answer(hub, liar!, 1, 1 / 60);
   assertEquals(seen().length, 4, "its wire is not taken");
-  hub.work(nodes.filter((node) => node !== liar), { until: () => blamed(hub).length > 0 });
-  assertEquals(blamed(hub), [liar]);
+  hub.work(nodes.filter((node) => node !== liar));
+  assertEquals(blamed(hub), []);
 });
 
 Deno.test("Blame: the first wires of a quick liar are no measure for the slower replica's", () => {

@@ -76,3 +76,25 @@ Deno.test("Loading: who pretends for ever is gone after three parts of 101 perce
   assert(lost(hub, node));
   assertEquals(hub.state.alarms.length <= 1, true, "one alarm at a time");
 });
+
+Deno.test("Loading: a stage that has nobody else does not wait for a member that says it gets on, percent by percent", () => {
+  const hub = new ScriptedOrchestrator({
+    swarm: { replicas: 2, gatherMs: 1_000 },
+    limits: { mergePhaseMs: 120_000, leaseMs: 3_600_000 },
+  });
+  const honest = Array.from({ length: 4 }, (_, i) => hub.ready(`miner-${i}`));
+  const [first, second] = honest.filter((node) => hub.state.members.get(node)!.stage === 1);
+  hub.tell(first!, { type: "leaving", reason: "test" });
+  const liar = hub.join("liar");
+  assertEquals(hub.state.members.get(liar)!.stage, 1);
+  hub.tell(second!, { type: "leaving", reason: "test" });
+  const beganMs = hub.nowMs;
+  const { assignment } = hub.state.members.get(liar)!;
+  for (let percent = 0; percent < 10 && hub.state.rosters[1]!.members.length === 0; percent++) {
+    hub.wait(200_000); // a little less than the patience
+    hub.tell(liar, { type: "loading", assignment, part: "making", percent });
+    for (const node of honest) if (hub.inbox(node).some(({ type }) => type === "assign")) hub.load(node);
+  }
+  assertEquals(hub.state.rosters[1]!.members.length, 1);
+  assert(hub.nowMs - beganMs <= 600_000, `after ${hub.nowMs - beganMs} ms`);
+});

@@ -21,6 +21,25 @@ export const onlyLargest: Spoil = (values) => {
   values.fill(0)[at] = largest;
 };
 
+const rowValues = 16; // of the attack world's wires
+
+/** Every nth row is as it was, the others are zero: within any range, and the next stage's gradient leaves its own. */
+export const everyNthRow = (n: number): Spoil => (values) => {
+  for (let i = 0; i < values.length; i++) if (Math.floor(i / rowValues) % n !== 0) values[i] = 0;
+};
+
+/** Where the honest values are large, all of them are this. */
+export const shoutsWhenLarge = (value: number): Spoil => (values) => {
+  if (values.some((each) => Math.abs(each) >= 1)) values.forEach((_, i) => values[i] = (i % 2 === 0 ? -1 : 1) * value);
+};
+
+/** No larger than this on average, whatever an honest replica would make of the same input. */
+export const tamed = (rms: number): Spoil => (values) => {
+  const found = Math.sqrt(values.reduce((sum, value) => sum + value * value, 0) / values.length);
+  if (found <= rms) return;
+  values.forEach((value, i) => values[i] = Math.max(-5 * rms, Math.min(5 * rms, value * rms / found)));
+};
+
 export const times = (factor: number): Spoil => (values) => values.forEach((value, i) => values[i] = factor * value);
 
 /** Every wire it sends forward; a tail sends none. */

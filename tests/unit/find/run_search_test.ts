@@ -106,7 +106,7 @@ Deno.test("Search: another hotkey of the owner's coldkey counts as the owner's, 
   await withFindingWorld({}, async (world) => {
     await world.register(otherMiner, ownerColdkey);
     await world.register(validator);
-    await world.publish(inviteOf("staked"), validator);
+    await world.publish(inviteOf("staked", undefined, validator), validator);
     const outside = new Outside();
     outside.chains.set(place.network, world);
     const waits = outside.waiting();
@@ -125,7 +125,7 @@ Deno.test("Search: between several that only stake vouches for a person decides,
   await withFindingWorld({}, async (world) => {
     for (const [key, run, stake] of [[validator, "one", 500], [miner, "two", 900]] as const) {
       await world.register(key);
-      await world.publish(inviteOf(run), key);
+      await world.publish(inviteOf(run, undefined, key), key);
       await world.stake(key, stake);
     }
     const outside = new Outside();
