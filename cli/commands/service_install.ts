@@ -23,7 +23,7 @@ export const command: Command = {
   ],
   options,
   positionals: { max: 200, placeholder: "ROLE" },
-  rights: { read: "any", write: "any", run: servicePrograms, env: [] },
+  rights: { read: "any", write: "any", run: servicePrograms, env: [], sys: ["networkInterfaces"] },
   async checkWords(words) {
     const { mustSeparate } = await import("../service/service_roles.ts");
     await mustSeparate(words, options);

@@ -74,8 +74,15 @@ async function mustStart(context: CommandContext, command: Command): Promise<voi
       next: "Leave it out: the service begins the run, and goes on with it at every later start",
     });
   }
-  const { planRun } = await import("../run/plan_run.ts");
-  await planRun(context, (name) => `${context.dataFolder()}/runs/${name}`);
+  const [{ planRun }, { mustHaveSoundHub }, { hubPlace }] = await Promise.all([
+    import("../run/plan_run.ts"),
+    import("../run/hub_file_check.ts"),
+    import("../run/hub_place.ts"),
+  ]);
+  const { saved, folder, config } = await planRun(context, (name) => `${context.dataFolder()}/runs/${name}`);
+  await mustHaveSoundHub(context);
+  await hubPlace(context.options, saved);
+  if (!folder.isResumed) await (await import("../data/corpus.ts")).mustBeCorpus(config.data.corpus);
 }
 
 const pathPlaceholders: ReadonlySet<string> = new Set(["FILE", "DIR", "PATH"]);

@@ -52,6 +52,16 @@ Deno.test("Failures: every wrong setting of a file is named with its line", asyn
   });
 });
 
+Deno.test("Failures: half a TLS pair in [hub] is named with its line, before anything is written", async () => {
+  await withScratchFolder(async (folder) => {
+    const path = `${folder}/run.toml`;
+    await Deno.writeTextFile(path, 'size = "toy"\n[hub]\ntlsCert = "cert.pem"\n');
+    const says = /run\.toml:3: Cannot use hub\.tlsCert as hub\.tlsKey must be given with it/;
+    await check(["orchestrate", "--config", path, "--data", `${folder}/run`], { code: 1, says });
+    assertEquals(Array.from(Deno.readDirSync(folder), ({ name }) => name), ["run.toml"]);
+  });
+});
+
 Deno.test("Failures: a wrong option is a usage error", async () => {
   await check(["swarm", "--stepz", "3"], { code: 2, says: /--steps/ });
   await check(["swarm", "--steps", "many"], { code: 2, says: /must be a whole number.*current value is 'many'/ });

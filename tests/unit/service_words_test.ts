@@ -33,6 +33,7 @@ Deno.test("Service: a file that the role refuses is refused before there is a un
   const files = {
     "run.toml": 'size = "toy"\n[train]\nsteps = 3\n',
     "wrong.toml": 'wallet = "hot"\nwalet = "x"\n',
+    "tls.toml": '[hub]\ntlsCert = "cert.pem"\n',
     "late.toml": 'schedule = "at night"\n',
     "rules.toml": 'size = "toy"\n[model]\nwidth = 64\nheads = 7\n',
   };
@@ -47,6 +48,9 @@ Deno.test("Service: a file that the role refuses is refused before there is a un
       [["miner", "--give-up-after", "soon"], /--give-up-after/],
       [["miner", "--quiet", "--verbose"], /--quiet and --verbose together/],
       [["orchestrate", "--config", "rules.toml"], /rules\.toml:\d+: Cannot use model\.\w+/],
+      [["orchestrate", "--corpus", "none.txt"], /Cannot read the corpus as it must exist/],
+      [["orchestrate", "--tls-cert", "cert.pem"], /Cannot use --tls-cert as --tls-key must be given with it/],
+      [["orchestrate", "--config", "tls.toml"], /tls\.toml:2: Cannot use hub\.tlsCert as hub\.tlsKey must be given/],
       [["orchestrate", "--resume", "--data", "own"], /Cannot resume as .* must hold a run/],
     ];
     for (const [words, says] of refused) {
