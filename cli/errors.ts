@@ -52,6 +52,11 @@ interface Refusal {
 const refusals: Readonly<Record<string, Refusal>> = {
   EACCES: { rule: "it must be open to this user", next: "Change its rights, or pass another one" },
   EPERM: { rule: "it must be open to this user", next: "Change its rights, or pass another one" },
+  ENOTCAPABLE: {
+    rule:
+      "it must lie within the rights that this command keeps: its data folder, and plain files that its options name",
+    next: "Pass another path, outside /dev, /proc and /sys",
+  },
   EROFS: { rule: "it must be on a writable disk", next: "Pass a folder on another disk with --data DIR" },
   ENOSPC: {
     rule: "the disk must have room",
@@ -101,6 +106,7 @@ function systemCode(error: unknown): string {
   const code = (error as Error & { code?: unknown }).code;
   if (typeof code === "string") return code;
   if (error instanceof Deno.errors.AddrInUse) return "EADDRINUSE";
-  if (error instanceof Deno.errors.PermissionDenied || error instanceof Deno.errors.NotCapable) return "EACCES";
+  if (error instanceof Deno.errors.NotCapable) return "ENOTCAPABLE"; // our own sandbox, and no setting of the disk
+  if (error instanceof Deno.errors.PermissionDenied) return "EACCES";
   return error instanceof Deno.errors.NotFound ? "ENOENT" : "";
 }

@@ -5,10 +5,11 @@
  * exactly what the role itself will accept. Out of scope: what an option's value means to its command.
  */
 
+import { resolve } from "node:path";
 import { type ParsedArguments, parseOptions } from "./args.ts";
 import { type Command, commonOptions, type OptionValues } from "./command.ts";
 import type { ConfigFile } from "./config_file.ts";
-import { UsageError } from "./errors.ts";
+import { attempting, UsageError, UserError } from "./errors.ts";
 
 export interface GivenOptions extends ParsedArguments {
   readonly typed: OptionValues; // without the file
@@ -20,6 +21,7 @@ export async function readOptions(command: Command, words: readonly string[]): P
   await command.checkWords?.(words);
   const given = await mergeFile(command, words);
   mustNotContradict(given.options);
+  await mustBeFolder(given.options.text("data"));
   return given;
 }
 
@@ -51,4 +53,28 @@ function mustNotContradict(options: OptionValues): void {
   throw new UsageError("Cannot use --quiet and --verbose together as one asks for less and the other for more", {
     next: "Leave one of them out",
   });
+}
+
+/** What is not there yet is made later. */
+async function mustBeFolder(data: string | undefined): Promise<void> {
+  if (data === undefined) return;
+  const path = resolve(data);
+  const found = await attempting({ action: "write to the data folder", value: path }, () => lookAt(path));
+  if (found === null || found.isDirectory) return;
+  throw new UserError(
+    `Cannot use the data folder as it must be a folder, which this is not: current value is '${path}'`,
+    {
+      next: "Pass the path of a folder, or of none yet: --data DIR",
+    },
+  );
+}
+
+async function lookAt(path: string): Promise<Deno.FileInfo | null> {
+  try {
+    return await Deno.stat(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return null;
+    if (error instanceof Deno.errors.NotCapable) return null; // the confined thread of a command that does not read there
+    throw error;
+  }
 }
