@@ -94,6 +94,8 @@ export interface Command {
   readonly takesHubTable?: boolean;
   /** Of a group such as `wallet`: its actions by name, each called "wallet new". The group itself then only says what is missing. */
   readonly actions?: CommandTable;
+  /** Refuses words by their order, which the parsed options do not show. Gets all that stand behind the command's name. */
+  checkWords?(words: readonly string[]): Promise<void>;
   run(context: CommandContext): Promise<number>; // exit code
 }
 

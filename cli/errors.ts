@@ -6,7 +6,9 @@
  * Every text names the rule, the value and the next step; exit code 2 for a wrong command line, 1 for everything else.
  */
 
+import { dirname } from "node:path";
 import { exitFailed, exitUsage } from "./exit_codes.ts";
+import { shellWord } from "./shell_words.ts";
 
 /** The command line was right, the world was not. */
 export class UserError extends Error {
@@ -38,11 +40,23 @@ export class Terminated extends UserError {
 export interface Attempt {
   readonly action: string; // "open the data folder"
   readonly value: string; // the path, port or URL it was tried with
+  /** It makes the file: what does not exist is then its folder. */
+  readonly creates?: boolean;
 }
 
-const refusals: Readonly<Record<string, { rule: string; next: string }>> = {
+interface Refusal {
+  readonly rule: string;
+  readonly next: string;
+}
+
+const refusals: Readonly<Record<string, Refusal>> = {
   EACCES: { rule: "it must be open to this user", next: "Change its rights, or pass another one" },
   EPERM: { rule: "it must be open to this user", next: "Change its rights, or pass another one" },
+  ENOTCAPABLE: {
+    rule:
+      "it must lie within the rights that this command keeps: its data folder, and plain files that its options name",
+    next: "Pass another path, outside /dev, /proc and /sys",
+  },
   EROFS: { rule: "it must be on a writable disk", next: "Pass a folder on another disk with --data DIR" },
   ENOSPC: {
     rule: "the disk must have room",
@@ -66,10 +80,15 @@ const refusals: Readonly<Record<string, { rule: string; next: string }>> = {
 
 /** The sentence for a refusal of the system; undefined when it is none that a person can act on. */
 export function explainRefusal(error: unknown, attempt: Attempt): UserError | undefined {
-  const refusal = refusals[systemCode(error)];
+  const code = systemCode(error);
+  const refusal = code === "ENOENT" && attempt.creates === true ? folderMissing(attempt.value) : refusals[code];
   if (refusal === undefined) return undefined;
   const message = `Cannot ${attempt.action} as ${refusal.rule}: current value is '${attempt.value}'`;
   return new UserError(message, { next: refusal.next, cause: error });
+}
+
+function folderMissing(path: string): Refusal {
+  return { rule: "its folder must exist", next: `Make the folder: mkdir -p ${shellWord(dirname(path))}` };
 }
 
 /** Runs `body`; a refusal of the system becomes a `UserError`, everything else stays what it is. */
@@ -87,6 +106,7 @@ function systemCode(error: unknown): string {
   const code = (error as Error & { code?: unknown }).code;
   if (typeof code === "string") return code;
   if (error instanceof Deno.errors.AddrInUse) return "EADDRINUSE";
-  if (error instanceof Deno.errors.PermissionDenied || error instanceof Deno.errors.NotCapable) return "EACCES";
+  if (error instanceof Deno.errors.NotCapable) return "ENOTCAPABLE"; // our own sandbox, and no setting of the disk
+  if (error instanceof Deno.errors.PermissionDenied) return "EACCES";
   return error instanceof Deno.errors.NotFound ? "ENOENT" : "";
 }

@@ -6,13 +6,14 @@
  * wrong and the next step; an unexpected error prints one line, and its stack with --verbose.
  */
 
-import { closest, type ParsedArguments, parseOptions, splitCommand } from "./args.ts";
+import { closest, parseOptions, splitCommand } from "./args.ts";
 import { type Command, type CommandContext, type CommandTable, commonOptions } from "./command.ts";
 import { commandTable } from "./command_table.ts";
 import type { ConfigFile } from "./config_file.ts";
 import { Terminated, UsageError, UserError } from "./errors.ts";
 import { exitFailed, exitInterrupted } from "./exit_codes.ts";
 import { commandText, overviewText, type Page } from "./help_text.ts";
+import { readOptions } from "./given_options.ts";
 import { denoHost, type Host } from "./host.ts";
 import { TerminalOutput } from "./output.ts";
 import { dataFolder } from "./paths.ts";
@@ -81,11 +82,6 @@ async function dispatch({ words, output, table }: Invocation): Promise<number> {
   if (isAsked("--help") || isAsked("-h")) return await printHelp([name, ...rest], { output, table });
   const { command, words: ownWords } = await chooseCommand([name, ...rest], table);
   const { options, positionals, runFile } = await readOptions(command, ownWords);
-  if (options.flag("quiet") && options.flag("verbose")) {
-    throw new UsageError("Cannot use --quiet and --verbose together as one asks for less and the other for more", {
-      next: "Leave one of them out",
-    });
-  }
   const { host } = output;
   const { environment, readSensors } = host;
   const context: CommandContext = {
@@ -122,33 +118,6 @@ async function heldBy(
     corpus,
     ...ownProgram(environment),
   });
-}
-
-interface GivenOptions extends ParsedArguments {
-  readonly runFile: ConfigFile | null; // of --config, where it is a run's
-}
-
-/** What was typed, over what the file of --config says: options of the command, or a run with the options of its orchestrator. */
-async function readOptions(command: Command, words: readonly string[]): Promise<GivenOptions> {
-  const parse = (all: readonly string[]) =>
-    parseOptions({
-      words: all,
-      options: [...command.options, ...commonOptions],
-      maxPositionals: command.positionals?.max ?? 0,
-      helpCommand: `iota help ${command.name}`,
-    });
-  const typed = parse(words);
-  const path = typed.options.text("config");
-  if (path === undefined || command.configures === "either") return { ...typed, runFile: null };
-  if (command.configures === "run") {
-    const { readRunFile, wordsOfHub } = await import("./run_file.ts");
-    const runFile = await readRunFile(path);
-    const given = command.takesHubTable && runFile !== null ? parse([...wordsOfHub(runFile), ...words]) : typed;
-    return { ...given, runFile };
-  }
-  const { wordsOfFile } = await import("./option_file.ts");
-  const fromFile = await wordsOfFile(path, { command: command.name, options: command.options });
-  return { ...parse([...fromFile, ...words]), runFile: null };
 }
 
 async function printOverview({ output, table }: Omit<Invocation, "words">): Promise<number> {

@@ -151,9 +151,16 @@ export async function corpusFile(
   context: CommandContext,
   table: Readonly<Record<string, unknown>>,
 ): Promise<string | null> {
-  const { data } = table;
-  const inFile = typeof data === "object" && data !== null && "corpus" in data ? data.corpus : undefined;
-  const name = (await overridesOf(context))["data.corpus"] ?? inFile;
+  const typed = (await overridesOf(context))["data.corpus"];
+  return typed === undefined ? corpusOf(table) : textFile(typed);
+}
+
+/** As a run's file names it. */
+export function corpusOf({ data }: Readonly<Record<string, unknown>>): string | null {
+  return textFile(typeof data === "object" && data !== null && "corpus" in data ? data.corpus : undefined);
+}
+
+function textFile(name: unknown): string | null {
   return typeof name === "string" && name !== "sotu" && name !== "" ? name : null;
 }
 

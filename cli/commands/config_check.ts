@@ -7,7 +7,8 @@ export const command: Command = {
   summary: "name every problem of a file, with its line",
   usage: "config check FILE [--for KIND]",
   about:
-    "Exit code 0: the file can be used; 1: it cannot. The kind of file is recognised by what it sets, or named with --for.",
+    "Exit code 0: the file can be used; 1: it cannot. The kind of file is recognised by what it sets, or named with --for. " +
+    "Files that it names are looked at as well; a relative path counts from the current folder, not from the file's.",
   examples: [
     "iota config check run.toml",
     "iota config check miner.toml --for miner",

@@ -71,6 +71,8 @@ export const command: Command = {
     sys: ["networkInterfaces"],
   },
   async run(context) {
+    const { mustHaveSoundHub } = await import("../run/hub_file_check.ts");
+    await mustHaveSoundHub(context);
     const { runOrchestrator } = await import("../run/run_orchestrator.ts");
     return await runOrchestrator(context);
   },

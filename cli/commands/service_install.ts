@@ -1,25 +1,33 @@
 /** `iota service install`: makes a service of a role. The work is in cli/service. */
 
-import type { Command } from "../command.ts";
+import type { Command, OptionSpec } from "../command.ts";
 import { serviceNameOption, servicePrograms } from "../service/service_options.ts";
+
+const options: readonly OptionSpec[] = [
+  serviceNameOption,
+  { name: "dry-run", kind: "boolean", doc: "print the service's file, and write nothing" },
+];
 
 export const command: Command = {
   name: "service install",
   summary: "start a role with the machine, and again whenever it ends",
   usage: "service install [options] -- ROLE [its options]",
   about:
-    "ROLE is miner, validate or orchestrate. The service may write only to its data folder, is started again with growing waits, and " +
-    "leaves between two rounds when the program's file is replaced by a new version. An earlier service of the name is replaced.",
+    "ROLE is miner, validate or orchestrate. The service may write only to its data folder and its log, and is started again with " +
+    "growing waits. A miner or validator leaves between two rounds when the program's file is replaced by a new version, and begins " +
+    "again with that; an orchestrator runs the version it was started with until the service is installed again. An earlier service " +
+    "of the name is replaced.",
   examples: [
     "iota service install --dry-run -- miner --wallet hot",
     'iota service install --name night-miner -- miner --wallet hot --schedule "22:00-07:00"',
   ],
-  options: [
-    serviceNameOption,
-    { name: "dry-run", kind: "boolean", doc: "print the service's file, and write nothing" },
-  ],
+  options,
   positionals: { max: 200, placeholder: "ROLE" },
-  rights: { read: "any", write: "any", run: servicePrograms, env: [] },
+  rights: { read: "any", write: "any", run: servicePrograms, env: [], sys: ["networkInterfaces"] },
+  async checkWords(words) {
+    const { mustSeparate } = await import("../service/service_roles.ts");
+    await mustSeparate(words, options);
+  },
   async run(context) {
     const { installService } = await import("../service/service_actions.ts");
     const { realMachine } = await import("../service/real_machine.ts");

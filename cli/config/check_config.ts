@@ -1,7 +1,7 @@
 /**
  * `iota config check FILE`: every problem of a file with its line, all of them at once. Exit code 1 when there is one.
  *
- * Owns: the two kinds of files, a run's settings and a node's options; of the latter, which command it is for, where nobody says.
+ * The files that it names are looked at as its command would, from the current folder. Owns: the two kinds of files, a run's settings and a node's options; of the latter, which command it is for, where nobody says.
  */
 
 import type { Command, CommandContext } from "../command.ts";
@@ -10,11 +10,8 @@ import { UsageError, UserError } from "../errors.ts";
 import { optionProblems } from "../option_file.ts";
 import { resolveRunFile } from "../run_file.ts";
 import { printable } from "../screen/format.ts";
-import { isRunFile } from "./file_kind.ts";
-
-/** What a file may be for, as --for says it. */
-export const filePurposes = ["run", "miner", "validate"] as const;
-export type FilePurpose = typeof filePurposes[number];
+import { type FilePurpose, filePurposes, isRunFile } from "./file_kind.ts";
+import { namedFileProblems } from "./named_files.ts";
 
 export interface CheckedFile {
   readonly purpose: FilePurpose;
@@ -55,9 +52,12 @@ async function checkFile(path: string, given: FilePurpose | null): Promise<Check
     if (!isSyntax) throw error;
     return { purpose: given ?? "run", problems: [error.message] };
   }
-  return await problemsOf(file, given);
+  const { purpose, problems } = await problemsOf(file, given);
+  const ofFiles = placeProblems({ problems: await namedFileProblems(file, purpose), file });
+  return { purpose, problems: [...problems, ...ofFiles] };
 }
 
+/** What is wrong with the settings themselves; no file that they name is looked at. */
 export async function problemsOf(file: ConfigFile, given: FilePurpose | null): Promise<CheckedFile> {
   if (given === "run" || (given === null && isRunFile(file.table))) {
     const resolved = resolveRunFile({ table: file.table });

@@ -11,6 +11,10 @@ import { chainOptions } from "../duty/chain_options.ts";
 import { nodeOptions } from "../node_options.ts";
 import { shellWord } from "../shell_words.ts";
 
+/** What a file may be for, as --for says it. */
+export const filePurposes = ["run", "miner", "validate"] as const;
+export type FilePurpose = typeof filePurposes[number];
+
 type Table = Readonly<Record<string, unknown>>;
 
 export function isRunFile(table: Table): boolean {

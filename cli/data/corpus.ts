@@ -6,6 +6,7 @@
  * Refuses: files that are missing, empty, not UTF-8 or above `corpusLimitBytes`. Line ends become `\n`.
  */
 
+import { resolve } from "node:path";
 import * as v from "valibot";
 import { endOfTextToken } from "../../core/tokenizer/words.ts";
 import { attempting, UserError } from "../errors.ts";
@@ -33,6 +34,11 @@ export async function readCorpus(name: string): Promise<Corpus> {
   return { documents };
 }
 
+/** Before a run is begun: the built-in text, or a file of which `readCorpus` makes documents. */
+export async function mustBeCorpus(name: string): Promise<void> {
+  if (name !== "sotu") await readCorpus(name);
+}
+
 const speechesShape = v.array(v.object({ year: v.number(), name: v.string(), text: v.string() }));
 
 async function readSpeeches(): Promise<CorpusDocument[]> {
@@ -45,7 +51,8 @@ async function readSpeeches(): Promise<CorpusDocument[]> {
   });
 }
 
-async function readText(path: string): Promise<string> {
+async function readText(name: string): Promise<string> {
+  const path = resolve(name); // which folder a relative one counts from is then seen
   const { size, isFile } = await attempting({ action: "read the corpus", value: path }, () => Deno.stat(path));
   if (!isFile) {
     throw refusal(path, { rule: "be a text file or the name 'sotu'", found: "it is a folder", next: "Pass a file" });

@@ -2,10 +2,12 @@
  * The few things we do to a disk when what is written must survive a kill: every file appears whole or not at all.
  *
  * Owns: the operations as an interface, so that tests can stop a process between any two of them, and the order
- * temporary file → fsync → rename → fsync of the folder. A refusal of the system becomes a sentence (cli/errors.ts).
+ * temporary file (partial_file.ts) → fsync → rename → fsync of the folder. Two processes may write the same file: one of the two
+ * contents stays. A refusal of the system becomes a sentence (cli/errors.ts).
  */
 
 import { attempting } from "../errors.ts";
+import { finalName, partialName, removeStalePartials } from "./partial_file.ts";
 
 export interface OpenFile {
   write(bytes: Uint8Array): Promise<void>;
@@ -28,8 +30,8 @@ export interface Disk {
 export const realDisk: Disk = {
   createFolder: (path) =>
     attempting({ action: "create the folder", value: path }, () => Deno.mkdir(path, { recursive: true })),
-  create: (path) => attempting({ action: "write", value: path }, () => openReal(path)),
-  rename: (from, to) => attempting({ action: "write", value: to }, () => Deno.rename(from, to)),
+  create: (path) => attempting({ action: "write", value: finalName(path), creates: true }, () => openReal(path)),
+  rename: (from, to) => attempting({ action: "write", value: to, creates: true }, () => Deno.rename(from, to)),
   remove: (path) => attempting({ action: "remove", value: path }, () => removeIfPresent(path)),
   syncFolder: (path) => attempting({ action: "write to the folder", value: path }, () => syncRealFolder(path)),
 };
@@ -40,16 +42,23 @@ export async function writeAtomically(
   options: { disk: Disk; chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array> },
 ): Promise<void> {
   const { disk, chunks } = options;
-  const temporary = `${path}.partial`;
+  const folder = parentOf(path);
+  const temporary = partialName(path);
   const file = await disk.create(temporary);
   try {
-    for await (const chunk of chunks) await file.write(chunk);
-    await file.sync();
-  } finally {
-    file.close();
+    try {
+      for await (const chunk of chunks) await file.write(chunk);
+      await file.sync();
+    } finally {
+      file.close();
+    }
+    await disk.rename(temporary, path);
+  } catch (error) {
+    await disk.remove(temporary).catch(() => {/* what went wrong first is what counts */});
+    throw error;
   }
-  await disk.rename(temporary, path);
-  await disk.syncFolder(parentOf(path));
+  await disk.syncFolder(folder);
+  removeStalePartials(folder);
 }
 
 /** Null when there is no file. */
@@ -82,8 +91,8 @@ export function parentOf(path: string): string {
 async function openReal(path: string): Promise<OpenFile> {
   const file = await Deno.open(path, { write: true, create: true, truncate: true });
   return {
-    write: (bytes) => attempting({ action: "write", value: path }, () => writeAll(file, bytes)),
-    sync: () => attempting({ action: "write", value: path }, () => file.sync()),
+    write: (bytes) => attempting({ action: "write", value: finalName(path) }, () => writeAll(file, bytes)),
+    sync: () => attempting({ action: "write", value: finalName(path) }, () => file.sync()),
     close: () => file.close(),
   };
 }

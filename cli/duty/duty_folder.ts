@@ -9,6 +9,7 @@
 
 import { assert } from "../../core/assert.ts";
 import { type DutyOptions, type DutyState, openDuty } from "../../chain/duty/duty.ts";
+import { dropPartial, partialName, removeStalePartials } from "../data/partial_file.ts";
 
 export interface DutyFolderOptions {
   readonly folder: string;
@@ -47,16 +48,19 @@ export class DutyFolder {
   save(state: DutyState): void {
     const { options, ...rest } = state;
     const path = this.#path(options);
-    const partial = `${path}.partial`;
+    const { folder } = this.#options;
+    const partial = partialName(path); // two validators may weigh with one hotkey
     try {
-      Deno.mkdirSync(this.#options.folder, { recursive: true });
+      Deno.mkdirSync(folder, { recursive: true });
       const bytes = new TextEncoder().encode(JSON.stringify({ format, state: rest }));
       using file = Deno.openSync(partial, { create: true, write: true, truncate: true, mode: 0o600 });
       for (let at = 0; at < bytes.length;) at += file.writeSync(bytes.subarray(at));
       file.syncDataSync();
       Deno.renameSync(partial, path);
+      removeStalePartials(folder);
       this.#isFailing = false;
     } catch (error) {
+      dropPartial(partial);
       this.#warn(`The state of the weights could not be saved: ${textOf(error)}`);
     }
   }

@@ -9,7 +9,7 @@ import type { OptionValues } from "../command.ts";
 import { isLoopbackHost, publicUrl } from "./public_address.ts";
 import { type WantedPlace, wantedPlace } from "./hub_port.ts";
 import type { SavedRun } from "./saved_run.ts";
-import { readTlsPair, type TlsPair } from "./tls_files.ts";
+import { type NamedPath, readTlsPair, type TlsPair } from "./tls_files.ts";
 
 export interface HubPlace extends WantedPlace {
   readonly tls: TlsPair | null;
@@ -25,8 +25,8 @@ export async function hubPlace(options: OptionValues, saved: SavedRun | null): P
   const wanted = wantedPlace(options, saved);
   const host = isLoopback ? "127.0.0.1" : unbracketed(wanted.host);
   const tls = isLoopback ? null : await readTlsPair({
-    certificate: options.text("tls-cert"),
-    key: options.text("tls-key"),
+    certificate: pathOf(options, "tls-cert"),
+    key: pathOf(options, "tls-key"),
   });
   const publicAddress = isLoopback ? null : options.text("public-address") ?? null;
   const isTls = tls !== null;
@@ -39,6 +39,12 @@ export async function hubPlace(options: OptionValues, saved: SavedRun | null): P
     urlAt,
     isLoopback: publicAddress === null && isLoopbackHost(host),
   };
+}
+
+/** What the file gives was tried by its lines before (hub_file_check.ts). */
+function pathOf(options: OptionValues, name: string): NamedPath | undefined {
+  const text = options.text(name);
+  return text === undefined ? undefined : { name: `--${name}`, text };
 }
 
 /** `[::1]` as `::1`, as people copy it from a URL. */

@@ -17,7 +17,7 @@ export interface HubTrust {
 
 export async function hubTrust(authorityFile: string | undefined): Promise<HubTrust> {
   if (authorityFile === undefined) return { dial: dialWebSocket, http: {} };
-  const authority = await readTlsAuthority(authorityFile);
+  const authority = await readTlsAuthority({ name: "--tls-ca", text: authorityFile });
   const client = Deno.createHttpClient({ caCerts: [authority] });
   return { dial: dialTrusting(authority), http: { fetch: (url, init) => fetch(url, { ...init, client }) } };
 }

@@ -22,10 +22,10 @@ export interface BoundPort {
   readonly interfaces: readonly NetworkAddress[];
 }
 
-/** `ws://192.168.1.5:9009`, `wss://run.example`, `ws://[2001:db8::5]:9009`. */
-export function publicUrl(bound: BoundPort): string {
+/** `name`: what the person gave the address by. `ws://192.168.1.5:9009`, `wss://run.example`, `ws://[2001:db8::5]:9009`. */
+export function publicUrl(bound: BoundPort, name = "--public-address"): string {
   const { host, port, isTls, publicAddress, interfaces } = bound;
-  if (publicAddress !== null) return givenUrl(publicAddress, { port, isTls });
+  if (publicAddress !== null) return givenUrl(publicAddress, { port, isTls, name });
   const reached = isAnyAddress(host) ? bestAddress(host, interfaces) : host;
   return `${schemeOf(isTls)}//${bracketed(reached)}:${port}`;
 }
@@ -39,13 +39,16 @@ const isAnyAddress = (host: string) => host === "0.0.0.0" || host === "::" || ho
 const schemeOf = (isTls: boolean) => isTls ? "wss:" : "ws:";
 const bracketed = (host: string) => host.includes(":") && !host.startsWith("[") ? `[${host}]` : host;
 
-function givenUrl(text: string, { port, isTls }: { port: number; isTls: boolean }): string {
+function givenUrl(
+  text: string,
+  { port, isTls, name }: { port: number; isTls: boolean; name: string },
+): string {
   const isWhole = text.includes("://");
   const isBareIpv6 = !isWhole && !text.startsWith("[") && text.split(":").length > 2;
   const url = URL.parse(isWhole ? text : `${schemeOf(isTls)}//${isBareIpv6 ? `[${text}]` : text}`);
   if (url === null || !/^wss?:$/.test(url.protocol) || url.hostname === "") {
     throw new UsageError(
-      `Cannot use --public-address as it must be an address that others can dial: current value is '${text}'`,
+      `Cannot use ${name} as it must be an address that others can dial: current value is '${text}'`,
       { next: "For example: --public-address 203.0.113.7, or --public-address wss://run.example behind a proxy" },
     );
   }

@@ -6,6 +6,7 @@
  */
 
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
+import { resolve } from "node:path";
 import { attempting, UsageError, UserError } from "../errors.ts";
 
 export interface TlsPair {
@@ -13,30 +14,28 @@ export interface TlsPair {
   readonly key: string; // PEM
 }
 
+/** A path, and what the person gave it by: an option, or a setting of a file. */
+export interface NamedPath {
+  readonly name: string;
+  readonly text: string;
+}
+
 /** Null: neither is given, and the port speaks plain HTTP. */
 export async function readTlsPair(
-  { certificate, key }: { certificate: string | undefined; key: string | undefined },
+  { certificate, key }: { certificate: NamedPath | undefined; key: NamedPath | undefined },
 ): Promise<TlsPair | null> {
-  if (certificate === undefined && key === undefined) return null;
-  if (certificate === undefined || key === undefined) {
-    const [given, missing] = certificate === undefined ? ["--tls-key", "--tls-cert"] : ["--tls-cert", "--tls-key"];
-    throw new UsageError(`Cannot use ${given} as ${missing} must be given with it: it is missing`, {
-      next: "Pass both files: --tls-cert cert.pem --tls-key key.pem",
-    });
-  }
-  const pair = {
-    certificate: await readPem("--tls-cert", certificate),
-    key: await readPem("--tls-key", key),
-  };
-  const parsed = parseCertificate("--tls-cert", { path: certificate, text: pair.certificate });
+  const given = certificate ?? key;
+  if (given === undefined) return null;
+  if (certificate === undefined || key === undefined) throw halfPair(given.name);
+  const pair = { certificate: await readPem(certificate), key: await readPem(key) };
+  const parsed = parseCertificate(certificate, pair.certificate);
   checkDates(parsed, certificate);
-  if (!parsed.checkPrivateKey(parseKey({ path: key, text: pair.key }))) {
-    const rule = `be the key of the certificate in '${certificate}'`;
-    throw wrongFile("--tls-key", { path: key, rule, found: "it is another one" });
+  if (!parsed.checkPrivateKey(parseKey(key, pair.key))) {
+    const rule = `be the key of the certificate in '${resolve(certificate.text)}'`;
+    throw wrongFile(key, { rule, found: "it is another one" });
   }
   if (isOwnAuthority(parsed)) {
-    throw wrongFile("--tls-cert", {
-      path: certificate,
+    throw wrongFile(certificate, {
       rule: "not be an authority (CA:TRUE) while it is self-signed, as nodes refuse that",
       found: "it is one",
     });
@@ -44,46 +43,56 @@ export async function readTlsPair(
   return pair;
 }
 
+function halfPair(given: string): UserError {
+  const names = given.startsWith("--") ? ["--tls-cert", "--tls-key"] : ["hub.tlsCert", "hub.tlsKey"];
+  const missing = names.find((name) => name !== given);
+  return new UsageError(`Cannot use ${given} as ${missing} must be given with it: it is missing`, {
+    next: given.startsWith("--")
+      ? "Pass both files: --tls-cert cert.pem --tls-key key.pem"
+      : "Set both files in [hub], tlsCert and tlsKey",
+  });
+}
+
 /** What --tls-ca names, in PEM. */
-export async function readTlsAuthority(path: string): Promise<string> {
-  const text = await readPem("--tls-ca", path);
-  parseCertificate("--tls-ca", { path, text });
+export async function readTlsAuthority(given: NamedPath): Promise<string> {
+  const text = await readPem(given);
+  parseCertificate(given, text);
   return text;
 }
 
 const maxBytes = 2 ** 20;
 
-async function readPem(option: string, path: string): Promise<string> {
-  const text = await attempting({ action: `use ${option}`, value: path }, async () => {
+async function readPem(given: NamedPath): Promise<string> {
+  const path = resolve(given.text);
+  const text = await attempting({ action: `use ${given.name}`, value: path }, async () => {
     const { size, isFile } = await Deno.stat(path);
     if (isFile && size <= maxBytes) return await Deno.readTextFile(path);
     const found = isFile ? `it has ${size} bytes` : "it is a folder";
-    throw wrongFile(option, { path, rule: "be a PEM file of at most 1 MiB", found });
+    throw wrongFile(given, { rule: "be a PEM file of at most 1 MiB", found });
   });
   if (text.includes("-----BEGIN ")) return text;
-  throw wrongFile(option, { path, rule: "be in PEM, with a line -----BEGIN …-----", found: "it has none" });
+  throw wrongFile(given, { rule: "be in PEM, with a line -----BEGIN …-----", found: "it has none" });
 }
 
-function parseCertificate(option: string, { path, text }: { path: string; text: string }): X509Certificate {
+function parseCertificate(given: NamedPath, text: string): X509Certificate {
   try {
     return new X509Certificate(text);
   } catch {
-    throw wrongFile(option, { path, rule: "hold a certificate", found: "none in it can be read" });
+    throw wrongFile(given, { rule: "hold a certificate", found: "none in it can be read" });
   }
 }
 
-function checkDates({ validFrom, validTo }: X509Certificate, path: string): void {
+function checkDates({ validFrom, validTo }: X509Certificate, given: NamedPath): void {
   const nowMs = Date.now();
   if (Date.parse(validFrom) <= nowMs && nowMs <= Date.parse(validTo)) return;
-  throw wrongFile("--tls-cert", { path, rule: "be valid today", found: `it is valid from ${validFrom} to ${validTo}` });
+  throw wrongFile(given, { rule: "be valid today", found: `it is valid from ${validFrom} to ${validTo}` });
 }
 
-function parseKey({ path, text }: { path: string; text: string }): KeyObject {
+function parseKey(given: NamedPath, text: string): KeyObject {
   try {
     return createPrivateKey(text);
   } catch {
-    const rule = "hold a private key without a password";
-    throw wrongFile("--tls-key", { path, rule, found: "none in it can be read" });
+    throw wrongFile(given, { rule: "hold a private key without a password", found: "none in it can be read" });
   }
 }
 
@@ -107,9 +116,12 @@ export function servedCertificate({ certificate }: TlsPair): ServedCertificate {
 
 const isOwnAuthority = ({ ca, issuer, subject }: X509Certificate) => ca && issuer === subject;
 
-function wrongFile(option: string, { path, rule, found }: { path: string; rule: string; found: string }): UserError {
-  return new UserError(`Cannot use ${option} '${path}' as it must ${rule}: ${found}`, {
-    next: option === "--tls-ca"
+function wrongFile(
+  { name, text }: NamedPath,
+  { rule, found }: { rule: string; found: string },
+): UserError {
+  return new UserError(`Cannot use ${name} '${resolve(text)}' as it must ${rule}: ${found}`, {
+    next: name.endsWith("tls-ca")
       ? "Copy the orchestrator's certificate, or its authority's, to this machine"
       : "Make a pair of files as its help shows: iota help orchestrate",
   });

@@ -17,10 +17,12 @@ export async function openLogFile({ options, output }: CommandContext): Promise<
   const given = options.text("log-file");
   if (given === undefined) return;
   const path = resolve(given);
-  await attempting({ action: "open the log", value: path }, async () => {
+  await attempting({ action: "open the log", value: path, creates: true }, async () => {
     await touch(path).catch(async (error) => {
       if (!(error instanceof Deno.errors.NotFound)) throw error;
-      await Deno.mkdir(dirname(path), { recursive: true }); // allowed below the data folder
+      await Deno.mkdir(dirname(path), { recursive: true }).catch((refusal) => {
+        throw refusal instanceof Deno.errors.NotCapable ? error : refusal; // only the data folder is ours to make folders in
+      });
       await touch(path);
     });
   });

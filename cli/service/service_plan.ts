@@ -7,11 +7,12 @@
 
 import { resolve } from "node:path";
 import { knobAt } from "../../core/config/knobs.ts";
-import { parseOptions } from "../args.ts";
+import { readOptions } from "../given_options.ts";
 import { type Command, type CommandContext, commonOptions, type OptionSpec } from "../command.ts";
 import { UsageError } from "../errors.ts";
 import { dataFolder } from "../paths.ts";
 import { launchCommand, unpackFolder } from "../self.ts";
+import { serviceRole } from "./service_roles.ts";
 
 export interface ServicePlan {
   readonly role: string; // "miner"
@@ -27,50 +28,32 @@ export interface ServicePlan {
   readonly variables: Readonly<Record<string, string>>; // which decide where its data lies
 }
 
-const roles: Readonly<Record<string, () => Promise<Command>>> = {
-  miner: async () => (await import("../commands/miner.ts")).command,
-  validate: async () => (await import("../commands/validate.ts")).command,
-  orchestrate: async () => (await import("../commands/orchestrate.ts")).command,
-};
-
-const example = "For example: iota service install -- miner --orchestrator wss://run.example --wallet hot";
-
 export async function planService(context: CommandContext): Promise<ServicePlan> {
   const [role, ...words] = context.positionals;
-  if (role === undefined || !Object.hasOwn(roles, role)) {
-    const value = role === undefined ? "it is missing" : `current value is '${role}'`;
-    const known = Object.keys(roles).join(", ");
-    throw new UsageError(`Cannot make a service as its command must be one of ${known}: ${value}`, { next: example });
-  }
-  const command = await roles[role]!();
-  const { options } = parseOptions({
-    words,
-    options: [...command.options, ...commonOptions],
-    maxPositionals: 0,
-    helpCommand: `iota help ${role}`,
-  });
-  await refuseForService({ ...context, options }, command);
+  const command = await serviceRole(role);
+  const { options, typed } = await readOptions(command, words);
   const { environment } = context;
   const data = resolve(dataFolder(environment, options.text("data")));
-  const name = serviceName(context.options.text("name") ?? role);
+  await mustStart({ ...context, options, positionals: [], dataFolder: () => data }, command);
+  const name = serviceName(context.options.text("name") ?? command.name);
   const isDarwin = environment.system === "darwin";
-  const ownLog = options.text("log-file");
-  const logFile = ownLog === undefined ? isDarwin ? `${data}/logs/${name}.log` : null : resolve(ownLog);
+  const given = options.text("log-file");
+  const logFile = given === undefined ? isDarwin ? `${data}/logs/${name}.log` : null : resolve(given);
   const dataHome = isDarwin ? undefined : environment.get("XDG_DATA_HOME");
   const launch = launchCommand(environment);
   const unpacks = unpackFolder(environment);
   const isNode = command.options.some((option) => option.name === "auto-restart");
   return {
-    role,
+    role: command.name,
     name,
     label: name.replace("-", "."),
     program: [
-      ...[launch.command, ...launch.args, role, ...absoluteWords(words, command.options)],
+      ...[launch.command, ...launch.args, command.name, ...absoluteWords(words, command.options)],
       ...(isNode && !options.flag("auto-restart") ? ["--auto-restart"] : []),
-      ...(isDarwin && ownLog === undefined ? ["--log-file", logFile!] : []),
+      ...(logFile !== null && !typed.given("log-file") ? ["--log-file", logFile] : []), // the unit lets it write there and nowhere else
     ],
     workingFolder: resolve("."),
-    writes: [data, ...(ownLog === undefined ? [] : [resolve(ownLog, "..")]), ...(unpacks === null ? [] : [unpacks])],
+    writes: [data, ...(given === undefined ? [] : [resolve(given, "..")]), ...(unpacks === null ? [] : [unpacks])],
     logFile,
     restarts: isNode ? "always" : "onFailure",
     longestWaitSeconds: isNode ? 300 : 30, // everybody waits for an orchestrator
@@ -78,21 +61,28 @@ export async function planService(context: CommandContext): Promise<ServicePlan>
   };
 }
 
-/** What would go wrong at each start, or only at the second. */
-async function refuseForService(context: CommandContext, command: Command): Promise<void> {
-  if (command.configures !== "run") return;
+/** What the role would refuse at each start, or only at the second. Its wallet and device may still come. */
+async function mustStart(context: CommandContext, command: Command): Promise<void> {
+  if (command.configures !== "run") {
+    (await import("../duty/chain_options.ts")).givenChain(context);
+    (await import("../duration_text.ts")).durationOption("give-up-after", context.options.text("give-up-after"));
+    if (command.name === "miner") (await import("../idle/pause_options.ts")).pauseRules(context);
+    return;
+  }
   if (context.options.flag("fresh")) {
     throw new UsageError("Cannot make a service with --fresh as each of its starts would delete the run", {
       next: "Leave it out: the service begins the run, and goes on with it at every later start",
     });
   }
-  const [{ givenRun, settingsError }, { readGiven }] = await Promise.all([
-    import("../run_options.ts"),
-    import("../../core/config/parse.ts"),
+  const [{ planRun }, { mustHaveSoundHub }, { hubPlace }] = await Promise.all([
+    import("../run/plan_run.ts"),
+    import("../run/hub_file_check.ts"),
+    import("../run/hub_place.ts"),
   ]);
-  const given = await givenRun(context);
-  const { problems } = readGiven(given.input);
-  if (problems.length > 0) throw await settingsError(problems, given);
+  const { saved, folder, config } = await planRun(context, (name) => `${context.dataFolder()}/runs/${name}`);
+  await mustHaveSoundHub(context);
+  await hubPlace(context.options, saved);
+  if (!folder.isResumed) await (await import("../data/corpus.ts")).mustBeCorpus(config.data.corpus);
 }
 
 const pathPlaceholders: ReadonlySet<string> = new Set(["FILE", "DIR", "PATH"]);

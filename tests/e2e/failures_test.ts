@@ -52,6 +52,43 @@ Deno.test("Failures: every wrong setting of a file is named with its line", asyn
   });
 });
 
+Deno.test("Failures: a log in a folder that is not there says what makes it, and that works", async () => {
+  await withScratchFolder(async (folder) => {
+    const log = `${folder}/my logs/x.log`;
+    const words = ["miner", "--orchestrator", "ws://127.0.0.1:9", "--data", `${folder}/data`, "--log-file", log];
+    const { code, stderr } = await iota(words);
+    assertEquals(code, 1);
+    assertMatch(stderr, /Cannot open the log as its folder must exist: current value is '.*\/my logs\/x\.log'/);
+    const next = /mkdir -p .*/.exec(stderr)![0];
+    assertEquals((await new Deno.Command("sh", { args: ["-c", next] }).output()).success, true);
+    await check(words, { code: 1, says: /Cannot load a key/ });
+  });
+});
+
+Deno.test("Failures: a data folder that is a file or a device is said to be none", async () => {
+  await withScratchFolder(async (folder) => {
+    await Deno.writeTextFile(`${folder}/file`, "");
+    for (const data of [`${folder}/file`, "/dev/null"]) {
+      const says = new RegExp(`Cannot use the data folder as it must be a folder, .*: current value is '${data}'`);
+      await check(["miner", "--orchestrator", "ws://127.0.0.1:9", "--data", data], { code: 1, says });
+      await check(["orchestrate", "--size", "toy", "--data", data], { code: 1, says });
+    }
+    if (Deno.build.os !== "linux") return; // others have no such device
+    const says = /Cannot open the log as it must lie within the rights that this command keeps/;
+    await check(["miner", "--data", `${folder}/own`, "--log-file", "/dev/full"], { code: 1, says });
+  });
+});
+
+Deno.test("Failures: half a TLS pair in [hub] is named with its line, before anything is written", async () => {
+  await withScratchFolder(async (folder) => {
+    const path = `${folder}/run.toml`;
+    await Deno.writeTextFile(path, 'size = "toy"\n[hub]\ntlsCert = "cert.pem"\n');
+    const says = /run\.toml:3: Cannot use hub\.tlsCert as hub\.tlsKey must be given with it/;
+    await check(["orchestrate", "--config", path, "--data", `${folder}/run`], { code: 1, says });
+    assertEquals(Array.from(Deno.readDirSync(folder), ({ name }) => name), ["run.toml"]);
+  });
+});
+
 Deno.test("Failures: a wrong option is a usage error", async () => {
   await check(["swarm", "--stepz", "3"], { code: 2, says: /--steps/ });
   await check(["swarm", "--steps", "many"], { code: 2, says: /must be a whole number.*current value is 'many'/ });

@@ -46,3 +46,58 @@ testWhere(
     assert(error instanceof UserError && error.next?.includes("Free some space"));
   },
 );
+
+Deno.test("writeAtomically: one write inside another of the same file takes nothing from it", async () => {
+  await withScratchFolder(async (folder) => {
+    const path = `${folder}/shared.json`;
+    const write = (chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>) =>
+      writeAtomically(path, { disk: realDisk, chunks });
+    await write(async function* () {
+      yield encode("out");
+      await write([encode("inner")]);
+      assertEquals(Deno.readTextFileSync(path), "inner");
+      yield encode("er");
+    }());
+    assertEquals(Deno.readTextFileSync(path), "outer");
+    assertEquals(Array.from(Deno.readDirSync(folder), ({ name }) => name), ["shared.json"]);
+  });
+});
+
+Deno.test("writeAtomically: a write that fails leaves nothing, and a missing folder is named with what makes it", async () => {
+  await withScratchFolder(async (folder) => {
+    const failing = async function* () {
+      yield encode("half");
+      await Promise.reject(new UserError("no more"));
+    };
+    await assertRejects(
+      () => writeAtomically(`${folder}/file`, { disk: realDisk, chunks: failing() }),
+      UserError,
+      "no more",
+    );
+    assertEquals(Array.from(Deno.readDirSync(folder)), []);
+    const path = `${folder}/none here/file`;
+    const error = await assertRejects(
+      () => writeAtomically(path, { disk: realDisk, chunks: [encode("x")] }),
+      UserError,
+      `as its folder must exist: current value is '${path}'`,
+    );
+    assertEquals(error.next, `Make the folder: mkdir -p '${folder}/none here'`);
+  });
+});
+
+Deno.test("writeAtomically: what a killed process left goes after an hour, and nothing else does", async () => {
+  await withScratchFolder(async (folder) => {
+    const left = async (name: string, minutes: number) => {
+      await Deno.writeTextFile(`${folder}/${name}`, "");
+      const then = new Date(Date.now() - minutes * 60_000);
+      await Deno.utime(`${folder}/${name}`, then, then);
+    };
+    await left("file.0123456789ab.partial", 61);
+    await left("file.ba9876543210.partial", 5);
+    await left("download.partial", 600);
+    await Deno.mkdir(`${folder}/folder.0123456789ab.partial`);
+    await writeAtomically(`${folder}/file`, { disk: realDisk, chunks: [encode("x")] });
+    const names = Array.from(Deno.readDirSync(folder), ({ name }) => name).sort();
+    assertEquals(names, ["download.partial", "file", "file.ba9876543210.partial", "folder.0123456789ab.partial"]);
+  });
+});

@@ -181,6 +181,7 @@ Deno.test("Service: an orchestrator's unit has no relative path, and begins or g
     Deno.chdir(folder);
     try {
       await Deno.writeTextFile("run.toml", 'size = "toy"\n');
+      await Deno.writeTextFile("text.txt", "A text to learn.\n");
       const here = Deno.cwd();
       const words = ["--config", "run.toml", "--data=runs/own", "--corpus", "text.txt", "--log-file", "hub.log"];
       const { code, stdout, stderr } = await run(

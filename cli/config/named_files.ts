@@ -1,0 +1,35 @@
+/**
+ * The files that a file of settings names, looked at as the command will that reads it: the text to learn, certificates and keys.
+ *
+ * A relative path counts from the current folder, whose whole path the sentences show.
+ */
+
+import type { Problem } from "../../core/config/parse.ts";
+import type { ConfigFile } from "../config_file.ts";
+import { readCorpus } from "../data/corpus.ts";
+import { UserError } from "../errors.ts";
+import { hubFileProblems } from "../run/hub_file_check.ts";
+import { corpusOf } from "../run_options.ts";
+import { readTlsAuthority } from "../run/tls_files.ts";
+import type { FilePurpose } from "./file_kind.ts";
+
+export async function namedFileProblems({ table }: ConfigFile, purpose: FilePurpose): Promise<Problem[]> {
+  if (purpose !== "run") {
+    const authority = table["tls-ca"];
+    if (typeof authority !== "string") return [];
+    return await problemOf("tls-ca", () => readTlsAuthority({ name: "tls-ca", text: authority }));
+  }
+  const corpus = corpusOf(table);
+  const ofCorpus = corpus === null ? [] : await problemOf("data.corpus", () => readCorpus(corpus));
+  return [...ofCorpus, ...await hubFileProblems(table)];
+}
+
+async function problemOf(path: string, attempt: () => Promise<unknown>): Promise<Problem[]> {
+  try {
+    await attempt();
+    return [];
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    return [{ path, text: error.message, origin: "file" }];
+  }
+}

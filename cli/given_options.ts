@@ -1,0 +1,80 @@
+/**
+ * The options of one command as a person gave them: what was typed, over what the file of --config says.
+ *
+ * Owns: merging the two, and what is refused for the merged options of any command. One reader, so that `service install` accepts
+ * exactly what the role itself will accept. Out of scope: what an option's value means to its command.
+ */
+
+import { resolve } from "node:path";
+import { type ParsedArguments, parseOptions } from "./args.ts";
+import { type Command, commonOptions, type OptionValues } from "./command.ts";
+import type { ConfigFile } from "./config_file.ts";
+import { attempting, UsageError, UserError } from "./errors.ts";
+
+export interface GivenOptions extends ParsedArguments {
+  readonly typed: OptionValues; // without the file
+  readonly runFile: ConfigFile | null; // of --config, where it is a run's
+}
+
+/** `words`: behind the command's name. */
+export async function readOptions(command: Command, words: readonly string[]): Promise<GivenOptions> {
+  await command.checkWords?.(words);
+  const given = await mergeFile(command, words);
+  mustNotContradict(given.options);
+  await mustBeFolder(given.options.text("data"));
+  return given;
+}
+
+/** The file holds options of the command, or a run's settings with the options of its orchestrator. */
+async function mergeFile(command: Command, words: readonly string[]): Promise<GivenOptions> {
+  const parse = (all: readonly string[]) =>
+    parseOptions({
+      words: all,
+      options: [...command.options, ...commonOptions],
+      maxPositionals: command.positionals?.max ?? 0,
+      helpCommand: `iota help ${command.name}`,
+    });
+  const typed = parse(words);
+  const path = typed.options.text("config");
+  if (path === undefined || command.configures === "either") return { ...typed, typed: typed.options, runFile: null };
+  if (command.configures === "run") {
+    const { readRunFile, wordsOfHub } = await import("./run_file.ts");
+    const runFile = await readRunFile(path);
+    const given = command.takesHubTable && runFile !== null ? parse([...wordsOfHub(runFile), ...words]) : typed;
+    return { ...given, typed: typed.options, runFile };
+  }
+  const { wordsOfFile } = await import("./option_file.ts");
+  const fromFile = await wordsOfFile(path, { command: command.name, options: command.options });
+  return { ...parse([...fromFile, ...words]), typed: typed.options, runFile: null };
+}
+
+function mustNotContradict(options: OptionValues): void {
+  if (!options.flag("quiet") || !options.flag("verbose")) return;
+  throw new UsageError("Cannot use --quiet and --verbose together as one asks for less and the other for more", {
+    next: "Leave one of them out",
+  });
+}
+
+/** What is not there yet is made later. */
+async function mustBeFolder(data: string | undefined): Promise<void> {
+  if (data === undefined) return;
+  const path = resolve(data);
+  const found = await attempting({ action: "write to the data folder", value: path }, () => lookAt(path));
+  if (found === null || found.isDirectory) return;
+  throw new UserError(
+    `Cannot use the data folder as it must be a folder, which this is not: current value is '${path}'`,
+    {
+      next: "Pass the path of a folder, or of none yet: --data DIR",
+    },
+  );
+}
+
+async function lookAt(path: string): Promise<Deno.FileInfo | null> {
+  try {
+    return await Deno.stat(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return null;
+    if (error instanceof Deno.errors.NotCapable) return null; // the confined thread of a command that does not read there
+    throw error;
+  }
+}

@@ -1,0 +1,72 @@
+/**
+ * The roles that can be services, and where the words of `service install` end and those of the role begin.
+ *
+ * Owns: the table of roles, and refusing a role's own options that stand before `--`: there `--data own` would be read as an option
+ * of `service install`, and the service would start without it.
+ */
+
+import { type Command, commonOptions, type OptionSpec } from "../command.ts";
+import { UsageError } from "../errors.ts";
+import { shellWords } from "../shell_words.ts";
+
+const roles: Readonly<Record<string, () => Promise<Command>>> = {
+  miner: async () => (await import("../commands/miner.ts")).command,
+  validate: async () => (await import("../commands/validate.ts")).command,
+  orchestrate: async () => (await import("../commands/orchestrate.ts")).command,
+};
+
+const example = "For example: iota service install -- miner --orchestrator wss://run.example --wallet hot";
+
+export async function serviceRole(role: string | undefined): Promise<Command> {
+  if (isRole(role)) return await roles[role]!();
+  const value = role === undefined ? "it is missing" : `current value is '${role}'`;
+  const known = Object.keys(roles).join(", ");
+  throw new UsageError(`Cannot make a service as its command must be one of ${known}: ${value}`, { next: example });
+}
+
+/** Of `install` itself; where the role's data and settings lie is an option of the role. */
+const ownCommon = commonOptions.filter(({ name }) => name !== "config" && name !== "data");
+
+/** `words`: all of `service install`; `options`: its own. */
+export async function mustSeparate(words: readonly string[], options: readonly OptionSpec[]): Promise<void> {
+  const end = words.indexOf("--");
+  const [before, behind] = end < 0 ? [words, []] : [words.slice(0, end), words.slice(end + 1)];
+  const roleAt = before.findIndex((word, i) => isRole(word) && !takesNext(before[i - 1], options));
+  const role = before[roleAt] ?? behind[0];
+  if (!isRole(role)) return; // refused by name later
+  const roleOptions = [...(await serviceRole(role)).options, ...commonOptions];
+  const installWords: string[] = [];
+  const roleWords: string[] = [];
+  let misplaced: string | null = null;
+  for (let i = 0; i < before.length; i++) {
+    if (i === roleAt) continue;
+    const word = before[i]!;
+    const isBehindRole = roleAt >= 0 && i > roleAt;
+    const own = specOf(word, isBehindRole ? options : [...options, ...ownCommon]);
+    const spec = own ?? specOf(word, roleOptions);
+    if (spec !== undefined && own === undefined) misplaced ??= `--${spec.name}`;
+    const value = spec !== undefined && takesNext(word, [spec]) ? before.slice(i + 1, i + 2) : [];
+    (own === undefined ? roleWords : installWords).push(word, ...value);
+    i += value.length;
+  }
+  if (misplaced === null) return;
+  const rest = roleAt < 0 ? behind.slice(1) : behind;
+  const right = ["iota", "service", "install", ...installWords, "--", role, ...roleWords, ...rest];
+  throw new UsageError(
+    `Cannot use ${misplaced} here as the options of a role must stand behind -- and the role: put -- before ${role}`,
+    { next: `Type it so: ${shellWords(right)}` },
+  );
+}
+
+const isRole = (word: string | undefined): word is string => word !== undefined && Object.hasOwn(roles, word);
+
+function takesNext(word: string | undefined, options: readonly OptionSpec[]): boolean {
+  const spec = specOf(word, options);
+  return spec !== undefined && spec.kind !== "boolean" && !word!.includes("=");
+}
+
+/** The option that a word names, alone or with its value. */
+function specOf(word: string | undefined, options: readonly OptionSpec[]): OptionSpec | undefined {
+  const name = /^--([a-z][a-z-]*)/.exec(word ?? "")?.[1];
+  return options.find((spec) => spec.name === name);
+}

@@ -1,0 +1,128 @@
+/** `iota service install`: the role's command line is read as the role itself reads it, file and all. */
+
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { main } from "../../cli/main.ts";
+import { FakeHost } from "../support/fake_host.ts";
+import { commandsIn, understand } from "../support/pasted_commands.ts";
+import { withScratchFolder } from "../support/scratch_folder.ts";
+
+const env = { HOME: "/ann", USER: "ann", IOTA_PROGRAM: "/ann/bin/iota" };
+
+async function install(...words: string[]) {
+  const host = new FakeHost({ env });
+  const code = await main(["service", "install", "--dry-run", ...words], host);
+  return { code, ...host.written };
+}
+
+async function inFolder(files: Readonly<Record<string, string>>, body: (folder: string) => Promise<void>) {
+  await withScratchFolder(async (folder) => {
+    const home = Deno.cwd();
+    for (const [name, text] of Object.entries(files)) await Deno.writeTextFile(`${folder}/${name}`, text);
+    Deno.chdir(folder);
+    try {
+      await body(Deno.cwd());
+    } finally {
+      Deno.chdir(home);
+    }
+  });
+}
+
+const line = (text: string, name: string) => new RegExp(`^${name}=(.*)$`, "m").exec(text)?.[1];
+
+Deno.test("Service: a file that the role refuses is refused before there is a unit", async () => {
+  const files = {
+    "run.toml": 'size = "toy"\n[train]\nsteps = 3\n',
+    "wrong.toml": 'wallet = "hot"\nwalet = "x"\n',
+    "tls.toml": '[hub]\ntlsCert = "cert.pem"\n',
+    "late.toml": 'schedule = "at night"\n',
+    "rules.toml": 'size = "toy"\n[model]\nwidth = 64\nheads = 7\n',
+  };
+  await inFolder(files, async () => {
+    const refused: [string[], RegExp][] = [
+      [["miner", "--config", "run.toml"], /must hold options of that command: it holds the settings of a run/],
+      [["validate", "--config", "run.toml"], /must hold options of that command: it holds the settings of a run/],
+      [["miner", "--config", "wrong.toml"], /wrong\.toml:2: Cannot use walet/],
+      [["miner", "--config", "none.toml"], /Cannot read the configuration as it must exist/],
+      [["miner", "--config", "late.toml"], /Cannot use --schedule/],
+      [["miner", "--chain", "nowhere"], /Cannot use this chain endpoint/],
+      [["miner", "--give-up-after", "soon"], /--give-up-after/],
+      [["miner", "--quiet", "--verbose"], /--quiet and --verbose together/],
+      [["orchestrate", "--config", "rules.toml"], /rules\.toml:\d+: Cannot use model\.\w+/],
+      [["orchestrate", "--corpus", "none.txt"], /Cannot read the corpus as it must exist/],
+      [["orchestrate", "--tls-cert", "cert.pem"], /Cannot use --tls-cert as --tls-key must be given with it/],
+      [["orchestrate", "--config", "tls.toml"], /tls\.toml:2: Cannot use hub\.tlsCert as hub\.tlsKey must be given/],
+      [["orchestrate", "--resume", "--data", "own"], /Cannot resume as .* must hold a run/],
+    ];
+    for (const [words, says] of refused) {
+      const { code, stdout, stderr } = await install("--", ...words);
+      assertMatch(stderr, says, words.join(" "));
+      assertEquals([code === 0, stdout], [false, ""], words.join(" "));
+    }
+  });
+});
+
+Deno.test("Service: the unit may write where the role's file says, by paths from the root", async () => {
+  const files = {
+    "run.toml": 'size = "toy"\n[hub]\nlogFile = "logs/hub.log"\n',
+    "miner.toml": 'wallet = "hot"\ndata = "own"\nlog-file = "notes/miner.log"\n',
+  };
+  await inFolder(files, async (here) => {
+    const hub = await install("--", "orchestrate", "--config", "run.toml");
+    assertStringIncludes(line(hub.stdout, "ReadWritePaths") ?? hub.stdout, `-${here}/logs`);
+    const miner = await install("--", "miner", "--config", "miner.toml");
+    assertEquals(line(miner.stdout, "ReadWritePaths"), `-${here}/own -${here}/notes`, miner.stdout);
+    assertMatch(line(miner.stdout, "ExecStart")!, new RegExp(`--log-file ${here}/notes/miner.log$`));
+    const typed = await install("--", "miner", "--config", "miner.toml", "--log-file", "typed/miner.log");
+    assertEquals(line(typed.stdout, "ReadWritePaths"), `-${here}/own -${here}/typed`);
+    assertEquals(line(typed.stdout, "ExecStart")!.split("--log-file").length, 2);
+  });
+});
+
+Deno.test("Service: a role's option that stands before -- is refused, and the next step has it behind", async () => {
+  await inFolder({ "run.toml": 'size = "toy"\n' }, async () => {
+    const refused: [string[], string][] = [
+      [["orchestrate", "--data", "own"], "--dry-run -- orchestrate --data own"],
+      [["orchestrate", "--data=own"], "--dry-run -- orchestrate --data=own"],
+      [["--data", "own", "--", "miner"], "--dry-run -- miner --data own"],
+      [["orchestrate", "--config", "run.toml"], "--dry-run -- orchestrate --config run.toml"],
+      [["miner", "--wallet", "hot", "--name", "night"], "--dry-run --name night -- miner --wallet hot"],
+      [
+        ["--name=night", "--wallet", "hot", "--", "miner", "--json"],
+        "--dry-run --name=night -- miner --wallet hot --json",
+      ],
+      [["miner", "--idle-only", "--", "--wallet", "hot"], "--dry-run -- miner --idle-only --wallet hot"],
+      [["miner", "--quiet"], "--dry-run -- miner --quiet"],
+    ];
+    for (const [words, right] of refused) {
+      const { code, stderr } = await install(...words);
+      const role = words.includes("orchestrate") ? "orchestrate" : "miner";
+      assertEquals(code, 2, `${words.join(" ")}: ${stderr}`);
+      assertStringIncludes(stderr, `put -- before ${role}`);
+      assertStringIncludes(stderr, `iota service install ${right}\n`);
+      const next = commandsIn(stderr.slice(stderr.indexOf("next"))).at(-1)!;
+      assertEquals((await understand(next, env)).code, 0, next.join(" "));
+    }
+    for (
+      const words of [["--name=night", "miner"], ["--name", "miner", "miner"], ["miner", "--name", "night"], [
+        "--json",
+        "--",
+        "miner",
+        "--data",
+        "own",
+      ]]
+    ) {
+      const { code, stderr } = await install(...words);
+      assertEquals([code, stderr], [0, ""], words.join(" "));
+    }
+  });
+});
+
+Deno.test("Service: help says which roles take a new version, and their units agree", async () => {
+  const host = new FakeHost({ env });
+  await main(["help", "service", "install"], host);
+  assertMatch(host.written.stdout.replaceAll(/\s+/g, " "), /an orchestrator runs the version it was started with/);
+  for (const role of ["miner", "validate", "orchestrate"]) {
+    const { stdout } = await install("--", role);
+    assertEquals(line(stdout, "ExecStart")!.includes("--auto-restart"), role !== "orchestrate");
+  }
+});
