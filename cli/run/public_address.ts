@@ -32,7 +32,7 @@ export function publicUrl(bound: BoundPort): string {
 
 /** Whether other machines can reach a port at this host. */
 export function isLoopbackHost(host: string): boolean {
-  return host === "localhost" || host === "::1" || /^127\./.test(host);
+  return host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
 const isAnyAddress = (host: string) => host === "0.0.0.0" || host === "::" || host === "";
