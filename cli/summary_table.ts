@@ -19,6 +19,7 @@ export function summaryTable(fields: SummaryFields, paint: Paint): string[] {
   const rows: Row[] = [];
   const texts: [string, string][] = [];
   for (const [name, value] of Object.entries(measured)) {
+    if (isMissing(value) && !sayNone.has(name)) continue;
     const isLong = typeof value === "string" && (value.length > longText || value.includes("\n")) && /\s/.test(value);
     if (isLong) texts.push([label(name), value]);
     else rows.push({ name: label(name), value: shownValue(name, value), isOfSession: ofSession.has(name) });
@@ -41,6 +42,11 @@ interface Row {
   readonly isOfSession: boolean;
 }
 
+/** What a node or run may be without; any other value that is missing was not measured, and has no line. */
+const sayNone: ReadonlySet<string> = new Set(["chain", "uid", "emissionRao", "checkpoint"]);
+
+const isMissing = (value: unknown): value is null | undefined => value === null || value === undefined;
+
 const unitSuffix = /(Ms|Bytes)$/;
 
 /** Names that stay for programs, and would puzzle a person. */
@@ -57,7 +63,7 @@ function label(name: string): string {
 }
 
 function shownValue(name: string, value: unknown): string {
-  if (value === null || value === undefined) return "not measured";
+  if (isMissing(value)) return "none";
   if (typeof value === "boolean") return value ? "yes" : "no";
   if (typeof value === "string") return printable(value);
   if (Array.isArray(value)) return value.map((item) => shownValue("", item)).join(", ");

@@ -84,6 +84,18 @@ export function isChallenge(header: unknown): boolean {
   return v.is(challengeSchema, header);
 }
 
+/** What an orchestrator says of itself before it has proven anything. */
+export interface Challenger {
+  readonly hub: NodeId;
+  readonly run: string;
+}
+
+/** Null: no challenge can be read. */
+export function challengerOf(header: unknown): Challenger | null {
+  const challenge = v.safeParse(challengeSchema, header);
+  return challenge.success ? { hub: challenge.output.hub, run: challenge.output.run } : null;
+}
+
 /** The node's answer, or why it will not talk to this hub. A ticket for another run or hub is not shown. */
 export function answerChallenge(
   header: unknown,
@@ -98,13 +110,13 @@ export function answerChallenge(
   if (wanted.hub !== null && wanted.hub !== hub) {
     return refused(
       "unauthenticated",
-      `Cannot join as the orchestrator must be ${wanted.hub}: current value is ${hub}; check its address, or say --hub ${hub} if it is meant`,
+      `Cannot join as the orchestrator must be ${wanted.hub}: current value is ${hub}`,
     );
   }
   if (wanted.run !== null && wanted.run !== run) {
     return refused(
       "unauthenticated",
-      `Cannot join as the run must be '${wanted.run}': this orchestrator serves '${run}'; check its address, or say --run ${run} if it is meant`,
+      `Cannot join as the run must be '${wanted.run}': this orchestrator serves '${run}'`,
     );
   }
   const claim: HelloClaim = {

@@ -12,7 +12,16 @@ import { Channel } from "./channel.ts";
 import { decodeFrame, encodeFrame, type Segment } from "./frame.ts";
 import { linkMacs } from "./frame_mac.ts";
 import { FrameMemory } from "./frame_memory.ts";
-import { answerChallenge, checkAccept, type Greeting, isChallenge, type NodeIdentity, readRefusal } from "./hello.ts";
+import {
+  answerChallenge,
+  type Challenger,
+  challengerOf,
+  checkAccept,
+  type Greeting,
+  isChallenge,
+  type NodeIdentity,
+  readRefusal,
+} from "./hello.ts";
 import type { Accept } from "./hello_records.ts";
 import type { HeldTicket } from "./ticket.ts";
 import { type Cancel, every } from "./timers.ts";
@@ -120,7 +129,7 @@ export class Node<In, Out> implements NodeTransport<Out> {
     const wire: Wire = this.#dial(url, {
       opened: () => {},
       frame: (bytes) => this.#wire === wire && this.#frame(bytes),
-      closed: (reason) => this.#wire === wire && this.#disconnected(reason),
+      closed: (reason, cure) => this.#wire === wire && this.#disconnected(reason, cure),
     });
     this.#wire = wire;
     this.#cancelTimer = timers.after(limits.helloMs, () => {
@@ -144,7 +153,7 @@ export class Node<In, Out> implements NodeTransport<Out> {
     if (refusal !== null) return this.#refused(refusal);
     const resume = this.#session === null ? null : { session: this.#session, received: this.#channel.received };
     const greeting = answerChallenge(header, { identity: this.#identity, resume, ticket: this.#ticket, random });
-    if (!greeting.ok) return this.#distrust(greeting.fault);
+    if (!greeting.ok) return this.#distrust(greeting.fault, challengerOf(header));
     this.#phase = { type: "greeted", greeting: greeting.value };
     this.#wire?.send(encodeFrame({ header: greeting.value.hello }));
   }
@@ -170,7 +179,7 @@ export class Node<In, Out> implements NodeTransport<Out> {
     }
     if (!resumed && this.#session !== null) {
       this.#forget(
-        fault("staleResult", "Cannot resume the session as the orchestrator does not have it any more; joining again"),
+        fault("staleResult", "The orchestrator has begun a new session, as after a restart"),
       );
     }
     if (this.#wire === null) return; // closed by the application
@@ -225,15 +234,15 @@ export class Node<In, Out> implements NodeTransport<Out> {
   }
 
   /** Whoever answers is not whom we want. A node that has met its hub goes on trying: an impostor must not end it. */
-  #distrust(reason: Fault): void {
+  #distrust(reason: Fault, found: Challenger | null = null): void {
     if (this.#hasMetHub && reason.code === "unauthenticated") this.#disconnected(reason.detail);
-    else this.#refused(reason);
+    else this.#refused(reason, found);
   }
 
-  #refused(reason: Fault): void {
+  #refused(reason: Fault, found: Challenger | null = null): void {
     if (!finalCodes.has(reason.code)) return this.#disconnected(reason.detail);
     this.close(reason.detail);
-    this.#emit({ type: "refused", fault: reason });
+    this.#emit({ type: "refused", fault: reason, found });
   }
 
   /** The session cannot go on; the next link begins a new one. */
@@ -249,7 +258,7 @@ export class Node<In, Out> implements NodeTransport<Out> {
     this.#emit({ type: "sessionLost", fault: reason });
   }
 
-  #disconnected(reason: string): void {
+  #disconnected(reason: string, cure: string | null = null): void {
     if (this.#phase.type === "closed") return;
     this.#phase = { type: "idle" };
     this.#release(reason);
@@ -258,7 +267,7 @@ export class Node<In, Out> implements NodeTransport<Out> {
     const longestMs = Math.min(longestRetryMs, firstRetryMs * 2 ** Math.min(this.#attempt - 1, 16));
     const retryMs = Math.round(longestMs * (0.5 + 0.5 * random.unit()));
     this.#cancelTimer = timers.after(retryMs, () => this.#open());
-    this.#emit({ type: "disconnected", reason, attempt: this.#attempt, retryMs });
+    this.#emit({ type: "disconnected", reason, cure, attempt: this.#attempt, retryMs });
   }
 
   #release(reason: string): void {

@@ -51,7 +51,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     const stranger = door.takesUpgrade(socket);
     if (stranger === null) return;
     sockets.handleUpgrade(request, socket, head, (webSocket: Socket) => {
-      joinSocket(webSocket, { handle: options.accept, explain: (error) => error.message, stranger });
+      joinSocket(webSocket, { handle: options.accept, explain: (error) => ({ reason: error.message }), stranger });
     });
   });
   await bind(server, { ...options, backlog });

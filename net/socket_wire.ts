@@ -42,17 +42,23 @@ export const socketOptions = {
 /** More than this waiting in a socket that is to be closed, and its peer does not read. */
 const drainedBytes = 1024 * 1024;
 
-/** `explain` turns a socket's error into a sentence. */
+/** Why a socket closed, and what the person can do about it where that is known. */
+export interface SocketFailure {
+  readonly reason: string;
+  readonly cure?: string;
+}
+
+/** `explain` turns a socket's error into sentences. */
 export function joinSocket(
   socket: Socket,
   options: {
     handle: (wire: Wire) => WireHandler;
-    explain: (error: Error) => string;
+    explain: (error: Error) => SocketFailure;
     /** Of the accepting end. */
     stranger?: { readonly origin: string; readonly trust: () => void };
   },
 ): Wire {
-  let closeReason: string | null = null;
+  let closing: SocketFailure | null = null;
   const wire: Wire = {
     ...options.stranger,
     get bufferedBytes() {
@@ -62,7 +68,7 @@ export function joinSocket(
       if (socket.readyState === socket.OPEN) socket.send(frame);
     },
     close: (reason) => {
-      closeReason ??= reason;
+      closing ??= { reason };
       if (socket.isPaused) socket.resume(); // or its end would never be read
       if (socket.bufferedAmount > drainedBytes) socket.terminate();
       else socket.close(1000, shorten(reason));
@@ -72,13 +78,14 @@ export function joinSocket(
   };
   const handler = options.handle(wire);
   socket.on("message", (data, isBinary) => {
-    if (closeReason !== null) return;
+    if (closing !== null) return;
     if (isBinary) handler.frame(plainBytes(data));
     else socket.close(1003, "text is not spoken here");
   });
-  socket.on("error", (error) => closeReason ??= options.explain(error)); // `close` follows
+  socket.on("error", (error) => closing ??= options.explain(error)); // `close` follows
   socket.on("close", (code, reason) => {
-    handler.closed(closeReason ?? (reason.length > 0 ? reason.toString() : `the connection broke (code ${code})`));
+    if (closing !== null) handler.closed(closing.reason, closing.cure);
+    else handler.closed(reason.length > 0 ? reason.toString() : `the connection broke (code ${code})`);
   });
   return wire;
 }

@@ -10,7 +10,7 @@
 import type { Fault, Parsed } from "../core/fault.ts";
 import type { BlobHash, NodeId } from "../core/ids.ts";
 import type { Role } from "../core/protocol/message.ts";
-import type { Admit, NodeIdentity, Signer, Verify } from "./hello.ts";
+import type { Admit, Challenger, NodeIdentity, Signer, Verify } from "./hello.ts";
 import type { Segment } from "./frame.ts";
 import type { NetLimits } from "./limits.ts";
 import type { RefusalCounts } from "./refusals.ts";
@@ -59,14 +59,14 @@ export type NodeEvent<In> =
   /** The ticket also authorizes requests to this hub. */
   | { type: "connected"; hub: NodeId; run: string; resumed: boolean; ticket: HeldTicket }
   /** The link broke or could not be made; the next attempt begins in `retryMs`. */
-  | { type: "disconnected"; reason: string; attempt: number; retryMs: number }
+  | { type: "disconnected"; reason: string; cure: string | null; attempt: number; retryMs: number }
   /** The hub does not have our session any more: undelivered messages are gone, join again after `connected`. */
   | { type: "sessionLost"; fault: Fault }
   | { type: "message" } & Received<In>
   /** A message of the hub was refused. */
   | { type: "fault"; fault: Fault }
-  /** Final: the hub will not have us, there is no further attempt. */
-  | { type: "refused"; fault: Fault };
+  /** Final: the hub will not have us, or is not the one we want (then `found` says who answered); there is no further attempt. */
+  | { type: "refused"; fault: Fault; found: Challenger | null };
 
 export interface NodeTransport<Out> {
   connect(): void;

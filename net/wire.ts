@@ -23,7 +23,8 @@ export interface Wire {
 
 export interface WireHandler {
   frame(bytes: Uint8Array): void;
-  closed(reason: string): void;
+  /** `cure`: what the person can do about it, where that is known. */
+  closed(reason: string, cure?: string): void;
 }
 
 export interface DialHandler extends WireHandler {

@@ -13,7 +13,7 @@ export const command: Command = {
   summary: "compute a stage of the model for a run",
   usage: "miner [--wallet NAME] [--orchestrator URL] [options]",
   about:
-    "Finds the GPU, signs in with the hotkey, loads the stage it is given and computes until the run is over. It dials out, so it works behind a home router; a dropped link is resumed, and an orchestrator that is not there is waited for. Ctrl-C hands its tasks back first. " +
+    "Finds the GPU, signs in with the hotkey, loads the stage it is given and computes until the run is over. It dials out, so it works behind a home router; a dropped link is resumed, and an orchestrator that is not there is waited for. Ctrl-C and SIGTERM hand its tasks back first: Ctrl-C ends with 1, SIGTERM with 0. " +
     findingText +
     "While its rules tell it to rest, it leaves the run and frees the device's memory. SIGUSR2 makes it rest by hand, a second one " +
     "lets it work again.",

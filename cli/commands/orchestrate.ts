@@ -11,7 +11,7 @@ export const command: Command = {
   summary: "lead a run: hand out tasks, merge the miners' work, keep checkpoints",
   usage: "orchestrate [--config run.toml] [options]",
   about:
-    "The orchestrator computes nothing of the model: it hands out tasks, closes steps and rounds, and keeps every wire until its step is closed, so that no work is lost when a miner dies. Miners and validators dial in. Ctrl-C stops the orchestrator, not the run: they wait, and the same command goes on at the same step. " +
+    "The orchestrator computes nothing of the model: it hands out tasks, closes steps and rounds, and keeps every wire until its step is closed, so that no work is lost when a miner dies. Miners and validators dial in. Ctrl-C stops the orchestrator, not the run: they wait, and the same command goes on at the same step. Ctrl-C ends with 1, SIGTERM with 0. " +
     "A folder that holds a run is gone on with, any other begins one; without --data it is the folder of the run's name. Rates, steps and limits may change from one start to the next; what must stay is refused by name.",
   examples: [
     "iota orchestrate --config run.toml",

@@ -12,7 +12,7 @@ export const command: Command = {
   summary: "repeat sampled work and evaluate the model for a run",
   usage: "validate [--wallet NAME] [--orchestrator URL] [options]",
   about:
-    "After every merge it measures the model on held-out text and repeats some tasks of each miner. For each it prints a verdict with the measured error; from the verdicts it makes the weights that pay the miners. An orchestrator that is not there is waited for. " +
+    "After every merge it measures the model on held-out text and repeats some tasks of each miner. For each it prints a verdict with the measured error; from the verdicts it makes the weights that pay the miners. An orchestrator that is not there is waited for. Ctrl-C ends with 1, SIGTERM with 0. " +
     findingText.trimEnd(),
   examples: ["iota validate --wallet hot", "iota validate --orchestrator ws://10.0.0.5:9009 --wallet hot --json"],
   options: [

@@ -28,6 +28,7 @@ import {
   readDatasetManifest,
 } from "./dataset_manifest.ts";
 import { UserError } from "../errors.ts";
+import { plural } from "../screen/format.ts";
 import { type Disk, realDisk, writeAtomically } from "./disk.ts";
 import { type FileEntry, firstProblem, writeEntry } from "./file_entry.ts";
 import { sha256Hex } from "./sha256.ts";
@@ -135,7 +136,7 @@ function splitDocuments(corpus: Corpus, options: PrepareOptions): Split {
   if (split.train.length === 0) {
     throw new UserError(
       `Cannot split the corpus '${options.corpus}' as it must have documents to train on and others to evaluate: ` +
-        `it has ${ordered.length} different ones`,
+        `it has ${plural(ordered.length, "different document")}`,
       { next: "Use more text, or separate documents by blank lines or by <|endoftext|>" },
     );
   }

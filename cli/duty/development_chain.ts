@@ -40,7 +40,7 @@ export async function enrolOnDevelopmentChain(chain: Chain, enrolment: Enrolment
     if (why !== null) return `this chain's //Alice cannot stake for this hotkey: ${why}`;
     say(`//Alice has staked ${validatorStakeRao / raoPerToken} TAO for this validator`);
   }
-  return "the next epoch of this chain gives this validator its permit";
+  return "waiting for this validator's permit, which the next epoch gives";
 }
 
 /** Null: the call is in a block. */

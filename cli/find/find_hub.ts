@@ -140,7 +140,7 @@ export const searchWorld: SearchWorld = {
 
 function sayWaiting({ output }: CommandContext, why: string): void {
   output.event({ type: "searching", why });
-  output.log.warn(`Waiting for a run: ${why}; with an invite: --orchestrator 'iota://HOST:PORT/RUN#KEY'`);
+  output.log.warn(`Not in a run yet: ${why}; with an invite: --orchestrator 'iota://HOST:PORT/RUN#KEY'`);
 }
 
 function sayFound({ output }: CommandContext, found: FoundRun): void {

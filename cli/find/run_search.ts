@@ -155,7 +155,7 @@ export class RunSearch {
     }
     const missing = await prepare(chain, { isPublic });
     if (missing === null) return { place: "chain", chain: named, announcement: pick.announcement, others: pick.others };
-    this.#wait(`run ${pick.announcement.invite.run} is announced on subnet ${netuid} of ${network}, but ${missing}`);
+    this.#wait(`run ${pick.announcement.invite.run} is announced on subnet ${netuid} of ${network}; ${missing}`);
     return null;
   }
 

@@ -3,7 +3,8 @@
  *
  * Trust on first use, as with the host keys of SSH: an invite, the chain's announcement, or `--hub` and `--run` say it from the start;
  * without them whoever answers first is remembered in the data folder, and nobody else is accepted at that address until the new
- * one is named. Owns: the file, one for each address, and what counts. Refuses: checking (net/hello.ts). A file that is torn or
+ * one is named. At a loopback address, where only this machine listens, one run follows another: what is remembered is renewed with a
+ * warning there and refuses nobody. Owns: the file, one for each address, and what counts. Refuses: checking (net/hello.ts). A file that is torn or
  * foreign is as good as none.
  */
 
@@ -11,6 +12,7 @@ import { type NodeId, nodeId } from "../../core/ids.ts";
 import { readIfPresent, realDisk, writeAtomically } from "../data/disk.ts";
 import type { OptionValues } from "../command.ts";
 import { UsageError } from "../errors.ts";
+import { isLoopbackHost } from "./public_address.ts";
 
 /** Null: whoever proves it first. */
 export interface Pinned {
@@ -21,6 +23,7 @@ export interface Pinned {
 export class HubPin implements Pinned {
   readonly #folder: string;
   readonly #path: string;
+  readonly #typed: Pinned;
   #remembered: Pinned;
   hub: NodeId | null;
   run: string | null;
@@ -28,10 +31,12 @@ export class HubPin implements Pinned {
   private constructor(place: { folder: string; socket: string }, remembered: Pinned, typed: Pinned) {
     this.#folder = `${place.folder}/hubs`;
     this.#path = pathOf(place);
+    this.#typed = typed;
     this.#remembered = remembered;
-    const isOther = typed.hub !== null && typed.hub !== remembered.hub; // its run is another one, too
-    this.hub = typed.hub ?? remembered.hub;
-    this.run = typed.run ?? (isOther ? null : remembered.run);
+    const binding = isLoopbackSocket(place.socket) ? nobody : remembered;
+    const isOther = typed.hub !== null && typed.hub !== binding.hub; // its run is another one, too
+    this.hub = typed.hub ?? binding.hub;
+    this.run = typed.run ?? (isOther ? null : binding.run);
   }
 
   /** `socket`: the orchestrator's address. */
@@ -40,15 +45,26 @@ export class HubPin implements Pinned {
     return new HubPin(place, bytes === null ? nobody : parsePin(new TextDecoder().decode(bytes)), typed);
   }
 
-  /** These were proven: from now on no others count. */
-  async met({ hub, run }: { hub: NodeId; run: string }): Promise<void> {
+  /** The file whose memory asks for another one than this; null: what was typed does. */
+  rememberedIn(found: { hub: NodeId; run: string }): string | null {
+    const typed = found.hub === this.hub ? this.#typed.run : this.#typed.hub;
+    return typed === null ? this.#path : null;
+  }
+
+  /** These were proven: from now on no others count. Returns a warning where they replace what was remembered and not typed. */
+  async met({ hub, run }: { hub: NodeId; run: string }): Promise<string | null> {
     this.hub = hub;
     this.run = run;
-    if (this.#remembered.hub === hub && this.#remembered.run === run) return;
+    const before = this.#remembered;
+    if (before.hub === hub && before.run === run) return null;
     this.#remembered = { hub, run };
     const text = `${JSON.stringify({ hub, run })}\n`;
     await realDisk.createFolder(this.#folder);
     await writeAtomically(this.#path, { disk: realDisk, chunks: [new TextEncoder().encode(text)] });
+    const isMeant = before.hub === hub ? this.#typed.run === run : this.#typed.hub === hub;
+    if (before.hub === null || isMeant) return null;
+    const other = before.hub === hub ? `run ${before.run}` : `another orchestrator, ${before.hub},`;
+    return `Before, ${other} was met at this address (remembered in ${this.#path}); now ${hub} with run ${run} is remembered`;
   }
 }
 
@@ -65,6 +81,9 @@ export function typedPin(options: OptionValues): Pinned {
 
 /** The words that take a node to this run and no other. */
 export const pinWords = ({ hub, run }: { hub: string; run: string }): string[] => ["--hub", hub, "--run", run];
+
+const isLoopbackSocket = (socket: string) => isLoopbackHost(hostOf(socket));
+const hostOf = (socket: string) => URL.parse(socket)?.hostname.replace(/^\[(.*)\]$/, "$1") ?? "";
 
 const nobody: Pinned = { hub: null, run: null };
 

@@ -5,16 +5,20 @@
  * was set about addresses and TLS is left aside: a swarm's nodes are on this machine.
  */
 
+import { basename } from "node:path";
 import type { OptionValues } from "../command.ts";
-import { isLoopbackHost, publicUrl } from "./public_address.ts";
+import { isLoopbackHost, otherUrls, publicUrl } from "./public_address.ts";
 import { type WantedPlace, wantedPlace } from "./hub_port.ts";
 import type { SavedRun } from "./saved_run.ts";
 import { type NamedPath, readTlsPair, type TlsPair } from "./tls_files.ts";
 
 export interface HubPlace extends WantedPlace {
   readonly tls: TlsPair | null;
+  readonly certificateFile: string | null; // its name without folders
   /** What nodes dial, once the port is known. */
   urlAt(port: number): string;
+  /** What those may dial that do not reach it there. */
+  othersAt(port: number): string[];
   /** Whether only this machine can reach it. */
   readonly isLoopback: boolean;
 }
@@ -30,13 +34,16 @@ export async function hubPlace(options: OptionValues, saved: SavedRun | null): P
   });
   const publicAddress = isLoopback ? null : options.text("public-address") ?? null;
   const isTls = tls !== null;
-  const urlAt = (port: number) => publicUrl({ host, port, isTls, publicAddress, interfaces: Deno.networkInterfaces() });
+  const boundAt = (port: number) => ({ host, port, isTls, publicAddress, interfaces: Deno.networkInterfaces() });
+  const urlAt = (port: number) => publicUrl(boundAt(port));
   urlAt(wanted.ports[0]); // a wrong --public-address ends the command before anything is opened
   return {
     host,
     ports: wanted.ports,
     tls,
+    certificateFile: tls === null ? null : basename(options.text("tls-cert") ?? ""),
     urlAt,
+    othersAt: (port) => otherUrls(boundAt(port)),
     isLoopback: publicAddress === null && isLoopbackHost(host),
   };
 }

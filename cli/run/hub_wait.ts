@@ -3,17 +3,18 @@
  *
  * Owns: since when the node has been without a link, when a person hears of it, and when `giveUpAfterMs` is over. Refuses:
  * dialling and its back-off (net/node.ts). Invariants: the first failure is said at once; after that a line comes at growing
- * intervals, and sooner where the reason is another one, but never more often than every `leastMs`. A link that breaks is no
+ * intervals. Another reason is said at once; where reasons keep changing, `changesAtOnce` of them are, and then one every `leastMs`. A link that breaks is no
  * failed attempt: only attempts count, and so does the time since the last link.
  */
 
 /** Why the node has no link, and for how long already. */
 export interface Waiting {
-  readonly reason: string;
+  readonly reason: string; // with what can be done about it
   readonly waitedMs: number;
 }
 
 const leastMs = 15_000;
+const changesAtOnce = 8; // until a reason has lasted
 const longestMs = 15 * 60_000;
 
 export class HubWait {
@@ -21,6 +22,7 @@ export class HubWait {
   #sinceMs: number;
   #saidMs: number | null = null;
   #reason = "";
+  #changes = 0; // said at once since a reason lasted
 
   /** `giveUpAfterMs` null: for ever. Times are those of the steady clock. */
   constructor({ giveUpAfterMs, nowMs }: { giveUpAfterMs: number | null; nowMs: number }) {
@@ -40,6 +42,7 @@ export class HubWait {
     const isOver = this.#giveUpAfterMs !== null && waitedMs >= this.#giveUpAfterMs;
     const isWorthSaying = this.#saidMs === null || nowMs - this.#saidMs >= this.#quietMs(reason);
     if (isWorthSaying) {
+      this.#changes = reason === this.#reason ? 0 : this.#changes + 1;
       this.#saidMs = nowMs;
       this.#reason = reason;
     }
@@ -48,7 +51,7 @@ export class HubWait {
 
   /** As long again as it took to the last line. */
   #quietMs(reason: string): number {
-    if (reason !== this.#reason) return leastMs;
+    if (reason !== this.#reason) return this.#changes < changesAtOnce ? 0 : leastMs;
     return Math.min(longestMs, Math.max(leastMs, (this.#saidMs ?? 0) - this.#sinceMs));
   }
 }

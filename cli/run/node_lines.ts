@@ -4,7 +4,7 @@
 
 import type { MinerRecord } from "../../core/miner/event.ts";
 import type { ValidatorRecord } from "../../core/validator/event.ts";
-import { byteSize } from "../screen/format.ts";
+import { byteSize, plural } from "../screen/format.ts";
 
 /** What a miner's owner wants to read; tasks are counted, not listed. */
 export function minerLine(record: MinerRecord): string | null {
@@ -14,7 +14,9 @@ export function minerLine(record: MinerRecord): string | null {
     case "welcomed":
       return welcomeLine(record);
     case "kept":
-      return `stage ${record.stage}, round ${record.round}: kept, with the gradients of ${record.tasks} tasks`;
+      return `stage ${record.stage}, round ${record.round}: kept, with the gradients of ${
+        plural(record.tasks, "task")
+      }`;
     case "stageAssigned":
       return `stage ${record.stage}, round ${record.round}: loading`;
     case "stageLoading":
@@ -59,7 +61,7 @@ export function validatorLine(record: ValidatorRecord): string | null {
     case "welcomed":
       return welcomeLine(record);
     case "evaluated":
-      return `round ${record.round}: held-out loss ${record.loss.toFixed(4)} over ${record.tokens} tokens`;
+      return `round ${record.round}: held-out loss ${record.loss.toFixed(4)} over ${plural(record.tokens, "token")}`;
     case "verdict": {
       const loss = record.lossError === null ? "" : `, loss error ${record.lossError.toExponential(1)}`;
       return `round ${record.round}: stage ${record.stage} ${record.miner} ${
@@ -69,7 +71,7 @@ export function validatorLine(record: ValidatorRecord): string | null {
         `${(100 * record.equalShare).toFixed(1)} % of values equal`;
     }
     case "scored":
-      return `round ${record.round}: ${record.miners} miners scored${
+      return `round ${record.round}: ${plural(record.miners, "miner")} scored${
         record.failed === 0 ? "" : `, ${record.failed} of them zero`
       }`;
     case "requestFailed":

@@ -5,11 +5,10 @@
  * the machine finishes and rejects when the hub refuses this node for good or something of ours fails.
  */
 
-import type { Fault } from "../../core/fault.ts";
 import type { BlobRef } from "../../core/ids.ts";
 import type { Machine } from "../../core/protocol/machine.ts";
 import type { HubMessage, NodeMessage, Role } from "../../core/protocol/message.ts";
-import type { NodeIdentity, Signer, Verify } from "../../net/hello.ts";
+import type { Challenger, NodeIdentity, Signer, Verify } from "../../net/hello.ts";
 import type { NetLimits } from "../../net/limits.ts";
 import { Node } from "../../net/node.ts";
 import type { HeldTicket } from "../../net/ticket.ts";
@@ -17,11 +16,10 @@ import { readHubMessage } from "../../net/schema_hub.ts";
 import type { Random, Timers } from "../../net/timers.ts";
 import type { NodeEvent } from "../../net/transport.ts";
 import type { Dial } from "../../net/wire.ts";
-import { UserError } from "../errors.ts";
-import { duration } from "../screen/format.ts";
 import { Driver } from "./driver.ts";
 import type { Pinned } from "./hub_pin.ts";
 import { HubWait, type Waiting } from "./hub_wait.ts";
+import { gaveUpError, refusedError, sessionLostText } from "./link_errors.ts";
 import { Segments } from "./segments.ts";
 
 export interface NodeLink {
@@ -36,6 +34,8 @@ export interface NodeLink {
   readonly giveUpAfterMs: number | null;
   /** The only hub and run that count; none: whichever is met first. */
   readonly pin?: Pinned;
+  /** The file that asks for another one than this; null: what was typed or announced does. */
+  readonly rememberedIn?: (found: Challenger) => string | null;
   readonly onOffline: (text: string) => void;
   /** Now and then while there is no link. */
   readonly onWaiting: (waiting: Waiting) => void;
@@ -71,6 +71,7 @@ export class NodeRole<State, Event, Effect> {
   readonly #driver: Driver<State, Event | LinkEvent, Effect>;
   readonly #node: Node<HubMessage, NodeMessage>;
   readonly #link: NodeLink;
+  readonly #role: Role;
   #resolve!: (finished: Finished) => void;
   #reject!: (error: unknown) => void;
   readonly #wait: HubWait;
@@ -79,6 +80,7 @@ export class NodeRole<State, Event, Effect> {
 
   constructor({ role, link, machine, state, perform }: NodeRoleOptions<State, Event, Effect>) {
     this.#link = link;
+    this.#role = role;
     this.#wait = new HubWait({ giveUpAfterMs: link.giveUpAfterMs, nowMs: link.timers.steadyMs() });
     this.finished = new Promise((resolve, reject) => {
       this.#resolve = resolve;
@@ -150,16 +152,22 @@ export class NodeRole<State, Event, Effect> {
           segments: event.segments.map((bytes, index) => this.segments.hold(bytes, event.names[index])),
         });
       case "refused":
-        return this.fail(refusedError(this.#link.url, event.fault));
+        return this.#onRefused(event);
       case "sessionLost":
         this.#hasSession = false;
-        return this.#link.onOffline(`The orchestrator ended this session: ${event.fault.detail}; joining again`);
+        return this.#link.onOffline(`${sessionLostText(event.fault)}; joining again`);
       case "fault":
         return this.#link.onOffline(`A message of the orchestrator was refused: ${event.fault.detail}`);
     }
   }
 
-  #onDisconnected({ reason }: { reason: string }): void {
+  #onRefused({ fault, found }: Extract<NodeEvent<HubMessage>, { type: "refused" }>): void {
+    const { url, rememberedIn } = this.#link;
+    const file = found === null ? null : rememberedIn?.(found) ?? null;
+    this.fail(refusedError({ url, role: this.#role, fault, found, rememberedIn: file }));
+  }
+
+  #onDisconnected({ reason, cure }: { reason: string; cure: string | null }): void {
     const { url, timers, onOffline, onWaiting } = this.#link;
     const nowMs = timers.steadyMs();
     if (this.#hasLink) {
@@ -168,38 +176,11 @@ export class NodeRole<State, Event, Effect> {
       onOffline(`No link to ${url} any more (${reason}); trying again until it is back`);
       return this.#driver.enqueue({ type: "disconnected" });
     }
-    const { waiting, isWorthSaying, isOver } = this.#wait.failed(reason, nowMs);
-    if (isOver) return this.fail(this.#gaveUp(waiting));
+    const { waiting, isWorthSaying, isOver } = this.#wait.failed(cure === null ? reason : `${reason}; ${cure}`, nowMs);
+    if (isOver) {
+      const { waitedMs } = waiting;
+      return this.fail(gaveUpError({ url, giveUpAfterMs: this.#link.giveUpAfterMs ?? 0, reason, cure, waitedMs }));
+    }
     if (isWorthSaying) onWaiting(waiting);
   }
-
-  #gaveUp({ reason, waitedMs }: Waiting): UserError {
-    const { url, giveUpAfterMs } = this.#link;
-    const limit = giveUpAfterMs === 0 ? "at the first attempt" : `within ${duration(giveUpAfterMs ?? 0)}`;
-    const passed = waitedMs < 1_000 ? "it did not" : `it has not for ${duration(waitedMs)}`;
-    return new UserError(
-      `Cannot go on as the orchestrator at '${url}' must let this node in ${limit} (--give-up-after): ${passed}. ${reason}`,
-      { next: "Check the address, and that the orchestrator runs; without --give-up-after this node waits for it" },
-    );
-  }
-}
-
-/** Of a node whose device cannot hold what the run asks of it. */
-export function tooLargeError(detail: string): UserError {
-  return new UserError(`Cannot take part in this run with this device: ${detail}`, {
-    next: "Use another adapter, or the slow reference, which has no such limits: --device reference",
-  });
-}
-
-function refusedError(url: string, { code, detail }: Fault): UserError {
-  if (code === "tooLarge") return tooLargeError(detail);
-  const next = code === "versionMismatch"
-    ? "Install the version of iota that the orchestrator runs"
-    : code === "unauthenticated"
-    ? "If its owner confirms that it changed, start once more with the invite that it prints: --orchestrator 'iota://…'"
-    : "Ask the run's owner, or use another hotkey with --wallet NAME";
-  const what = code === "unauthenticated"
-    ? `The hello with the orchestrator at '${url}' failed`
-    : `The orchestrator at '${url}' refused this node`;
-  return new UserError(`${what} (${code}): ${detail}`, { next });
 }

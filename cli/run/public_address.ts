@@ -30,9 +30,22 @@ export function publicUrl(bound: BoundPort, name = "--public-address"): string {
   return `${schemeOf(isTls)}//${bracketed(reached)}:${port}`;
 }
 
+const mostOthers = 8; // of one machine; more would bury the join line
+
+/** Where else other machines may reach a port at all addresses: on another interface, or by the other family. */
+export function otherUrls(bound: BoundPort): string[] {
+  const { host, port, isTls, publicAddress, interfaces } = bound;
+  if (publicAddress !== null || !isAnyAddress(host)) return [];
+  return ranked(host, interfaces)
+    .filter(({ name }) => !virtualName.test(name))
+    .map(({ address }) => `${schemeOf(isTls)}//${bracketed(address)}:${port}`)
+    .filter((url, index, all) => url !== publicUrl(bound) && all.indexOf(url) === index)
+    .slice(0, mostOthers);
+}
+
 /** Whether other machines can reach a port at this host. */
 export function isLoopbackHost(host: string): boolean {
-  return host === "localhost" || host === "::1" || /^127\./.test(host);
+  return host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
 const isAnyAddress = (host: string) => host === "0.0.0.0" || host === "::" || host === "";
@@ -69,12 +82,16 @@ const virtualName = /^(docker|br-|veth|virbr|cni|flannel|lxc|podman|vmnet|vboxne
 
 /** A port at `::` takes IPv4 as well. Where nothing is better, loopback: then only this machine can join. */
 function bestAddress(host: string, interfaces: readonly NetworkAddress[]): string {
+  return ranked(host, interfaces)[0]?.address ?? (host === "::" ? "::1" : "127.0.0.1");
+}
+
+/** What other machines may know of this one, the likeliest first. */
+function ranked(host: string, interfaces: readonly NetworkAddress[]): NetworkAddress[] {
   const wanted = host === "::" ? ["IPv6", "IPv4"] : ["IPv4"];
-  const ranked = interfaces
+  return interfaces
     .filter(({ family, address }) => wanted.includes(family) && !isLocal(address))
     .map((each) => ({ ...each, rank: (virtualName.test(each.name) ? 10 : 0) + wanted.indexOf(each.family) }))
     .toSorted((a, b) => a.rank - b.rank);
-  return ranked[0]?.address ?? (host === "::" ? "::1" : "127.0.0.1");
 }
 
 /** Loopback, or an address that counts on one link only and would need its interface named. */

@@ -120,6 +120,7 @@ export async function openNode(
     random: systemRandom,
     giveUpAfterMs,
     pin,
+    rememberedIn: (found) => pin.rememberedIn(found),
     onOffline: (text) => output.log.warn(text),
     onWaiting: ({ reason, waitedMs }) => {
       output.event({ type: "waiting", url: place.socket, reason, waitedMs: Math.round(waitedMs) });
@@ -128,7 +129,9 @@ export async function openNode(
     onConnected: (ticket) => {
       place.connected();
       authorize = createAuthorize({ ...by, receiver: ticket.hub, ticket });
-      pin.met(ticket).catch((error) => output.log.warn(`Cannot remember this orchestrator: ${error.message}`));
+      pin.met(ticket).then((warning) => warning === null ? undefined : output.log.warn(warning)).catch((error) =>
+        output.log.warn(`Cannot remember this orchestrator: ${error.message}`)
+      );
     },
   };
   const toHub: Authorize = (request, by) => present(authorize, "blobs are asked for after the hello")(request, by);

@@ -11,7 +11,8 @@ import { isTooLarge } from "../../gpu/worker_client.ts";
 import type { BlobAccess } from "./blob_access.ts";
 import type { ComputeHost } from "./compute_host.ts";
 import type { RunningRole } from "./miner_role.ts";
-import { type NodeLink, NodeRole, tooLargeError } from "./node_role.ts";
+import { tooLargeError } from "./link_errors.ts";
+import { type NodeLink, NodeRole } from "./node_role.ts";
 import { faultOf } from "./stage_host.ts";
 import { ValidatorHost } from "./validator_host.ts";
 

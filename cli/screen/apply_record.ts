@@ -9,7 +9,7 @@ import { unreachable } from "../../core/assert.ts";
 import type { NodeId } from "../../core/ids.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
 import { decimal, duration, plural, printable, shortAddress } from "./format.ts";
-import { handedOut, restoredText } from "./record_words.ts";
+import { isCompared, isReturn, reissuedClause, restoredText } from "./record_words.ts";
 import { pushSeries } from "./series.ts";
 import type { EventLine, Hop, NodeView, RunView } from "./view.ts";
 
@@ -46,7 +46,7 @@ export function applyRecord(view: RunView, record: RunRecord, nowMs: number): vo
       return resumed(view, record, nowMs);
     case "nodeLost":
       nodeOf(view, record.node).state = "lost";
-      return note(lostText(record), "warn");
+      return note(lostText(record), isReturn(record) ? "info" : "warn");
     case "taskReleased":
       view.reLeases += 1;
       return note(`task ${record.task} taken back from ${shortAddress(record.node)}: ${record.reason}`, "warn");
@@ -87,8 +87,10 @@ export function applyRecord(view: RunView, record: RunRecord, nowMs: number): vo
 
 type Of<Type extends RunRecord["type"]> = Extract<RunRecord, { type: Type }>;
 
-function lostText({ node, reason, tasksReissued }: Of<"nodeLost">): string {
-  return `${shortAddress(node)} lost: ${reason}; ${handedOut(tasksReissued)}`;
+function lostText(record: Of<"nodeLost">): string {
+  return `${shortAddress(record.node)} ${isReturn(record) ? "back" : "lost"}: ${record.reason}${
+    reissuedClause(record.tasksReissued)
+  }`;
 }
 
 function disputeText({ slice, stage, liar }: Of<"sliceDisputed">): string {
@@ -205,7 +207,11 @@ function mergePhase(view: RunView, record: Of<"mergePhase">): void {
 function roundMerged(view: RunView, record: Of<"roundMerged">, nowMs: number): void {
   const { round, bytesPerMiner, mergeMs } = record;
   const agree = record.stages.every((stage) => stage.agree);
-  Object.assign(view, { phase: "training", round, lastMerge: { round, bytesPerMiner, mergeMs, agree } });
+  Object.assign(view, {
+    phase: "training",
+    round,
+    lastMerge: { round, bytesPerMiner, mergeMs, agree: isCompared(record) ? agree : null },
+  });
   for (const stage of view.stages) stage.merge = null;
   for (const node of view.nodes.values()) {
     if (node.state === "lost") view.nodes.delete(node.node);

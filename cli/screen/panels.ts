@@ -225,8 +225,8 @@ export function mergePanel(view: RunView, { width, paint }: PanelOptions): strin
   const now = view.phase === "merging" ? `${plural(view.stages.length, "stage")}: ${counts.join(", ")}` : "";
   const before = lastMerge === null
     ? ""
-    : `round ${lastMerge.round}: ${byteSize(lastMerge.bytesPerMiner)} a miner, ${duration(lastMerge.mergeMs)}, ` +
-      `hashes ${lastMerge.agree ? "equal" : "UNEQUAL"}`;
+    : `round ${lastMerge.round}: ${byteSize(lastMerge.bytesPerMiner)} a miner, ${duration(lastMerge.mergeMs)}` +
+      (lastMerge.agree === null ? "" : `, hashes ${lastMerge.agree ? "equal" : "UNEQUAL"}`);
   if (now === "" && before === "") return [];
   const text = cut([now, before].filter((part) => part !== "").join(" · "), width - labelWidth);
   return ["", label("merge", paint) + (lastMerge?.agree === false ? paint.red(text) : text)];

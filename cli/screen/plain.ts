@@ -8,7 +8,7 @@
 import { unreachable } from "../../core/assert.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
 import { byteSize, clock, decimal, duration, plural, printable, shortAddress } from "./format.ts";
-import { handedOut, restoredText } from "./record_words.ts";
+import { isReturn, reissuedClause, restoredText } from "./record_words.ts";
 import { type RunView, tokensPerSecond } from "./view.ts";
 
 const throttleMs = 1_000;
@@ -59,9 +59,10 @@ function loadingSentence({ node, stage, part, percent }: Of<"nodeLoading">): str
   return `load     ${shortAddress(node)} on stage ${stage}: ${loadingTexts[part]} ${percent} %`;
 }
 
-function lostSentence({ node, reason, tasksReissued, tasksKept }: Of<"nodeLost">): string {
-  const kept = tasksKept === 0 ? "" : `, ${tasksKept} kept as confirmed`;
-  return `lost     ${shortAddress(node)}: ${reason}; ${handedOut(tasksReissued)}${kept}`;
+function lostSentence(record: Of<"nodeLost">): string {
+  const kept = record.tasksKept === 0 ? "" : `; ${plural(record.tasksKept, "task")} kept as confirmed`;
+  const what = `${isReturn(record) ? "back" : "lost"}     ${shortAddress(record.node)}`;
+  return `${what}: ${record.reason}${reissuedClause(record.tasksReissued)}${kept}`;
 }
 
 function sentence(record: RunRecord, view: RunView): string | null {
@@ -81,8 +82,8 @@ function sentence(record: RunRecord, view: RunView): string | null {
     case "nodeReady":
       return `node     ${shortAddress(record.node)} serves stage ${record.stage} from round ${record.round}`;
     case "nodeResumed":
-      return `back     ${shortAddress(record.node)} on stage ${record.stage} with what it had; ${
-        handedOut(record.tasksReissued)
+      return `back     ${shortAddress(record.node)} on stage ${record.stage} with what it had${
+        reissuedClause(record.tasksReissued)
       }`;
     case "nodeMoved":
       return `move     ${shortAddress(record.node)} from stage ${record.from} to ${record.to}, which needs it more`;
@@ -148,11 +149,11 @@ function stepSentence(record: Of<"stepClosed">, view: RunView): string {
 
 function mergeSentence(record: Of<"roundMerged">): string {
   const split = record.stages.filter((stage) => !stage.agree).map((stage) => stage.stage);
-  const hashes = split.length === 0 ? "hashes equal" : `hashes UNEQUAL on stage ${split.join(", ")}`;
+  const compared = record.stages.filter((stage) => stage.replicas > 1).length; // one replica has nobody to differ from
+  const equal = compared === 0 ? "" : `hashes equal on ${plural(compared, "stage")}, `;
+  const hashes = split.length === 0 ? equal : `hashes UNEQUAL on stage ${split.join(", ")}, `;
   const bytes = `${byteSize(record.bytesPerMiner)} sent by a miner`;
-  return `merge    round ${record.round} begins, ${hashes} on ${record.stages.length} stages, ${bytes}, ${
-    duration(record.mergeMs)
-  }`;
+  return `merge    round ${record.round - 1} merged, ${hashes}${bytes}, ${duration(record.mergeMs)}`;
 }
 
 function verdictSentence(record: Of<"verdict">): string {

@@ -1,6 +1,6 @@
 /** Sentences about records that more than one view shows. */
 
-import type { RunRecord } from "../../core/protocol/record.ts";
+import { joinedAnew, type RunRecord } from "../../core/protocol/record.ts";
 import { plural } from "./format.ts";
 
 type Of<Type extends RunRecord["type"]> = Extract<RunRecord, { type: Type }>;
@@ -19,3 +19,12 @@ export function restoredText({ stage, round, from }: Of<"stageRestored">): strin
 }
 
 export const handedOut = (tasks: number): string => `${plural(tasks, "task")} handed out again`;
+
+/** Behind a node's loss or return: nothing where it had no task. */
+export const reissuedClause = (tasks: number): string => tasks === 0 ? "" : `; ${handedOut(tasks)}`;
+
+/** A stage with one replica has nobody to differ from. */
+export const isCompared = ({ stages }: Of<"roundMerged">): boolean => stages.some(({ replicas }) => replicas > 1);
+
+/** A node that came back with nothing of its session left is no loss to a person. */
+export const isReturn = ({ reason }: Of<"nodeLost">): boolean => reason === joinedAnew;

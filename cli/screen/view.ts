@@ -94,7 +94,7 @@ export interface RunView {
   validation: { round: number; loss: number }[]; // first and latest evaluation
   wire: WireCost | null; // set by the command once it has measured
   chain: ChainActivity | null; // likewise; null without a chain
-  lastMerge: { round: number; bytesPerMiner: number; mergeMs: number; agree: boolean } | null;
+  lastMerge: { round: number; bytesPerMiner: number; mergeMs: number; agree: boolean | null } | null; // agree null: nothing was compared
   verdicts: { passed: number; failed: number; last: VerdictView | null };
   reLeases: number;
   events: EventLine[]; // oldest first

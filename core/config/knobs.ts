@@ -106,11 +106,11 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
   ),
   "train.decayFraction": float(
     { min: 0, max: 1, unit: "of the run", default: 0.25, mayChange: true },
-    "Last share, with linear decay.",
+    "Last share of the run with linear decay.",
   ),
   "train.finalLearningRateFraction": float(
     { min: 0, max: 1, unit: "of the peak", default: 0.1, mayChange: true },
-    "Where the decay ends.",
+    "Where the decay ends, as a share of the peak.",
   ),
   "train.beta1": float({ min: 0, max: 0.9999, default: 0.9 }, "Decay of AdamW's first moment."),
   "train.beta2": float({ min: 0, max: 0.99999, default: 0.95 }, "Decay of AdamW's second moment."),
@@ -137,13 +137,16 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
     default: "sotu",
     doc: "The text to learn: sotu (State of the Union addresses) or the path of a text file.",
   },
-  "data.heldOutFraction": float({ min: 0.001, max: 0.5, unit: "of the text", default: 0.04 }, "Share no miner sees."),
+  "data.heldOutFraction": float(
+    { min: 0.001, max: 0.5, unit: "of the text", default: 0.04 },
+    "Share of the text that no miner sees.",
+  ),
   "data.maxBytes": int({ min: 0, max: 1e12, unit: "bytes" }, "How much of the text is used; 0 is all."),
 
   "validate.heldOutSequences": int({ min: 1, max: 65536, unit: "sequences" }, "Held-out sequences in an evaluation."),
   "validate.replaysPerMiner": int(
     { min: 0, max: 1000, unit: "tasks per round", default: 1, mayChange: true },
-    "Tasks a validator repeats.",
+    "Tasks of each miner that a validator repeats per round.",
   ),
   "validate.tolerance": float(
     { min: 1e-6, max: 1, default: 0.05, mayChange: true },
@@ -152,15 +155,15 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
 
   "swarm.replicas": int(
     { min: 1, max: 128, unit: "miners per stage", default: 2, mayChange: true },
-    "That the first step waits for.",
+    "Miners per stage that the first step waits for.",
   ),
   "swarm.validators": int(
     { min: 0, max: 256, unit: "validators", default: 1, mayChange: true },
-    "Expected; a swarm starts as many.",
+    "Validators expected; a swarm starts as many.",
   ),
   "swarm.gatherMs": int(
     { min: 0, max: day, unit: "ms", default: 30_000, mayChange: true },
-    "Longest wait for them, if every stage has one.",
+    "Longest wait for all replicas and validators once every stage has a miner.",
   ),
 
   "chain.network": {
@@ -182,7 +185,7 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
 
   "limits.leaseMs": int(
     { min: 100, max: day, unit: "ms", mayChange: true },
-    "A task not done by then goes to another miner.",
+    "Time for a task before it goes to another miner.",
   ),
   "limits.disconnectGraceMs": int(
     { min: 0, max: day, unit: "ms", default: 2_500, mayChange: true },
@@ -198,7 +201,7 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
   ),
   "limits.mergeQuorum": float(
     { min: 0.5, max: 1, unit: "of a stage", default: 0.8, mayChange: true },
-    "Share that has answered before only the grace is left.",
+    "Share of a stage that has answered before only the grace is left.",
   ),
   "limits.mergeGraceMs": int(
     { min: 100, max: day, unit: "ms", mayChange: true },
@@ -210,7 +213,7 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
   ),
   "limits.minersPerStage": int(
     { min: 1, max: 4096, unit: "miners", default: 64, mayChange: true },
-    "More are turned away.",
+    "Most miners per stage; more are turned away.",
   ),
   "limits.frameBytes": int(
     { min: 2 ** 16, max: 2 ** 28, unit: "bytes", mayChange: true },
@@ -218,7 +221,7 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
   ),
   "limits.headerBytes": int(
     { min: 2 ** 14, max: 16 * mebi, unit: "bytes", default: mebi, mayChange: true },
-    "Largest header of one.",
+    "Largest header of a message.",
   ),
   "limits.inboxMessages": int(
     { min: 16, max: 1e6, unit: "messages", default: 4096, mayChange: true },

@@ -24,15 +24,19 @@ function lastPart(path: string): string {
   return path.slice(path.lastIndexOf(".") + 1);
 }
 
-/** Letters to insert, delete or replace (Levenshtein), one row at a time. */
+/** Letters to insert, delete, replace or swap with their neighbour (optimal string alignment), one row at a time. */
 export function editDistance(a: string, b: string): number {
+  let beforeAbove: number[] = [];
   let above = Array.from({ length: b.length + 1 }, (_, column) => column);
   for (let row = 1; row <= a.length; row++) {
     const current = [row];
     for (let column = 1; column <= b.length; column++) {
       const replaced = above[column - 1]! + (a[row - 1] === b[column - 1] ? 0 : 1);
-      current.push(Math.min(replaced, above[column]! + 1, current[column - 1]! + 1));
+      const isSwapped = row > 1 && column > 1 && a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1];
+      const swapped = isSwapped ? beforeAbove[column - 2]! + 1 : Infinity;
+      current.push(Math.min(replaced, swapped, above[column]! + 1, current[column - 1]! + 1));
     }
+    beforeAbove = above;
     above = current;
   }
   return above[b.length]!;

@@ -63,6 +63,7 @@ export interface AuditWork {
   readonly open: Map<number, number>; // requests of a round that are pending or running
   requests: number;
   held: { round: number; refs: BlobRef[] }[]; // wires of replay tasks
+  isAloneSaid: boolean; // that requests are dropped for want of any validator
 }
 
 export const roundOf = (request: AuditRequest): number =>

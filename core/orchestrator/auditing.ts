@@ -4,7 +4,7 @@
  *
  * Replayed tasks come from the round's first step, where every replica still holds exactly the round's parameters, and are
  * drawn after the miners have delivered, from the round's secret key. Their wires are held until the answer is there. Backlog is
- * bounded: at most one older round waits; beyond that requests are dropped and a warning says so. Who is asked, and what
+ * bounded: at most one older round waits; beyond that requests are dropped and a warning says so, once while there is no validator. Who is asked, and what
  * follows when it does not answer, is audit_requests.ts's; what evaluations say together, evaluations.ts's.
  */
 
@@ -85,9 +85,17 @@ function dropBacklog(state: OrchestratorState): OrchestratorEffect[] {
   if (dropped.length === 0) return [];
   audit.pending = audit.pending.filter((request) => !isOld(request));
   for (const request of dropped) closeRequest(audit, request);
-  const text =
-    `${dropped.length} audits of old rounds were dropped as no validator kept up; start another with: iota validate`;
-  return [record({ type: "warning", text })];
+  const isAlone = state.validators.size === 0;
+  const isSaid = isAlone && audit.isAloneSaid;
+  audit.isAloneSaid = isAlone;
+  return isSaid ? [] : [record({ type: "warning", text: droppedText(dropped.length, { isAlone }) })];
+}
+
+function droppedText(audits: number, { isAlone }: { isAlone: boolean }): string {
+  const what = audits === 1 ? "1 audit of an old round was" : `${audits} audits of old rounds were`;
+  return isAlone
+    ? `${what} dropped as the run has no validator; until one joins, nothing is audited: iota validate`
+    : `${what} dropped as no validator kept up; start another with: iota validate`;
 }
 
 export function onReplayed(

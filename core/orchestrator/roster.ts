@@ -12,6 +12,7 @@ import { present } from "../assert.ts";
 import { type Fault, fault } from "../fault.ts";
 import type { NodeId, StageIndex } from "../ids.ts";
 import type { Join, Peer, Ready, Role } from "../protocol/message.ts";
+import { joinedAnew } from "../protocol/record.ts";
 import { setAlarm } from "./alarms.ts";
 import { reissueAuditsOf } from "./audit_requests.ts";
 import { type OrchestratorEffect, record, reject, send } from "./event.ts";
@@ -48,7 +49,7 @@ export function onJoin(
     });
   }
   const { role, adapter, listens } = message;
-  const effects = old === undefined ? [] : loseNode(state, { node, reason: "it joined anew", nowMs });
+  const effects = old === undefined ? [] : loseNode(state, { node, reason: joinedAnew, nowMs });
   const member = newMember({ node, role, adapter, listens, previousStage: message.previousStage });
   const noRoom = roomFault(state, { node, role });
   if (noRoom !== null) return [...effects, { type: "disconnect", node, fault: noRoom }];

@@ -247,6 +247,7 @@ const newAuditWork = (): AuditWork => ({
   open: new Map(),
   requests: 0,
   held: [],
+  isAloneSaid: false,
 });
 
 const newRoster = (): StageRoster => ({

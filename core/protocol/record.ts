@@ -7,6 +7,9 @@
 import type { Direction, MicrobatchId, NodeId, StageIndex, TaskId } from "../ids.ts";
 import type { LoadingPart } from "./message.ts";
 
+/** The reason of a `nodeLost` whose node is there again, with a new session. */
+export const joinedAnew = "it joined anew";
+
 export type RunRecord =
   | { type: "runStarted"; step: number; round: number; stages: number; miners: number }
   | { type: "nodeJoined"; node: NodeId; role: "miner" | "validator"; adapter: string }

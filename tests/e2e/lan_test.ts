@@ -12,14 +12,14 @@ const noMachine = noSecondMachine();
 
 interface Lan {
   readonly hub: readonly string[]; // lines of [hub]
-  readonly miner?: readonly string[]; // words behind the pasted line
   readonly joins: RegExp;
+  readonly also?: RegExp; // what the orchestrator says, too
   readonly folder: string;
   readonly through: readonly [readonly string[], readonly string[]];
 }
 
 /** An orchestrator on the first machine, a miner on the second; the run ends by itself. */
-async function trainOverLan({ hub, miner = [], joins, folder, through }: Lan): Promise<void> {
+async function trainOverLan({ hub, joins, also = /^/, folder, through }: Lan): Promise<void> {
   const file = `${folder}/run.toml`;
   const corpus = await writeSmallCorpus(folder);
   const settings = [
@@ -40,7 +40,8 @@ async function trainOverLan({ hub, miner = [], joins, folder, through }: Lan): P
   await iota(["wallet", "new", "--name", "hot", "--wallet-path", `${folder}/wallets`]);
   const wallet = ["--wallet", "hot", "--wallet-path", `${folder}/wallets`];
   const own = ["--data", `${folder}/miner`, "--device", "reference"];
-  const joined = await iota([...pasted!.replaceAll("'", "").split(" "), ...miner, ...wallet, ...own], {}, {
+  const words = pasted!.replaceAll("'", "").replace(/--tls-ca (\S+)$/, `--tls-ca ${folder}/$1`).split(" ");
+  const joined = await iota([...words, ...wallet, ...own], {}, {
     through: through[1],
   });
   assertEquals(joined.code, 0, joined.stderr);
@@ -48,6 +49,7 @@ async function trainOverLan({ hub, miner = [], joins, folder, through }: Lan): P
   const { code, stdout, stderr } = await orchestrator.ended;
   assertEquals(code, 0, stderr);
   assertMatch(stdout, /finished +yes/);
+  assertMatch(stdout, also);
 }
 
 testWhere(
@@ -73,6 +75,7 @@ testWhere(noMachine, "Second machine: joins by the printed line over IPv6", asyn
         ...{ folder, through: [here.through, there.through] },
         hub: ['host = "::"'],
         joins: new RegExp(`--orchestrator 'iota://\\[${here.ipv6}\\]:\\d+/`),
+        also: new RegExp(`^Also at: .*iota://${here.ipv4}:\\d+/`, "m"),
       });
     });
   });
@@ -85,8 +88,7 @@ testWhere(noMachine ?? noOpenssl(), "Second machine: joins by wss with a certifi
       await trainOverLan({
         ...{ folder, through: [here.through, there.through] },
         hub: ['host = "0.0.0.0"', `tlsCert = "${certificate}"`, `tlsKey = "${key}"`],
-        miner: ["--tls-ca", certificate],
-        joins: new RegExp(`--orchestrator 'iotas://${here.ipv4}:\\d+/`),
+        joins: new RegExp(`--orchestrator 'iotas://${here.ipv4}:\\d+/.*' --tls-ca cert-\\w+\\.pem$`),
       });
     });
   });

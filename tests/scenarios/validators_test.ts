@@ -8,7 +8,7 @@ import { commit, reduceAll } from "../support/scripted_merge.ts";
 const mergePhaseMs = 60_000;
 
 /** One stage of two replicas, a merge after every step, and these validators. */
-function watched(validators: number) {
+function watched(validators: number, { joined = validators }: { joined?: number } = {}) {
   const hub = new ScriptedOrchestrator({
     model: { layers: 1 },
     pipeline: { stages: 1, codec: "none" },
@@ -16,7 +16,7 @@ function watched(validators: number) {
     swarm: { replicas: 2, validators },
     limits: { mergePhaseMs, mergeGraceMs: 5_000, leaseMs: 600_000 },
   });
-  const judges = Array.from({ length: validators }, (_, i) => hub.validator(`validator-${i}`));
+  const judges = Array.from({ length: joined }, (_, i) => hub.validator(`validator-${i}`));
   const nodes = [hub.ready("miner-0"), hub.ready("miner-1")];
   return { hub, judges, nodes };
 }
@@ -165,4 +165,12 @@ Deno.test("Merge: who commits and never stores is left out, costs the stage one 
   assertEquals(took, [0, 0], "the hub sees at once that nothing is stored");
   assertEquals(payOf(withholder!) < payOf(honest!), true);
   assertEquals(hub.count("mergeLate"), 2);
+});
+
+Deno.test("Audits: that no validator has joined is said once", () => {
+  const { hub, nodes } = watched(1, { joined: 0 });
+  const said = () => warnings(hub).filter((text) => text.includes("dropped")).length;
+  for (let round = 0; round < 5; round++) trainRound(hub, nodes);
+  assertEquals(said(), 1);
+  assertEquals(/audits? of .* as the run has no validator; until one joins/.test(warnings(hub).join()), true);
 });

@@ -105,7 +105,7 @@ function dialFrom(localAddress: string): Dial {
   return (url, handler) => {
     const socket: Socket = new WebSocket(url, { ...socketOptions, localAddress });
     socket.on("open", () => handler.opened());
-    return joinSocket(socket, { handle: () => handler, explain: (error) => error.message });
+    return joinSocket(socket, { handle: () => handler, explain: (error) => ({ reason: error.message }) });
   };
 }
 

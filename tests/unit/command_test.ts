@@ -90,6 +90,7 @@ Deno.test("Command line: people get lines and an aligned table in readable units
       tokens: 81_920,
       sample,
       device: null,
+      chain: null,
     });
     return 0;
   });
@@ -103,7 +104,7 @@ Deno.test("Command line: people get lines and an aligned table in readable units
       "tasks handed out again   0",
       "stage hashes agree       yes",
       "tokens                   81,920",
-      "device                   not measured",
+      "chain                    none",
       "sample",
       "  The people of this nation have never been stronger,",
       "  and the state of the union is sound.",

@@ -1,7 +1,9 @@
 /** `iota config`: what it shows, what it finds wrong and on which line, what it writes; the program as a function. */
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { knobPaths } from "../../core/config/knobs.ts";
 import { sizeNames } from "../../core/config/size.ts";
+import { meaningOf } from "../../cli/config/meaning.ts";
 import { main } from "../../cli/main.ts";
 import { FakeHost } from "../support/fake_host.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
@@ -149,4 +151,13 @@ Deno.test("Config init: an existing file is kept unless --force is there", async
   });
   assertEquals((await config("init", "--for", "miner", "--size", "tiny")).code, 2);
   assertEquals((await config("init", "/nowhere/x.toml", "--size", "huge")).code, 2);
+});
+
+Deno.test("Config: the meaning of a setting is whole, with its unit", () => {
+  for (const path of knobPaths) {
+    const meaning = meaningOf(path);
+    assert(!/, in (of|miners per|tasks per|validators\b|miners\b)/.test(meaning), `${path}: ${meaning}`);
+  }
+  assertEquals(meaningOf("train.decayFraction"), "Last share of the run with linear decay");
+  assertEquals(meaningOf("limits.leaseMs"), "Time for a task before it goes to another miner, in ms");
 });

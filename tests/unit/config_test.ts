@@ -285,7 +285,13 @@ Deno.test("Suggestions: the nearest path, or none", () => {
   assertEquals(didYouMean("model.context_length", knobPaths), "model.contextLength");
   assertEquals(didYouMean("leaseMs", knobPaths), "limits.leaseMs");
   assertEquals(didYouMean("outer.learningrate", knobPaths), "outer.learningRate");
+  assertEquals(didYouMean("model.widht", knobPaths), "model.width", "neighbours swapped");
   assertEquals(didYouMean("x", knobPaths), null);
   assertEquals(didYouMean("completely.different", knobPaths), null);
-  assertEquals([editDistance("", "abc"), editDistance("kitten", "sitting"), editDistance("ab", "ab")], [3, 3, 0]);
+  assertEquals([
+    editDistance("", "abc"),
+    editDistance("kitten", "sitting"),
+    editDistance("ab", "ab"),
+    editDistance("xab", "xba"),
+  ], [3, 3, 0, 1]);
 });

@@ -157,7 +157,7 @@ Deno.test("prepareDataset: texts that cannot be split or tokenised are refused w
   await refused({ vocabSize: 65_536 }, "must be varied enough");
   await withScratchFolder(async (folder) => {
     Deno.writeTextFileSync(`${folder}/one.txt`, "a single short document");
-    await refused({ corpus: `${folder}/one.txt` }, "it has 1 different ones");
+    await refused({ corpus: `${folder}/one.txt` }, "it has 1 different document");
     await refused({ folder: `${folder}/one.txt/data` }, "one.txt/data");
   });
 });

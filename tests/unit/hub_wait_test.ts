@@ -31,13 +31,13 @@ Deno.test("Waiting: the first failure is said, then one line after twice the tim
   assertEquals(said, [0, 15, 30, 60, 120, 240, 480, 960, 1860, 2760]);
 });
 
-Deno.test("Waiting: another reason is said soon, but a hub that always has another one fills no log", () => {
+Deno.test("Waiting: another reason is said at once, but a hub that always has another one fills no log", () => {
   const wait = new HubWait({ giveUpAfterMs: null, nowMs: 0 });
   const reasonAt = (ms: number) => ms < 61_000 ? "nobody there" : "still being read; try again";
-  assertEquals(saidAt(wait, { untilMs: 2 * minuteMs, everyMs: 3_000, reasonAt }), [0, 15, 30, 60, 75]);
+  assertEquals(saidAt(wait, { untilMs: 2 * minuteMs, everyMs: 3_000, reasonAt }), [0, 15, 30, 60, 63]);
   const chatty = new HubWait({ giveUpAfterMs: null, nowMs: 0 });
   const said = saidAt(chatty, { untilMs: minuteMs, everyMs: 1_000, reasonAt: (ms) => `reason ${ms}` });
-  assertEquals(said, [0, 15, 30, 45, 60]);
+  assertEquals(said, [0, 1, 2, 3, 4, 5, 6, 7, 22, 37, 52]);
 });
 
 Deno.test("Waiting: time counts from the last link, and only a failed attempt ends the patience", () => {
@@ -51,13 +51,13 @@ Deno.test("Waiting: time counts from the last link, and only a failed attempt en
 });
 
 /** A validator whose every attempt fails. */
-function lonely(giveUpAfterMs: number | null) {
+function lonely(giveUpAfterMs: number | null, cure?: string) {
   const timers = new ManualTimers();
   const waits: number[] = [];
   let attempts = 0;
   const dial: NodeLink["dial"] = (_url, handler) => {
     attempts += 1;
-    timers.after(0, () => handler.closed("connection refused"));
+    timers.after(0, () => handler.closed("connection refused", cure));
     const wire: Wire = { bufferedBytes: 0, send() {}, close() {}, pause() {}, resume() {} };
     return wire;
   };
@@ -97,6 +97,17 @@ Deno.test("Waiting: with --give-up-after it ends with what it waited for and why
     error.message,
     /'ws:\/\/hub:1' must let this node in within 1 m 30 s .*has not for 1 m 3\d s\. connection refused/,
   );
+});
+
+Deno.test("Waiting: the next step of --give-up-after is the cure of the reason, where there is one", async () => {
+  for (const cure of ["use --orchestrator wss://hub:1", undefined]) {
+    const { role, pass } = lonely(0, cure);
+    const failure = role.finished.then(() => null, (error) => error);
+    pass(1_000);
+    const { message, next } = await failure;
+    assertMatch(message, /connection refused$/);
+    assertMatch(next, cure === undefined ? /^Check the address/ : /^Use --orchestrator wss:\/\/hub:1$/);
+  }
 });
 
 Deno.test("Durations: a number with a unit, or 0; anything else is named", () => {

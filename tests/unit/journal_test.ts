@@ -64,7 +64,7 @@ Deno.test("Journal: one process at a time, and whatever is no journal, is refuse
     const { journal } = open(path);
     const locked = failure(() => open(path));
     assertEquals(locked.code, "locked");
-    assertStringIncludes(locked.message, "is the orchestrator still running?");
+    assertStringIncludes(locked.message, "the run's orchestrator seems to be running: ");
     journal.close();
     await Deno.writeTextFile(`${folder}/text`, "not a database ".repeat(1000));
     assertEquals(failure(() => open(`${folder}/text`)).code, "damaged");

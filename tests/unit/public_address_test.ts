@@ -1,7 +1,13 @@
 /** The address in the join line. */
 
 import { assertEquals, assertThrows } from "@std/assert";
-import { type BoundPort, isLoopbackHost, type NetworkAddress, publicUrl } from "../../cli/run/public_address.ts";
+import {
+  type BoundPort,
+  isLoopbackHost,
+  type NetworkAddress,
+  otherUrls,
+  publicUrl,
+} from "../../cli/run/public_address.ts";
 import { UsageError } from "../../cli/errors.ts";
 
 const loopback: NetworkAddress[] = [
@@ -35,6 +41,21 @@ Deno.test("Public address: a port at all addresses is reached at one that other 
     "ws://192.168.1.5:9009",
   );
   assertEquals(urlOf({ interfaces: lan.filter(({ name }) => name !== "eth0") }), "ws://172.17.0.1:9009");
+});
+
+Deno.test("Public address: a machine with several interfaces is reached on the others, too", () => {
+  const also = (given: Partial<BoundPort>) => {
+    const second: NetworkAddress = { name: "eth1", family: "IPv4", address: "10.8.0.2" };
+    const rest = { port: 9009, isTls: false, publicAddress: null, interfaces: [...lan, second] };
+    return otherUrls({ host: "0.0.0.0", ...rest, ...given });
+  };
+  assertEquals(also({}), ["ws://10.8.0.2:9009"]);
+  assertEquals(also({ host: "::", isTls: true }), ["wss://192.168.1.5:9009", "wss://10.8.0.2:9009"]);
+  assertEquals(also({ interfaces: lan }), []);
+  assertEquals(also({ interfaces: loopback }), []);
+  assertEquals([...also({ host: "10.8.0.2" }), ...also({ publicAddress: "203.0.113.7" })], []);
+  const many = Array.from({ length: 99 }, (_, i): NetworkAddress => ({ ...lan[4]!, address: `10.0.0.${i}` }));
+  assertEquals(also({ interfaces: many }).length, 8);
 });
 
 Deno.test("Public address: a machine without a network is reached from itself", () => {

@@ -104,6 +104,8 @@ Deno.test("Invite: the join line is one word to a shell", async () => {
   assertEquals(new TextDecoder().decode(stdout), `${text}|end|`);
   const line = joinCommand({ socket: "ws://10.0.0.5:9009", run: "toy-1", hub });
   assertEquals(line, `iota miner --orchestrator 'iota://10.0.0.5:9009/toy-1#${hub}'`);
+  const trusting = joinCommand({ socket: "wss://10.0.0.5:9009", run: "toy-1", hub }, { authorityFile: "my cert.pem" });
+  assertEquals(trusting, `iota miner --orchestrator 'iotas://10.0.0.5:9009/toy-1#${hub}' --tls-ca 'my cert.pem'`);
 });
 
 Deno.test("Host scope: only what means the same to everybody is public", () => {

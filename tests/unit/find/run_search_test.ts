@@ -214,7 +214,10 @@ Deno.test("Development chain: //Alice registers who is not, stakes for a validat
     assertEquals(await enrolOnDevelopmentChain(world.chain, of(40)), null);
     assertEquals(await enrolOnDevelopmentChain(world.chain, of(40)), null);
     assertEquals(world.sent, ["burnedRegister"]);
-    assertMatch(String(await enrolOnDevelopmentChain(world.chain, of(41, true))), /next epoch .* permit/);
+    assertMatch(
+      String(await enrolOnDevelopmentChain(world.chain, of(41, true))),
+      /^waiting for this validator's permit, which the next epoch gives$/,
+    );
     for (let i = 0; i <= 10; i++) world.block();
     assertEquals(await enrolOnDevelopmentChain(world.chain, of(41, true)), null);
     assertEquals(world.sent, ["burnedRegister", "burnedRegister", "addStake"]);

@@ -1,0 +1,39 @@
+/** One person's runs on one machine, one after the other, on the same port; and a node that gives up with the cure at hand. */
+
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { iota, IotaProcess } from "../support/iota_process.ts";
+import { withScratchFolder } from "../support/scratch_folder.ts";
+import { writeSmallCorpus } from "../support/small_corpus.ts";
+
+Deno.test("Same port: the next run takes the same miner command, which warns; a wrong way of speaking names the cure", async () => {
+  await withScratchFolder(async (folder) => {
+    const corpus = await writeSmallCorpus(folder);
+    const wallet = ["--wallet", "hot", "--wallet-path", `${folder}/wallets`];
+    await iota(["wallet", "new", "--name", "hot", "--wallet-path", `${folder}/wallets`]);
+    const lead = async (name: string, port: string) => {
+      const size = ["--size", "toy", "--replicas", "1", "--validators", "0", "--steps", "2", "--corpus", corpus];
+      const words = ["orchestrate", ...size, "--port", port, "--data", `${folder}/${name}`, "--json"];
+      const hub = new IotaProcess([...words, "--set", "pipeline.stages=1"]);
+      const { url } = await hub.lines.next("listening") as { url?: string };
+      assert(url !== undefined);
+      return { hub, url };
+    };
+    const own = ["--data", `${folder}/miner`, "--device", "reference"];
+    const first = await lead("first", "0");
+    const miner = ["miner", "--orchestrator", first.url, ...wallet, ...own];
+    const wrong = first.url.replace("ws:", "wss:");
+    const hasty = await iota(["miner", "--orchestrator", wrong, ...wallet, ...own, "--give-up-after", "0"]);
+    assertEquals(hasty.code, 1, hasty.stderr);
+    assertMatch(hasty.stderr, new RegExp(`needs a port with TLS[\\s\\S]*next {2}Use --orchestrator ${first.url}`));
+    const before = await iota(miner);
+    assertEquals(before.code, 0, before.stderr);
+    assertEquals((await first.hub.ended).code, 0);
+    const second = await lead("second", new URL(first.url).port);
+    assertEquals(second.url, first.url);
+    const after = await iota(miner);
+    assertEquals(after.code, 0, after.stderr);
+    assertMatch(after.stderr, /another orchestrator, 5\w+, was met at this address \(remembered in .*\/hubs\//);
+    assertEquals(before.stderr.includes("was met at this address"), false);
+    assertEquals((await second.hub.ended).code, 0);
+  });
+});
