@@ -15,7 +15,7 @@ import { exitFailed, exitInterrupted } from "./exit_codes.ts";
 import { commandText, overviewText, type Page } from "./help_text.ts";
 import { denoHost, type Host } from "./host.ts";
 import { TerminalOutput } from "./output.ts";
-import { dataFolder } from "./paths.ts";
+import { dataFolder, type Environment } from "./paths.ts";
 import { resolveRights } from "./rights/resolve_rights.ts";
 import type { HeldRights } from "./rights/rights.ts";
 import { printable } from "./screen/format.ts";
@@ -80,14 +80,14 @@ async function dispatch({ words, output, table }: Invocation): Promise<number> {
   }
   if (isAsked("--help") || isAsked("-h")) return await printHelp([name, ...rest], { output, table });
   const { command, words: ownWords } = await chooseCommand([name, ...rest], table);
-  const { options, positionals, runFile } = await readOptions(command, ownWords);
+  const { environment, readSensors } = output.host;
+  const { options, positionals, runFile } = await readOptions(command, { words: ownWords, environment });
   if (options.flag("quiet") && options.flag("verbose")) {
     throw new UsageError("Cannot use --quiet and --verbose together as one asks for less and the other for more", {
       next: "Leave one of them out",
     });
   }
   const { host } = output;
-  const { environment, readSensors } = host;
   const context: CommandContext = {
     options,
     positionals,
@@ -128,8 +128,14 @@ interface GivenOptions extends ParsedArguments {
   readonly runFile: ConfigFile | null; // of --config, where it is a run's
 }
 
-/** What was typed, over what the file of --config says: options of the command, or a run with the options of its orchestrator. */
-async function readOptions(command: Command, words: readonly string[]): Promise<GivenOptions> {
+/**
+ * What was typed, over what the file of --config says: options of the command, or a run with the options of its orchestrator, which
+ * count over those that the run keeps.
+ */
+async function readOptions(
+  command: Command,
+  { words, environment }: { words: readonly string[]; environment: Environment },
+): Promise<GivenOptions> {
   const parse = (all: readonly string[]) =>
     parseOptions({
       words: all,
@@ -139,12 +145,18 @@ async function readOptions(command: Command, words: readonly string[]): Promise<
     });
   const typed = parse(words);
   const path = typed.options.text("config");
+  if (command.takesHubTable) {
+    const { readRunFile, wordsOfHub } = await import("./run_file.ts");
+    const { keptWords } = await import("./run/kept_options.ts");
+    const runFile = await readRunFile(path);
+    const given = runFile === null ? [...words] : [...wordsOfHub(runFile), ...words];
+    const kept = await keptWords({ options: parse(given).options, runFile, environment });
+    return { ...parse([...kept, ...given]), runFile };
+  }
   if (path === undefined || command.configures === "either") return { ...typed, runFile: null };
   if (command.configures === "run") {
-    const { readRunFile, wordsOfHub } = await import("./run_file.ts");
-    const runFile = await readRunFile(path);
-    const given = command.takesHubTable && runFile !== null ? parse([...wordsOfHub(runFile), ...words]) : typed;
-    return { ...given, runFile };
+    const { readRunFile } = await import("./run_file.ts");
+    return { ...typed, runFile: await readRunFile(path) };
   }
   const { wordsOfFile } = await import("./option_file.ts");
   const fromFile = await wordsOfFile(path, { command: command.name, options: command.options });

@@ -57,7 +57,8 @@ const active: readonly KnobPath[] = ["name", "size", "swarm.replicas"];
 export function runFileText(config: RunConfig): string {
   const lines = [
     `# Settings of a run of size ${config.size}: ${short(modelParameters(config.model))} parameters.`,
-    "# A line that begins with # shows what counts anyway; take the # away to set it. What is typed counts more.",
+    "# A line that begins with # shows what counts in a new run; a run that exists keeps what it has. Take the # away to set it.",
+    "# What is typed counts more.",
     "# Look at the whole: iota config show --config FILE. Check it: iota config check FILE",
     "",
   ];

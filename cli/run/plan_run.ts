@@ -5,6 +5,7 @@
  * counts over what the run has; what nobody mentions stays. Refuses, by name, a setting that must stay (core/config/change.ts).
  */
 
+import { resolve } from "node:path";
 import { changesBetween, describeChange, mayChange, type SettingChange } from "../../core/config/change.ts";
 import type { RunConfig } from "../../core/config/config.ts";
 import { assembleConfig, valueAt } from "../../core/config/derive.ts";
@@ -42,7 +43,8 @@ export async function planRun(
   const given = readGiven(run.input);
   if (given.problems.length > 0) throw await settingsError(given.problems, run);
   const name = given.values.get("name") ?? knobAt("name").default;
-  const place = await findRunFolder(context, () => ownPath(String(name)));
+  const found = await findRunFolder(context, () => ownPath(String(name)));
+  const place = { ...found, path: resolve(found.path) }; // what is printed can be pasted in any folder
   const isFresh = context.options.flag("fresh");
   if (place.holdsRun && !isFresh) return await planToGoOn(context, { path: place.path, given, file: run.file });
   const { config, origins } = await resolveRun(context, run);
