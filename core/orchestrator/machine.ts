@@ -51,7 +51,7 @@ import {
   onReconnected,
 } from "./roster.ts";
 import { roleFault } from "./role_check.ts";
-import { closeRun, closesAtMs, finishRound } from "./rounds.ts";
+import { closeRun, closesAtMs, endWhenDone, finishRound } from "./rounds.ts";
 import { onSealAlarm, onStepSealed, sealIdle } from "./sealing.ts";
 import type { Alarm, Member, OrchestratorState } from "./state.ts";
 import { closeStep, onTaskDone, onTaskFailed, releaseEffect, roundIsOver } from "./steps.ts";
@@ -259,6 +259,7 @@ function advance(state: OrchestratorState, nowMs: number): OrchestratorEffect[] 
   const effects = [
     ...retakeRound(state),
     ...rewindWhenLost(state),
+    ...endWhenDone(state, nowMs),
     ...coverStages(state, nowMs),
     ...restoreAbandoned(state),
     ...assignWaiting(state, nowMs),

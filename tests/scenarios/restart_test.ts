@@ -270,7 +270,7 @@ Deno.test("Restart: a run that is told no more steps than it has done ends at on
       },
     });
     await swarm.startAll();
-    await swarm.runUntil(() => swarm.orchestrator.state.phase === "finished", patience);
+    assertEquals((await swarm.runThrough(patience)).finished, false);
     first.close();
     const { step } = swarm.orchestrator.state;
     for (const { address } of swarm.members) swarm.kill(address);
