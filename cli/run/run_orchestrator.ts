@@ -156,6 +156,7 @@ async function startRun(
   const { sequencesPerMicrobatch: sequences } = config.train;
   const tokensBefore = recovered?.state.counters.tokens ?? 0;
   const begun = begunAt({ recovered, from });
+  output.line(`Run kept in ${folder.path}; ${folder.isResumed ? `goes on at step ${begun.step}` : "begins"}`);
   screen.begin(begun);
   let firstStepAtMs: number | null = null;
   const role = startOrchestrator({

@@ -15,6 +15,7 @@ import { requestAudits } from "./audit_requests.ts";
 import { onAuditAlarm, onReplayed, onRequestFailed, settleRounds } from "./auditing.ts";
 import { noteRefused } from "./blame.ts";
 import { leaseWork } from "./dispatch.ts";
+import { endWhenDone } from "./early_end.ts";
 import { onEvaluated } from "./evaluations.ts";
 import { type OrchestratorEffect, type OrchestratorEvent, reject, send } from "./event.ts";
 import { expelConvicted, restWithholders } from "./expulsion.ts";
@@ -51,7 +52,7 @@ import {
   onReconnected,
 } from "./roster.ts";
 import { roleFault } from "./role_check.ts";
-import { closeRun, closesAtMs, endWhenDone, finishRound } from "./rounds.ts";
+import { closeRun, closesAtMs, finishRound } from "./rounds.ts";
 import { onSealAlarm, onStepSealed, sealIdle } from "./sealing.ts";
 import type { Alarm, Member, OrchestratorState } from "./state.ts";
 import { closeStep, onTaskDone, onTaskFailed, releaseEffect, roundIsOver } from "./steps.ts";

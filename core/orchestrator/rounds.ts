@@ -14,7 +14,6 @@ import { type OrchestratorEffect, record, send } from "./event.ts";
 import { holdsAgreed, type StageMerge } from "./merge_state.ts";
 import { rebalance } from "./rebalance.ts";
 import type { OrchestratorState } from "./state.ts";
-import { abandonStep } from "./rewind.ts";
 import { reportRound } from "./work_report.ts";
 
 /** Books the merge once every stage has agreed. */
@@ -91,21 +90,6 @@ function mergeBlobs(stages: readonly StageMerge[]): BlobHash[] {
 }
 
 // ---------------------------------------------------------------------------------------------------------- closing
-
-/**
- * A run whose settings now say no more steps than it has done opens no other: what is open of one is given up. In the middle of a
- * round the merge comes as at a normal end; between two rounds the run closes, whoever is there.
- */
-export function endWhenDone(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
-  if (state.phase !== "gathering" && state.phase !== "training") return [];
-  if (state.step < state.config.train.steps) return [];
-  const abandoned = abandonStep(state);
-  if (state.step > state.roundFirstStep) return abandoned;
-  state.phase = "closing";
-  state.gatherUntilMs = null;
-  state.closeUntilMs = nowMs + state.config.limits.mergePhaseMs;
-  return abandoned;
-}
 
 /** Ends the run once everything that was promised is there, or time is up. The last checkpoint is worth a few deadlines more. */
 export function closeRun(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
