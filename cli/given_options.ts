@@ -9,6 +9,7 @@ import { resolve } from "node:path";
 import { type ParsedArguments, parseOptions } from "./args.ts";
 import { type Command, commonOptions, type OptionValues } from "./command.ts";
 import type { ConfigFile } from "./config_file.ts";
+import type { Environment } from "./paths.ts";
 import { attempting, UsageError, UserError } from "./errors.ts";
 
 export interface GivenOptions extends ParsedArguments {
@@ -16,17 +17,24 @@ export interface GivenOptions extends ParsedArguments {
   readonly runFile: ConfigFile | null; // of --config, where it is a run's
 }
 
-/** `words`: behind the command's name. */
-export async function readOptions(command: Command, words: readonly string[]): Promise<GivenOptions> {
-  await command.checkWords?.(words);
-  const given = await mergeFile(command, words);
+interface Typed {
+  readonly words: readonly string[]; // behind the command's name
+  readonly environment: Environment;
+}
+
+export async function readOptions(command: Command, typed: Typed): Promise<GivenOptions> {
+  await command.checkWords?.(typed.words);
+  const given = await mergeFile(command, typed);
   mustNotContradict(given.options);
   await mustBeFolder(given.options.text("data"));
   return given;
 }
 
-/** The file holds options of the command, or a run's settings with the options of its orchestrator. */
-async function mergeFile(command: Command, words: readonly string[]): Promise<GivenOptions> {
+/**
+ * The file holds options of the command, or a run's settings with the options of its orchestrator, which count over those that the
+ * run keeps.
+ */
+async function mergeFile(command: Command, { words, environment }: Typed): Promise<GivenOptions> {
   const parse = (all: readonly string[]) =>
     parseOptions({
       words: all,
@@ -36,12 +44,18 @@ async function mergeFile(command: Command, words: readonly string[]): Promise<Gi
     });
   const typed = parse(words);
   const path = typed.options.text("config");
+  if (command.takesHubTable) {
+    const { readRunFile, wordsOfHub } = await import("./run_file.ts");
+    const { keptWords } = await import("./run/kept_options.ts");
+    const runFile = await readRunFile(path);
+    const given = runFile === null ? [...words] : [...wordsOfHub(runFile), ...words];
+    const kept = await keptWords({ options: parse(given).options, runFile, environment });
+    return { ...parse([...kept, ...given]), typed: typed.options, runFile };
+  }
   if (path === undefined || command.configures === "either") return { ...typed, typed: typed.options, runFile: null };
   if (command.configures === "run") {
-    const { readRunFile, wordsOfHub } = await import("./run_file.ts");
-    const runFile = await readRunFile(path);
-    const given = command.takesHubTable && runFile !== null ? parse([...wordsOfHub(runFile), ...words]) : typed;
-    return { ...given, typed: typed.options, runFile };
+    const { readRunFile } = await import("./run_file.ts");
+    return { ...typed, typed: typed.options, runFile: await readRunFile(path) };
   }
   const { wordsOfFile } = await import("./option_file.ts");
   const fromFile = await wordsOfFile(path, { command: command.name, options: command.options });

@@ -16,7 +16,7 @@ import { commandText, overviewText, type Page } from "./help_text.ts";
 import { readOptions } from "./given_options.ts";
 import { denoHost, type Host } from "./host.ts";
 import { TerminalOutput } from "./output.ts";
-import { dataFolder } from "./paths.ts";
+import { dataFolder, type Environment } from "./paths.ts";
 import { resolveRights } from "./rights/resolve_rights.ts";
 import type { HeldRights } from "./rights/rights.ts";
 import { printable } from "./screen/format.ts";
@@ -81,9 +81,9 @@ async function dispatch({ words, output, table }: Invocation): Promise<number> {
   }
   if (isAsked("--help") || isAsked("-h")) return await printHelp([name, ...rest], { output, table });
   const { command, words: ownWords } = await chooseCommand([name, ...rest], table);
-  const { options, positionals, runFile } = await readOptions(command, ownWords);
+  const { environment, readSensors } = output.host;
+  const { options, positionals, runFile } = await readOptions(command, { words: ownWords, environment });
   const { host } = output;
-  const { environment, readSensors } = host;
   const context: CommandContext = {
     options,
     positionals,

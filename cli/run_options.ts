@@ -114,8 +114,9 @@ export interface ResolvedRun {
 }
 
 /** What the person set on the command line, by knob. */
-export async function overridesOf(context: CommandContext): Promise<Record<string, KnobValue>> {
-  const { options } = context;
+export async function overridesOf(
+  { options }: Pick<CommandContext, "options">,
+): Promise<Record<string, KnobValue>> {
   const overrides: Record<string, KnobValue> = {};
   for (const [name, path] of Object.entries(flagPaths)) {
     const value = name === "codec" || name === "corpus" ? options.text(name) : options.number(name);

@@ -11,6 +11,7 @@ import { type KnobPath, tomlValue } from "../../core/config/knob.ts";
 import { knobPaths } from "../../core/config/knobs.ts";
 import { resolveConfig } from "../../core/config/parse.ts";
 import { modelParameters } from "../../core/config/derive.ts";
+import { systemTimers } from "../../net/timers.ts";
 import type { Command, CommandContext, OptionSpec } from "../command.ts";
 import { realDisk, writeAtomically } from "../data/disk.ts";
 import { attempting, UsageError, UserError } from "../errors.ts";
@@ -22,7 +23,7 @@ import { shellWord } from "../shell_words.ts";
 import { isRight, nodeCommand, purposeOf } from "./check_config.ts";
 import { meaningOf } from "./meaning.ts";
 
-export async function initConfig(context: CommandContext): Promise<number> {
+export async function initConfig(context: CommandContext, nowMs = systemTimers.nowMs()): Promise<number> {
   const { options, output, positionals } = context;
   const purpose = purposeOf(context) ?? "run";
   if (purpose !== "run" && options.given("size")) {
@@ -36,13 +37,19 @@ export async function initConfig(context: CommandContext): Promise<number> {
     });
   }
   const text = purpose === "run"
-    ? runFileText(configOf(options.text("size")))
+    ? runFileText(named(configOf(options.text("size")), nowMs))
     : nodeFileText(await nodeCommand(purpose));
   assert(await isRight(text, purpose), "A file that was made here passes its own check");
   await writeAtomically(path, { disk: realDisk, chunks: [new TextEncoder().encode(text)] });
   const use = purpose === "run" ? "iota orchestrate" : `iota ${purpose}`;
   output.answer({ path, purpose }, `Wrote ${path}. Change what you like, then: ${use} --config ${shellWord(path)}`);
   return 0;
+}
+
+/** The name decides the folder of a run that is started without --data: each file begins a run of its own. */
+function named(config: RunConfig, nowMs: number): RunConfig {
+  const stamp = new Date(nowMs).toISOString().replaceAll(/[-:]|\.\d+Z$/g, "").replace("T", "-");
+  return { ...config, name: `${config.size}-${stamp}` };
 }
 
 function configOf(size: string | undefined): RunConfig {
@@ -57,7 +64,8 @@ const active: readonly KnobPath[] = ["name", "size", "swarm.replicas"];
 export function runFileText(config: RunConfig): string {
   const lines = [
     `# Settings of a run of size ${config.size}: ${short(modelParameters(config.model))} parameters.`,
-    "# A line that begins with # shows what counts anyway; take the # away to set it. What is typed counts more.",
+    "# A line that begins with # shows what counts in a new run; a run that exists keeps what it has. Take the # away to set it.",
+    "# What is typed counts more.",
     "# Look at the whole: iota config show --config FILE. Check it: iota config check FILE",
     "",
   ];

@@ -5,6 +5,7 @@
  * counts over what the run has; what nobody mentions stays. Refuses, by name, a setting that must stay (core/config/change.ts).
  */
 
+import { resolve } from "node:path";
 import { changesBetween, describeChange, mayChange, type SettingChange } from "../../core/config/change.ts";
 import type { RunConfig } from "../../core/config/config.ts";
 import { assembleConfig, valueAt } from "../../core/config/derive.ts";
@@ -31,6 +32,13 @@ export interface RunPlan {
   readonly saved: SavedRun | null;
   readonly found: FoundCheckpoint | null;
   readonly isOver: boolean;
+  readonly advice: PlanAdvice;
+}
+
+/** What the person may change for another outcome, with the line of the file where it stands. */
+export interface PlanAdvice {
+  readonly folder: string; // how another run gets another folder
+  readonly steps: string | null; // where a file sets the steps
 }
 
 /** `ownPath`: where the run lies without --data. */
@@ -42,7 +50,8 @@ export async function planRun(
   const given = readGiven(run.input);
   if (given.problems.length > 0) throw await settingsError(given.problems, run);
   const name = given.values.get("name") ?? knobAt("name").default;
-  const place = await findRunFolder(context, () => ownPath(String(name)));
+  const found = await findRunFolder(context, () => ownPath(String(name)));
+  const place = { ...found, path: resolve(found.path) }; // what is printed can be pasted in any folder
   const isFresh = context.options.flag("fresh");
   if (place.holdsRun && !isFresh) return await planToGoOn(context, { path: place.path, given, file: run.file });
   const { config, origins } = await resolveRun(context, run);
@@ -50,6 +59,7 @@ export async function planRun(
     folder: { path: place.path, isResumed: false },
     deletes: isFresh && place.holdsRun,
     ...{ config, origins, changes: [], saved: null, found: null, isOver: false },
+    advice: adviceOf(context, run.file),
     runId: `${config.name}-${crypto.randomUUID().slice(0, 8)}`,
   };
 }
@@ -59,19 +69,21 @@ async function planToGoOn(
   { path, given, file }: { path: string; given: GivenSettings; file: ConfigFile | null },
 ): Promise<RunPlan> {
   const { saved, found, ...before } = await findRun(context, path);
-  const config = await settingsToGoOn(before.config, { given, file });
+  const { folder: advice } = adviceOf(context, file);
+  const config = await settingsToGoOn(before.config, { given, file, advice: `'${path}': ${advice}` });
   const isOver = found !== null && !await hasJournal(path) && found.manifest.step >= config.train.steps;
   return {
     folder: { path, isResumed: true },
     deletes: false,
     ...{ config, origins: given.origins, changes: changesBetween(before.config, config) },
     ...{ runId: before.runId, saved, found, isOver },
+    advice: adviceOf(context, file),
   };
 }
 
 async function settingsToGoOn(
   before: RunConfig,
-  { given, file }: { given: GivenSettings; file: ConfigFile | null },
+  { given, file, advice }: { given: GivenSettings; file: ConfigFile | null; advice: string },
 ): Promise<RunConfig> {
   const config = assembleConfig(
     new Map(knobPaths.map((path) => [path, given.values.get(path) ?? valueAt(before, path)])),
@@ -85,13 +97,28 @@ async function settingsToGoOn(
         tomlValue(to)
       }`,
     }));
-    const next = "Take that back, or begin another run: in another folder with --data DIR, " +
+    const next = `Take that back, or begin another run: not in ${advice}, ` +
       "or in this one with --fresh, which deletes the run that is there";
     throw await settingsError(problems, { file, next });
   }
   const checked = checkRules({ config, origins: given.origins });
   if (!checked.ok) throw await settingsError(checked.problems, { file });
   return config;
+}
+
+function adviceOf({ options }: CommandContext, file: ConfigFile | null): PlanAdvice {
+  const place = (path: string) => {
+    const line = file?.lineOf(path) ?? null;
+    return line === null ? null : `${file!.path}:${line}`;
+  };
+  const name = place("name");
+  const steps = place("train.steps");
+  const folder = options.given("data")
+    ? "in another folder with --data DIR"
+    : `it is the folder of that name; change name ${
+      name === null ? "with --set name=NAME" : `in ${name}`
+    }, or pass another folder with --data DIR`;
+  return { folder, steps };
 }
 
 interface FoundRun {
@@ -125,8 +152,12 @@ export function sayOver({ output }: CommandContext, { plan, command }: { plan: R
   const words = (...more: string[]) => shellWords(["iota", command, "--data", path, ...more]);
   const text = [
     `The run in '${path}' is over: all ${step} steps are done. Its model: ${found?.folder ?? "not stored"}`,
-    `More steps: ${words("--steps", String(2 * step))}`,
-    `Another run: a folder of its own with --data DIR, or here with --fresh, which deletes this one`,
+    `More steps: ${words("--steps", String(2 * step))}${
+      plan.advice.steps === null
+        ? ""
+        : ` (and set steps in ${plan.advice.steps}, or the next start with it undoes that)`
+    }`,
+    `Another run: ${plan.advice.folder}, or here with --fresh, which deletes this one`,
   ].join("\n");
   output.answer({ finished: true, isOver: true, steps: step, checkpoint: found?.folder ?? null, run: path }, text);
 }

@@ -4,15 +4,12 @@
  * Owns: the order of the first writes. A folder with run.toml holds a run, so that file comes last.
  */
 
-import type { HotkeyPair } from "../../chain/wallet/hotkey.ts";
-import { createHotkey, hotkeyExists, loadHotkey } from "../../chain/wallet/hotkey_files.ts";
-import { WalletError } from "../../chain/wallet/wallet_error.ts";
 import type { CommandContext } from "../command.ts";
 import type { Dataset } from "../data/dataset.ts";
 import { prepareDataset } from "../data/prepare_dataset.ts";
-import { UserError } from "../errors.ts";
-import { openRunFolder, removeRun, type RunFolder } from "../run_folder.ts";
-import { openHotkey } from "../wallet_options.ts";
+import { openRunFolder, removeRun } from "../run_folder.ts";
+import { type HubKey, openHubKey } from "./hub_key.ts";
+import { optionsToKeep } from "./kept_options.ts";
 import { describeRun, describeText, type TextFacts } from "./describe_run.ts";
 import { type RunPlan, sayChanges } from "./plan_run.ts";
 import { refuseWhileHeld } from "./recover_run.ts";
@@ -21,6 +18,7 @@ import { writeSavedRun } from "./saved_run.ts";
 
 export interface PreparedRun extends RunPlan {
   readonly dataset: Dataset;
+  readonly key: HubKey;
 }
 
 /** Where the run is served from. */
@@ -42,6 +40,7 @@ export async function prepareRun(context: CommandContext, plan: RunPlan, at: Ser
   const { output } = context;
   const { folder: { path, isResumed }, config, origins, runId, changes, found } = plan;
   await makeRunFolder(plan);
+  const key = await openHubKey(context, plan);
   output.event({ type: "config", config, step: found?.manifest.step ?? 0 });
   for (const line of describeRun(config)) output.line(line);
   sayChanges(context, changes);
@@ -60,40 +59,25 @@ export async function prepareRun(context: CommandContext, plan: RunPlan, at: Ser
   output.event({ type: "text", ...text });
   output.line(describeText(text));
   if (!isResumed) { // not before its text is there: a run that cannot be has no settings to keep
-    await writeSavedRun(path, { runId, config, ...at });
+    await writeSavedRun(path, { runId, config, ...at, ...keptOf(context, key) });
     await writeRunText(path, runText(config, origins));
   }
-  return { ...plan, dataset };
+  return { ...plan, dataset, key };
 }
 
 /** What a run that goes on has now, once its state is open: from here on a restart knows it without being told. */
 export async function saveResumedRun(
-  { folder: { path, isResumed }, config, runId, changes }: RunPlan,
+  context: CommandContext,
+  { folder: { path, isResumed }, config, runId, changes, key }: PreparedRun,
   { at, step }: { at: ServedAt; step: number },
 ): Promise<void> {
   if (!isResumed) return;
-  await writeSavedRun(path, { runId, config, ...at });
+  await writeSavedRun(path, { runId, config, ...at, ...keptOf(context, key) });
   if (changes.length === 0) return;
   await writeRunText(path, changedRunText(await readRunText(path), { config, changes, step }));
 }
 
-/** The wallet that was named, or a hotkey of the run's own in its folder. */
-export async function hubSigner(
-  context: CommandContext,
-  { path: folder, isResumed }: RunFolder,
-): Promise<HotkeyPair> {
-  if (context.options.given("wallet")) return await openHotkey(context);
-  const place = { folder: `${folder}/wallets`, wallet: "orchestrator", hotkey: "default" };
-  try {
-    if (await hotkeyExists(place)) return await loadHotkey(place);
-    const { pair } = await createHotkey(place);
-    if (isResumed) {
-      context.output.log.warn(`'${place.folder}' had no hotkey of the orchestrator; a new one signs from now on`);
-    }
-    return pair;
-  } catch (error) {
-    if (!(error instanceof WalletError)) throw error;
-    const next = "Put the orchestrator's key back from a copy, or sign with another one: --wallet NAME";
-    throw new UserError(error.message, { next, cause: error });
-  }
-}
+const keptOf = ({ options }: CommandContext, { signer, wallet }: HubKey) => ({
+  hub: signer.address,
+  options: optionsToKeep(options, wallet),
+});

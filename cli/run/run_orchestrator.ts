@@ -38,7 +38,7 @@ import { type HubPort, openHubPort } from "./hub_port.ts";
 import { hubTickets } from "./hub_tickets.ts";
 import { type OpenRunOptions, type OpenRunState, openRunState } from "./open_run_state.ts";
 import { planRun, sayOver } from "./plan_run.ts";
-import { hubSigner, type PreparedRun, prepareRun, saveResumedRun } from "./prepare_run.ts";
+import { type PreparedRun, prepareRun, saveResumedRun } from "./prepare_run.ts";
 import { startOrchestrator } from "./orchestrator_role.ts";
 import type { RunningOrchestrator } from "./running_orchestrator.ts";
 import { removeJournal, userError as journalError } from "./recover_run.ts";
@@ -139,8 +139,7 @@ async function startRun(
 ): Promise<StartedRun> {
   const { output } = context;
   const { prepared, place, port, limits, startedMs } = options;
-  const { config, dataset, folder, runId } = prepared;
-  const signer = await hubSigner(context, folder);
+  const { config, dataset, folder, runId, key: { signer } } = prepared;
   const layersOfStages = splitLayers(config);
   const stages = stageSpecs(config, layersOfStages);
   const screen = openScreen(context, { config, layersOfStages, startedMs, step: prepared.found?.manifest.step ?? 0 });
@@ -149,7 +148,7 @@ async function startRun(
   };
   const warn = (text: string) => output.log.warn(text);
   const { members, journal, recovered, from } = await openStorage({ prepared, stages, limits, onReplayed, warn });
-  await saveResumedRun(prepared, { at: port.at, step: recovered?.state.step ?? from?.step ?? 0 });
+  await saveResumedRun(context, prepared, { at: port.at, step: recovered?.state.step ?? from?.step ?? 0 });
   const checkpoints = checkpointPlace(prepared, { stages, warn });
   const tickets = hubTickets(signer, runId);
   const { promise: chainFailed, reject } = Promise.withResolvers<never>();
@@ -157,6 +156,7 @@ async function startRun(
   const { sequencesPerMicrobatch: sequences } = config.train;
   const tokensBefore = recovered?.state.counters.tokens ?? 0;
   const begun = begunAt({ recovered, from });
+  output.line(`Run kept in ${folder.path}; ${folder.isResumed ? `goes on at step ${begun.step}` : "begins"}`);
   screen.begin(begun);
   let firstStepAtMs: number | null = null;
   const role = startOrchestrator({

@@ -1,5 +1,6 @@
 /**
- * What a run's folder says about the run before any checkpoint exists: its id, configuration, and where it listens.
+ * What a run's folder says about the run before any checkpoint exists: its id, configuration, and how its orchestrator was started:
+ * where it listens, which key signs, and the options that were given (kept_options.ts).
  *
  * Written whole or not at all, before anything else of the run. Without it a checkpoint can tell the same, but for the place.
  */
@@ -14,13 +15,19 @@ export interface SavedRun {
   readonly config: RunConfig;
   readonly host: string | null; // nodes look for a restarted orchestrator where it was
   readonly port: number | null;
+  readonly hub: string | null; // the key that signs; null: written before it was kept
+  readonly options: KeptOptions;
 }
+
+/** By the option's name; paths are absolute. */
+export type KeptOptions = Readonly<Record<string, string | number>>;
 
 const fileName = "run.json";
 
 export async function writeSavedRun(folder: string, run: SavedRun): Promise<void> {
-  const { runId, config, host, port } = run;
-  const text = `${JSON.stringify({ runId, host, port, check: checkOf({ runId, config }), config }, null, 2)}\n`;
+  const { runId, config, host, port, hub, options } = run;
+  const check = checkOf({ runId, config });
+  const text = `${JSON.stringify({ runId, host, port, hub, options, check, config }, null, 2)}\n`;
   await writeAtomically(`${folder}/${fileName}`, { disk: realDisk, chunks: [new TextEncoder().encode(text)] });
 }
 
@@ -49,5 +56,16 @@ function parseSavedRun(text: string): SavedRun | null {
   if (typeof runId !== "string" || !parsed.ok) return null;
   const port = "port" in value && typeof value.port === "number" ? value.port : null;
   const host = "host" in value && typeof value.host === "string" ? value.host : null;
-  return { runId, config: parsed.value, host, port };
+  const hub = "hub" in value && typeof value.hub === "string" ? value.hub : null;
+  const options = "options" in value ? parseOptions(value.options) : {};
+  return { runId, config: parsed.value, host, port, hub, options };
+}
+
+/** What is no text or number is not kept; the parser of the command line judges the rest. */
+function parseOptions(value: unknown): KeptOptions {
+  if (typeof value !== "object" || value === null) return {};
+  const entries = Object.entries(value).filter((entry): entry is [string, string | number] =>
+    typeof entry[1] === "string" || typeof entry[1] === "number"
+  );
+  return Object.fromEntries(entries);
 }

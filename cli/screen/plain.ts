@@ -8,7 +8,7 @@
 import { unreachable } from "../../core/assert.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
 import { byteSize, clock, decimal, duration, plural, printable, shortAddress } from "./format.ts";
-import { isReturn, reissuedClause, restoredText } from "./record_words.ts";
+import { awaitedText, isReturn, reissuedClause, restoredText } from "./record_words.ts";
 import { type RunView, tokensPerSecond } from "./view.ts";
 
 const throttleMs = 1_000;
@@ -96,7 +96,7 @@ function sentence(record: RunRecord, view: RunView): string | null {
     case "mergeLate":
       return `late     stage ${record.stage} goes on without ${shortAddress(record.node)} (${record.phase})`;
     case "resumed":
-      return `resume   at step ${record.step}, round ${record.round}; waiting for ${plural(record.nodes, "node")}`;
+      return `resume   at step ${record.step}, round ${record.round}; ${awaitedText(record)}`;
     case "nodeLost":
       return lostSentence(record);
     case "taskReleased":

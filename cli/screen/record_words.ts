@@ -18,6 +18,14 @@ export function restoredText({ stage, round, from }: Of<"stageRestored">): strin
   return `stage ${stage} of round ${round} was missing and ${restoredFrom[from]}`;
 }
 
+/** Whom the orchestrator waits for when it is back: those of before, and the miners that are missing beside them. */
+export function awaitedText({ nodes, miners = 0 }: Of<"resumed">): string {
+  if (miners === 0) return `waiting for ${plural(nodes, "node")}`;
+  return `${plural(nodes, "node")} of before ${nodes === 1 ? "is" : "are"} expected back; waiting for ${
+    plural(miners, "miner")
+  }`;
+}
+
 export const handedOut = (tasks: number): string => `${plural(tasks, "task")} handed out again`;
 
 /** Behind a node's loss or return: nothing where it had no task. */

@@ -31,7 +31,7 @@ export interface ServicePlan {
 export async function planService(context: CommandContext): Promise<ServicePlan> {
   const [role, ...words] = context.positionals;
   const command = await serviceRole(role);
-  const { options, typed } = await readOptions(command, words);
+  const { options, typed } = await readOptions(command, { words, environment: context.environment });
   const { environment } = context;
   const data = resolve(dataFolder(environment, options.text("data")));
   await mustStart({ ...context, options, positionals: [], dataFolder: () => data }, command);

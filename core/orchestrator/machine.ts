@@ -15,6 +15,7 @@ import { requestAudits } from "./audit_requests.ts";
 import { onAuditAlarm, onReplayed, onRequestFailed, settleRounds } from "./auditing.ts";
 import { noteRefused } from "./blame.ts";
 import { leaseWork } from "./dispatch.ts";
+import { endWhenDone } from "./early_end.ts";
 import { onEvaluated } from "./evaluations.ts";
 import { type OrchestratorEffect, type OrchestratorEvent, reject, send } from "./event.ts";
 import { expelConvicted, restWithholders } from "./expulsion.ts";
@@ -259,6 +260,7 @@ function advance(state: OrchestratorState, nowMs: number): OrchestratorEffect[] 
   const effects = [
     ...retakeRound(state),
     ...rewindWhenLost(state),
+    ...endWhenDone(state, nowMs),
     ...coverStages(state, nowMs),
     ...restoreAbandoned(state),
     ...assignWaiting(state, nowMs),

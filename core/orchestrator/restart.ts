@@ -36,11 +36,19 @@ export function onRestarted(
   if (state.closeUntilMs !== null) state.closeUntilMs = backMs + limits.mergePhaseMs;
   const { step, round } = state;
   return [
-    record({ type: "resumed", step, round, nodes: state.members.size }),
+    record({ type: "resumed", step, round, nodes: state.members.size, miners: missingMiners(state) }),
     ...[...state.restoring.keys()].map((stage) => restoreEffect(state, stage)),
     ...resumeMerge(state, { nowMs, backMs }),
     ...resumeUpload(state, backMs),
   ];
+}
+
+/** How many must come beside those who may return, before anything can be trained. */
+function missingMiners(state: OrchestratorState): number {
+  const { config, phase, rosters, step } = state;
+  if (phase === "closing" || step >= config.train.steps) return 0;
+  const wanted = phase === "gathering" ? config.swarm.replicas : 1;
+  return rosters.reduce((sum, { assigned }) => sum + Math.max(wanted - assigned, 0), 0);
 }
 
 /** Whoever starts a run again may ask for more steps also while its last round is being stored. */

@@ -92,7 +92,7 @@ export type RunRecord =
     lossError: number | null;
     tolerance: number;
   }
-  | { type: "resumed"; step: number; round: number; nodes: number } // the orchestrator itself, from its journal
+  | { type: "resumed"; step: number; round: number; nodes: number; miners?: number } // the orchestrator itself, from its journal; `miners`: how many more it needs
   | { type: "runPaused"; text: string } // the orchestrator's disk is full
   | { type: "runContinued"; pausedMs: number } // it has room again
   | { type: "faultSeen"; node: NodeId | null; code: string; detail: string }

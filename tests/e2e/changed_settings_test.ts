@@ -109,6 +109,25 @@ Deno.test("Changed settings: without --data a run lies in the folder of its name
     }
     assertEquals(Array.from(Deno.readDirSync(`${folder}/data/iota/runs`), ({ name }) => name), ["own"]);
     const other = await iota([...words.slice(0, -1), "--set", "name=second", "--resume"], env);
+    await Deno.writeTextFile(`${folder}/run.toml`, `name = "own"\n${begin}[model]\nwidth = 64\n`);
+    const refused = await iota(words, env);
+    assertMatch(
+      refused.stderr,
+      /'.*\/runs\/own': it is the folder of that name; change name in .*run\.toml:1, or .*--data DIR/,
+    );
     assertMatch(other.stderr, /Cannot resume as '.*\/runs\/second' must hold a run/);
+  });
+});
+
+Deno.test("Changed settings: each file of config init names a run of its own", async () => {
+  await withScratchFolder(async (folder) => {
+    assertEquals((await iota(["config", "init", `${folder}/run.toml`, "--size", "toy"])).code, 0);
+    assertMatch(await Deno.readTextFile(`${folder}/run.toml`), /^name = "toy-\d{8}-\d{6}"/m);
+    const hub = new IotaProcess([
+      ...["orchestrate", "--config", `${folder}/run.toml`, "--port", "0", "--data", `${folder}/d`],
+    ]);
+    await hub.printed.next(/^Run kept in .*\/d; begins$/);
+    hub.kill("SIGTERM");
+    assertEquals((await hub.ended).code, 0);
   });
 });

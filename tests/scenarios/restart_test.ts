@@ -257,3 +257,31 @@ Deno.test("Restart: when every miner is gone as well, the round begins again and
     assertEquals([step, counters.microbatchesIssued, counters.microbatchesCredited], [4, 8, 8]);
   });
 });
+
+Deno.test("Restart: a run that is told no more steps than it has done ends at once, without any miner", () => {
+  return withJournal(async (path) => {
+    const first = openJournal(path).journal;
+    const longer = tinyConfig({ ...config, train: { ...config.train, steps: 8 } });
+    const swarm: LocalSwarm = new LocalSwarm({
+      config: longer,
+      journal: first,
+      watch: (record, { orchestrator }) => {
+        if (record.type === "checkpointWritten" && orchestrator.state.round === 2) orchestrator.stop("enough");
+      },
+    });
+    await swarm.startAll();
+    assertEquals((await swarm.runThrough(patience)).finished, false);
+    first.close();
+    const { step } = swarm.orchestrator.state;
+    for (const { address } of swarm.members) swarm.kill(address);
+    const { journal, recovered } = openJournal(path);
+    const { roundFirstStep } = present(recovered).state;
+    assertEquals([step, roundFirstStep], [4, 4], "stopped between two rounds, with a step open");
+    swarm.restart({ journal, recovered, config: tinyConfig({ ...longer, train: { ...longer.train, steps: 4 } }) });
+    const { finished } = await swarm.runThrough(patience);
+    journal.close();
+    const { state, segments } = swarm.orchestrator;
+    assertEquals([finished, state.step, state.phase, segments.bytes], [true, 4, "finished", 0]);
+    assertEquals(state.counters.microbatchesIssued, state.counters.microbatchesCredited);
+  });
+});

@@ -41,7 +41,7 @@ Deno.test("Port: until the orchestrator has started, nodes and programs are told
 Deno.test("Port: what was typed counts, then where the run was, then the usual place", () => {
   const config = resolveConfig({ size: "toy" });
   if (!config.ok) throw new Error("the toy is right");
-  const saved = { runId: "r", config: config.config, host: "10.0.0.5", port: 4711 };
+  const saved = { runId: "r", config: config.config, host: "10.0.0.5", port: 4711, hub: null, options: {} };
   const typed = (values: { host?: string; port?: number }): OptionValues => ({
     text: () => values.host ?? "127.0.0.1",
     number: () => values.port ?? 9009,
