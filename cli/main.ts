@@ -16,7 +16,7 @@ import { commandText, overviewText, type Page } from "./help_text.ts";
 import { readOptions } from "./given_options.ts";
 import { denoHost, type Host } from "./host.ts";
 import { TerminalOutput } from "./output.ts";
-import { dataFolder, type Environment } from "./paths.ts";
+import { dataFolder } from "./paths.ts";
 import { resolveRights } from "./rights/resolve_rights.ts";
 import type { HeldRights } from "./rights/rights.ts";
 import { printable } from "./screen/format.ts";
