@@ -71,7 +71,7 @@ Deno.test("Access: a miner of a running swarm gets its own stage, and 403 for th
   });
 });
 
-Deno.test("Access: a miner that has been at an address refuses another orchestrator there, until it is told to go on", async () => {
+Deno.test("Access: a miner that is told which orchestrator it wants refuses another one at that address", async () => {
   await withScratchFolder(async (folder) => {
     const wallets = ["--wallet", "hot", "--wallet-path", `${folder}/wallets`];
     await new IotaProcess(["wallet", "new", "--name", "hot", "--wallet-path", `${folder}/wallets`]).ended;
@@ -95,17 +95,15 @@ Deno.test("Access: a miner that has been at an address refuses another orchestra
     const impostor = orchestrate("second", new URL(known.url).port);
     const found = await impostor.lines.next("listening") as Line & Published;
     assertEquals(found.url, known.url);
-    const { code, stderr } = await mine(known.url, []).ended;
+    const { code, stderr } = await mine(known.url, ["--hub", known.hub]).ended;
     assertEquals(code, 1);
     assertStringIncludes(stderr, `the orchestrator must be ${known.hub}: current value is ${found.hub}`);
-    assertStringIncludes(stderr, `--hub ${found.hub}`);
     const wrongRun = await mine(known.url, ["--hub", found.hub, "--run", known.run]).ended;
     assertStringIncludes(wrongRun.stderr, `the run must be '${known.run}': this orchestrator serves '${found.run}'`);
-    assertStringIncludes(wrongRun.stderr, `--run ${found.run}`);
     const meant = mine(known.url, ["--hub", found.hub]);
     await meant.lines.next("welcomed");
     await end(meant);
-    const again = mine(known.url, []); // the new one is remembered
+    const again = mine(known.url, []); // on this machine what was met before does not bind
     await again.lines.next("welcomed");
     await end(again);
     const mistyped = await mine(known.url, ["--hub", "nobody"]).ended;
