@@ -62,6 +62,9 @@ export async function openRunFolder(path: string): Promise<void> {
 
 const writing = (path: string) => ({ action: "write to the data folder", value: path });
 
+/** Where an orchestrator's run lies without --data: by its name. */
+export const namedFolder = (dataFolder: string, name: unknown): string => `${dataFolder}/runs/${name}`;
+
 /** For runs without a name of their own: a new folder below `runs`, or the newest one there. */
 export async function datedFolder(runs: string, { isResumed }: { isResumed: boolean }): Promise<string> {
   if (!isResumed) {

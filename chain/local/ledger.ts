@@ -32,12 +32,6 @@ export interface CallOutcome {
   readonly submission: number; // what `submit` returned
   readonly error: { readonly pallet: string; readonly name: string } | null; // dispatch error, null when it worked
   readonly events: readonly ChainEvent[]; // in the runtime's order; of a call that failed those of its fee
-  readonly weightsBy?: WeightsCaller; // of a call that sets or commits weights
-}
-
-export interface WeightsCaller {
-  readonly hotkey: string; // its account as hex
-  readonly index: number; // of the storage: subnet and mechanism
 }
 
 /**

@@ -28,13 +28,14 @@ import { storageIndex } from "../weights/salted_commit.ts";
 import { accountOf, addressOf } from "./calls/account_key.ts";
 import { textOfCall } from "./calls/call_text.ts";
 import { hashBytes } from "./header.ts";
-import type { CallOutcome, LocalBlock, Submission } from "./ledger.ts";
+import type { ChainEvent } from "./events.ts";
+import type { LocalBlock, Submission } from "./ledger.ts";
 import type { LocalLedger } from "./local_ledger.ts";
 import { commitmentOf } from "./reads/commitments.ts";
 import { epochStateOf } from "./reads/epoch_state.ts";
 import { parametersOf } from "./reads/parameters.ts";
 import { pendingCommitsOf } from "./reads/pending_commits.ts";
-import { neuronsOf } from "./state/neurons.ts";
+import { neuronsOf, uidOf } from "./state/neurons.ts";
 import { keyOf } from "./state/records.ts";
 
 export interface LocalChainOptions {
@@ -115,15 +116,14 @@ export class LocalChain implements Chain {
   }
 
   weightCallsOf({ hotkey, mechanism, afterBlock, toBlock }: WeightCallSearch): Promise<number[] | null> {
-    const account = accountOf(hotkey), index = storageIndex({ netuid: this.netuid, mechanism });
     return this.#read(() => {
+      const uid = uidOf(this.#ledger.state, this.netuid, accountOf(hotkey));
+      const of = { netuid: this.netuid, mechanism, hotkey, uid };
       const landed: number[] = [];
       for (let block = afterBlock + 1; block <= toBlock; block++) {
         const outcomes = this.#ledger.outcomesOf(block);
         if (outcomes === null) return null;
-        const isOurs = ({ error, weightsBy }: CallOutcome) =>
-          error === null && weightsBy?.hotkey === account && weightsBy.index === index;
-        if (outcomes.some(isOurs)) landed.push(block);
+        if (outcomes.some(({ events }) => isWeightCall(events, of))) landed.push(block);
       }
       return landed;
     });
@@ -237,3 +237,18 @@ function refusalAtSubmission(
 }
 
 const headOf = ({ number, timestampMs }: LocalBlock): Head => ({ block: number, seenMs: timestampMs });
+
+/** Whether a call set or committed these weights, by its events; a reveal sets them too, but is known by its own event. */
+function isWeightCall(
+  events: readonly ChainEvent[],
+  of: { netuid: number; mechanism: number; hotkey: Address; uid: number | null },
+): boolean {
+  if (events.some(({ type }) => type === "saltedRevealed")) return false;
+  return events.some((event) => {
+    if (event.type !== "weightsSet" && event.type !== "weightsCommitted" && event.type !== "timelockedCommitted") {
+      return false;
+    }
+    if (event.netuid !== of.netuid || event.mechanism !== of.mechanism) return false;
+    return event.type === "weightsSet" ? event.uid === of.uid : event.hotkey === of.hotkey;
+  });
+}

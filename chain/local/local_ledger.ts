@@ -26,7 +26,6 @@ import { changeRules } from "./state/neurons.ts";
 import { ChainStore, type StoredBlock } from "./state/chain_store.ts";
 import { keyOf } from "./state/records.ts";
 import { State } from "./state/state.ts";
-import { storageIndex } from "../weights/salted_commit.ts";
 
 export interface OpenLedgerOptions {
   readonly path: string; // ":memory:" keeps nothing
@@ -243,16 +242,10 @@ function localBlock(block: StoredBlock): LocalBlock {
   return { number, hash, parentHash, ...bodyOf(block) };
 }
 
-function outcomeOf({ submission, from, call }: PooledCall, { error, events }: Dispatched): CallOutcome {
-  const outcome = { submission, error: error === null ? null : { pallet: palletOf(error), name: error }, events };
-  switch (call.type) {
-    case "setWeights":
-    case "commitWeights":
-    case "commitTimelockedWeights":
-      return { ...outcome, weightsBy: { hotkey: from, index: storageIndex(call) } };
-    default:
-      return outcome;
-  }
-}
+const outcomeOf = ({ submission }: PooledCall, { error, events }: Dispatched): CallOutcome => ({
+  submission,
+  error: error === null ? null : { pallet: palletOf(error), name: error },
+  events,
+});
 
 const lineOfCall = ({ from, nonce, call }: PooledCall): string => `${from} ${nonce} ${textOfCall(call)}`;

@@ -14,6 +14,7 @@ import type { ConfigFile } from "../config_file.ts";
 import { hubOptions } from "../hub_options.ts";
 import { wordsOfEntry } from "../option_file.ts";
 import { dataFolder, type Environment } from "../paths.ts";
+import { namedFolder } from "../run_folder.ts";
 import { overridesOf } from "../run_options.ts";
 import { type KeptOptions, readSavedRun } from "./saved_run.ts";
 
@@ -59,5 +60,5 @@ async function folderOf(
   const given = options.text("data");
   if (given !== undefined) return given;
   const name = (await overridesOf({ options }))["name"] ?? runFile?.table["name"] ?? knobAt("name").default;
-  return `${dataFolder(environment)}/runs/${name}`;
+  return namedFolder(dataFolder(environment), name);
 }

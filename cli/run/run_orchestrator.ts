@@ -28,6 +28,7 @@ import { explainRefusal, Terminated, UserError } from "../errors.ts";
 import { openLogFile } from "../service/long_run.ts";
 import { readOpenFiles } from "../rights/open_files.ts";
 import { shellWords } from "../shell_words.ts";
+import { namedFolder } from "../run_folder.ts";
 import { openRunScreen, type RunScreen } from "../screen/run_screen.ts";
 import { newRunView, type WireCost } from "../screen/view.ts";
 import { type CheckpointPlace, putBackRound, storeRound } from "./checkpoint_writer.ts";
@@ -52,7 +53,7 @@ export async function runOrchestrator(context: CommandContext): Promise<number> 
   await openLogFile(context);
   const startedMs = systemTimers.nowMs();
   const interruption = context.interruption();
-  const plan = await planRun(context, (name) => `${context.dataFolder()}/runs/${name}`);
+  const plan = await planRun(context, (name) => namedFolder(context.dataFolder(), name));
   if (plan.isOver) {
     sayOver(context, { plan, command: "orchestrate" });
     return 0;

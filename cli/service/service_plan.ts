@@ -10,6 +10,7 @@ import { knobAt } from "../../core/config/knobs.ts";
 import { readOptions } from "../given_options.ts";
 import { type Command, type CommandContext, commonOptions, type OptionSpec } from "../command.ts";
 import { UsageError } from "../errors.ts";
+import { namedFolder } from "../run_folder.ts";
 import { dataFolder } from "../paths.ts";
 import { launchCommand, unpackFolder } from "../self.ts";
 import { serviceRole } from "./service_roles.ts";
@@ -79,7 +80,7 @@ async function mustStart(context: CommandContext, command: Command): Promise<voi
     import("../run/hub_file_check.ts"),
     import("../run/hub_place.ts"),
   ]);
-  const { saved, folder, config } = await planRun(context, (name) => `${context.dataFolder()}/runs/${name}`);
+  const { saved, folder, config } = await planRun(context, (name) => namedFolder(context.dataFolder(), name));
   await mustHaveSoundHub(context);
   await hubPlace(context.options, saved);
   if (!folder.isResumed) await (await import("../data/corpus.ts")).mustBeCorpus(config.data.corpus);

@@ -20,8 +20,7 @@ import type { StepWork } from "./step_state.ts";
 const mostAbovePeers = 16; // of the square; honest replicas with one and with many tasks differ that much
 const mostAboveAlone = 1e4; // for a stage's only replica, compared with its own last steps
 const mostBetweenStages = 1e6; // of the square, from the middle stage
-/** Of the square, below and above the reference. A plausible lie in its input can make an honest gradient a thousand times longer. */
-const impossible = { below: 1e4, above: 1e12 };
+const impossible = 1e4; // of the square, above or below the reference
 const stepsForPast = 4; // below so many there is no past to compare with
 
 interface Report {
@@ -92,7 +91,7 @@ function boundedMean(reports: readonly Report[], reference: number): number {
 }
 
 function isImpossible({ square, reference }: { square: number; reference: number }): boolean {
-  return square > impossible.above * reference || square * impossible.below < reference;
+  return square > impossible * reference || square * impossible < reference;
 }
 
 function outlierRecord(

@@ -13,7 +13,7 @@ import { blame } from "./blame.ts";
 import { type OrchestratorEffect, record, reject } from "./event.ts";
 import { reissueWorkOf } from "./leases.ts";
 import { replicasOf, rosterOf } from "./replicas.ts";
-import { confirms, isUsable, type TaskResult } from "./result_check.ts";
+import { confirms, isClose, isUsable, type TaskResult } from "./result_check.ts";
 import { benchMember } from "./roster_changes.ts";
 import { finish } from "./rounds.ts";
 import type { OrchestratorState } from "./state.ts";
@@ -36,7 +36,8 @@ export function isShared(state: OrchestratorState, item: WorkItem): boolean {
 
 /**
  * Whether an implausible result is taken, as every replica that could try the item has made an implausible one. It must be usable, and
- * another's numbers must confirm it; where no two agree the one that is least out of range is taken, which does least harm.
+ * another's numbers must confirm it. Where two others agree theirs is waited for; where no two do, the one that is least out of range
+ * is taken, which does least harm.
  */
 export function isAgreed(
   state: OrchestratorState,
@@ -49,8 +50,7 @@ export function isAgreed(
   return isSplit && others.every((other) => doubt.excess <= other.doubt.excess);
 }
 
-const isAlike = (a: Doubt, b: Doubt): boolean =>
-  a.measure === b.measure && a.value <= 2 * b.value && b.value <= 2 * a.value;
+const isAlike = (a: Doubt, b: Doubt): boolean => a.measure === b.measure && isClose(a.value, b.value);
 
 /** Whether no replica of the stage has made anything that can be computed with. */
 export function isHopeless(state: OrchestratorState, item: WorkItem): boolean {
@@ -59,7 +59,8 @@ export function isHopeless(state: OrchestratorState, item: WorkItem): boolean {
 
 /**
  * Another replica has done the item: whoever failed it with numbers that no honest replica makes was wrong. Large but usable ones
- * may be the honest answer to a liar's wire, so there it is one word against another, which an audit tells apart.
+ * may be the honest answer to a liar's wire, so there it is one word against another, which an audit tells apart. A loss is bounded
+ * whatever the wire, and its bound never moves.
  */
 export function settleRefusals(
   state: OrchestratorState,
@@ -72,7 +73,7 @@ export function settleRefusals(
   for (const { node, doubt } of refused) {
     if (settled.has(node) || confirms(result, doubt)) continue;
     settled.add(node);
-    if (isUsable(doubt)) continue;
+    if (doubt.measure !== "loss" && isUsable(doubt)) continue;
     const proven = fault("badNumbers", doubt.detail);
     effects.push(...reject(node, proven), ...blame(state, { node, fault: proven }));
   }

@@ -26,6 +26,7 @@ export function onRestarted(
   const { limits, swarm } = state.config;
   const backMs = nowMs + limits.restartGraceMs;
   state.counters.restarts += 1;
+  state.work?.returns.clear(); // nobody's fault
   for (const member of state.members.values()) {
     setAway(state, member, backMs);
     setAlarm(state, { type: "silence", node: member.node, atMs: backMs });

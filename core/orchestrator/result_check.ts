@@ -71,9 +71,12 @@ const largestLoss = ({ losses }: TaskDone): number => Math.max(0, ...losses ?? [
  * two honest replicas can be judged differently; their numbers are all but equal.
  */
 export function confirms({ message, scale }: TaskResult, { measure, value }: Doubt): boolean {
-  const other = measure === "loss" ? largestLoss(message) : scale[measure];
-  return Number.isFinite(value) && value <= mostApart * other && other <= mostApart * value;
+  return isClose(value, measure === "loss" ? largestLoss(message) : scale[measure]);
 }
+
+/** Whether two finite numbers may be two computations of one. */
+export const isClose = (a: number, b: number): boolean =>
+  Number.isFinite(a) && a <= mostApart * b && b <= mostApart * a;
 
 function shapeProblem(
   state: OrchestratorState,

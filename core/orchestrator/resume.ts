@@ -17,7 +17,7 @@ import { reissueCredited, returnLeases } from "./leases.ts";
 import type { StageMerge } from "./merge_state.ts";
 import { openRequests } from "./mending.ts";
 import { setBack } from "./replicas.ts";
-import { comesBackOften } from "./returns.ts";
+import { hasComeBackOften, noteReturn } from "./returns.ts";
 import type { Member, OrchestratorState, SentHeader } from "./state.ts";
 import { askForSeal } from "./sealing.ts";
 
@@ -49,7 +49,8 @@ export function resumeMember(
   const held = new Set<TaskId>(missed === null ? holding.tasks : []);
   const gone = member.stepTasks.filter((task) => !held.has(task));
   setBack(state, member);
-  const isOften = comesBackOften(state, member);
+  noteReturn(state, member);
+  const isOften = hasComeBackOften(state, member);
   if (isOften && member.leases.size > 0) noteWithheld(state, { node, duty: "tasks" });
   const tasksReissued = returnLeases(state, member, { isAvoided: isOften }) +
     reissueCredited(state, { member, tasks: gone });

@@ -24,6 +24,7 @@ import { floorReplicas } from "./rebalance.ts";
 import { dropParticipants } from "./reducers.ts";
 import { activate, awaitAssign, replicasOf, setAway, setBack, setStage } from "./replicas.ts";
 import { mayResume, resumeMember } from "./resume.ts";
+import { noteReturn } from "./returns.ts";
 import { benchMember, forgetMember } from "./roster_changes.ts";
 import { departSealed, renewPatience } from "./sealing.ts";
 import { type Member, newMember, type OrchestratorState } from "./state.ts";
@@ -211,6 +212,7 @@ export function onReconnected(
   const member = state.members.get(node);
   if (member === undefined) return [];
   setBack(state, member);
+  noteReturn(state, member);
   renewPatience(state, { member, nowMs });
   return [];
 }

@@ -20,7 +20,7 @@ import { type OrchestratorEffect, record, reject, send } from "./event.ts";
 import { reissueCredited } from "./leases.ts";
 import { unitMsOf } from "./pace.ts";
 import { rosterOf } from "./replicas.ts";
-import { comesBackOften, hasComeBackOften } from "./returns.ts";
+import { hasComeBackOften } from "./returns.ts";
 import type { Member, OrchestratorState } from "./state.ts";
 import { type StepWork, unitsOf } from "./step_state.ts";
 import { isTail } from "./wiring.ts";
@@ -63,8 +63,8 @@ export function askForSeal(
 export function renewPatience(state: OrchestratorState, { member, nowMs }: { member: Member; nowMs: number }): void {
   const { work } = state;
   const request = work?.asked.get(member.node);
-  if (work === null || comesBackOften(state, member)) return;
-  if (request === undefined || work.sealed.has(member.node)) return;
+  if (work === null || request === undefined || work.sealed.has(member.node)) return;
+  if (hasComeBackOften(state, member)) return;
   const lookMs = nowMs + patienceMs(state, member);
   const deadlineMs = Math.max(request.deadlineMs, nowMs + state.config.limits.leaseMs);
   work.asked.set(member.node, { ...request, lookMs, deadlineMs });

@@ -3,6 +3,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { fault } from "../../core/fault.ts";
 import type { NodeId } from "../../core/ids.ts";
+import { wireBytes } from "../../core/model/spec.ts";
 import { ScriptedOrchestrator } from "../support/scripted_orchestrator.ts";
 import { prngOf } from "../support/small_prng.ts";
 
@@ -50,6 +51,17 @@ Deno.test("Blame: a wire of zeros but for one ordinary value goes nowhere, but m
   assertEquals(seen().length, 4, "its wire is not taken");
   hub.work(nodes.filter((node) => node !== liar));
   assertEquals(blamed(hub), []);
+});
+
+Deno.test("Blame: a loss beyond any guess is its sender's fault once another replica has found another one", () => {
+  const { hub, nodes, heads, tails: [liar] } = training(2);
+  hub.work(heads, { until: () => hub.tasksOf(liar!).length > 0 });
+  const { task } = hub.take(liar!, "runTask");
+  const losses = new Array<number>(hub.state.config.train.sequencesPerMicrobatch).fill(5_000);
+  const wire = hub.stages[1]!.wireIn!;
+  hub.tell(liar!, { type: "taskDone", task, losses, computeMs: 1 }, [hub.blob(wireBytes(hub.stages[1]!, wire))]);
+  hub.work(nodes.filter((node) => node !== liar));
+  assertEquals(blamed(hub), [liar]);
 });
 
 Deno.test("Blame: the first wires of a quick liar are no measure for the slower replica's", () => {

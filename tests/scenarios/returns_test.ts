@@ -52,6 +52,22 @@ for (
   });
 }
 
+Deno.test("Returns: restarts of the orchestrator are nobody's fault, however many there are in a step", () => {
+  const { hub, nodes, tails: [honest] } = training();
+  for (let restart = 0; restart < 8; restart++) {
+    hub.step({ type: "restarted" });
+    for (const node of nodes) {
+      hub.step({ type: "nodeConnected", node, role: "miner", resumed: false });
+      joinsAnew(hub, node);
+    }
+    assertEquals(hub.state.work?.returns.get(honest!), 1);
+  }
+  assertEquals(hub.state.standings.size, 0);
+  hub.work(nodes);
+  for (const node of nodes) while (hasSeal(hub, node)) hub.seal(node);
+  assertEquals(hub.state.step, 1);
+});
+
 Deno.test("Returns: a new session in place of every result hands the tasks to others, and the step closes", () => {
   const { hub, nodes, tails: [quitter] } = training();
   let returns = 0;
