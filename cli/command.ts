@@ -3,10 +3,10 @@
  *
  * Owns: the declarative shapes, the options every command has, and finding a command by name. Refuses: reading the
  * command line (args.ts) and printing (help_text.ts, output.ts). A command module must import lightly, because help loads all
- * of them: what is heavy (gpu, net, chain, cli/run) is imported inside `run`.
+ * of them: what is heavy (gpu, net, chain, the roles) is imported inside `run`.
  */
 
-import type { Output } from "./output.ts";
+import type { Output } from "./output/output.ts";
 import type { Environment } from "./paths.ts";
 import type { Rights } from "./rights/rights.ts";
 

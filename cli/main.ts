@@ -6,16 +6,16 @@
  * wrong and the next step; an unexpected error prints one line, and its stack with --verbose.
  */
 
-import { closest, parseOptions, splitCommand } from "./args.ts";
+import { closest, parseOptions, splitCommand } from "./options/args.ts";
 import { type Command, type CommandContext, type CommandTable, commonOptions } from "./command.ts";
 import { commandTable } from "./command_table.ts";
-import type { ConfigFile } from "./config_file.ts";
-import { Terminated, UsageError, UserError } from "./errors.ts";
-import { exitFailed, exitInterrupted } from "./exit_codes.ts";
-import { commandText, overviewText, type Page } from "./help_text.ts";
-import { readOptions } from "./given_options.ts";
+import type { ConfigFile } from "./options/config_file.ts";
+import { Terminated, UsageError, UserError } from "./output/errors.ts";
+import { exitFailed, exitInterrupted } from "./output/exit_codes.ts";
+import { commandText, overviewText, type Page } from "./output/help_text.ts";
+import { readOptions } from "./options/given_options.ts";
 import { denoHost, type Host } from "./host.ts";
-import { TerminalOutput } from "./output.ts";
+import { TerminalOutput } from "./output/output.ts";
 import { dataFolder } from "./paths.ts";
 import { resolveRights } from "./rights/resolve_rights.ts";
 import type { HeldRights } from "./rights/rights.ts";
@@ -107,7 +107,7 @@ async function heldBy(
   const names = new Set([...command.options, ...commonOptions].map(({ name }) => name));
   const readsCorpus = command.rights?.read !== "any" && command.rights?.read?.includes("corpus");
   const corpus = readsCorpus
-    ? await (await import("./run_options.ts")).corpusFile(context, runFile?.table ?? {})
+    ? await (await import("./options/run_options.ts")).corpusFile(context, runFile?.table ?? {})
     : null;
   return resolveRights({
     rights: command.rights,

@@ -5,7 +5,7 @@
  * Linux follows the XDG base directory rules: a relative XDG_DATA_HOME is ignored, as they ask.
  */
 
-import { UserError } from "./errors.ts";
+import { UserError } from "./output/errors.ts";
 
 export type System = "linux" | "darwin" | "windows";
 

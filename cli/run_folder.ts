@@ -13,7 +13,7 @@
 
 import type { CommandContext } from "./command.ts";
 import { isPutAside } from "./data/put_aside.ts";
-import { attempting, UsageError, UserError } from "./errors.ts";
+import { attempting, UsageError, UserError } from "./output/errors.ts";
 
 export interface RunFolder {
   readonly path: string;

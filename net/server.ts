@@ -12,12 +12,12 @@ import { createServer as createHttpsServer } from "node:https";
 import type { AddressInfo, Socket as TcpSocket } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { WebSocketServer } from "ws";
-import { DeafWatch, type Verdict } from "./deaf_watch.ts";
-import { Door } from "./door.ts";
+import { DeafWatch, type Verdict } from "./links/deaf_watch.ts";
+import { Door } from "./links/door.ts";
 import type { NetLimits } from "./limits.ts";
-import { joinSocket, type Socket, socketOptions } from "./socket_wire.ts";
+import { joinSocket, type Socket, socketOptions } from "./links/socket_wire.ts";
 import { systemTimers, type Timers } from "./timers.ts";
-import type { Wire, WireHandler } from "./wire.ts";
+import type { Wire, WireHandler } from "./links/wire.ts";
 
 export interface ListenOptions {
   readonly host: string;

@@ -22,7 +22,7 @@ import {
   type SubnetParameters,
   type WeightCallSearch,
 } from "../chain.ts";
-import { dispatchRefusal, poolRefusal } from "../subtensor/refusals.ts";
+import { dispatchRefusal, poolRefusal } from "../subtensor/sending/refusals.ts";
 import { verifySignature } from "../wallet/hotkey.ts";
 import { storageIndex } from "../weights/salted_commit.ts";
 import { accountOf, addressOf } from "./calls/account_key.ts";

@@ -9,11 +9,11 @@ import { hexToU8a, stringToU8a, u8aConcat, u8aToHex } from "@polkadot/util";
 import { xxhashAsU8a } from "@polkadot/util-crypto";
 import * as v from "valibot";
 import { ChainError } from "../chain.ts";
-import { type BlockRef, hexSchema } from "./block_header.ts";
-import type { Connection } from "./connection.ts";
-import { isStateGone } from "./rpc_error.ts";
+import { type BlockRef, hexSchema } from "./sending/block_header.ts";
+import type { Connection } from "./connection/connection.ts";
+import { isStateGone } from "./connection/rpc_error.ts";
 import { type ChainEvent, type Runtime, UnsupportedRuntime } from "./runtime.ts";
-import type { Session } from "./session.ts";
+import type { Session } from "./connection/session.ts";
 
 /** A storage entry by the runtime's own names, its keys, and what it must hold. */
 export interface StoredItem<T> {

@@ -18,22 +18,22 @@ import type {
   SubnetParameters,
   WeightCallSearch,
 } from "../chain.ts";
-import { readAccount, readAxon, readUid } from "./accounts.ts";
-import { axonFrom, axonProblem } from "./axon_address.ts";
-import { readBlockTime } from "./chain_clock.ts";
-import { readCommitments } from "./commitments.ts";
-import { Connection, type ConnectionOptions } from "./connection.ts";
-import type { Endpoints } from "./endpoints.ts";
-import { readEpochState } from "./epoch_state.ts";
-import { readFacts } from "./facts.ts";
-import { readMetagraph } from "./metagraph.ts";
-import { readIsStarted, readParameters } from "./parameters.ts";
-import { axonRefusal } from "./refusals.ts";
-import { Sender } from "./sender.ts";
+import { readAccount, readAxon, readUid } from "./reads/accounts.ts";
+import { axonFrom, axonProblem } from "./reads/axon_address.ts";
+import { readBlockTime } from "./connection/chain_clock.ts";
+import { readCommitments } from "./reads/commitments.ts";
+import { Connection, type ConnectionOptions } from "./connection/connection.ts";
+import type { Endpoints } from "./connection/endpoints.ts";
+import { readEpochState } from "./reads/epoch_state.ts";
+import { readFacts } from "./reads/facts.ts";
+import { readMetagraph } from "./reads/metagraph.ts";
+import { readIsStarted, readParameters } from "./reads/parameters.ts";
+import { axonRefusal } from "./sending/refusals.ts";
+import { Sender } from "./sending/sender.ts";
 import { readAtHead, type StateAt } from "./state.ts";
-import type { Dice, Timers } from "./timers.ts";
-import { findWeightCalls } from "./weight_calls.ts";
-import { readPendingCommits, readWeights } from "./weights.ts";
+import type { Dice, Timers } from "./connection/timers.ts";
+import { findWeightCalls } from "./reads/weight_calls.ts";
+import { readPendingCommits, readWeights } from "./reads/weights.ts";
 
 export interface SubtensorOptions {
   readonly endpoints: Endpoints; // parseEndpoints("finney")

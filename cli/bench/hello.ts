@@ -10,14 +10,14 @@ import { randomBytes } from "node:crypto";
 import { hotkeyOfMiniSecret, type HotkeyPair, verifySignature } from "../../chain/wallet/hotkey.ts";
 import { assert } from "../../core/assert.ts";
 import { parsed } from "../../core/fault.ts";
-import { decodeFrame, encodeFrame } from "../../net/frame.ts";
-import { answerChallenge, checkAccept } from "../../net/hello.ts";
-import { Hub } from "../../net/hub.ts";
+import { decodeFrame, encodeFrame } from "../../net/messages/frame.ts";
+import { answerChallenge, checkAccept } from "../../net/auth/hello.ts";
+import { Hub } from "../../net/links/hub.ts";
 import { defaultNetLimits } from "../../net/limits.ts";
-import type { HeldTicket } from "../../net/ticket.ts";
+import type { HeldTicket } from "../../net/auth/ticket.ts";
 import { systemRandom, systemTimers } from "../../net/timers.ts";
-import type { Wire } from "../../net/wire.ts";
-import { hubTickets } from "../run/hub_tickets.ts";
+import type { Wire } from "../../net/links/wire.ts";
+import { hubTickets } from "../hub/hub_tickets.ts";
 
 /** Milliseconds of the hub's thread. */
 export interface HelloCost {

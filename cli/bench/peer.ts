@@ -8,11 +8,11 @@
 import { randomBytes } from "node:crypto";
 import { WebSocket } from "ws";
 import { hotkeyOfMiniSecret, verifySignature } from "../../chain/wallet/hotkey.ts";
-import { dialWebSocket } from "../../net/client.ts";
+import { dialWebSocket } from "../../net/links/client.ts";
 import { defaultNetLimits } from "../../net/limits.ts";
-import { Node } from "../../net/node.ts";
-import { readHubMessage } from "../../net/schema_hub.ts";
-import { type Socket, socketOptions } from "../../net/socket_wire.ts";
+import { Node } from "../../net/links/node.ts";
+import { readHubMessage } from "../../net/messages/schema_hub.ts";
+import { type Socket, socketOptions } from "../../net/links/socket_wire.ts";
 import { systemRandom, systemTimers } from "../../net/timers.ts";
 import type { HubMessage, NodeMessage } from "../../core/protocol/message.ts";
 

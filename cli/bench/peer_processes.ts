@@ -4,7 +4,7 @@
  * Owns: starting and ending them, and the error when one ends before it should. Invariant: none outlives the measurement.
  */
 
-import { type Child, lastLines, startChild } from "../run/child.ts";
+import { type Child, lastLines, startChild } from "../swarm/role_process.ts";
 import type { PeerSpec } from "./peer.ts";
 
 const patienceMs = 30_000; // on top of what is measured: two processes start, connect and warm up

@@ -6,7 +6,7 @@
 import { setImmediate } from "node:timers";
 import { systemTimers } from "../../net/timers.ts";
 import { Journal } from "../journal/journal.ts";
-import { Driver } from "../run/driver.ts";
+import { Driver } from "../roles/driver.ts";
 
 export interface RelayJournal {
   keep(segments: readonly Uint8Array[], onDurable: () => void): void;

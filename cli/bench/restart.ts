@@ -9,8 +9,8 @@ import { serialize } from "node:v8";
 import { orchestrator } from "../../core/orchestrator/machine.ts";
 import { Journal, type JournalEntry } from "../journal/journal.ts";
 import type { OpenJournalOptions } from "../journal/journal_file.ts";
-import { replay, snapshotOf } from "../run/hub_journal.ts";
-import type { OrchestratorMachine } from "../sim/hub_process.ts";
+import { replay, snapshotOf } from "../hub/hub_journal.ts";
+import type { OrchestratorMachine } from "../sim/processes/hub_process.ts";
 import { shapeOf } from "../sim/swarm_shape.ts";
 import { World } from "../sim/world.ts";
 

@@ -1,7 +1,7 @@
 /** The error for a benchmark, or a part of one, that does not exist: what there is, and what was probably meant. */
 
-import { closest } from "../args.ts";
-import { UsageError } from "../errors.ts";
+import { closest } from "../options/args.ts";
+import { UsageError } from "../output/errors.ts";
 import { printable } from "../screen/format.ts";
 
 export function unknownName(kind: string, given: { name: string | undefined; known: readonly string[] }): UsageError {

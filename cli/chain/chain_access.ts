@@ -7,14 +7,14 @@
 
 import type { Address, ChainCall, ChainSigner } from "../../chain/call.ts";
 import { ChainError, type Neuron, type Refusal } from "../../chain/chain.ts";
-import { type Endpoints, parseEndpoints } from "../../chain/subtensor/endpoints.ts";
+import { type Endpoints, parseEndpoints } from "../../chain/subtensor/connection/endpoints.ts";
 import type { SubtensorChain } from "../../chain/subtensor/subtensor_chain.ts";
-import { withDeadline } from "../../chain/subtensor/timers.ts";
+import { withDeadline } from "../../chain/subtensor/connection/timers.ts";
 import { systemRandom, systemTimers } from "../../net/timers.ts";
-import { defaultNetuid } from "../chain_options.ts";
+import { defaultNetuid } from "../options/chain_options.ts";
 import type { CommandContext } from "../command.ts";
-import { UsageError, UserError } from "../errors.ts";
-import { type CommandTo, nextCommand } from "./next_command.ts";
+import { UsageError, UserError } from "../output/errors.ts";
+import { type CommandTo, nextCommand } from "./text/next_command.ts";
 
 const leastCallMs = 3_000; // where several endpoints share the time
 const waitReserveMs = 60_000; // beyond twice the time its blocks should take

@@ -7,8 +7,8 @@
 import type { Address } from "../../chain/call.ts";
 import type { HotkeyPair } from "../../chain/wallet/hotkey.ts";
 import type { CommandContext } from "../command.ts";
-import { UsageError } from "../errors.ts";
-import { explaining, findColdkey, findHotkey, openHotkey } from "../wallet_options.ts";
+import { UsageError } from "../output/errors.ts";
+import { explaining, findColdkey, findHotkey, openHotkey } from "../options/wallet_options.ts";
 
 export async function hotkeyAddressOf(context: CommandContext): Promise<Address> {
   const { decodeAddress } = await import("../../chain/wallet/ss58.ts");

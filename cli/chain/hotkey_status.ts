@@ -12,10 +12,10 @@ import { firstAllowedBlock, permitAction } from "../../chain/duty/preflight.ts";
 import { type SendWindow, sendWindow } from "../../chain/duty/window.ts";
 import { nextEpochBlock } from "../../chain/epochs/epochs.ts";
 import { duration, plural, roughly, tokens } from "../screen/format.ts";
-import { blocksText, inBlocks } from "./chain_words.ts";
-import { revealText } from "./commit_text.ts";
-import type { CommandTo } from "./next_command.ts";
-import { axonText } from "./neuron_table.ts";
+import { blocksText, inBlocks } from "./text/chain_words.ts";
+import { revealText } from "./text/commit_text.ts";
+import type { CommandTo } from "./text/next_command.ts";
+import { axonText } from "./text/neuron_table.ts";
 
 export interface Finding {
   readonly name: string;

@@ -7,11 +7,11 @@
 
 import type { Address } from "../../chain/call.ts";
 import type { CommandContext } from "../command.ts";
-import { UsageError, UserError } from "../errors.ts";
+import { UsageError, UserError } from "../output/errors.ts";
 import { shortAddress, tokens } from "../screen/format.ts";
-import { openColdkeySigner } from "../wallet_options.ts";
+import { openColdkeySigner } from "../options/wallet_options.ts";
 import { type ChainAccess, sendCall, withChain } from "./chain_access.ts";
-import { parseTokens } from "./chain_words.ts";
+import { parseTokens } from "./text/chain_words.ts";
 import { hotkeyAddressOf } from "./hotkey_address.ts";
 import { requireBalance } from "./register_hotkey.ts";
 

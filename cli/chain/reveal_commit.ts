@@ -8,10 +8,10 @@
 import type { PendingCommit } from "../../chain/chain.ts";
 import { isSameRow, storedRowOf } from "../../chain/weights/stored_row.ts";
 import type { CommandContext } from "../command.ts";
-import { UserError } from "../errors.ts";
+import { UserError } from "../output/errors.ts";
 import { plural } from "../screen/format.ts";
 import { type ChainAccess, registeredNeuron, sendCall, waitForBlock, withChain } from "./chain_access.ts";
-import { inBlocks } from "./chain_words.ts";
+import { inBlocks } from "./text/chain_words.ts";
 import { signingHotkey } from "./hotkey_address.ts";
 import { readSavedCommits, savedCommitOf, writeSavedCommits } from "./saved_commits.ts";
 

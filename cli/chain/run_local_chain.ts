@@ -11,8 +11,8 @@ import type { LocalBlock } from "../../chain/local/ledger.ts";
 import { LocalLedger } from "../../chain/local/local_ledger.ts";
 import { ChainStoreError } from "../../chain/local/state/chain_store.ts";
 import type { CommandContext, OptionValues } from "../command.ts";
-import { attempting, UsageError, UserError } from "../errors.ts";
-import type { Output } from "../output.ts";
+import { attempting, UsageError, UserError } from "../output/errors.ts";
+import type { Output } from "../output/output.ts";
 import { DrandRelay, fetchSmallText } from "./drand_relay.ts";
 import { serveLedger } from "./serve_ledger.ts";
 

@@ -5,14 +5,14 @@
  */
 
 import type { Address, AxonAddress } from "../../chain/call.ts";
-import { axonProblem } from "../../chain/subtensor/axon_address.ts";
+import { axonProblem } from "../../chain/subtensor/reads/axon_address.ts";
 import type { CommandContext } from "../command.ts";
-import { UsageError, UserError } from "../errors.ts";
+import { UsageError, UserError } from "../output/errors.ts";
 import { plural } from "../screen/format.ts";
 import { type ChainAccess, registeredNeuron, sendCall, withChain } from "./chain_access.ts";
-import { inBlocks } from "./chain_words.ts";
+import { inBlocks } from "./text/chain_words.ts";
 import { signingHotkey } from "./hotkey_address.ts";
-import { axonText } from "./neuron_table.ts";
+import { axonText } from "./text/neuron_table.ts";
 
 const protocol = 4; // what Bittensor's own SDK announces
 const axonVersion = 1;

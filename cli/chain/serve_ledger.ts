@@ -10,7 +10,7 @@ import { localNode } from "../../chain/local/rpc/local_node.ts";
 import { serveRpc } from "../../chain/local/rpc/rpc_server.ts";
 import { runtimeOf } from "../../chain/local/surface/runtime.ts";
 import { runtimeSurface } from "../../chain/local/surface/surface.ts";
-import { attempting } from "../errors.ts";
+import { attempting } from "../output/errors.ts";
 
 export interface ServeLedgerOptions {
   readonly ledger: LocalLedger;

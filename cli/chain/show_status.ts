@@ -3,7 +3,7 @@
 import { readView } from "../../chain/duty/read_view.ts";
 import { nextEpochBlock } from "../../chain/epochs/epochs.ts";
 import type { CommandContext } from "../command.ts";
-import type { Paint } from "../paint.ts";
+import type { Paint } from "../output/paint.ts";
 import { shortAddress } from "../screen/format.ts";
 import { type ChainAccess, withChain } from "./chain_access.ts";
 import { coldkeyAddressOf, hotkeyAddressOf } from "./hotkey_address.ts";

@@ -3,8 +3,8 @@
 import type { CommandContext } from "../command.ts";
 import { plural } from "../screen/format.ts";
 import { withChain } from "./chain_access.ts";
-import { neuronFields, neuronTable, sortedNeurons, type Sorting } from "./neuron_table.ts";
-import { parameterFields, parameterText } from "./parameter_text.ts";
+import { neuronFields, neuronTable, sortedNeurons, type Sorting } from "./text/neuron_table.ts";
+import { parameterFields, parameterText } from "./text/parameter_text.ts";
 
 export async function showMetagraph(context: CommandContext): Promise<number> {
   const { output, options } = context;

@@ -10,7 +10,7 @@ import type { ChainView } from "../../chain/duty/duty.ts";
 import { firstAllowedBlock, rowRefusal, standingRefusal } from "../../chain/duty/preflight.ts";
 import { nextEpochBlock } from "../../chain/epochs/epochs.ts";
 import type { WeightsRow } from "../../chain/weights/stored_row.ts";
-import { inBlocks } from "./chain_words.ts";
+import { inBlocks } from "./text/chain_words.ts";
 
 export interface Hindrance {
   readonly refusal: Refusal;

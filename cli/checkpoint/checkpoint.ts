@@ -10,7 +10,7 @@
 import { assert } from "../../core/assert.ts";
 import type { ParameterTable } from "../../core/model/spec.ts";
 import { type Disk, isFile, isFolder, parentOf, realDisk, writeAtomically } from "../data/disk.ts";
-import { attempting } from "../errors.ts";
+import { attempting } from "../output/errors.ts";
 import { type FileEntry, firstProblem, writeEntry } from "../data/file_entry.ts";
 import { putAside } from "../data/put_aside.ts";
 import { sha256InTurns } from "../data/sha256.ts";

@@ -10,7 +10,7 @@ import type { RunConfig } from "../../core/config/config.ts";
 import { parseRunConfig } from "../../core/config/parse.ts";
 import { readIfPresent } from "../data/disk.ts";
 import { countShape, fileEntryShape, sha256Shape } from "../data/file_entry.ts";
-import { UserError } from "../errors.ts";
+import { UserError } from "../output/errors.ts";
 
 export const checkpointFormat = "iota-checkpoint-1";
 export const manifestName = "manifest.json";

@@ -8,7 +8,7 @@
 
 import * as v from "valibot";
 import { type Disk, writeAtomically } from "../data/disk.ts";
-import { attempting, UserError } from "../errors.ts";
+import { attempting, UserError } from "../output/errors.ts";
 
 const headerLimitBytes = 100_000_000; // as in the reference implementation
 const lengthBytes = 8;

@@ -1,8 +1,8 @@
 /** `iota chain commit`: weights that wait for their reveal, and the reveal of salted ones. The work is in cli/chain. */
 
-import { chainOptions, hotkeyOptions, mechanismOption } from "../chain_options.ts";
+import { chainOptions, hotkeyOptions, mechanismOption } from "../options/chain_options.ts";
 import type { Command } from "../command.ts";
-import { UsageError } from "../errors.ts";
+import { UsageError } from "../output/errors.ts";
 
 export const command: Command = {
   name: "chain commit",

@@ -1,6 +1,6 @@
 /** `iota chain metagraph`: every neuron of a subnet. With --json each is a line of its own before the summary. */
 
-import { chainOptions } from "../chain_options.ts";
+import { chainOptions } from "../options/chain_options.ts";
 import type { Command } from "../command.ts";
 
 export const command: Command = {

@@ -1,6 +1,6 @@
 /** `iota chain params`: the rules of a subnet, and when its next epoch runs. */
 
-import { chainOptions } from "../chain_options.ts";
+import { chainOptions } from "../options/chain_options.ts";
 import type { Command } from "../command.ts";
 
 export const command: Command = {

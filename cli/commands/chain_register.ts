@@ -1,6 +1,6 @@
 /** `iota chain register`: gives a hotkey a uid in a subnet, for a price that is burned. The work is in cli/chain. */
 
-import { chainOptions, payingOptions } from "../chain_options.ts";
+import { chainOptions, payingOptions } from "../options/chain_options.ts";
 import type { Command } from "../command.ts";
 
 export const command: Command = {

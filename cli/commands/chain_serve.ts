@@ -1,8 +1,8 @@
 /** `iota chain serve`: announces where a hotkey can be reached. The work is in cli/chain. */
 
-import { chainOptions } from "../chain_options.ts";
+import { chainOptions } from "../options/chain_options.ts";
 import type { Command } from "../command.ts";
-import { walletOptions } from "../wallet_options.ts";
+import { walletOptions } from "../options/wallet_options.ts";
 
 export const command: Command = {
   name: "chain serve",

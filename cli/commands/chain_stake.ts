@@ -1,6 +1,6 @@
 /** `iota chain stake`: moves tokens from the coldkey to a hotkey's stake in a subnet, or back. The work is in cli/chain. */
 
-import { chainOptions, payingOptions } from "../chain_options.ts";
+import { chainOptions, payingOptions } from "../options/chain_options.ts";
 import type { Command } from "../command.ts";
 
 export const command: Command = {

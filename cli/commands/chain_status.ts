@@ -1,6 +1,6 @@
 /** `iota chain status`: how one hotkey stands in a subnet, in plain words. The work is in cli/chain. */
 
-import { chainOptions, hotkeyOptions, mechanismOption } from "../chain_options.ts";
+import { chainOptions, hotkeyOptions, mechanismOption } from "../options/chain_options.ts";
 import type { Command } from "../command.ts";
 
 export const command: Command = {

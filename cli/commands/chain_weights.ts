@@ -1,8 +1,8 @@
 /** `iota chain weights`: shows a validator's row of weights, or sets it. The work is in cli/chain. */
 
-import { chainOptions, hotkeyOptions, mechanismOption } from "../chain_options.ts";
+import { chainOptions, hotkeyOptions, mechanismOption } from "../options/chain_options.ts";
 import type { Command, CommandContext } from "../command.ts";
-import { attempting, UsageError } from "../errors.ts";
+import { attempting, UsageError } from "../output/errors.ts";
 
 export const command: Command = {
   name: "chain weights",

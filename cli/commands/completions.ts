@@ -1,8 +1,8 @@
 /** `iota completions`: what a shell needs to complete our command lines, made from the command table. The work is in cli/manual. */
 
-import { closest } from "../args.ts";
+import { closest } from "../options/args.ts";
 import type { Command } from "../command.ts";
-import { UsageError } from "../errors.ts";
+import { UsageError } from "../output/errors.ts";
 import { printable } from "../screen/format.ts";
 
 const shells = ["bash", "zsh", "fish"] as const;

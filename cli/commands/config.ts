@@ -1,7 +1,7 @@
 /** `iota config`: the group of actions on files of settings. Each has a file of its own beside this one; the work is in cli/config. */
 
 import type { Command, CommandTable } from "../command.ts";
-import { missingAction } from "../missing_action.ts";
+import { missingAction } from "../output/missing_action.ts";
 
 const actions: CommandTable = {
   show: async () => (await import("./config_show.ts")).command,

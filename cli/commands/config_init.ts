@@ -1,7 +1,7 @@
 /** `iota config init`: a commented file to begin with. The work is in cli/config. */
 
 import type { Command } from "../command.ts";
-import { sizeOption } from "../run_options.ts";
+import { sizeOption } from "../options/run_options.ts";
 
 export const command: Command = {
   name: "config init",

@@ -1,7 +1,7 @@
 /** `iota config show`: the settings of a run as it would begin, with where each comes from. The work is in cli/config. */
 
 import type { Command } from "../command.ts";
-import { runOptions } from "../run_options.ts";
+import { runOptions } from "../options/run_options.ts";
 
 export const command: Command = {
   name: "config show",

@@ -2,8 +2,8 @@
 
 import type { Command } from "../command.ts";
 import { chainOptions } from "../duty/chain_options.ts";
-import { tlsAuthorityOption } from "../node_options.ts";
-import { walletOptions } from "../wallet_options.ts";
+import { tlsAuthorityOption } from "../options/node_options.ts";
+import { walletOptions } from "../options/wallet_options.ts";
 
 export const command: Command = {
   name: "doctor",

@@ -1,9 +1,9 @@
 /**
- * `iota generate`: text from a run's newest checkpoint. The work is in cli/run/run_generate.ts.
+ * `iota generate`: text from a run's newest checkpoint. The work is in cli/generate/run_generate.ts.
  */
 
 import type { Command } from "../command.ts";
-import { deviceOption } from "../node_options.ts";
+import { deviceOption } from "../options/node_options.ts";
 
 export const command: Command = {
   name: "generate",
@@ -55,7 +55,7 @@ export const command: Command = {
   ],
   rights: { read: ["--run"] },
   async run(context) {
-    const { runGenerate } = await import("../run/run_generate.ts");
+    const { runGenerate } = await import("../generate/run_generate.ts");
     return await runGenerate(context);
   },
 };

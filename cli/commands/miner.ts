@@ -1,11 +1,11 @@
 /**
- * `iota miner`: computes a stage for a run. The work is in cli/run/run_miner.ts.
+ * `iota miner`: computes a stage for a run. The work is in cli/node/run_miner.ts.
  */
 
 import type { Command } from "../command.ts";
 import { chainOptions } from "../duty/chain_options.ts";
 import { pauseOptions, sensorOptions } from "../idle/pause_option_list.ts";
-import { findingText, nodeOptions } from "../node_options.ts";
+import { findingText, nodeOptions } from "../options/node_options.ts";
 import { autoRestartOption, logOptions } from "../service/service_options.ts";
 
 export const command: Command = {
@@ -61,7 +61,7 @@ export const command: Command = {
     sensorsFor: sensorOptions,
   },
   async run(context) {
-    const { runMiner } = await import("../run/run_miner.ts");
+    const { runMiner } = await import("../node/run_miner.ts");
     return await runMiner(context);
   },
 };

@@ -1,10 +1,10 @@
 /**
- * `iota orchestrate`: owns a run. The work is in cli/run/run_orchestrator.ts; this is its face on the command line.
+ * `iota orchestrate`: owns a run. The work is in cli/orchestrate/run_orchestrator.ts; this is its face on the command line.
  */
 
 import type { Command } from "../command.ts";
-import { hubOptions } from "../hub_options.ts";
-import { runOptions } from "../run_options.ts";
+import { hubOptions } from "../options/hub_options.ts";
+import { runOptions } from "../options/run_options.ts";
 
 export const command: Command = {
   name: "orchestrate",
@@ -71,9 +71,9 @@ export const command: Command = {
     sys: ["networkInterfaces"],
   },
   async run(context) {
-    const { mustHaveSoundHub } = await import("../run/hub_file_check.ts");
+    const { mustHaveSoundHub } = await import("../orchestrate/hub_file_check.ts");
     await mustHaveSoundHub(context);
-    const { runOrchestrator } = await import("../run/run_orchestrator.ts");
+    const { runOrchestrator } = await import("../orchestrate/run_orchestrator.ts");
     return await runOrchestrator(context);
   },
 };

@@ -5,7 +5,7 @@
  */
 
 import type { Command, CommandTable } from "../command.ts";
-import { UsageError } from "../errors.ts";
+import { UsageError } from "../output/errors.ts";
 import { serviceNameOption } from "../service/service_options.ts";
 
 const actions: CommandTable = {

@@ -1,11 +1,11 @@
 /**
- * `iota swarm`: a whole run on this machine, every role a process of its own. The work is in cli/run/run_swarm.ts.
+ * `iota swarm`: a whole run on this machine, every role a process of its own. The work is in cli/swarm/run_swarm.ts.
  */
 
 import type { Command } from "../command.ts";
 import { chaosGrammar } from "../chaos/plan.ts";
-import { deviceOption } from "../node_options.ts";
-import { runOptions } from "../run_options.ts";
+import { deviceOption } from "../options/node_options.ts";
+import { runOptions } from "../options/run_options.ts";
 
 export const command: Command = {
   name: "swarm",
@@ -72,7 +72,7 @@ export const command: Command = {
     sys: ["systemMemoryInfo"],
   },
   async run(context) {
-    const { runSwarm } = await import("../run/run_swarm.ts");
+    const { runSwarm } = await import("../swarm/run_swarm.ts");
     return await runSwarm(context);
   },
 };

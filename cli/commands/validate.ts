@@ -1,10 +1,10 @@
 /**
- * `iota validate`: repeats sampled work and evaluates held-out text for a run. The work is in cli/run/run_node.ts.
+ * `iota validate`: repeats sampled work and evaluates held-out text for a run. The work is in cli/node/run_validator.ts.
  */
 
 import type { Command } from "../command.ts";
 import { chainOptions } from "../duty/chain_options.ts";
-import { findingText, nodeOptions } from "../node_options.ts";
+import { findingText, nodeOptions } from "../options/node_options.ts";
 import { autoRestartOption, logOptions } from "../service/service_options.ts";
 
 export const command: Command = {
@@ -35,7 +35,7 @@ export const command: Command = {
     net: "any",
   },
   async run(context) {
-    const { runValidator } = await import("../run/run_node.ts");
+    const { runValidator } = await import("../node/run_validator.ts");
     return await runValidator(context);
   },
 };

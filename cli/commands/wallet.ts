@@ -5,8 +5,8 @@
  */
 
 import type { Command, CommandTable } from "../command.ts";
-import { missingAction } from "../missing_action.ts";
-import { hotkeyOption, walletPathOption } from "../wallet_options.ts";
+import { missingAction } from "../output/missing_action.ts";
+import { hotkeyOption, walletPathOption } from "../options/wallet_options.ts";
 import { nameOption } from "./wallet_store.ts";
 
 const actions: CommandTable = {

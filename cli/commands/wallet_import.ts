@@ -6,9 +6,9 @@
  */
 
 import type { Command, CommandContext } from "../command.ts";
-import { attempting, UsageError } from "../errors.ts";
-import { readPassword } from "../secret_input.ts";
-import { explaining } from "../wallet_options.ts";
+import { attempting, UsageError } from "../output/errors.ts";
+import { readPassword } from "../options/secret_input.ts";
+import { explaining } from "../options/wallet_options.ts";
 import { type KeyPlace, storeKey, storeOptions, targetOf } from "./wallet_store.ts";
 import type { OpenedKey } from "../../chain/wallet/key_files.ts";
 

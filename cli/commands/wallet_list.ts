@@ -2,7 +2,7 @@
 
 import type { ListedWallet } from "../../chain/wallet/wallet_list.ts";
 import type { Command, CommandContext } from "../command.ts";
-import { explaining, foldersOf, walletPathOption } from "../wallet_options.ts";
+import { explaining, foldersOf, walletPathOption } from "../options/wallet_options.ts";
 
 export const command: Command = {
   name: "wallet list",

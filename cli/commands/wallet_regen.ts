@@ -6,9 +6,9 @@
  */
 
 import type { Command, CommandContext } from "../command.ts";
-import { UsageError, UserError } from "../errors.ts";
-import { readSecret } from "../secret_input.ts";
-import { explaining } from "../wallet_options.ts";
+import { UsageError, UserError } from "../output/errors.ts";
+import { readSecret } from "../options/secret_input.ts";
+import { explaining } from "../options/wallet_options.ts";
 import { storeKey, storeOptions, targetOf } from "./wallet_store.ts";
 
 export const command: Command = {

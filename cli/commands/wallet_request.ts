@@ -1,15 +1,15 @@
 /**
  * What `wallet sign` and `wallet verify` share about HTTP requests: the options that describe one, its headers, their check.
  *
- * Owns: reading both from the command line and from files. Refuses: protocols (net/btauth.ts, net/epistula.ts), sending. A body
+ * Owns: reading both from the command line and from files. Refuses: protocols (net/auth/btauth.ts, net/auth/epistula.ts), sending. A body
  * is signed as the file has it, byte by byte.
  */
 
 import { type Parsed, parsed } from "../../core/fault.ts";
 import { type NodeId, nodeId } from "../../core/ids.ts";
-import type { Signer } from "../../net/hello.ts";
+import type { Signer } from "../../net/auth/hello.ts";
 import type { CommandContext, OptionSpec } from "../command.ts";
-import { attempting, UsageError, UserError } from "../errors.ts";
+import { attempting, UsageError, UserError } from "../output/errors.ts";
 
 const kinds = ["btauth", "epistula", "epistula-v2"] as const;
 
@@ -104,12 +104,12 @@ export async function signedHeaders(request: RequestToSign, signer: Signer): Pro
   const { systemRandom, systemTimers } = await import("../../net/timers.ts");
   const { kind, method, target, body, receiver } = request;
   if (kind === "btauth") {
-    const { NonceSource, signBtauth } = await import("../../net/btauth.ts");
-    const { sha256Hex } = await import("../../net/signed_headers.ts");
+    const { NonceSource, signBtauth } = await import("../../net/auth/btauth.ts");
+    const { sha256Hex } = await import("../../net/auth/signed_headers.ts");
     const nonceNs = new NonceSource(systemTimers, systemRandom).next();
     return signBtauth({ method, target, bodyHash: sha256Hex(body) }, { signer, receiver, nonceNs });
   }
-  const { signEpistula } = await import("../../net/epistula.ts");
+  const { signEpistula } = await import("../../net/auth/epistula.ts");
   const uuid = kind === "epistula" ? null : crypto.randomUUID();
   return signEpistula(body, { timestampMs: systemTimers.nowMs(), uuid, signedFor: receiver }, signer);
 }
@@ -158,18 +158,18 @@ export async function verifiedRequest(
   from: { headers: Headers; maxAgeMs: number },
 ): Promise<Parsed<{ address: NodeId; ageMs: number }>> {
   const { verifySignature: verify } = await import("../../chain/wallet/hotkey.ts");
-  const { defaultTimeWindow, sha256Hex } = await import("../../net/signed_headers.ts");
+  const { defaultTimeWindow, sha256Hex } = await import("../../net/auth/signed_headers.ts");
   const { systemTimers } = await import("../../net/timers.ts");
   const { kind, method, target, body, receiver: self } = request;
   const nowMs = systemTimers.nowMs();
   const check = { self, nowMs, verify, window: { ...defaultTimeWindow, pastMs: from.maxAgeMs } };
   if (kind === "btauth") {
-    const { verifyBtauth } = await import("../../net/btauth.ts");
+    const { verifyBtauth } = await import("../../net/auth/btauth.ts");
     const found = verifyBtauth({ method, target, bodyHash: sha256Hex(body) }, from.headers, check);
     if (!found.ok) return found;
     return parsed({ address: found.value.sender, ageMs: nowMs - Number(found.value.nonceNs / 1_000_000n) });
   }
-  const { verifyEpistula } = await import("../../net/epistula.ts");
+  const { verifyEpistula } = await import("../../net/auth/epistula.ts");
   const found = verifyEpistula(body, from.headers, check);
   if (!found.ok) return found;
   return parsed({ address: found.value.sender, ageMs: nowMs - found.value.stamp.timestampMs });

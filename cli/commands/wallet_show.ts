@@ -14,7 +14,7 @@ import {
   openHotkeyOf,
   walletPathOption,
   warnOfOthers,
-} from "../wallet_options.ts";
+} from "../options/wallet_options.ts";
 import { nameOption } from "./wallet_store.ts";
 
 export const command: Command = {

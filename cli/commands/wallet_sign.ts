@@ -6,9 +6,9 @@
  */
 
 import type { Command, CommandContext } from "../command.ts";
-import { UsageError } from "../errors.ts";
-import { passwordOptions } from "../secret_input.ts";
-import { hotkeyOption, openColdkeyOf, openHotkeyOf, walletPathOption } from "../wallet_options.ts";
+import { UsageError } from "../output/errors.ts";
+import { passwordOptions } from "../options/secret_input.ts";
+import { hotkeyOption, openColdkeyOf, openHotkeyOf, walletPathOption } from "../options/wallet_options.ts";
 import { readRequest, requestOptions, type RequestToSign, signedHeaders } from "./wallet_request.ts";
 import { coldkeyFlag, nameOption } from "./wallet_store.ts";
 

@@ -8,9 +8,9 @@
 import type { KeyMaterial } from "../../chain/wallet/key_material.ts";
 import type { HotkeyPlace, WalletPlace } from "../../chain/wallet/wallet_place.ts";
 import type { CommandContext, OptionSpec } from "../command.ts";
-import { UsageError } from "../errors.ts";
-import { passwordOptions, readPassword } from "../secret_input.ts";
-import { explaining, foldersOf, hotkeyOption, walletPathOption } from "../wallet_options.ts";
+import { UsageError } from "../output/errors.ts";
+import { passwordOptions, readPassword } from "../options/secret_input.ts";
+import { explaining, foldersOf, hotkeyOption, walletPathOption } from "../options/wallet_options.ts";
 
 export const nameOption: OptionSpec = {
   name: "name",

@@ -1,8 +1,8 @@
 /** `iota wallet verify`: whether the holder of an address signed a text or a request. Exit code 1 when not; needs no secret. */
 
 import type { Command, CommandContext } from "../command.ts";
-import { UsageError, UserError } from "../errors.ts";
-import { explaining, findColdkey, findHotkey, hotkeyOption, walletPathOption } from "../wallet_options.ts";
+import { UsageError, UserError } from "../output/errors.ts";
+import { explaining, findColdkey, findHotkey, hotkeyOption, walletPathOption } from "../options/wallet_options.ts";
 import {
   headerOptions,
   readHeaders,

@@ -5,10 +5,10 @@
  */
 
 import type { Command, CommandContext } from "../command.ts";
-import { type ConfigFile, parseConfigFile, placeProblems, readConfigFile } from "../config_file.ts";
-import { UsageError, UserError } from "../errors.ts";
-import { optionProblems } from "../option_file.ts";
-import { resolveRunFile } from "../run_file.ts";
+import { type ConfigFile, parseConfigFile, placeProblems, readConfigFile } from "../options/config_file.ts";
+import { UsageError, UserError } from "../output/errors.ts";
+import { optionProblems } from "../options/option_file.ts";
+import { resolveRunFile } from "../options/run_file.ts";
 import { printable } from "../screen/format.ts";
 import { type FilePurpose, filePurposes, isRunFile } from "./file_kind.ts";
 import { namedFileProblems } from "./named_files.ts";

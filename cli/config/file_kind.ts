@@ -5,10 +5,10 @@
 
 import { isKnobPath, knobGroups } from "../../core/config/knobs.ts";
 import type { OptionSpec } from "../command.ts";
-import type { ConfigFile } from "../config_file.ts";
-import { UserError } from "../errors.ts";
+import type { ConfigFile } from "../options/config_file.ts";
+import { UserError } from "../output/errors.ts";
 import { chainOptions } from "../duty/chain_options.ts";
-import { nodeOptions } from "../node_options.ts";
+import { nodeOptions } from "../options/node_options.ts";
 import { shellWord } from "../shell_words.ts";
 
 /** What a file may be for, as --for says it. */

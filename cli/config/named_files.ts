@@ -5,12 +5,12 @@
  */
 
 import type { Problem } from "../../core/config/parse.ts";
-import type { ConfigFile } from "../config_file.ts";
+import type { ConfigFile } from "../options/config_file.ts";
 import { readCorpus } from "../data/corpus.ts";
-import { UserError } from "../errors.ts";
-import { hubFileProblems } from "../run/hub_file_check.ts";
-import { corpusOf } from "../run_options.ts";
-import { readTlsAuthority } from "../run/tls_files.ts";
+import { UserError } from "../output/errors.ts";
+import { hubFileProblems } from "../orchestrate/hub_file_check.ts";
+import { corpusOf } from "../options/run_options.ts";
+import { readTlsAuthority } from "../roles/tls_files.ts";
 import type { FilePurpose } from "./file_kind.ts";
 
 export async function namedFileProblems({ table }: ConfigFile, purpose: FilePurpose): Promise<Problem[]> {

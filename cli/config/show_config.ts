@@ -11,10 +11,10 @@ import { type KnobPath, type KnobValue, tomlValue } from "../../core/config/knob
 import { knobPaths } from "../../core/config/knobs.ts";
 import type { Origins } from "../../core/config/parse.ts";
 import type { CommandContext, OptionSpec } from "../command.ts";
-import { type ConfigFile, readConfigFile } from "../config_file.ts";
-import { hubOptions, hubTable, settingName } from "../hub_options.ts";
-import { hubPart } from "../run_file.ts";
-import { flagPaths, resolveRun } from "../run_options.ts";
+import { type ConfigFile, readConfigFile } from "../options/config_file.ts";
+import { hubOptions, hubTable, settingName } from "../options/hub_options.ts";
+import { hubPart } from "../options/run_file.ts";
+import { flagPaths, resolveRun } from "../options/run_options.ts";
 import { meaningOf } from "./meaning.ts";
 import { cut } from "../screen/format.ts";
 

@@ -9,7 +9,7 @@
 import { resolve } from "node:path";
 import * as v from "valibot";
 import { endOfTextToken } from "../../core/tokenizer/words.ts";
-import { attempting, UserError } from "../errors.ts";
+import { attempting, UserError } from "../output/errors.ts";
 import { loadSpeeches } from "./speeches.ts";
 
 export interface CorpusDocument {

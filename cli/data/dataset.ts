@@ -15,7 +15,7 @@ import {
   manifestName,
   readDatasetManifest,
 } from "./dataset_manifest.ts";
-import { UserError } from "../errors.ts";
+import { UserError } from "../output/errors.ts";
 import { firstProblem } from "./file_entry.ts";
 import { TokenReader } from "./token_file.ts";
 import { readTokenizer } from "./tokenizer_file.ts";

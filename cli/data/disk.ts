@@ -3,10 +3,10 @@
  *
  * Owns: the operations as an interface, so that tests can stop a process between any two of them, and the order
  * temporary file (partial_file.ts) → fsync → rename → fsync of the folder. Two processes may write the same file: one of the two
- * contents stays. A refusal of the system becomes a sentence (cli/errors.ts).
+ * contents stays. A refusal of the system becomes a sentence (cli/output/errors.ts).
  */
 
-import { attempting } from "../errors.ts";
+import { attempting } from "../output/errors.ts";
 import { finalName, partialName, removeStalePartials } from "./partial_file.ts";
 
 export interface OpenFile {

@@ -27,7 +27,7 @@ import {
   manifestName,
   readDatasetManifest,
 } from "./dataset_manifest.ts";
-import { UserError } from "../errors.ts";
+import { UserError } from "../output/errors.ts";
 import { plural } from "../screen/format.ts";
 import { type Disk, realDisk, writeAtomically } from "./disk.ts";
 import { type FileEntry, firstProblem, writeEntry } from "./file_entry.ts";

@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { piecesInTurns } from "../../net/turns.ts";
-import { attempting } from "../errors.ts";
+import { attempting } from "../output/errors.ts";
 
 export function sha256Hex(...parts: readonly (Uint8Array | string)[]): string {
   const hash = createHash("sha256");

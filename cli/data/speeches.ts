@@ -6,7 +6,7 @@
  */
 
 import { promisify } from "node:util";
-import { UserError } from "../errors.ts";
+import { UserError } from "../output/errors.ts";
 
 const bundledFile = "speeches.json.br";
 

@@ -10,7 +10,7 @@ import { type BpeModel, byteTokens } from "../../core/tokenizer/bpe_model.ts";
 import { Tokenizer } from "../../core/tokenizer/bpe.ts";
 import { readSpelling, spellBytes } from "../../core/tokenizer/byte_alphabet.ts";
 import { endOfTextToken } from "../../core/tokenizer/words.ts";
-import { attempting, UserError } from "../errors.ts";
+import { attempting, UserError } from "../output/errors.ts";
 
 const fileShape = v.object({
   added_tokens: v.tuple([v.object({ id: v.number(), content: v.literal(endOfTextToken) })]),

@@ -6,7 +6,7 @@
  */
 
 import { ChainError } from "../../chain/chain.ts";
-import { parseEndpoints } from "../../chain/subtensor/endpoints.ts";
+import { parseEndpoints } from "../../chain/subtensor/connection/endpoints.ts";
 import type { SubtensorChain } from "../../chain/subtensor/subtensor_chain.ts";
 import { systemRandom, systemTimers } from "../../net/timers.ts";
 import type { NamedChain } from "../duty/chain_options.ts";

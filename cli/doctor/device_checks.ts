@@ -9,7 +9,7 @@ import { resolveConfig } from "../../core/config/parse.ts";
 import { type SizeName, sizeNames } from "../../core/config/size.ts";
 import type { DeviceFacts } from "../../gpu/device.ts";
 import { ComputeError, type ComputeWorker, openComputeWorker } from "../../gpu/worker_client.ts";
-import { fitModel } from "../run/model_fit.ts";
+import { fitModel } from "../roles/model_fit.ts";
 import { byteSize, decimal } from "../screen/format.ts";
 import { good, skipped, type Verdict, warning, wrong } from "./verdict.ts";
 

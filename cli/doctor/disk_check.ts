@@ -6,7 +6,7 @@
  */
 
 import { statfs } from "node:fs/promises";
-import { explainRefusal } from "../errors.ts";
+import { explainRefusal } from "../output/errors.ts";
 import { isFolder, parentOf, realDisk } from "../data/disk.ts";
 import { byteSize, duration } from "../screen/format.ts";
 import { good, type Verdict, warning, wrong } from "./verdict.ts";

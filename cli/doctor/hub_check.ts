@@ -6,8 +6,8 @@
  */
 
 import { boundedText, readStatus, type RunStatus } from "../find/run_status.ts";
-import { hubAddress } from "../run/addresses.ts";
-import type { HubTrust } from "../run/hub_trust.ts";
+import { hubAddress } from "../roles/addresses.ts";
+import type { HubTrust } from "../node/hub_trust.ts";
 import { decimal, duration, printable } from "../screen/format.ts";
 import { type ClockSample, sampleOfDate } from "./clock_check.ts";
 import { good, skipped, type Verdict, wrong } from "./verdict.ts";

@@ -5,12 +5,12 @@
  * heard. Exit code 1 when something is wrong.
  */
 
-import { withDeadline } from "../../chain/subtensor/timers.ts";
+import { withDeadline } from "../../chain/subtensor/connection/timers.ts";
 import { systemTimers } from "../../net/timers.ts";
-import { closest } from "../args.ts";
+import { closest } from "../options/args.ts";
 import type { CommandContext, OptionSpec } from "../command.ts";
-import { UsageError } from "../errors.ts";
-import { hubTrust } from "../run/hub_trust.ts";
+import { UsageError } from "../output/errors.ts";
+import { hubTrust } from "../node/hub_trust.ts";
 import { noChain, probeChain } from "./chain_check.ts";
 import { type ClockSample, judgeClock } from "./clock_check.ts";
 import { DeviceChecks } from "./device_checks.ts";

@@ -1,6 +1,6 @@
 /** Findings as people read them: a mark, a name, the words, and below them the next step. Pure. */
 
-import type { Paint } from "../paint.ts";
+import type { Paint } from "../output/paint.ts";
 import { padEnd, plural, printable, wrapped } from "../screen/format.ts";
 import { type Finding, type Level, worstOf } from "./verdict.ts";
 

@@ -5,14 +5,14 @@
  * be used is a finding, and the rest is looked at all the same.
  */
 
-import { parseOptions } from "../args.ts";
+import { parseOptions } from "../options/args.ts";
 import type { CommandContext, OptionSpec, OptionValues } from "../command.ts";
-import { readConfigFile } from "../config_file.ts";
+import { readConfigFile } from "../options/config_file.ts";
 import { isRunFile } from "../config/file_kind.ts";
 import { givenChain, type NamedChain } from "../duty/chain_options.ts";
-import { UserError } from "../errors.ts";
-import { wordsOfEntry } from "../option_file.ts";
-import { resolveRunFile } from "../run_file.ts";
+import { UserError } from "../output/errors.ts";
+import { wordsOfEntry } from "../options/option_file.ts";
+import { resolveRunFile } from "../options/run_file.ts";
 import { shellWord } from "../shell_words.ts";
 import { good, type Verdict, wrong } from "./verdict.ts";
 

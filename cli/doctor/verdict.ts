@@ -5,9 +5,9 @@
  * like any other; findings come in the order of the checks, whichever is done first. Refuses: printing (show_findings.ts).
  */
 
-import { withDeadline } from "../../chain/subtensor/timers.ts";
+import { withDeadline } from "../../chain/subtensor/connection/timers.ts";
 import { systemTimers } from "../../net/timers.ts";
-import { UserError } from "../errors.ts";
+import { UserError } from "../output/errors.ts";
 
 /** `warning`: it works, but; `wrong`: somebody must act; `skipped`: not looked at, and why. */
 export type Level = "good" | "warning" | "wrong" | "skipped";

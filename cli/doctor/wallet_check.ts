@@ -9,7 +9,7 @@ import { type HotkeyPair, selfTest } from "../../chain/wallet/hotkey.ts";
 import { hotkeyPath } from "../../chain/wallet/wallet_place.ts";
 import type { CommandContext } from "../command.ts";
 import { shellWord } from "../shell_words.ts";
-import { explaining, findHotkey } from "../wallet_options.ts";
+import { explaining, findHotkey } from "../options/wallet_options.ts";
 import { good, skipped, type Verdict, warning, wrong } from "./verdict.ts";
 
 export interface WalletProbe {

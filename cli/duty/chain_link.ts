@@ -6,8 +6,8 @@
  */
 
 import { callLifeBlocks, type Chain, ChainError, type ChainFacts } from "../../chain/chain.ts";
-import { reconnectDelayMs } from "../../chain/subtensor/backoff.ts";
-import { parseEndpoints } from "../../chain/subtensor/endpoints.ts";
+import { reconnectDelayMs } from "../../chain/subtensor/connection/backoff.ts";
+import { parseEndpoints } from "../../chain/subtensor/connection/endpoints.ts";
 import type { Random, Timers } from "../../net/timers.ts";
 
 // A call whose answer was lost is followed, and sent again, for as long as it may land.

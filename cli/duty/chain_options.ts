@@ -3,10 +3,10 @@
  */
 
 import { ChainError } from "../../chain/chain.ts";
-import { parseEndpoints } from "../../chain/subtensor/endpoints.ts";
+import { parseEndpoints } from "../../chain/subtensor/connection/endpoints.ts";
 import type { ChainConfig } from "../../core/config/config.ts";
 import type { CommandContext, OptionSpec } from "../command.ts";
-import { UsageError } from "../errors.ts";
+import { UsageError } from "../output/errors.ts";
 
 export const chainOptions: readonly OptionSpec[] = [
   {

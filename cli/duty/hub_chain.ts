@@ -6,13 +6,13 @@
  */
 
 import type { ChainSigner } from "../../chain/call.ts";
-import { parseEndpoints } from "../../chain/subtensor/endpoints.ts";
+import { parseEndpoints } from "../../chain/subtensor/connection/endpoints.ts";
 import type { ChainConfig } from "../../core/config/config.ts";
-import type { Admit } from "../../net/hello.ts";
+import type { Admit } from "../../net/auth/hello.ts";
 import { systemRandom, systemTimers } from "../../net/timers.ts";
 import { Announcer } from "../find/announcer.ts";
 import type { Invite } from "../find/invite.ts";
-import type { Output } from "../output.ts";
+import type { Output } from "../output/output.ts";
 import { Admission } from "./admission.ts";
 import { connectChain, pause } from "./chain_link.ts";
 

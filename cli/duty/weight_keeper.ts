@@ -14,7 +14,7 @@ import { isSettled, weightDuty } from "../../chain/duty/machine.ts";
 import { readView } from "../../chain/duty/read_view.ts";
 import type { HotkeyPair } from "../../chain/wallet/hotkey.ts";
 import type { Random, Timers } from "../../net/timers.ts";
-import { Driver, type TimedEvent } from "../run/driver.ts";
+import { Driver, type TimedEvent } from "../roles/driver.ts";
 import type { DutyFolder } from "./duty_folder.ts";
 
 export interface WeightKeeperOptions {

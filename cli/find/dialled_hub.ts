@@ -7,8 +7,8 @@
  */
 
 import type { Timers } from "../../net/timers.ts";
-import type { Dial } from "../../net/wire.ts";
-import { type HubAddress, hubAddress } from "../run/addresses.ts";
+import type { Dial } from "../../net/links/wire.ts";
+import { type HubAddress, hubAddress } from "../roles/addresses.ts";
 
 export interface DialledHubOptions {
   readonly address: HubAddress;

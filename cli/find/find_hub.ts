@@ -8,15 +8,15 @@
 
 import type { HotkeyPair } from "../../chain/wallet/hotkey.ts";
 import { type Chain, ChainError } from "../../chain/chain.ts";
-import { parseEndpoints } from "../../chain/subtensor/endpoints.ts";
+import { parseEndpoints } from "../../chain/subtensor/connection/endpoints.ts";
 import type { Role } from "../../core/protocol/message.ts";
 import { systemRandom, systemTimers } from "../../net/timers.ts";
 import type { CommandContext } from "../command.ts";
 import { givenChain, type NamedChain } from "../duty/chain_options.ts";
 import { enrolOnDevelopmentChain } from "../duty/development_chain.ts";
-import { UsageError, UserError } from "../errors.ts";
-import { hubAddress } from "../run/addresses.ts";
-import { type Pinned, typedPin } from "../run/hub_pin.ts";
+import { UsageError, UserError } from "../output/errors.ts";
+import { hubAddress } from "../roles/addresses.ts";
+import { type Pinned, typedPin } from "../node/hub_pin.ts";
 import { shortAddress } from "../screen/format.ts";
 import { type Announcement, readAnnouncements } from "./announcements.ts";
 import { DialledHub } from "./dialled_hub.ts";

@@ -1,6 +1,6 @@
 /** The line that takes a miner to a run, to be pasted into any shell. */
 
-import { pinWords } from "../run/hub_pin.ts";
+import { pinWords } from "../node/hub_pin.ts";
 import { shellWord } from "../shell_words.ts";
 import { type Invite, inviteText, quotedInvite } from "./invite.ts";
 

@@ -5,14 +5,14 @@
  * that joins has the key proven. Refuses: announcements of those whom nobody vouches for.
  */
 
-import { parseEndpoints } from "../../chain/subtensor/endpoints.ts";
-import { withDeadline } from "../../chain/subtensor/timers.ts";
+import { parseEndpoints } from "../../chain/subtensor/connection/endpoints.ts";
+import { withDeadline } from "../../chain/subtensor/connection/timers.ts";
 import { ChainError } from "../../chain/chain.ts";
 import { systemTimers } from "../../net/timers.ts";
 import type { CommandContext } from "../command.ts";
 import { givenChain, type NamedChain } from "../duty/chain_options.ts";
-import { UsageError } from "../errors.ts";
-import { hubAddress } from "../run/addresses.ts";
+import { UsageError } from "../output/errors.ts";
+import { hubAddress } from "../roles/addresses.ts";
 import { decimal, padEnd, plural, printable, shortAddress, tokens } from "../screen/format.ts";
 import { type Announcement, type Announcements, readAnnouncements } from "./announcements.ts";
 import { explainChain, searchWorld } from "./find_hub.ts";

@@ -6,7 +6,7 @@
  */
 
 import type { Announcement } from "./announcements.ts";
-import type { Pinned } from "../run/hub_pin.ts";
+import type { Pinned } from "../node/hub_pin.ts";
 
 export type Pick =
   | { readonly type: "found"; readonly announcement: Announcement; readonly others: number }

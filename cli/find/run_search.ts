@@ -7,11 +7,11 @@
  */
 
 import { type Chain, ChainError } from "../../chain/chain.ts";
-import { reconnectDelayMs } from "../../chain/subtensor/backoff.ts";
+import { reconnectDelayMs } from "../../chain/subtensor/connection/backoff.ts";
 import type { Random, Timers } from "../../net/timers.ts";
 import { pause } from "../duty/chain_link.ts";
 import type { NamedChain } from "../duty/chain_options.ts";
-import type { Pinned } from "../run/hub_pin.ts";
+import type { Pinned } from "../node/hub_pin.ts";
 import { type Announcement, readAnnouncements } from "./announcements.ts";
 import { pickRun } from "./pick_run.ts";
 

@@ -4,7 +4,7 @@
 
 import { systemTimers } from "../../net/timers.ts";
 import type { CommandContext } from "../command.ts";
-import { UsageError, UserError } from "../errors.ts";
+import { UsageError, UserError } from "../output/errors.ts";
 import { readProcessorTimes } from "./machine_load.ts";
 import { PauseWatch } from "./pause_watch.ts";
 import type { PauseRules } from "./rules.ts";

@@ -6,7 +6,7 @@
  */
 
 import { type Command, commonOptions, type OptionSpec } from "../command.ts";
-import { exitCodes } from "../exit_codes.ts";
+import { exitCodes } from "../output/exit_codes.ts";
 import { version } from "../version.ts";
 import { type CommandNode, everyCommand } from "./command_tree.ts";
 

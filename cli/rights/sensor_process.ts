@@ -6,7 +6,7 @@
  * reads and an end mark. It ends when its input does, thus with this process.
  */
 
-import { TextLineStream } from "../text_lines.ts";
+import { TextLineStream } from "../output/text_lines.ts";
 
 export interface SensorProcess {
   /** One reading, as lines `name value`. Rejects when the process has ended. */

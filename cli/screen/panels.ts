@@ -6,7 +6,7 @@
  * Only measured numbers appear; what is not known yet is left out.
  */
 
-import type { Paint } from "../paint.ts";
+import type { Paint } from "../output/paint.ts";
 import {
   bar,
   byteSize,

@@ -6,7 +6,7 @@
  */
 
 import type { RunRecord } from "../../core/protocol/record.ts";
-import type { Output } from "../output.ts";
+import type { Output } from "../output/output.ts";
 import { addEvent, applyRecord } from "./apply_record.ts";
 import { frame } from "./panels.ts";
 import { createPlainLines, timedLine } from "./plain.ts";

@@ -5,8 +5,8 @@
 import { dirname, resolve } from "node:path";
 import { systemTimers } from "../../net/timers.ts";
 import type { CommandContext } from "../command.ts";
-import { attempting } from "../errors.ts";
-import { stamp } from "../log.ts";
+import { attempting } from "../output/errors.ts";
+import { stamp } from "../output/log.ts";
 import { programFile } from "../self.ts";
 import { defaultLogBytes } from "./service_options.ts";
 import { RotatingLog } from "./rotating_log.ts";

@@ -6,7 +6,7 @@
  */
 
 import type { CommandContext } from "../command.ts";
-import { attempting, UserError } from "../errors.ts";
+import { attempting, UserError } from "../output/errors.ts";
 import { type CommandLine, type ServiceManager, serviceManager } from "./service_manager.ts";
 import { planService, serviceName } from "./service_plan.ts";
 

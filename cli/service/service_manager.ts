@@ -6,7 +6,7 @@
  */
 
 import type { Environment } from "../paths.ts";
-import { UserError } from "../errors.ts";
+import { UserError } from "../output/errors.ts";
 import { plistText } from "./plist_text.ts";
 import type { ServicePlan } from "./service_plan.ts";
 import { unitText } from "./unit_text.ts";

@@ -7,9 +7,9 @@
 
 import { resolve } from "node:path";
 import { knobAt } from "../../core/config/knobs.ts";
-import { readOptions } from "../given_options.ts";
+import { readOptions } from "../options/given_options.ts";
 import { type Command, type CommandContext, commonOptions, type OptionSpec } from "../command.ts";
-import { UsageError } from "../errors.ts";
+import { UsageError } from "../output/errors.ts";
 import { namedFolder } from "../run_folder.ts";
 import { dataFolder } from "../paths.ts";
 import { launchCommand, unpackFolder } from "../self.ts";
@@ -66,7 +66,10 @@ export async function planService(context: CommandContext): Promise<ServicePlan>
 async function mustStart(context: CommandContext, command: Command): Promise<void> {
   if (command.configures !== "run") {
     (await import("../duty/chain_options.ts")).givenChain(context);
-    (await import("../duration_text.ts")).durationOption("give-up-after", context.options.text("give-up-after"));
+    (await import("../options/duration_text.ts")).durationOption(
+      "give-up-after",
+      context.options.text("give-up-after"),
+    );
     if (command.name === "miner") (await import("../idle/pause_options.ts")).pauseRules(context);
     return;
   }
@@ -76,9 +79,9 @@ async function mustStart(context: CommandContext, command: Command): Promise<voi
     });
   }
   const [{ planRun }, { mustHaveSoundHub }, { hubPlace }] = await Promise.all([
-    import("../run/plan_run.ts"),
-    import("../run/hub_file_check.ts"),
-    import("../run/hub_place.ts"),
+    import("../orchestrate/plan_run.ts"),
+    import("../orchestrate/hub_file_check.ts"),
+    import("../orchestrate/hub_place.ts"),
   ]);
   const { saved, folder, config } = await planRun(context, (name) => namedFolder(context.dataFolder(), name));
   await mustHaveSoundHub(context);

@@ -6,7 +6,7 @@
  */
 
 import { type Command, commonOptions, type OptionSpec } from "../command.ts";
-import { UsageError } from "../errors.ts";
+import { UsageError } from "../output/errors.ts";
 import { shellWords } from "../shell_words.ts";
 
 const roles: Readonly<Record<string, () => Promise<Command>>> = {

@@ -8,9 +8,9 @@
 
 import { unreachable } from "../../core/assert.ts";
 import { Dice } from "./dice.ts";
-import { staleMessage } from "./garbage.ts";
-import type { MinerProcess } from "./miner_process.ts";
-import { lies } from "./symbolic_stage.ts";
+import { staleMessage } from "./processes/garbage.ts";
+import type { MinerProcess } from "./processes/miner_process.ts";
+import { lies } from "./processes/symbolic_stage.ts";
 import type { World } from "./world.ts";
 
 export const faultKinds = [

@@ -3,8 +3,8 @@
  */
 
 import type { CommandContext } from "../command.ts";
-import { UsageError } from "../errors.ts";
-import type { Output } from "../output.ts";
+import { UsageError } from "../output/errors.ts";
+import type { Output } from "../output/output.ts";
 import { type FaultKind, faultKinds, isFaultKind } from "./faults.ts";
 import { shrink } from "./shrink.ts";
 import { kindsOf, type SimFailure, type SimOptions, simulate } from "./simulate.ts";

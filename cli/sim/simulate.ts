@@ -8,10 +8,10 @@
 import { orchestrator } from "../../core/orchestrator/machine.ts";
 import { Dice } from "./dice.ts";
 import { drawKinds, type FaultKind, Faults } from "./faults.ts";
-import { mustEndClean, strayBlobs } from "./final_check.ts";
-import type { OrchestratorMachine } from "./hub_process.ts";
+import { mustEndClean, strayBlobs } from "./checks/final_check.ts";
+import type { OrchestratorMachine } from "./processes/hub_process.ts";
 import { shapeOf } from "./swarm_shape.ts";
-import { must, Violation } from "./violation.ts";
+import { must, Violation } from "./checks/violation.ts";
 import { World } from "./world.ts";
 
 export interface SimOptions {

@@ -13,7 +13,7 @@ import { resolveConfig } from "../../core/config/parse.ts";
 import { splitLayers } from "../../core/model/stages.ts";
 import { parameterTable, type StageSpec, stageSpecs } from "../../core/model/spec.ts";
 import { Dice } from "./dice.ts";
-import type { EqualLinks } from "./network_peer.ts";
+import type { EqualLinks } from "./network/network_peer.ts";
 
 export interface SwarmShape {
   readonly config: RunConfig;

@@ -6,17 +6,17 @@
 
 import { type BlobRef, type NodeId, nodeId, type StageIndex } from "../../core/ids.ts";
 import { mayRead } from "../../core/orchestrator/access.ts";
-import { BlobSet } from "./blob_set.ts";
-import { Checkers } from "./checkers.ts";
+import { BlobSet } from "./processes/blob_set.ts";
+import { Checkers } from "./checks/checkers.ts";
 import { Crowd } from "./crowd.ts";
 import { Dice } from "./dice.ts";
 import { EventQueue } from "./event_queue.ts";
-import { HubProcess, type OrchestratorMachine } from "./hub_process.ts";
-import { MinerProcess } from "./miner_process.ts";
-import { Network } from "./network.ts";
-import type { NodeProcess, NodeServices } from "./node_process.ts";
+import { HubProcess, type OrchestratorMachine } from "./processes/hub_process.ts";
+import { MinerProcess } from "./processes/miner_process.ts";
+import { Network } from "./network/network.ts";
+import type { NodeProcess, NodeServices } from "./processes/node_process.ts";
 import type { SwarmShape } from "./swarm_shape.ts";
-import { ValidatorProcess } from "./validator_process.ts";
+import { ValidatorProcess } from "./processes/validator_process.ts";
 
 export interface WorldOptions {
   readonly seed: number;

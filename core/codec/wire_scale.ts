@@ -2,7 +2,7 @@
  * How large the values of an encoded wire are, read from its bytes.
  *
  * Two measures, since either alone can be had by a single value: the largest says nothing of the rest, the root mean square hides
- * one huge value among many. Out of scope: which sizes are plausible (orchestrator/result_check.ts).
+ * one huge value among many. Out of scope: which sizes are plausible (orchestrator/step/result_check.ts).
  */
 
 import type { WireSpec } from "../model/spec.ts";

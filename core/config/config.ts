@@ -68,7 +68,7 @@ export interface SwarmConfig {
 export type Admission = "registered" | "anyone";
 
 export interface ChainConfig {
-  network: string; // "none", a preset of chain/subtensor/endpoints.ts, or addresses
+  network: string; // "none", a preset of chain/subtensor/connection/endpoints.ts, or addresses
   netuid: number;
   admission: Admission; // who may join; a run without a chain takes anyone
 }

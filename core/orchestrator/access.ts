@@ -12,8 +12,8 @@
 
 import type { BlobHash, NodeId, StageIndex } from "../ids.ts";
 import type { ParameterSource } from "../protocol/message.ts";
-import { sourcesOf } from "./audit_requests.ts";
-import type { StageMerge } from "./merge_state.ts";
+import { sourcesOf } from "./audit/audit_requests.ts";
+import type { StageMerge } from "./merge/merge_state.ts";
 import type { OrchestratorState } from "./state.ts";
 
 export interface BlobRead {

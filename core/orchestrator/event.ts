@@ -1,5 +1,5 @@
 /**
- * What the orchestrator machine is told, and what it asks for. Two closed unions; cli/run performs the effects and brings
+ * What the orchestrator machine is told, and what it asks for. Two closed unions; cli/hub performs the effects and brings
  * every result back as an event. Tensors stay outside: events name received segments by BlobRef, in order.
  *
  * Ownership: each segment of a `message` event is held once by the shell for this machine, until a `release` effect names it.
@@ -12,7 +12,7 @@ import type { BlobHash, BlobRef, MicrobatchId, NodeId, StageIndex } from "../ids
 import type { PayloadStats } from "../merge/payload_stats.ts";
 import type { HubMessage, NodeMessage, ParameterSource, Role, WeightedPayload } from "../protocol/message.ts";
 import type { RunRecord } from "../protocol/record.ts";
-import type { MergePhase } from "./merge_state.ts";
+import type { MergePhase } from "./merge/merge_state.ts";
 
 export type OrchestratorEvent =
   | { readonly type: "nodeConnected"; readonly node: NodeId; readonly role: Role; readonly resumed: boolean }

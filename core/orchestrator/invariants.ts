@@ -4,12 +4,12 @@
  */
 
 import { assert, present } from "../assert.ts";
-import { isProbe } from "./audit_state.ts";
-import { mostLeases } from "./leases.ts";
-import { assertMerge } from "./merge_invariants.ts";
-import { hasFreePlace } from "./replicas.ts";
+import { isProbe } from "./audit/audit_state.ts";
+import { mostLeases } from "./step/leases.ts";
+import { assertMerge } from "./merge/merge_invariants.ts";
+import { hasFreePlace } from "./members/replicas.ts";
 import type { Member, OrchestratorState, StageRoster } from "./state.ts";
-import { type Flow, isEmpty, type ItemQueue, type StepWork, unitsOf, type WorkItem } from "./step_state.ts";
+import { type Flow, isEmpty, type ItemQueue, type StepWork, unitsOf, type WorkItem } from "./step/step_state.ts";
 
 export function assertInvariants(state: OrchestratorState): void {
   if (state.phase === "finished") return; // it may have been stopped in the middle of anything

@@ -11,17 +11,17 @@ import type { BlobRef, NodeId } from "../ids.ts";
 import type { Machine } from "../protocol/machine.ts";
 import type { NodeMessage, Role } from "../protocol/message.ts";
 import { nextAlarm } from "./alarms.ts";
-import { requestAudits } from "./audit_requests.ts";
-import { onAuditAlarm, onReplayed, onRequestFailed, settleRounds } from "./auditing.ts";
-import { noteRefused } from "./blame.ts";
-import { leaseWork } from "./dispatch.ts";
-import { endWhenDone } from "./early_end.ts";
-import { onEvaluated } from "./evaluations.ts";
+import { requestAudits } from "./audit/audit_requests.ts";
+import { onAuditAlarm, onReplayed, onRequestFailed, settleRounds } from "./audit/auditing.ts";
+import { noteRefused } from "./members/blame.ts";
+import { leaseWork } from "./step/dispatch.ts";
+import { endWhenDone } from "./step/early_end.ts";
+import { onEvaluated } from "./audit/evaluations.ts";
 import { type OrchestratorEffect, type OrchestratorEvent, reject, send } from "./event.ts";
-import { expelConvicted, restWithholders } from "./expulsion.ts";
+import { expelConvicted, restWithholders } from "./members/expulsion.ts";
 import { assertInvariants } from "./invariants.ts";
-import { onLeaseAlarm } from "./leases.ts";
-import { isStuckLoading, onLoading } from "./loading.ts";
+import { onLeaseAlarm } from "./step/leases.ts";
+import { isStuckLoading, onLoading } from "./members/loading.ts";
 import {
   onMergeApplied,
   onMergeFailed,
@@ -30,16 +30,16 @@ import {
   onSliceReduced,
   onSliceRefereed,
   onSliceUnavailable,
-} from "./merge_answers.ts";
-import { mendMerges, onBlobsChecked } from "./mending.ts";
-import { answersDueMs, endLateAnswers } from "./merge_deadlines.ts";
-import { advanceMerge, startMerge } from "./merging.ts";
-import { onPayloadChecked } from "./payload_check.ts";
-import { coverStages } from "./rebalance.ts";
+} from "./merge/merge_answers.ts";
+import { mendMerges, onBlobsChecked } from "./merge/mending.ts";
+import { answersDueMs, endLateAnswers } from "./merge/merge_deadlines.ts";
+import { advanceMerge, startMerge } from "./merge/merging.ts";
+import { onPayloadChecked } from "./merge/payload_check.ts";
+import { coverStages } from "./members/rebalance.ts";
 import { onRestarted } from "./restart.ts";
-import { onLoadFailed, onMergeUnavailable, onStageRestored, onUploaded, restoreAbandoned } from "./restoring.ts";
-import { retakeRound } from "./retake.ts";
-import { rewindWhenLost } from "./rewind.ts";
+import { onLoadFailed, onMergeUnavailable, onStageRestored, onUploaded, restoreAbandoned } from "./merge/restoring.ts";
+import { retakeRound } from "./merge/retake.ts";
+import { rewindWhenLost } from "./merge/rewind.ts";
 import {
   assignWaiting,
   beginWhenGathered,
@@ -50,20 +50,20 @@ import {
   onJoin,
   onReady,
   onReconnected,
-} from "./roster.ts";
+} from "./members/roster.ts";
 import { roleFault } from "./role_check.ts";
-import { closeRun, closesAtMs, finishRound } from "./rounds.ts";
-import { onSealAlarm, onStepSealed, sealIdle } from "./sealing.ts";
+import { closeRun, closesAtMs, finishRound } from "./merge/rounds.ts";
+import { onSealAlarm, onStepSealed, sealIdle } from "./step/sealing.ts";
 import type { Alarm, Member, OrchestratorState } from "./state.ts";
-import { closeStep, onTaskDone, onTaskFailed, releaseEffect, roundIsOver } from "./steps.ts";
+import { closeStep, onTaskDone, onTaskFailed, releaseEffect, roundIsOver } from "./step/steps.ts";
 import {
   continueUpload,
   onCheckpointFailed,
   onCheckpointWritten,
   onMergeRepeated,
   replaceLateUploaders,
-} from "./uploads.ts";
-import { openStep } from "./wiring.ts";
+} from "./merge/uploads.ts";
+import { openStep } from "./step/wiring.ts";
 
 export const orchestrator: Machine<OrchestratorState, OrchestratorEvent, OrchestratorEffect> = {
   step(state, event, nowMs) {

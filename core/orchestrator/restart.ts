@@ -8,14 +8,14 @@
 
 import { type SettingChange, withChanges } from "../config/change.ts";
 import { setAlarm } from "./alarms.ts";
-import { reissueAuditsOf } from "./audit_requests.ts";
+import { reissueAuditsOf } from "./audit/audit_requests.ts";
 import { type OrchestratorEffect, record } from "./event.ts";
-import { returnLeases } from "./leases.ts";
-import { lookEffect, openRequests } from "./mending.ts";
-import { setAway } from "./replicas.ts";
-import { restoreEffect } from "./restoring.ts";
+import { returnLeases } from "./step/leases.ts";
+import { lookEffect, openRequests } from "./merge/mending.ts";
+import { setAway } from "./members/replicas.ts";
+import { restoreEffect } from "./merge/restoring.ts";
 import type { OrchestratorState } from "./state.ts";
-import { repeatMerge, writeCheckpoint } from "./uploads.ts";
+import { repeatMerge, writeCheckpoint } from "./merge/uploads.ts";
 
 export function onRestarted(
   state: OrchestratorState,

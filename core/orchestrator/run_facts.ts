@@ -2,7 +2,7 @@
  * What a run has counted and what its summary tells, over every life of the process. Plain data; each module counts its own.
  */
 
-import type { Evaluation } from "./audit_state.ts";
+import type { Evaluation } from "./audit/audit_state.ts";
 
 export interface Counters {
   microbatchesIssued: number;

@@ -11,12 +11,12 @@ import type { NodeId, StageIndex, TaskId } from "../ids.ts";
 import type { StageSpec } from "../model/spec.ts";
 import { openStream, type Stream } from "../prng.ts";
 import type { ParameterSource, Role } from "../protocol/message.ts";
-import type { AuditWork } from "./audit_state.ts";
-import { addRequest, evaluationOf } from "./audit_state.ts";
+import type { AuditWork } from "./audit/audit_state.ts";
+import { addRequest, evaluationOf } from "./audit/audit_state.ts";
 import { type Counters, newCounters, newFacts, type RunFacts } from "./run_facts.ts";
-import type { MergeWork, UploadWork } from "./merge_state.ts";
-import { openScaleBook, type ScaleBook } from "./scale_book.ts";
-import { type ItemQueue, newQueue, type StepWork } from "./step_state.ts";
+import type { MergeWork, UploadWork } from "./merge/merge_state.ts";
+import { openScaleBook, type ScaleBook } from "./step/scale_book.ts";
+import { type ItemQueue, newQueue, type StepWork } from "./step/step_state.ts";
 
 /** waiting: no stage yet; loading: `assign` sent; active: holds the round's parameters and takes tasks. */
 export type MemberStatus = "waiting" | "loading" | "active";

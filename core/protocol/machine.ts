@@ -2,7 +2,7 @@
  * The one shape of the three role machines (orchestrator, miner, validator).
  *
  * The same state, event and time give the same state and effects: no clock, no dice, no await, no tensor inside.
- * Deadlines are state, not timers. Effects are performed by cli/run and come back as events.
+ * Deadlines are state, not timers. Effects are performed by the role drivers in cli and come back as events.
  */
 
 export interface Machine<State, Event, Effect> {

@@ -13,14 +13,14 @@ import {
 import { mayRead } from "../../core/orchestrator/access.ts";
 import { blobsOf } from "../../core/orchestrator/stored_blobs.ts";
 import type { OrchestratorState } from "../../core/orchestrator/state.ts";
-import { leafBytes } from "../../net/blob_hash.ts";
-import { MemoryBlobs } from "../../net/blob_memory.ts";
+import { leafBytes } from "../../net/blobs/blob_hash.ts";
+import { MemoryBlobs } from "../../net/blobs/blob_memory.ts";
 import { assertProblem } from "../conformance/blobs_suite.ts";
-import { BlobWorld } from "../support/blob_world.ts";
-import { LocalSwarm } from "../support/local_swarm.ts";
-import { ScriptedOrchestrator } from "../support/scripted_orchestrator.ts";
+import { BlobWorld } from "../support/net/blob_world.ts";
+import { LocalSwarm } from "../support/swarm/local_swarm.ts";
+import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
 import { tinyConfig } from "../support/tiny_model.ts";
-import { varied } from "../support/varied_bytes.ts";
+import { varied } from "../support/net/varied_bytes.ts";
 
 const blobBytes = 8 * leafBytes;
 

@@ -2,12 +2,12 @@
 
 import { assertEquals } from "@std/assert";
 import { fault } from "../../core/fault.ts";
-import { encodeFrame } from "../../net/frame.ts";
-import { createRefusal } from "../../net/hello.ts";
-import { createLoopback } from "../../net/loopback.ts";
+import { encodeFrame } from "../../net/messages/frame.ts";
+import { createRefusal } from "../../net/auth/hello.ts";
+import { createLoopback } from "../../net/links/loopback.ts";
 import { must, received } from "../conformance/transport_check.ts";
 import { type Member, TransportWorld } from "../conformance/transport_world.ts";
-import { forged, TamperedLink } from "../support/tampered_link.ts";
+import { forged, TamperedLink } from "../support/attack/tampered_link.ts";
 
 interface Scene {
   readonly world: TransportWorld;

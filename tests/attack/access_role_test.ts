@@ -3,11 +3,11 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { type NodeId, nodeId, taskId } from "../../core/ids.ts";
 import type { NodeMessage, Role } from "../../core/protocol/message.ts";
-import { createLoopback } from "../../net/loopback.ts";
-import { nodeSamples } from "../support/message_vectors.ts";
-import { LocalSwarm } from "../support/local_swarm.ts";
-import { PatchedNode } from "../support/patched_node.ts";
-import { ScriptedOrchestrator } from "../support/scripted_orchestrator.ts";
+import { createLoopback } from "../../net/links/loopback.ts";
+import { nodeSamples } from "../support/net/message_vectors.ts";
+import { LocalSwarm } from "../support/swarm/local_swarm.ts";
+import { PatchedNode } from "../support/attack/patched_node.ts";
+import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
 import { tinyConfig } from "../support/tiny_model.ts";
 
 Deno.test("Role: a miner that joins as a validator gets no held-out text and is told why", async () => {

@@ -3,14 +3,14 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { blobHash, type NodeId } from "../../core/ids.ts";
 import type { ParameterSource } from "../../core/protocol/message.ts";
-import { HttpBlobs } from "../../net/blob_http.ts";
-import { dialWebSocket } from "../../net/client.ts";
+import { HttpBlobs } from "../../net/blobs/blob_http.ts";
+import { dialWebSocket } from "../../net/links/client.ts";
 import { defaultNetLimits } from "../../net/limits.ts";
-import { createAuthorize } from "../../net/request_auth.ts";
+import { createAuthorize } from "../../net/auth/request_auth.ts";
 import { systemRandom, systemTimers } from "../../net/timers.ts";
 import { assertProblem } from "../conformance/blobs_suite.ts";
-import { IotaProcess, type Line } from "../support/iota_process.ts";
-import { PatchedNode } from "../support/patched_node.ts";
+import { IotaProcess, type Line } from "../support/process/iota_process.ts";
+import { PatchedNode } from "../support/attack/patched_node.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
 
 const toy = ["--size", "toy", "--device", "reference", "--json", "--replicas", "2", "--sample-tokens", "0"];

@@ -4,13 +4,13 @@
  */
 
 import { assert, assertEquals } from "@std/assert";
-import { bytesOfFloats } from "../../cli/run/blob_access.ts";
-import { refOf } from "../../net/blob_hash.ts";
-import { type Row, testAttacks, unitsByRound, wholeTableTest } from "../support/attack_checks.ts";
-import { type Aftermath, type Attacker, runAttack } from "../support/attack_world.ts";
-import { commitsPayload, keepsBack, reducesFalsely, showsFalsely } from "../support/hostile_merges.ts";
-import { type Hostile, together } from "../support/hostile_node.ts";
-import { times } from "../support/hostile_wires.ts";
+import { bytesOfFloats } from "../../cli/roles/blob_access.ts";
+import { refOf } from "../../net/blobs/blob_hash.ts";
+import { type Row, testAttacks, unitsByRound, wholeTableTest } from "../support/attack/attack_checks.ts";
+import { type Aftermath, type Attacker, runAttack } from "../support/attack/attack_world.ts";
+import { commitsPayload, keepsBack, reducesFalsely, showsFalsely } from "../support/attack/hostile_merges.ts";
+import { type Hostile, together } from "../support/attack/hostile_node.ts";
+import { times } from "../support/attack/hostile_wires.ts";
 
 const falseSlices = reducesFalsely(times(-3));
 const falseVote = showsFalsely("parameters", 0.05);

@@ -1,8 +1,8 @@
 /** Attack suite: payloads of a merge that would poison the mean, that are not there, or that are called bad without being so. */
 
-import { type Row, testAttacks } from "../support/attack_checks.ts";
-import { accusesInput, commitsHashesOnly, commitsPayload } from "../support/hostile_merges.ts";
-import { allOf, oneOf, times } from "../support/hostile_wires.ts";
+import { type Row, testAttacks } from "../support/attack/attack_checks.ts";
+import { accusesInput, commitsHashesOnly, commitsPayload } from "../support/attack/hostile_merges.ts";
+import { allOf, oneOf, times } from "../support/attack/hostile_wires.ts";
 
 const rows: readonly Row[] = [
   { name: "one NaN", isQuick: true, miners: [{ stage: 0, hostile: commitsPayload(oneOf(NaN)) }] },

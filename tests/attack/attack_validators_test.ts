@@ -1,10 +1,10 @@
 /** Attack suite: validators that are silent or lie. Audits go on with the others, and one liar decides nothing. */
 
 import { assert, assertEquals } from "@std/assert";
-import { type Row, testAttacks } from "../support/attack_checks.ts";
-import { type Aftermath, rounds } from "../support/attack_world.ts";
-import { evaluatesTo, failsEverybody, givesUp, passesEverybody, silent } from "../support/hostile_validators.ts";
-import { reportsLoss } from "../support/hostile_wires.ts";
+import { type Row, testAttacks } from "../support/attack/attack_checks.ts";
+import { type Aftermath, rounds } from "../support/attack/attack_world.ts";
+import { evaluatesTo, failsEverybody, givesUp, passesEverybody, silent } from "../support/attack/hostile_validators.ts";
+import { reportsLoss } from "../support/attack/hostile_wires.ts";
 
 /** Every round's parameters, the first ones included, were evaluated by somebody honest, and every honest miner was audited. */
 function assertAudited({ records, hostile, miners }: Aftermath): void {

@@ -1,8 +1,8 @@
 /** Attack suite: what a miner can put on the wires between stages, and say about those it gets. */
 
 import { assertEquals } from "@std/assert";
-import { assertTrained, type Row, testAttacks } from "../support/attack_checks.ts";
-import { runAttack } from "../support/attack_world.ts";
+import { assertTrained, type Row, testAttacks } from "../support/attack/attack_checks.ts";
+import { runAttack } from "../support/attack/attack_world.ts";
 import {
   allOf,
   everyNthRow,
@@ -16,7 +16,7 @@ import {
   spoilsGradients,
   tamed,
   times,
-} from "../support/hostile_wires.ts";
+} from "../support/attack/hostile_wires.ts";
 
 const rows: readonly Row[] = [
   {

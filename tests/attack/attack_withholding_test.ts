@@ -1,15 +1,15 @@
 /** Attack suite: miners that take a place and keep back what is waited for. Each costs a deadline once, not in every round. */
 
 import { assert } from "@std/assert";
-import { type Row, testAttacks, unitsByRound } from "../support/attack_checks.ts";
-import { rounds } from "../support/attack_world.ts";
+import { type Row, testAttacks, unitsByRound } from "../support/attack/attack_checks.ts";
+import { rounds } from "../support/attack/attack_world.ts";
 import {
   commitsHashesOnly,
   keepsBack,
   missesPayloads,
   reducesWithoutStoring,
   uploadsNothing,
-} from "../support/hostile_merges.ts";
+} from "../support/attack/hostile_merges.ts";
 
 const rows: readonly Row[] = [
   { name: "tasks are never answered", isQuick: true, miners: [{ stage: 1, hostile: keepsBack("taskDone") }] },

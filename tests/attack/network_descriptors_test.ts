@@ -1,10 +1,10 @@
 /** A hub whose process may open few files, and somebody who takes them all. */
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { AttackedHub, joinedMs, newcomer } from "../support/attacked_hub.ts";
-import { IotaProcess } from "../support/iota_process.ts";
+import { AttackedHub, joinedMs, newcomer } from "../support/attack/attacked_hub.ts";
+import { IotaProcess } from "../support/process/iota_process.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
-import { Stranger } from "../support/stranger.ts";
+import { Stranger } from "../support/attack/stranger.ts";
 
 const descriptors = 96;
 

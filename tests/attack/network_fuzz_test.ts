@@ -5,14 +5,14 @@
  */
 
 import { assert } from "@std/assert";
-import { decodeFrame, encodeFrame, writeChecksums } from "../../net/frame.ts";
+import { decodeFrame, encodeFrame, writeChecksums } from "../../net/messages/frame.ts";
 import { defaultNetLimits } from "../../net/limits.ts";
-import { readNodeMessage } from "../../net/schema_node.ts";
-import { faultCodes } from "../../net/schema_values.ts";
-import { FuzzedApi } from "../support/fuzzed_api.ts";
-import { FuzzedHub } from "../support/fuzzed_hub.ts";
-import { nodeSamples } from "../support/message_vectors.ts";
-import { mutate } from "../support/mutated_bytes.ts";
+import { readNodeMessage } from "../../net/messages/schema_node.ts";
+import { faultCodes } from "../../net/messages/schema_values.ts";
+import { FuzzedApi } from "../support/attack/fuzzed_api.ts";
+import { FuzzedHub } from "../support/attack/fuzzed_hub.ts";
+import { nodeSamples } from "../support/net/message_vectors.ts";
+import { mutate } from "../support/attack/mutated_bytes.ts";
 import { prngOf } from "../support/small_prng.ts";
 
 const cases = Number(Deno.env.get("FUZZ") ?? (Number(Deno.env.get("SEEDS") ?? 0) >= 1000 ? 2_000_000 : 50_000));

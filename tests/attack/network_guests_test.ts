@@ -1,8 +1,8 @@
 /** Guests who sit down and say nothing: they lock out neither other addresses nor a returning node of their own. */
 
 import { assertEquals } from "@std/assert";
-import { AttackedHub, joinedMs, newcomer } from "../support/attacked_hub.ts";
-import { Stranger } from "../support/stranger.ts";
+import { AttackedHub, joinedMs, newcomer } from "../support/attack/attacked_hub.ts";
+import { Stranger } from "../support/attack/stranger.ts";
 import { defaultNetLimits } from "../../net/limits.ts";
 
 /** As many guests as the table holds, who come back as soon as they are sent away. */

@@ -1,10 +1,10 @@
 /** `iota orchestrate` as a process, and strangers who say bad hellos: a number for the run, not events, records and disk. */
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { encodeFrame } from "../../net/frame.ts";
-import { IotaProcess } from "../support/iota_process.ts";
+import { encodeFrame } from "../../net/messages/frame.ts";
+import { IotaProcess } from "../support/process/iota_process.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
-import { messageHead, Stranger } from "../support/stranger.ts";
+import { messageHead, Stranger } from "../support/attack/stranger.ts";
 
 const badHellos = 200;
 

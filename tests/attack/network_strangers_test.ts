@@ -2,8 +2,8 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { defaultNetLimits } from "../../net/limits.ts";
-import { AttackedHub, joinedMs, newcomer } from "../support/attacked_hub.ts";
-import { messageHead, Stranger } from "../support/stranger.ts";
+import { AttackedHub, joinedMs, newcomer } from "../support/attack/attacked_hub.ts";
+import { messageHead, Stranger } from "../support/attack/stranger.ts";
 
 const kibibyte = 1024;
 const mebibyte = 1024 * kibibyte;

@@ -5,11 +5,11 @@
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { RunRecord } from "../../core/protocol/record.ts";
-import { LocalSwarm } from "../support/local_swarm.ts";
-import { assertPausedOnce, mergedHashes, pass } from "../support/paused_run.ts";
+import { LocalSwarm } from "../support/swarm/local_swarm.ts";
+import { assertPausedOnce, mergedHashes, pass } from "../support/swarm/paused_run.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
-import { noRoom, StoredSwarm, type StoredSwarmOptions } from "../support/stored_swarm.ts";
-import { assertWhole, configOf, recordsOf } from "../support/whole_run.ts";
+import { noRoom, StoredSwarm, type StoredSwarmOptions } from "../support/swarm/stored_swarm.ts";
+import { assertWhole, configOf, recordsOf } from "../support/swarm/whole_run.ts";
 
 const hour = 3_600_000;
 const patient = configOf({

@@ -7,13 +7,13 @@ import { defaultNetLimits } from "../../net/limits.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { OrchestratorState } from "../../core/orchestrator/state.ts";
 import { JournalError } from "../../cli/journal/journal_error.ts";
-import type { StateJournal } from "../../cli/run/hub_journal.ts";
-import { FullJournal, openJournal } from "../support/full_journal.ts";
-import { LocalSwarm } from "../support/local_swarm.ts";
-import { assertPausedOnce, mergedHashes, pass } from "../support/paused_run.ts";
+import type { StateJournal } from "../../cli/hub/hub_journal.ts";
+import { FullJournal, openJournal } from "../support/swarm/full_journal.ts";
+import { LocalSwarm } from "../support/swarm/local_swarm.ts";
+import { assertPausedOnce, mergedHashes, pass } from "../support/swarm/paused_run.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
 import { tinyConfig } from "../support/tiny_model.ts";
-import { patience, recordsOf } from "../support/whole_run.ts";
+import { patience, recordsOf } from "../support/swarm/whole_run.ts";
 
 const config = tinyConfig({
   model: { width: 32, contextLength: 8 },

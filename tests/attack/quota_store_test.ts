@@ -5,13 +5,13 @@ import { storeAllowance } from "../../core/merge/allowance.ts";
 import { splitLayers } from "../../core/model/stages.ts";
 import { parameterTable, stageSpecs } from "../../core/model/spec.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
-import { BlobError } from "../../net/blobs.ts";
-import type { HttpBlobs } from "../../net/blob_http.ts";
+import { BlobError } from "../../net/blobs/blobs.ts";
+import type { HttpBlobs } from "../../net/blobs/blob_http.ts";
 import { assertProblem } from "../conformance/blobs_suite.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
-import { signerOf, StoredSwarm } from "../support/stored_swarm.ts";
-import { varied } from "../support/varied_bytes.ts";
-import { assertWhole, configOf, recordsOf } from "../support/whole_run.ts";
+import { signerOf, StoredSwarm } from "../support/swarm/stored_swarm.ts";
+import { varied } from "../support/net/varied_bytes.ts";
+import { assertWhole, configOf, recordsOf } from "../support/swarm/whole_run.ts";
 
 const config = configOf({ train: { steps: 6, stepsPerRound: 2 } });
 const modelFloats = stageSpecs(config, splitLayers(config)).reduce((sum, spec) => sum + parameterTable(spec).length, 0);

@@ -1,19 +1,19 @@
 /** A node that opens uploads and never ends them, over real connections: it takes its own places and nobody else's. */
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { hashOf } from "../../net/blob_hash.ts";
-import type { QuotaLimits } from "../../net/blob_quota.ts";
-import type { Signer } from "../../net/hello.ts";
+import { hashOf } from "../../net/blobs/blob_hash.ts";
+import type { QuotaLimits } from "../../net/blobs/blob_quota.ts";
+import type { Signer } from "../../net/auth/hello.ts";
 import type { NetLimits } from "../../net/limits.ts";
 import { listen, type Listener } from "../../net/server.ts";
 import { streamOf } from "../conformance/blobs_suite.ts";
 import { EventLog } from "../support/event_log.ts";
-import { ManualTimers } from "../support/manual_timers.ts";
+import { ManualTimers } from "../support/net/manual_timers.ts";
 import type { Cancel } from "../../net/timers.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
-import { testSigner } from "../support/test_keys.ts";
-import { UploadWorld } from "../support/upload_world.ts";
-import { varied } from "../support/varied_bytes.ts";
+import { testSigner } from "../support/net/test_keys.ts";
+import { UploadWorld } from "../support/net/upload_world.ts";
+import { varied } from "../support/net/varied_bytes.ts";
 
 interface Served {
   readonly hub: UploadWorld;

@@ -5,17 +5,17 @@
  * passed through client, hub and disk; it must not grow with the stream.
  */
 
-import { DiskBlobs } from "../../net/blob_disk.ts";
-import { fetchBlob } from "../../net/blob_fetch.ts";
-import { hashOf, TreeDigest } from "../../net/blob_hash.ts";
-import { DiskUploads } from "../../net/blob_uploads.ts";
-import type { ByteStream } from "../../net/blobs.ts";
+import { DiskBlobs } from "../../net/blobs/blob_disk.ts";
+import { fetchBlob } from "../../net/blobs/blob_fetch.ts";
+import { hashOf, TreeDigest } from "../../net/blobs/blob_hash.ts";
+import { DiskUploads } from "../../net/blobs/blob_uploads.ts";
+import type { ByteStream } from "../../net/blobs/blobs.ts";
 import { defaultNetLimits } from "../../net/limits.ts";
 import { listen } from "../../net/server.ts";
 import { systemTimers } from "../../net/timers.ts";
-import { BlobWorld } from "../support/blob_world.ts";
-import { sourceOf } from "../support/scripted_source.ts";
-import { varied } from "../support/varied_bytes.ts";
+import { BlobWorld } from "../support/net/blob_world.ts";
+import { sourceOf } from "../support/net/scripted_source.ts";
+import { varied } from "../support/net/varied_bytes.ts";
 
 const mebibyte = 1024 * 1024;
 const streamBytes = 200 * mebibyte;

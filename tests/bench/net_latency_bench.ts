@@ -5,12 +5,12 @@
  * The time of an iteration is for the amount in its name; MB/s = amount / time. Blobs go to a disk store and are synced.
  */
 
-import { dialWebSocket } from "../../net/client.ts";
-import { DiskBlobs } from "../../net/blob_disk.ts";
+import { dialWebSocket } from "../../net/links/client.ts";
+import { DiskBlobs } from "../../net/blobs/blob_disk.ts";
 import { defaultNetLimits } from "../../net/limits.ts";
 import { listen } from "../../net/server.ts";
 import { TransportWorld } from "../conformance/transport_world.ts";
-import { BlobWorld } from "../support/blob_world.ts";
+import { BlobWorld } from "../support/net/blob_world.ts";
 
 const mebibyte = 1024 * 1024;
 const capacity = { blobBytes: 64 * mebibyte, capacityBytes: 2 ** 40 };

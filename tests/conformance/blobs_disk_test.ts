@@ -2,8 +2,8 @@
 
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import type { BlobHash } from "../../core/ids.ts";
-import { type BlobFile, DiskBlobs, type DiskBlobsOptions, type LostBlob } from "../../net/blob_disk.ts";
-import { hashOf, leafHashesOf } from "../../net/blob_hash.ts";
+import { type BlobFile, DiskBlobs, type DiskBlobsOptions, type LostBlob } from "../../net/blobs/blob_disk.ts";
+import { hashOf, leafHashesOf } from "../../net/blobs/blob_hash.ts";
 import { assertProblem, localBlobSuite, suiteCapacity } from "./blobs_suite.ts";
 import { patterned } from "./transport_world.ts";
 import { testWhere } from "../support/test_where.ts";

@@ -1,14 +1,14 @@
 /** The HTTP client over the hub's routes keeps the promises of every blob store, with and without sockets. */
 
-import { DiskBlobs } from "../../net/blob_disk.ts";
-import type { HttpBlobsOptions } from "../../net/blob_http.ts";
-import { MemoryBlobs } from "../../net/blob_memory.ts";
-import { DiskUploads } from "../../net/blob_uploads.ts";
-import type { BlobStore } from "../../net/blobs.ts";
+import { DiskBlobs } from "../../net/blobs/blob_disk.ts";
+import type { HttpBlobsOptions } from "../../net/blobs/blob_http.ts";
+import { MemoryBlobs } from "../../net/blobs/blob_memory.ts";
+import { DiskUploads } from "../../net/blobs/blob_uploads.ts";
+import type { BlobStore } from "../../net/blobs/blobs.ts";
 import { defaultNetLimits } from "../../net/limits.ts";
 import { listen } from "../../net/server.ts";
-import { BlobWorld } from "../support/blob_world.ts";
-import { ManualTimers } from "../support/manual_timers.ts";
+import { BlobWorld } from "../support/net/blob_world.ts";
+import { ManualTimers } from "../support/net/manual_timers.ts";
 import { blobSuite, type OpenedStore, suiteCapacity } from "./blobs_suite.ts";
 
 const { blobBytes } = suiteCapacity;

@@ -1,6 +1,6 @@
 /** The memory store keeps the promises of every blob store. */
 
-import { MemoryBlobs } from "../../net/blob_memory.ts";
+import { MemoryBlobs } from "../../net/blobs/blob_memory.ts";
 import { localBlobSuite, suiteCapacity } from "./blobs_suite.ts";
 
 localBlobSuite("memory", () =>

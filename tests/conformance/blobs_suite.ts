@@ -2,7 +2,7 @@
 
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { blobHash } from "../../core/ids.ts";
-import { hashOf, leafHashesOf } from "../../net/blob_hash.ts";
+import { hashOf, leafHashesOf } from "../../net/blobs/blob_hash.ts";
 import {
   BlobError,
   type BlobProblem,
@@ -10,7 +10,7 @@ import {
   type ByteStream,
   collect,
   type LocalBlobStore,
-} from "../../net/blobs.ts";
+} from "../../net/blobs/blobs.ts";
 import { patterned } from "./transport_world.ts";
 
 export const suiteCapacity = { blobBytes: 2_000_000, capacityBytes: 5_000_000 };

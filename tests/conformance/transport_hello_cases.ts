@@ -2,11 +2,11 @@
 
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { fault } from "../../core/fault.ts";
-import { decodeFrame, encodeFrame } from "../../net/frame.ts";
-import { answerChallenge, readRefusal } from "../../net/hello.ts";
-import type { Hello } from "../../net/hello_records.ts";
-import { countingRandom } from "../support/manual_timers.ts";
-import { testSigner } from "../support/test_keys.ts";
+import { decodeFrame, encodeFrame } from "../../net/messages/frame.ts";
+import { answerChallenge, readRefusal } from "../../net/auth/hello.ts";
+import type { Hello } from "../../net/auth/hello_records.ts";
+import { countingRandom } from "../support/net/manual_timers.ts";
+import { testSigner } from "../support/net/test_keys.ts";
 import { type Check, must } from "./transport_check.ts";
 import { dialRaw, hubSeed, type Member, type RawLink } from "./transport_world.ts";
 

@@ -1,6 +1,6 @@
 /** The in-memory transport keeps the promises of every transport. */
 
-import { createLoopback } from "../../net/loopback.ts";
+import { createLoopback } from "../../net/links/loopback.ts";
 import { transportSuite } from "./transport_suite.ts";
 
 transportSuite("loopback", ({ accept }) =>

@@ -2,12 +2,12 @@
 
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { fault } from "../../core/fault.ts";
-import { decodeFrame, encodeFrame } from "../../net/frame.ts";
-import { answerChallenge, isChallenge, readRefusal } from "../../net/hello.ts";
-import { LinkSecret } from "../../net/link_secret.ts";
-import { countingRandom } from "../support/manual_timers.ts";
-import { testSigner, testVerify } from "../support/test_keys.ts";
-import { testTickets } from "../support/test_tickets.ts";
+import { decodeFrame, encodeFrame } from "../../net/messages/frame.ts";
+import { answerChallenge, isChallenge, readRefusal } from "../../net/auth/hello.ts";
+import { LinkSecret } from "../../net/auth/link_secret.ts";
+import { countingRandom } from "../support/net/manual_timers.ts";
+import { testSigner, testVerify } from "../support/net/test_keys.ts";
+import { testTickets } from "../support/net/test_tickets.ts";
 import { type Check, must } from "./transport_check.ts";
 import { dialRaw, hubSeed, type Member, type RawLink, type TransportWorld } from "./transport_world.ts";
 

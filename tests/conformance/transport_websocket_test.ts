@@ -1,6 +1,6 @@
 /** Real sockets keep the promises of every transport. */
 
-import { dialWebSocket } from "../../net/client.ts";
+import { dialWebSocket } from "../../net/links/client.ts";
 import { listen } from "../../net/server.ts";
 import { transportSuite } from "./transport_suite.ts";
 

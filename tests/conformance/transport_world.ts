@@ -2,17 +2,17 @@
 
 import { parsed, refused } from "../../core/fault.ts";
 import type { Role } from "../../core/protocol/message.ts";
-import { hex, type Signer } from "../../net/hello.ts";
-import { Hub } from "../../net/hub.ts";
+import { hex, type Signer } from "../../net/auth/hello.ts";
+import { Hub } from "../../net/links/hub.ts";
 import { checkNetLimits, defaultNetLimits, type NetLimits } from "../../net/limits.ts";
-import { Node } from "../../net/node.ts";
-import type { HubEvent, HubOptions, NodeEvent, NodeOptions, Read } from "../../net/transport.ts";
-import type { Dial, Wire, WireHandler } from "../../net/wire.ts";
+import { Node } from "../../net/links/node.ts";
+import type { HubEvent, HubOptions, NodeEvent, NodeOptions, Read } from "../../net/links/transport.ts";
+import type { Dial, Wire, WireHandler } from "../../net/links/wire.ts";
 import { EventLog } from "../support/event_log.ts";
-import { LinkControl } from "../support/link_control.ts";
-import { countingRandom, ManualTimers } from "../support/manual_timers.ts";
-import { testSigner, testVerify } from "../support/test_keys.ts";
-import { testTickets } from "../support/test_tickets.ts";
+import { LinkControl } from "../support/net/link_control.ts";
+import { countingRandom, ManualTimers } from "../support/net/manual_timers.ts";
+import { testSigner, testVerify } from "../support/net/test_keys.ts";
+import { testTickets } from "../support/net/test_tickets.ts";
 
 export interface Note {
   readonly note: number;

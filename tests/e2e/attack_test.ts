@@ -1,7 +1,7 @@
 /** A swarm of real processes, one of them hostile: every wire that it sends holds a NaN. */
 
 import { assert, assertEquals, assertLess, assertMatch } from "@std/assert";
-import { IotaProcess, type Line } from "../support/iota_process.ts";
+import { IotaProcess, type Line } from "../support/process/iota_process.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
 
 const toy = ["--size", "toy", "--device", "reference", "--json"];
@@ -41,5 +41,5 @@ async function startHostile({ folder, url }: { folder: string; url: string }): P
   assertEquals(made.code, 0, made.stderr);
   const link = ["--orchestrator", url, "--wallet", "hostile", "--wallet-path", wallets];
   const words = ["miner", ...link, "--device", "reference", "--data", folder, "--json"];
-  return new IotaProcess(words, {}, { entry: "tests/support/hostile_process.ts" });
+  return new IotaProcess(words, {}, { entry: "tests/support/attack/hostile_process.ts" });
 }

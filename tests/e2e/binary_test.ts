@@ -5,10 +5,10 @@
  */
 
 import { assert, assertEquals, assertLess, assertMatch, assertNotEquals, assertStringIncludes } from "@std/assert";
-import { type Ended, iota, IotaProcess, type Line } from "../support/iota_process.ts";
+import { type Ended, iota, IotaProcess, type Line } from "../support/process/iota_process.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
 import { stepWhere, testWhere } from "../support/test_where.ts";
-import { startUserServices, type UserServices } from "../support/user_services.ts";
+import { startUserServices, type UserServices } from "../support/process/user_services.ts";
 
 const root = decodeURIComponent(new URL("../..", import.meta.url).pathname);
 const longAgo = new Date(Date.now() - 3 * 24 * 3600 * 1000);

@@ -3,7 +3,7 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { aliceAddress, localGenesis } from "../../chain/local/genesis.ts";
 import { LocalLedger } from "../../chain/local/local_ledger.ts";
-import { parseEndpoints } from "../../chain/subtensor/endpoints.ts";
+import { parseEndpoints } from "../../chain/subtensor/connection/endpoints.ts";
 import { SubtensorChain } from "../../chain/subtensor/subtensor_chain.ts";
 import { quicknet, roundAt } from "../../chain/timelock/beacon.ts";
 import { encryptTimelocked, timelockRandomBytes } from "../../chain/timelock/timelock.ts";
@@ -13,7 +13,7 @@ import { decodeAddress } from "../../chain/wallet/ss58.ts";
 import { serveLedger } from "../../cli/chain/serve_ledger.ts";
 import { systemRandom, systemTimers } from "../../net/timers.ts";
 import { netuid } from "../conformance/chain_world.ts";
-import { iota, IotaProcess } from "../support/iota_process.ts";
+import { iota, IotaProcess } from "../support/process/iota_process.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
 
 interface Asked {

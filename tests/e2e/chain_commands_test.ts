@@ -1,7 +1,7 @@
 /** `iota chain` as a person and a script use it: every action as a real process, against a local chain that is one as well. */
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { iota, IotaProcess, type Line } from "../support/iota_process.ts";
+import { iota, IotaProcess, type Line } from "../support/process/iota_process.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
 
 const alice = "5GrwvaEF5zXb26Fz9rcQpDWS57CtERHpNehXCPcNoHGKutQY"; // owns the subnet as coldkey and as hotkey, uid 0

@@ -1,7 +1,7 @@
 /** A run that goes on with other settings: applied and recorded, or refused by name. Real processes, one after another. */
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { iota, IotaProcess, type Line } from "../support/iota_process.ts";
+import { iota, IotaProcess, type Line } from "../support/process/iota_process.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
 
 const begin = 'size = "toy"\n[train]\nsteps = 40\nlearningRate = 0.004\n';

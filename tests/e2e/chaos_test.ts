@@ -1,7 +1,7 @@
 /** A swarm whose processes are killed, by its own plan and from outside, and what of it the run and the summary show. */
 
 import { assert, assertEquals, assertMatch, assertNotEquals } from "@std/assert";
-import { iota, IotaProcess, type Line } from "../support/iota_process.ts";
+import { iota, IotaProcess, type Line } from "../support/process/iota_process.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
 
 const toy = ["--size", "toy", "--device", "reference", "--sample-tokens", "0"];

@@ -5,7 +5,7 @@
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createHotkey } from "../../chain/wallet/hotkey_files.ts";
-import { IotaProcess, type Line } from "../support/iota_process.ts";
+import { IotaProcess, type Line } from "../support/process/iota_process.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
 
 const roundSteps = 30;

@@ -3,7 +3,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { verifySignature } from "../../chain/wallet/hotkey.ts";
 import { loadHotkey } from "../../chain/wallet/hotkey_files.ts";
-import { iota } from "../support/iota_process.ts";
+import { iota } from "../support/process/iota_process.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
 import { testWhere } from "../support/test_where.ts";
 
@@ -53,7 +53,11 @@ Deno.test("iota: help and every command start light, and load what is heavy when
   const heavy = [
     "gpu/",
     "net/",
-    "cli/run/",
+    "cli/roles/",
+    "cli/orchestrate/",
+    "cli/hub/",
+    "cli/node/",
+    "cli/swarm/",
     "cli/sim/",
     "cli/doctor/",
     "cli/manual/",

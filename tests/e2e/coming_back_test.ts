@@ -5,10 +5,10 @@
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createHotkey } from "../../chain/wallet/hotkey_files.ts";
-import { iota, IotaProcess, type Line } from "../support/iota_process.ts";
+import { iota, IotaProcess, type Line } from "../support/process/iota_process.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
 import { stepWhere } from "../support/test_where.ts";
-import { startUserServices, type UserServices } from "../support/user_services.ts";
+import { startUserServices, type UserServices } from "../support/process/user_services.ts";
 
 function freePort(): number {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });

@@ -1,7 +1,7 @@
 /** What can go wrong around a swarm: each gets a clear sentence with the next step, a clean exit, and a sound folder. */
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { iota, IotaProcess } from "../support/iota_process.ts";
+import { iota, IotaProcess } from "../support/process/iota_process.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
 import { testWhere } from "../support/test_where.ts";
 

@@ -12,7 +12,7 @@ import { keyOfSecretUri } from "../../chain/wallet/secret_uri.ts";
 import { inviteText } from "../../cli/find/invite.ts";
 import { nodeId } from "../../core/ids.ts";
 import { systemTimers } from "../../net/timers.ts";
-import { type Ended, iota, IotaProcess, type Line } from "../support/iota_process.ts";
+import { type Ended, iota, IotaProcess, type Line } from "../support/process/iota_process.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
 
 const netuid = 9;

@@ -2,8 +2,8 @@
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createHotkey } from "../../chain/wallet/hotkey_files.ts";
-import { iota, IotaProcess, type Line } from "../support/iota_process.ts";
-import { makeCertificate, noOpenssl } from "../support/own_certificate.ts";
+import { iota, IotaProcess, type Line } from "../support/process/iota_process.ts";
+import { makeCertificate, noOpenssl } from "../support/process/own_certificate.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
 import { testWhere } from "../support/test_where.ts";
 

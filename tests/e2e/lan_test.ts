@@ -1,12 +1,12 @@
 /** A second machine joins a run by pasting the line that the orchestrator printed: over IPv4, IPv6 and TLS. */
 
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { iota, IotaProcess } from "../support/iota_process.ts";
-import { makeCertificate, noOpenssl } from "../support/own_certificate.ts";
+import { iota, IotaProcess } from "../support/process/iota_process.ts";
+import { makeCertificate, noOpenssl } from "../support/process/own_certificate.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
-import { writeSmallCorpus } from "../support/small_corpus.ts";
+import { writeSmallCorpus } from "../support/process/small_corpus.ts";
 import { testWhere } from "../support/test_where.ts";
-import { noSecondMachine, withTwoMachines } from "../support/two_machines.ts";
+import { noSecondMachine, withTwoMachines } from "../support/process/two_machines.ts";
 
 const noMachine = noSecondMachine();
 

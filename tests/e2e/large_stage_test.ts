@@ -1,7 +1,7 @@
 /** A miner's process that loads a large stage goes on serving its links: no wait is a large part of the whole. */
 
 import { assert, assertEquals, assertLess } from "@std/assert";
-import { IotaProcess, type Line } from "../support/iota_process.ts";
+import { IotaProcess, type Line } from "../support/process/iota_process.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
 
 /** 34 M parameters in one stage: seconds of making initial values. Two replicas are wanted and one comes: nothing is trained. */

@@ -4,10 +4,10 @@
  */
 
 import { assert, assertEquals, assertMatch, assertNotEquals } from "@std/assert";
-import { iota } from "../support/iota_process.ts";
-import { commandsIn, optionsIn, understand } from "../support/pasted_commands.ts";
+import { iota } from "../support/process/iota_process.ts";
+import { commandsIn, optionsIn, understand } from "../support/process/pasted_commands.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
-import { writeSmallCorpus } from "../support/small_corpus.ts";
+import { writeSmallCorpus } from "../support/process/small_corpus.ts";
 
 interface Provoked {
   readonly words: readonly string[];

@@ -1,7 +1,7 @@
 /** A miner as a process: rests and goes on by signal, keeps a log that turns, and ends in order when the system asks. */
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { IotaProcess, type Line } from "../support/iota_process.ts";
+import { IotaProcess, type Line } from "../support/process/iota_process.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
 
 const ignore = Deno.build.os === "windows"; // it has no such signals

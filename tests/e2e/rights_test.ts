@@ -6,11 +6,11 @@
 import { assertEquals } from "@std/assert";
 import { commandTable } from "../../cli/command_table.ts";
 import { commonOptions } from "../../cli/command.ts";
-import { parseOptions } from "../../cli/args.ts";
+import { parseOptions } from "../../cli/options/args.ts";
 import { ownProgram } from "../../cli/self.ts";
 import { resolveRights } from "../../cli/rights/resolve_rights.ts";
 import type { HeldRights } from "../../cli/rights/rights.ts";
-import type { Plan } from "../support/break_out.ts";
+import type { Plan } from "../support/process/break_out.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
 
 const root = new URL("../..", import.meta.url).pathname;
@@ -48,7 +48,7 @@ async function tryToBreakOut(held: HeldRights, { inside, outside }: World): Prom
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: [
       ...["run", "--quiet", "--no-prompt", "--no-check", "--config", `${root}deno.json`, "--deny-ffi", ...kinds],
-      `${root}tests/support/break_out.ts`,
+      `${root}tests/support/process/break_out.ts`,
       JSON.stringify({ held, inside, outside } satisfies Plan),
     ],
     env: { IOTA_TEST_SECRET: "swordfish" },

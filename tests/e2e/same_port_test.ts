@@ -1,9 +1,9 @@
 /** One person's runs on one machine, one after the other, on the same port; and a node that gives up with the cure at hand. */
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { iota, IotaProcess } from "../support/iota_process.ts";
+import { iota, IotaProcess } from "../support/process/iota_process.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
-import { writeSmallCorpus } from "../support/small_corpus.ts";
+import { writeSmallCorpus } from "../support/process/small_corpus.ts";
 
 Deno.test("Same port: the next run takes the same miner command, which warns; a wrong way of speaking names the cure", async () => {
   await withScratchFolder(async (folder) => {

@@ -3,7 +3,7 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { main } from "../../cli/main.ts";
 import { FakeHost } from "../support/fake_host.ts";
-import { commandsIn, understand } from "../support/pasted_commands.ts";
+import { commandsIn, understand } from "../support/process/pasted_commands.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
 
 const env = { HOME: "/ann", USER: "ann", IOTA_PROGRAM: "/ann/bin/iota" };

@@ -1,10 +1,10 @@
 /** Settings in files reach the process that needs them, and what a machine cannot carry is refused before anything starts. */
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { iota, IotaProcess } from "../support/iota_process.ts";
+import { iota, IotaProcess } from "../support/process/iota_process.ts";
 import { noGpuReason } from "../support/gpu_adapter.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
-import { writeSmallCorpus } from "../support/small_corpus.ts";
+import { writeSmallCorpus } from "../support/process/small_corpus.ts";
 import { testWhere } from "../support/test_where.ts";
 
 Deno.test("Settings: a text that --set names trains, and the run goes on without the file", async () => {

@@ -1,7 +1,7 @@
 /** Runs that pay through a chain, as real processes: a swarm with a chain of its own, and a hub that admits whom a chain knows. */
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { iota, IotaProcess, type Line } from "../support/iota_process.ts";
+import { iota, IotaProcess, type Line } from "../support/process/iota_process.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
 
 interface Emission {

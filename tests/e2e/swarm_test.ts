@@ -1,7 +1,7 @@
 /** Swarms of real processes, on the reference device so that no adapter is needed. */
 
 import { assert, assertEquals, assertLess, assertMatch } from "@std/assert";
-import { IotaProcess, type Line } from "../support/iota_process.ts";
+import { IotaProcess, type Line } from "../support/process/iota_process.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
 
 const toy = ["--size", "toy", "--device", "reference", "--json"];

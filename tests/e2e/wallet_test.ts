@@ -1,7 +1,7 @@
 /** `iota wallet` as scripts use it: every action as a real process, its exit codes, files and JSON. */
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { iota } from "../support/iota_process.ts";
+import { iota } from "../support/process/iota_process.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
 
 const alice = "5GrwvaEF5zXb26Fz9rcQpDWS57CtERHpNehXCPcNoHGKutQY";

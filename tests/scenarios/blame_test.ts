@@ -4,7 +4,7 @@ import { assert, assertEquals } from "@std/assert";
 import { fault } from "../../core/fault.ts";
 import type { NodeId } from "../../core/ids.ts";
 import { wireBytes } from "../../core/model/spec.ts";
-import { ScriptedOrchestrator } from "../support/scripted_orchestrator.ts";
+import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
 import { prngOf } from "../support/small_prng.ts";
 
 /** Two stages of so many replicas at the beginning of a step. */

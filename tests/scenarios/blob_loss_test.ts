@@ -5,17 +5,17 @@
 
 import { assert, assertEquals } from "@std/assert";
 import type { RunRecord } from "../../core/protocol/record.ts";
-import type { MergePhase } from "../../core/orchestrator/merge_state.ts";
-import { hubBlobs } from "../../cli/run/blob_access.ts";
-import { HubJournal, type StateJournal } from "../../cli/run/hub_journal.ts";
-import { type CheckpointPlace, putBackRound, storeRound } from "../../cli/run/checkpoint_writer.ts";
+import type { MergePhase } from "../../core/orchestrator/merge/merge_state.ts";
+import { hubBlobs } from "../../cli/roles/blob_access.ts";
+import { HubJournal, type StateJournal } from "../../cli/hub/hub_journal.ts";
+import { type CheckpointPlace, putBackRound, storeRound } from "../../cli/hub/checkpoint_writer.ts";
 import { splitLayers } from "../../core/model/stages.ts";
 import { stageSpecs } from "../../core/model/spec.ts";
-import { DiskBlobs, type LostBlob } from "../../net/blob_disk.ts";
-import { heldUp } from "../support/held_host.ts";
-import { LocalSwarm } from "../support/local_swarm.ts";
+import { DiskBlobs, type LostBlob } from "../../net/blobs/blob_disk.ts";
+import { heldUp } from "../support/swarm/held_host.ts";
+import { LocalSwarm } from "../support/swarm/local_swarm.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
-import { assertWhole, configOf, recordsOf } from "../support/whole_run.ts";
+import { assertWhole, configOf, recordsOf } from "../support/swarm/whole_run.ts";
 
 const config = configOf({ outer: { learningRate: 0.7, momentum: 0.9 } });
 

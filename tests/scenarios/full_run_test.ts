@@ -2,8 +2,8 @@
 
 import { assertEquals, assertMatch } from "@std/assert";
 import { nodeId } from "../../core/ids.ts";
-import { roomFault } from "../../core/orchestrator/roster.ts";
-import { ScriptedOrchestrator } from "../support/scripted_orchestrator.ts";
+import { roomFault } from "../../core/orchestrator/members/roster.ts";
+import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
 
 const miner = (name: string) => ({ node: nodeId(name), role: "miner" as const });
 

@@ -3,7 +3,7 @@
 import { assertEquals } from "@std/assert";
 import { fault } from "../../core/fault.ts";
 import { stageIndex } from "../../core/ids.ts";
-import { ScriptedOrchestrator } from "../support/scripted_orchestrator.ts";
+import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
 
 Deno.test("Gathering: parameters that the store loses are asked of a replica that holds them, and the run begins", () => {
   const hub = new ScriptedOrchestrator({ deterministic: true, swarm: { replicas: 2, validators: 0 } });

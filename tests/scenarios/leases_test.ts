@@ -2,7 +2,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import type { NodeId } from "../../core/ids.ts";
-import { ScriptedOrchestrator } from "../support/scripted_orchestrator.ts";
+import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
 
 function swarm(replicas: number, microbatchesPerStep: number): { hub: ScriptedOrchestrator; nodes: NodeId[] } {
   const hub = new ScriptedOrchestrator({

@@ -3,7 +3,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { NodeId } from "../../core/ids.ts";
 import type { LoadingPart } from "../../core/protocol/message.ts";
-import { ScriptedOrchestrator } from "../support/scripted_orchestrator.ts";
+import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
 
 const mergePhaseMs = 10_000;
 const patienceMs = 2 * mergePhaseMs;

@@ -2,8 +2,8 @@
 
 import { assertEquals } from "@std/assert";
 import { type BlobRef, type NodeId, stageIndex } from "../../core/ids.ts";
-import type { ScriptedOrchestrator } from "../support/scripted_orchestrator.ts";
-import { applying, commit, merging, reduceAll, type ScriptedMerge, stageOf } from "../support/scripted_merge.ts";
+import type { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
+import { applying, commit, merging, reduceAll, type ScriptedMerge, stageOf } from "../support/swarm/scripted_merge.ts";
 
 const stage = stageIndex(0);
 

@@ -2,8 +2,8 @@
 
 import { assertEquals } from "@std/assert";
 import type { NodeId } from "../../core/ids.ts";
-import { commit, merging, reduceAll, stageOf } from "../support/scripted_merge.ts";
-import type { ScriptedOrchestrator } from "../support/scripted_orchestrator.ts";
+import { commit, merging, reduceAll, stageOf } from "../support/swarm/scripted_merge.ts";
+import type { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
 
 const late = (hub: ScriptedOrchestrator) =>
   hub.records.flatMap((record) => record.type === "mergeLate" ? [`${record.node} ${record.phase}`] : []);

@@ -4,8 +4,8 @@ import { assert, assertEquals } from "@std/assert";
 import { PauseWatch } from "../../cli/idle/pause_watch.ts";
 import type { PauseRules } from "../../cli/idle/rules.ts";
 import { parseSchedule } from "../../cli/idle/schedule.ts";
-import { LocalSwarm } from "../support/local_swarm.ts";
-import { ManualTimers } from "../support/manual_timers.ts";
+import { LocalSwarm } from "../support/swarm/local_swarm.ts";
+import { ManualTimers } from "../support/net/manual_timers.ts";
 import { tinyConfig } from "../support/tiny_model.ts";
 
 const minuteMs = 60_000;

@@ -1,7 +1,7 @@
 /** Miners between stages over many rounds: the floor of two replicas, moves that pay, and no moving to and fro. */
 
 import { assert, assertEquals, assertGreater, assertLess } from "@std/assert";
-import { PacedSwarm } from "../support/paced_swarm.ts";
+import { PacedSwarm } from "../support/swarm/paced_swarm.ts";
 
 Deno.test("Rebalance: equal miners stay where they are, however noisy their tasks", () => {
   for (let seed = 1; seed <= 6; seed++) {

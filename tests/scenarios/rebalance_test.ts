@@ -2,9 +2,9 @@
 
 import { assertEquals } from "@std/assert";
 import type { NodeId } from "../../core/ids.ts";
-import { sendToRest } from "../../core/orchestrator/blame.ts";
-import { PacedSwarm } from "../support/paced_swarm.ts";
-import { ScriptedOrchestrator } from "../support/scripted_orchestrator.ts";
+import { sendToRest } from "../../core/orchestrator/members/blame.ts";
+import { PacedSwarm } from "../support/swarm/paced_swarm.ts";
+import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
 
 function closeRound(hub: ScriptedOrchestrator): void {
   for (const node of [...hub.state.work!.contributors]) hub.seal(node);

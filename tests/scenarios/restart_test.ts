@@ -6,8 +6,8 @@
 import { assert, assertEquals } from "@std/assert";
 import type { OrchestratorEffect } from "../../core/orchestrator/event.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
-import { HubJournal, type RecoveredRun, type StateJournal } from "../../cli/run/hub_journal.ts";
-import { LocalSwarm } from "../support/local_swarm.ts";
+import { HubJournal, type RecoveredRun, type StateJournal } from "../../cli/hub/hub_journal.ts";
+import { LocalSwarm } from "../support/swarm/local_swarm.ts";
 import { tinyConfig } from "../support/tiny_model.ts";
 
 class Crash extends Error {}

@@ -3,7 +3,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { type NodeId, stageIndex } from "../../core/ids.ts";
 import type { Holding } from "../../core/protocol/message.ts";
-import { ScriptedOrchestrator } from "../support/scripted_orchestrator.ts";
+import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
 
 function swarm(options: { stepsPerRound?: number; replicas?: number } = {}) {
   const { stepsPerRound = 2, replicas = 1 } = options;

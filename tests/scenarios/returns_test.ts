@@ -3,7 +3,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { NodeId } from "../../core/ids.ts";
 import { wireBytes } from "../../core/model/spec.ts";
-import { ScriptedOrchestrator } from "../support/scripted_orchestrator.ts";
+import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
 
 /** Two stages of two replicas; the first of the second stage is the one that comes back. */
 function training() {

@@ -2,11 +2,11 @@
 
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import type { MinerRecord } from "../../core/miner/event.ts";
-import { UserError } from "../../cli/errors.ts";
-import type { ComputeHost } from "../../cli/run/compute_host.ts";
+import { UserError } from "../../cli/output/errors.ts";
+import type { ComputeHost } from "../../cli/roles/compute_host.ts";
 import { TooLargeError } from "../../gpu/too_large.ts";
-import { LocalSwarm, referenceHost } from "../support/local_swarm.ts";
-import { assertWhole, configOf, patience, recordsOf } from "../support/whole_run.ts";
+import { LocalSwarm, referenceHost } from "../support/swarm/local_swarm.ts";
+import { assertWhole, configOf, patience, recordsOf } from "../support/swarm/whole_run.ts";
 
 /** A device on which these stages do not fit. */
 function smallHost(tooLarge: (stage: number) => boolean): ComputeHost {

@@ -3,8 +3,8 @@
 import { assertEquals } from "@std/assert";
 import type { NodeId } from "../../core/ids.ts";
 import { wireBytes } from "../../core/model/spec.ts";
-import { ScriptedOrchestrator } from "../support/scripted_orchestrator.ts";
-import { commit, merging, reduceAll, stageOf } from "../support/scripted_merge.ts";
+import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
+import { commit, merging, reduceAll, stageOf } from "../support/swarm/scripted_merge.ts";
 
 const accused = (hub: ScriptedOrchestrator): (NodeId | null)[] =>
   hub.records.flatMap((record) => record.type === "blamed" || record.type === "faultSeen" ? [record.node] : []);

@@ -2,8 +2,8 @@
 
 import { assertEquals } from "@std/assert";
 import { type NodeId, stageIndex } from "../../core/ids.ts";
-import { ScriptedOrchestrator } from "../support/scripted_orchestrator.ts";
-import { commit, reduceAll } from "../support/scripted_merge.ts";
+import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
+import { commit, reduceAll } from "../support/swarm/scripted_merge.ts";
 
 const mergePhaseMs = 60_000;
 

@@ -11,7 +11,7 @@ import { DutyFolder } from "../../cli/duty/duty_folder.ts";
 import { WeightKeeper } from "../../cli/duty/weight_keeper.ts";
 import { ChainWorld, miner, netuid, otherMiner, stranger, uids } from "../conformance/chain_world.ts";
 import { idle } from "../support/idle.ts";
-import { countingRandom, ManualTimers } from "../support/manual_timers.ts";
+import { countingRandom, ManualTimers } from "../support/net/manual_timers.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
 
 const signer = hotkeyOfMiniSecret(new Uint8Array(32).fill(4)); // the world's validator

@@ -10,7 +10,7 @@ import { assert, assertEquals } from "@std/assert";
 import { orchestrator } from "../../core/orchestrator/machine.ts";
 import { keyOf, nextBelow, openStream, type Stream } from "../../core/prng.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
-import { type LocalMember, LocalSwarm } from "../support/local_swarm.ts";
+import { type LocalMember, LocalSwarm } from "../support/swarm/local_swarm.ts";
 import { tinyConfig } from "../support/tiny_model.ts";
 
 type FaultKind = "kill" | "cut" | "join" | "leave" | "stick" | "validator";

@@ -9,9 +9,9 @@
 import { assert, assertEquals } from "@std/assert";
 import { keyOf, nextBelow, openStream, type Stream } from "../../core/prng.ts";
 import { checkNetLimits, defaultNetLimits } from "../../net/limits.ts";
-import { LinkWorld, type Member } from "../support/link_world.ts";
-import { type FrameFaults, type Link, type LossyEnd, noFaults } from "../support/lossy_wire.ts";
-import { ManualTimers } from "../support/manual_timers.ts";
+import { LinkWorld, type Member } from "../support/net/link_world.ts";
+import { type FrameFaults, type Link, type LossyEnd, noFaults } from "../support/net/lossy_wire.ts";
+import { ManualTimers } from "../support/net/manual_timers.ts";
 
 const limits = checkNetLimits({
   ...defaultNetLimits,

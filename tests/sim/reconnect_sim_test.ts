@@ -5,11 +5,11 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { keyOf, openStream } from "../../core/prng.ts";
-import { decodeFrame } from "../../net/frame.ts";
-import type { Hello } from "../../net/hello_records.ts";
+import { decodeFrame } from "../../net/messages/frame.ts";
+import type { Hello } from "../../net/auth/hello_records.ts";
 import { checkNetLimits, defaultNetLimits } from "../../net/limits.ts";
-import { LinkWorld } from "../support/link_world.ts";
-import { ManualTimers } from "../support/manual_timers.ts";
+import { LinkWorld } from "../support/net/link_world.ts";
+import { ManualTimers } from "../support/net/manual_timers.ts";
 
 interface Outage {
   readonly nodes: number;

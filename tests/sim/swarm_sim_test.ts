@@ -7,7 +7,7 @@ import { assert, assertEquals } from "@std/assert";
 import { type FaultKind, faultKinds } from "../../cli/sim/faults.ts";
 import { shrink } from "../../cli/sim/shrink.ts";
 import { type SimOptions, simulate } from "../../cli/sim/simulate.ts";
-import { pass } from "../support/sim_seeds.ts";
+import { pass } from "../support/swarm/sim_seeds.ts";
 import { orchestrator } from "../../core/orchestrator/machine.ts";
 
 Deno.test("Swarm: equal seeds give equal runs", () => {

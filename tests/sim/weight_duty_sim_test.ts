@@ -6,7 +6,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { dutyHealth } from "../../chain/duty/health.ts";
-import { DutyWorld, type FaultKind, faultKinds } from "../support/duty_world.ts";
+import { DutyWorld, type FaultKind, faultKinds } from "../support/chain/duty_world.ts";
 import { prngOf } from "../support/small_prng.ts";
 
 const epochs = 50;

@@ -8,8 +8,8 @@
 
 import { assert } from "@std/assert";
 import { withScratchFolder } from "../support/scratch_folder.ts";
-import type { FaultKind } from "../support/weight_path_faults.ts";
-import { WeightPathSim } from "../support/weight_path_sim.ts";
+import type { FaultKind } from "../support/chain/weight_path_faults.ts";
+import { WeightPathSim } from "../support/chain/weight_path_sim.ts";
 
 const epochs = 50;
 const only = Deno.env.get("SEED");

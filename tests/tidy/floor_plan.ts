@@ -22,7 +22,7 @@ const PACKAGE_HOMES: Readonly<Record<string, readonly string[]>> = {
 };
 
 const INSTEAD: Readonly<Record<string, string>> = {
-  core: "Put arithmetic in a leaf of core; reach the outside by returning an Effect that cli/run performs",
+  core: "Put arithmetic in a leaf of core; reach the outside by returning an Effect that a role in cli performs",
   gpu: "Move what both sides need to core, or let cli pass it in",
   net: "Move what both sides need to core, or let cli pass it in",
   chain: "Move what both sides need to core, or let cli pass it in",

@@ -11,6 +11,8 @@ import { findCycle, importsOf, isModule, readText, textFiles, topLevel } from ".
 
 const FILE_LINES_MAX = 350;
 const FILE_LINES_TARGET = 300;
+const FOLDER_FILES_MAX = 20; // side by side, so that a folder is seen at one look
+const LIKE_FILES = ["cli/commands"]; // a file for each of many like things
 const README_LINES_MAX = 200;
 const FOLDER_README_LINES_MAX = 40;
 
@@ -23,7 +25,7 @@ const TOP_LEVEL = [
 const EMPTY_NAMES = ["utils", "util", "helpers", "helper", "types", "index", "mod", "common", "misc", "manager"];
 
 /** Modules that something other than an import starts. */
-const ENTRY_POINTS = ["cli/main.ts", "tests/tidy/floor_plan_plugin.ts", "tests/support/hostile_process.ts"];
+const ENTRY_POINTS = ["cli/main.ts", "tests/tidy/floor_plan_plugin.ts", "tests/support/attack/hostile_process.ts"];
 
 /** Pinned for a package that asks for them (a peer; a version whose parts can all be fetched) and for .ci/pack. */
 const PIN_ONLY = ["hono", "msgpackr-extract", "7z-wasm"];
@@ -185,6 +187,19 @@ Deno.test("Tidy: the compiler's strict flags stay on", () => {
   const flags: Record<string, unknown> = JSON.parse(readText("deno.json")).compilerOptions;
   const needed = ["strict", "noUncheckedIndexedAccess", "exactOptionalPropertyTypes", "noImplicitOverride"];
   check("Set it to true in deno.json, compilerOptions", needed.filter((name) => flags[name] !== true));
+});
+
+Deno.test("Tidy: a folder shows what it holds at one look", () => {
+  const counts = new Map<string, number>();
+  for (const { path } of modules) {
+    const folder = path.slice(0, path.lastIndexOf("/"));
+    if (folderOf(path) !== "tests" && !LIKE_FILES.includes(folder)) counts.set(folder, (counts.get(folder) ?? 0) + 1);
+  }
+  const full = [...counts].filter(([, files]) => files > FOLDER_FILES_MAX);
+  check(
+    `Make rooms of it: at most ${FOLDER_FILES_MAX} files side by side`,
+    full.map(([folder, files]) => `${folder}: ${files} files`),
+  );
 });
 
 Deno.test("Tidy: every folder of modules is named in ARCHITECTURE.md", () => {

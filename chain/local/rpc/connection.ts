@@ -7,7 +7,7 @@
 
 import { ScaleError } from "../surface/scale_bytes.ts";
 import { type BadRequest, errorText, notificationText, parseMessage, type Request, resultText } from "./json_rpc.ts";
-import type { Caller, Methods, NodeParts, Subscription } from "./method.ts";
+import type { Caller, Methods, NodeParts, Subscription } from "./methods/method.ts";
 import { invalidParams, methodNotFound, needsSocket, RpcError, tooManySubscriptions } from "./rpc_error.ts";
 
 export interface ConnectionOptions {

@@ -7,17 +7,17 @@
 
 import type { Ledger } from "../ledger.ts";
 import type { Runtime } from "../surface/runtime.ts";
-import { authorMethods } from "./author_methods.ts";
+import { authorMethods } from "./methods/author_methods.ts";
 import { BlockLog } from "./block_log.ts";
-import { chainMethods } from "./chain_methods.ts";
+import { chainMethods } from "./methods/chain_methods.ts";
 import { Connection } from "./connection.ts";
 import { Heads } from "./heads.ts";
 import { defaultRpcLimits, type RpcLimits } from "./limits.ts";
-import type { Methods, NodeParts } from "./method.ts";
+import type { Methods, NodeParts } from "./methods/method.ts";
 import { Pool } from "./pool.ts";
-import { stateMethods } from "./state_methods.ts";
-import { stateReader } from "./state_reader.ts";
-import { systemMethods } from "./system_methods.ts";
+import { stateMethods } from "./methods/state_methods.ts";
+import { stateReader } from "./methods/state_reader.ts";
+import { systemMethods } from "./methods/system_methods.ts";
 
 export interface NodeOptions {
   readonly ledger: Ledger;

@@ -3,7 +3,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { Refusal } from "../../../chain/chain.ts";
 import { weightDuty } from "../../../chain/duty/machine.ts";
-import { headAt, lead, lookAt, sendsOf, situation, validator } from "../../support/duty_situation.ts";
+import { headAt, lead, lookAt, sendsOf, situation, validator } from "../../support/chain/duty_situation.ts";
 
 Deno.test("Duty: what stood in the way is gone within the window, and the next block has the weights", () => {
   for (let liftedBlock = 1_100 - lead; liftedBlock < 1_099; liftedBlock++) {

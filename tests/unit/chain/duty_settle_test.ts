@@ -3,8 +3,8 @@
 import { assert, assertEquals } from "@std/assert";
 import type { ChainView, DutyEffect } from "../../../chain/duty/duty.ts";
 import { weightDuty } from "../../../chain/duty/machine.ts";
-import { modelNetuid } from "../../support/model_chain.ts";
-import { headAt, landedIn, lookAt, sendsOf, situation, validator } from "../../support/duty_situation.ts";
+import { modelNetuid } from "../../support/chain/model_chain.ts";
+import { headAt, landedIn, lookAt, sendsOf, situation, validator } from "../../support/chain/duty_situation.ts";
 
 type World = ReturnType<typeof situation>;
 

@@ -12,8 +12,8 @@ import { makePulse, ownBeacon } from "../../../chain/timelock/pulse.ts";
 import { decryptTimelocked, timelockRandomBytes } from "../../../chain/timelock/timelock.ts";
 import { decodeWeightsPayload } from "../../../chain/timelock/weights_payload.ts";
 import { encodeAddress } from "../../../chain/wallet/ss58.ts";
-import { hotkeys, landedIn, lead, lookAt, sendsOf, situation, validator } from "../../support/duty_situation.ts";
-import { modelBeacon, type ModelCall, modelNetuid } from "../../support/model_chain.ts";
+import { hotkeys, landedIn, lead, lookAt, sendsOf, situation, validator } from "../../support/chain/duty_situation.ts";
+import { modelBeacon, type ModelCall, modelNetuid } from "../../support/chain/model_chain.ts";
 
 const saidOf = (state: DutyState) => dutyHealth(state).sentences.join(" | ");
 

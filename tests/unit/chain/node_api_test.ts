@@ -4,9 +4,9 @@ import { assertEquals, assertRejects } from "@std/assert";
 import type { SubmittableExtrinsic } from "@polkadot/api/types";
 import { localGenesis } from "../../../chain/local/genesis.ts";
 import { LocalLedger } from "../../../chain/local/local_ledger.ts";
-import { FakeLedger } from "../../support/fake_ledger.ts";
-import { sent, withApi } from "../../support/node_api.ts";
-import { alice, bob } from "../../support/node_world.ts";
+import { FakeLedger } from "../../support/chain/fake_ledger.ts";
+import { sent, withApi } from "../../support/chain/node_api.ts";
+import { alice, bob } from "../../support/chain/node_world.ts";
 
 Deno.test("Node: the client connects, and reads storage, defaults and maps", () =>
   withApi(new FakeLedger(), async ({ api, ledger }) => {

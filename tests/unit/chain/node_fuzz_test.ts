@@ -3,9 +3,9 @@
 import { assert, assertEquals } from "@std/assert";
 import type { Buffer } from "node:buffer";
 import { WebSocket } from "ws";
-import { FakeLedger } from "../../support/fake_ledger.ts";
-import { NodeWorld, type RpcAnswer, testRuntime, withServer } from "../../support/node_world.ts";
-import { sampleExtrinsic } from "../../support/sample_extrinsic.ts";
+import { FakeLedger } from "../../support/chain/fake_ledger.ts";
+import { NodeWorld, type RpcAnswer, testRuntime, withServer } from "../../support/chain/node_world.ts";
+import { sampleExtrinsic } from "../../support/chain/sample_extrinsic.ts";
 import { prngOf } from "../../support/small_prng.ts";
 
 const rounds = 3_000;

@@ -4,8 +4,8 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { ed25519 } from "@noble/curves/ed25519.js";
 import { TypeRegistry } from "@polkadot/types";
 import { u8aToHex } from "@polkadot/util";
-import { alice, NodeWorld, type RpcAnswer, testRuntime } from "../../support/node_world.ts";
-import { sampleExtrinsic, type Spelling, subnetCall, testScale } from "../../support/sample_extrinsic.ts";
+import { alice, NodeWorld, type RpcAnswer, testRuntime } from "../../support/chain/node_world.ts";
+import { sampleExtrinsic, type Spelling, subnetCall, testScale } from "../../support/chain/sample_extrinsic.ts";
 
 const extrinsic = (world: NodeWorld, of: Spelling = {}): string =>
   u8aToHex(sampleExtrinsic(world.ledger.genesisHash, of));

@@ -2,7 +2,7 @@
 
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { ChainError } from "../../../chain/chain.ts";
-import { faultTest } from "../../support/chain_fault_world.ts";
+import { faultTest } from "../../support/chain/chain_fault_world.ts";
 
 const callMs = 15_000, keepaliveMs = 25_000, silenceMs = 75_000;
 

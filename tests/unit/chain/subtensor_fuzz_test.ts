@@ -4,7 +4,7 @@ import { assert, assertEquals } from "@std/assert";
 import type { ChainCall } from "../../../chain/call.ts";
 import { ChainError, type Receipt } from "../../../chain/chain.ts";
 import type { SubtensorOptions } from "../../../chain/subtensor/subtensor_chain.ts";
-import { faultTest, type FaultWorld, ownerHotkey, payer, transferCall } from "../../support/chain_fault_world.ts";
+import { faultTest, type FaultWorld, ownerHotkey, payer, transferCall } from "../../support/chain/chain_fault_world.ts";
 import { prngOf } from "../../support/small_prng.ts";
 
 /** Far above the waits before a reconnection, which pass at once, and in proportion as usual. */

@@ -5,12 +5,12 @@ import type { AxonAddress, ChainCall } from "../../../chain/call.ts";
 import type { Refusal } from "../../../chain/chain.ts";
 import type { CallError } from "../../../chain/local/calls/call_error.ts";
 import { subtensorErrors } from "../../../chain/local/surface/subtensor_errors.ts";
-import { readPoolError } from "../../../chain/subtensor/pool_error.ts";
-import { rowsOfCalls } from "../../../chain/subtensor/refusal_rows.ts";
-import { dispatchRefusal, invalidated, nonceTaken, poolRefusal } from "../../../chain/subtensor/refusals.ts";
-import { RpcError } from "../../../chain/subtensor/rpc_error.ts";
-import type { NodeError } from "../../support/chain_fault_proxy.ts";
-import { faultTest, netuid, ownerHotkey, payer, stranger, token } from "../../support/chain_fault_world.ts";
+import { readPoolError } from "../../../chain/subtensor/sending/pool_error.ts";
+import { rowsOfCalls } from "../../../chain/subtensor/sending/refusal_rows.ts";
+import { dispatchRefusal, invalidated, nonceTaken, poolRefusal } from "../../../chain/subtensor/sending/refusals.ts";
+import { RpcError } from "../../../chain/subtensor/connection/rpc_error.ts";
+import type { NodeError } from "../../support/chain/chain_fault_proxy.ts";
+import { faultTest, netuid, ownerHotkey, payer, stranger, token } from "../../support/chain/chain_fault_world.ts";
 
 const watched = "author_submitAndWatchExtrinsic";
 const weightsCall: ChainCall = {

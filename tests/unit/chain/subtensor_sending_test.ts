@@ -3,7 +3,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { ChainCall } from "../../../chain/call.ts";
 import { callLifeBlocks, type Receipt } from "../../../chain/chain.ts";
-import type { NodeError } from "../../support/chain_fault_proxy.ts";
+import type { NodeError } from "../../support/chain/chain_fault_proxy.ts";
 import {
   faultTest,
   type FaultWorld,
@@ -12,7 +12,7 @@ import {
   stranger,
   token,
   transferCall,
-} from "../../support/chain_fault_world.ts";
+} from "../../support/chain/chain_fault_world.ts";
 
 const callMs = 15_000, keepaliveMs = 25_000, waitMs = 10_000, patienceMs = 60_000;
 const watched = "author_submitAndWatchExtrinsic", unwatched = "author_submitExtrinsic";

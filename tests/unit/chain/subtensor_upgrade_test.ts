@@ -1,8 +1,8 @@
 /** What becomes of a call when the chain's runtime changes between its signing and its block. */
 
 import { assert, assertEquals } from "@std/assert";
-import type { NodeError } from "../../support/chain_fault_proxy.ts";
-import { faultTest, type FaultWorld, netuid, payer, transferCall } from "../../support/chain_fault_world.ts";
+import type { NodeError } from "../../support/chain/chain_fault_proxy.ts";
+import { faultTest, type FaultWorld, netuid, payer, transferCall } from "../../support/chain/chain_fault_world.ts";
 
 const watched = "author_submitAndWatchExtrinsic";
 const undecodable: NodeError = {

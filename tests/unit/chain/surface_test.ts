@@ -9,8 +9,8 @@ import { scaleOf } from "../../../chain/local/surface/scale.ts";
 import { ScaleError } from "../../../chain/local/surface/scale_bytes.ts";
 import { runtimeSurface } from "../../../chain/local/surface/surface.ts";
 import { twox128, twox64 } from "../../../chain/local/surface/xxhash.ts";
-import { metadataProblems, plainMetadata } from "../../support/metadata_shapes.ts";
-import { sampleValue } from "../../support/sample_value.ts";
+import { metadataProblems, plainMetadata } from "../../support/chain/metadata_shapes.ts";
+import { sampleValue } from "../../support/chain/sample_value.ts";
 import { testWhere } from "../../support/test_where.ts";
 
 const surface = runtimeSurface({ epochs: "stateful", blockMs: 12_000 });

@@ -6,7 +6,7 @@ import type { Chain } from "../../../chain/chain.ts";
 import { publishedInvite, readAnnouncements } from "../../../cli/find/announcements.ts";
 import { inviteText } from "../../../cli/find/invite.ts";
 import { netuid, ownerHotkey } from "../../conformance/chain_world.ts";
-import { inviteOf, withFindingWorld } from "../../support/finding_world.ts";
+import { inviteOf, withFindingWorld } from "../../support/chain/finding_world.ts";
 import { prngOf } from "../../support/small_prng.ts";
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);

@@ -6,7 +6,7 @@ import { aliceAddress, type GenesisOptions } from "../../../chain/local/genesis.
 import { Announcer } from "../../../cli/find/announcer.ts";
 import { readInvite } from "../../../cli/find/invite.ts";
 import { miner, netuid, ownerHotkey, validator } from "../../conformance/chain_world.ts";
-import { type FindingWorld, inviteOf, withFindingWorld } from "../../support/finding_world.ts";
+import { type FindingWorld, inviteOf, withFindingWorld } from "../../support/chain/finding_world.ts";
 
 class Hub {
   readonly told: string[] = []; // what was said and warned of

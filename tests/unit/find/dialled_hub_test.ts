@@ -1,10 +1,10 @@
 /** Where a node dials: the address it began with, and when that stays silent, the one the chain announces by then. */
 
 import { assertEquals } from "@std/assert";
-import { hubAddress } from "../../../cli/run/addresses.ts";
+import { hubAddress } from "../../../cli/roles/addresses.ts";
 import { DialledHub } from "../../../cli/find/dialled_hub.ts";
-import type { DialHandler, Wire } from "../../../net/wire.ts";
-import { ManualTimers } from "../../support/manual_timers.ts";
+import type { DialHandler, Wire } from "../../../net/links/wire.ts";
+import { ManualTimers } from "../../support/net/manual_timers.ts";
 
 const wire: Wire = { bufferedBytes: 0, send: () => {}, close: () => {}, pause: () => {}, resume: () => {} };
 const handler: DialHandler = { opened: () => {}, frame: () => {}, closed: () => {} };

@@ -4,9 +4,9 @@ import { assert, assertEquals, assertThrows } from "@std/assert";
 import { isPublicHost } from "../../../cli/find/host_scope.ts";
 import { hostOfSocket, inviteText, quotedInvite, readInvite } from "../../../cli/find/invite.ts";
 import { joinCommand } from "../../../cli/find/join_command.ts";
-import { hubAddress } from "../../../cli/run/addresses.ts";
+import { hubAddress } from "../../../cli/roles/addresses.ts";
 import { prngOf } from "../../support/small_prng.ts";
-import { testSigner } from "../../support/test_keys.ts";
+import { testSigner } from "../../support/net/test_keys.ts";
 
 const hub = testSigner(1).address;
 const of = (place: string, scheme = "iota") => `${scheme}://${place}/toy-1a2b3c4d#${hub}`;

@@ -16,8 +16,8 @@ import {
   stranger,
   validator,
 } from "../../conformance/chain_world.ts";
-import { FindingWorld, inviteOf, withFindingWorld } from "../../support/finding_world.ts";
-import { ManualTimers } from "../../support/manual_timers.ts";
+import { FindingWorld, inviteOf, withFindingWorld } from "../../support/chain/finding_world.ts";
+import { ManualTimers } from "../../support/net/manual_timers.ts";
 
 const place = { network: "ws://chain.example", netuid };
 

@@ -2,15 +2,15 @@
 
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import type { BlobRef } from "../../../core/ids.ts";
-import { fetchBlob } from "../../../net/blob_fetch.ts";
-import { leafBytes, refOf } from "../../../net/blob_hash.ts";
-import type { FetchSource, SourceProblem } from "../../../net/fetch_sources.ts";
+import { fetchBlob } from "../../../net/blobs/blob_fetch.ts";
+import { leafBytes, refOf } from "../../../net/blobs/blob_hash.ts";
+import type { FetchSource, SourceProblem } from "../../../net/blobs/fetch_sources.ts";
 import { assertProblem } from "../../conformance/blobs_suite.ts";
-import { varied } from "../../support/varied_bytes.ts";
+import { varied } from "../../support/net/varied_bytes.ts";
 import { idle } from "../../support/idle.ts";
-import { ManualTimers } from "../../support/manual_timers.ts";
+import { ManualTimers } from "../../support/net/manual_timers.ts";
 import { prngOf } from "../../support/small_prng.ts";
-import { type Conduct, ScriptedSource, sourceOf } from "../../support/scripted_source.ts";
+import { type Conduct, ScriptedSource, sourceOf } from "../../support/net/scripted_source.ts";
 
 const leaves = 16;
 const bytes = varied((leaves - 1) * leafBytes + 777, 1);

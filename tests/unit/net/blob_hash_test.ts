@@ -12,8 +12,8 @@ import {
   refOf,
   rootOf,
   TreeDigest,
-} from "../../../net/blob_hash.ts";
-import { varied } from "../../support/varied_bytes.ts";
+} from "../../../net/blobs/blob_hash.ts";
+import { varied } from "../../support/net/varied_bytes.ts";
 import { prngOf } from "../../support/small_prng.ts";
 
 const counting = (bytes: number) => Uint8Array.from({ length: bytes }, (_, index) => (7 * index + 3) & 255);

@@ -1,15 +1,15 @@
 /** Blobs over HTTP where the network is bad and callers are strangers: retries, resuming, signatures, status codes. */
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { MemoryBlobs } from "../../../net/blob_memory.ts";
-import { hashOf } from "../../../net/blob_hash.ts";
-import { type BlobStore, collect } from "../../../net/blobs.ts";
-import { emptyBodyHash } from "../../../net/signed_headers.ts";
+import { MemoryBlobs } from "../../../net/blobs/blob_memory.ts";
+import { hashOf } from "../../../net/blobs/blob_hash.ts";
+import { type BlobStore, collect } from "../../../net/blobs/blobs.ts";
+import { emptyBodyHash } from "../../../net/auth/signed_headers.ts";
 import { assertProblem } from "../../conformance/blobs_suite.ts";
 import { patterned } from "../../conformance/transport_world.ts";
-import { BlobWorld, type BlobWorldOptions } from "../../support/blob_world.ts";
-import { countingRandom } from "../../support/manual_timers.ts";
-import { testSigner } from "../../support/test_keys.ts";
+import { BlobWorld, type BlobWorldOptions } from "../../support/net/blob_world.ts";
+import { countingRandom } from "../../support/net/manual_timers.ts";
+import { testSigner } from "../../support/net/test_keys.ts";
 
 const capacity = { blobBytes: 1_000_000, capacityBytes: 4_000_000 };
 

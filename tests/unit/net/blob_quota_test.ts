@@ -4,11 +4,11 @@ import { assertEquals, assertThrows } from "@std/assert";
 import { storeAllowance } from "../../../core/merge/allowance.ts";
 import { mostSlicesOf, sliceLayout } from "../../../core/merge/butterfly.ts";
 import type { BlobRef, NodeId } from "../../../core/ids.ts";
-import { hashOf } from "../../../net/blob_hash.ts";
-import { BlobQuota, type QuotaLimits } from "../../../net/blob_quota.ts";
-import { BlobError } from "../../../net/blobs.ts";
-import { ManualTimers } from "../../support/manual_timers.ts";
-import { testSigner } from "../../support/test_keys.ts";
+import { hashOf } from "../../../net/blobs/blob_hash.ts";
+import { BlobQuota, type QuotaLimits } from "../../../net/blobs/blob_quota.ts";
+import { BlobError } from "../../../net/blobs/blobs.ts";
+import { ManualTimers } from "../../support/net/manual_timers.ts";
+import { testSigner } from "../../support/net/test_keys.ts";
 
 const [one, two] = [testSigner(1).address, testSigner(2).address];
 const refOf = (seed: number, bytes: number): BlobRef => ({ hash: hashOf(Uint8Array.of(seed)), bytes });

@@ -1,12 +1,12 @@
 /** Headers and paths as strangers might send them, from seeds: every answer is one that we meant to give. */
 
 import { assert, assertEquals } from "@std/assert";
-import { leafBytes } from "../../../net/blob_hash.ts";
-import { emptyBodyHash } from "../../../net/signed_headers.ts";
+import { leafBytes } from "../../../net/blobs/blob_hash.ts";
+import { emptyBodyHash } from "../../../net/auth/signed_headers.ts";
 import { prngOf } from "../../support/small_prng.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";
-import { UploadWorld } from "../../support/upload_world.ts";
-import { varied } from "../../support/varied_bytes.ts";
+import { UploadWorld } from "../../support/net/upload_world.ts";
+import { varied } from "../../support/net/varied_bytes.ts";
 
 type Below = (below: number) => number;
 

@@ -1,15 +1,15 @@
 /** Uploads in parts: what arrived stays when connection, hub or client break, within bounds, and is no blob before its end. */
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { hashOf, refOf } from "../../../net/blob_hash.ts";
-import type { ByteStream, UploadPart } from "../../../net/blobs.ts";
+import { hashOf, refOf } from "../../../net/blobs/blob_hash.ts";
+import type { ByteStream, UploadPart } from "../../../net/blobs/blobs.ts";
 import { listen } from "../../../net/server.ts";
 import { assertProblem, streamOf } from "../../conformance/blobs_suite.ts";
-import { ManualTimers } from "../../support/manual_timers.ts";
+import { ManualTimers } from "../../support/net/manual_timers.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";
-import { testSigner } from "../../support/test_keys.ts";
-import { UploadWorld } from "../../support/upload_world.ts";
-import { varied } from "../../support/varied_bytes.ts";
+import { testSigner } from "../../support/net/test_keys.ts";
+import { UploadWorld } from "../../support/net/upload_world.ts";
+import { varied } from "../../support/net/varied_bytes.ts";
 
 const bytes = varied(5_000_000, 1);
 const ref = refOf(bytes);

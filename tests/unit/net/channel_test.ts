@@ -3,13 +3,13 @@
 import { assert, assertEquals } from "@std/assert";
 import { nodeId } from "../../../core/ids.ts";
 import { parsed } from "../../../core/fault.ts";
-import { Channel } from "../../../net/channel.ts";
-import { encodeFrame, macStart, writeChecksums } from "../../../net/frame.ts";
-import { linkMacs } from "../../../net/frame_mac.ts";
-import { FrameMemory } from "../../../net/frame_memory.ts";
+import { Channel } from "../../../net/links/channel.ts";
+import { encodeFrame, macStart, writeChecksums } from "../../../net/messages/frame.ts";
+import { linkMacs } from "../../../net/auth/frame_mac.ts";
+import { FrameMemory } from "../../../net/messages/frame_memory.ts";
 import { defaultNetLimits as limits } from "../../../net/limits.ts";
-import { LinkSecret } from "../../../net/link_secret.ts";
-import type { Wire } from "../../../net/wire.ts";
+import { LinkSecret } from "../../../net/auth/link_secret.ts";
+import type { Wire } from "../../../net/links/wire.ts";
 
 const wire: Wire = { bufferedBytes: 0, send: () => {}, close: () => {}, pause: () => {}, resume: () => {} };
 

@@ -1,7 +1,7 @@
 /** Who makes room among strangers, and whom an address stands for. */
 
 import { assert, assertEquals } from "@std/assert";
-import { Crowd, originOf } from "../../../net/crowd.ts";
+import { Crowd, originOf } from "../../../net/links/crowd.ts";
 
 const fill = (crowd: Crowd<string>, origin: string, count: number, nowMs = 0) => {
   for (let index = 0; index < count; index++) {

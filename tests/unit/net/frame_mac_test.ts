@@ -2,8 +2,8 @@
 
 import { createHmac } from "node:crypto";
 import { assert, assertEquals } from "@std/assert";
-import { encodeFrame, headOf, macBytes, macStart } from "../../../net/frame.ts";
-import { FrameMac } from "../../../net/frame_mac.ts";
+import { encodeFrame, headOf, macBytes, macStart } from "../../../net/messages/frame.ts";
+import { FrameMac } from "../../../net/auth/frame_mac.ts";
 
 Deno.test("Frame MAC: HMAC-SHA-256 of prefix, table and header, cut to 16 bytes", () => {
   const key = Uint8Array.from({ length: 32 }, (_, at) => 3 * at);

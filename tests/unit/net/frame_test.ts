@@ -1,13 +1,20 @@
 /** Frames: the way there and back, and that no bytes whatever make decoding throw. */
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { hashOf, leafBytes } from "../../../net/blob_hash.ts";
-import { decodeFrame, encodeFrame, macBytes, macStart, setAcknowledged, writeChecksums } from "../../../net/frame.ts";
-import { readHubMessage } from "../../../net/schema_hub.ts";
-import { readNodeMessage } from "../../../net/schema_node.ts";
-import { faultCodes } from "../../../net/schema_values.ts";
-import { hubSamples, nodeSamples } from "../../support/message_vectors.ts";
-import { mutate } from "../../support/mutated_bytes.ts";
+import { hashOf, leafBytes } from "../../../net/blobs/blob_hash.ts";
+import {
+  decodeFrame,
+  encodeFrame,
+  macBytes,
+  macStart,
+  setAcknowledged,
+  writeChecksums,
+} from "../../../net/messages/frame.ts";
+import { readHubMessage } from "../../../net/messages/schema_hub.ts";
+import { readNodeMessage } from "../../../net/messages/schema_node.ts";
+import { faultCodes } from "../../../net/messages/schema_values.ts";
+import { hubSamples, nodeSamples } from "../../support/net/message_vectors.ts";
+import { mutate } from "../../support/attack/mutated_bytes.ts";
 import { prngOf } from "../../support/small_prng.ts";
 
 const limits = { frameBytes: 100_000, headerBytes: 10_000, headerDepth: 8, segments: 4 };

@@ -13,15 +13,15 @@ import {
   type HelloVerdict,
   type ProvenHello,
   type Signer,
-} from "../../../net/hello.ts";
-import type { Accept, Challenge, Hello } from "../../../net/hello_records.ts";
+} from "../../../net/auth/hello.ts";
+import type { Accept, Challenge, Hello } from "../../../net/auth/hello_records.ts";
 import { defaultNetLimits } from "../../../net/limits.ts";
-import { LinkSecret } from "../../../net/link_secret.ts";
-import type { HeldTicket, TicketBox } from "../../../net/ticket.ts";
+import { LinkSecret } from "../../../net/auth/link_secret.ts";
+import type { HeldTicket, TicketBox } from "../../../net/auth/ticket.ts";
 import { must } from "../../conformance/transport_check.ts";
-import { countingRandom, ManualTimers } from "../../support/manual_timers.ts";
-import { testSigner, testVerify } from "../../support/test_keys.ts";
-import { testTickets } from "../../support/test_tickets.ts";
+import { countingRandom, ManualTimers } from "../../support/net/manual_timers.ts";
+import { testSigner, testVerify } from "../../support/net/test_keys.ts";
+import { testTickets } from "../../support/net/test_tickets.ts";
 
 const timers = new ManualTimers();
 const random = countingRandom(5);

@@ -2,19 +2,19 @@
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { parsed } from "../../../core/fault.ts";
-import { type LinkMacs, linkMacs } from "../../../net/frame_mac.ts";
-import { decodeFrame, encodeFrame } from "../../../net/frame.ts";
-import { answerChallenge, type Signer } from "../../../net/hello.ts";
-import { Hub } from "../../../net/hub.ts";
+import { type LinkMacs, linkMacs } from "../../../net/auth/frame_mac.ts";
+import { decodeFrame, encodeFrame } from "../../../net/messages/frame.ts";
+import { answerChallenge, type Signer } from "../../../net/auth/hello.ts";
+import { Hub } from "../../../net/links/hub.ts";
 import { defaultNetLimits, type NetLimits } from "../../../net/limits.ts";
-import { readNodeMessage } from "../../../net/schema_node.ts";
-import type { HeldTicket } from "../../../net/ticket.ts";
-import { checkAccept } from "../../../net/hello.ts";
-import type { HubEvent } from "../../../net/transport.ts";
-import type { WireHandler } from "../../../net/wire.ts";
-import { countingRandom, ManualTimers } from "../../support/manual_timers.ts";
-import { testSigner } from "../../support/test_keys.ts";
-import { testTickets } from "../../support/test_tickets.ts";
+import { readNodeMessage } from "../../../net/messages/schema_node.ts";
+import type { HeldTicket } from "../../../net/auth/ticket.ts";
+import { checkAccept } from "../../../net/auth/hello.ts";
+import type { HubEvent } from "../../../net/links/transport.ts";
+import type { WireHandler } from "../../../net/links/wire.ts";
+import { countingRandom, ManualTimers } from "../../support/net/manual_timers.ts";
+import { testSigner } from "../../support/net/test_keys.ts";
+import { testTickets } from "../../support/net/test_tickets.ts";
 
 const hubSigner = testSigner(200);
 const signed = new Uint8Array(64).fill(1);

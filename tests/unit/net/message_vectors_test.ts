@@ -1,12 +1,12 @@
 /** Every message: its frozen bytes, the way back through the schema, and what the schemas refuse. */
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { decodeFrame } from "../../../net/frame.ts";
-import { readRefusal } from "../../../net/hello.ts";
+import { decodeFrame } from "../../../net/messages/frame.ts";
+import { readRefusal } from "../../../net/auth/hello.ts";
 import { defaultNetLimits } from "../../../net/limits.ts";
-import { readHubMessage } from "../../../net/schema_hub.ts";
-import { readNodeMessage } from "../../../net/schema_node.ts";
-import type { Read } from "../../../net/transport.ts";
+import { readHubMessage } from "../../../net/messages/schema_hub.ts";
+import { readNodeMessage } from "../../../net/messages/schema_node.ts";
+import type { Read } from "../../../net/links/transport.ts";
 import {
   frameSamples,
   helloSamples,
@@ -14,7 +14,7 @@ import {
   nodeSamples,
   type Vectors,
   vectorsPath,
-} from "../../support/message_vectors.ts";
+} from "../../support/net/message_vectors.ts";
 
 const vectors: Vectors = JSON.parse(Deno.readTextFileSync(vectorsPath));
 

@@ -1,7 +1,7 @@
 /** The header codec: what goes through unchanged and what a peer cannot smuggle in. */
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { decodeMsgpack, encodeMsgpack } from "../../../net/msgpack.ts";
+import { decodeMsgpack, encodeMsgpack } from "../../../net/messages/msgpack.ts";
 
 const limits = { maxBytes: 1_000_000, maxDepth: 8, maxValues: 1_000_000 };
 

@@ -2,19 +2,19 @@
 
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { blobHash, type NodeId } from "../../../core/ids.ts";
-import { fetchBlob } from "../../../net/blob_fetch.ts";
-import { leafBytes, refOf } from "../../../net/blob_hash.ts";
-import { HttpBlobs } from "../../../net/blob_http.ts";
-import { MemoryBlobs } from "../../../net/blob_memory.ts";
+import { fetchBlob } from "../../../net/blobs/blob_fetch.ts";
+import { leafBytes, refOf } from "../../../net/blobs/blob_hash.ts";
+import { HttpBlobs } from "../../../net/blobs/blob_http.ts";
+import { MemoryBlobs } from "../../../net/blobs/blob_memory.ts";
 import { defaultNetLimits } from "../../../net/limits.ts";
-import { listenForPeers, PeerBlobs } from "../../../net/peer_blobs.ts";
-import { createPass, type PassTerms, showPass } from "../../../net/peer_pass.ts";
-import { createAuthorize } from "../../../net/request_auth.ts";
+import { listenForPeers, PeerBlobs } from "../../../net/blobs/peer_blobs.ts";
+import { createPass, type PassTerms, showPass } from "../../../net/auth/peer_pass.ts";
+import { createAuthorize } from "../../../net/auth/request_auth.ts";
 import { assertProblem } from "../../conformance/blobs_suite.ts";
-import { countingRandom, ManualTimers } from "../../support/manual_timers.ts";
-import { sourceOf } from "../../support/scripted_source.ts";
-import { testSigner, testVerify } from "../../support/test_keys.ts";
-import { varied } from "../../support/varied_bytes.ts";
+import { countingRandom, ManualTimers } from "../../support/net/manual_timers.ts";
+import { sourceOf } from "../../support/net/scripted_source.ts";
+import { testSigner, testVerify } from "../../support/net/test_keys.ts";
+import { varied } from "../../support/net/varied_bytes.ts";
 
 const limits = { ...defaultNetLimits, blobBytes: 10_000_000, peerRequestsPerSecond: 20 };
 const self = testSigner(200).address;

@@ -1,21 +1,21 @@
 /** Requests to a hub: proven by signature or by a ticket's secret, for one receiver, method, path and body, once. */
 
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { MemoryBlobs } from "../../../net/blob_memory.ts";
-import { hashOf } from "../../../net/blob_hash.ts";
+import { MemoryBlobs } from "../../../net/blobs/blob_memory.ts";
+import { hashOf } from "../../../net/blobs/blob_hash.ts";
 import { fault } from "../../../core/fault.ts";
 import type { NodeId } from "../../../core/ids.ts";
-import { signBtauth } from "../../../net/btauth.ts";
+import { signBtauth } from "../../../net/auth/btauth.ts";
 import { defaultNetLimits } from "../../../net/limits.ts";
-import { LinkSecret } from "../../../net/link_secret.ts";
-import { createAuthorize, RequestGate } from "../../../net/request_auth.ts";
-import { emptyBodyHash } from "../../../net/signed_headers.ts";
-import type { HeldTicket } from "../../../net/ticket.ts";
+import { LinkSecret } from "../../../net/auth/link_secret.ts";
+import { createAuthorize, RequestGate } from "../../../net/auth/request_auth.ts";
+import { emptyBodyHash } from "../../../net/auth/signed_headers.ts";
+import type { HeldTicket } from "../../../net/auth/ticket.ts";
 import { patterned } from "../../conformance/transport_world.ts";
-import { BlobWorld } from "../../support/blob_world.ts";
-import { testSigner, testVerify } from "../../support/test_keys.ts";
-import { countingRandom, ManualTimers } from "../../support/manual_timers.ts";
-import { testTickets } from "../../support/test_tickets.ts";
+import { BlobWorld } from "../../support/net/blob_world.ts";
+import { testSigner, testVerify } from "../../support/net/test_keys.ts";
+import { countingRandom, ManualTimers } from "../../support/net/manual_timers.ts";
+import { testTickets } from "../../support/net/test_tickets.ts";
 
 const bytes = patterned(10, 1);
 const hash = hashOf(bytes);

@@ -1,7 +1,7 @@
 /** The port and the dial: what a person reads when one of them does not work. */
 
 import { assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
-import { dialWebSocket } from "../../../net/client.ts";
+import { dialWebSocket } from "../../../net/links/client.ts";
 import { defaultNetLimits } from "../../../net/limits.ts";
 import { listen, type ListenOptions } from "../../../net/server.ts";
 import { dialRaw } from "../../conformance/transport_world.ts";

@@ -1,10 +1,10 @@
 /** Sessions without sockets: numbers, window, acknowledgements, and a random world of breaking links. */
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { decodeFrame, encodeFrame } from "../../../net/frame.ts";
-import { FrameMemory } from "../../../net/frame_memory.ts";
+import { decodeFrame, encodeFrame } from "../../../net/messages/frame.ts";
+import { FrameMemory } from "../../../net/messages/frame_memory.ts";
 import { defaultNetLimits } from "../../../net/limits.ts";
-import { type Receipt, Session } from "../../../net/session.ts";
+import { type Receipt, Session } from "../../../net/links/session.ts";
 import { prngOf } from "../../support/small_prng.ts";
 
 const limits = {

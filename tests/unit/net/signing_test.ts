@@ -2,9 +2,9 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { nodeId } from "../../../core/ids.ts";
-import { btauthText, signBtauth, verifyBtauth } from "../../../net/btauth.ts";
-import { epistulaMessage, signEpistula, verifyEpistula } from "../../../net/epistula.ts";
-import { defaultTimeWindow, sha256Hex } from "../../../net/signed_headers.ts";
+import { btauthText, signBtauth, verifyBtauth } from "../../../net/auth/btauth.ts";
+import { epistulaMessage, signEpistula, verifyEpistula } from "../../../net/auth/epistula.ts";
+import { defaultTimeWindow, sha256Hex } from "../../../net/auth/signed_headers.ts";
 import { hotkeyOfMiniSecret, verifySignature } from "../../../chain/wallet/hotkey.ts";
 import vectors from "../../vectors/net/signing.json" with { type: "json" };
 

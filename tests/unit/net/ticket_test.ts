@@ -4,9 +4,9 @@ import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import { hotkeyOfCanonicalSecretKey, hotkeyOfMiniSecret } from "../../../chain/wallet/hotkey.ts";
 import { nodeId } from "../../../core/ids.ts";
 import { defaultNetLimits } from "../../../net/limits.ts";
-import { KeyShare, LinkSecret } from "../../../net/link_secret.ts";
-import { countingRandom, ManualTimers } from "../../support/manual_timers.ts";
-import { testTickets, type TestTicketsOptions } from "../../support/test_tickets.ts";
+import { KeyShare, LinkSecret } from "../../../net/auth/link_secret.ts";
+import { countingRandom, ManualTimers } from "../../support/net/manual_timers.ts";
+import { testTickets, type TestTicketsOptions } from "../../support/net/test_tickets.ts";
 
 const hub = nodeId("5FHneW46xGXgs5mUiveU4sbTyGBzmstUspZC92UhjJM694ty");
 const node = nodeId("5GrwvaEF5zXb26Fz9rcQpDWS57CtERHpNehXCPcNoHGKutQY");

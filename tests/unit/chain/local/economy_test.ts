@@ -14,7 +14,7 @@ import {
   send,
   vote,
   voter,
-} from "../../../support/small_subnet.ts";
+} from "../../../support/chain/small_subnet.ts";
 
 const burn = (ledger: LocalLedger) => ledger.storage("SubtensorModule.Burn", [netuid]) as bigint;
 const issued = (ledger: LocalLedger) => ledger.storage("Balances.TotalIssuance", []) as bigint;

@@ -21,7 +21,7 @@ import {
   submit,
   vote,
   voter,
-} from "../../../support/small_subnet.ts";
+} from "../../../support/chain/small_subnet.ts";
 
 const predicted = (ledger: LocalLedger) => nextEpochBlock(epochStateOf(ledger, netuid));
 const ranIn = (ledger: LocalLedger, from: number, to: number): number[] =>

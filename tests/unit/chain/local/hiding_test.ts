@@ -17,7 +17,7 @@ import {
   unstake,
   voter,
   voterUid,
-} from "../../../support/small_subnet.ts";
+} from "../../../support/chain/small_subnet.ts";
 
 const hidden = { isCommitReveal: true, weightsRateLimitBlocks: 0 };
 const { publicKey } = voter;

@@ -23,7 +23,7 @@ import {
   submit,
   voter,
   voterUid,
-} from "../../../support/small_subnet.ts";
+} from "../../../support/chain/small_subnet.ts";
 import vectors from "../../../vectors/chain/timelock.json" with { type: "json" };
 import { keyOf } from "../../../../chain/local/state/records.ts";
 

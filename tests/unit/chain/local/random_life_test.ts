@@ -9,9 +9,9 @@ import { textOfRecord } from "../../../../chain/local/state/record_text.ts";
 import { keyOf, type TableName, theChain } from "../../../../chain/local/state/records.ts";
 import { State } from "../../../../chain/local/state/state.ts";
 import { netuid } from "../../../conformance/chain_world.ts";
-import { liveBlock, randomLifeGenesis } from "../../../support/random_subnet_life.ts";
+import { liveBlock, randomLifeGenesis } from "../../../support/chain/random_subnet_life.ts";
 import { withScratchFolder } from "../../../support/scratch_folder.ts";
-import { openLedger } from "../../../support/small_subnet.ts";
+import { openLedger } from "../../../support/chain/small_subnet.ts";
 
 const tableSet: Readonly<Record<TableName, true>> = {
   ...{ chain: true, account: true, hotkey: true, subnet: true, clock: true, pots: true, uid: true, neuron: true },

@@ -20,7 +20,7 @@ import {
   vote,
   voter,
   voterUid,
-} from "../../../support/small_subnet.ts";
+} from "../../../support/chain/small_subnet.ts";
 
 const weights = (change: Partial<Extract<ChainCall, { type: "setWeights" }>>): ChainCall => ({
   ...{ type: "setWeights", netuid, mechanism: 0, uids: [1, 2], values: [3, 1], versionKey: 7n },

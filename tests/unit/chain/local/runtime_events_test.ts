@@ -12,7 +12,7 @@ import { encryptTimelocked, timelockRandomBytes } from "../../../../chain/timelo
 import { encodeWeightsPayload } from "../../../../chain/timelock/weights_payload.ts";
 import { aliceAddress } from "../../../../chain/local/genesis.ts";
 import { keyOf, netuid, tokens } from "../../../conformance/chain_world.ts";
-import { testRuntime } from "../../../support/node_world.ts";
+import { testRuntime } from "../../../support/chain/node_world.ts";
 import {
   blocks,
   commit,
@@ -31,7 +31,7 @@ import {
   vote,
   voter,
   voterUid,
-} from "../../../support/small_subnet.ts";
+} from "../../../support/chain/small_subnet.ts";
 
 const registry = new TypeRegistry();
 registry.setMetadata(new Metadata(registry, `0x${testRuntime.metadata.get(15)!.toHex()}`));

@@ -8,7 +8,7 @@ import { runtimeOf } from "../../../../chain/local/surface/runtime.ts";
 import { typesOf } from "../../../../chain/local/surface/metadata.ts";
 import { runtimeSurface } from "../../../../chain/local/surface/surface.ts";
 import { netuid, stranger, tokens } from "../../../conformance/chain_world.ts";
-import { sampleValue } from "../../../support/sample_value.ts";
+import { sampleValue } from "../../../support/chain/sample_value.ts";
 import {
   alice,
   commit,
@@ -19,7 +19,7 @@ import {
   vote,
   voter,
   voterUid,
-} from "../../../support/small_subnet.ts";
+} from "../../../support/chain/small_subnet.ts";
 
 interface Asking {
   readonly ledger: LocalLedger;

@@ -5,9 +5,9 @@ import { isForShieldKey, openShielded, shieldedParts, shieldKey } from "../../..
 import { localGenesis } from "../../../../chain/local/genesis.ts";
 import { LocalLedger } from "../../../../chain/local/local_ledger.ts";
 import { netuid } from "../../../conformance/chain_world.ts";
-import { type ApiWorld, withApi } from "../../../support/node_api.ts";
-import { alice, bob } from "../../../support/node_world.ts";
-import { shieldedFor } from "../../../support/shielded.ts";
+import { type ApiWorld, withApi } from "../../../support/chain/node_api.ts";
+import { alice, bob } from "../../../support/chain/node_world.ts";
+import { shieldedFor } from "../../../support/chain/shielded.ts";
 import vectors from "../../../vectors/chain/shielded.json" with { type: "json" };
 
 const bytes = (hex: string): Uint8Array => Uint8Array.fromHex(hex);

@@ -1,0 +1,41 @@
+/**
+ * The shape of a JSON-RPC method, and what it may use.
+ *
+ * A method answers at once or throws `RpcError`. One that subscribes gets a `Caller` that can be pushed to.
+ */
+
+import type { Ledger } from "../../ledger.ts";
+import type { Runtime } from "../../surface/runtime.ts";
+import type { BlockLog } from "../block_log.ts";
+import type { Heads } from "../heads.ts";
+import type { RpcLimits } from "../limits.ts";
+import type { Params } from "./params.ts";
+import type { Pool } from "../pool.ts";
+import type { StateReader } from "./state_reader.ts";
+
+export interface NodeParts {
+  readonly runtime: Runtime;
+  readonly ledger: Ledger;
+  readonly blocks: BlockLog;
+  readonly pool: Pool;
+  readonly state: StateReader;
+  readonly heads: Heads;
+  readonly limits: RpcLimits;
+  readonly chainName: string;
+}
+
+export interface Subscription {
+  readonly notification: string; // "chain_newHead"
+  /** Called after the caller has its subscription's id. Returns the way to stop. */
+  start(push: (result: unknown) => void): () => void;
+}
+
+export interface Caller {
+  /** The subscription's id. Throws `RpcError` where the caller cannot be pushed to or has too many. */
+  subscribe(subscription: Subscription): string;
+  unsubscribe(id: unknown): boolean;
+}
+
+export type Method = (params: Params, node: NodeParts, caller: Caller) => unknown;
+
+export type Methods = Readonly<Record<string, Method>>;

@@ -1,0 +1,14 @@
+/**
+ * The chain's own time: an endpoint that has fallen behind shows by it.
+ */
+
+import { integer } from "../reads/plain_values.ts";
+import { needed, type StateAt } from "../state.ts";
+
+/** When the block was made, by its author's clock. */
+export async function readBlockTime(state: StateAt): Promise<{ block: number; timeMs: number }> {
+  const { now } = await state.read({
+    now: { pallet: "Timestamp", name: "Now", keys: [], schema: integer, isRawWithoutMetadata: false },
+  });
+  return { block: state.block.number, timeMs: needed(now, "Timestamp.Now") };
+}

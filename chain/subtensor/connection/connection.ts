@@ -1,0 +1,267 @@
+/**
+ * Keeps one session with one of several nodes alive.
+ *
+ * Owns: the choice of the node, coming back with jittered back-off, the listeners for heads. There is one socket at a time and this
+ * is its only owner. Refuses: what is asked (state.ts and the reads) and sent (sender.ts). Invariants: nodes of another chain than the
+ * first are passed over; heads go up, save after one that was absurd; `run` settles within its patience; after `close` nothing is left.
+ */
+
+import { ChainError, type Head } from "../../chain.ts";
+import { reconnectDelayMs } from "./backoff.ts";
+import { isRateLimit, RpcError } from "./rpc_error.ts";
+import { type Runtime, UnsupportedRuntime } from "../runtime.ts";
+import { asChainError, Session } from "./session.ts";
+import { type Cancel, type Dice, type Timers, withDeadline } from "./timers.ts";
+
+export interface ConnectionOptions {
+  readonly urls: readonly string[];
+  readonly timers: Timers;
+  readonly dice: Dice;
+  readonly callDeadlineMs: number;
+  readonly headSilenceMs: number;
+  readonly keepaliveMs: number;
+  readonly patienceMs: number; // how long `run` waits for a node to come back
+}
+
+const attemptsMax = 3; // of one piece of work
+const lagBlocksMax = 100; // 20 minutes: a node of the same chain may be so far behind another
+
+export class Connection {
+  readonly #options: ConnectionOptions;
+  readonly #listeners = new Set<(head: Head) => void>();
+  readonly #outageListeners = new Set<(problem: string | null) => void>();
+  #isOut = false; // as listeners know it
+  #session: Session | null = null;
+  #waiting: PromiseWithResolvers<Session> = unheard();
+  #known: { genesisHash: string; runtime: Runtime } | null = null;
+  #next = 0; // index of the node to try next
+  #failures = 0;
+  #lastHead = -1;
+  #closed: ChainError | null = null;
+  #cancelRetry: Cancel = () => {};
+  readonly #closing = new Set<Promise<unknown>>(); // sockets of which something is left
+  readonly #endWaits = new Set<() => void>();
+  #dialling: Promise<void> = Promise.resolve();
+
+  private constructor(options: ConnectionOptions) {
+    this.#options = options;
+  }
+
+  /** Tries each node once. Rejects when none answers, with what each said. */
+  static async open(options: ConnectionOptions): Promise<Connection> {
+    const connection = new Connection(options);
+    const problems: string[] = [];
+    for (let i = 0; i < options.urls.length; i++) {
+      try {
+        await connection.#dial();
+        return connection;
+      } catch (error) {
+        problems.push(asChainError(error, options.urls[i]!).message);
+      }
+    }
+    throw new ChainError("unreachable", `Cannot reach the chain: ${problems.join("; ")}`);
+  }
+
+  /** The session in use, or null between two. */
+  get session(): Session | null {
+    return this.#session;
+  }
+
+  get url(): string {
+    return this.#session?.url ?? this.#options.urls[this.#next % this.#options.urls.length]!;
+  }
+
+  get lastHead(): number {
+    return this.#lastHead;
+  }
+
+  onHead(listener: (head: Head) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /**
+   * Hears why no node can be reached, once per outage, and null when one can again. A node that is back at the first attempt was
+   * not away.
+   */
+  onOutage(listener: (problem: string | null) => void): () => void {
+    this.#outageListeners.add(listener);
+    return () => this.#outageListeners.delete(listener);
+  }
+
+  /** Resolves with the next new block, or when this client is closed. `stop` ends the wait, which then never resolves. */
+  nextHead(): { readonly seen: Promise<void>; readonly stop: () => void } {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const listener = () => {
+      this.#listeners.delete(listener);
+      this.#endWaits.delete(listener);
+      resolve();
+    };
+    this.#listeners.add(listener);
+    this.#endWaits.add(listener);
+    return {
+      seen: promise,
+      stop: () => {
+        this.#listeners.delete(listener);
+        this.#endWaits.delete(listener);
+      },
+    };
+  }
+
+  get isClosed(): boolean {
+    return this.#closed !== null;
+  }
+
+  /** Does work that may be done twice, as reading: begun again when the node is lost on the way or the runtime changes under it. */
+  async run<T>(work: (session: Session) => Promise<T>): Promise<T> {
+    for (let attempt = 1;; attempt++) {
+      const session = await this.ready();
+      await session.upgraded;
+      const { runtime } = session;
+      try {
+        return await work(session);
+      } catch (error) {
+        const isLost = !session.socket.isOpen;
+        if (!isLost) await session.refreshRuntime({ isForced: false }).catch(() => {/* then it is lost: seen below */});
+        const isUpgraded = session.runtime !== runtime;
+        const problem = asChainError(error, session.url);
+        if (attempt === attemptsMax || this.#closed !== null) throw problem;
+        if (isRateLimit(error) && !isLost) await this.rest();
+        else if (isGarbage(error) && !isUpgraded) await session.close(problem); // another node may know better
+        else if (session.socket.isOpen && !isUpgraded) throw problem;
+      }
+    }
+  }
+
+  /** The session in use, or the next one; rejects when none comes within `patienceMs`. */
+  ready(): Promise<Session> {
+    if (this.#closed !== null) return Promise.reject(this.#closed);
+    if (this.#session !== null) return Promise.resolve(this.#session);
+    const { timers, patienceMs, urls } = this.#options;
+    return withDeadline(this.#waiting.promise, {
+      timers,
+      deadlineMs: patienceMs,
+      late: () =>
+        new ChainError("unreachable", `Cannot reach the chain for ${patienceMs / 1_000} s: tried ${urls.join(", ")}`),
+    });
+  }
+
+  /** Ends what is under way with a `ChainError` "closed". */
+  async close(): Promise<void> {
+    if (this.#closed !== null) return;
+    this.#closed = new ChainError("closed", "Cannot ask the chain as this client is closed");
+    this.#cancelRetry();
+    this.#waiting.reject(this.#closed);
+    this.#listeners.clear();
+    this.#outageListeners.clear();
+    for (const end of this.#endWaits) end();
+    this.#session?.socket.terminate(this.#closed);
+    await Promise.all(this.#closing);
+    await this.#dialling.catch(() => {/* whoever dialled heard of it */});
+  }
+
+  /** Connects to the next node; on failure the one after it is next. */
+  #dial(): Promise<void> {
+    this.#dialling = this.#open();
+    return this.#dialling;
+  }
+
+  async #open(): Promise<void> {
+    const { urls } = this.#options;
+    const url = urls[this.#next++ % urls.length]!;
+    let isAdopted = false;
+    const session = await Session.open({
+      ...this.#options,
+      url,
+      known: this.#known,
+      onHead: (head) => {
+        if (isAdopted) this.#tell(head); // what it hears in the handshake is told below
+      },
+    });
+    const other = this.#known !== null && this.#known.genesisHash !== session.genesisHash;
+    if (other || this.#closed !== null) {
+      const reason = this.#closed ?? new ChainError("badAnswer", `Cannot use ${url} as it serves another chain`);
+      await session.close(reason);
+      throw reason;
+    }
+    this.#known = { genesisHash: session.genesisHash, runtime: session.runtime };
+    isAdopted = true;
+    this.#session = session;
+    this.#waiting.resolve(session);
+    this.#tellOutage(null);
+    // An absurd number of the last node shall not silence the heads of this one.
+    if (session.head.number < this.#lastHead - lagBlocksMax) this.#lastHead = -1;
+    this.#tell({ block: session.head.number, seenMs: session.seenMs });
+    const closing: Promise<unknown> = session.socket.closed.then(() => this.#closing.delete(closing));
+    this.#closing.add(closing);
+    session.socket.onBroken((reason) => this.#lost(session, reason));
+  }
+
+  #lost(session: Session, reason: ChainError): void {
+    this.#session = null;
+    this.#waiting = unheard();
+    if (this.#closed !== null) return this.#waiting.reject(this.#closed);
+    this.#known = { genesisHash: session.genesisHash, runtime: session.runtime };
+    this.#failures = session.hasNewHead ? 1 : this.#failures + 1;
+    this.#retryAfter(reason);
+  }
+
+  #retryAfter(reason: unknown): void {
+    const { timers, dice } = this.#options;
+    const delayMs = reconnectDelayMs({
+      failures: this.#failures,
+      isRateLimited: isRateLimit(reason) && this.#options.urls.length === 1,
+      dice: dice(),
+    });
+    this.#cancelRetry = timers.after(delayMs, () => {
+      this.#dial().catch((error) => {
+        if (this.#closed !== null) return;
+        this.#failures++;
+        this.#tellOutage(asChainError(error, this.url).message);
+        this.#retryAfter(error);
+      });
+    });
+  }
+
+  /** Waits as long as a node that says "too many requests" may want, or until this client is closed. */
+  rest(): Promise<void> {
+    const { timers, dice } = this.#options;
+    const delayMs = reconnectDelayMs({ failures: 1, isRateLimited: true, dice: dice() });
+    return new Promise((resolve) => {
+      const cancel = timers.after(delayMs, () => {
+        this.#endWaits.delete(end);
+        resolve();
+      });
+      const end = () => {
+        cancel();
+        resolve();
+      };
+      this.#endWaits.add(end);
+    });
+  }
+
+  #tellOutage(problem: string | null): void {
+    if (this.#isOut === (problem !== null)) return;
+    this.#isOut = problem !== null;
+    for (const listener of [...this.#outageListeners]) listener(problem);
+  }
+
+  #tell(head: Head): void {
+    if (head.block <= this.#lastHead) return;
+    this.#lastHead = head.block;
+    for (const listener of [...this.#listeners]) listener(head);
+  }
+}
+
+/** An answer that cannot be read, rather than a refusal or a silence. */
+function isGarbage(error: unknown): boolean {
+  if (error instanceof UnsupportedRuntime || error instanceof RpcError) return false;
+  return !(error instanceof ChainError) || error.code === "badAnswer";
+}
+
+/** A promise whose rejection may go unheard, when nobody happens to wait. */
+function unheard(): PromiseWithResolvers<Session> {
+  const waiting = Promise.withResolvers<Session>();
+  waiting.promise.catch(() => {/* those who wait have their own copy */});
+  return waiting;
+}

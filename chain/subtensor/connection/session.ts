@@ -1,0 +1,236 @@
+/**
+ * One connection to one node: its socket, its runtime, its newest block.
+ *
+ * Owns: the handshake (genesis, version, metadata, head), the two subscriptions (heads, runtime version), the keepalive and the
+ * watchdog. Refuses: coming back after a loss (connection.ts). Invariants: a session that has seen no new block for `headSilenceMs`
+ * ends itself, however alive its socket looks; the runtime in use is the one the node last announced, or soon will be.
+ */
+
+import { compactStripLength, hexToU8a } from "@polkadot/util";
+import * as v from "valibot";
+import { AssertionFailure } from "../../../core/assert.ts";
+import { ChainError, type Head } from "../../chain.ts";
+import { type BlockRef, hashSchema, hexSchema, parseHeader } from "../sending/block_header.ts";
+import { RpcSocket } from "./rpc_socket.ts";
+import { Runtime, type RuntimeVersion } from "../runtime.ts";
+import type { Cancel, Timers } from "./timers.ts";
+
+export interface SessionOptions {
+  readonly url: string;
+  readonly timers: Timers;
+  readonly callDeadlineMs: number;
+  readonly headSilenceMs: number; // 75,000: six blocks and a little
+  readonly keepaliveMs: number;
+  /** Of an earlier session, spares 0.6 MB where the node runs the same version of the same chain. */
+  readonly known: { readonly genesisHash: string; readonly runtime: Runtime } | null;
+  readonly onHead: (head: Head) => void;
+}
+
+const versionSchema = v.object({ specName: v.string(), specVersion: v.number(), transactionVersion: v.number() });
+const metadataVersion = "0x0f000000"; // 15, the first with runtime APIs; 16 says no more of what is used and reads slower
+
+export class Session {
+  readonly socket: RpcSocket;
+  readonly genesisHash: string;
+  readonly #options: SessionOptions;
+  readonly #cache = new Map<string, Promise<unknown>>();
+  #runtime: Runtime;
+  #upgrade: Promise<void> = Promise.resolve();
+  #head: BlockRef;
+  #seenMs: number;
+  #hasNewHead = false;
+  #cancelWatchdog: Cancel = () => {};
+  #cancelKeepalive: Cancel = () => {};
+
+  private constructor(
+    options: SessionOptions,
+    opened: { socket: RpcSocket; genesisHash: string; runtime: Runtime; head: BlockRef },
+  ) {
+    this.#options = options;
+    this.socket = opened.socket;
+    this.genesisHash = opened.genesisHash;
+    this.#runtime = opened.runtime;
+    this.#head = opened.head;
+    this.#seenMs = options.timers.nowMs();
+  }
+
+  /** Rejects, with the socket closed, when the node does not get through the handshake. */
+  static async open(options: SessionOptions): Promise<Session> {
+    const socket = await RpcSocket.open(options);
+    try {
+      const [genesis, version, head] = await Promise.all([
+        socket.call("chain_getBlockHash", [0]),
+        socket.call("state_getRuntimeVersion", []),
+        socket.call("chain_getHeader", []),
+      ]);
+      const genesisHash = v.parse(hashSchema, genesis);
+      const known = options.known?.genesisHash === genesisHash ? options.known.runtime : null;
+      const runtime = await loadRuntime(socket, v.parse(versionSchema, version), known);
+      const session = new Session(options, { socket, genesisHash, runtime, head: parseHeader(head) });
+      await session.#start();
+      return session;
+    } catch (error) {
+      const reason = asChainError(error, options.url);
+      socket.terminate(reason);
+      await socket.closed;
+      throw reason;
+    }
+  }
+
+  get url(): string {
+    return this.socket.url;
+  }
+
+  get head(): BlockRef {
+    return this.#head;
+  }
+
+  get seenMs(): number {
+    return this.#seenMs;
+  }
+
+  /** A block arrived after the handshake: the node is not just up but keeping up. */
+  get hasNewHead(): boolean {
+    return this.#hasNewHead;
+  }
+
+  get runtime(): Runtime {
+    return this.#runtime;
+  }
+
+  /** Resolves when no upgrade that the node has told of is still being loaded. */
+  get upgraded(): Promise<void> {
+    return this.#upgrade;
+  }
+
+  /** Asks the node for its version, loads the metadata anew where `isForced` or the version changed, and waits until it is in use. */
+  async refreshRuntime(options: { isForced: boolean }): Promise<void> {
+    const version = v.parse(versionSchema, await this.socket.call("state_getRuntimeVersion", []));
+    this.#followVersion(version, options);
+    await this.#upgrade;
+  }
+
+  /** The newest block the node itself names, for when its state at our head is gone. */
+  async freshHead(): Promise<BlockRef> {
+    return parseHeader(await this.socket.call("chain_getHeader", []));
+  }
+
+  /** One answer for all who ask the same before the next block. */
+  cached<T>(name: string, work: () => Promise<T>): Promise<T> {
+    const found = this.#cache.get(name) as Promise<T> | undefined;
+    if (found !== undefined) return found;
+    const promise = work();
+    this.#cache.set(name, promise);
+    promise.catch(() => this.#cache.delete(name));
+    return promise;
+  }
+
+  async close(reason: ChainError): Promise<void> {
+    this.socket.terminate(reason);
+    await this.socket.closed;
+  }
+
+  async #start(): Promise<void> {
+    this.socket.onBroken(() => {
+      this.#cancelWatchdog();
+      this.#cancelKeepalive();
+    });
+    this.#feedWatchdog();
+    this.#keepAlive();
+    await Promise.all([
+      this.socket.subscribe(
+        { method: "chain_subscribeNewHeads", unsubscribe: "chain_unsubscribeNewHeads", params: [] },
+        (header) => this.#followHead(header),
+      ),
+      this.socket.subscribe(
+        { method: "state_subscribeRuntimeVersion", unsubscribe: "state_unsubscribeRuntimeVersion", params: [] },
+        (version) => this.#followVersion(version, { isForced: false }),
+      ),
+    ]);
+  }
+
+  #followHead(json: unknown): void {
+    const head = this.#parseHead(json);
+    if (head === null) return;
+    const isNewer = head.number > this.#head.number;
+    if (head.hash === this.#head.hash || head.number < this.#head.number) return; // told twice, or of a branch left behind
+    this.#head = head;
+    this.#cache.clear();
+    if (!isNewer) return; // the same height on another branch
+    this.#seenMs = this.#options.timers.nowMs();
+    this.#hasNewHead = true;
+    this.#feedWatchdog();
+    this.#options.onHead({ block: head.number, seenMs: this.#seenMs });
+  }
+
+  /** Null: it is no header, and the session is over. */
+  #parseHead(json: unknown): BlockRef | null {
+    try {
+      return parseHeader(json);
+    } catch (error) {
+      this.socket.terminate(asChainError(error, this.url));
+      return null;
+    }
+  }
+
+  /** Upgrades one after another; work under way keeps the runtime it began with. */
+  #followVersion(json: unknown, { isForced }: { isForced: boolean }): void {
+    const previous = this.#upgrade;
+    this.#upgrade = (async () => {
+      await previous;
+      try {
+        const version = v.parse(versionSchema, json);
+        const known = isForced ? null : this.#runtime;
+        const runtime = await loadRuntime(this.socket, version, known);
+        if (runtime === this.#runtime) return;
+        this.#runtime = runtime;
+        this.#cache.clear();
+      } catch (error) {
+        this.socket.terminate(asChainError(error, this.url)); // without the new runtime nothing can be read or signed
+      }
+    })();
+  }
+
+  #feedWatchdog(): void {
+    const { timers, headSilenceMs } = this.#options;
+    this.#cancelWatchdog();
+    if (!this.socket.isOpen) return;
+    this.#cancelWatchdog = timers.after(headSilenceMs, () => {
+      const seconds = headSilenceMs / 1_000;
+      this.socket.terminate(new ChainError("timeout", `Cannot rely on ${this.url}: no new block for ${seconds} s`));
+    });
+  }
+
+  /** Keeps routers from forgetting the connection, and finds within a deadline that nobody answers any more. */
+  #keepAlive(): void {
+    const { timers, keepaliveMs } = this.#options;
+    this.#cancelKeepalive = timers.after(keepaliveMs, () => {
+      if (!this.socket.isOpen) return;
+      this.socket.call("chain_getHeader", []).catch(() => {/* a lost socket says so through `closed` */});
+      this.#keepAlive();
+    });
+  }
+}
+
+async function loadRuntime(socket: RpcSocket, version: RuntimeVersion, known: Runtime | null): Promise<Runtime> {
+  const isSame = known?.version.specVersion === version.specVersion &&
+    known.version.transactionVersion === version.transactionVersion;
+  if (known !== null && isSame) return known;
+  return new Runtime({ metadata: await loadMetadata(socket), version });
+}
+
+/** Or the session fails: any other metadata says nothing of the runtime APIs, and would stay in use until the next upgrade. */
+async function loadMetadata(socket: RpcSocket): Promise<Uint8Array> {
+  const answer = await socket.call("state_call", ["Metadata_metadata_at_version", metadataVersion]);
+  const bytes = hexToU8a(v.parse(hexSchema, answer));
+  if (bytes[0] === 1) return compactStripLength(bytes.subarray(1))[1]; // Option<OpaqueMetadata>
+  throw new ChainError("badAnswer", `Cannot use ${socket.url} as its metadata must come in version 15: it has none`);
+}
+
+/** Whatever went wrong with a node, in the words of the chain's interface. */
+export function asChainError(error: unknown, url: string): ChainError {
+  if (error instanceof ChainError) return error;
+  if (error instanceof AssertionFailure) throw error; // ours, not the node's
+  const detail = error instanceof Error ? error.message : String(error);
+  return new ChainError("badAnswer", `Cannot use the answer of ${url}: ${detail.slice(0, 300)}`, { cause: error });
+}

@@ -1,0 +1,54 @@
+/**
+ * What the chain stores about one account: nonce and free balance, its uid and its axon in a subnet.
+ *
+ * Owns: those reads. Refuses: the next nonce with the pool counted, which is the node's to say (sender.ts).
+ */
+
+import * as v from "valibot";
+import type { Address } from "../../call.ts";
+import { axonSchema, type StoredAxon } from "./axon_address.ts";
+import { bigInteger, integer } from "./plain_values.ts";
+import { type StateAt, subtensorItem, systemItem } from "../state.ts";
+
+const accountSchema = v.object({ nonce: integer, data: v.object({ free: bigInteger }) });
+
+export interface Account {
+  readonly nonce: number; // of the state: what waits in the pool is not counted
+  readonly freeRao: bigint;
+}
+
+/** An account nobody has ever paid reads as zero. */
+export async function readAccount(state: StateAt, account: Address): Promise<Account> {
+  const { found } = await state.read({ found: systemItem("Account", [account], accountSchema) });
+  return { nonce: found?.nonce ?? 0, freeRao: found?.data.free ?? 0n };
+}
+
+/** Null: not registered. */
+export async function readUid(state: StateAt, options: { netuid: number; hotkey: Address }): Promise<number | null> {
+  const { uid } = await state.read({
+    uid: subtensorItem("Uids", [options.netuid, options.hotkey], v.nullable(integer)),
+  });
+  return uid ?? null;
+}
+
+/** Null: never announced. */
+export async function readAxon(
+  state: StateAt,
+  options: { netuid: number; hotkey: Address },
+): Promise<StoredAxon | null> {
+  const { axon } = await state.read({
+    axon: subtensorItem("Axons", [options.netuid, options.hotkey], v.nullable(axonSchema)),
+  });
+  return axon ?? null;
+}
+
+/** The block at which this hotkey last set or committed weights. Null: not registered. */
+export async function readLastUpdate(
+  state: StateAt,
+  options: { netuid: number; index: number; hotkey: Address },
+): Promise<number | null> {
+  const uid = await readUid(state, options);
+  if (uid === null) return null;
+  const { blocks } = await state.read({ blocks: subtensorItem("LastUpdate", [options.index], v.array(integer)) });
+  return blocks?.[uid] ?? null;
+}

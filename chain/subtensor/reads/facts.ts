@@ -1,0 +1,40 @@
+/**
+ * What never changes about a chain: its genesis, and the drand beacon whose pulses it takes.
+ *
+ * A chain for development has a beacon of its own, so weights are sealed to the key the chain itself names; a runtime that names
+ * none reads quicknet. On the public chains only quicknet is believed: whoever could name another key could read weights early.
+ */
+
+import * as v from "valibot";
+import { ChainError, type ChainFacts } from "../../chain.ts";
+import { type Beacon, quicknet } from "../../timelock/beacon.ts";
+import { bytes, integer } from "./plain_values.ts";
+import type { StateAt } from "../state.ts";
+
+const beaconSchema = v.object({
+  publicKey: v.pipe(bytes, v.length(96, "a beacon's public key has 96 bytes")),
+  period: v.pipe(integer, v.minValue(1)), // s
+  genesisTime: integer, // s
+});
+
+export async function readFacts(
+  state: StateAt,
+  { genesisHash, isPublic }: { genesisHash: string; isPublic: boolean },
+): Promise<ChainFacts> {
+  const { found } = await state.read({
+    found: { pallet: "Drand", name: "BeaconConfig", keys: [], schema: beaconSchema, isRawWithoutMetadata: false },
+  });
+  const beacon: Beacon = found === undefined
+    ? quicknet
+    : { publicKey: found.publicKey, genesisMs: found.genesisTime * 1_000, periodMs: found.period * 1_000 };
+  if (!isPublic || isQuicknet(beacon)) return { genesisHash, beacon };
+  throw new ChainError(
+    "badAnswer",
+    "Cannot use this endpoint as the public chains reveal by quicknet: it names another",
+  );
+}
+
+function isQuicknet({ publicKey, genesisMs, periodMs }: Beacon): boolean {
+  const isKey = publicKey.every((byte, i) => byte === quicknet.publicKey[i]);
+  return isKey && genesisMs === quicknet.genesisMs && periodMs === quicknet.periodMs;
+}

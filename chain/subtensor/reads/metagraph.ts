@@ -1,0 +1,65 @@
+/**
+ * The metagraph, in one request.
+ *
+ * Owns: which of the runtime's columns are asked for and how they become neurons. Refuses: a runtime without either API. The
+ * selective form leaves out names, identities and commitments, most of the bytes.
+ */
+
+import * as v from "valibot";
+import { ChainError, type Metagraph, type Neuron } from "../../chain.ts";
+import { axonFrom, axonSchema } from "./axon_address.ts";
+import { address, bigInteger, integer } from "./plain_values.ts";
+import type { StateAt } from "../state.ts";
+
+const api = "SubnetInfoRuntimeApi";
+
+/** The runtime's numbers for the columns below. */
+const columnIndexes = [7, 52, 53, 55, 56, 57, 59, 60, 61, 62, 66, 69];
+
+const metagraphSchema = v.object({
+  block: integer,
+  hotkeys: v.array(address),
+  coldkeys: v.array(address),
+  axons: v.array(axonSchema),
+  active: v.array(v.boolean()),
+  validatorPermit: v.array(v.boolean()),
+  lastUpdate: v.array(integer),
+  emission: v.array(bigInteger),
+  dividends: v.array(integer),
+  incentives: v.array(integer),
+  blockAtRegistration: v.array(integer),
+  totalStake: v.array(bigInteger),
+});
+
+type Columns = v.InferOutput<typeof metagraphSchema>;
+
+export async function readMetagraph(state: StateAt, netuid: number): Promise<Metagraph> {
+  const answer = state.hasApi(api, "get_selective_metagraph")
+    ? await state.call(api, "get_selective_metagraph", [netuid, columnIndexes])
+    : await state.call(api, "get_metagraph", [netuid]);
+  if (answer === null) throw new ChainError("badAnswer", `Cannot read the metagraph as there is no subnet ${netuid}`);
+  const columns = v.parse(metagraphSchema, answer);
+  return { netuid, block: columns.block, neurons: columns.hotkeys.map((_, uid) => neuronAt(columns, uid)) };
+}
+
+function neuronAt(columns: Columns, uid: number): Neuron {
+  const at = <T>(column: readonly T[], name: keyof Columns): T => {
+    const value = column[uid];
+    if (value !== undefined) return value;
+    throw new ChainError("badAnswer", `Cannot read the metagraph as its column '${name}' ends before uid ${uid}`);
+  };
+  return {
+    uid,
+    hotkey: at(columns.hotkeys, "hotkeys"),
+    coldkey: at(columns.coldkeys, "coldkeys"),
+    isActive: at(columns.active, "active"),
+    hasPermit: at(columns.validatorPermit, "validatorPermit"),
+    registeredAtBlock: at(columns.blockAtRegistration, "blockAtRegistration"),
+    lastUpdateBlock: at(columns.lastUpdate, "lastUpdate"),
+    stakeRao: at(columns.totalStake, "totalStake"),
+    incentive: at(columns.incentives, "incentives"),
+    dividends: at(columns.dividends, "dividends"),
+    emissionRao: at(columns.emission, "emission"),
+    axon: axonFrom(at(columns.axons, "axons")),
+  };
+}

@@ -1,0 +1,80 @@
+/**
+ * A subnet's parameters, in one request for storage.
+ *
+ * Owns: which entries make `SubnetParameters`, and what an older or newer runtime has instead. Refuses: defaults of our own, except
+ * where an entry's absence itself says the value.
+ */
+
+import * as v from "valibot";
+import type { SubnetParameters } from "../../chain.ts";
+import { address, bigInteger, integer, zeroAddress } from "./plain_values.ts";
+import { needed, type StateAt, subtensorItem } from "../state.ts";
+
+const oldestCommitRevealVersion = 1; // before the version was stored
+
+export async function readParameters(state: StateAt, netuid: number): Promise<SubnetParameters> {
+  const found = await state.read(entries(netuid));
+  const tempoBlocks = needed(found.tempo, "Tempo");
+  return {
+    block: state.block.number,
+    tempoBlocks,
+    minAllowedWeights: needed(found.minAllowedWeights, "MinAllowedWeights"),
+    maxWeightsLimit: found.maxWeightsLimit ?? 65_535,
+    weightsVersionKey: needed(found.weightsVersionKey, "WeightsVersionKey"),
+    weightsRateLimitBlocks: needed(found.weightsRateLimit, "WeightsSetRateLimit"),
+    isCommitReveal: needed(found.isCommitReveal, "CommitRevealWeightsEnabled"),
+    commitRevealVersion: found.commitRevealVersion ?? oldestCommitRevealVersion,
+    revealPeriodEpochs: found.revealPeriod ?? 1,
+    mechanisms: found.mechanisms ?? 1,
+    stakeThresholdRao: needed(found.stakeThreshold, "StakeThreshold"),
+    servingRateLimitBlocks: needed(found.servingRateLimit, "ServingRateLimit"),
+    activityCutoffBlocks: found.activityCutoffMilli !== undefined
+      ? Math.floor((found.activityCutoffMilli * tempoBlocks) / 1_000)
+      : needed(found.activityCutoff, "ActivityCutoff"),
+    immunityPeriodBlocks: needed(found.immunityPeriod, "ImmunityPeriod"),
+    isRegistrationAllowed: needed(found.isRegistrationAllowed, "NetworkRegistrationAllowed"),
+    registrationCostRao: needed(found.burn, "Burn"),
+    maxUids: needed(found.maxUids, "MaxAllowedUids"),
+    maxValidators: needed(found.maxValidators, "MaxAllowedValidators"),
+    ownerHotkey: found.ownerHotkey === undefined || found.ownerHotkey === zeroAddress ? null : found.ownerHotkey,
+    blockMs: blockMs(state),
+    specVersion: state.runtime.version.specVersion,
+  };
+}
+
+/** A runtime without the entry has no such state: every subnet is started. */
+export async function readIsStarted(state: StateAt, netuid: number): Promise<boolean> {
+  const { found } = await state.read({ found: subtensorItem("SubtokenEnabled", [netuid], v.boolean()) });
+  return found ?? true;
+}
+
+function entries(netuid: number) {
+  return {
+    tempo: subtensorItem("Tempo", [netuid], integer),
+    minAllowedWeights: subtensorItem("MinAllowedWeights", [netuid], integer),
+    maxWeightsLimit: subtensorItem("MaxWeightsLimit", [netuid], integer),
+    weightsVersionKey: subtensorItem("WeightsVersionKey", [netuid], bigInteger),
+    weightsRateLimit: subtensorItem("WeightsSetRateLimit", [netuid], integer),
+    isCommitReveal: subtensorItem("CommitRevealWeightsEnabled", [netuid], v.boolean()),
+    commitRevealVersion: subtensorItem("CommitRevealWeightsVersion", [], integer),
+    revealPeriod: subtensorItem("RevealPeriodEpochs", [netuid], integer),
+    mechanisms: subtensorItem("MechanismCountCurrent", [netuid], integer),
+    stakeThreshold: subtensorItem("StakeThreshold", [], bigInteger),
+    servingRateLimit: subtensorItem("ServingRateLimit", [netuid], integer),
+    activityCutoff: subtensorItem("ActivityCutoff", [netuid], integer),
+    activityCutoffMilli: subtensorItem("ActivityCutoffFactorMilli", [netuid], integer),
+    immunityPeriod: subtensorItem("ImmunityPeriod", [netuid], integer),
+    isRegistrationAllowed: subtensorItem("NetworkRegistrationAllowed", [netuid], v.boolean()),
+    burn: subtensorItem("Burn", [netuid], bigInteger),
+    maxUids: subtensorItem("MaxAllowedUids", [netuid], integer),
+    maxValidators: subtensorItem("MaxAllowedValidators", [netuid], integer),
+    ownerHotkey: subtensorItem("SubnetOwnerHotkey", [netuid], address),
+  };
+}
+
+/** Aura's slot is the block time; where it is not told, a block takes twice the least time between two timestamps. */
+function blockMs(state: StateAt): number {
+  const slot = v.safeParse(integer, state.runtime.constant("Aura", "SlotDuration"));
+  if (slot.success && slot.output > 0) return slot.output;
+  return 2 * v.parse(integer, state.runtime.constant("Timestamp", "MinimumPeriod"));
+}

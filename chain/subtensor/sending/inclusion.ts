@@ -1,0 +1,148 @@
+/**
+ * Finds out from the blocks themselves what became of an extrinsic.
+ *
+ * Owns: the walk through blocks since it was signed, and the outcome in its block. Refuses: sending. Invariants: blocks are walked
+ * from the newest back along their parents, so a branch that lost is never believed; "not there" is said only of blocks that were read.
+ */
+
+import { hexToU8a } from "@polkadot/util";
+import * as v from "valibot";
+import type { ChainCall } from "../../call.ts";
+import { callLifeBlocks, type Receipt } from "../../chain.ts";
+import { readAccount } from "../reads/accounts.ts";
+import { blake2Hex, type BlockRef, hashSchema, hexSchema } from "./block_header.ts";
+import type { Connection } from "../connection/connection.ts";
+import type { SignedExtrinsic } from "./extrinsics.ts";
+import { dispatchRefusal } from "./refusals.ts";
+import { isStateGone } from "../connection/rpc_error.ts";
+import type { Session } from "../connection/session.ts";
+import { readAtBlock, StateAt } from "../state.ts";
+
+export interface Inclusion {
+  readonly block: BlockRef;
+  readonly index: number; // among the block's extrinsics
+  readonly hash: string; // of the extrinsic
+}
+
+/** `overtaken`: another extrinsic has the nonce, so this one can never be in a block. */
+export type Lookup =
+  | { readonly type: "included"; readonly inclusion: Inclusion }
+  | { readonly type: "overtaken" }
+  | { readonly type: "notYet"; readonly headBlock: number } // in no block up to this one
+  | { readonly type: "unreadable" }; // the nonce is used, and a block that may hold the extrinsic could not be read
+
+/** Whether an extrinsic of a block, as hex, is the one sought. */
+export type IsSought = (extrinsic: string) => boolean;
+
+const blockSchema = v.object({
+  block: v.object({
+    header: v.object({ number: v.string(), parentHash: hashSchema }),
+    extrinsics: v.array(hexSchema),
+  }),
+});
+
+export class BlockSearch {
+  readonly #connection: Connection;
+  readonly #isSought: IsSought;
+  readonly #afterBlock: number;
+  readonly #searched = new Set<string>(); // blocks in which it is not, nor in any of their parents
+
+  /** Looks at blocks above `afterBlock`, which was the newest when the extrinsic was made. */
+  constructor(options: { connection: Connection; isSought: IsSought; afterBlock: number }) {
+    this.#connection = options.connection;
+    this.#isSought = options.isSought;
+    this.#afterBlock = options.afterBlock;
+  }
+
+  /** Reads the blocks that came since the last call, and what the account's nonce says about an extrinsic that is not there. */
+  look({ account, nonce }: { account: string; nonce: number }): Promise<Lookup> {
+    return this.#connection.run(async (session) => {
+      const { head } = session;
+      const { inclusion, isComplete } = await this.#walk(session, head);
+      if (inclusion !== null) return { type: "included", inclusion };
+      const state = await readAccount(new StateAt(session, head), account);
+      if (state.nonce <= nonce) return { type: "notYet", headBlock: head.number };
+      return { type: isComplete ? "overtaken" : "unreadable" };
+    });
+  }
+
+  /** In one block, of which the node has told us. */
+  findIn(hash: string): Promise<Inclusion | null> {
+    return this.#connection.run(async (session) => (await this.#read(session, hash))?.inclusion ?? null);
+  }
+
+  async #walk(session: Session, head: BlockRef): Promise<{ inclusion: Inclusion | null; isComplete: boolean }> {
+    const read: string[] = [];
+    let { hash, number } = head;
+    for (; number > this.#afterBlock && !this.#searched.has(hash); number--) {
+      const block = read.length < callLifeBlocks ? await this.#read(session, hash) : null;
+      if (block === null) return { inclusion: null, isComplete: false }; // its parent is not known either
+      if (block.inclusion !== null) return { inclusion: block.inclusion, isComplete: true };
+      read.push(hash);
+      hash = block.parentHash;
+    }
+    for (const each of read) this.#searched.add(each); // only now: a walk that broke off has said nothing of the parents
+    return { inclusion: null, isComplete: true };
+  }
+
+  async #read(session: Session, hash: string): Promise<{ inclusion: Inclusion | null; parentHash: string } | null> {
+    const answer = await readBlock(session, hash);
+    if (answer === null) return null;
+    const { block: { header, extrinsics } } = v.parse(blockSchema, answer);
+    const index = extrinsics.findIndex(this.#isSought);
+    const inclusion = index < 0 ? null : {
+      block: { number: Number.parseInt(header.number, 16), hash },
+      index,
+      hash: blake2Hex(hexToU8a(extrinsics[index]!)),
+    };
+    return { inclusion, parentHash: header.parentHash };
+  }
+}
+
+/** Null where the node does not have the block, or no longer. */
+async function readBlock(session: Session, hash: string): Promise<unknown> {
+  try {
+    return await session.socket.call("chain_getBlock", [hash]);
+  } catch (error) {
+    if (isStateGone(error)) return null;
+    throw error;
+  }
+}
+
+/** This extrinsic and no other. */
+export function isExtrinsic({ hash }: SignedExtrinsic): IsSought {
+  return (extrinsic) => blake2Hex(hexToU8a(extrinsic)) === hash;
+}
+
+/** Any extrinsic with which this account makes this very call. */
+export function isSameCall({ publicKey, call }: { publicKey: Uint8Array; call: Uint8Array }): IsSought {
+  const account = publicKey.toHex(), ending = call.toHex();
+  // length | 0x84 | 0x00 account(32) | signature | extensions | call: what lies between has no fixed length, and the call comes last
+  return (extrinsic) => extrinsic.endsWith(ending) && new RegExp(`^0x.{2,8}?8400${account}`, "i").test(extrinsic);
+}
+
+/** Whether the call worked, from the events of its block. */
+export async function readOutcome(
+  options: {
+    connection: Connection;
+    archive: () => Promise<Connection | null>;
+    inclusion: Inclusion;
+    call: ChainCall["type"];
+  },
+): Promise<Receipt> {
+  const { inclusion: { block, index, hash }, call } = options;
+  return await readAtBlock({ ...options, block }, async (state) => {
+    const events = (await state.events()).filter((event) => event.extrinsic === index && event.pallet === "system");
+    const failed = events.find(({ name }) => name === "ExtrinsicFailed");
+    if (failed !== undefined) {
+      return {
+        status: "refused",
+        refusal: dispatchRefusal({ ...state.runtime.dispatchFailure(failed.data[0]), call }),
+      };
+    }
+    if (events.some(({ name }) => name === "ExtrinsicSuccess")) {
+      return { status: "included", block: block.number, extrinsicHash: hash };
+    }
+    return { status: "unknown", why: `the call is in block ${block.number}, whose events do not say how it ended` };
+  });
+}

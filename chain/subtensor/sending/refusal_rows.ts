@@ -1,0 +1,273 @@
+/**
+ * What each refusal means and what to do about it, by the chain's own names: errors of blocks, names behind the pool's custom codes,
+ * and the pool's other verdicts.
+ *
+ * Owns: the words, and which of them depend on the call: a name may mean one thing for weights and another for a registration.
+ * Refuses: which row is looked up (refusals.ts).
+ */
+
+import type { ChainCall } from "../../call.ts";
+import type { Refusal } from "../../chain.ts";
+import type { PoolError } from "./pool_error.ts";
+
+export type Row = readonly [sentence: string, action: string, retry: Refusal["retry"]];
+
+const register = "register the hotkey with `iota chain register`";
+const waitForRate = "wait for the subnet's rate limit; weights are due once per epoch";
+const updateProgram = "update iota: the subnet's owner asks for a newer version";
+const checkSubnet = "check the netuid and the chain endpoint";
+const askOwner = "ask the subnet's owner";
+const report = "report this with the lines above it: iota should not have sent it";
+
+export const dispatchRows: Readonly<Record<string, Row>> = {
+  // weights
+  SettingWeightsTooFast: ["The last weights are too recent", waitForRate, "afterRateLimit"],
+  CommittingWeightsTooFast: ["The last commit of weights is too recent", waitForRate, "afterRateLimit"],
+  NeuronNoValidatorPermit: [
+    "The hotkey has no validator permit, which an epoch gives to the best staked",
+    "stake more, or wait for the next epoch if the stake is new",
+    "afterEpoch",
+  ],
+  NotEnoughStakeToSetWeights: [
+    "The hotkey's stake is below the chain's threshold for setting weights",
+    "add stake to the hotkey",
+    "afterEpoch",
+  ],
+  IncorrectWeightVersionKey: [
+    "The weights carry an older version key than the subnet asks for",
+    updateProgram,
+    "never",
+  ],
+  IncorrectCommitRevealVersion: [
+    "The chain asks for another version of commit-reveal",
+    "none: the next attempt reads the chain's version anew and commits by it",
+    "nextBlock",
+  ],
+  CommitRevealEnabled: [
+    "The subnet takes weights by commit and reveal only",
+    "none: the next attempt reads the subnet's parameters anew and commits",
+    "nextBlock",
+  ],
+  CommitRevealDisabled: [
+    "The subnet takes weights in the open only",
+    "none: the next attempt reads the subnet's parameters anew and sets",
+    "nextBlock",
+  ],
+  TooManyUnrevealedCommits: ["Ten commits of weights wait to be revealed", "wait until one is revealed", "afterEpoch"],
+  ExpiredWeightCommit: ["The commit was not revealed in its epoch and is lost", "commit again", "nextBlock"],
+  RevealTooEarly: ["The epoch in which this commit may be revealed has not begun", "wait for it", "afterEpoch"],
+  InvalidRevealCommitHashNotMatch: ["The revealed weights are not the committed ones", report, "never"],
+  NoWeightsCommitFound: ["There is no commit to reveal", "commit first", "never"],
+  WeightVecNotEqualSize: ["There are not as many weights as uids", report, "never"],
+  WeightVecLengthIsLow: ["There are fewer weights than the subnet's minimum", "score more miners", "never"],
+  DuplicateUids: ["A uid appears twice among the weights", report, "never"],
+  UidVecContainInvalidOne: [
+    "A uid among the weights is not in the subnet",
+    "none: the next attempt reads the metagraph anew",
+    "nextBlock",
+  ],
+  UidsLengthExceedUidsInSubNet: [
+    "There are more weights than neurons in the subnet",
+    "none: the next attempt reads the metagraph anew",
+    "nextBlock",
+  ],
+  MaxWeightExceeded: ["One weight is above the subnet's limit", report, "never"],
+  CanNotSetRootNetworkWeights: ["Weights of the root network are not set this way", checkSubnet, "never"],
+  InputLengthsUnequal: ["Two lists of the call differ in length", report, "never"],
+  AdminActionProhibitedDuringWeightsWindow: [
+    "The call is not taken shortly before an epoch",
+    "wait for it",
+    "afterEpoch",
+  ],
+  // registration
+  HotKeyNotRegisteredInSubNet: ["The hotkey is not registered in the subnet", register, "never"],
+  HotKeyNotRegisteredInNetwork: ["The hotkey is not registered in the subnet", register, "never"],
+  HotKeyAlreadyRegisteredInSubNet: ["The hotkey is registered in the subnet already", "none", "never"],
+  HotKeyAccountNotExists: ["The chain does not know the hotkey", register, "never"],
+  NonAssociatedColdKey: ["The hotkey belongs to another coldkey", "use the coldkey that registered it", "never"],
+  RegistrationPriceLimitExceeded: [
+    "A registration costs more than was allowed",
+    "wait for the price to fall, or allow more: --max-cost",
+    "never",
+  ],
+  SubNetRegistrationDisabled: ["The subnet takes no registrations", askOwner, "never"],
+  RegistrationNotPermittedOnRootSubnet: ["The root network takes no such registration", checkSubnet, "never"],
+  TooManyRegistrationsThisBlock: ["This block has its registrations", "none", "nextBlock"],
+  TooManyRegistrationsThisInterval: ["This interval has its registrations", "wait some minutes", "afterRateLimit"],
+  NoNeuronIdAvailable: ["No neuron can make room: all are immune", "wait until an immunity period ends", "afterEpoch"],
+  NotEnoughBalanceToStake: ["The coldkey's balance does not cover the cost", "transfer to the coldkey", "never"],
+  InsufficientBalance: ["The coldkey's balance does not cover the cost", "transfer to the coldkey", "never"],
+  ZeroBalanceAfterWithdrawn: ["The coldkey would be left with nothing", "transfer to the coldkey", "never"],
+  BalanceWithdrawalError: ["The coldkey's balance could not be charged", "check the balance", "never"],
+  NetworkTxRateLimitExceeded: ["A subnet was registered too recently", "wait", "afterRateLimit"],
+  AllNetworksInImmunity: ["No subnet can make room: all are immune", "wait until an immunity period ends", "never"],
+  SubnetLimitReached: ["The chain has as many subnets as it takes", "wait", "never"],
+  CannotAffordLockCost: ["The coldkey cannot pay for a subnet", "transfer to the coldkey", "never"],
+  SubnetNotExists: ["There is no such subnet", checkSubnet, "never"],
+  StakeTooLowForRoot: ["The hotkey's stake is too low for the root network", checkSubnet, "never"],
+  RootNetworkDoesNotExist: ["There is no root network", checkSubnet, "never"],
+  MechanismDoesNotExist: ["The subnet has no such mechanism", checkSubnet, "never"],
+  SubtokenDisabled: ["The subnet has not started", askOwner, "never"],
+  // stake
+  NotEnoughStake: ["The hotkey has not that much stake", "lower the amount", "never"],
+  NotEnoughStakeToWithdraw: ["The hotkey has not that much stake", "lower the amount", "never"],
+  AmountTooLow: ["The amount is below the chain's minimum", "raise the amount", "never"],
+  InsufficientLiquidity: ["The subnet's pool is too small for the amount", "lower the amount", "never"],
+  SlippageTooHigh: ["The price would move too far", "lower the amount", "never"],
+  CannotUnstakeLock: ["This stake is locked", "wait until the lock ends", "never"],
+  StakingRateLimitExceeded: ["Stake was changed too recently", "wait", "afterRateLimit"],
+  StakingOperationRateLimitExceeded: ["Stake was changed too recently in this block", "none", "nextBlock"],
+  TxRateLimitExceeded: ["The last call of this kind is too recent", "wait", "afterRateLimit"],
+  ColdkeySwapAnnounced: ["The coldkey is about to be swapped", "use the new coldkey", "never"],
+  ColdkeySwapDisputed: ["The coldkey's swap is disputed", "settle the dispute", "never"],
+  // serving
+  ServingRateLimitExceeded: [
+    "The axon was announced too recently",
+    "wait for the serving rate limit",
+    "afterRateLimit",
+  ],
+  InvalidIpAddress: [
+    "The chain takes no loopback, zero or broadcast address",
+    "give the external address of this machine",
+    "never",
+  ],
+  InvalidIpType: ["The address is neither IPv4 nor IPv6", report, "never"],
+  InvalidPort: ["The port must be between 1 and 65535", "give the port that others can reach", "never"],
+  // commitments
+  AccountNotAllowedCommit: ["Only a hotkey that is registered in the subnet may publish", register, "never"],
+  SpaceLimitExceeded: [
+    "The hotkey has published as many bytes as it may in an epoch",
+    "wait for the next epoch",
+    "afterEpoch",
+  ],
+  TooManyFieldsInCommitmentInfo: ["The chain takes fewer fields at once", report, "never"],
+  // balances, system
+  FundsUnavailable: ["The account's balance does not cover the amount", "lower the amount", "never"],
+  BelowMinimum: ["The receiver would hold less than an account must", "send at least 500 rao", "never"],
+  ExistentialDeposit: ["The receiver's account would stay below the least balance", "raise the amount", "never"],
+  Expendability: ["The sender's account would fall below the least balance", "lower the amount", "never"],
+  Token: ["The balance does not allow this", "check both balances", "never"],
+  BadOrigin: ["This key may not make this call", "use the coldkey or hotkey the call belongs to", "never"],
+  CallFiltered: ["The chain does not take this call now", "wait", "afterUpgrade"],
+  CallDisabled: ["The chain has switched this call off", "wait", "afterUpgrade"],
+  Deprecated: ["The chain no longer takes this call", updateProgram, "afterUpgrade"],
+  DisabledTemporarily: ["The chain has switched this call off for a while", "wait", "afterUpgrade"],
+};
+
+/** Names that began as the pool's. */
+export const customRows: Readonly<Record<string, Row>> = {
+  ColdkeyInSwapSchedule: ["The coldkey is about to be swapped", "use the new coldkey", "never"],
+  StakeAmountTooLow: ["The amount is below the chain's minimum", "raise the amount", "never"],
+  BalanceTooLow: ["The coldkey's balance does not cover the amount", "transfer to the coldkey", "never"],
+  HotkeyAccountDoesntExist: ["The chain does not know the hotkey", register, "never"],
+  RateLimitExceeded: ["The last call of this kind is too recent", "wait", "afterRateLimit"],
+  TransferDisallowed: ["The subnet does not let stake be moved", askOwner, "never"],
+  ZeroMaxAmount: ["Nothing could be staked at the price asked for", "change the amount", "never"],
+  InvalidRevealRound: [
+    "The drand round of the commit lies in the past",
+    "check this machine's clock; commit again",
+    "nextBlock",
+  ],
+  CommitNotFound: ["There is no commit to reveal", "commit first", "never"],
+  CommitBlockNotInRevealRange: ["The commit cannot be revealed in this epoch", "wait for its epoch", "afterEpoch"],
+  UidNotFound: ["The hotkey has no uid in the subnet", register, "never"],
+  EvmKeyAssociateRateLimitExceeded: ["An EVM key was associated too recently", "wait", "afterRateLimit"],
+  InvalidRealAccount: ["The account acted for does not fit", report, "never"],
+  FailedShieldedTxParsing: ["A shielded transaction could not be read", report, "never"],
+  InvalidShieldedTxPubKeyHash: ["A shielded transaction was made for another key", report, "never"],
+  DelegateTakeTooLow: ["The take is below the chain's minimum", "raise the take", "never"],
+  DelegateTakeTooHigh: ["The take is above the chain's maximum", "lower the take", "never"],
+  BadRequest: ["The call makes no sense to the chain", report, "never"],
+};
+
+export const poolRows: Readonly<Record<Exclude<PoolError["kind"], "custom">, Row>> = {
+  stale: ["Another extrinsic of this account used the number first", "let only one process use this key", "nextBlock"],
+  future: ["The account's earlier extrinsics have not arrived", "none", "nextBlock"],
+  badProof: [
+    "The node does not accept the signature, though it was made for the runtime it announces",
+    report,
+    "afterUpgrade",
+  ],
+  ancientBirthBlock: ["The extrinsic came too late for the blocks it is valid in", "none", "nextBlock"],
+  payment: ["The account cannot pay the fee", "transfer to the account that signs", "never"],
+  exhaustsResources: ["The block is full", "none", "nextBlock"],
+  lowPriority: [
+    "Another extrinsic of this account waits in the pool",
+    "let only one process use this key",
+    "nextBlock",
+  ],
+  alreadyImported: ["The extrinsic waits in the pool already", "none", "nextBlock"],
+  banned: ["The node refused this very extrinsic a moment ago", "none", "nextBlock"],
+  dropped: ["The node's pool is full", "none, or use another endpoint", "nextBlock"],
+  other: ["The node refused the extrinsic", "read its words", "never"],
+};
+
+/** Rows that stand before the others where the call is of this type. */
+type RowsOfCall = Readonly<Record<string, Row>>;
+
+const weightsRows: RowsOfCall = {
+  StakeAmountTooLow: dispatchRows.NotEnoughStakeToSetWeights!,
+  RateLimitExceeded: [
+    "The last weights are too recent, or the subnet takes weights another way",
+    waitForRate,
+    "afterRateLimit",
+  ],
+};
+
+const notStarted: Row = [
+  "The subnet has not been started, so it takes no stake",
+  "wait until the subnet's owner starts it: `iota chain params` tells",
+  "never",
+];
+
+const stakeRows: RowsOfCall = {
+  SubtokenDisabled: notStarted,
+  BadRequest: [
+    "The chain takes no such stake and does not say why; a subnet that has not been started takes none",
+    "see whether it has been: `iota chain params`",
+    "never",
+  ],
+  RateLimitExceeded: ["Stake was changed too recently", "wait", "afterRateLimit"],
+  NotEnoughBalanceToStake: [
+    "The coldkey's balance does not cover the amount",
+    "lower the amount, or transfer to the coldkey",
+    "never",
+  ],
+};
+
+const servingRows: RowsOfCall = {
+  BadRequest: ["The chain does not take this address and does not say why", "check --ip and --port", "never"],
+};
+
+export const rowsOfCalls: Readonly<Record<ChainCall["type"], RowsOfCall>> = {
+  burnedRegister: {
+    RateLimitExceeded: dispatchRows.TooManyRegistrationsThisInterval!, // until spec 375
+    NotEnoughBalanceToStake: [
+      "The coldkey's balance does not cover the price of a registration",
+      "transfer to the coldkey",
+      "never",
+    ],
+    FundsUnavailable: [
+      "The coldkey's balance does not cover the price of a registration",
+      "transfer to the coldkey",
+      "never",
+    ],
+    SubtokenDisabled: ["The subnet has not been started", askOwner, "never"],
+  },
+  setCommitment: {
+    RateLimitExceeded: ["The hotkey's last publication is too recent", "wait", "afterRateLimit"],
+    BadRequest: ["The chain does not take this publication and does not say why", report, "never"],
+  },
+  registerNetwork: { RateLimitExceeded: dispatchRows.NetworkTxRateLimitExceeded! },
+  addStake: stakeRows,
+  removeStake: {
+    ...stakeRows,
+    AmountTooLow: ["The amount is below the chain's minimum", "take back more, or all", "never"],
+  },
+  transfer: {},
+  serveAxon: servingRows,
+  setWeights: weightsRows,
+  commitWeights: weightsRows,
+  revealWeights: weightsRows,
+  commitTimelockedWeights: weightsRows,
+};

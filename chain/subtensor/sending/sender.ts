@@ -1,0 +1,331 @@
+/**
+ * Sends calls, each at most once, and finds out what became of it.
+ *
+ * Owns: one call at a time per account, the nonce of every attempt, what to do after each verdict of the pool, and the search for
+ * an extrinsic whose answer was lost. Refuses: whether a call is due (chain/duty). Invariants: a new extrinsic for the same call is
+ * signed only after a verdict that the last one was not taken; what is sent again after a lost answer is the same bytes, whose
+ * nonce counts once; every promise settles within `inclusionWaitMs` and the deadlines of its requests.
+ */
+
+import * as v from "valibot";
+import type { ChainCall, ChainSigner } from "../../call.ts";
+import { callLifeBlocks, ChainError, type Receipt } from "../../chain.ts";
+import { storageIndex } from "../../weights/salted_commit.ts";
+import { readLastUpdate } from "../reads/accounts.ts";
+import { type BlockRef, hashSchema, parseHeader } from "./block_header.ts";
+import type { Connection } from "../connection/connection.ts";
+import { encodeChainCall, type SignedExtrinsic, signExtrinsic } from "./extrinsics.ts";
+import { BlockSearch, type Inclusion, isExtrinsic, isSameCall, type Lookup, readOutcome } from "./inclusion.ts";
+import { integer } from "../reads/plain_values.ts";
+import { readPoolError } from "./pool_error.ts";
+import { invalidated, nonceTaken, poolRefusal } from "./refusals.ts";
+import type { RpcError } from "../connection/rpc_error.ts";
+import type { Runtime } from "../runtime.ts";
+import type { Session } from "../connection/session.ts";
+import { readAtHead } from "../state.ts";
+import { type Submission, submitAndWatch, submitOnly, type WatchEnd } from "./submission.ts";
+import { Deadline, type Timers } from "../connection/timers.ts";
+
+export interface SenderOptions {
+  readonly connection: Connection;
+  readonly archive: () => Promise<Connection | null>;
+  readonly timers: Timers;
+  readonly inclusionWaitMs: number;
+}
+
+interface Attempt {
+  readonly session: Session;
+  readonly runtime: Runtime; // it was signed for
+  readonly extrinsic: SignedExtrinsic;
+  readonly call: Uint8Array;
+  readonly headBlock: number; // the newest when it was signed
+}
+
+/** What was asked for, beside the extrinsic that carries it. */
+interface Order {
+  readonly call: ChainCall;
+  readonly signer: ChainSigner;
+  readonly deadline: Deadline;
+}
+
+/** The pool's no to an attempt. */
+interface Rejection {
+  readonly attempt: Attempt;
+  readonly error: RpcError;
+  readonly count: number; // of attempts so far
+  readonly isRuntimeFresh: boolean; // the runtime was loaded anew for an earlier attempt
+}
+
+const lost: Promise<WatchEnd> = Promise.resolve({ type: "lost" });
+const attemptsMax = 4;
+const birthLagMax = callLifeBlocks / 2; // a finality that lags more leaves the extrinsic too little life
+
+export class Sender {
+  readonly #options: SenderOptions;
+  readonly #last = new Map<string, Promise<unknown>>(); // by account
+
+  constructor(options: SenderOptions) {
+    this.#options = options;
+  }
+
+  /** Rejects with a `ChainError` only when nothing was sent. */
+  async send(call: ChainCall, signer: ChainSigner): Promise<Receipt> {
+    const before = this.#last.get(signer.address) ?? Promise.resolve();
+    const sent = before.then(() => this.#deliver(call, signer));
+    const settled = sent.catch(() => {/* its own caller hears of it */});
+    this.#last.set(signer.address, settled);
+    try {
+      return await sent;
+    } finally {
+      if (this.#last.get(signer.address) === settled) this.#last.delete(signer.address);
+    }
+  }
+
+  async #deliver(call: ChainCall, signer: ChainSigner): Promise<Receipt> {
+    const deadline = new Deadline(this.#options.timers, this.#options.inclusionWaitMs);
+    const order = { call, signer, deadline };
+    try {
+      let isRuntimeFresh = false;
+      for (let count = 1;; count++) {
+        const attempt = await this.#prepare(order);
+        const submission = await this.#submit(attempt);
+        if (submission.type !== "rejected") {
+          const isTaken = submission.type === "taken";
+          const receipt = await this.#follow(order, { attempt, end: isTaken ? submission.end : lost });
+          if (isTaken) submission.unwatch();
+          return receipt;
+        }
+        const { error } = submission;
+        const verdict = await this.#afterRejection(order, { attempt, error, count, isRuntimeFresh });
+        if (verdict.receipt !== null) return verdict.receipt;
+        isRuntimeFresh ||= verdict.isRuntimeFresh;
+        if (count === attemptsMax || deadline.isPassed) return refusedByPool(error, call);
+      }
+    } finally {
+      deadline.cancel();
+    }
+  }
+
+  /** Reads nonce and birth block anew and signs. */
+  #prepare({ call, signer }: Order): Promise<Attempt> {
+    return this.#options.connection.run(async (session) => {
+      const { runtime, head } = session;
+      const [nonce, finalized] = await Promise.all([
+        session.socket.call("system_accountNextIndex", [signer.address]),
+        finalizedBlock(session),
+      ]);
+      const encoded = encodeChainCall(runtime, call);
+      const extrinsic = signExtrinsic({
+        runtime,
+        signer,
+        call: encoded,
+        nonce: v.parse(integer, nonce),
+        birth: head.number - finalized.number > birthLagMax ? head : finalized,
+        genesisHash: session.genesisHash,
+      });
+      return { session, runtime, extrinsic, call: encoded, headBlock: head.number };
+    });
+  }
+
+  /** A node that was asked too often gets a rest, then the same bytes: should the first have arrived, they count once. */
+  async #submit({ session, extrinsic }: Attempt): Promise<Submission> {
+    for (let count = 1;; count++) {
+      const submission = await submitAndWatch(session, extrinsic);
+      const isRepeated = count > 1 && submission.type === "rejected" &&
+        ["stale", "banned"].includes(readPoolError(submission.error).kind);
+      if (isRepeated) return { type: "unclear" }; // it may be that the first was taken: the blocks tell
+      if (submission.type !== "putOff" || count === attemptsMax) return submission;
+      await this.#options.connection.rest();
+    }
+  }
+
+  /** What a verdict of the pool leads to: a receipt, or (null) another attempt. The extrinsic was not taken. */
+  async #afterRejection(
+    order: Order,
+    { attempt, error, count, isRuntimeFresh }: Rejection,
+  ): Promise<{ receipt: Receipt | null; isRuntimeFresh: boolean }> {
+    const again = { receipt: null, isRuntimeFresh };
+    const refused = { receipt: refusedByPool(error, order.call), isRuntimeFresh };
+    const pool = readPoolError(error);
+    switch (pool.kind) {
+      case "stale":
+      case "future":
+        // Twice in a row: the node's own count is behind its pool, as where several nodes share an address.
+        if (count > 1) await this.#headAfter(attempt.headBlock, order.deadline);
+        return again;
+      case "lowPriority":
+        return { receipt: await this.#yield(order, attempt), isRuntimeFresh };
+      case "alreadyImported":
+        return { receipt: await this.#follow(order, { attempt, end: lost }), isRuntimeFresh };
+      case "badProof":
+      case "ancientBirthBlock":
+        if (isRuntimeFresh) return refused;
+        await this.#options.connection.run((session) => session.refreshRuntime({ isForced: true }));
+        return { receipt: null, isRuntimeFresh: true };
+      case "other":
+        // A node that cannot even decode the extrinsic says so in words of its own: perhaps the runtime has just changed.
+        await this.#options.connection.run((session) => session.refreshRuntime({ isForced: false }));
+        return this.#options.connection.session?.runtime === attempt.runtime ? refused : again;
+      default:
+        return refused;
+    }
+  }
+
+  /**
+   * Another extrinsic of this account waits in the pool under our nonce. It gets its block; if it makes the very call we are about to
+   * make, that was it (an earlier process of ours, say), and nothing is sent a second time.
+   */
+  async #yield(order: Order, attempt: Attempt): Promise<Receipt | null> {
+    const { connection } = this.#options;
+    const { signer, deadline } = order;
+    const { extrinsic, call, headBlock } = attempt;
+    const isSought = isSameCall({ publicKey: signer.publicKey, call });
+    const search = new BlockSearch({ connection, isSought, afterBlock: headBlock });
+    while (!deadline.isPassed) {
+      const seen = connection.lastHead;
+      const found = await search.look({ account: signer.address, nonce: extrinsic.nonce });
+      switch (found.type) {
+        case "included":
+          return await this.#outcome(order, { attempt, inclusion: found.inclusion });
+        case "overtaken":
+          return null; // it was another call
+        case "unreadable":
+          return await this.#judgeByLastUpdate(order, { attempt, why: unreadable });
+      }
+      await this.#headAfter(seen, deadline);
+    }
+    return null;
+  }
+
+  async #follow(order: Order, { attempt, end }: { attempt: Attempt; end: Promise<WatchEnd> }): Promise<Receipt> {
+    const { connection } = this.#options;
+    const { extrinsic, headBlock } = attempt;
+    const search = new BlockSearch({ connection, isSought: isExtrinsic(extrinsic), afterBlock: headBlock });
+    try {
+      const reached = await Promise.race([end, order.deadline.passed]);
+      if (reached?.type === "inBlock") {
+        const inclusion = await search.findIn(reached.hash);
+        if (inclusion !== null) return await this.#outcome(order, { attempt, inclusion });
+      }
+      return await this.#reconcile(order, { attempt, search, isInvalid: reached?.type === "invalid" });
+    } catch (error) {
+      if (!(error instanceof ChainError)) throw error;
+      return { status: "unknown", why: error.message };
+    }
+  }
+
+  /** The node's account was lost: asks every new block, and the nonce, until one of them settles it or the wait is over. */
+  async #reconcile(
+    order: Order,
+    { attempt, search, isInvalid }: { attempt: Attempt; search: BlockSearch; isInvalid: boolean },
+  ): Promise<Receipt> {
+    const { connection } = this.#options;
+    const { signer, deadline } = order;
+    const { extrinsic } = attempt;
+    let isHeard = false; // a pool has answered what was sent again
+    for (;;) {
+      const seen = connection.lastHead;
+      const found = await lookAgain(search, { account: signer.address, nonce: extrinsic.nonce, deadline });
+      switch (found.type) {
+        case "failed":
+          await this.#headAfter(seen, deadline);
+          continue;
+        case "included":
+          return await this.#outcome(order, { attempt, inclusion: found.inclusion });
+        case "overtaken":
+          return { status: "refused", refusal: nonceTaken() };
+        case "unreadable":
+          return await this.#judgeByLastUpdate(order, { attempt, why: unreadable });
+      }
+      if (isInvalid) return { status: "refused", refusal: invalidated() };
+      if (found.headBlock > extrinsic.lastBlock) {
+        return {
+          status: "refused",
+          refusal: poolRefusal({ kind: "ancientBirthBlock" }, { words: "", call: order.call.type }),
+        };
+      }
+      if (deadline.isPassed) {
+        const why = `the call is in no block yet and may still be until block ${extrinsic.lastBlock}`;
+        return { status: "unknown", why };
+      }
+      if (!isHeard) {
+        isHeard = await this.#sendAgain(extrinsic, deadline);
+      }
+      await this.#headAfter(seen, deadline);
+    }
+  }
+
+  /** The same bytes. Whether a pool has answered, whichever way: the blocks have the last word. */
+  async #sendAgain(extrinsic: SignedExtrinsic, deadline: Deadline): Promise<boolean> {
+    try {
+      const again = await this.#options.connection.run((session) => submitOnly(session, extrinsic));
+      return again.type === "taken" || again.type === "rejected";
+    } catch (error) {
+      if (!(error instanceof ChainError) || error.code === "closed" || deadline.isPassed) throw error;
+      return false; // no node for now: the next block brings another try
+    }
+  }
+
+  /** For weights the chain keeps the block they were taken in, also where a node no longer has that block. */
+  async #judgeByLastUpdate(
+    { call, signer }: Order,
+    { attempt: { extrinsic, headBlock }, why }: { attempt: Attempt; why: string },
+  ): Promise<Receipt> {
+    if ("mechanism" in call && call.type !== "revealWeights") {
+      const of = { netuid: call.netuid, index: storageIndex(call), hotkey: signer.address };
+      const block = await this.#options.connection.run((session) =>
+        readAtHead(session, (state) => readLastUpdate(state, of))
+      );
+      if (block !== null && block > headBlock) return { status: "included", block, extrinsicHash: extrinsic.hash };
+    }
+    return { status: "unknown", why };
+  }
+
+  async #outcome(
+    order: Order,
+    { attempt, inclusion }: { attempt: Attempt; inclusion: Inclusion },
+  ): Promise<Receipt> {
+    const { connection, archive } = this.#options;
+    try {
+      return await readOutcome({ connection, archive, inclusion, call: order.call.type });
+    } catch (error) {
+      if (!(error instanceof ChainError)) throw error;
+      const why = `the call is in block ${inclusion.block.number}, and how it ended cannot be read: ${error.message}`;
+      return await this.#judgeByLastUpdate(order, { attempt, why });
+    }
+  }
+
+  /** Until the client knows of a block after this one. */
+  async #headAfter(block: number, deadline: Deadline): Promise<void> {
+    const { connection } = this.#options;
+    if (connection.lastHead > block || connection.isClosed) return;
+    const { seen, stop } = connection.nextHead();
+    await Promise.race([seen, deadline.passed]);
+    stop();
+  }
+}
+
+const unreadable = "the account's nonce is used, and the block that used it can no longer be read";
+
+/** A look that fails is one in vain: the next block brings another, until the wait is over. */
+async function lookAgain(
+  search: BlockSearch,
+  { deadline, ...of }: { account: string; nonce: number; deadline: Deadline },
+): Promise<Lookup | { type: "failed" }> {
+  try {
+    return await search.look(of);
+  } catch (error) {
+    if (!(error instanceof ChainError) || error.code === "closed" || deadline.isPassed) throw error;
+    return { type: "failed" };
+  }
+}
+
+async function finalizedBlock(session: Session): Promise<BlockRef> {
+  const hash = v.parse(hashSchema, await session.socket.call("chain_getFinalizedHead", []));
+  return parseHeader(await session.socket.call("chain_getHeader", [hash]));
+}
+
+function refusedByPool(error: RpcError, call: ChainCall): Receipt {
+  const refusal = poolRefusal(readPoolError(error), { words: error.message, call: call.type });
+  return { status: "refused", refusal };
+}

@@ -1,0 +1,60 @@
+/**
+ * Blocks, amounts and tables in the words of people. Pure.
+ *
+ * Refuses (UsageError): amounts with more than nine decimals, which the chain cannot hold.
+ */
+
+import { UsageError } from "../../output/errors.ts";
+import { cut, padEnd, padStart, plural, roughly } from "../../screen/format.ts";
+
+const amountPattern = /^(\d{1,12})(?:\.(\d{1,9}))?$/;
+
+/** `0.5` tokens as rao. */
+export function parseTokens(text: string, option: string): bigint {
+  const parts = amountPattern.exec(text);
+  if (parts !== null) return BigInt(parts[1]! + (parts[2] ?? "").padEnd(9, "0"));
+  throw new UsageError(
+    `Cannot use --${option} as it must be an amount such as 0.5, of at most 9 decimals: it is '${text}'`,
+    {
+      next: `Pass it in TAO: --${option} 0.5`,
+    },
+  );
+}
+
+/** `7 blocks (84 s)`. */
+export function blocksText(blocks: number, blockMs: number): string {
+  return `${plural(blocks, "block")} (${roughly(blocks * blockMs)})`;
+}
+
+/** `in 7 blocks (84 s)`, `now` for what is due. */
+export function inBlocks(blocks: number, blockMs: number): string {
+  return blocks <= 0 ? "now" : `in ${blocksText(blocks, blockMs)}`;
+}
+
+export interface Column<Row> {
+  readonly title: string;
+  readonly align: "left" | "right";
+  readonly width?: number; // at most; a longer text is cut
+  text(row: Row): string;
+}
+
+/** Title and rows, two spaces between columns, as wide as the longest text of each. */
+export function alignedTable<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string[] {
+  const cells = columns.map(({ title, width = Infinity, text }) =>
+    [title, ...rows.map(text)].map((each) => width === Infinity ? each : cut(each, width))
+  );
+  const widths = cells.map((column) => Math.max(...column.map((text) => [...text].length)));
+  return [...Array(rows.length + 1).keys()].map((row) =>
+    cells.map((column, i) => (columns[i]!.align === "left" ? padEnd : padStart)(column[row]!, widths[i]!)).join("  ")
+      .trimEnd()
+  );
+}
+
+/** Names left, values right of them, as the summary of a command looks. */
+export function namedLines(
+  rows: readonly (readonly [name: string, value: string])[],
+  paintName: (name: string) => string,
+): string[] {
+  const width = Math.max(...rows.map(([name]) => name.length));
+  return rows.map(([name, value]) => `${paintName(name.padEnd(width))}  ${value}`);
+}

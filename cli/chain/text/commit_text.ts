@@ -1,0 +1,48 @@
+/** Commits of weights that wait for their reveal, as a line for people and fields for programs. Pure. */
+
+import type { EpochState, PendingCommit, SubnetParameters } from "../../../chain/chain.ts";
+import { revealBlockOf } from "../../../chain/epochs/epoch_start.ts";
+import { inBlocks } from "./chain_words.ts";
+import type { CommandTo } from "./next_command.ts";
+
+export interface CommitMoment {
+  readonly epoch: EpochState;
+  readonly parameters: Pick<SubnetParameters, "revealPeriodEpochs" | "blockMs">;
+}
+
+export interface ToldMoment extends CommitMoment {
+  readonly commandTo: CommandTo;
+}
+
+export function commitFields(commit: PendingCommit, moment: CommitMoment) {
+  const { committedBlock, revealRound } = commit;
+  return {
+    kind: revealRound === null ? "salted" : "timelocked",
+    committedBlock,
+    revealBlock: revealBlock(commit, moment), // the first at which it is, or can be, revealed
+    revealRound: revealRound === null ? null : String(revealRound),
+  };
+}
+
+/** `committed in block 33, revealed by the chain in 15 blocks (180 s)`. */
+export function commitLine(commit: PendingCommit, moment: ToldMoment): string {
+  return `committed in block ${commit.committedBlock}, ${revealText(commit, moment)}`;
+}
+
+/** What becomes of it, and when. */
+export function revealText(commit: PendingCommit, moment: ToldMoment): string {
+  const { epoch: { block }, parameters: { blockMs } } = moment;
+  const atBlock = revealBlock(commit, moment);
+  if (atBlock === null) return "never revealed, as no epoch runs";
+  if (commit.revealRound !== null) {
+    if (atBlock > block) return `revealed by the chain ${inBlocks(atBlock - block, blockMs)}`;
+    return `due, and waiting for drand round ${commit.revealRound}`;
+  }
+  if (atBlock <= block + 1) return `to be revealed now: ${moment.commandTo("commit --reveal")}`;
+  return `to be revealed ${inBlocks(atBlock - block, blockMs)}`;
+}
+
+function revealBlock({ committedBlock, revealFromBlock }: PendingCommit, moment: CommitMoment): number | null {
+  const { epoch, parameters: { revealPeriodEpochs } } = moment;
+  return revealFromBlock ?? revealBlockOf(epoch, { committedBlock, revealPeriodEpochs });
+}

@@ -1,0 +1,109 @@
+/**
+ * The metagraph as a table for people and as lines for programs.
+ *
+ * Owns: which columns fit which terminal: a narrow one shows permit and activity as one mark before the hotkey. Pure.
+ */
+
+import type { Metagraph, Neuron } from "../../../chain/chain.ts";
+import type { Paint } from "../../output/paint.ts";
+import { short, shortAddress } from "../../screen/format.ts";
+import { alignedTable, type Column } from "./chain_words.ts";
+
+const wideColumns = 112; // as many as the widest table can take
+const u16Max = 0xffff;
+const raoPerToken = 1e9;
+
+export const sortings = ["uid", "stake", "incentive", "dividends", "emission"] as const;
+export type Sorting = typeof sortings[number];
+
+/** Largest first, but for uids. */
+export function sortedNeurons(neurons: readonly Neuron[], sorting: Sorting): Neuron[] {
+  const keyOf: Record<Sorting, (neuron: Neuron) => number> = {
+    uid: ({ uid }) => -uid,
+    stake: ({ stakeRao }) => Number(stakeRao),
+    incentive: ({ incentive }) => incentive,
+    dividends: ({ dividends }) => dividends,
+    emission: ({ emissionRao }) => Number(emissionRao),
+  };
+  return [...neurons].sort((a, b) => keyOf[sorting](b) - keyOf[sorting](a) || a.uid - b.uid);
+}
+
+export interface NeuronTable {
+  readonly block: number; // of the metagraph
+  readonly columns: number; // of the terminal
+  readonly paint: Paint;
+}
+
+export function neuronTable(neurons: readonly Neuron[], { block, columns, paint }: NeuronTable): string[] {
+  const isWide = columns >= wideColumns;
+  const lines = alignedTable(isWide ? wide(block) : narrow(block, columns), neurons);
+  const legend = isWide ? [] : ["", paint.dim("● validator permit  ○ permit, but inactive  · none")];
+  return [paint.dim(lines[0]!), ...lines.slice(1), ...legend];
+}
+
+const uid: Column<Neuron> = { title: "uid", align: "right", text: (neuron) => String(neuron.uid) };
+const hotkey: Column<Neuron> = { title: "hotkey", align: "left", text: (neuron) => shortAddress(neuron.hotkey) };
+const stake: Column<Neuron> = { title: "stake", align: "right", text: ({ stakeRao }) => tokensShort(stakeRao) };
+const emission: Column<Neuron> = { title: "emission", align: "right", text: (each) => tokensShort(each.emissionRao) };
+
+const updated = (block: number): Column<Neuron> => ({
+  title: "updated",
+  align: "right",
+  text: ({ lastUpdateBlock }) => short(Math.max(0, block - lastUpdateBlock)),
+});
+
+const share = (title: string, read: (neuron: Neuron) => number): Column<Neuron> => ({
+  title,
+  align: "right",
+  text: (neuron) => read(neuron) === 0 ? "–" : (read(neuron) / u16Max).toFixed(4),
+});
+
+const flag = (title: string, read: (neuron: Neuron) => boolean): Column<Neuron> => ({
+  title,
+  align: "left",
+  text: (neuron) => read(neuron) ? "yes" : "–",
+});
+
+const axon = (width: number): Column<Neuron> => ({
+  title: "axon",
+  align: "left",
+  width,
+  text: ({ axon }) => axon === null ? "–" : axonText(axon),
+});
+
+function wide(block: number): Column<Neuron>[] {
+  return [
+    ...[uid, hotkey, stake, flag("permit", (each) => each.hasPermit), flag("active", (each) => each.isActive)],
+    ...[share("incentive", (each) => each.incentive), share("dividends", (each) => each.dividends), emission],
+    ...[updated(block), axon(26)],
+  ];
+}
+
+function narrow(block: number, columns: number): Column<Neuron>[] {
+  const mark = ({ hasPermit, isActive }: Neuron) => hasPermit ? isActive ? "●" : "○" : "·";
+  return [
+    ...[uid, { title: "", align: "left", text: mark } satisfies Column<Neuron>, hotkey, stake],
+    ...[share("incent", (each) => each.incentive), share("divid", (each) => each.dividends), emission],
+    ...[updated(block), axon(Math.max(8, columns - 64))],
+  ];
+}
+
+function tokensShort(rao: bigint): string {
+  return rao === 0n ? "–" : short(Number(rao) / raoPerToken);
+}
+
+export function axonText({ ip, port }: { ip: string; port: number }): string {
+  return ip.includes(":") ? `[${ip}]:${port}` : `${ip}:${port}`;
+}
+
+/** For programs. Amounts are decimal strings, as they exceed what JSON numbers hold. */
+export function neuronFields(neuron: Neuron, { block }: Pick<Metagraph, "block">) {
+  const { stakeRao, emissionRao, axon, ...plain } = neuron;
+  return {
+    ...plain,
+    stakeRao: String(stakeRao),
+    emissionRao: String(emissionRao),
+    updateAgeBlocks: Math.max(0, block - neuron.lastUpdateBlock),
+    axon: axon === null ? null : { ip: axon.ip, port: axon.port, protocol: axon.protocol, version: axon.version },
+  };
+}

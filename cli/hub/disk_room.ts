@@ -1,0 +1,35 @@
+/** Whether an error says that the disk is full, whoever met it, and a look whether there is room again. */
+
+import { BlobError } from "../../net/blobs/blobs.ts";
+import { isNoRoom } from "../../net/blobs/disk_problem.ts";
+import { JournalError } from "../journal/journal_error.ts";
+
+/** Also when a sentence for people is wrapped around it. */
+export function isDiskFull(error: unknown): boolean {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if (cause instanceof BlobError && cause.code === "diskFull") return true;
+    if (cause instanceof JournalError && cause.code === "noSpace") return true;
+    if (isNoRoom(cause)) return true;
+  }
+  return false;
+}
+
+const mostProbedBytes = 64 * 2 ** 20; // enough to see room, and not hours of writing while there is none
+const chunkBytes = 2 ** 20;
+
+/** Writes and removes as many bytes as somebody needs, up to a bound; throws what the disk says. */
+export async function probeRoom(folder: string, neededBytes: number): Promise<void> {
+  const path = `${folder}/room.probe`;
+  try {
+    using file = await Deno.open(path, { create: true, truncate: true, write: true });
+    const chunk = new Uint8Array(chunkBytes);
+    for (let left = Math.min(neededBytes, mostProbedBytes); left > 0;) {
+      left -= await file.write(chunk.subarray(0, Math.min(left, chunkBytes)));
+    }
+    await file.sync();
+  } finally {
+    await Deno.remove(path).catch((error) => {
+      if (!(error instanceof Deno.errors.NotFound)) throw error;
+    });
+  }
+}

@@ -1,0 +1,98 @@
+/**
+ * The hub's store as members see it: blobs and unfinished uploads on disk behind one gate, with every member's share derived
+ * from the run.
+ */
+
+import { type Allowance, storeAllowance } from "../../core/merge/allowance.ts";
+import type { Fault } from "../../core/fault.ts";
+import type { BlobHash, NodeId } from "../../core/ids.ts";
+import type { DiskBlobs } from "../../net/blobs/blob_disk.ts";
+import { BlobIntake } from "../../net/blobs/blob_intake.ts";
+import { BlobQuota } from "../../net/blobs/blob_quota.ts";
+import type { BlobRoutesOptions } from "../../net/blobs/blob_routes.ts";
+import { DiskUploads } from "../../net/blobs/blob_uploads.ts";
+import type { NetLimits } from "../../net/limits.ts";
+import type { Timers } from "../../net/timers.ts";
+import { UploadSlots } from "../../net/blobs/upload_slots.ts";
+import { type HubBlobs, hubBlobs } from "../roles/blob_access.ts";
+
+/** What the store asks the run. */
+export interface MemberStore {
+  /** Null: it is the node's duty to store something. */
+  mayStore(node: NodeId): Fault | null;
+  /** The node asked for more than an honest one needs, or is said so again after a second. */
+  quotaExceeded(node: NodeId, fault: Fault): void;
+  /** Whether the run waits for room. */
+  readonly isFull: boolean;
+  /** The disk has no room for so many bytes of a member. */
+  onDiskFull(bytes: number): void;
+}
+
+export interface HubStoreOptions {
+  readonly folder: string; // of the run
+  readonly store: DiskBlobs;
+  readonly stageFloats: readonly number[];
+  /** What members' blobs may bring the store to; the rest of its capacity is the hub's own. */
+  readonly capacityBytes: number;
+  readonly limits: NetLimits;
+  readonly timers: Timers;
+}
+
+const unfinishedBlobs = 4; // of the largest size: one or two are being sent, the others were given up
+
+export class HubStore {
+  readonly blobs: HubBlobs;
+  readonly quota: BlobQuota;
+  readonly #options: HubStoreOptions;
+  readonly #uploads: DiskUploads;
+  #members: MemberStore | null = null; // the run, once it has begun
+
+  private constructor(options: HubStoreOptions, { uploads, share }: { uploads: DiskUploads; share: Allowance }) {
+    const { store, capacityBytes, timers } = options;
+    this.#options = options;
+    this.#uploads = uploads;
+    const { blobBytes, bytes, blobs } = share;
+    this.quota = new BlobQuota({
+      limits: { blobBytes, bytesOfNode: bytes, blobsOfNode: blobs, capacityBytes },
+      storedBytes: () => store.usage().bytes,
+      onExceeded: (node, fault) => this.#members?.quotaExceeded(node, fault),
+      timers,
+    });
+    this.blobs = hubBlobs(store, this.quota);
+  }
+
+  static async open(options: HubStoreOptions): Promise<HubStore> {
+    const { folder, store, limits, timers, stageFloats } = options;
+    const share = storeAllowance(stageFloats);
+    const { blobBytes } = share;
+    const uploads = await DiskUploads.open({
+      ...{ folder: `${folder}/uploads`, store, timers },
+      limits: { ...limits, blobBytes, uploadBytesOfNode: unfinishedBlobs * blobBytes },
+    });
+    return new HubStore(options, { uploads, share });
+  }
+
+  /** What HTTP needs of it, from now on for this run. */
+  routes(members: MemberStore, checks: Pick<BlobRoutesOptions, "check" | "mayRead">): BlobRoutesOptions {
+    const { store, limits, timers } = this.#options;
+    this.#members = members;
+    const onExceeded = (node: NodeId, detail: string) => this.quota.exceeded(node, detail);
+    const intake = new BlobIntake({
+      quota: this.quota,
+      slots: new UploadSlots({ limits, onExceeded, timers }),
+      mayStore: (node) => members.mayStore(node),
+      isFull: () => members.isFull,
+      onDiskFull: (bytes) => members.onDiskFull(bytes),
+    });
+    return { store, uploads: this.#uploads, intake, ...checks };
+  }
+
+  /** The world took a blob away. */
+  lost(hash: BlobHash): void {
+    this.quota.deleted(hash);
+  }
+
+  async close(): Promise<void> {
+    await this.#uploads.close();
+  }
+}

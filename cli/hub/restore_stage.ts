@@ -1,0 +1,80 @@
+/**
+ * A stage that somebody could not load: found in the store after all, put back from the round's checkpoint, made from its
+ * neighbours, or begun anew.
+ */
+
+import { present } from "../../core/assert.ts";
+import type { RunConfig } from "../../core/config/config.ts";
+import type { StageIndex } from "../../core/ids.ts";
+import { fillRestored, type Neighbour } from "../../core/merge/restore.ts";
+import { parameterTable, type StageSpec } from "../../core/model/spec.ts";
+import { blobsOf } from "../../core/orchestrator/stored_blobs.ts";
+import type { Restored } from "../../core/orchestrator/merge/restoring.ts";
+import type { ParameterSource } from "../../core/protocol/message.ts";
+import { inTurns } from "../../net/turns.ts";
+import { type BlobAccess, bytesOfFloats } from "../roles/blob_access.ts";
+import { lostAmong, unlessLost } from "./lost_blobs.ts";
+import { loadSource, type StageVectors } from "../node/stage_source.ts";
+
+const valuesOfTurn = 2 ** 18; // 10 ms of generating
+
+export interface LostStage {
+  readonly round: number;
+  readonly stage: StageIndex;
+  readonly sources: readonly ParameterSource[];
+  readonly gradientSquares: readonly number[];
+}
+
+export interface RestorePlace {
+  readonly config: RunConfig;
+  readonly stages: readonly StageSpec[];
+  readonly blobs: BlobAccess;
+  readonly putBackRound?: (round: number) => Promise<boolean>;
+}
+
+export async function bringBack(
+  lost: LostStage,
+  place: RestorePlace,
+): Promise<{ source: ParameterSource; from: Restored }> {
+  const { stage, sources, round } = lost;
+  const source = present(sources[stage], "a source a stage");
+  await lostAmong(place.blobs, blobsOf([source])); // so that none of them passes for stored when it is uploaded again
+  if (await vectorsOf(stage, { lost, place }) !== null) return { source, from: "stored" };
+  if (await place.putBackRound?.(round) && await vectorsOf(stage, { lost, place }) !== null) {
+    return { source, from: "checkpoint" };
+  }
+  const neighbours = await neighboursOf(lost, place);
+  if (neighbours.length === 0) return { source: { type: "initial" }, from: "initial" };
+  const { config, stages, blobs } = place;
+  const table = parameterTable(present(stages[stage], "the stage exists"));
+  const restored = new Float32Array(table.length);
+  await inTurns({ total: table.length, unit: valuesOfTurn }, (start, end) => {
+    fillRestored({ table, seed: config.seed, neighbours }, start, restored.subarray(start, end));
+  });
+  const parameters = await blobs.put(bytesOfFloats(restored));
+  return { source: { type: "blobs", parameters, momentum: null }, from: "neighbours" };
+}
+
+/** Null: not to be had. */
+async function vectorsOf(
+  stage: number,
+  { lost, place }: { lost: LostStage; place: RestorePlace },
+): Promise<StageVectors | null> {
+  const spec = place.stages[stage];
+  const source = lost.sources[stage];
+  if (spec === undefined || source === undefined) return null;
+  const { config, blobs } = place;
+  return await unlessLost(loadSource({ config, table: parameterTable(spec), source, blobs }));
+}
+
+async function neighboursOf(lost: LostStage, place: RestorePlace): Promise<Neighbour[]> {
+  const neighbours: Neighbour[] = [];
+  for (const stage of [lost.stage - 1, lost.stage + 1]) {
+    const vectors = await vectorsOf(stage, { lost, place });
+    const spec = place.stages[stage];
+    if (vectors === null || spec === undefined) continue;
+    const weight = lost.gradientSquares[stage] ?? 0;
+    neighbours.push({ table: parameterTable(spec), parameters: vectors.parameters, weight });
+  }
+  return neighbours;
+}

@@ -1,0 +1,115 @@
+/**
+ * The run stands still while the hub's disk is full: which of its writes wait for room, and what is said about it.
+ *
+ * The hub's own work and a journal entry are tried again until they fit; for a member's upload, which the member sends again,
+ * room is probed. Out of scope: waiting (room_wait.ts), standing still (driver.ts). Any other trouble with a disk is passed on.
+ */
+
+import type { OrchestratorEvent } from "../../core/orchestrator/event.ts";
+import type { RunRecord } from "../../core/protocol/record.ts";
+import type { Timers } from "../../net/timers.ts";
+import { JournalError } from "../journal/journal_error.ts";
+import { isDiskFull } from "./disk_room.ts";
+import type { TimedEvent } from "../roles/driver.ts";
+import type { HubWork } from "./hub_work.ts";
+import { type RoomNeed, RoomWait } from "./room_wait.ts";
+
+export interface RunPauseOptions {
+  readonly timers: Timers;
+  readonly driver: { hold(): void; resume(): void };
+  readonly onRecord: (record: RunRecord) => void;
+  /** Throws while the disk has no room for so many bytes. */
+  readonly probeRoom: (bytes: number) => Promise<void>;
+}
+
+const vectorsOf = 2; // a stage: parameters and outer momentum
+const floatBytes = 4;
+const leastBytes = 2 ** 16; // of a journal entry and its pages
+
+export class RunPause {
+  readonly #options: RunPauseOptions;
+  readonly #room: RoomWait;
+
+  constructor(options: RunPauseOptions) {
+    const { timers, driver, onRecord } = options;
+    this.#options = options;
+    this.#room = new RoomWait({
+      timers,
+      onFull: (text) => {
+        onRecord({ type: "runPaused", text });
+        driver.hold();
+      },
+      onRoom: (pausedMs) => {
+        onRecord({ type: "runContinued", pausedMs });
+        driver.resume();
+      },
+    });
+  }
+
+  get isFull(): boolean {
+    return this.#room.isWaiting;
+  }
+
+  /** Done when it returns, or when the promise resolves. */
+  commit(batch: readonly TimedEvent<OrchestratorEvent>[], attempt: () => void): void | Promise<void> {
+    try {
+      attempt();
+    } catch (error) {
+      if (!isDiskFull(error) && !isUnclear(error)) throw error;
+      const need = { what: "the journal", bytes: bytesOf(batch) };
+      return this.#room.until(need, () => this.#attemptCommit(need, attempt));
+    }
+  }
+
+  async #attemptCommit({ bytes }: RoomNeed, attempt: () => void): Promise<void> {
+    try {
+      attempt();
+    } catch (error) {
+      if (isUnclear(error)) await this.#options.probeRoom(bytes + leastBytes);
+      throw error;
+    }
+  }
+
+  async work<T>(need: RoomNeed, attempt: () => Promise<T>): Promise<T> {
+    return await this.#room.until(need, attempt);
+  }
+
+  async upload(bytes: number): Promise<void> {
+    const need = { what: "what a miner uploads", bytes };
+    await this.#room.until(need, () => this.#options.probeRoom(bytes));
+  }
+
+  /** Who waits hears nothing any more. */
+  close(): void {
+    this.#room.close();
+  }
+}
+
+/** What the hub's own work leaves on the disk. */
+const makes: Readonly<Record<HubWork["type"], string>> = {
+  refereeSlice: "a slice that the orchestrator reduces",
+  refereeMerge: "a stage that the orchestrator merges",
+  restoreStage: "a stage that the orchestrator brings back",
+  checkBlobs: "a look through the stored blobs",
+  checkPayload: "a look through a payload",
+};
+
+export function needOfWork(work: HubWork, stageFloats: readonly number[]): RoomNeed {
+  return { what: makes[work.type], bytes: vectorsOf * floatBytes * (stageFloats[work.stage] ?? 0) };
+}
+
+export function needOfCheckpoint(round: number, stageFloats: readonly number[]): RoomNeed {
+  const floats = stageFloats.reduce((sum, count) => sum + count, 0);
+  return { what: `the checkpoint of round ${round}`, bytes: vectorsOf * floatBytes * floats };
+}
+
+/** SQLite does not say everywhere that a disk or a quota is full; writing something else shows it. */
+function isUnclear(error: unknown): boolean {
+  return error instanceof JournalError && error.code === "storage";
+}
+
+/** All but the events' own few. */
+function bytesOf(batch: readonly TimedEvent<OrchestratorEvent>[]): number {
+  const refs = batch.flatMap(({ event }) => event.type === "messageReceived" ? event.segments : []);
+  return refs.reduce((sum, { bytes }) => sum + bytes, 0);
+}

@@ -1,0 +1,69 @@
+/** What the orchestrator's role is started with, and what its owner may ask of it while it runs. */
+
+import type { RunConfig } from "../../core/config/config.ts";
+import type { NodeId } from "../../core/ids.ts";
+import type { StageSpec } from "../../core/model/spec.ts";
+import type { OrchestratorState, RoundSources } from "../../core/orchestrator/state.ts";
+import type { RunRecord } from "../../core/protocol/record.ts";
+import type { Admit, Signer, Verify } from "../../net/auth/hello.ts";
+import type { NetLimits } from "../../net/limits.ts";
+import type { RefusalCounts } from "../../net/auth/refusals.ts";
+import type { TicketBox } from "../../net/auth/ticket.ts";
+import type { Random, Timers } from "../../net/timers.ts";
+import type { Wire, WireHandler } from "../../net/links/wire.ts";
+import type { BatchSource } from "../data/dataset.ts";
+import type { HubBlobs } from "../roles/blob_access.ts";
+import type { RoundState } from "./checkpoint_writer.ts";
+import type { RecoveredRun, StateJournal } from "./hub_journal.ts";
+import type { MemberStore } from "./hub_store.ts";
+import type { Finished } from "../node/node_role.ts";
+import type { Segments } from "../roles/segments.ts";
+import type { Traffic } from "./traffic.ts";
+
+export interface OrchestratorRoleOptions {
+  readonly runId: string;
+  readonly config: RunConfig;
+  readonly stages: readonly StageSpec[];
+  readonly layersOfStages: readonly number[];
+  readonly from?: { readonly step: number; readonly sources: RoundSources };
+  /** Events and wires go there before they have any effect; null: a restart goes on from the checkpoint. */
+  readonly journal?: StateJournal | null;
+  /** Events that arrive together are made durable together: see the driver. */
+  readonly gather?: (callback: () => void) => void;
+  /** The last life's state; `from` is not looked at then. */
+  readonly recovered?: RecoveredRun | null;
+  readonly signer: Signer;
+  readonly verify: Verify;
+  readonly admit: Admit;
+  readonly tickets: TicketBox;
+  readonly limits: NetLimits;
+  readonly timers: Timers;
+  readonly random: Random;
+  readonly blobs: HubBlobs;
+  readonly batches: BatchSource;
+  readonly storeRound: (round: RoundState) => Promise<string>;
+  /** Puts the round's blobs back from its checkpoint; false where there is none. */
+  readonly putBackRound?: (round: number) => Promise<boolean>;
+  readonly onRecord: (record: RunRecord) => void;
+  /** Throws while the disk has no room for so many bytes; default: it always has. */
+  readonly probeRoom?: (bytes: number) => Promise<void>;
+}
+
+export interface RunningOrchestrator {
+  readonly state: OrchestratorState; // to look at, not to touch
+  readonly traffic: Traffic;
+  readonly segments: Segments;
+  readonly finished: Promise<Finished>;
+  readonly refusals: RefusalCounts; // connections that did not prove a node, since this process began
+  accept(wire: Wire): WireHandler;
+  isMember(node: NodeId): boolean;
+  /** For the store that members upload to. */
+  readonly members: MemberStore;
+  /** Asks `admit` about every member again and dismisses whom it refuses for good. */
+  review(): void;
+  /**
+   * Ends this life and not the run, at once: every event taken so far is durable and its effects are performed. Nodes are told
+   * nothing but that the link is closed, so they wait for the next life as they do after a kill. A run that is over ends by itself.
+   */
+  stop(reason: string): void;
+}

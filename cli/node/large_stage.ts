@@ -1,0 +1,51 @@
+/**
+ * Moving a large stage between this thread and its device in parts, and saying how far it is.
+ *
+ * A part is small enough to be copied within milliseconds, and its answer is awaited before the next one, so links are served
+ * in between and neither side holds a second copy.
+ */
+
+import type { StageCompute } from "../../gpu/compute.ts";
+import type { OnLoading } from "./stage_source.ts";
+
+const partFloats = 2 ** 20; // 4 MiB
+const reportMs = 5_000; // from one report to the next
+
+/** Writes all parameters; gradients are zero afterwards. */
+export async function placeParameters(
+  compute: StageCompute,
+  parameters: Float32Array,
+  onLoading: OnLoading,
+): Promise<void> {
+  const total = parameters.byteLength;
+  for (let offset = 0; offset < parameters.length; offset += partFloats) {
+    const values = parameters.subarray(offset, offset + partFloats);
+    await compute.writePart("parameters", { offset, values });
+    onLoading("placing", { done: 4 * (offset + values.length), total });
+  }
+  await compute.zeroGradients();
+}
+
+/** Some of the parameters, in memory of their own. */
+export async function readParameters(
+  compute: StageCompute,
+  { offset, length }: { offset: number; length: number },
+): Promise<Float32Array> {
+  const values = new Float32Array(length);
+  for (let at = 0; at < length; at += partFloats) {
+    const part = { offset: offset + at, length: Math.min(partFloats, length - at) };
+    values.set(await compute.readPart("parameters", part), at);
+  }
+  return values;
+}
+
+/** Passes on what is news: at most once in five seconds, and nothing in the first five. */
+export function throttled(onLoading: OnLoading, nowMs: () => number): OnLoading {
+  let lastMs = nowMs();
+  return (part, bytes) => {
+    const now = nowMs();
+    if (now - lastMs < reportMs) return;
+    lastMs = now;
+    onLoading(part, bytes);
+  };
+}

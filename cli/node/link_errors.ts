@@ -1,0 +1,81 @@
+/**
+ * What a person is told when a node's link fails: a lost session, a refusal, patience that is over. Pure.
+ *
+ * Invariant: each error has one next step, and it fits the reason.
+ */
+
+import type { Fault } from "../../core/fault.ts";
+import type { Role } from "../../core/protocol/message.ts";
+import type { Challenger } from "../../net/auth/hello.ts";
+import { UserError } from "../output/errors.ts";
+import { inviteText, quotedInvite } from "../find/invite.ts";
+import { duration } from "../screen/format.ts";
+import { shellWords } from "../shell_words.ts";
+import { pinWords } from "./hub_pin.ts";
+
+/** A restart of the orchestrator is nothing to worry about; whatever else ends a session is. */
+export function sessionLostText({ code, detail }: Fault): string {
+  return code === "staleResult" ? detail : `This session with the orchestrator had to end: ${detail}`;
+}
+
+export interface GivenUp {
+  readonly url: string;
+  readonly giveUpAfterMs: number;
+  readonly waitedMs: number;
+  readonly reason: string;
+  readonly cure: string | null; // null: the reason names none
+}
+
+export function gaveUpError({ url, giveUpAfterMs, waitedMs, reason, cure }: GivenUp): UserError {
+  const limit = giveUpAfterMs === 0 ? "at the first attempt" : `within ${duration(giveUpAfterMs)}`;
+  const passed = waitedMs < 1_000 ? "it did not" : `it has not for ${duration(waitedMs)}`;
+  return new UserError(
+    `Cannot go on as the orchestrator at '${url}' must let this node in ${limit} (--give-up-after): ${passed}. ${reason}`,
+    {
+      next: cure === null
+        ? "Check the address, and that the orchestrator runs; without --give-up-after this node waits for it"
+        : `${cure[0]!.toUpperCase()}${cure.slice(1)}`,
+    },
+  );
+}
+
+/** Of a node whose device cannot hold what the run asks of it. */
+export function tooLargeError(detail: string): UserError {
+  return new UserError(`Cannot take part in this run with this device: ${detail}`, {
+    next: "Use another adapter, or the slow reference, which has no such limits: --device reference",
+  });
+}
+
+export interface Refusal {
+  readonly url: string;
+  readonly role: Role;
+  readonly fault: Fault;
+  readonly found: Challenger | null; // who answered instead of the one that was wanted
+  readonly rememberedIn: string | null; // the file that names the wanted one
+}
+
+export function refusedError({ url, role, fault: { code, detail }, found, rememberedIn }: Refusal): UserError {
+  if (code === "tooLarge") return tooLargeError(detail);
+  if (code === "unauthenticated" && found !== null && rememberedIn !== null) {
+    return new UserError(
+      `${detail}; another orchestrator or run was met at '${url}' before (remembered in ${rememberedIn})`,
+      { next: `If the run's owner confirms the change, join the new one: ${joinWords({ url, role, found })}` },
+    );
+  }
+  const what = code === "unauthenticated"
+    ? `The hello with the orchestrator at '${url}' failed`
+    : `The orchestrator at '${url}' refused this node`;
+  return new UserError(`${what} (${code}): ${detail}`, { next: nextOf(code) });
+}
+
+function nextOf(code: Fault["code"]): string {
+  if (code === "versionMismatch") return "Install the version of iota that the orchestrator runs";
+  if (code !== "unauthenticated") return "Ask the run's owner, or use another hotkey with --wallet NAME";
+  return "If its owner confirms that it changed, start once more with the invite that it prints: --orchestrator 'iota://…'";
+}
+
+function joinWords({ url, role, found }: { url: string; role: Role; found: Challenger }): string {
+  const command = `iota ${role === "miner" ? "miner" : "validate"} --orchestrator`;
+  const invite = inviteText({ socket: url, ...found });
+  return invite === null ? `${command} ${shellWords([url, ...pinWords(found)])}` : `${command} ${quotedInvite(invite)}`;
+}

@@ -1,0 +1,147 @@
+/**
+ * What `iota miner` and `iota validate` share, from the command line to the summary: wallet, device, link, then the role.
+ * Their own parts are in run_miner.ts and run_validator.ts.
+ */
+
+import { type HotkeyPair, verifySignature } from "../../chain/wallet/hotkey.ts";
+import { present } from "../../core/assert.ts";
+import type { Role } from "../../core/protocol/message.ts";
+import type { ComputeWorker } from "../../gpu/worker_client.ts";
+import { HttpBlobs } from "../../net/blobs/blob_http.ts";
+import { defaultNetLimits } from "../../net/limits.ts";
+import { showPass } from "../../net/auth/peer_pass.ts";
+import { type Authorize, createAuthorize } from "../../net/auth/request_auth.ts";
+import { systemRandom, systemTimers } from "../../net/timers.ts";
+import type { CommandContext } from "../command.ts";
+import type { NamedChain } from "../duty/chain_options.ts";
+import { durationOption } from "../options/duration_text.ts";
+import { Terminated } from "../output/errors.ts";
+import { findHub } from "../find/find_hub.ts";
+import { newVersion } from "../service/long_run.ts";
+import { giveUpReading } from "../rights/confinement.ts";
+import { duration } from "../screen/format.ts";
+import { hotkeyFolders, openHotkey } from "../options/wallet_options.ts";
+import { type BlobAccess, blobAccess } from "../roles/blob_access.ts";
+import { openDevice } from "../roles/open_device.ts";
+import { HubPin } from "./hub_pin.ts";
+import { hubTrust } from "./hub_trust.ts";
+import type { RunningRole } from "./miner_role.ts";
+import type { NodeLink } from "./node_role.ts";
+
+/** Of a request to another miner, as the orchestrator has the same bytes. */
+const peerAttempts = 2;
+
+export interface OpenNode {
+  readonly signer: HotkeyPair;
+  readonly device: ComputeWorker;
+  readonly link: NodeLink;
+  readonly blobs: BlobAccess;
+  readonly chain: NamedChain | null; // of its duties; null: the run says it
+}
+
+/** The key is in memory from now on, and its folder closed to this process. */
+export async function openSigner(context: CommandContext): Promise<HotkeyPair> {
+  const signer = await openHotkey(context);
+  giveUpReading(hotkeyFolders(context), { kept: context.dataFolder() });
+  return signer;
+}
+
+export async function openNode(
+  context: CommandContext,
+  { signer, role }: { signer: HotkeyPair; role: Role },
+): Promise<OpenNode> {
+  const { options, output } = context;
+  const giveUpAfterMs = durationOption("give-up-after", options.text("give-up-after"));
+  const trust = await hubTrust(options.text("tls-ca"));
+  const { place, chain, pin: named } = await findHub(context, { signer, role, giveUpAfterMs });
+  const pin = await HubPin.open({ folder: context.dataFolder(), socket: place.socket }, named);
+  const device = await openDevice(options.text("device"));
+  output.event({ type: "device", ...device.adapter });
+  output.line(`${signer.address} on ${device.adapter.name}`);
+  let authorize: Authorize | null = null; // until the hub has said who it is
+  const by = { signer, timers: systemTimers, random: systemRandom };
+  const { blobBytes } = defaultNetLimits;
+  const storeOptions = {
+    blobBytes,
+    timers: systemTimers,
+    random: systemRandom,
+  };
+  const link: NodeLink = {
+    url: place.socket,
+    signer,
+    verify: verifySignature,
+    dial: place.through(trust.dial),
+    limits: defaultNetLimits,
+    timers: systemTimers,
+    random: systemRandom,
+    giveUpAfterMs,
+    pin,
+    rememberedIn: (found) => pin.rememberedIn(found),
+    onOffline: (text) => output.log.warn(text),
+    onWaiting: ({ reason, waitedMs }) => {
+      output.event({ type: "waiting", url: place.socket, reason, waitedMs: Math.round(waitedMs) });
+      output.log.warn(`Waiting for the orchestrator${waitedText(waitedMs)}: ${reason}`);
+    },
+    onConnected: (ticket) => {
+      place.connected();
+      authorize = createAuthorize({ ...by, receiver: ticket.hub, ticket });
+      pin.met(ticket).then((warning) => warning === null ? undefined : output.log.warn(warning)).catch((error) =>
+        output.log.warn(`Cannot remember this orchestrator: ${error.message}`)
+      );
+    },
+  };
+  const toHub: Authorize = (request, by) => present(authorize, "blobs are asked for after the hello")(request, by);
+  const hubStore = {
+    ...storeOptions,
+    ...trust.http,
+    authorize: toHub,
+    get url() {
+      return place.http; // where the orchestrator is by then
+    },
+  };
+  const blobs = blobAccess(new HttpBlobs(hubStore), {
+    open: ({ node, url, pass }) =>
+      new HttpBlobs({
+        ...storeOptions,
+        authorize: showPass(createAuthorize({ ...by, receiver: node }), pass),
+        url,
+        attempts: peerAttempts,
+      }),
+    blobBytes,
+    timers: systemTimers,
+    onProblem: ({ source, code, detail }) => output.log.debug(`${source} as a source of a blob (${code}): ${detail}`),
+  });
+  return { signer, device, link, blobs, chain };
+}
+
+const waitedText = (ms: number): string => ms < 10_000 ? "" : `, for ${duration(ms)} now`;
+
+export interface RoleOptions {
+  readonly node: OpenNode;
+  readonly start: () => Promise<RunningRole>;
+  readonly failed?: Promise<never>; // what else may go wrong
+  /** What is left to do when the role has ended. */
+  readonly end?: (options: { isFinished: boolean; interruption: AbortSignal }) => Promise<void>;
+  readonly summary: () => Record<string, unknown>;
+}
+
+export async function runRole(context: CommandContext, options: RoleOptions): Promise<number> {
+  const { node } = options;
+  const { output } = context;
+  const interruption = context.interruption();
+  const role = await options.start();
+  const onAbort = () => role.stop("interrupted");
+  interruption.addEventListener("abort", onAbort);
+  if (interruption.aborted) onAbort();
+  try {
+    const { finished, reason } = await Promise.race([role.finished, ...(options.failed ? [options.failed] : [])]);
+    await options.end?.({ isFinished: finished, interruption });
+    const { address } = node.signer;
+    output.summary({ node: address, finished, reason, device: node.device.adapter.name, ...options.summary() });
+    if (!finished) output.log.warn(`Stopped: ${reason}`);
+    const isInOrder = finished || interruption.reason instanceof Terminated || reason === newVersion;
+    return isInOrder ? 0 : 1;
+  } finally {
+    await node.device.finish();
+  }
+}

@@ -1,0 +1,255 @@
+/**
+ * The stage a miner holds: its device state, the vectors its round began with, and the work the miner machine asks for.
+ *
+ * Owns one open `StageCompute`, replaced on every `loadStage`. Refuses a stranger's bad bytes with a `WorkRefused` that carries
+ * the fault; anything else that throws is ours or the world's.
+ */
+
+import { present, unreachable } from "../../core/assert.ts";
+import { type Fault, fault, type Parsed } from "../../core/fault.ts";
+import type { BlobRef } from "../../core/ids.ts";
+import type { LoggedTask, MinerResult, MinerWork } from "../../core/miner/event.ts";
+import { parameterTable, type StageSpec, stageSpecs } from "../../core/model/spec.ts";
+import type { RunConfig } from "../../core/config/config.ts";
+import type { ParameterSource, Slice } from "../../core/protocol/message.ts";
+import type { StageCompute } from "../../gpu/compute.ts";
+import { nameOf } from "../../net/blobs/blob_hash.ts";
+import { isTooLarge } from "../../gpu/worker_client.ts";
+import { type BlobAccess, bytesOfFloats } from "../roles/blob_access.ts";
+import type { ComputeHost } from "../roles/compute_host.ts";
+import { placeParameters, readParameters, throttled } from "./large_stage.ts";
+import { mergeStage, reduceSlice, subtractInPlace } from "../roles/merge_work.ts";
+import type { MomentsFolder } from "./moments_folder.ts";
+import type { PeerServer } from "./peer_server.ts";
+import type { Segments } from "../roles/segments.ts";
+import { loadSource, type OnLoading, type StageVectors } from "./stage_source.ts";
+import { readInput, readTokens, readWire } from "../roles/stage_input.ts";
+
+export class WorkRefused extends Error {
+  override name = "WorkRefused";
+  readonly fault: Fault;
+
+  constructor(reason: Fault) {
+    super(reason.detail);
+    this.fault = reason;
+  }
+}
+
+function accepted<T>(value: Parsed<T>): T {
+  if (value.ok) return value.value;
+  throw new WorkRefused(value.fault);
+}
+
+/** What a round begins with; nobody writes to it, as peers may be reading it. */
+interface RoundStart extends StageVectors {
+  readonly refs: { readonly parameters: BlobRef; readonly momentum: BlobRef | null };
+  readonly isInitial: boolean; // grown from the seed
+}
+
+interface OpenStage {
+  readonly config: RunConfig;
+  readonly spec: StageSpec;
+  readonly compute: StageCompute;
+  start: RoundStart;
+}
+
+export interface StageHostOptions {
+  readonly device: ComputeHost;
+  readonly blobs: BlobAccess;
+  readonly segments: Segments;
+  readonly moments: MomentsFolder | null; // null: nothing is kept on disk
+  readonly peers?: PeerServer | null; // hands the stage's vectors to newcomers
+  readonly activationBytes: number;
+  readonly nowMs: () => number;
+  /** How far loading is, every few seconds; nothing while it is quick. */
+  readonly onLoading?: OnLoading;
+}
+
+export class StageHost {
+  readonly #options: StageHostOptions;
+  #open: OpenStage | null = null;
+  #isClosed = false;
+
+  constructor(options: StageHostOptions) {
+    this.#options = options;
+  }
+
+  perform(work: MinerWork): Promise<MinerResult> {
+    switch (work.type) {
+      case "loadStage":
+        return this.#loadStage(work);
+      case "runTask":
+        return this.#runTask(work);
+      case "sealGradients":
+        return this.#sealGradients(work.replay);
+      case "applyStep":
+        return this.#applyStep(work);
+      case "zeroGradients":
+        return this.#stage().compute.zeroGradients().then(() => ({ type: "zeroGradients" }));
+      case "formPayload":
+        return this.#formPayload(work.slices);
+      case "reduceSlice":
+        return this.#reduceSlice(work.inputs);
+      case "applyMerge":
+        return this.#applyMerge(work);
+      case "uploadParameters":
+        return this.#uploadParameters();
+      default:
+        return unreachable(work);
+    }
+  }
+
+  /** Calls in flight fail, and nobody waits for them. */
+  close(): void {
+    this.#isClosed = true;
+    this.#drop();
+  }
+
+  #drop(): void {
+    this.#open?.compute.close();
+    this.#open = null;
+  }
+
+  #stage(): OpenStage {
+    return present(this.#open, "a stage is loaded before work on it");
+  }
+
+  async #loadStage(work: Extract<MinerWork, { type: "loadStage" }>): Promise<MinerResult> {
+    const { config, layersOfStages, stage, round, source, peers } = work;
+    const { device, blobs, moments, activationBytes } = this.#options;
+    const spec = present(stageSpecs(config, layersOfStages)[stage], "the assigned stage exists");
+    const table = parameterTable(spec);
+    const onLoading = throttled(this.#options.onLoading ?? (() => {}), this.#options.nowMs);
+    const open = this.#open;
+    const isSame = open?.spec.index === stage && JSON.stringify(open.config) === JSON.stringify(config);
+    const held = isSame ? open : null;
+    const start = held !== null && isStart(held.start, source)
+      ? held.start
+      : await this.#named(await loadSource({ config, table, source, blobs, peers, onLoading }), source);
+    this.#share(start);
+    const { parameters } = start.refs;
+    if (held !== null) {
+      held.start = start; // it comes back to its stage: the moments it has are warmer than none
+      await placeParameters(held.compute, start.parameters, onLoading);
+      return { type: "loadStage", parameters, localSteps: await held.compute.countSteps() };
+    }
+    this.#drop();
+    const compute = await device.openStage(spec, { activationBytes, openForwards: config.train.microbatchesPerStep });
+    if (this.#isClosed) compute.close(); // what follows fails, as it should
+    this.#open = { config, spec, compute, start };
+    await placeParameters(compute, start.parameters, onLoading);
+    const kept = await moments?.load({ stage, round, length: table.length, parameters }) ?? null;
+    if (kept !== null) await compute.loadMoments(kept);
+    return { type: "loadStage", parameters, localSteps: kept?.steps ?? 0 };
+  }
+
+  async #named({ parameters, momentum }: StageVectors, source: ParameterSource | null): Promise<RoundStart> {
+    const refs = {
+      parameters: await nameOf(bytesOfFloats(parameters)),
+      momentum: momentum === null ? null : await nameOf(bytesOfFloats(momentum)),
+    };
+    return { parameters, momentum, refs, isInitial: source?.type === "initial" };
+  }
+
+  async #runTask(work: Extract<MinerWork, { type: "runTask" }>): Promise<MinerResult> {
+    const { segments, nowMs } = this.#options;
+    const startedMs = nowMs();
+    const { output, losses } = await this.#compute(work);
+    const computeMs = nowMs() - startedMs;
+    return { type: "runTask", output: output === null ? null : segments.hold(output), losses, computeMs };
+  }
+
+  async #compute(
+    task: Pick<Extract<MinerWork, { type: "runTask" }>, "direction" | "input" | "second">,
+  ): Promise<{ output: Uint8Array | null; losses: readonly number[] | null }> {
+    const { compute, spec } = this.#stage();
+    const { segments } = this.#options;
+    const input = accepted(readInput(spec, segments.get(task.input)));
+    const name = task.input.hash;
+    if (task.direction === "forward") return { output: await compute.forward(input, { name }), losses: null };
+    const second = segments.get(present(task.second, "a gradient task has a second segment"));
+    if (task.direction === "turnaround") {
+      const { gradient, lossPerSequence } = await compute.turnaround(input, accepted(readTokens(spec, second)));
+      return { output: gradient, losses: [...lossPerSequence] };
+    }
+    const wire = present(spec.wireOut, "a stage with a backward has a wire out");
+    const gradient = accepted(readWire(spec, wire, second));
+    return { output: await compute.backward(input, gradient, { name }), losses: null };
+  }
+
+  async #sealGradients(replay: readonly LoggedTask[] | null): Promise<MinerResult> {
+    const { compute } = this.#stage();
+    if (replay !== null) {
+      await compute.zeroGradients();
+      for (const task of replay) await this.#compute(task);
+    }
+    return { type: "sealGradients", squareSum: await compute.gradientSquareSum() };
+  }
+
+  async #applyStep(work: Extract<MinerWork, { type: "applyStep" }>): Promise<MinerResult> {
+    const { compute, config } = this.#stage();
+    const { beta1, beta2, epsilon, weightDecay } = config.train;
+    const { learningRate, gradientScale } = work;
+    await compute.step({ learningRate, gradientScale, beta1, beta2, epsilon, weightDecay });
+    return { type: "applyStep" };
+  }
+
+  async #formPayload(slices: readonly Slice[]): Promise<MinerResult> {
+    const { compute, start } = this.#stage();
+    const refs: BlobRef[] = [];
+    for (const { offset, size } of slices) {
+      const current = await readParameters(compute, { offset, length: size });
+      const difference = await subtractInPlace(start.parameters.subarray(offset, offset + size), current);
+      refs.push(await this.#options.blobs.put(bytesOfFloats(difference)));
+    }
+    return { type: "formPayload", slices: refs };
+  }
+
+  async #reduceSlice(inputs: Extract<MinerWork, { type: "reduceSlice" }>["inputs"]): Promise<MinerResult> {
+    const average = accepted(await reduceSlice(this.#options.blobs, inputs));
+    return { type: "reduceSlice", result: await this.#options.blobs.put(bytesOfFloats(average)) };
+  }
+
+  async #applyMerge(work: Extract<MinerWork, { type: "applyMerge" }>): Promise<MinerResult> {
+    const stage = this.#stage();
+    const { compute, config, start, spec } = stage;
+    const { blobs, moments } = this.#options;
+    const merged = await mergeStage({ start, slices: work.slices, outer: config.outer, blobs });
+    if (merged !== start) stage.start = await this.#named(merged, null);
+    const { parameters, momentum } = stage.start.refs;
+    this.#share(stage.start);
+    await compute.loadParameters(stage.start.parameters);
+    await moments?.save({ stage: spec.index, round: work.round, parameters, moments: await compute.readMoments() });
+    return { type: "applyMerge", parameters, momentum };
+  }
+
+  async #uploadParameters(): Promise<MinerResult> {
+    const { start } = this.#stage();
+    const { parameters, momentum } = start;
+    const { blobs } = this.#options;
+    return {
+      type: "uploadParameters",
+      parameters: await blobs.put(bytesOfFloats(parameters)),
+      momentum: momentum === null ? null : await blobs.put(bytesOfFloats(momentum)),
+    };
+  }
+
+  #share({ parameters, momentum }: StageVectors): void {
+    const vectors = momentum === null ? [parameters] : [parameters, momentum];
+    this.#options.peers?.hold(vectors.map(bytesOfFloats));
+  }
+}
+
+/** Whether a round's start is what this source gives: it was loaded before, and nothing was merged since. */
+function isStart({ refs, isInitial }: RoundStart, source: ParameterSource): boolean {
+  if (source.type === "initial") return isInitial;
+  if (source.parameters.hash !== refs.parameters.hash) return false;
+  return refs.momentum === null || source.momentum?.hash === refs.momentum.hash;
+}
+
+/** What a failed job tells the hub: the stranger's fault as it is, a stage too large, anything else as a missing blob. */
+export function faultOf(error: unknown): Fault {
+  if (error instanceof WorkRefused) return error.fault;
+  if (isTooLarge(error)) return fault("tooLarge", error.message);
+  return fault("badBlob", error instanceof Error ? error.message : String(error));
+}

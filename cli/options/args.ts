@@ -1,0 +1,185 @@
+/**
+ * From the words of a command line to typed options.
+ *
+ * Owns: finding the command among the words, parsing by the command's declaration, and the sentence for every way to get it
+ * wrong. Refuses (UsageError): unknown options, missing or extra values, values of another kind or outside their limits.
+ * The last value wins when an option comes twice.
+ */
+
+import { parseArgs } from "@std/cli";
+import { assert, present } from "../../core/assert.ts";
+import type { NumberOption, OptionSpec, OptionValue, OptionValues } from "../command.ts";
+import { UsageError } from "../output/errors.ts";
+
+export interface ParsedArguments {
+  readonly options: OptionValues;
+  readonly positionals: readonly string[];
+}
+
+export interface SplitWords {
+  readonly name: string | undefined; // the command, undefined when only options were given
+  readonly rest: readonly string[];
+}
+
+/** The command is the first word that is neither an option nor the value of one, so `iota --json swarm` works. */
+export function splitCommand(words: readonly string[], common: readonly OptionSpec[]): SplitWords {
+  const takesValue = new Set(common.filter((spec) => spec.kind !== "boolean").map((spec) => `--${spec.name}`));
+  for (let i = 0; i < words.length; i++) {
+    const word = words[i]!;
+    if (word === "--") break;
+    if (!word.startsWith("-")) return { name: word, rest: [...words.slice(0, i), ...words.slice(i + 1)] };
+    if (takesValue.has(word)) i += 1;
+  }
+  return { name: undefined, rest: words };
+}
+
+export interface ParseRequest {
+  readonly words: readonly string[];
+  readonly options: readonly OptionSpec[];
+  readonly maxPositionals: number;
+  readonly helpCommand: string; // "iota swarm --help", for the next step
+}
+
+export function parseOptions({ words, options, maxPositionals, helpCommand }: ParseRequest): ParsedArguments {
+  const next = `See ${helpCommand}`;
+  const specs = new Map(options.map((spec) => [spec.name, spec]));
+  const args = parseArgs(joinNegativeValues(words, specs), {
+    boolean: options.filter((spec) => spec.kind === "boolean").map((spec) => spec.name),
+    string: ["_", ...options.filter((spec) => spec.kind !== "boolean").map((spec) => spec.name)],
+    alias: { help: ["h"] },
+    unknown: (word, key) => {
+      if (key === undefined || word === "-") return true;
+      throw unknownOption(word.replace(/=.*$/s, ""), { specs, next });
+    },
+  });
+  const values = new Map<string, OptionValue>();
+  for (const spec of options) {
+    const value = args[spec.name];
+    if (spec.kind === "boolean") {
+      if (value === true) values.set(spec.name, true);
+    } else if (typeof value === "string") values.set(spec.name, readValue(spec, value, next));
+  }
+  const positionals = args._.map(String);
+  if (positionals.length > maxPositionals) {
+    const extra = positionals[maxPositionals]!;
+    throw new UsageError(`Cannot use '${extra}' as this command takes ${counted(maxPositionals)} beside its options`, {
+      next,
+    });
+  }
+  return { options: optionValues(specs, values), positionals };
+}
+
+/** The candidate a person most likely meant, or undefined when none is near. */
+export function closest(word: string, candidates: readonly string[]): string | undefined {
+  const limit = word.length <= 4 ? 1 : 2;
+  const near = candidates
+    .map((candidate) => ({ candidate, distance: editDistance(word, candidate) }))
+    .filter(({ candidate, distance }) => distance <= limit || (word.length >= 3 && candidate.startsWith(word)))
+    .sort((a, b) => a.distance - b.distance);
+  return near[0]?.candidate;
+}
+
+function unknownOption(word: string, { specs, next }: { specs: Map<string, OptionSpec>; next: string }): UsageError {
+  const guess = closest(word.replace(/^-+/, ""), [...specs.keys()]);
+  const meant = guess === undefined ? "" : `. Did you mean --${guess}?`;
+  return new UsageError(`Cannot use ${word} as this command has no such option${meant}`, { next });
+}
+
+/** `--seed -1` would read as two options; with `=` it is one. */
+function joinNegativeValues(words: readonly string[], specs: Map<string, OptionSpec>): string[] {
+  const joined: string[] = [];
+  for (const word of words) {
+    const before = joined.at(-1);
+    const spec = before === undefined ? undefined : specs.get(before.slice(2));
+    const takesIt = spec !== undefined && spec.kind !== "boolean" && before === `--${spec.name}`;
+    if (takesIt && /^-[\d.]/.test(word)) joined[joined.length - 1] = `${before}=${word}`;
+    else joined.push(word);
+  }
+  return joined;
+}
+
+function readValue(spec: OptionSpec, text: string, next: string): OptionValue {
+  assert(spec.kind !== "boolean", "Flags have no value to read");
+  if (text === "") {
+    throw new UsageError(`Cannot use --${spec.name} as it needs a value: --${spec.name} ${spec.placeholder}`, { next });
+  }
+  switch (spec.kind) {
+    case "string":
+      return text;
+    case "choice": {
+      if (spec.choices.includes(text)) return text;
+      const guess = closest(text, spec.choices);
+      const meant = guess === undefined ? "" : `. Did you mean ${guess}?`;
+      throw wrongValue({ name: spec.name, rule: `one of ${spec.choices.join(", ")}`, text, next, meant });
+    }
+    case "int":
+    case "float":
+      return readNumber(spec, text, next);
+  }
+}
+
+function readNumber(spec: NumberOption, text: string, next: string): number {
+  const pattern = spec.kind === "int" ? /^[-+]?\d+$/ : /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i;
+  const value = pattern.test(text) ? Number(text) : NaN;
+  const exact = spec.kind === "int" ? Number.isSafeInteger(value) : Number.isFinite(value);
+  const inside = value >= (spec.min ?? -Infinity) && value <= (spec.max ?? Infinity);
+  if (exact && inside) return value;
+  throw wrongValue({ name: spec.name, rule: numberRule(spec), text, next, meant: "" });
+}
+
+function numberRule({ kind, min, max }: NumberOption): string {
+  const noun = kind === "int" ? "a whole number" : "a number";
+  if (min !== undefined && max !== undefined) return `${noun} from ${min} to ${max}`;
+  if (min !== undefined) return `${noun} of at least ${min}`;
+  return max === undefined ? noun : `${noun} of at most ${max}`;
+}
+
+interface WrongValue {
+  readonly name: string;
+  readonly rule: string;
+  readonly text: string;
+  readonly meant: string;
+  readonly next: string;
+}
+
+function wrongValue({ name, rule, text, meant, next }: WrongValue): UsageError {
+  return new UsageError(`Cannot use --${name} as it must be ${rule}: current value is '${text}'${meant}`, { next });
+}
+
+function counted(count: number): string {
+  if (count === 0) return "nothing";
+  return count === 1 ? "one word" : `${count} words`;
+}
+
+function optionValues(specs: Map<string, OptionSpec>, values: Map<string, OptionValue>): OptionValues {
+  const read = (name: string, kinds: readonly OptionSpec["kind"][]): OptionValue | undefined => {
+    const spec = present(specs.get(name), `Option --${name} is declared by its command`);
+    assert(kinds.includes(spec.kind), `Option --${name} is read as its kind ${spec.kind}`);
+    return values.get(name) ?? spec.default;
+  };
+  return {
+    text: (name) => read(name, ["string", "choice"]) as string | undefined,
+    number: (name) => read(name, ["int", "float"]) as number | undefined,
+    flag: (name) => read(name, ["boolean"]) === true,
+    given: (name) => values.has(name),
+  };
+}
+
+/** Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`. */
+function editDistance(a: string, b: string): number {
+  let beforeLast: number[] = [];
+  let last = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const replaced = last[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
+      const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]
+        ? beforeLast[j - 2]! + 1
+        : Infinity;
+      row.push(Math.min(replaced, swapped, last[j]! + 1, row[j - 1]! + 1));
+    }
+    beforeLast = last;
+    last = row;
+  }
+  return last[b.length]!;
+}

@@ -1,0 +1,64 @@
+/**
+ * The options that name a chain and a subnet, shared by every command that asks one.
+ *
+ * Owns: --endpoint, --netuid, --timeout, --mechanism, --hotkey as a name or an address. Refuses: connecting (cli/chain/chain_access.ts).
+ */
+
+import type { OptionSpec } from "../command.ts";
+import { coldkeyOptions, hotkeyOption, walletOptions, walletPathOption } from "./wallet_options.ts";
+
+export const defaultNetuid = 9;
+
+export const endpointOption: OptionSpec = {
+  name: "endpoint",
+  kind: "string",
+  placeholder: "CHAIN",
+  default: "finney",
+  suggestions: ["finney", "test", "local"],
+  doc: "finney, test, local, or ws:// and wss:// addresses; several with commas",
+};
+
+export const netuidOption: OptionSpec = {
+  name: "netuid",
+  kind: "int",
+  placeholder: "N",
+  min: 1,
+  max: 4095,
+  default: defaultNetuid,
+  doc: "the subnet",
+};
+
+export const timeoutOption: OptionSpec = {
+  name: "timeout",
+  kind: "float",
+  placeholder: "SECONDS",
+  min: 0.1,
+  max: 600,
+  default: 20,
+  doc: "give up when the chain has not answered for so long",
+};
+
+/** Of every action that asks a chain. */
+export const chainOptions: readonly OptionSpec[] = [endpointOption, netuidOption, timeoutOption];
+
+export const mechanismOption: OptionSpec = {
+  name: "mechanism",
+  kind: "int",
+  placeholder: "N",
+  min: 0,
+  max: 15,
+  default: 0,
+  doc: "the mechanism of the subnet",
+};
+
+const anyHotkey: OptionSpec = { ...hotkeyOption, doc: "the hotkey of the wallet, or the address of any hotkey" };
+
+/** Of actions that look at a hotkey, or sign with it. */
+export const hotkeyOptions: readonly OptionSpec[] = [
+  { ...walletOptions[0]!, doc: "the wallet of the hotkey" },
+  anyHotkey,
+  walletPathOption,
+];
+
+/** Of actions that the coldkey signs for a hotkey. */
+export const payingOptions: readonly OptionSpec[] = [coldkeyOptions[0]!, anyHotkey, ...coldkeyOptions.slice(1)];

@@ -1,0 +1,123 @@
+/**
+ * A run's TOML file: its contents, and the line of every setting, so that a problem reads `run.toml:12: Cannot use …`.
+ *
+ * Owns reading and syntax; what the settings mean is core/config/parse.ts. A file that cannot be used is a `UserError` with the
+ * next step, because a person typed its name. Files beyond 1 MiB are refused unread.
+ */
+
+import { parse, TomlError } from "smol-toml";
+import type { Problem } from "../../core/config/parse.ts";
+import { attempting, UserError } from "../output/errors.ts";
+
+export interface ConfigFile {
+  readonly path: string;
+  readonly table: Readonly<Record<string, unknown>>;
+  /** 1-based line of a setting ("train.steps"), or of the table or inline table that holds it; null when the file has none. */
+  lineOf(setting: string): number | null;
+}
+
+const maxBytes = 2 ** 20;
+
+export async function readConfigFile(path: string): Promise<ConfigFile> {
+  const text = await attempting({ action: "read the configuration", value: path }, async () => {
+    const { isFile, size } = await Deno.stat(path);
+    if (!isFile) {
+      throw new UserError(`Cannot read the configuration as it must be a file: current value is '${path}'`, {
+        next: "Pass the path of a TOML file",
+      });
+    }
+    if (size > maxBytes) {
+      throw new UserError(
+        `Cannot read the configuration as '${path}' must not be larger than ${maxBytes} bytes: it has ${size}`,
+        {
+          next: "Pass the path of a TOML file",
+        },
+      );
+    }
+    return await Deno.readTextFile(path);
+  });
+  return parseConfigFile({ path, text });
+}
+
+export function parseConfigFile({ path, text }: { path: string; text: string }): ConfigFile {
+  const table = parseToml({ path, text });
+  const lines = settingLines(text);
+  return { path, table, lineOf: (setting) => nearestLine(lines, setting) };
+}
+
+function parseToml({ path, text }: { path: string; text: string }): Record<string, unknown> {
+  try {
+    return parse(text, { integersAsBigInt: "asNeeded" });
+  } catch (error) {
+    if (!(error instanceof TomlError)) throw error;
+    const [reason] = error.message.replace("Invalid TOML document: ", "").split("\n");
+    const source = text.split(/\r?\n/)[error.line - 1] ?? "";
+    throw new UserError(`${path}:${error.line}:${error.column}: Cannot read '${source.trim()}' as TOML: ${reason}`, {
+      next: "Correct that line",
+      cause: error,
+    });
+  }
+}
+
+/** One line a problem: those of the file by place, then the others. */
+export function placeProblems({ problems, file }: { problems: readonly Problem[]; file: ConfigFile | null }): string[] {
+  const placed = problems.map(({ path, text, origin }) => {
+    const line = origin === "file" ? file?.lineOf(path) ?? null : null;
+    return { line: line ?? Infinity, text: line === null ? text : `${file?.path}:${line}: ${text}` };
+  });
+  return placed.sort((a, b) => a.line === b.line ? 0 : a.line - b.line).map(({ text }) => text);
+}
+
+function nearestLine(lines: ReadonlyMap<string, number>, setting: string): number | null {
+  for (let path = setting; path !== ""; path = path.slice(0, Math.max(path.lastIndexOf("."), 0))) {
+    const line = lines.get(path);
+    if (line !== undefined) return line;
+  }
+  return null;
+}
+
+const header = /^\s*\[{1,2}\s*([^\]]+?)\s*\]/;
+const assignment = /^\s*((?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*'))*)\s*=(.*)/;
+
+/**
+ * Where tables begin and settings stand. A scan by line is enough, because the text has parsed: only lines inside a multi-line
+ * string could look like settings, and those are skipped.
+ */
+function settingLines(text: string): Map<string, number> {
+  const lines = new Map<string, number>();
+  let table = "";
+  let openQuotes: string | null = null; // of a multi-line string
+  text.split(/\r?\n/).forEach((source, index) => {
+    if (openQuotes !== null) {
+      if (source.includes(openQuotes)) openQuotes = null;
+      return;
+    }
+    const opened = header.exec(source);
+    const assigned = assignment.exec(source);
+    if (opened !== null) {
+      table = plainPath(opened[1]!);
+      record(lines, table, index + 1);
+    } else if (assigned !== null) {
+      record(lines, table === "" ? plainPath(assigned[1]!) : `${table}.${plainPath(assigned[1]!)}`, index + 1);
+    }
+    openQuotes = unclosedQuotes(assigned?.[2] ?? source);
+  });
+  return lines;
+}
+
+function record(lines: Map<string, number>, path: string, line: number): void {
+  if (!lines.has(path)) lines.set(path, line);
+}
+
+/** `"train" . 'steps'` as `train.steps`. */
+function plainPath(path: string): string {
+  return path.replaceAll(/["'\s]/g, "");
+}
+
+function unclosedQuotes(value: string): string | null {
+  for (const quotes of ['"""', "'''"]) {
+    const start = value.indexOf(quotes);
+    if (start >= 0 && value.indexOf(quotes, start + 3) < 0) return quotes;
+  }
+  return null;
+}

@@ -1,0 +1,94 @@
+/**
+ * The options of one command as a person gave them: what was typed, over what the file of --config says.
+ *
+ * Owns: merging the two, and what is refused for the merged options of any command. One reader, so that `service install` accepts
+ * exactly what the role itself will accept. Out of scope: what an option's value means to its command.
+ */
+
+import { resolve } from "node:path";
+import { type ParsedArguments, parseOptions } from "./args.ts";
+import { type Command, commonOptions, type OptionValues } from "../command.ts";
+import type { ConfigFile } from "./config_file.ts";
+import type { Environment } from "../paths.ts";
+import { attempting, UsageError, UserError } from "../output/errors.ts";
+
+export interface GivenOptions extends ParsedArguments {
+  readonly typed: OptionValues; // without the file
+  readonly runFile: ConfigFile | null; // of --config, where it is a run's
+}
+
+interface Typed {
+  readonly words: readonly string[]; // behind the command's name
+  readonly environment: Environment;
+}
+
+export async function readOptions(command: Command, typed: Typed): Promise<GivenOptions> {
+  await command.checkWords?.(typed.words);
+  const given = await mergeFile(command, typed);
+  mustNotContradict(given.options);
+  await mustBeFolder(given.options.text("data"));
+  return given;
+}
+
+/**
+ * The file holds options of the command, or a run's settings with the options of its orchestrator, which count over those that the
+ * run keeps.
+ */
+async function mergeFile(command: Command, { words, environment }: Typed): Promise<GivenOptions> {
+  const parse = (all: readonly string[]) =>
+    parseOptions({
+      words: all,
+      options: [...command.options, ...commonOptions],
+      maxPositionals: command.positionals?.max ?? 0,
+      helpCommand: `iota help ${command.name}`,
+    });
+  const typed = parse(words);
+  const path = typed.options.text("config");
+  if (command.takesHubTable) {
+    const { readRunFile, wordsOfHub } = await import("./run_file.ts");
+    const { keptWords } = await import("../orchestrate/kept_options.ts");
+    const runFile = await readRunFile(path);
+    const given = runFile === null ? [...words] : [...wordsOfHub(runFile), ...words];
+    const kept = await keptWords({ options: parse(given).options, runFile, environment });
+    return { ...parse([...kept, ...given]), typed: typed.options, runFile };
+  }
+  if (path === undefined || command.configures === "either") return { ...typed, typed: typed.options, runFile: null };
+  if (command.configures === "run") {
+    const { readRunFile } = await import("./run_file.ts");
+    return { ...typed, typed: typed.options, runFile: await readRunFile(path) };
+  }
+  const { wordsOfFile } = await import("./option_file.ts");
+  const fromFile = await wordsOfFile(path, { command: command.name, options: command.options });
+  return { ...parse([...fromFile, ...words]), typed: typed.options, runFile: null };
+}
+
+function mustNotContradict(options: OptionValues): void {
+  if (!options.flag("quiet") || !options.flag("verbose")) return;
+  throw new UsageError("Cannot use --quiet and --verbose together as one asks for less and the other for more", {
+    next: "Leave one of them out",
+  });
+}
+
+/** What is not there yet is made later. */
+async function mustBeFolder(data: string | undefined): Promise<void> {
+  if (data === undefined) return;
+  const path = resolve(data);
+  const found = await attempting({ action: "write to the data folder", value: path }, () => lookAt(path));
+  if (found === null || found.isDirectory) return;
+  throw new UserError(
+    `Cannot use the data folder as it must be a folder, which this is not: current value is '${path}'`,
+    {
+      next: "Pass the path of a folder, or of none yet: --data DIR",
+    },
+  );
+}
+
+async function lookAt(path: string): Promise<Deno.FileInfo | null> {
+  try {
+    return await Deno.stat(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return null;
+    if (error instanceof Deno.errors.NotCapable) return null; // the confined thread of a command that does not read there
+    throw error;
+  }
+}

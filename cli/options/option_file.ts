@@ -1,0 +1,87 @@
+/**
+ * A file of a node's options: `orchestrator = "ws://…"` in TOML, below what is typed.
+ *
+ * Owns: turning such a file into words of the command line, so that one parser checks both, and naming every problem with its line.
+ */
+
+import { showValue } from "../../core/config/knob.ts";
+import { closest, parseOptions } from "./args.ts";
+import { commonOptions, type OptionSpec } from "../command.ts";
+import { type ConfigFile, readConfigFile } from "./config_file.ts";
+import { UserError } from "../output/errors.ts";
+
+const notInFiles = new Set(["config", "help", "json", "quiet", "verbose", "no-color"]); // read before any file
+
+/** The options that a file may set. */
+export function fileOptions(options: readonly OptionSpec[]): OptionSpec[] {
+  return [...options, ...commonOptions].filter(({ name }) => !notInFiles.has(name));
+}
+
+/** For a command that takes `options`; a UserError names everything that is wrong. */
+export async function wordsOfFile(
+  path: string,
+  { command, options }: { command: string; options: readonly OptionSpec[] },
+): Promise<string[]> {
+  const file = await readConfigFile(path);
+  const { mustHoldOptions } = await import("../config/file_kind.ts");
+  mustHoldOptions(file, { command, options: fileOptions(options) });
+  const problems = optionProblems(file, options);
+  if (problems.length > 0) {
+    const lines = problems.map(({ line, text }) => `${path}:${line}: ${text}`);
+    throw new UserError(lines.join("\n"), {
+      next: problems.length === 1 ? "Correct that line" : "Correct these lines",
+    });
+  }
+  return fileOptions(options).flatMap((spec) => wordsOfEntry(spec, file.table[spec.name]) ?? []);
+}
+
+export interface OptionProblem {
+  readonly line: number;
+  readonly text: string;
+}
+
+export function optionProblems(file: ConfigFile, options: readonly OptionSpec[]): OptionProblem[] {
+  const specs = new Map(fileOptions(options).map((spec) => [spec.name, spec]));
+  return Object.entries(file.table).flatMap(([name, value]) => {
+    const text = entryProblem(specs, { name, value });
+    return text === null ? [] : [{ line: file.lineOf(name) ?? 1, text }];
+  }).sort((a, b) => a.line - b.line);
+}
+
+function entryProblem(specs: ReadonlyMap<string, OptionSpec>, entry: { name: string; value: unknown }): string | null {
+  const { name, value } = entry;
+  const spec = specs.get(name);
+  if (spec === undefined) {
+    const guess = closest(name, [...specs.keys()]);
+    return `Cannot use ${name} as this command has no such option${
+      guess === undefined ? "" : `: did you mean ${guess}?`
+    }`;
+  }
+  return valueProblem(spec, { value, shownAs: name });
+}
+
+/** What is wrong with a value of a file for this option, which is called `shownAs` there; null: nothing. */
+export function valueProblem(
+  spec: OptionSpec,
+  { value, shownAs }: { value: unknown; shownAs: string },
+): string | null {
+  const words = wordsOfEntry(spec, value);
+  if (words === null) {
+    const rule = spec.kind === "boolean" ? "true or false" : "a text or a number";
+    return `Cannot use ${shownAs} as it must be ${rule}: current value is ${showValue(value)}`;
+  }
+  try {
+    parseOptions({ words, options: [spec], maxPositionals: 0, helpCommand: "the help" });
+    return null;
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    return error.message.replace(`--${spec.name}`, shownAs);
+  }
+}
+
+/** Null: the value is of a kind that no option has. */
+export function wordsOfEntry({ name, kind }: OptionSpec, value: unknown): string[] | null {
+  if (value === undefined) return [];
+  if (kind === "boolean") return typeof value === "boolean" ? value ? [`--${name}`] : [] : null;
+  return typeof value === "string" || typeof value === "number" ? [`--${name}=${value}`] : null;
+}

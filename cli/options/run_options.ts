@@ -1,0 +1,219 @@
+/**
+ * The options that shape a run, shared by `orchestrate` and `swarm`, and the way from them to a resolved configuration.
+ *
+ * Owns: the flags with a name of their own and `--set path=value` for every other knob. Order of precedence: flag, file, size.
+ */
+
+import type { RunConfig } from "../../core/config/config.ts";
+import { knobAt } from "../../core/config/knobs.ts";
+import { sizeNames } from "../../core/config/size.ts";
+import type { KnobPath, KnobValue } from "../../core/config/knob.ts";
+import type { Origins, Problem, ResolveInput } from "../../core/config/parse.ts";
+import type { CommandContext, OptionSpec } from "../command.ts";
+import type { ConfigFile } from "./config_file.ts";
+import { UsageError, UserError } from "../output/errors.ts";
+import { hubOptions, hubTable, settingName } from "./hub_options.ts";
+
+/** The default of a setting that does not depend on --size. */
+function defaultOf(path: KnobPath): string {
+  return String(knobAt(path).default);
+}
+
+export const sizeOption: OptionSpec = {
+  name: "size",
+  kind: "string",
+  placeholder: "NAME",
+  defaultText: "tiny",
+  suggestions: sizeNames,
+  doc: `how large the model is: ${sizeNames.join(", ")}; every other setting follows from it`,
+};
+
+export const runOptions: readonly OptionSpec[] = [
+  sizeOption,
+  {
+    name: "stages",
+    kind: "int",
+    placeholder: "K",
+    min: 1,
+    defaultText: "from --size",
+    doc: "parts the model is cut into; a miner holds one",
+  },
+  {
+    name: "replicas",
+    kind: "int",
+    placeholder: "N",
+    min: 1,
+    defaultText: defaultOf("swarm.replicas"),
+    doc: "miners of each stage that the first step waits for",
+  },
+  {
+    name: "validators",
+    kind: "int",
+    placeholder: "N",
+    min: 0,
+    defaultText: defaultOf("swarm.validators"),
+    doc: "validators of the run; a swarm starts as many",
+  },
+  {
+    name: "steps",
+    kind: "int",
+    placeholder: "N",
+    min: 1,
+    defaultText: "from --size",
+    doc: "optimizer steps of the whole run",
+  },
+  {
+    name: "seed",
+    kind: "int",
+    placeholder: "N",
+    min: 0,
+    max: 0xffff_ffff,
+    defaultText: defaultOf("seed"),
+    doc: "seed of parameters, data order and wiring",
+  },
+  {
+    name: "codec",
+    kind: "choice",
+    placeholder: "NAME",
+    choices: ["iota", "none"],
+    defaultText: defaultOf("pipeline.codec"),
+    doc: "what crosses a stage boundary: a few values per token, or all of them",
+  },
+  {
+    name: "corpus",
+    kind: "string",
+    placeholder: "NAME",
+    defaultText: defaultOf("data.corpus"),
+    doc: "the text to learn: sotu (State of the Union addresses), or the path of a text file",
+  },
+  { name: "deterministic", kind: "boolean", doc: "fixed wiring and order: equal seeds give equal parameter hashes" },
+  {
+    name: "set",
+    kind: "string",
+    placeholder: "PATH=VALUE,…",
+    doc: "set anything else, e.g. train.learningRate=1e-3; iota config show lists all",
+  },
+  { name: "resume", kind: "boolean", doc: "only go on with the run in the data folder: refuse to begin one" },
+  { name: "fresh", kind: "boolean", doc: "delete the run that lies in the data folder and begin anew" },
+];
+
+/** Flags with a name of their own, by the knob they set. */
+export const flagPaths: Readonly<Record<string, KnobPath>> = {
+  stages: "pipeline.stages",
+  replicas: "swarm.replicas",
+  validators: "swarm.validators",
+  steps: "train.steps",
+  seed: "seed",
+  codec: "pipeline.codec",
+  corpus: "data.corpus",
+};
+
+export interface ResolvedRun {
+  readonly config: RunConfig;
+  readonly origins: Origins;
+}
+
+/** What the person set on the command line, by knob. */
+export async function overridesOf(
+  { options }: Pick<CommandContext, "options">,
+): Promise<Record<string, KnobValue>> {
+  const overrides: Record<string, KnobValue> = {};
+  for (const [name, path] of Object.entries(flagPaths)) {
+    const value = name === "codec" || name === "corpus" ? options.text(name) : options.number(name);
+    if (value !== undefined) overrides[path] = value;
+  }
+  if (options.flag("deterministic")) overrides["deterministic"] = true;
+  const text = options.text("set");
+  if (text === undefined) return overrides;
+  const { valueFromText } = await import("../../core/config/parse.ts");
+  for (const entry of text.split(",")) {
+    const at = entry.indexOf("=");
+    if (at <= 0) {
+      throw new UsageError(`Cannot use --set as each entry must be PATH=VALUE: current value is '${entry}'`, {
+        next: "For example: --set train.learningRate=1e-3,outer.momentum=0.5",
+      });
+    }
+    const path = entry.slice(0, at).trim();
+    const option = hubOptions.find((spec) => path === `${hubTable}.${settingName(spec)}`);
+    if (option !== undefined) {
+      throw new UsageError(`Cannot use --set for ${path} as it has an option of its own: current value is '${entry}'`, {
+        next: `Pass it to iota orchestrate: --${option.name}${
+          option.kind === "boolean" ? "" : ` ${option.placeholder}`
+        }`,
+      });
+    }
+    overrides[path] = valueFromText({ path, text: entry.slice(at + 1).trim() });
+  }
+  return overrides;
+}
+
+/** The text file of the run that is asked for, wherever it was named; null: the built-in text, or what no path can be. */
+export async function corpusFile(
+  context: CommandContext,
+  table: Readonly<Record<string, unknown>>,
+): Promise<string | null> {
+  const typed = (await overridesOf(context))["data.corpus"];
+  return typed === undefined ? corpusOf(table) : textFile(typed);
+}
+
+/** As a run's file names it. */
+export function corpusOf({ data }: Readonly<Record<string, unknown>>): string | null {
+  return textFile(typeof data === "object" && data !== null && "corpus" in data ? data.corpus : undefined);
+}
+
+function textFile(name: unknown): string | null {
+  return typeof name === "string" && name !== "sotu" && name !== "" ? name : null;
+}
+
+export interface GivenRun {
+  readonly file: ConfigFile | null;
+  readonly input: ResolveInput;
+}
+
+/** What the file of --config and the command line say of a run. */
+export async function givenRun(context: CommandContext): Promise<GivenRun> {
+  const { hubProblems, readRunFile, runPart } = await import("./run_file.ts");
+  const file = await readRunFile(context.options.text("config"));
+  const problems = file === null ? [] : hubProblems(file.table);
+  if (problems.length > 0) throw await settingsError(problems, { file });
+  const size = context.options.text("size");
+  const overrides = await overridesOf(context);
+  return {
+    file,
+    input: {
+      overrides,
+      ...(size === undefined ? {} : { size }),
+      ...(file === null ? {} : { file: runPart(file.table) }),
+    },
+  };
+}
+
+/** The configuration of a new run; every wrong field is named with its place. */
+export async function resolveRun(context: CommandContext, given?: GivenRun): Promise<ResolvedRun> {
+  const { file, input } = given ?? await givenRun(context);
+  const resolved = (await import("../../core/config/parse.ts")).resolveConfig(input);
+  if (resolved.ok) return resolved;
+  throw await settingsError(resolved.problems, { file });
+}
+
+/** Every problem with its place; exit code 2 where all of them were typed. */
+export async function settingsError(
+  problems: readonly Problem[],
+  { file, next }: { file: ConfigFile | null; next?: string },
+): Promise<UserError> {
+  const text = (await import("./config_file.ts")).placeProblems({ problems, file }).join("\n");
+  return problems.every(({ origin }) => origin !== "file")
+    ? new UsageError(text, { next: next ?? "See every setting with its value and meaning: iota config show" })
+    : new UserError(text, { next: next ?? `Correct ${file?.path ?? "the configuration"} and start again` });
+}
+
+/** The given run options as words for a child process; the parent has dealt with --fresh and --resume. */
+export function runWords({ options }: CommandContext): string[] {
+  const words: string[] = [];
+  for (const { name, kind } of [...runOptions, { name: "config", kind: "string" as const }]) {
+    if (!options.given(name) || name === "fresh" || name === "resume") continue;
+    if (kind === "boolean") words.push(`--${name}`);
+    else words.push(`--${name}`, String(kind === "int" ? options.number(name) : options.text(name)));
+  }
+  return words;
+}

@@ -1,0 +1,185 @@
+/**
+ * How a secret enters the program: typed without being shown, or from a file or a variable that the command line names.
+ *
+ * Owns: the terminal while a secret is typed, and giving it back however that ends. Refuses: secrets as arguments, since every user
+ * of the machine can read those, and an empty or short new password. What was typed is never printed, not even in an error.
+ */
+
+import type { CommandContext, OptionSpec } from "../command.ts";
+import { attempting, UsageError, UserError } from "../output/errors.ts";
+
+const minPasswordCharacters = 8; // the salt of Bittensor's files is the same for everybody
+const maxSecretBytes = 64 * 1024;
+
+export const passwordOptions: readonly OptionSpec[] = [
+  {
+    name: "password-file",
+    kind: "string",
+    placeholder: "FILE",
+    doc: "read the password from the first line of this file; asked for when absent",
+  },
+  {
+    name: "password-env",
+    kind: "string",
+    placeholder: "VARIABLE",
+    doc: "read the password from this environment variable",
+  },
+];
+
+/** What a hidden question needs of a terminal; tests give their own. */
+export interface SecretTerminal {
+  isTerminal(): boolean;
+  setRaw(isRaw: boolean): void;
+  read(): Promise<Uint8Array | null>;
+  /** Not to stdout, which belongs to programs. */
+  write(text: string): void;
+  /** Calls back when the process is told to end. Returns the way to stop: from then on it ends as the system does it. */
+  onTerminate(callback: () => void): () => void;
+}
+
+export const processTerminal: SecretTerminal = {
+  isTerminal: () => Deno.stdin.isTerminal() && Deno.stderr.isTerminal(),
+  setRaw: (isRaw) => Deno.stdin.setRaw(isRaw),
+  async read() {
+    const buffer = new Uint8Array(4096);
+    const count = await Deno.stdin.read(buffer);
+    return count === null ? null : buffer.subarray(0, count);
+  },
+  write(text) {
+    Deno.stderr.writeSync(new TextEncoder().encode(text));
+  },
+  onTerminate(callback) {
+    const signals: readonly Deno.Signal[] = Deno.build.os === "windows" ? ["SIGINT"] : ["SIGINT", "SIGTERM", "SIGHUP"];
+    for (const signal of signals) Deno.addSignalListener(signal, callback);
+    return () => signals.forEach((signal) => Deno.removeSignalListener(signal, callback));
+  },
+};
+
+const key = { ctrlC: 3, ctrlD: 4, backspace: 8, newline: 10, enter: 13, ctrlU: 21, escape: 27, space: 32, delete: 127 };
+
+/** One line, not shown. Ctrl-C, Ctrl-D and a signal to end stop the command. */
+export async function askHidden(question: string, terminal: SecretTerminal = processTerminal): Promise<string> {
+  const stopped = Promise.withResolvers<"cancelled">();
+  const stopListening = terminal.onTerminate(() => stopped.resolve("cancelled"));
+  terminal.write(`${question}: `);
+  terminal.setRaw(true);
+  try {
+    const line: number[] = [];
+    for (;;) {
+      const bytes = await Promise.race([terminal.read(), stopped.promise]);
+      const state = bytes === null || bytes === "cancelled" ? "cancelled" : takeKeys(line, bytes);
+      if (state === "cancelled") throw new UserError("Stopped on request");
+      if (state === "done") return new TextDecoder().decode(new Uint8Array(line));
+    }
+  } finally {
+    terminal.setRaw(false);
+    terminal.write("\n");
+    stopListening();
+  }
+}
+
+/** Edits `line` by what was typed. */
+function takeKeys(line: number[], bytes: Uint8Array): "open" | "done" | "cancelled" {
+  for (const byte of bytes) {
+    if (byte === key.ctrlC || (byte === key.ctrlD && line.length === 0)) return "cancelled";
+    if (byte === key.escape) return "open"; // an arrow key comes in one piece: none of it is text
+    if (byte === key.enter || byte === key.newline) return "done";
+    if (byte === key.ctrlU) line.length = 0;
+    else if (byte === key.backspace || byte === key.delete) removeCharacter(line);
+    else if (byte >= key.space) line.push(byte);
+  }
+  return "open";
+}
+
+/** UTF-8: continuation bytes go with their first one. */
+function removeCharacter(line: number[]): void {
+  let byte = line.pop();
+  while (byte !== undefined && (byte & 0xc0) === 0x80) byte = line.pop();
+}
+
+export interface PasswordQuestion {
+  readonly question: string; // "Password of coldkey miner"
+  readonly isNew: boolean; // asked for twice, and held to a least length
+  readonly terminal?: SecretTerminal;
+}
+
+/** From --password-file or --password-env, or asked for. */
+export async function readPassword(context: CommandContext, asked: PasswordQuestion): Promise<string> {
+  const { options, environment } = context;
+  const file = options.text("password-file");
+  const variable = options.text("password-env");
+  if (file !== undefined && variable !== undefined) {
+    throw new UsageError("Cannot use --password-file and --password-env together as there is one password", {
+      next: "Leave one of them out",
+    });
+  }
+  let password: string;
+  if (file !== undefined) password = (await readSecretFile(context, file)).split(/\r?\n/, 1)[0]!;
+  else if (variable !== undefined) password = environment.get(variable) ?? "";
+  else password = await askPassword(asked);
+  if (password === "") {
+    const origin = file ?? variable ?? "what was typed";
+    throw new UserError(`Cannot use the password as it must not be empty: current value of ${origin} is`, {
+      next: "Type it, or pass --password-file FILE or --password-env VARIABLE",
+    });
+  }
+  if (asked.isNew && [...password].length < minPasswordCharacters) {
+    throw new UserError(
+      `Cannot use the password as a new one must have at least ${minPasswordCharacters} characters: it has fewer`,
+      { next: "Choose a longer one: whoever gets hold of the file can try passwords without limit" },
+    );
+  }
+  return password;
+}
+
+async function askPassword({ question, isNew, terminal }: PasswordQuestion): Promise<string> {
+  const password = await askOnTerminal(question, terminal);
+  if (isNew && password !== "" && await askOnTerminal("The same once more", terminal) !== password) {
+    throw new UserError("Cannot use the password as both times must be equal: they differ", { next: "Start again" });
+  }
+  return password;
+}
+
+/** The text of `path`, of stdin when it is "-", or what is typed when there is no path. */
+export async function readSecret(
+  context: CommandContext,
+  { path, question }: { path: string | undefined; question: string },
+): Promise<string> {
+  const text = path === undefined
+    ? await askOnTerminal(question)
+    : path === "-"
+    ? await readStdin()
+    : await readSecretFile(context, path);
+  return text.replace(/[\r\n]+$/, "");
+}
+
+async function askOnTerminal(question: string, terminal: SecretTerminal = processTerminal): Promise<string> {
+  if (!terminal.isTerminal()) {
+    throw new UsageError(`Cannot ask for a secret (${question}) as stdin and stderr must be a terminal: they are not`, {
+      next: "Put it into a file that only you can read, and name that file: see --help",
+    });
+  }
+  return await askHidden(question, terminal);
+}
+
+async function readSecretFile(context: CommandContext, path: string): Promise<string> {
+  const { size, mode } = await attempting({ action: "read a secret", value: path }, () => Deno.stat(path));
+  if (size > maxSecretBytes) {
+    throw new UserError(`Cannot read a secret from ${path} as the file must have at most 64 KiB: it has ${size} bytes`);
+  }
+  if (mode !== null && (mode & 0o077) !== 0) {
+    context.output.log.warn(`Other users of this machine can read that secret: chmod 600 '${path}'`);
+  }
+  return await attempting({ action: "read a secret", value: path }, () => Deno.readTextFile(path));
+}
+
+async function readStdin(): Promise<string> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for (let part = await processTerminal.read(); part !== null; part = await processTerminal.read()) {
+    bytes += part.length;
+    if (bytes > maxSecretBytes) throw new UserError("Cannot read a secret from stdin as it must have at most 64 KiB");
+    parts.push(part.slice());
+  }
+  return await new Blob(parts as BlobPart[]).text();
+}

@@ -1,0 +1,85 @@
+/**
+ * What [hub] of a run's file says about TLS and the address, tried as the orchestrator will try it, and named by the file's lines.
+ *
+ * Owns: which of two merged values stands in the file. What was typed is refused by its option when the place is opened
+ * (hub_place.ts); a value of the wrong kind is the business of run_file.ts.
+ */
+
+import type { Problem } from "../../core/config/parse.ts";
+import type { CommandContext } from "../command.ts";
+import { type ConfigFile, placeProblems, readConfigFile } from "../options/config_file.ts";
+import { UserError } from "../output/errors.ts";
+import { hubTable } from "../options/hub_options.ts";
+import { hubPart } from "../options/run_file.ts";
+import { publicUrl } from "./public_address.ts";
+import { type NamedPath, readTlsPair } from "../roles/tls_files.ts";
+
+interface GivenPlace {
+  readonly certificate: NamedPath | undefined;
+  readonly key: NamedPath | undefined;
+  readonly publicAddress: NamedPath | undefined;
+}
+
+/** Of the file alone, as `config check` sees it. */
+export async function hubFileProblems(table: ConfigFile["table"]): Promise<Problem[]> {
+  const texts = new Map([...hubPart(table)].map(([spec, value]) => [spec.name, value]));
+  const given = (option: string, setting: string) => {
+    const text = texts.get(option);
+    return typeof text === "string" && text !== "" ? { name: `${hubTable}.${setting}`, text } : undefined;
+  };
+  return await problemsOf(placeBy(given));
+}
+
+/** For the merged options: what of them the file of --config says. */
+export async function mustHaveSoundHub({ options }: Pick<CommandContext, "options">): Promise<void> {
+  const path = options.text("config");
+  if (path === undefined || options.flag("loopback")) return; // a swarm's: then none of it counts
+  const file = await readConfigFile(path);
+  const inFile = new Map([...hubPart(file.table)].map(([spec, value]) => [spec.name, value]));
+  const given = (option: string, setting: string) => {
+    const text = options.text(option);
+    const isFromFile = inFile.get(option) === text;
+    return text === undefined ? undefined : { name: isFromFile ? `${hubTable}.${setting}` : `--${option}`, text };
+  };
+  const problems = await problemsOf(placeBy(given));
+  if (problems.length === 0) return;
+  throw new UserError(placeProblems({ problems, file }).join("\n"), {
+    next: `Correct ${file.path} and start again; paths in it count from the current folder`,
+  });
+}
+
+function placeBy(given: (option: string, setting: string) => NamedPath | undefined): GivenPlace {
+  return {
+    certificate: given("tls-cert", "tlsCert"),
+    key: given("tls-key", "tlsKey"),
+    publicAddress: given("public-address", "publicAddress"),
+  };
+}
+
+async function problemsOf({ certificate, key, publicAddress }: GivenPlace): Promise<Problem[]> {
+  const pair = [certificate?.name, key?.name];
+  const isPairInFile = pair.some(isSetting);
+  const problems = [
+    isPairInFile ? await problemOf([certificate, key], () => readTlsPair({ certificate, key })) : null,
+    await problemOf([publicAddress], () => {
+      const bound = { host: "127.0.0.1", port: 1, isTls: false, interfaces: [] };
+      if (publicAddress !== undefined) publicUrl({ ...bound, publicAddress: publicAddress.text }, publicAddress.name);
+    }),
+  ];
+  return problems.filter((problem) => problem !== null);
+}
+
+const isSetting = (name: string | undefined) => name?.startsWith(`${hubTable}.`) === true;
+
+/** Null: all is well, or what is wrong was typed. */
+async function problemOf(given: readonly (NamedPath | undefined)[], attempt: () => unknown): Promise<Problem | null> {
+  try {
+    await attempt();
+    return null;
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    const { message: text } = error;
+    const named = given.find((each) => each !== undefined && text.startsWith(`Cannot use ${each.name} `));
+    return named !== undefined && isSetting(named.name) ? { path: named.name, text, origin: "file" } : null;
+  }
+}

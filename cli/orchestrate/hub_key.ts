@@ -1,0 +1,79 @@
+/**
+ * The key with which an orchestrator signs: the wallet that is named, or a hotkey of the run's own in its folder.
+ *
+ * Invariant: a run keeps its key. Its nodes accept no other one, so that a start with another is refused before it changes anything.
+ */
+
+import type { HotkeyPair } from "../../chain/wallet/hotkey.ts";
+import { createHotkey, hotkeyExists, loadHotkey } from "../../chain/wallet/hotkey_files.ts";
+import { WalletError } from "../../chain/wallet/wallet_error.ts";
+import type { HotkeyPlace } from "../../chain/wallet/wallet_place.ts";
+import type { CommandContext } from "../command.ts";
+import { UserError } from "../output/errors.ts";
+import { shellWords } from "../shell_words.ts";
+import { openHotkeyOf } from "../options/wallet_options.ts";
+import type { RunPlan } from "./plan_run.ts";
+
+export interface HubKey {
+  readonly signer: HotkeyPair;
+  /** Where the wallet's hotkey was found; null: it is the run's own. */
+  readonly wallet: HotkeyPlace | null;
+}
+
+type KeyPlan = Pick<RunPlan, "folder" | "saved">;
+
+export async function openHubKey(context: CommandContext, plan: KeyPlan): Promise<HubKey> {
+  const wallet = context.options.given("wallet") ? context.options.text("wallet") : undefined;
+  const key = wallet === undefined ? await openOwnKey(context, plan) : await openWallet(context, { plan, wallet });
+  const hub = plan.saved?.hub ?? null;
+  const { address } = key.signer;
+  if (hub === null || hub === address) return key;
+  throw otherKey(plan, wallet === undefined ? `its own key is ${address}` : `wallet ${wallet} has ${address}`);
+}
+
+async function openWallet(
+  context: CommandContext,
+  { plan, wallet }: { plan: KeyPlan; wallet: string },
+): Promise<HubKey> {
+  try {
+    const { pair, place } = await openHotkeyOf(context, wallet);
+    return { signer: pair, wallet: place };
+  } catch (error) {
+    const isMissing = error instanceof UserError && error.cause instanceof WalletError &&
+      error.cause.code === "missing";
+    if (!isMissing || (plan.saved?.hub ?? null) === null) throw error;
+    throw otherKey(plan, error.message); // to make a new one would be no help
+  }
+}
+
+async function openOwnKey(context: CommandContext, plan: KeyPlan): Promise<HubKey> {
+  const { path, isResumed } = plan.folder;
+  const place = { folder: `${path}/wallets`, wallet: "orchestrator", hotkey: "default" };
+  try {
+    if (await hotkeyExists(place)) return { signer: await loadHotkey(place), wallet: null };
+    if ((plan.saved?.hub ?? null) !== null) throw otherKey(plan, `there is no key in '${place.folder}'`);
+    const { pair } = await createHotkey(place);
+    if (isResumed) {
+      context.output.log.warn(`'${place.folder}' had no hotkey of the orchestrator; a new one signs from now on`);
+    }
+    return { signer: pair, wallet: null };
+  } catch (error) {
+    if (!(error instanceof WalletError)) throw error;
+    const next = "Put the orchestrator's key back from a copy, or sign with another one: --wallet NAME";
+    throw new UserError(error.message, { next, cause: error });
+  }
+}
+
+function otherKey({ folder: { path }, saved }: KeyPlan, found: string): UserError {
+  const { wallet, hotkey, "wallet-path": folder } = saved?.options ?? {};
+  const place = wallet === undefined ? `'${path}/wallets'` : `wallet ${wallet}, hotkey ${hotkey}, in '${folder}'`;
+  const again = shellWords(["iota", "orchestrate", "--data", path]);
+  return new UserError(
+    `Cannot go on with the run in '${path}' as it must be signed by ${saved?.hub}, ` +
+      `since its nodes accept no other key: ${found}`,
+    {
+      next: `That key belongs to ${place}: put it back from a copy if it is not there, name no other wallet, ` +
+        `then go on with: ${again}`,
+    },
+  );
+}

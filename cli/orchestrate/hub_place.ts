@@ -1,0 +1,58 @@
+/**
+ * Where an orchestrator listens and how others reach it, from its options.
+ *
+ * Owns: reading them, before anything of a run is written, and asking this machine for its interfaces. With --loopback whatever
+ * was set about addresses and TLS is left aside: a swarm's nodes are on this machine.
+ */
+
+import { basename } from "node:path";
+import type { OptionValues } from "../command.ts";
+import { isLoopbackHost, otherUrls, publicUrl } from "./public_address.ts";
+import { type WantedPlace, wantedPlace } from "../hub/hub_port.ts";
+import type { SavedRun } from "./saved_run.ts";
+import { type NamedPath, readTlsPair, type TlsPair } from "../roles/tls_files.ts";
+
+export interface HubPlace extends WantedPlace {
+  readonly tls: TlsPair | null;
+  readonly certificateFile: string | null; // its name without folders
+  /** What nodes dial, once the port is known. */
+  urlAt(port: number): string;
+  /** What those may dial that do not reach it there. */
+  othersAt(port: number): string[];
+  /** Whether only this machine can reach it. */
+  readonly isLoopback: boolean;
+}
+
+/** `saved`: where the run listened in its last life, which its nodes look for. */
+export async function hubPlace(options: OptionValues, saved: SavedRun | null): Promise<HubPlace> {
+  const isLoopback = options.flag("loopback");
+  const wanted = wantedPlace(options, saved);
+  const host = isLoopback ? "127.0.0.1" : unbracketed(wanted.host);
+  const tls = isLoopback ? null : await readTlsPair({
+    certificate: pathOf(options, "tls-cert"),
+    key: pathOf(options, "tls-key"),
+  });
+  const publicAddress = isLoopback ? null : options.text("public-address") ?? null;
+  const isTls = tls !== null;
+  const boundAt = (port: number) => ({ host, port, isTls, publicAddress, interfaces: Deno.networkInterfaces() });
+  const urlAt = (port: number) => publicUrl(boundAt(port));
+  urlAt(wanted.ports[0]); // a wrong --public-address ends the command before anything is opened
+  return {
+    host,
+    ports: wanted.ports,
+    tls,
+    certificateFile: tls === null ? null : basename(options.text("tls-cert") ?? ""),
+    urlAt,
+    othersAt: (port) => otherUrls(boundAt(port)),
+    isLoopback: publicAddress === null && isLoopbackHost(host),
+  };
+}
+
+/** What the file gives was tried by its lines before (hub_file_check.ts). */
+function pathOf(options: OptionValues, name: string): NamedPath | undefined {
+  const text = options.text(name);
+  return text === undefined ? undefined : { name: `--${name}`, text };
+}
+
+/** `[::1]` as `::1`, as people copy it from a URL. */
+const unbracketed = (host: string) => host.replace(/^\[(.*)\]$/, "$1");

@@ -1,0 +1,103 @@
+/**
+ * Where a run begins: its journal if its last life left one that no checkpoint has overtaken, else its newest whole checkpoint,
+ * else step 0. Checkpoints that are newer than that, since they are damaged or not of this run, make way and are kept.
+ *
+ * Also sees to the blob store: what nothing needs is deleted, and a round's parameters that are gone are put back from the
+ * checkpoint of the same round.
+ */
+
+import { type BlobHash, blobHash, type BlobRef } from "../../core/ids.ts";
+import type { StageSpec } from "../../core/model/spec.ts";
+import type { OrchestratorEffect } from "../../core/orchestrator/event.ts";
+import type { OrchestratorState, RoundSources } from "../../core/orchestrator/state.ts";
+import { blobsOf, usedBlobs } from "../../core/orchestrator/stored_blobs.ts";
+import { DiskBlobs, type LostBlob } from "../../net/blobs/blob_disk.ts";
+import { type FoundCheckpoint, putAsideNewer } from "../checkpoint/checkpoint.ts";
+import { hubBlobs } from "../roles/blob_access.ts";
+import { sourcesFrom } from "../hub/checkpoint_writer.ts";
+import type { HubJournal, RecoveredRun } from "../hub/hub_journal.ts";
+import type { PreparedRun } from "./prepare_run.ts";
+import { openRunJournal } from "./recover_run.ts";
+
+const storedBlobs = 256; // of the largest size, at once
+const ownBlobs = 64; // of these, which only the hub may store: members cannot fill up what it needs to end a round
+
+export interface OpenRunState {
+  readonly store: DiskBlobs;
+  readonly memberBytes: number; // of the store's capacity, what members may fill
+  readonly journal: HubJournal;
+  readonly recovered: RecoveredRun | null;
+  readonly from: { readonly step: number; readonly sources: RoundSources } | null;
+}
+
+export interface OpenRunOptions {
+  readonly prepared: Pick<PreparedRun, "config" | "folder" | "runId" | "found">;
+  readonly stages: readonly StageSpec[];
+  readonly onReplayed: (effects: readonly OrchestratorEffect[]) => void;
+  readonly onLost?: (hash: BlobHash) => void;
+  readonly warn: (text: string) => void;
+}
+
+export async function openRunState(options: OpenRunOptions): Promise<OpenRunState> {
+  const { prepared, stages, onReplayed, warn } = options;
+  const { config, folder, runId, found } = prepared;
+  const { path } = folder;
+  const { journal, recovered } = await openRunJournal({
+    folder: path,
+    runId,
+    config,
+    hasBegun: folder.isResumed,
+    checkpoint: found?.manifest ?? null,
+    onReplayed,
+    warn,
+  });
+  const round = recovered?.state.round ?? found?.manifest.round ?? 0;
+  for (const kept of await putAsideNewer({ folder: `${path}/checkpoints`, round })) {
+    warn(
+      `A checkpoint is newer than round ${round}, where the run goes on from, and cannot be used: it is kept as '${kept}'`,
+    );
+  }
+  const { blobBytes } = config.limits;
+  const onLost = ({ ref, why }: LostBlob) => {
+    warn(`Blob ${ref.hash} must be in the store as it was stored: it is ${why}; whoever has it will be asked for it`);
+    options.onLost?.(ref.hash);
+  };
+  const capacityBytes = storedBlobs * blobBytes;
+  const memberBytes = capacityBytes - ownBlobs * blobBytes;
+  const store = await DiskBlobs.open({ folder: `${path}/blobs`, blobBytes, capacityBytes, onLost });
+  await sweep(store, recovered === null ? new Set() : usedBlobs(recovered.state));
+  if (recovered !== null) {
+    await putBack(store, { state: recovered.state, found, stages, warn });
+    return { store, memberBytes, journal, recovered, from: null };
+  }
+  if (found === null) return { store, memberBytes, journal, recovered: null, from: null };
+  const sources = await sourcesFrom(found, { stages, blobs: hubBlobs(store) });
+  return { store, memberBytes, journal, recovered: null, from: { step: found.manifest.step, sources } };
+}
+
+/** A killed process leaves blobs that nobody will ask for. */
+async function sweep(store: DiskBlobs, used: ReadonlySet<string>): Promise<void> {
+  const unused: BlobRef[] = [];
+  for await (const ref of store.list()) if (!used.has(ref.hash)) unused.push(ref);
+  for (const ref of unused) await store.delete(ref.hash);
+}
+
+async function putBack(
+  store: DiskBlobs,
+  { state, found, stages, warn }: {
+    state: OrchestratorState;
+    found: FoundCheckpoint | null;
+    stages: readonly StageSpec[];
+    warn: (text: string) => void;
+  },
+): Promise<void> {
+  const missing: string[] = [];
+  for (const ref of blobsOf(state.sources.stages)) if (await store.find(ref.hash) === null) missing.push(ref.hash);
+  if (missing.length === 0) return;
+  if (found?.manifest.round === state.sources.round) await sourcesFrom(found, { stages, blobs: hubBlobs(store) });
+  for (const hash of missing) {
+    if (await store.find(blobHash(hash)) !== null) continue;
+    const { round } = state.sources;
+    warn(`Blob ${hash} of round ${round} must be in the store: it is gone; a miner that has it will be asked for it`);
+  }
+}

@@ -1,0 +1,171 @@
+/**
+ * What a run will be, before anything is written: begun in its folder, or gone on with, and then with which settings.
+ *
+ * Owns: the choice between the two, the settings of a run that goes on, and the end of one that is over. What the person says now
+ * counts over what the run has; what nobody mentions stays. Refuses, by name, a setting that must stay (core/config/change.ts).
+ */
+
+import { resolve } from "node:path";
+import { changesBetween, describeChange, mayChange, type SettingChange } from "../../core/config/change.ts";
+import type { RunConfig } from "../../core/config/config.ts";
+import { assembleConfig, valueAt } from "../../core/config/derive.ts";
+import { tomlValue } from "../../core/config/knob.ts";
+import { knobAt, knobPaths } from "../../core/config/knobs.ts";
+import { checkRules, type GivenSettings, type Origins, readGiven } from "../../core/config/parse.ts";
+import { type FoundCheckpoint, latestCheckpoint } from "../checkpoint/checkpoint.ts";
+import type { CommandContext } from "../command.ts";
+import type { ConfigFile } from "../options/config_file.ts";
+import { UserError } from "../output/errors.ts";
+import { findRunFolder, type RunFolder } from "../run_folder.ts";
+import { givenRun, resolveRun, settingsError } from "../options/run_options.ts";
+import { shellWords } from "../shell_words.ts";
+import { hasJournal } from "./recover_run.ts";
+import { readSavedRun, type SavedRun } from "./saved_run.ts";
+
+export interface RunPlan {
+  readonly folder: RunFolder;
+  readonly deletes: boolean; // the run that is there
+  readonly config: RunConfig;
+  readonly origins: Origins;
+  readonly changes: readonly SettingChange[]; // of a run that goes on
+  readonly runId: string;
+  readonly saved: SavedRun | null;
+  readonly found: FoundCheckpoint | null;
+  readonly isOver: boolean;
+  readonly advice: PlanAdvice;
+}
+
+/** What the person may change for another outcome, with the line of the file where it stands. */
+export interface PlanAdvice {
+  readonly folder: string; // how another run gets another folder
+  readonly steps: string | null; // where a file sets the steps
+}
+
+/** `ownPath`: where the run lies without --data. */
+export async function planRun(
+  context: CommandContext,
+  ownPath: (name: string) => Promise<string> | string,
+): Promise<RunPlan> {
+  const run = await givenRun(context);
+  const given = readGiven(run.input);
+  if (given.problems.length > 0) throw await settingsError(given.problems, run);
+  const name = given.values.get("name") ?? knobAt("name").default;
+  const found = await findRunFolder(context, () => ownPath(String(name)));
+  const place = { ...found, path: resolve(found.path) }; // what is printed can be pasted in any folder
+  const isFresh = context.options.flag("fresh");
+  if (place.holdsRun && !isFresh) return await planToGoOn(context, { path: place.path, given, file: run.file });
+  const { config, origins } = await resolveRun(context, run);
+  return {
+    folder: { path: place.path, isResumed: false },
+    deletes: isFresh && place.holdsRun,
+    ...{ config, origins, changes: [], saved: null, found: null, isOver: false },
+    advice: adviceOf(context, run.file),
+    runId: `${config.name}-${crypto.randomUUID().slice(0, 8)}`,
+  };
+}
+
+async function planToGoOn(
+  context: CommandContext,
+  { path, given, file }: { path: string; given: GivenSettings; file: ConfigFile | null },
+): Promise<RunPlan> {
+  const { saved, found, ...before } = await findRun(context, path);
+  const { folder: advice } = adviceOf(context, file);
+  const config = await settingsToGoOn(before.config, { given, file, advice: `'${path}': ${advice}` });
+  const isOver = found !== null && !await hasJournal(path) && found.manifest.step >= config.train.steps;
+  return {
+    folder: { path, isResumed: true },
+    deletes: false,
+    ...{ config, origins: given.origins, changes: changesBetween(before.config, config) },
+    ...{ runId: before.runId, saved, found, isOver },
+    advice: adviceOf(context, file),
+  };
+}
+
+async function settingsToGoOn(
+  before: RunConfig,
+  { given, file, advice }: { given: GivenSettings; file: ConfigFile | null; advice: string },
+): Promise<RunConfig> {
+  const config = assembleConfig(
+    new Map(knobPaths.map((path) => [path, given.values.get(path) ?? valueAt(before, path)])),
+  );
+  const refused = changesBetween(before, config).filter(({ path }) => !mayChange(path));
+  if (refused.length > 0) {
+    const problems = refused.map(({ path, from, to }) => ({
+      path,
+      origin: given.origins[path],
+      text: `Cannot change ${path} as it must stay ${tomlValue(from)} while the run lives: current value is ${
+        tomlValue(to)
+      }`,
+    }));
+    const next = `Take that back, or begin another run: not in ${advice}, ` +
+      "or in this one with --fresh, which deletes the run that is there";
+    throw await settingsError(problems, { file, next });
+  }
+  const checked = checkRules({ config, origins: given.origins });
+  if (!checked.ok) throw await settingsError(checked.problems, { file });
+  return config;
+}
+
+function adviceOf({ options }: CommandContext, file: ConfigFile | null): PlanAdvice {
+  const place = (path: string) => {
+    const line = file?.lineOf(path) ?? null;
+    return line === null ? null : `${file!.path}:${line}`;
+  };
+  const name = place("name");
+  const steps = place("train.steps");
+  const folder = options.given("data")
+    ? "in another folder with --data DIR"
+    : `it is the folder of that name; change name ${
+      name === null ? "with --set name=NAME" : `in ${name}`
+    }, or pass another folder with --data DIR`;
+  return { folder, steps };
+}
+
+interface FoundRun {
+  readonly saved: SavedRun | null;
+  readonly found: FoundCheckpoint | null;
+  readonly config: RunConfig;
+  readonly runId: string;
+}
+
+/** What the folder says of the run; throws where neither its file nor a whole checkpoint tells which run it is. */
+async function findRun({ output: { log } }: CommandContext, folder: string): Promise<FoundRun> {
+  const read = await readSavedRun(folder);
+  const saved = read === "damaged" ? null : read;
+  const found = await latestCheckpoint(`${folder}/checkpoints`, (text) => log.warn(text), saved?.runId);
+  if (saved !== null) return { saved, found, config: saved.config, runId: saved.runId };
+  const problem = `'${folder}/run.json' must say which run this is: it is ${read === null ? "missing" : "damaged"}`;
+  if (found === null) {
+    throw new UserError(`Cannot resume as ${problem}, and there is no whole checkpoint that does`, {
+      next: "Put the file back from a copy, or begin another run in another folder; nothing was changed",
+    });
+  }
+  log.warn(`${problem}; the checkpoint '${found.folder}' tells the same`);
+  return { saved: null, found, config: found.manifest.config, runId: found.manifest.runId };
+}
+
+/** What there is to say of a run that is over: to go on with it is no failure, and there is nothing to do. */
+export function sayOver({ output }: CommandContext, { plan, command }: { plan: RunPlan; command: string }): void {
+  const { folder: { path }, config, found } = plan;
+  const { steps } = config.train;
+  const step = found?.manifest.step ?? steps;
+  const words = (...more: string[]) => shellWords(["iota", command, "--data", path, ...more]);
+  const text = [
+    `The run in '${path}' is over: all ${step} steps are done. Its model: ${found?.folder ?? "not stored"}`,
+    `More steps: ${words("--steps", String(2 * step))}${
+      plan.advice.steps === null
+        ? ""
+        : ` (and set steps in ${plan.advice.steps}, or the next start with it undoes that)`
+    }`,
+    `Another run: ${plan.advice.folder}, or here with --fresh, which deletes this one`,
+  ].join("\n");
+  output.answer({ finished: true, isOver: true, steps: step, checkpoint: found?.folder ?? null, run: path }, text);
+}
+
+/** Says each changed setting, for people and programs. */
+export function sayChanges({ output }: CommandContext, changes: readonly SettingChange[]): void {
+  for (const change of changes) {
+    output.event({ type: "settingChanged", ...change });
+    output.log.info(`Changed ${describeChange(change)}`);
+  }
+}

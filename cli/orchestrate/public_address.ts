@@ -1,0 +1,100 @@
+/**
+ * The address under which other machines reach this orchestrator: what its join line says.
+ *
+ * Owns: the choice, from what was set, where the port listens, and this machine's interfaces. Pure; the caller asks the system. An
+ * IPv6 address stands in brackets. Out of scope: whether the address can be reached, which only another machine can tell.
+ */
+
+import { UsageError } from "../output/errors.ts";
+
+export interface NetworkAddress {
+  readonly name: string; // of its interface
+  readonly family: "IPv4" | "IPv6";
+  readonly address: string;
+}
+
+export interface BoundPort {
+  readonly host: string; // as it was asked for: 127.0.0.1, 0.0.0.0, ::, a name
+  readonly port: number;
+  readonly isTls: boolean;
+  /** What --public-address says: `host`, `host:port`, or a whole URL; null: nothing. */
+  readonly publicAddress: string | null;
+  readonly interfaces: readonly NetworkAddress[];
+}
+
+/** `name`: what the person gave the address by. `ws://192.168.1.5:9009`, `wss://run.example`, `ws://[2001:db8::5]:9009`. */
+export function publicUrl(bound: BoundPort, name = "--public-address"): string {
+  const { host, port, isTls, publicAddress, interfaces } = bound;
+  if (publicAddress !== null) return givenUrl(publicAddress, { port, isTls, name });
+  const reached = isAnyAddress(host) ? bestAddress(host, interfaces) : host;
+  return `${schemeOf(isTls)}//${bracketed(reached)}:${port}`;
+}
+
+const mostOthers = 8; // of one machine; more would bury the join line
+
+/** Where else other machines may reach a port at all addresses: on another interface, or by the other family. */
+export function otherUrls(bound: BoundPort): string[] {
+  const { host, port, isTls, publicAddress, interfaces } = bound;
+  if (publicAddress !== null || !isAnyAddress(host)) return [];
+  return ranked(host, interfaces)
+    .filter(({ name }) => !virtualName.test(name))
+    .map(({ address }) => `${schemeOf(isTls)}//${bracketed(address)}:${port}`)
+    .filter((url, index, all) => url !== publicUrl(bound) && all.indexOf(url) === index)
+    .slice(0, mostOthers);
+}
+
+/** Whether other machines can reach a port at this host. */
+export function isLoopbackHost(host: string): boolean {
+  return host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
+}
+
+const isAnyAddress = (host: string) => host === "0.0.0.0" || host === "::" || host === "";
+const schemeOf = (isTls: boolean) => isTls ? "wss:" : "ws:";
+const bracketed = (host: string) => host.includes(":") && !host.startsWith("[") ? `[${host}]` : host;
+
+function givenUrl(
+  text: string,
+  { port, isTls, name }: { port: number; isTls: boolean; name: string },
+): string {
+  const isWhole = text.includes("://");
+  const isBareIpv6 = !isWhole && !text.startsWith("[") && text.split(":").length > 2;
+  const url = URL.parse(isWhole ? text : `${schemeOf(isTls)}//${isBareIpv6 ? `[${text}]` : text}`);
+  if (url === null || !/^wss?:$/.test(url.protocol) || url.hostname === "") {
+    throw new UsageError(
+      `Cannot use ${name} as it must be an address that others can dial: current value is '${text}'`,
+      { next: "For example: --public-address 203.0.113.7, or --public-address wss://run.example behind a proxy" },
+    );
+  }
+  const hasPort = isWhole || /:\d+$/.test(isBareIpv6 ? "" : text);
+  return `${url.protocol}//${url.hostname}${hasPort ? portOf(text, url) : `:${port}`}${
+    url.pathname.replace(/\/+$/, "")
+  }`;
+}
+
+/** `URL` drops a scheme's usual port; without a scheme it was typed on purpose. */
+function portOf(text: string, url: URL): string {
+  if (url.port !== "") return `:${url.port}`;
+  return text.includes("://") ? "" : `:${/:(\d+)$/.exec(text)![1]}`;
+}
+
+/** Made by programs for their own guests: other machines do not reach them. */
+const virtualName = /^(docker|br-|veth|virbr|cni|flannel|lxc|podman|vmnet|vboxnet|lo)/;
+
+/** A port at `::` takes IPv4 as well. Where nothing is better, loopback: then only this machine can join. */
+function bestAddress(host: string, interfaces: readonly NetworkAddress[]): string {
+  return ranked(host, interfaces)[0]?.address ?? (host === "::" ? "::1" : "127.0.0.1");
+}
+
+/** What other machines may know of this one, the likeliest first. */
+function ranked(host: string, interfaces: readonly NetworkAddress[]): NetworkAddress[] {
+  const wanted = host === "::" ? ["IPv6", "IPv4"] : ["IPv4"];
+  return interfaces
+    .filter(({ family, address }) => wanted.includes(family) && !isLocal(address))
+    .map((each) => ({ ...each, rank: (virtualName.test(each.name) ? 10 : 0) + wanted.indexOf(each.family) }))
+    .toSorted((a, b) => a.rank - b.rank);
+}
+
+/** Loopback, or an address that counts on one link only and would need its interface named. */
+function isLocal(address: string): boolean {
+  return isLoopbackHost(address) || /^169\.254\./.test(address) || /^fe[89ab]/i.test(address);
+}

@@ -1,0 +1,204 @@
+/**
+ * Opens a run's journal: the state to go on with, or a new journal where there is none that fits.
+ *
+ * What the journal says, how far its mark says it had come, and the newest whole checkpoint are compared; the newest that can be
+ * proven wins. A journal of another program version or configuration, one damaged beyond its tail, one that a checkpoint has
+ * overtaken, or an empty one of a run that had begun is put aside; the run then goes on from its last checkpoint, or from step 0
+ * when it had not come to one. Whatever is lost by that is said. Where nothing is left to go on from, nothing is touched.
+ */
+
+import { createHash } from "node:crypto";
+import { lastingSettings } from "../../core/config/change.ts";
+import type { RunConfig } from "../../core/config/config.ts";
+import { checkpointNames } from "../checkpoint/checkpoint.ts";
+import { putAside } from "../data/put_aside.ts";
+import { UserError } from "../output/errors.ts";
+import { JournalError } from "../journal/journal_error.ts";
+import { refuseHeld } from "../journal/journal_file.ts";
+import { type Mark, readMark } from "../journal/journal_mark.ts";
+import { exists } from "../run_folder.ts";
+import { shellWords } from "../shell_words.ts";
+import { version } from "../version.ts";
+import { HubJournal, markPath, type OpenHubJournal, type RecoveredRun } from "../hub/hub_journal.ts";
+
+const fileName = "journal.db";
+const fileNames = [fileName, `${fileName}-wal`, `${fileName}-shm`, markPath(fileName)];
+
+/** Room for the wires of the open step and of audits, and for the events between two snapshots. */
+const largestShare = 8; // of all segments of a step
+
+/** How far a run is. */
+export interface Progress {
+  readonly round: number;
+  readonly step: number;
+}
+
+export interface RecoverOptions {
+  readonly folder: string;
+  readonly runId: string;
+  readonly config: RunConfig;
+  readonly hasBegun: boolean; // then a journal that is there says where the run is
+  readonly checkpoint: Progress | null; // the newest whole one of this run
+  readonly onReplayed: NonNullable<OpenHubJournal["onReplayed"]>;
+  readonly warn: (text: string) => void;
+}
+
+export interface OpenedJournal {
+  readonly journal: HubJournal;
+  readonly recovered: RecoveredRun | null;
+}
+
+export async function openRunJournal(options: RecoverOptions): Promise<OpenedJournal> {
+  const { folder, runId, config, hasBegun, onReplayed, warn } = options;
+  const path = `${folder}/${fileName}`;
+  const identity = { run: runId, program: version, config: hashOf(config) };
+  const request: OpenHubJournal = { path, identity, maxBytes: journalBytes(config), onReplayed };
+  if (!hasBegun) {
+    const [kept] = await putJournalAside(folder);
+    if (kept !== undefined) warn(`'${folder}' has a journal and no run: it is kept as '${kept}', and a new run begins`);
+    return openFile(request, folder);
+  }
+  const mark = readMark(markPath(path));
+  try {
+    return await openOld(request, { ...options, mark });
+  } catch (error) {
+    if (!(error instanceof JournalError)) throw error;
+    if (error.code === "locked" || error.code === "noSpace" || error.code === "storage") throw userError(error, folder);
+    const start = await startWithout(error, { ...options, mark });
+    const [kept] = await putJournalAside(folder);
+    warn(`${error.message}${markText(mark)}; it is kept as '${kept}', and the run goes on from ${start}`);
+    return openFile(request, folder);
+  }
+}
+
+function openFile(request: OpenHubJournal, folder: string): OpenedJournal {
+  try {
+    return HubJournal.open(request);
+  } catch (error) {
+    throw error instanceof JournalError ? userError(error, folder) : error;
+  }
+}
+
+type MarkFound = Mark | "damaged" | null;
+
+/** Throws a `JournalError` where the journal cannot be gone on from. */
+async function openOld(request: OpenHubJournal, options: RecoverOptions & { mark: MarkFound }): Promise<OpenedJournal> {
+  const { folder, config, checkpoint, mark, warn } = options;
+  const isThere = await hasJournal(folder);
+  if (isThere && (await Deno.stat(request.path)).size === 0) throw emptyJournal(request.path);
+  const hasLog = await exists(`${request.path}-wal`);
+  if (!isThere && !hasLog && mark !== null) {
+    throw new JournalError("damaged", `Cannot read the journal '${request.path}' as it is missing`);
+  }
+  const opened = HubJournal.open(request);
+  const { journal, recovered } = opened;
+  if (recovered === null) {
+    if (!isThere) return opened;
+    journal.close();
+    throw emptyJournal(request.path);
+  }
+  const { phase, round, step } = recovered.state;
+  const at = describe({ round, step });
+  if (checkpoint !== null && isNewer(checkpoint, { round, step })) {
+    journal.close();
+    const text = `The journal '${request.path}' is at ${at}, which is before the newest whole checkpoint`;
+    throw new JournalError("outdated", text);
+  }
+  if (phase === "finished" && step < config.train.steps) {
+    journal.close();
+    throw new JournalError("outdated", `The journal '${request.path}' is of a run that ended at ${at}`);
+  }
+  if (recovered.cut !== null) warn(recovered.cut);
+  const missing = missingText(mark, { sequence: recovered.sequence, at });
+  if (missing !== null) warn(missing);
+  return opened;
+}
+
+/** What the journal lost without a trace of its own. */
+function missingText(mark: MarkFound, { sequence, at }: { sequence: number; at: string }): string | null {
+  if (mark === null || mark === "damaged") {
+    const what = mark === null ? "gone" : "damaged";
+    return `The mark beside the journal is ${what}, so lost entries at its end cannot be detected; it ends at ${at}`;
+  }
+  if (mark.sequence <= sequence) return null;
+  const lost = mark.sequence - sequence;
+  return `The journal lost its last ${lost} entries: the run was at ${describe(mark)}, and goes on from ${at}; ` +
+    "the work they recorded will be done again";
+}
+
+/** Where the run goes on from without its journal, in words; throws where that is nowhere, with the folder as it is. */
+async function startWithout(error: JournalError, options: RecoverOptions & { mark: MarkFound }): Promise<string> {
+  const { folder, checkpoint, mark } = options;
+  if (checkpoint !== null) return `the checkpoint of ${describe(checkpoint)}`;
+  const isYoung = mark === null || mark === "damaged" || mark.round === 0;
+  const hasCheckpoints = (await checkpointNames(`${folder}/checkpoints`)).length > 0;
+  if (error.code !== "foreign" && isYoung && !hasCheckpoints) return "step 0, as it had no checkpoint yet";
+  const next = error.code === "foreign"
+    ? "Go on with the version and the settings that wrote it until there is a checkpoint; nothing was changed"
+    : "Put the folder's journal or checkpoints back from a copy, or begin another run in another folder; nothing was changed";
+  throw new UserError(`${error.message}${markText(mark)}, and there is no whole checkpoint to go on from`, {
+    next,
+    cause: error,
+  });
+}
+
+function markText(mark: MarkFound): string {
+  return mark === null || mark === "damaged" ? "" : `; the run was at ${describe(mark)}`;
+}
+
+function describe({ round, step }: Progress): string {
+  return `round ${round}, step ${step}`;
+}
+
+function isNewer(a: Progress, b: Progress): boolean {
+  return a.round > b.round || (a.round === b.round && a.step > b.step);
+}
+
+function emptyJournal(path: string): JournalError {
+  return new JournalError("damaged", `Cannot read the journal '${path}' as it must have a state: it is empty`);
+}
+
+/** Kept for whoever wants to look at it. Returns where its files are now. */
+async function putJournalAside(folder: string): Promise<string[]> {
+  const there = await Promise.all(fileNames.map((name) => exists(`${folder}/${name}`)));
+  return await putAside({ folder, names: fileNames.filter((_, i) => there[i]) });
+}
+
+/** A run that is over needs no journal. */
+export async function removeJournal(folder: string): Promise<void> {
+  for (const name of fileNames) {
+    if (await exists(`${folder}/${name}`)) await Deno.remove(`${folder}/${name}`);
+  }
+}
+
+export function hasJournal(folder: string): Promise<boolean> {
+  return exists(`${folder}/${fileName}`);
+}
+
+/** Before a run is deleted: an orchestrator that runs would go on writing to it. */
+export function refuseWhileHeld(folder: string): void {
+  try {
+    refuseHeld(`${folder}/${fileName}`);
+  } catch (error) {
+    throw error instanceof JournalError ? userError(error, folder) : error;
+  }
+}
+
+/** For a journal that cannot be opened or written. */
+export function userError(error: JournalError, folder: string): UserError {
+  const next = error.code === "locked"
+    ? "Stop the other orchestrator first, or choose another folder with --data DIR"
+    : `Make room or repair the folder, then go on with: ${shellWords(["iota", "orchestrate", "--data", folder])}`;
+  return new UserError(error.message, { next, cause: error });
+}
+
+/** Of all settings that must stay what they are. */
+function hashOf(config: RunConfig): string {
+  return createHash("sha256").update(JSON.stringify(lastingSettings(config))).digest("hex");
+}
+
+function journalBytes(config: RunConfig): number {
+  const { microbatchesPerStep } = config.train;
+  const boundaries = 2 * config.pipeline.stages;
+  return 2 ** 30 + largestShare * microbatchesPerStep * boundaries * config.limits.frameBytes;
+}

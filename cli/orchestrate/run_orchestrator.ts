@@ -1,0 +1,332 @@
+/**
+ * `iota orchestrate`, from the command line to the summary: configuration, folder, data, port, then the role.
+ */
+
+import { setImmediate } from "node:timers";
+import type { RunConfig } from "../../core/config/config.ts";
+import { fault } from "../../core/fault.ts";
+import type { NodeId } from "../../core/ids.ts";
+import { splitLayers } from "../../core/model/stages.ts";
+import { parameterTable, stageSpecs } from "../../core/model/spec.ts";
+import { modelParameters } from "../../core/config/derive.ts";
+import { mayRead } from "../../core/orchestrator/access.ts";
+import { roomFault } from "../../core/orchestrator/members/roster.ts";
+import type { OrchestratorEffect } from "../../core/orchestrator/event.ts";
+import type { OrchestratorState } from "../../core/orchestrator/state.ts";
+import { verifySignature } from "../../chain/wallet/hotkey.ts";
+import { createApi } from "../../net/hub_http.ts";
+import { BlobError } from "../../net/blobs/blobs.ts";
+import { type NetLimits, netLimits } from "../../net/limits.ts";
+import { RequestGate } from "../../net/auth/request_auth.ts";
+import type { TicketBox } from "../../net/auth/ticket.ts";
+import { systemRandom, systemTimers } from "../../net/timers.ts";
+import type { CommandContext } from "../command.ts";
+import type { Output } from "../output/output.ts";
+import { openHubChain } from "../duty/hub_chain.ts";
+import { JournalError } from "../journal/journal_error.ts";
+import { explainRefusal, Terminated, UserError } from "../output/errors.ts";
+import { openLogFile } from "../service/long_run.ts";
+import { readOpenFiles } from "../rights/open_files.ts";
+import { shellWords } from "../shell_words.ts";
+import { namedFolder } from "../run_folder.ts";
+import { openRunScreen, type RunScreen } from "../screen/run_screen.ts";
+import { newRunView, type WireCost } from "../screen/view.ts";
+import { type CheckpointPlace, putBackRound, storeRound } from "../hub/checkpoint_writer.ts";
+import { probeRoom } from "../hub/disk_room.ts";
+import { type HubPlace, hubPlace } from "./hub_place.ts";
+import { HubStore } from "../hub/hub_store.ts";
+import { type HubPort, openHubPort } from "../hub/hub_port.ts";
+import { hubTickets } from "../hub/hub_tickets.ts";
+import { type OpenRunOptions, type OpenRunState, openRunState } from "./open_run_state.ts";
+import { planRun, sayOver } from "./plan_run.ts";
+import { type PreparedRun, prepareRun, saveResumedRun } from "./prepare_run.ts";
+import { startOrchestrator } from "../hub/orchestrator_role.ts";
+import type { RunningOrchestrator } from "../hub/running_orchestrator.ts";
+import { removeJournal, userError as journalError } from "./recover_run.ts";
+import { type BegunAt, runSummary, saveSummary, sessionFields } from "./run_summary.ts";
+import { sayListening } from "./say_listening.ts";
+import { bf16BytesPerToken, type Traffic } from "../hub/traffic.ts";
+
+const keptCheckpoints = 3;
+
+export async function runOrchestrator(context: CommandContext): Promise<number> {
+  await openLogFile(context);
+  const startedMs = systemTimers.nowMs();
+  const interruption = context.interruption();
+  const plan = await planRun(context, (name) => namedFolder(context.dataFolder(), name));
+  if (plan.isOver) {
+    sayOver(context, { plan, command: "orchestrate" });
+    return 0;
+  }
+  const limits = netLimits(plan.config);
+  const place = await hubPlace(context.options, plan.saved);
+  let notice = (text: string) => context.output.log.warn(text);
+  const port = await openHubPort({
+    wanted: place,
+    limits,
+    descriptors: readOpenFiles(context.environment),
+    onNotice: (text) => notice(text),
+  });
+  try {
+    const prepared = await prepareRun(context, plan, port.at);
+    const run = await startRun(context, { prepared, place, port, limits, startedMs });
+    notice = (text) => run.screen.record({ type: "warning", text });
+    return await untilTheEnd(context, { prepared, run, interruption, startedMs });
+  } finally {
+    await port.close();
+  }
+}
+
+async function untilTheEnd(
+  context: CommandContext,
+  options: { prepared: PreparedRun; run: StartedRun; interruption: AbortSignal; startedMs: number },
+): Promise<number> {
+  const { prepared, run, interruption, startedMs } = options;
+  const onAbort = () => run.role.stop("interrupted");
+  interruption.addEventListener("abort", onAbort);
+  if (interruption.aborted) onAbort();
+  const { path } = prepared.folder;
+  let isOver = false; // then there is nothing left to go on with but the checkpoint
+  try {
+    const result = await Promise.race([run.role.finished, run.chainFailed]);
+    const summary = runSummary({
+      state: run.role.state,
+      traffic: run.role.traffic,
+      view: run.screen.view,
+      dataset: prepared.dataset,
+      folder: path,
+      startedMs,
+      firstStepAtMs: run.firstStepAtMs(),
+      endedMs: systemTimers.nowMs(),
+      tokensBefore: run.tokensBefore,
+      begun: run.begun,
+    });
+    run.screen.close();
+    context.output.summary(
+      context.output.mode === "json" ? summary : { ...summary, sessionFields: sessionFields(run.begun) },
+    );
+    const { upload } = run.role.state;
+    isOver = result.finished && upload === null;
+    if (result.finished && upload !== null) {
+      context.output.log.warn(
+        `Round ${upload.round} could not be stored as a checkpoint; the journal that tells of it is kept`,
+      );
+    }
+    await saveSummary(summary, { folder: path, warn: (text) => context.output.log.warn(text) });
+    if (!result.finished) context.output.log.warn(stoppedText(run.role.state, { reason: result.reason, folder: path }));
+    return result.finished || interruption.reason instanceof Terminated ? 0 : 1;
+  } catch (error) {
+    throw explainStorage(error, path);
+  } finally {
+    await run.close({ isOver });
+    if (isOver) await removeJournal(path);
+    prepared.dataset.close();
+  }
+}
+
+interface StartedRun {
+  readonly role: RunningOrchestrator;
+  readonly chainFailed: Promise<never>; // something of ours, not the chain
+  readonly screen: RunScreen;
+  readonly tokensBefore: number;
+  readonly begun: BegunAt;
+  firstStepAtMs(): number | null;
+  close(options: { isOver: boolean }): Promise<void>;
+}
+
+async function startRun(
+  context: CommandContext,
+  options: { prepared: PreparedRun; place: HubPlace; port: HubPort; limits: NetLimits; startedMs: number },
+): Promise<StartedRun> {
+  const { output } = context;
+  const { prepared, place, port, limits, startedMs } = options;
+  const { config, dataset, folder, runId, key: { signer } } = prepared;
+  const layersOfStages = splitLayers(config);
+  const stages = stageSpecs(config, layersOfStages);
+  const screen = openScreen(context, { config, layersOfStages, startedMs, step: prepared.found?.manifest.step ?? 0 });
+  const onReplayed = (effects: readonly OrchestratorEffect[]) => {
+    for (const effect of effects) if (effect.type === "record") screen.replay(effect.record);
+  };
+  const warn = (text: string) => output.log.warn(text);
+  const { members, journal, recovered, from } = await openStorage({ prepared, stages, limits, onReplayed, warn });
+  await saveResumedRun(context, prepared, { at: port.at, step: recovered?.state.step ?? from?.step ?? 0 });
+  const checkpoints = checkpointPlace(prepared, { stages, warn });
+  const tickets = hubTickets(signer, runId);
+  const { promise: chainFailed, reject } = Promise.withResolvers<never>();
+  const chain = openHubChain(config.chain, { output, onFailure: reject });
+  const { sequencesPerMicrobatch: sequences } = config.train;
+  const tokensBefore = recovered?.state.counters.tokens ?? 0;
+  const begun = begunAt({ recovered, from });
+  output.line(`Run kept in ${folder.path}; ${folder.isResumed ? `goes on at step ${begun.step}` : "begins"}`);
+  screen.begin(begun);
+  let firstStepAtMs: number | null = null;
+  const role = startOrchestrator({
+    runId,
+    config,
+    stages,
+    layersOfStages,
+    ...(from === null ? {} : { from }),
+    journal,
+    recovered,
+    gather: (callback) => setImmediate(callback), // after all sockets that can be read have been
+    signer,
+    verify: verifySignature,
+    tickets,
+    admit: (node) => chain.admit(node) ?? roomFault(role.state, node),
+    limits,
+    timers: systemTimers,
+    random: systemRandom,
+    blobs: members.blobs,
+    batches: dataset.batches({ seed: config.seed, sequences, contextLength: config.model.contextLength }),
+    storeRound: (round) => storeRound(checkpoints, round, members.blobs),
+    putBackRound: (round) => putBackRound(checkpoints, { round, blobs: members.blobs }),
+    probeRoom: (bytes) => probeRoom(folder.path, bytes),
+    onRecord: (record) => {
+      screen.record(record);
+      if (record.type !== "stepClosed") return;
+      firstStepAtMs ??= systemTimers.nowMs();
+      showWire({ output, screen, traffic: role.traffic, config });
+    },
+  });
+  chain.onRenewed(() => role.review());
+  serve(context, { role, members, limits, port, self: signer.address, tickets });
+  const invite = { socket: place.urlAt(port.at.port), hub: signer.address, run: runId };
+  sayListening(output, { place, invite, miners: config.swarm.replicas * stages.length });
+  chain.announce({ invite, signer });
+  const close = async ({ isOver }: { isOver: boolean }) => {
+    screen.close();
+    await port.close();
+    await members.close();
+    await chain.close({ isOver });
+    journal.close();
+  };
+  return { role, chainFailed, screen, tokensBefore, begun, firstStepAtMs: () => firstStepAtMs, close };
+}
+
+function begunAt({ recovered, from }: Pick<OpenRunState, "recovered" | "from">): BegunAt {
+  return {
+    step: recovered?.state.step ?? from?.step ?? 0,
+    round: recovered?.state.round ?? from?.sources.round ?? 0,
+    isJournaled: recovered !== null,
+  };
+}
+
+/** Where the run begins, and the store its members use. */
+async function openStorage(
+  { limits, ...options }: OpenRunOptions & { prepared: PreparedRun; limits: NetLimits },
+): Promise<OpenRunState & { members: HubStore }> {
+  let members: HubStore | null = null;
+  const opened = await openRunState({ ...options, onLost: (hash) => members?.lost(hash) });
+  const { store, memberBytes: capacityBytes } = opened;
+  const stageFloats = options.stages.map((spec) => parameterTable(spec).length);
+  const folder = options.prepared.folder.path;
+  members = await HubStore.open({ folder, store, stageFloats, capacityBytes, limits, timers: systemTimers });
+  return { ...opened, members };
+}
+
+function checkpointPlace(
+  { folder, config, dataset, runId }: PreparedRun,
+  { stages, warn }: Pick<CheckpointPlace, "stages" | "warn">,
+): CheckpointPlace {
+  return {
+    folder: `${folder.path}/checkpoints`,
+    keep: keptCheckpoints,
+    runId,
+    config,
+    stages,
+    tokenizerHash: dataset.manifest.tokenizer.sha256,
+    datasetHash: dataset.hash,
+    warn,
+  };
+}
+
+/** Tells what a boundary costs, once something has crossed one. */
+function showWire(
+  options: { output: Output; screen: RunScreen; traffic: Traffic; config: RunConfig },
+): void {
+  const { output, screen, traffic, config } = options;
+  const cost = wireCost(traffic, config);
+  if (cost === null) return;
+  screen.wire(cost);
+  output.event({ type: "wire", ...cost });
+}
+
+/** A disk that refuses ends the run with its reason; what was saved before is whole. */
+function explainStorage(error: unknown, path: string): unknown {
+  const next = `Make room, then go on with: ${shellWords(["iota", "orchestrate", "--data", path])}`;
+  if (error instanceof JournalError) return journalError(error, path);
+  if (error instanceof BlobError) return new UserError(error.message, { next, cause: error });
+  return explainRefusal(error, { action: "keep the run on disk", value: path }) ?? error;
+}
+
+/** For `/status`: where the run is. */
+function statusOf({ phase, step, round, config, members }: OrchestratorState): Record<string, unknown> {
+  return { name: config.name, size: config.size, phase, step, steps: config.train.steps, round, nodes: members.size };
+}
+
+/** Null before anything has crossed a boundary. */
+function wireCost(traffic: Traffic, config: RunConfig): WireCost | null {
+  const forwardBytes = traffic.bytesPerToken("forward");
+  const backwardBytes = traffic.bytesPerToken("backward");
+  if (forwardBytes === null || backwardBytes === null) return null;
+  return { forwardBytes, backwardBytes, bf16Bytes: bf16BytesPerToken(config) };
+}
+
+function stoppedText({ step, config }: OrchestratorState, from: { reason: string; folder: string }): string {
+  const { reason, folder } = from;
+  return `Stopped (${reason}) after step ${step} of ${config.train.steps}; miners and validators wait for this orchestrator; ` +
+    `go on at this step with: ${shellWords(["iota", "orchestrate", "--data", folder])}`;
+}
+
+function openScreen(
+  { output }: CommandContext,
+  options: { config: RunConfig; layersOfStages: readonly number[]; startedMs: number; step: number },
+): RunScreen {
+  const { config, layersOfStages, startedMs, step } = options;
+  const view = newRunView({
+    command: "orchestrate",
+    run: config.name,
+    size: config.size,
+    parameters: modelParameters(config.model),
+    device: "",
+    steps: config.train.steps,
+    stepsPerRound: config.train.stepsPerRound,
+    layersOfStages,
+  }, startedMs);
+  view.step = step; // of the newest checkpoint, until the journal was read
+  return openRunScreen({ output, view, nowMs: () => systemTimers.nowMs() });
+}
+
+interface ServedParts {
+  readonly role: RunningOrchestrator;
+  readonly members: HubStore;
+  readonly limits: NetLimits;
+  readonly port: HubPort;
+  readonly self: NodeId;
+  readonly tickets: TicketBox;
+}
+
+/** From now on nodes are let in; only those of this run may use its blobs. */
+function serve({ output }: CommandContext, { role, members, limits, port, self, tickets }: ServedParts): void {
+  const gate = new RequestGate({
+    self,
+    verify: verifySignature,
+    admit: (node) =>
+      role.isMember(node) ? null : fault("notAdmitted", "Cannot use blobs as the node must be in the run"),
+    tickets,
+    limits,
+    timers: systemTimers,
+  });
+  const api = createApi({
+    blobs: members.routes(role.members, {
+      check: (request, headers) => gate.check(request, headers),
+      mayRead: (asked) => mayRead(role.state, asked),
+    }),
+    status: () => ({ ...statusOf(role.state), isPaused: role.members.isFull, refused: role.refusals }),
+    onError: (error) => output.log.error(`A request failed: ${error.message}`),
+  });
+  port.serve({
+    accept: (wire) => role.accept(wire),
+    fetch: (request, trust) => api.fetch(request, { trust }),
+  });
+}

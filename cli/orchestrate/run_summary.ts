@@ -1,0 +1,126 @@
+/**
+ * The summary of a run: what was measured, under names that stay, and the file that keeps it.
+ */
+
+import type { OrchestratorState } from "../../core/orchestrator/state.ts";
+import type { Dataset } from "../data/dataset.ts";
+import type { RunView } from "../screen/view.ts";
+import { isDiskFull } from "../hub/disk_room.ts";
+import { bf16BytesPerToken, type Traffic } from "../hub/traffic.ts";
+
+export interface RunSummaryInput {
+  readonly state: OrchestratorState;
+  readonly traffic: Traffic;
+  readonly view: RunView;
+  readonly dataset: Dataset;
+  readonly folder: string;
+  readonly startedMs: number;
+  readonly firstStepAtMs: number | null;
+  readonly endedMs: number;
+  readonly tokensBefore: number; // trained in earlier lives of this process
+  readonly begun: BegunAt;
+}
+
+/** Where this process took the run up. */
+export interface BegunAt {
+  readonly step: number;
+  readonly round: number;
+  readonly isJournaled: boolean; // then the counters go on; otherwise they begin at zero
+}
+
+const ofProcess = [
+  ...["firstLossMs", "wallMs", "tokensPerSecond", "bytesPerTokenForward", "bytesPerTokenBackward"],
+];
+const counted = [
+  ...["tokens", "lossFirst", "validationLossFirst", "mergeBytesPerMiner", "microbatchesLost", "reLeases"],
+  ...["speculations", "orchestratorRestarts", "stageHashesAgree", "verdictsPassed", "verdictsFailed"],
+];
+
+/** A number of nats or milliseconds is null where nothing was measured. */
+export interface RunSummary {
+  readonly finished: boolean;
+  readonly firstLossMs: number | null; // from the start of the program to the first closed step
+  readonly wallMs: number;
+  readonly steps: number;
+  readonly rounds: number;
+  readonly tokens: number;
+  readonly tokensPerSecond: number | null; // while training, merges included
+  readonly lossFirst: number | null;
+  readonly lossLast: number | null;
+  readonly validationLossFirst: number | null;
+  readonly validationLossLast: number | null;
+  readonly validationLossDisputed: readonly number[] | null; // what each said, where validators disagree and nobody settles it
+  readonly unigramEntropy: number;
+  readonly bytesPerTokenForward: number | null; // on the socket, a boundary
+  readonly bytesPerTokenBackward: number | null;
+  readonly bytesPerTokenBf16: number; // the same boundary uncompressed
+  readonly mergeBytesPerMiner: number | null; // uploaded a round
+  readonly microbatchesLost: number;
+  readonly reLeases: number;
+  readonly speculations: number; // tasks given to a second miner while the first still worked
+  readonly orchestratorRestarts: number;
+  readonly stageHashesAgree: boolean | null; // null before the first merge
+  readonly verdictsPassed: number;
+  readonly verdictsFailed: number;
+  readonly checkpoint: string | null;
+  readonly run: string;
+  readonly resumedAtStep: number | null; // null: it began at step 0
+  readonly [key: string]: unknown;
+}
+
+/** Which fields are not of the whole run where it was resumed: for the table that people read. */
+export function sessionFields({ isJournaled }: Pick<BegunAt, "isJournaled">): string[] {
+  return isJournaled ? ofProcess : [...ofProcess, ...counted];
+}
+
+export function runSummary(input: RunSummaryInput): RunSummary {
+  const { begun, state, traffic, view, dataset, folder, startedMs, firstStepAtMs, endedMs, tokensBefore } = input;
+  const { counters, facts } = state;
+  const open = state.work?.flows.length ?? 0;
+  const trainingMs = view.trainingSinceMs === null ? null : endedMs - view.trainingSinceMs;
+  return {
+    finished: state.step >= state.config.train.steps,
+    firstLossMs: firstStepAtMs === null ? null : firstStepAtMs - startedMs,
+    wallMs: endedMs - startedMs,
+    steps: state.step,
+    rounds: state.round,
+    tokens: counters.tokens,
+    tokensPerSecond: trainingMs === null ? null : ((counters.tokens - tokensBefore) * 1000) / trainingMs,
+    lossFirst: facts.lossFirst,
+    lossLast: facts.lossLast,
+    validationLossFirst: facts.heldOutFirst,
+    validationLossLast: (facts.heldOutLast?.round ?? 0) > 0 ? facts.heldOutLast!.loss : null,
+    validationLossDisputed: facts.heldOutDisputed?.answers.map(({ loss }) => loss) ?? null,
+    unigramEntropy: dataset.manifest.unigramEntropy,
+    bytesPerTokenForward: traffic.bytesPerToken("forward"),
+    bytesPerTokenBackward: traffic.bytesPerToken("backward"),
+    bytesPerTokenBf16: bf16BytesPerToken(state.config),
+    mergeBytesPerMiner: counters.mergeMiners === 0 ? null : counters.mergeBytes / counters.mergeMiners,
+    microbatchesLost: counters.microbatchesIssued - counters.microbatchesCredited - open,
+    reLeases: counters.reLeases,
+    speculations: counters.speculations,
+    orchestratorRestarts: counters.restarts,
+    stageHashesAgree: state.round === (begun.isJournaled ? 0 : begun.round) ? null : counters.disagreements === 0,
+    verdictsPassed: facts.verdictsPassed,
+    verdictsFailed: facts.verdictsFailed,
+    checkpoint: state.sources.round === 0
+      ? null
+      : `${folder}/checkpoints/round-${String(state.sources.round).padStart(6, "0")}`,
+    run: folder,
+    resumedAtStep: begun.step === 0 ? null : begun.step,
+  };
+}
+
+/** A full disk costs the file; the summary was shown. */
+export async function saveSummary(
+  summary: Record<string, unknown>,
+  { folder, warn }: { folder: string; warn: (text: string) => void },
+): Promise<void> {
+  const path = `${folder}/summary.json`;
+  try {
+    await Deno.writeTextFile(path, `${JSON.stringify(summary, null, 2)}\n`);
+  } catch (error) {
+    if (!isDiskFull(error)) throw error;
+    warn(`The summary was not written to ${path} as the disk is full`);
+  }
+}

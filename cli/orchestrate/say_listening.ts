@@ -1,0 +1,48 @@
+/**
+ * What an orchestrator says once its port is open: the line with which others join, and what may keep them from it.
+ */
+
+import { type Invite, inviteText } from "../find/invite.ts";
+import { joinCommand } from "../find/join_command.ts";
+import type { Output } from "../output/output.ts";
+import { plural } from "../screen/format.ts";
+import type { HubPlace } from "./hub_place.ts";
+import { servedCertificate } from "../roles/tls_files.ts";
+
+export interface OpenPort {
+  readonly place: Pick<HubPlace, "tls" | "certificateFile" | "isLoopback" | "othersAt">;
+  readonly invite: Invite;
+  readonly miners: number; // that the run waits for
+}
+
+export function sayListening(output: Output, { place, invite, miners }: OpenPort): void {
+  const { socket: url, run, hub } = invite;
+  const certificate = place.tls === null || !url.startsWith("wss:") ? null : servedCertificate(place.tls);
+  const authorityFile = certificate?.signsItself === true ? place.certificateFile : null;
+  output.event({ type: "listening", url, run, hub, invite: inviteText(invite) });
+  output.line(`Listening on ${url} for ${plural(miners, "miner")}`);
+  output.line(`Join with: ${joinCommand(invite, { authorityFile })}`);
+  const others = othersOf(place, url).filter((socket) => certificate?.names(socket) ?? true);
+  if (others.length > 0) {
+    output.line(`Also at: ${others.map((socket) => inviteText({ ...invite, socket }) ?? socket).join(" ")}`);
+  }
+  if (place.isLoopback) output.line("Only this machine can join; to let others in, start it with --host 0.0.0.0");
+  if (certificate === null) return;
+  if (authorityFile !== null) {
+    output.line(
+      `The certificate is self-signed: copy ${authorityFile} to each machine that joins, and join where it lies`,
+    );
+  }
+  if (!certificate.names(url)) {
+    output.log.warn(
+      `Nodes will refuse the certificate as it must name ${new URL(url).hostname}: make one that does ` +
+        "(iota help orchestrate), or pass an address that it names with --public-address",
+    );
+  }
+}
+
+/** A URL without a port stands for the usual one of its scheme. */
+function othersOf(place: Pick<HubPlace, "othersAt">, url: string): string[] {
+  const { port, protocol } = new URL(url);
+  return place.othersAt(port === "" ? (protocol === "wss:" ? 443 : 80) : Number(port));
+}

@@ -1,0 +1,112 @@
+/**
+ * What a person sees when a command cannot do what was asked.
+ *
+ * Owns: the two error classes of the command line and the sentence for each common refusal of the system. Refuses: our own
+ * bugs (assertions stay what they are, and are printed with --verbose) and remote input (a `Fault`).
+ * Every text names the rule, the value and the next step; exit code 2 for a wrong command line, 1 for everything else.
+ */
+
+import { dirname } from "node:path";
+import { exitFailed, exitUsage } from "./exit_codes.ts";
+import { shellWord } from "../shell_words.ts";
+
+/** The command line was right, the world was not. */
+export class UserError extends Error {
+  override name = "UserError";
+  readonly next: string | undefined; // the next step, a sentence or a command
+  readonly exitCode: number = exitFailed;
+
+  constructor(message: string, options: { next?: string; cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.next = options.next;
+  }
+}
+
+/** The command line itself was wrong. */
+export class UsageError extends UserError {
+  override name = "UsageError";
+  override readonly exitCode = exitUsage;
+}
+
+/** SIGTERM, what a service manager sends to stop a role, or the end of its terminal. Stopping in order is no failure. */
+export class Terminated extends UserError {
+  override name = "Terminated";
+
+  constructor() {
+    super("Stopped on request of the system");
+  }
+}
+
+export interface Attempt {
+  readonly action: string; // "open the data folder"
+  readonly value: string; // the path, port or URL it was tried with
+  /** It makes the file: what does not exist is then its folder. */
+  readonly creates?: boolean;
+}
+
+interface Refusal {
+  readonly rule: string;
+  readonly next: string;
+}
+
+const refusals: Readonly<Record<string, Refusal>> = {
+  EACCES: { rule: "it must be open to this user", next: "Change its rights, or pass another one" },
+  EPERM: { rule: "it must be open to this user", next: "Change its rights, or pass another one" },
+  ENOTCAPABLE: {
+    rule:
+      "it must lie within the rights that this command keeps: its data folder, and plain files that its options name",
+    next: "Pass another path, outside /dev, /proc and /sys",
+  },
+  EROFS: { rule: "it must be on a writable disk", next: "Pass a folder on another disk with --data DIR" },
+  ENOSPC: {
+    rule: "the disk must have room",
+    next: "Free some space, or pass a folder on another disk with --data DIR",
+  },
+  EDQUOT: {
+    rule: "your quota must have room",
+    next: "Free some space, or pass a folder on another disk with --data DIR",
+  },
+  ENOENT: { rule: "it must exist", next: "Check the spelling" },
+  ENOTDIR: { rule: "every part of its path but the last must be a folder", next: "Check the spelling" },
+  EEXIST: { rule: "no file of that name may be in the way", next: "Remove the file, or pass another path" },
+  EISDIR: { rule: "it must be a file", next: "Pass the path of a file" },
+  EADDRINUSE: { rule: "nothing else may listen there", next: "Stop the other program, or pass another port" },
+  EADDRNOTAVAIL: {
+    rule: "the address must be this machine's",
+    next: "Pass an address of this machine, such as 127.0.0.1",
+  },
+  ECONNREFUSED: { rule: "something must listen there", next: "Check the address, and that the other side runs" },
+};
+
+/** The sentence for a refusal of the system; undefined when it is none that a person can act on. */
+export function explainRefusal(error: unknown, attempt: Attempt): UserError | undefined {
+  const code = systemCode(error);
+  const refusal = code === "ENOENT" && attempt.creates === true ? folderMissing(attempt.value) : refusals[code];
+  if (refusal === undefined) return undefined;
+  const message = `Cannot ${attempt.action} as ${refusal.rule}: current value is '${attempt.value}'`;
+  return new UserError(message, { next: refusal.next, cause: error });
+}
+
+function folderMissing(path: string): Refusal {
+  return { rule: "its folder must exist", next: `Make the folder: mkdir -p ${shellWord(dirname(path))}` };
+}
+
+/** Runs `body`; a refusal of the system becomes a `UserError`, everything else stays what it is. */
+export async function attempting<T>(attempt: Attempt, body: () => T | Promise<T>): Promise<T> {
+  try {
+    return await body();
+  } catch (error) {
+    throw explainRefusal(error, attempt) ?? error;
+  }
+}
+
+/** POSIX code of a system error; Deno sets `code` on most, and only the class on some. */
+function systemCode(error: unknown): string {
+  if (!(error instanceof Error)) return "";
+  const code = (error as Error & { code?: unknown }).code;
+  if (typeof code === "string") return code;
+  if (error instanceof Deno.errors.AddrInUse) return "EADDRINUSE";
+  if (error instanceof Deno.errors.NotCapable) return "ENOTCAPABLE"; // our own sandbox, and no setting of the disk
+  if (error instanceof Deno.errors.PermissionDenied) return "EACCES";
+  return error instanceof Deno.errors.NotFound ? "ENOENT" : "";
+}

@@ -1,0 +1,203 @@
+/**
+ * Everything a command prints goes through here.
+ *
+ * Owns: the two audiences (people, or programs with --json), the summary as the last thing on stdout, the log on stderr, and
+ * the live screen's claim on the terminal. Refuses: any line that is not JSON on stdout in --json mode, and anything after
+ * `close`. A reader that went away (`iota … | head`) is no error: stdout falls silent and `onReaderGone` is called once.
+ */
+
+import { assert } from "../../core/assert.ts";
+import type { Host } from "../host.ts";
+import { createLog, type Log, type LogLevel } from "./log.ts";
+import { createPaint, type Paint } from "./paint.ts";
+import { LiveTerminal } from "../screen/terminal.ts";
+import { withoutColour } from "../screen/format.ts";
+import { type SummaryFields, summaryTable } from "./summary_table.ts";
+
+/** `live`: a terminal that can show a moving screen; `plain`: lines for people; `json`: lines for programs. */
+export type OutputMode = "live" | "plain" | "json";
+
+export interface Output {
+  readonly mode: OutputMode;
+  readonly quiet: boolean;
+  readonly paint: Paint; // for stdout
+  readonly columns: number; // of the terminal; of text that goes elsewhere, 120
+  readonly log: Log;
+  /** For programs: one JSON line. Nothing for people. */
+  event(record: { readonly type: string } & Readonly<Record<string, unknown>>): void;
+  /** For people: one line. Nothing in --json mode and with --quiet. */
+  line(text: string): void;
+  /** What a live screen shows in its own way, for the log file alone. */
+  keep(text: string): void;
+  /** The last thing on stdout, printed when the command ends; the last call counts. */
+  summary(fields: SummaryFields): void;
+  /** A result that has a better form than a table: the text for people, a summary of the fields for programs. */
+  answer(fields: SummaryFields, text: string): void;
+  /**
+   * Gives `sink` the whole log from now on: what is printed, lines for people with the time before them, and also what a live screen
+   * or --quiet keeps off the terminal.
+   */
+  copyTo(sink: (line: string) => void, options: { readonly stampOf: () => string }): void;
+  /** The lower part of the terminal to draw on, null unless the mode is live. Lines and logs then go above it. */
+  openLive(): LiveTerminal | null;
+  closeLive(): void;
+}
+
+export interface OutputOptions {
+  readonly host: Host;
+  readonly json: boolean;
+  readonly quiet: boolean;
+  readonly verbose: boolean;
+  readonly noColor: boolean;
+}
+
+const columnsElsewhere = 120;
+
+export class TerminalOutput implements Output {
+  readonly mode: OutputMode;
+  readonly quiet: boolean;
+  readonly paint: Paint;
+  readonly errorPaint: Paint; // for stderr
+  readonly log: Log;
+  readonly host: Host;
+  onReaderGone: () => void = () => {};
+  onLiveOpened: () => void = () => {}; // whoever takes the cursor must see Ctrl-C, to give it back
+  #region: LiveTerminal | null = null;
+  #summary: SummaryFields | null = null;
+  #readerGone = false;
+  #copy: ((line: string) => void) | null = null;
+  #stampOf: () => string = () => "";
+
+  constructor({ host, json, quiet, verbose, noColor }: OutputOptions) {
+    const { environment } = host;
+    const dumb = environment.get("TERM") === "dumb";
+    const colorsWanted = !noColor && !environment.get("NO_COLOR") && !dumb;
+    this.host = host;
+    this.quiet = quiet;
+    this.mode = json ? "json" : host.isTerminal("stdout") && !dumb && !quiet ? "live" : "plain";
+    this.paint = createPaint(colorsWanted && !json && host.isTerminal("stdout"));
+    this.errorPaint = createPaint(colorsWanted && host.isTerminal("stderr"));
+    const now = () => host.now();
+    const shown = createLog({
+      least: verbose ? "debug" : quiet ? "warn" : "info",
+      paint: this.errorPaint,
+      withDate: !host.isTerminal("stderr"),
+      now,
+      write: (line) => this.#showError(line),
+    });
+    const kept = createLog({
+      least: verbose ? "debug" : "info",
+      paint: createPaint(false),
+      withDate: true,
+      now,
+      write: (line) => this.#copy?.(line),
+    });
+    const both = (level: LogLevel) => (text: string) => {
+      shown[level](text);
+      kept[level](text);
+    };
+    this.log = { debug: both("debug"), info: both("info"), warn: both("warn"), error: both("error") };
+  }
+
+  get columns(): number {
+    return this.host.terminalSize()?.columns ?? columnsElsewhere;
+  }
+
+  event(record: { readonly type: string } & Readonly<Record<string, unknown>>): void {
+    if (this.mode !== "json") return;
+    const line = JSON.stringify(record);
+    this.#copy?.(line);
+    this.writeOut(`${line}\n`);
+  }
+
+  line(text: string): void {
+    if (this.mode === "json") return;
+    this.keep(text);
+    if (this.quiet) return;
+    if (this.#region === null) this.writeOut(`${text}\n`);
+    else this.#region.insertAbove(text);
+  }
+
+  keep(text: string): void {
+    if (this.mode !== "json") this.#copy?.(`${this.#stampOf()} ${withoutColour(text)}`);
+  }
+
+  summary(fields: SummaryFields): void {
+    this.#summary = fields;
+  }
+
+  /** A line on stderr as it is, above the live screen where both share a terminal. */
+  error(text: string): void {
+    this.#copy?.(`${this.#stampOf()} ${withoutColour(text)}`);
+    this.#showError(text);
+  }
+
+  #showError(text: string): void {
+    if (this.#region !== null && this.host.isTerminal("stderr")) this.#region.insertAbove(text);
+    else quietly(() => this.host.write("stderr", `${text}\n`));
+  }
+
+  answer(fields: SummaryFields, text: string): void {
+    if (this.mode === "json") this.summary(fields);
+    else this.writeOut(`${text}\n`);
+  }
+
+  /** Text on stdout as it is. */
+  writeOut(text: string): void {
+    if (this.#readerGone || quietly(() => this.host.write("stdout", text))) return;
+    this.#readerGone = true;
+    this.onReaderGone();
+  }
+
+  copyTo(sink: (line: string) => void, { stampOf }: { readonly stampOf: () => string }): void {
+    this.#copy = sink;
+    this.#stampOf = stampOf;
+  }
+
+  openLive(): LiveTerminal | null {
+    if (this.mode !== "live") return null;
+    assert(this.#region === null, "Cannot open a live screen as there must be one at a time");
+    this.onLiveOpened();
+    this.#region = new LiveTerminal({
+      write: (text) => this.writeOut(text),
+      size: () => this.host.terminalSize() ?? { columns: 80, rows: 24 },
+    });
+    return this.#region;
+  }
+
+  closeLive(): void {
+    if (this.#region === null) return;
+    this.#region.close();
+    this.#region = null;
+    this.writeOut("\n");
+  }
+
+  /** Gives the terminal back, then prints the summary. */
+  close(): void {
+    this.closeLive();
+    const fields = this.#summary;
+    this.#summary = null;
+    if (fields === null) return;
+    const lines = this.mode === "json"
+      ? [JSON.stringify({ type: "summary", ...fields })]
+      : summaryTable(fields, this.paint);
+    for (const line of lines) this.#copy?.(withoutColour(line));
+    this.writeOut(`${lines.join("\n")}\n`);
+  }
+}
+
+/** False when the reader of the stream is gone. */
+function quietly(write: () => void): boolean {
+  try {
+    write();
+    return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.BrokenPipe || isHungUp(error)) return false;
+    throw error;
+  }
+}
+
+/** A terminal that was closed. */
+function isHungUp(error: unknown): boolean {
+  return error instanceof Error && (error as Error & { code?: unknown }).code === "EIO";
+}

@@ -1,0 +1,46 @@
+/**
+ * Orchestrator addresses as people write them: `host:port`, `http://…`, `ws://…`, an invite, and the two forms the program needs.
+ */
+
+import { UsageError } from "../output/errors.ts";
+import { isInvite, readInvite } from "../find/invite.ts";
+
+export interface HubAddress {
+  readonly socket: string; // ws:// or wss://
+  readonly http: string; // http:// or https://, without a slash at the end
+}
+
+const schemes: Readonly<Record<string, [string, string]>> = {
+  "ws:": ["ws:", "http:"],
+  "http:": ["ws:", "http:"],
+  "wss:": ["wss:", "https:"],
+  "https:": ["wss:", "https:"],
+};
+
+export function hubAddress(text: string): HubAddress {
+  if (isInvite(text)) return hubAddress(invited(text));
+  const url = URL.parse(text.includes("://") ? text : `ws://${text}`);
+  const pair = url === null ? undefined : schemes[url.protocol];
+  if (url === null || pair === undefined || url.hostname === "") {
+    throw new UsageError(
+      `Cannot use --orchestrator as it must be an address or an invite: current value is '${text}'`,
+      {
+        next: "For example: --orchestrator ws://127.0.0.1:9009",
+      },
+    );
+  }
+  const rest = `//${url.host}${url.pathname.replace(/\/+$/, "")}`;
+  return { socket: `${pair[0]}${rest}`, http: `${pair[1]}${rest}` };
+}
+
+function invited(text: string): string {
+  const invite = readInvite(text);
+  if (invite !== null) return invite.socket;
+  const next = text.includes("#")
+    ? "Copy the whole invite that the orchestrator prints when it listens"
+    : "Put the invite in quotes, as a shell may take # for a comment: --orchestrator 'iota://HOST:PORT/RUN#KEY'";
+  throw new UsageError(
+    `Cannot use --orchestrator as an invite must be iota://HOST:PORT/RUN#KEY: current value is '${text}'`,
+    { next },
+  );
+}

@@ -1,0 +1,140 @@
+/**
+ * Blobs as the roles use them: whole vectors by hash. Behind it the hub's HTTP store, its disk, or memory, and other nodes
+ * that offer the same blob: they are asked first, the hub when they fail.
+ */
+
+import type { BlobHash, BlobRef } from "../../core/ids.ts";
+import type { Peer } from "../../core/protocol/message.ts";
+import type { BlobQuota } from "../../net/blobs/blob_quota.ts";
+import { fetchBlob } from "../../net/blobs/blob_fetch.ts";
+import { BlobError, type BlobStore, type LocalBlobStore } from "../../net/blobs/blobs.ts";
+import type { FetchSource, SourceProblem } from "../../net/blobs/fetch_sources.ts";
+import type { Timers } from "../../net/timers.ts";
+
+export interface BlobAccess {
+  put(bytes: Uint8Array): Promise<BlobRef>;
+  /** The whole blob, checked against its hash; throws when it cannot be had. */
+  get(ref: BlobRef, from?: BlobOrigin): Promise<Uint8Array>;
+}
+
+export interface BlobOrigin {
+  readonly peers?: readonly Peer[]; // that may have it
+  /** Hears how many bytes are here, as they come. */
+  readonly onBytes?: (bytes: number) => void;
+}
+
+/** The hub's own view of its store. */
+export interface HubBlobs extends BlobAccess {
+  /** Deleting what is not there is no error. */
+  delete(hash: BlobHash): Promise<void>;
+  /** Deletes what is not used and was not at the last sweep either: what is on its way to be named stays. */
+  sweep(used: ReadonlySet<string>): Promise<void>;
+}
+
+/** How other nodes' stores are reached. */
+export interface PeerAccess {
+  /** Its address as `peerUrl` writes it. */
+  readonly open: (peer: Peer) => BlobStore;
+  readonly blobBytes: number;
+  readonly timers: Timers;
+  readonly onProblem: (problem: SourceProblem) => void;
+}
+
+const peersOfBlob = 8; // more would not be faster; the list comes from the network
+const leavesUnderWay = 8;
+
+/** Without `access`, or where no peers are named, every blob comes from the store. */
+export function blobAccess(store: BlobStore, access: PeerAccess | null = null): BlobAccess {
+  const put = (bytes: Uint8Array) => store.put(bytes);
+  const fromStore = (ref: BlobRef, { onBytes }: BlobOrigin) =>
+    onBytes === undefined ? store.get(ref.hash) : collectCounted(store, { ref, onBytes });
+  if (access === null) return { put, get: (ref, from = {}) => fromStore(ref, from) };
+  const opened = new Map<string, BlobStore>();
+  const peerStore = (key: string, peer: Peer): BlobStore => {
+    const known = opened.get(key) ?? access.open(peer);
+    opened.delete(key);
+    opened.set(key, known); // the newest last
+    if (opened.size > 8 * peersOfBlob) opened.delete(opened.keys().next().value!);
+    return known;
+  };
+  const get = async (ref: BlobRef, from: BlobOrigin = {}) => {
+    const { peers = [], onBytes } = from;
+    const reachable = new Map<string, Peer>();
+    for (const { node, url, pass } of peers.slice(0, peersOfBlob)) {
+      const origin = peerUrl(url);
+      if (origin !== null) reachable.set(`${node} ${origin} ${pass}`, { node, url: origin, pass });
+    }
+    if (reachable.size === 0) return await fromStore(ref, from);
+    const sources: FetchSource[] = Array.from(
+      reachable,
+      ([key, peer]) => ({ name: peer.url, store: peerStore(key, peer), isFallback: false }),
+    );
+    sources.push({ name: "the orchestrator", store, isFallback: true });
+    const counted = onBytes === undefined ? {} : { onBytes };
+    return await fetchBlob({ ref, sources, concurrency: leavesUnderWay, ...access, ...counted });
+  };
+  return { put, get };
+}
+
+/** As the store's own `get`, and no more memory than the blob should take. */
+async function collectCounted(
+  store: BlobStore,
+  { ref, onBytes }: { ref: BlobRef; onBytes: (bytes: number) => void },
+): Promise<Uint8Array> {
+  const whole = new Uint8Array(ref.bytes);
+  let at = 0;
+  for await (const chunk of await store.open(ref.hash)) {
+    if (at + chunk.length > whole.length) throw wrongSize(ref);
+    whole.set(chunk, at);
+    at += chunk.length;
+    onBytes(at);
+  }
+  if (at < whole.length) throw wrongSize(ref);
+  return whole;
+}
+
+const wrongSize = ({ hash, bytes }: BlobRef) =>
+  new BlobError("wrongHash", `Cannot read blob ${hash} as it must have ${bytes} bytes`);
+
+/** The address alone, without path or credentials; null: not one to ask. */
+export function peerUrl(text: string): string | null {
+  const url = URL.parse(text);
+  return url !== null && /^https?:$/.test(url.protocol) && url.username === "" ? url.origin : null;
+}
+
+/** `quota` hears what members are not charged for any more. */
+export function hubBlobs(store: LocalBlobStore, quota: Pick<BlobQuota, "deleted" | "needed"> | null = null): HubBlobs {
+  const remove = async (hash: BlobHash) => {
+    await store.delete(hash);
+    quota?.deleted(hash);
+  };
+  let unusedBefore: ReadonlySet<string> = new Set();
+  return {
+    ...blobAccess(store),
+    sweep: async (used) => {
+      quota?.needed(used);
+      const unused = new Set<string>();
+      for (const { hash } of await Array.fromAsync(store.list())) {
+        if (used.has(hash)) continue;
+        if (unusedBefore.has(hash)) await remove(hash);
+        else unused.add(hash);
+      }
+      unusedBefore = unused;
+    },
+    delete: remove,
+  };
+}
+
+/**
+ * A blob is a vector of little-endian f32, as every machine we run on stores it. The values are the bytes' own memory where they
+ * can be, so that a large vector is in memory once.
+ */
+export function floatsOf(bytes: Uint8Array): Float32Array {
+  const { buffer, byteOffset, byteLength } = bytes;
+  const isAligned = byteOffset % 4 === 0 && byteLength % 4 === 0;
+  return isAligned ? new Float32Array(buffer, byteOffset, byteLength / 4) : new Float32Array(bytes.slice().buffer);
+}
+
+export function bytesOfFloats(values: Float32Array): Uint8Array {
+  return new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
+}

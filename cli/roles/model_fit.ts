@@ -1,0 +1,102 @@
+/**
+ * Whether an adapter can hold the stages of a model, and what to change where it cannot.
+ *
+ * Owns: building every kind of stage on paper (gpu/stage_fit.ts), the words for what does not fit, and the search for a change that
+ * was tried and fits. Out of scope: the memory of a GPU, which WebGPU does not tell. A software adapter has the machine's.
+ */
+
+import type { RunConfig } from "../../core/config/config.ts";
+import { resolveConfig } from "../../core/config/parse.ts";
+import { sizeNames } from "../../core/config/size.ts";
+import { type StageSpec, stageSpecs } from "../../core/model/spec.ts";
+import { splitLayers } from "../../core/model/stages.ts";
+import { type FitAdapter, fitStage, type StageFit } from "../../gpu/stage_fit.ts";
+import { TooLargeError } from "../../gpu/too_large.ts";
+import type { ComputeWorker } from "../../gpu/worker_client.ts";
+import { UserError } from "../output/errors.ts";
+import { byteSize, plural } from "../screen/format.ts";
+
+export interface ModelFit {
+  readonly stageBytes: number; // of the largest stage
+  readonly modelBytes: number; // of all stages together
+  readonly problem: string | null; // "its logits take …"; null: every stage fits
+}
+
+export async function fitModel(config: RunConfig, adapter: FitAdapter): Promise<ModelFit> {
+  const specs = stageSpecs(config, splitLayers(config));
+  const fits = new Map<string, StageFit>();
+  for (const spec of specs) if (!fits.has(shapeOf(spec))) fits.set(shapeOf(spec), await fitStage(spec, adapter));
+  const bytes = specs.map((spec) => fits.get(shapeOf(spec))!.bytes);
+  const error = [...fits.values()].find(({ problem }) => problem !== null)?.problem ?? null;
+  return {
+    stageBytes: Math.max(...bytes),
+    modelBytes: bytes.reduce((sum, each) => sum + each, 0),
+    problem: error === null ? null : problemText(error),
+  };
+}
+
+/** Stages of one shape take the same. */
+const shapeOf = ({ wireIn, layerCount, wireOut }: StageSpec) => `${wireIn !== null} ${layerCount} ${wireOut !== null}`;
+
+function problemText(error: Error): string {
+  if (!(error instanceof TooLargeError)) return error.message;
+  return `its ${error.label} take ${byteSize(error.bytes)}, more than the adapter's ${byteSize(error.limitBytes)}`;
+}
+
+/** Before a swarm starts: throws where its nodes could not hold the model. `memoryBytes`: what this machine has to spare. */
+export async function mustFit(
+  config: RunConfig,
+  { worker, memoryBytes }: { worker: ComputeWorker; memoryBytes: () => number },
+): Promise<void> {
+  const facts = await worker.inspect();
+  if (facts === null) return; // the reference has no limits
+  const { name, isSoftware } = worker.adapter;
+  const adapter = { limits: facts.limits, isSoftware };
+  const { problem, modelBytes } = await fitModel(config, adapter);
+  if (problem !== null) {
+    const remedies = await remediesFor(config, adapter);
+    throw new UserError(
+      `Cannot train size ${config.size} here as each stage must fit the adapter (${name}): ${problem}`,
+      {
+        next: remedies.length === 0
+          ? "Use another adapter, or the slow reference: --device reference"
+          : `Start it again with ${remedies.join(", or with ")}`,
+      },
+    );
+  }
+  const { replicas, validators } = config.swarm;
+  const bytes = modelBytes * (replicas + validators);
+  const available = isSoftware ? memoryBytes() : Infinity;
+  if (bytes <= available) return;
+  const nodes = `${plural(replicas * config.pipeline.stages, "miner")} and ${plural(validators, "validator")}`;
+  throw new UserError(
+    `Cannot train size ${config.size} here as ${nodes} must fit this machine's memory: ` +
+      `they take ${byteSize(bytes)}, and ${byteSize(available)} are available`,
+    { next: "Start it again with a smaller --size, or with fewer --replicas" },
+  );
+}
+
+/** Changes, each as it is typed, that were tried and fit: smaller tasks, more stages, a smaller size. */
+async function remediesFor(config: RunConfig, adapter: FitAdapter): Promise<string[]> {
+  const isRight = async (changed: RunConfig) => (await fitModel(changed, adapter)).problem === null;
+  const remedies: string[] = [];
+  const { layers } = config.model;
+  for (let sequences = config.train.sequencesPerMicrobatch >> 1; sequences >= 1; sequences >>= 1) {
+    const train = { ...config.train, sequencesPerMicrobatch: sequences };
+    if (!await isRight({ ...config, train })) continue;
+    remedies.push(`--set train.sequencesPerMicrobatch=${sequences}`);
+    break;
+  }
+  for (let stages = config.pipeline.stages + 1; stages <= layers; stages++) {
+    if (!await isRight({ ...config, pipeline: { ...config.pipeline, stages } })) continue;
+    remedies.push(`--stages ${stages}`);
+    break;
+  }
+  for (const size of sizeNames.slice(0, sizeNames.findIndex((name) => name === config.size)).toReversed()) {
+    const resolved = resolveConfig({ size });
+    if (!resolved.ok || !await isRight(resolved.config)) continue;
+    remedies.push(`--size ${size}`);
+    break;
+  }
+  return remedies;
+}

@@ -1,0 +1,19 @@
+/**
+ * What the simulated orchestrator shows the checkers.
+ */
+
+import type { Fault } from "../../../core/fault.ts";
+import type { NodeId } from "../../../core/ids.ts";
+import type { OrchestratorEvent } from "../../../core/orchestrator/event.ts";
+import type { OrchestratorState } from "../../../core/orchestrator/state.ts";
+import type { HubMessage } from "../../../core/protocol/message.ts";
+import type { RunRecord } from "../../../core/protocol/record.ts";
+
+export interface HubWatch {
+  /** The machine is about to be checked; large swarms check some of the times. */
+  isCheckDue(): boolean;
+  onEvent(event: OrchestratorEvent, state: OrchestratorState): void;
+  onSend(to: NodeId, message: HubMessage, state: OrchestratorState): void;
+  onDisconnect(node: NodeId, fault: Fault): void;
+  onRecord(record: RunRecord, state: OrchestratorState): void;
+}

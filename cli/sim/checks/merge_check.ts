@@ -1,0 +1,135 @@
+/**
+ * Merges: rounds follow each other, no slice is taken on one word, and all honest replicas of a stage begin a round with the
+ * same parameters and outer momentum.
+ *
+ * Votes are counted from the events the orchestrator was given, hashes from the miners' own symbolic state.
+ */
+
+import { present } from "../../../core/assert.ts";
+import type { BlobHash, NodeId, StageIndex } from "../../../core/ids.ts";
+import type { OrchestratorEvent } from "../../../core/orchestrator/event.ts";
+import type { PayloadStats } from "../../../core/merge/payload_stats.ts";
+import type { MergedStage } from "../../../core/orchestrator/merge/merge_state.ts";
+import type { OrchestratorState } from "../../../core/orchestrator/state.ts";
+import type { ApplyMerge, HubMessage } from "../../../core/protocol/message.ts";
+import type { RunRecord } from "../../../core/protocol/record.ts";
+import { must } from "./violation.ts";
+
+/** What a miner makes of a merge. */
+export interface OwnMerge {
+  readonly stage: StageIndex;
+  readonly parameters: BlobHash;
+  readonly momentum: BlobHash | null;
+}
+
+const roundsRemembered = 8;
+const mostHonest = 1; // far above any value that an honest symbolic payload holds
+
+/** What the store told of a payload, judged without the orchestrator's help. */
+const isMergeable = (stats: PayloadStats | null): boolean =>
+  stats !== null && stats.isFinite && stats.largest <= mostHonest;
+
+const hubVotes = 2; // the hub's own result needs no second
+
+export class MergeCheck {
+  #round = 0;
+  readonly #agreed = new Map<number, readonly MergedStage[]>(); // by round that begins, one a stage
+  readonly #early = new Map<number, { node: NodeId; own: OwnMerge }[]>(); // merged before all stages had agreed
+  #votes = new Map<BlobHash, Set<NodeId> | typeof hubVotes>(); // of the merge under way
+  #payloads = new Map<StageIndex, Set<NodeId>>(); // of the layout that was asked for
+  #slices = new Map<NodeId, number>();
+  #asked = new Map<StageIndex, string>(); // the slices of the last applyMerge
+  #remade = new Set<StageIndex>(); // stages that had to do without what some have applied, as the store lost it
+  readonly #uncertain = new Map<number, ReadonlySet<StageIndex>>(); // the same of rounds that have begun
+
+  onEvent(event: OrchestratorEvent, state: OrchestratorState): void {
+    if (state.merge === null) return;
+    const isRestored = event.type === "stageRestored" && (event.from === "neighbours" || event.from === "initial");
+    const isUnchecked = event.type === "mergeUnavailable" && event.lost === "slices"; // one word may have to do
+    if (isRestored || isUnchecked) this.#remade.add(event.stage);
+    if (event.type === "sliceRefereed" && event.result !== null) this.#votes.set(event.result.hash, hubVotes);
+    if (event.type === "payloadChecked" && !isMergeable(event.stats)) {
+      this.#payloads.get(event.stage)?.delete(event.node);
+    }
+    if (event.type !== "messageReceived") return;
+    const { message, node } = event;
+    if (message.type === "sliceReduced") {
+      const votes = this.#votes.get(message.result.hash);
+      if (votes === undefined) this.#votes.set(message.result.hash, new Set([node]));
+      else if (votes !== hubVotes) votes.add(node);
+    } else if (message.type === "payloadCommitted") {
+      const stage = state.members.get(node)?.stage ?? null;
+      if (stage === null || message.slices.length !== this.#slices.get(node)) return;
+      const committed = this.#payloads.get(stage);
+      if (committed === undefined) this.#payloads.set(stage, new Set([node]));
+      else committed.add(node);
+    }
+  }
+
+  onSend(to: NodeId, message: HubMessage, state: OrchestratorState): void {
+    if (message.type === "startMerge") this.#slices.set(to, message.slices.length);
+    else if (message.type === "applyMerge") this.#onApplyMerge(to, message, state);
+  }
+
+  /** Says which slices were accepted. */
+  #onApplyMerge(to: NodeId, message: ApplyMerge, state: OrchestratorState): void {
+    const stage = state.members.get(to)?.stage ?? null;
+    if (stage === null) return;
+    const slices = message.slices.map(({ hash }) => hash).join();
+    const before = this.#asked.get(stage);
+    this.#asked.set(stage, slices);
+    if (before === slices) return;
+    if (before !== undefined) this.#remade.add(stage);
+    const committed = this.#payloads.get(stage) ?? new Set();
+    if ([...committed].filter((node) => !state.expelled.has(node)).length <= 1) return; // one needs no reduction
+    for (const { hash } of message.slices) {
+      const votes = this.#votes.get(hash);
+      must(
+        votes === hubVotes || (votes !== undefined && votes.size >= 2),
+        "no slice is merged on one word",
+        () => `stage ${stage} of round ${message.round} accepts ${hash} with ${votes === undefined ? 0 : 1} votes`,
+      );
+    }
+  }
+
+  roundMerged({ round }: Extract<RunRecord, { type: "roundMerged" }>, state: OrchestratorState): void {
+    must(round === this.#round + 1, "rounds follow each other", () => `${round} after ${this.#round}`);
+    this.#round = round;
+    const { stages } = present(state.upload, "what was merged is uploaded next");
+    this.#agreed.set(round, stages.map((stage) => stage.merged));
+    this.#uncertain.set(round, this.#remade);
+    for (const past of [this.#agreed, this.#uncertain]) past.delete(round - roundsRemembered);
+    for (const { node, own } of this.#early.get(round) ?? []) this.#compare(node, { ...own, round });
+    this.#early.delete(round);
+    this.#votes = new Map();
+    this.#payloads = new Map();
+    this.#slices = new Map();
+    this.#asked = new Map();
+    this.#remade = new Set();
+  }
+
+  /** What an honest miner has in its own memory. */
+  merged(node: NodeId, own: OwnMerge & { readonly round: number }): void {
+    const { round } = own;
+    if (this.#agreed.has(round)) return this.#compare(node, own);
+    const early = this.#early.get(round);
+    if (early !== undefined) early.push({ node, own });
+    else if (round === this.#round + 1) this.#early.set(round, [{ node, own }]);
+  }
+
+  #compare(node: NodeId, { round, stage, parameters, momentum }: OwnMerge & { readonly round: number }): void {
+    if (this.#uncertain.get(round)?.has(stage)) return; // a straggler may have applied what was lost
+    const agreed = this.#agreed.get(round)?.[stage];
+    must(
+      agreed?.parameters.hash === parameters,
+      "honest replicas have one parameter hash",
+      () => `${node} begins round ${round} of stage ${stage} with ${parameters}, agreed is ${agreed?.parameters.hash}`,
+    );
+    const agreedMomentum = agreed?.momentum?.hash ?? null;
+    must(
+      agreedMomentum === momentum,
+      "honest replicas have one outer momentum",
+      () => `${node} begins round ${round} of stage ${stage} with ${momentum}, agreed is ${agreedMomentum}`,
+    );
+  }
+}

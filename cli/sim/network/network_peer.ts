@@ -1,0 +1,88 @@
+/**
+ * What the simulated network knows: the two ends it serves, and each hotkey's process, session and link.
+ */
+
+import type { BlobRef, NodeId } from "../../../core/ids.ts";
+import type { HubMessage, NodeMessage, Role } from "../../../core/protocol/message.ts";
+import type { Dice } from "../dice.ts";
+import { Lane } from "./lane.ts";
+
+/** Whose session a message came on, with the role of its hello. */
+export interface HubSender {
+  readonly node: NodeId;
+  readonly role: Role;
+}
+
+export interface HubEnd {
+  connected(node: NodeId, options: { role: Role; resumed: boolean }): void;
+  disconnected(node: NodeId): void;
+  received(sender: HubSender, message: NodeMessage, segments: readonly BlobRef[]): void;
+}
+
+/** One process behind a hotkey. */
+export interface NodeEnd {
+  readonly node: NodeId;
+  readonly role: Role;
+  connected(resumed: boolean): void;
+  disconnected(): void;
+  sessionLost(): void;
+  received(message: HubMessage, segments: readonly BlobRef[]): void;
+  /** The hub will not have this node: final. */
+  refused(): void;
+}
+
+export interface Session {
+  readonly toHub: Lane;
+  readonly toNode: Lane;
+}
+
+export interface Link {
+  readonly end: NodeEnd;
+  readonly session: Session;
+  carries: boolean; // false: broken, whoever has noticed
+  hubSees: boolean; // the hub takes it for good
+  nodeSees: boolean;
+}
+
+/** What the network knows of a hotkey. */
+export interface Peer {
+  readonly node: NodeId;
+  readonly dice: Dice; // of its own, so that what happens to others moves nothing here
+  readonly latencyMs: number; // one way
+  readonly bytesPerMs: number;
+  end: NodeEnd | null; // the process that runs
+  hubSession: Session | null;
+  detachedAtMs: number; // meaningful while the hub sees no link
+  nodeSession: Session | null;
+  link: Link | null;
+  failedDials: number;
+  unreachableUntilMs: number;
+  slowUntilMs: number;
+}
+
+/** One way, both the same for every node: a measurement without chance. */
+export interface EqualLinks {
+  readonly latencyMs: number;
+  readonly bytesPerMs: number;
+}
+
+export function openPeer(end: NodeEnd, { dice, links }: { dice: Dice; links: EqualLinks | null }): Peer {
+  return {
+    node: end.node,
+    dice,
+    latencyMs: links?.latencyMs ?? dice.between(5, 100),
+    bytesPerMs: links?.bytesPerMs ?? dice.pick([250, 625, 1250, 2500, 12_500]), // 2 to 100 Mbit/s
+    end,
+    hubSession: null,
+    detachedAtMs: 0,
+    nodeSession: null,
+    link: null,
+    failedDials: 0,
+    unreachableUntilMs: 0,
+    slowUntilMs: 0,
+  };
+}
+
+export function openSession(): Session {
+  return { toHub: new Lane(), toNode: new Lane() };
+}

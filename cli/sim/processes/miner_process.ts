@@ -1,0 +1,161 @@
+/**
+ * A simulated miner: the production machine, a symbolic stage, and how long work takes.
+ */
+
+import { assert, present, unreachable } from "../../../core/assert.ts";
+import type { BlobRef, NodeId, StageIndex } from "../../../core/ids.ts";
+import type { MinerEffect, MinerEvent, MinerWork } from "../../../core/miner/event.ts";
+import { miner } from "../../../core/miner/machine.ts";
+import { type MinerState, openMiner } from "../../../core/miner/state.ts";
+import { type LinkEvent, NodeProcess, type NodeServices } from "./node_process.ts";
+import type { WatchedWork } from "../checks/node_watch.ts";
+import { blobsOfSource, SymbolicStage, type WorkOutcome } from "./symbolic_stage.ts";
+
+const gradientTaskFactor = 3; // recomputed forward, then backward of twice its cost
+
+export class MinerProcess extends NodeProcess {
+  readonly role = "miner";
+  readonly state: MinerState;
+  readonly stage: SymbolicStage;
+
+  constructor(node: NodeId, services: NodeServices, options: { previousStage: StageIndex | null }) {
+    super(node, services);
+    this.state = openMiner({ adapter: "simulated", previousStage: options.previousStage });
+    const { shape } = services;
+    const missing = (refs: readonly BlobRef[]) => services.missing(node, refs);
+    this.stage = new SymbolicStage({ shape, missing, segments: this.segments, owner: node });
+  }
+
+  protected take(event: LinkEvent): void {
+    this.#step(event);
+  }
+
+  heldByState(): number {
+    const { queue, log, running } = this.state;
+    const refsOf = (job: MinerState["queue"][number]) => job.type !== "runTask" ? 0 : job.second === null ? 1 : 2;
+    const queued = queue.reduce((sum, job) => sum + refsOf(job), 0);
+    return queued + 2 * log.length + (running === null ? 0 : refsOf(running.job) + running.held.length);
+  }
+
+  #step(event: MinerEvent): void {
+    if (!this.isAlive) return;
+    for (const effect of miner.step(this.state, event, this.services.queue.nowMs)) {
+      const isLeaving = effect.type === "send" && effect.message.type === "leaving";
+      assert(!isLeaving || event.type === "stopRequested", `${this.node} must not leave unless it is told to`);
+      this.#perform(effect);
+    }
+    if (this.services.watch.isCheckDue()) miner.assertInvariants(this.state);
+  }
+
+  #perform(effect: MinerEffect): void {
+    switch (effect.type) {
+      case "send":
+        return this.send(effect.message, effect.attachments);
+      case "release":
+        return this.segments.release(effect.refs);
+      case "record":
+        return;
+      case "perform":
+        return this.#work(effect.job, effect.work);
+      case "finish":
+        return this.finish();
+      default:
+        return unreachable(effect);
+    }
+  }
+
+  #work(job: number, work: MinerWork): void {
+    if (work.type === "applyStep") this.#reportStep();
+    const outcome = this.stage.perform(work);
+    const onDevice = work.type !== "reduceSlice" && work.type !== "uploadParameters";
+    const cost = { medianMs: this.#medianMs(work), bytes: bytesOf(work, outcome), onDevice };
+    const payloads = work.type === "reduceSlice" ? work.inputs.map(({ payload }) => payload) : [];
+    const watched = { work: work.type, round: roundOf(this.state, work), payloads };
+    const isWanted = outcome.result.ok || this.services.watch.isWanted(this, watched); // when it asked for the blobs
+    this.compute(
+      cost,
+      (computeMs) => this.#done({ job, work, outcome, computeMs, watched: isWanted ? watched : null }),
+    );
+  }
+
+  #done(options: {
+    job: number;
+    work: MinerWork;
+    outcome: WorkOutcome;
+    computeMs: number;
+    watched: WatchedWork | null; // null: nobody wants it any more
+  }): void {
+    const { job, work, outcome, computeMs, watched } = options;
+    const { watch, blobs } = this.services;
+    if (!outcome.result.ok) {
+      const { fault } = outcome.result;
+      const isFate = outcome.missing !== undefined && blobs.wasLost(outcome.missing);
+      if (!isFate && watched !== null) watch.workFailed(this, { ...watched, fault });
+      return this.#step({ type: "workFailed", job, fault });
+    }
+    blobs.put(outcome.puts);
+    const result = outcome.result.value;
+    if (result.type !== "runTask") {
+      if (result.type === "applyMerge" && work.type === "applyMerge" && this.state.running?.isObsolete === false) {
+        const stage = present(this.state.stage, "a merging miner has a stage");
+        const momentum = result.momentum?.hash ?? null;
+        watch.merged(this, { stage, round: work.round, parameters: result.parameters.hash, momentum });
+      }
+      return this.#step({ type: "workDone", job, result });
+    }
+    watch.taskComputed();
+    if (result.output !== null) this.segments.hold([result.output]);
+    this.#step({ type: "workDone", job, result: { ...result, computeMs } });
+  }
+
+  /** The accumulated gradient must be over exactly the log, which must be what the step header counts. */
+  #reportStep(): void {
+    const { running, log } = this.state;
+    const job = present(running, "work is under way").job;
+    assert(job.type === "applyStep", "a step header is applied");
+    assert(
+      job.tasks === log.length && this.stage.accumulated === log.length &&
+        this.stage.gradient === this.stage.gradientOf(log),
+      `${this.node} must accumulate exactly the ${job.tasks} tasks that count: current value is ${this.stage.accumulated}`,
+    );
+    this.services.watch.stepApplied(this, { step: job.step, tasks: log.map((entry) => entry.task) });
+  }
+
+  #medianMs(work: MinerWork): number {
+    const { shape } = this.services;
+    const forwardMs = shape.forwardMs * (shape.equal?.stagePaces[this.state.stage ?? 0] ?? 1);
+    switch (work.type) {
+      case "runTask":
+        return work.direction === "forward" ? forwardMs : gradientTaskFactor * forwardMs;
+      case "sealGradients":
+        return 0.1 * forwardMs + (work.replay?.length ?? 0) * gradientTaskFactor * forwardMs;
+      case "loadStage":
+        return forwardMs;
+      case "applyStep":
+      case "formPayload":
+      case "applyMerge":
+        return 0.2 * forwardMs;
+      case "zeroGradients":
+      case "reduceSlice":
+      case "uploadParameters":
+        return 0.02 * forwardMs;
+      default:
+        return unreachable(work);
+    }
+  }
+}
+
+/** Bytes between the miner and the store. */
+function bytesOf(work: MinerWork, outcome: WorkOutcome): number {
+  let bytes = 0;
+  for (const ref of outcome.puts) bytes += ref.bytes;
+  if (work.type === "reduceSlice") { for (const { payload } of work.inputs) bytes += payload.bytes; }
+  if (work.type === "applyMerge") { for (const ref of work.slices) bytes += ref.bytes; }
+  if (work.type === "loadStage") { for (const ref of blobsOfSource(work.source)) bytes += ref.bytes; }
+  return bytes;
+}
+
+function roundOf(state: MinerState, work: MinerWork): number | null {
+  if (work.type === "loadStage") return work.round;
+  return work.type === "applyMerge" ? work.round - 1 : work.type === "reduceSlice" ? state.round : null;
+}

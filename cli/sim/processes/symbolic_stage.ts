@@ -1,0 +1,306 @@
+/**
+ * A miner's stage without tensors: every vector is the digest of what made it.
+ *
+ * Owns the digests of parameters, round start, outer momentum and accumulated gradient. Two replicas that took the same way have
+ * equal digests and one that missed a part has another, so a wrong protocol shows as a wrong hash. Sizes in bytes are the
+ * genuine ones. Work is worked out when it begins; what it uploads is handed to the caller, who knows when it ends.
+ */
+
+import { present, unreachable } from "../../../core/assert.ts";
+import { fault, type Parsed, parsed } from "../../../core/fault.ts";
+import { type BlobHash, type BlobRef, type Direction } from "../../../core/ids.ts";
+import type { LoggedTask, MinerResult, MinerWork } from "../../../core/miner/event.ts";
+import { type StageSpec, wireBytes } from "../../../core/model/spec.ts";
+import type { ParameterSource, Slice, WeightedPayload } from "../../../core/protocol/message.ts";
+import { digest, unitOf } from "../digest.ts";
+import { isFinite, spoiltHash } from "./symbolic_numbers.ts";
+import type { HeldSegments } from "./held_segments.ts";
+import type { SwarmShape } from "../swarm_shape.ts";
+
+/** What a lying miner makes wrong; sizes stay right. */
+export const lies = [
+  "tasks",
+  "nan",
+  "huge",
+  "refuse",
+  "norm",
+  "nanPayload",
+  "hugePayload",
+  "withhold",
+  "slices",
+  "parameters",
+  "momentum",
+] as const;
+
+export type Lie = typeof lies[number];
+
+export interface WorkOutcome {
+  readonly result: Parsed<MinerResult>;
+  readonly puts: readonly BlobRef[]; // in the store once the work is done
+  readonly missing?: BlobRef; // why it failed
+}
+
+/** Parameters and outer momentum; a momentum of "zeros" was never stored. */
+export interface SymbolicVectors {
+  readonly parameters: BlobHash;
+  readonly momentum: BlobHash | null;
+}
+
+const zeros = digest("zeros");
+const noGradient = digest("no gradient");
+
+export interface SymbolicStageOptions {
+  readonly shape: SwarmShape;
+  readonly missing: (refs: readonly BlobRef[]) => BlobRef | null; // the first that cannot be read
+  readonly segments: HeldSegments;
+  readonly owner: string;
+}
+
+export class SymbolicStage {
+  readonly #options: SymbolicStageOptions;
+  #spec: StageSpec | null = null;
+  #floats = 0;
+  #start: SymbolicVectors = { parameters: zeros, momentum: null };
+  #parameters: BlobHash = zeros;
+  #gradient: BlobHash = noGradient;
+  #accumulated = 0; // tasks
+  #steps = 0; // taken since the first one of the run, for a loss that falls
+  lie: Lie | null = null;
+
+  constructor(options: SymbolicStageOptions) {
+    this.#options = options;
+  }
+
+  get accumulated(): number {
+    return this.#accumulated;
+  }
+
+  get gradient(): BlobHash {
+    return this.#gradient;
+  }
+
+  perform(work: MinerWork): WorkOutcome {
+    switch (work.type) {
+      case "loadStage":
+        return this.#loadStage(work);
+      case "runTask":
+        return this.#refusedInput(work) ?? done(this.#runTask(work));
+      case "sealGradients":
+        return done(this.#sealGradients(work.replay));
+      case "applyStep":
+        this.#parameters = digest("step", this.#parameters, this.#gradient, work.learningRate, work.gradientScale);
+        this.#steps += 1;
+        this.#zeroGradients();
+        return done({ type: "applyStep" });
+      case "zeroGradients":
+        this.#zeroGradients();
+        return done({ type: "zeroGradients" });
+      case "formPayload":
+        return this.#formPayload(work.slices);
+      case "reduceSlice":
+        return this.#reduceSlice(work);
+      case "applyMerge":
+        return this.#applyMerge(work);
+      case "uploadParameters":
+        return this.#uploadParameters();
+      default:
+        return unreachable(work);
+    }
+  }
+
+  /** What the accumulator would hold after exactly these tasks. */
+  gradientOf(tasks: readonly LoggedTask[]): BlobHash {
+    return tasks.reduce((sum, task) => this.#accumulate(sum, task), noGradient);
+  }
+
+  #loadStage(work: Extract<MinerWork, { type: "loadStage" }>): WorkOutcome {
+    const { shape } = this.#options;
+    const missing = this.#options.missing(blobsOfSource(work.source));
+    if (missing !== null) return notFound(missing);
+    this.#spec = present(shape.stages[work.stage], "the assigned stage exists");
+    this.#floats = present(shape.stageFloats[work.stage], "a length a stage");
+    this.#start = vectorsOf(work.source, { shape, stage: work.stage });
+    this.#parameters = this.#start.parameters;
+    this.#steps = work.round * shape.config.train.stepsPerRound;
+    this.#zeroGradients();
+    return done({ type: "loadStage", parameters: this.#ref(this.#parameters), localSteps: 0 });
+  }
+
+  #refusedInput({ input, second }: Extract<MinerWork, { type: "runTask" }>): WorkOutcome | null {
+    if (isFinite(input) && (second === null || isFinite(second)) && this.lie !== "refuse") return null;
+    return { result: { ok: false, fault: fault("badNumbers", "an input holds NaN or infinity") }, puts: [] };
+  }
+
+  #runTask(work: Extract<MinerWork, { type: "runTask" }>): MinerResult {
+    const { segments, owner } = this.#options;
+    segments.read(work.input);
+    if (work.second !== null) segments.read(work.second);
+    const spec = this.#stage();
+    const result = taskResult({ spec, work, parameters: this.#parameters, steps: this.#steps });
+    if (work.second !== null) {
+      this.#gradient = this.#accumulate(this.#gradient, { ...work, second: work.second });
+      this.#accumulated += 1;
+    }
+    const output = result.output === null ? null : { ...result.output, hash: this.#lied(result.output.hash, owner) };
+    return { type: "runTask", output, losses: result.losses, computeMs: 0 };
+  }
+
+  #lied(hash: BlobHash, owner: string): BlobHash {
+    if (this.lie === "tasks") return digest("lie", owner, hash);
+    return this.lie === "nan" || this.lie === "huge" ? spoiltHash(this.lie, hash) : hash;
+  }
+
+  #accumulate(sum: BlobHash, task: { direction: Direction; input: BlobRef; second: BlobRef }): BlobHash {
+    return digest("accumulate", sum, task.direction, task.input.hash, task.second.hash, this.#parameters);
+  }
+
+  #sealGradients(replay: readonly LoggedTask[] | null): MinerResult {
+    if (replay !== null) {
+      const { segments } = this.#options;
+      for (const task of replay) {
+        segments.read(task.input);
+        segments.read(task.second);
+      }
+      this.#gradient = this.gradientOf(replay);
+      this.#accumulated = replay.length;
+    }
+    const scale = 1 / (1 + this.#steps / 50);
+    const squareSum = this.#accumulated ** 2 * scale * (0.5 + unitOf(this.#gradient));
+    return { type: "sealGradients", squareSum: this.lie === "norm" ? 1e300 : squareSum };
+  }
+
+  #formPayload(slices: readonly Slice[]): WorkOutcome {
+    const refs = slices.map(({ offset, size }) => ({
+      hash: digest("payload", this.#start.parameters, this.#parameters, offset, size),
+      bytes: 4 * size,
+    }));
+    const { lie } = this;
+    if (lie === "withhold") return { result: parsed({ type: "formPayload", slices: refs }), puts: [] };
+    if (lie !== "nanPayload" && lie !== "hugePayload") {
+      return { result: parsed({ type: "formPayload", slices: refs }), puts: refs };
+    }
+    const kind = lie === "nanPayload" ? "nan" : "huge";
+    const spoilt = refs.map(({ hash, bytes }) => ({ hash: spoiltHash(kind, hash), bytes }));
+    return { result: parsed({ type: "formPayload", slices: spoilt }), puts: spoilt };
+  }
+
+  #reduceSlice({ inputs }: Extract<MinerWork, { type: "reduceSlice" }>): WorkOutcome {
+    const missing = this.#options.missing(inputs.map((input) => input.payload));
+    if (missing !== null) return notFound(missing);
+    const honest = reducedSlice(inputs);
+    const isLie = this.lie === "slices";
+    const result = isLie ? { ...honest, hash: digest("lie", this.#options.owner, honest.hash) } : honest;
+    return { result: parsed({ type: "reduceSlice", result }), puts: [result] };
+  }
+
+  #applyMerge({ round, slices }: Extract<MinerWork, { type: "applyMerge" }>): WorkOutcome {
+    const missing = this.#options.missing(slices);
+    if (missing !== null) return notFound(missing);
+    const merged = mergedVectors(this.#start, slices);
+    const { lie } = this;
+    const isLie = lie === "parameters" || lie === "momentum";
+    this.#start = isLie ? { ...merged, [lie]: digest("lie", this.#options.owner, merged.parameters) } : merged;
+    this.#parameters = this.#start.parameters;
+    this.#steps = round * this.#options.shape.config.train.stepsPerRound;
+    return done({ type: "applyMerge", ...this.#refs() });
+  }
+
+  #uploadParameters(): WorkOutcome {
+    const refs = this.#refs();
+    const puts = refs.momentum === null ? [refs.parameters] : [refs.parameters, refs.momentum];
+    return { result: parsed({ type: "uploadParameters", ...refs }), puts };
+  }
+
+  #stage(): StageSpec {
+    return present(this.#spec, "a stage is loaded before work on it");
+  }
+
+  #zeroGradients(): void {
+    this.#gradient = noGradient;
+    this.#accumulated = 0;
+  }
+
+  #ref(hash: BlobHash): BlobRef {
+    return { hash, bytes: 4 * this.#floats };
+  }
+
+  #refs(): { parameters: BlobRef; momentum: BlobRef | null } {
+    const { parameters, momentum } = this.#start;
+    return { parameters: this.#ref(parameters), momentum: momentum === null ? null : this.#ref(momentum) };
+  }
+}
+
+const done = (result: MinerResult): WorkOutcome => ({ result: parsed(result), puts: [] });
+
+const notFound = (ref: BlobRef): WorkOutcome => ({
+  result: { ok: false, fault: fault("badBlob", `no blob ${ref.hash}`) },
+  puts: [],
+  missing: ref,
+});
+
+export function blobsOfSource(source: ParameterSource): BlobRef[] {
+  if (source.type === "initial") return [];
+  return source.momentum === null ? [source.parameters] : [source.parameters, source.momentum];
+}
+
+export function vectorsOf(
+  source: ParameterSource,
+  options: { shape: SwarmShape; stage: number },
+): SymbolicVectors {
+  const { config } = options.shape;
+  const keepsMomentum = config.outer.momentum > 0;
+  if (source.type === "initial") {
+    const parameters = digest("initial", config.seed, options.stage);
+    return { parameters, momentum: keepsMomentum ? zeros : null };
+  }
+  return {
+    parameters: source.parameters.hash,
+    momentum: keepsMomentum ? source.momentum?.hash ?? zeros : null,
+  };
+}
+
+/** The weighted mean of one slice of every payload; of a single one it is the payload, to the bit. */
+export function reducedSlice(inputs: readonly WeightedPayload[]): BlobRef {
+  const only = present(inputs[0], "a slice has a payload").payload;
+  if (inputs.length === 1) return only;
+  const parts = inputs.flatMap(({ payload, weight, scale }): (string | number)[] => [payload.hash, weight, scale]);
+  return { hash: digest("reduced", ...parts), bytes: only.bytes };
+}
+
+/** The outer step. From a momentum of zeros the new momentum is the average itself: one slice is then the same blob. */
+export function mergedVectors(start: SymbolicVectors, slices: readonly BlobRef[]): SymbolicVectors {
+  if (slices.length === 0) return start;
+  const average = slices.length === 1 ? slices[0]!.hash : digest("average", ...slices.map((slice) => slice.hash));
+  return {
+    parameters: digest("outer step", start.parameters, start.momentum ?? "", average),
+    momentum: start.momentum === null
+      ? null
+      : start.momentum === zeros
+      ? average
+      : digest("outer momentum", start.momentum, average),
+  };
+}
+
+export interface TaskInput {
+  readonly spec: StageSpec;
+  readonly work: { readonly direction: Direction; readonly input: BlobRef; readonly second: BlobRef | null };
+  readonly parameters: BlobHash;
+  readonly steps: number;
+}
+
+export interface TaskResult {
+  readonly output: BlobRef | null;
+  readonly losses: readonly number[] | null;
+}
+
+/** What any honest machine gets for a task from the same parameters and inputs. */
+export function taskResult({ spec, work, parameters, steps }: TaskInput): TaskResult {
+  const { direction, input, second } = work;
+  const made = digest(direction, spec.index, input.hash, second?.hash ?? "", parameters);
+  const wire = direction === "forward" ? spec.wireOut : spec.wireIn;
+  const output = wire === null ? null : { hash: made, bytes: wireBytes(spec, wire) };
+  if (direction !== "turnaround") return { output, losses: null };
+  const level = 2 + 6 / (1 + steps / 20); // nats per token
+  const losses = Array.from({ length: spec.sequences }, (_, i) => level * (0.9 + 0.2 * unitOf(digest(made, i))));
+  return { output, losses };
+}

@@ -1,0 +1,92 @@
+/**
+ * A simulated validator: the production machine, and audits by comparing digests.
+ */
+
+import { present, unreachable } from "../../../core/assert.ts";
+import { fault, type Parsed, parsed } from "../../../core/fault.ts";
+import type { ValidatorEffect, ValidatorEvent, ValidatorResult, ValidatorWork } from "../../../core/validator/event.ts";
+import { openValidator, validator, type ValidatorState } from "../../../core/validator/machine.ts";
+import { type LinkEvent, NodeProcess } from "./node_process.ts";
+import { taskResult, vectorsOf } from "./symbolic_stage.ts";
+import type { SwarmShape } from "../swarm_shape.ts";
+
+type Replay = Extract<ValidatorWork, { type: "replay" }>;
+
+export class ValidatorProcess extends NodeProcess {
+  readonly role = "validator";
+  readonly state: ValidatorState = openValidator({ adapter: "simulated" });
+
+  protected take(event: LinkEvent): void {
+    this.#step(event);
+  }
+
+  heldByState(): number {
+    const { queue, running } = this.state;
+    return queue.reduce((sum, entry) => sum + entry.segments.length, running?.segments.length ?? 0);
+  }
+
+  #step(event: ValidatorEvent): void {
+    if (!this.isAlive) return;
+    for (const effect of validator.step(this.state, event, this.services.queue.nowMs)) this.#perform(effect);
+    if (this.services.watch.isCheckDue()) validator.assertInvariants(this.state);
+  }
+
+  #perform(effect: ValidatorEffect): void {
+    switch (effect.type) {
+      case "send":
+        return this.send(effect.message);
+      case "release":
+        return this.segments.release(effect.refs);
+      case "record":
+      case "score":
+        return;
+      case "perform":
+        return this.#work(effect.job, effect.work);
+      case "finish":
+        return this.finish();
+      default:
+        return unreachable(effect);
+    }
+  }
+
+  #work(job: number, work: ValidatorWork): void {
+    const { shape, blobs, watch } = this.services;
+    const sources = work.type === "evaluate" ? work.sources : [work.source];
+    const refs = sources.flatMap((source) => source.type === "initial" ? [] : [source.parameters]);
+    const missing = this.services.missing(this.node, refs);
+    const result: Parsed<ValidatorResult> = missing !== null
+      ? { ok: false, fault: fault("badBlob", `no blob ${missing.hash}`) }
+      : parsed(work.type === "evaluate" ? evaluate(shape, work) : this.#replay(work));
+    const bytes = refs.reduce((sum, ref) => sum + ref.bytes, 0);
+    const medianMs = shape.forwardMs * (work.type === "evaluate" ? shape.stages.length : 3);
+    this.compute({ medianMs, bytes, onDevice: true }, () => {
+      if (result.ok) return this.#step({ type: "workDone", job, result: result.value });
+      const isFate = missing !== null && blobs.wasLost(missing);
+      if (!isFate) watch.workFailed(this, { work: work.type, round: null, payloads: [], fault: result.fault });
+      this.#step({ type: "workFailed", job, fault: result.fault });
+    });
+  }
+
+  #replay(work: Replay): ValidatorResult {
+    const { shape } = this.services;
+    for (const ref of [work.input, work.second, work.claimed]) if (ref !== null) this.segments.read(ref);
+    const { parameters } = vectorsOf(work.source, { shape, stage: work.stage });
+    const { output, losses } = taskResult({
+      spec: present(shape.stages[work.stage], "the replayed stage exists"),
+      work,
+      parameters,
+      steps: work.round * shape.config.train.stepsPerRound,
+    });
+    const isEqual = output?.hash === work.claimed.hash;
+    const lossError = losses === null || work.losses === null
+      ? null
+      : Math.max(...losses.map((loss, i) => Math.abs(loss - (work.losses?.[i] ?? Infinity))));
+    return { type: "replay", innovationError: isEqual ? 0 : 1, equalShare: isEqual ? 1 : 0, lossError };
+  }
+}
+
+function evaluate(shape: SwarmShape, { round }: Extract<ValidatorWork, { type: "evaluate" }>): ValidatorResult {
+  const { train, model, validate } = shape.config;
+  const loss = 2 + 6 / (1 + (round * train.stepsPerRound) / 20);
+  return { type: "evaluate", loss, tokens: validate.heldOutSequences * model.contextLength };
+}

@@ -1,0 +1,109 @@
+/**
+ * `iota swarm`, from the command line to the summary: the plan of what to break, the folder, the swarm, a sample of the
+ * model's text.
+ */
+
+import { systemTimers } from "../../net/timers.ts";
+import { type ChaosPlan, parsePlan } from "../chaos/plan.ts";
+import type { RunConfig } from "../../core/config/config.ts";
+import type { CommandContext } from "../command.ts";
+import { UsageError } from "../output/errors.ts";
+import type { Paint } from "../output/paint.ts";
+import { datedFolder } from "../run_folder.ts";
+import { shellWords } from "../shell_words.ts";
+import { shortAddress } from "../screen/format.ts";
+import { tryPort } from "../hub/hub_port.ts";
+import { mustFit } from "../roles/model_fit.ts";
+import { planRun, sayChanges, sayOver } from "../orchestrate/plan_run.ts";
+import { makeRunFolder } from "../orchestrate/prepare_run.ts";
+import { sampleRun } from "../generate/run_generate.ts";
+import { openDevice } from "../roles/open_device.ts";
+import { saveSummary, sessionFields } from "../orchestrate/run_summary.ts";
+import { Swarm } from "./swarm.ts";
+import type { Emission } from "./swarm_chain.ts";
+
+export async function runSwarm(context: CommandContext): Promise<number> {
+  const startedMs = systemTimers.nowMs();
+  const interruption = context.interruption();
+  const plan = chaosPlan(context);
+  const isResumed = context.options.flag("resume");
+  const runPlan = await planRun(context, () => datedFolder(`${context.dataFolder()}/runs`, { isResumed }));
+  const folder = runPlan.folder.path;
+  if (runPlan.isOver) {
+    sayOver(context, { plan: runPlan, command: "swarm" });
+    return 0;
+  }
+  if (!runPlan.folder.isResumed) await preflight(context, runPlan.config); // what cannot work fails before anything starts
+  await tryPort(context.options.number("port") ?? 0); // before the folder: what is there may be about to be deleted
+  await makeRunFolder(runPlan);
+  sayChanges(context, runPlan.changes);
+  const swarm = new Swarm(context, { folder, startedMs, plan });
+  const onAbort = () => swarm.interrupt();
+  interruption.addEventListener("abort", onAbort);
+  if (interruption.aborted) return 1;
+  const exitCode = await swarm.run();
+  const summary = swarm.summary();
+  if (interruption.aborted) {
+    const again = shellWords(["iota", "swarm", "--data", folder]);
+    context.output.log.warn(`Stopped after step ${summary["steps"]}; go on with: ${again}`);
+  }
+  if (exitCode === 0 && !interruption.aborted) summary["sample"] = await writeSample(context, folder);
+  summary["wallMs"] = systemTimers.nowMs() - startedMs;
+  const { sample: _, emission, ...measured } = summary;
+  const table = { ...measured, sessionFields: sessionFields({ isJournaled: false }) }; // a swarm counts from its own start
+  for (const line of emissionLines(emission as Emission[] | null, context.output.paint)) context.output.line(line);
+  context.output.summary(context.output.mode === "json" ? summary : table); // people have seen the text
+  await saveSummary(summary, { folder, warn: (text) => context.output.log.warn(text) });
+  return exitCode;
+}
+
+async function preflight(context: CommandContext, config: RunConfig): Promise<void> {
+  const worker = await openDevice(context.options.text("device"));
+  try {
+    await mustFit(config, { worker, memoryBytes: () => Deno.systemMemoryInfo().available });
+  } finally {
+    await worker.finish(); // at rest, as this process may be about to exit
+  }
+  worker.close();
+}
+
+/** What the chain has paid, the nodes in order. */
+function emissionLines(emission: readonly Emission[] | null, paint: Paint): string[] {
+  if (emission === null || emission.length === 0) return [];
+  const rows = emission.map(({ name, hotkey, emissionRao }) => {
+    const alpha = (Number(BigInt(emissionRao) / 1_000_000n) / 1_000).toFixed(3); // rao are billionths
+    return `  ${name.padEnd(12)} ${paint.dim(shortAddress(hotkey))} ${alpha.padStart(10)} alpha`;
+  });
+  return [paint.dim("earned on the local chain"), ...rows, ""];
+}
+
+/** Nothing is broken without --chaos. */
+function chaosPlan({ options }: CommandContext): ChaosPlan {
+  const text = options.text("chaos");
+  if (text === undefined) return [];
+  const parsed = parsePlan(text);
+  if (parsed.ok) return parsed.plan;
+  throw new UsageError(parsed.problem, { next: parsed.next });
+}
+
+/** What the trained model writes; for people it is shown before the table. */
+async function writeSample({ options, output }: CommandContext, run: string): Promise<string | null> {
+  const tokens = options.number("sample-tokens") ?? 60;
+  if (tokens === 0) return null;
+  const prompt = options.text("prompt") ?? "";
+  const device = await openDevice(options.text("device"));
+  try {
+    const sampling = { temperature: 0.7, topK: 40, seed: 1 };
+    const { text } = await sampleRun(
+      device,
+      { run, prompt, tokens, ...sampling },
+      (warning) => output.log.warn(warning),
+    );
+    output.line("");
+    output.line(`${output.paint.bold(prompt)}${text}`);
+    output.line("");
+    return `${prompt}${text}`;
+  } finally {
+    await device.finish();
+  }
+}

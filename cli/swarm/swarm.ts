@@ -1,0 +1,250 @@
+/**
+ * A whole swarm as child processes: the orchestrator, then every miner and validator; what they print becomes one run screen.
+ *
+ * Owns the children and their order: nodes start when the orchestrator first listens; the orchestrator's last end, however it
+ * comes, is the end of the swarm and ends them too. Single processes may die and come back in between (supervised_process.ts),
+ * by themselves or by a chaos plan.
+ */
+
+import type { RunConfig } from "../../core/config/config.ts";
+import { nodeId } from "../../core/ids.ts";
+import { modelParameters } from "../../core/config/derive.ts";
+import { splitLayers } from "../../core/model/stages.ts";
+import type { RunRecord } from "../../core/protocol/record.ts";
+import { systemTimers } from "../../net/timers.ts";
+import type { ChaosPlan } from "../chaos/plan.ts";
+import type { CommandContext } from "../command.ts";
+import { inviteText } from "../find/invite.ts";
+import { joinCommand } from "../find/join_command.ts";
+import { openRunScreen, type RunScreen } from "../screen/run_screen.ts";
+import { newRunView, type WireCost } from "../screen/view.ts";
+import { describeRun, describeText, type TextFacts } from "../orchestrate/describe_run.ts";
+import { type Death, type LastEnd, type Line, maxDeaths } from "./supervised_process.ts";
+import { SwarmChain } from "./swarm_chain.ts";
+import { type ChaosReport, SwarmChaos } from "./swarm_chaos.ts";
+import { type SwarmHub, SwarmNodes } from "./swarm_nodes.ts";
+import { SwarmOrchestrator } from "./swarm_orchestrator.ts";
+import { SwarmTally } from "./swarm_tally.ts";
+
+const askToStopMs = 300; // an orchestrator that was interrupted says so at once
+
+export interface SwarmOptions {
+  readonly folder: string;
+  readonly startedMs: number;
+  readonly plan: ChaosPlan;
+}
+
+export class Swarm {
+  readonly #context: CommandContext;
+  readonly #options: SwarmOptions;
+  readonly #nodes: SwarmNodes;
+  readonly #tally = new SwarmTally();
+  #orchestrator: SwarmOrchestrator | null = null;
+  #config: RunConfig | null = null;
+  #chaos: SwarmChaos | null = null;
+  #chain: SwarmChain | null = null;
+  #screen: RunScreen | null = null;
+  #summary: Line | null = null;
+  #device = "";
+  #isTraining = false;
+  #isInterrupted = false;
+  #isOver = false; // the orchestrator has said so
+  #failure: unknown = null;
+
+  constructor(context: CommandContext, options: SwarmOptions) {
+    this.#context = context;
+    this.#options = options;
+    this.#nodes = new SwarmNodes({
+      folder: options.folder,
+      device: context.options.text("device") ?? "auto",
+      chain: () => this.#chain,
+      reachable: () => this.#orchestrator?.reachable() ?? Promise.resolve(),
+      onStarted: ({ name, role, pid }) =>
+        context.output.event({ type: "nodeStarted", name, role: role === "validator" ? "validate" : role, pid }),
+      onRestart: (death) => this.#onRestart(death),
+      onLost: (name, end) => this.#onNodeLost(name, end),
+      onFailure: (error) => this.#fail(error),
+    });
+  }
+
+  /** Runs to the end of the run; the exit code is the orchestrator's. */
+  async run(): Promise<number> {
+    const { folder } = this.#options;
+    await Deno.mkdir(`${folder}/logs`, { recursive: true });
+    if (this.#context.options.text("chain") !== "none") this.#chain = await this.#openChain(folder);
+    const orchestrator = new SwarmOrchestrator({
+      context: this.#context,
+      folder,
+      onLine: (line) => this.#onLine(line),
+      onRestart: (death) => this.#onRestart(death),
+    });
+    this.#orchestrator = orchestrator;
+    if (this.#isInterrupted) orchestrator.process.letGo();
+    try {
+      const { code, error } = await orchestrator.ended;
+      this.#failure ??= error;
+      if (this.#failure !== null) throw this.#failure;
+      return this.#summary === null ? 1 : code; // none of one that was away when the swarm was interrupted
+    } finally {
+      this.#screen?.close();
+      const isFinished = this.#failure === null && this.#summary?.["finished"] === true;
+      if (isFinished && this.#chain !== null) this.#context.output.log.info("Sending the last weights");
+      await this.#nodes.end({ isFinished });
+      if (isFinished && !this.#isInterrupted) await this.#chain?.paid();
+      await this.#chain?.close();
+    }
+  }
+
+  #openChain(folder: string): Promise<SwarmChain> {
+    const { output } = this.#context;
+    return SwarmChain.open({
+      folder,
+      onEvent: (event) => output.event(event),
+      onNews: (text) => this.#screen?.note("chain", text),
+      onActivity: (activity) => this.#screen?.chain(activity),
+      warn: (text) => output.log.warn(text),
+      onFailure: (error) => this.#fail(error),
+    });
+  }
+
+  /**
+   * The orchestrator tells the nodes; its own end brings everything down. A terminal's Ctrl-C has reached it already, and a
+   * second one would end it without its summary, so it is asked only when it has not begun to stop by itself.
+   */
+  interrupt(): void {
+    this.#isInterrupted = true;
+    this.#context.output.log.info("Stopping: what was done so far is kept");
+    this.#nodes.letGo();
+    this.#orchestrator?.process.letGo();
+    systemTimers.after(askToStopMs, () => {
+      if (!this.#isOver) this.#orchestrator?.process.signal("SIGINT");
+    });
+  }
+
+  summary(): Record<string, unknown> {
+    const { folder, startedMs } = this.#options;
+    const { firstStepAtMs } = this.#tally;
+    return {
+      ...this.#tally.summary(this.#summary, systemTimers.nowMs()),
+      run: folder,
+      firstLossMs: firstStepAtMs === null ? null : firstStepAtMs - startedMs,
+      minersKilled: this.#chaos?.minersKilled ?? 0,
+      orchestratorKills: this.#chaos?.orchestratorKills ?? 0,
+      restarts: this.#nodes.restarts + (this.#orchestrator?.process.restarts ?? 0),
+      device: this.#device,
+      ...(this.#chain?.summary() ?? { chain: null, weightsSet: null, epochs: null, emission: null }),
+      sample: null,
+    };
+  }
+
+  // --------------------------------------------------------------------------------------- what the orchestrator says
+
+  #onLine(line: Line): void {
+    switch (line["type"]) {
+      case "config":
+        if (this.#config === null) this.#begin(line["config"] as RunConfig, Number(line["step"]));
+        return;
+      case "text":
+        if (!this.#isTraining) this.#context.output.line(describeText(line as unknown as TextFacts));
+        return;
+      case "listening":
+        return this.#onListening({ url: String(line["url"]), hub: String(line["hub"]), run: String(line["run"]) });
+      case "takenUp":
+        this.#tally.begin(Number(line["step"]));
+        this.#screen?.begin({ step: Number(line["step"]), round: Number(line["round"]) });
+        return;
+      case "summary":
+        this.#summary = line;
+        return;
+      case "wire":
+        this.#screen?.wire(line as unknown as WireCost);
+        return;
+      case "error":
+      case "settingChanged": // said when the swarm began
+        return;
+      default:
+        return this.#onRecord(line as unknown as RunRecord);
+    }
+  }
+
+  /** `step`: of the newest checkpoint, until the orchestrator has looked into its journal. */
+  #begin(config: RunConfig, step: number): void {
+    const { output } = this.#context;
+    this.#config = config;
+    for (const text of describeRun(config)) output.line(text);
+    const view = newRunView({
+      command: "swarm",
+      run: config.name,
+      size: config.size,
+      parameters: modelParameters(config.model),
+      device: this.#device,
+      steps: config.train.steps,
+      stepsPerRound: config.train.stepsPerRound,
+      layersOfStages: splitLayers(config),
+    }, this.#options.startedMs);
+    view.step = step;
+    this.#screen = openRunScreen({ output, view, nowMs: () => systemTimers.nowMs() });
+  }
+
+  #onListening(at: SwarmHub): void {
+    const { output } = this.#context;
+    const invite = { socket: at.url, run: at.run, hub: nodeId(at.hub) };
+    output.event({ type: "listening", ...at, invite: inviteText(invite) });
+    const config = this.#config;
+    const orchestrator = this.#orchestrator;
+    if (config === null || orchestrator === null || this.#chaos !== null) return; // running nodes find it by themselves
+    output.line(`Join with: ${joinCommand(invite)}`);
+    const { pipeline, seed, swarm, train } = config;
+    this.#chaos = new SwarmChaos({
+      plan: this.#options.plan,
+      seed,
+      steps: train.steps,
+      orchestrator: orchestrator.process,
+      nodes: this.#nodes,
+      report: (report) => this.#onChaos(report),
+      onFailure: (error) => this.#fail(error),
+    });
+    this.#nodes.start(at, { miner: pipeline.stages * swarm.replicas, validator: swarm.validators });
+  }
+
+  #onRecord(record: RunRecord): void {
+    if (record.type === "runStarted" || record.type === "stepClosed") this.#isTraining = true;
+    if (record.type === "runFinished") {
+      this.#isOver = true;
+      this.#nodes.letGo();
+    }
+    if (record.type === "nodeJoined" && this.#device === "") {
+      this.#device = record.adapter;
+      if (this.#screen !== null) this.#screen.view.facts = { ...this.#screen.view.facts, device: record.adapter };
+    }
+    this.#tally.onRecord(record, systemTimers.nowMs());
+    this.#screen?.record(record);
+    this.#chaos?.onRecord(record);
+  }
+
+  // ------------------------------------------------------------------------------------------ what befalls processes
+
+  #onChaos(report: ChaosReport): void {
+    const { text, ...facts } = report;
+    this.#context.output.event({ type: "chaos", ...facts, text });
+    this.#screen?.note("chaos", text);
+  }
+
+  #onRestart({ name, pid, code, count }: Death): void {
+    const text = `${name} (pid ${pid}) died with code ${code} and is started again (${count} of ${maxDeaths} in a row)`;
+    this.#context.output.event({ type: "processDied", name, pid, code, count });
+    this.#context.output.log.warn(text);
+  }
+
+  #onNodeLost(name: string, { code, error }: LastEnd): void {
+    const reason = error?.message ?? "it left";
+    if (this.#isTraining || error === null) this.#context.output.log.warn(`${name} ended with code ${code}: ${reason}`);
+    else this.#fail(error);
+  }
+
+  #fail(error: unknown): void {
+    this.#failure ??= error;
+    this.#nodes.letGo();
+    this.#orchestrator?.process.letGo("SIGTERM");
+  }
+}

@@ -1,0 +1,71 @@
+/**
+ * The orchestrator of a swarm over all of its lives: one run, one folder, one port.
+ *
+ * Owns: the words each life is started with, and whether nodes can reach it. A later life listens where the first did, so
+ * nodes that are running find it again by themselves.
+ */
+
+import type { CommandContext } from "../command.ts";
+import { loopbackWord } from "../options/hub_options.ts";
+import { runWords } from "../options/run_options.ts";
+import { startChild } from "./role_process.ts";
+import { type Death, type LastEnd, type Line, SupervisedProcess } from "./supervised_process.ts";
+
+export interface SwarmOrchestratorOptions {
+  readonly context: CommandContext;
+  readonly folder: string;
+  readonly onLine: (line: Line) => void;
+  readonly onRestart: (death: Death) => void;
+}
+
+export class SwarmOrchestrator {
+  readonly process: SupervisedProcess;
+  readonly #options: SwarmOrchestratorOptions;
+  #url: string | null = null;
+  #step = 0; // the highest that was closed in any life
+  #listening = Promise.withResolvers<void>();
+
+  constructor(options: SwarmOrchestratorOptions) {
+    this.#options = options;
+    const { folder, onRestart } = options;
+    this.process = new SupervisedProcess({
+      name: "orchestrator",
+      words: (life) => Promise.resolve(this.#words(life)),
+      start: ({ number, words, onLine }) =>
+        startChild({ name: "orchestrator", words, logFolder: `${folder}/logs`, keepsLog: number > 1, onLine }),
+      onLine: (line) => this.#onLine(line),
+      isProgress: (line) => line["type"] === "stepClosed" && Number(line["step"]) > this.#step,
+      onStarted: () => {},
+      onRestart,
+    });
+  }
+
+  /** Resolves when nodes can reach it, or when it has ended for good. */
+  reachable(): Promise<void> {
+    return Promise.race([this.#listening.promise, this.process.ended.then(() => {})]);
+  }
+
+  /** The end of its last life. */
+  get ended(): Promise<LastEnd> {
+    return this.process.ended;
+  }
+
+  /** The same in every life: a folder that holds a run is gone on with. */
+  #words(life: number): string[] {
+    const { context, folder } = this.#options;
+    const given = runWords(context);
+    const place = (port: number) => ["--data", folder, "--port", `${port}`, loopbackWord];
+    if (life > 1) this.#listening = Promise.withResolvers();
+    const port = this.#url === null ? context.options.number("port") ?? 0 : Number(new URL(this.#url).port);
+    return ["orchestrate", ...given, ...place(port)];
+  }
+
+  #onLine(line: Line): void {
+    if (line["type"] === "listening") {
+      this.#url = String(line["url"]);
+      this.#listening.resolve();
+    }
+    this.#options.onLine(line);
+    if (line["type"] === "stepClosed") this.#step = Math.max(this.#step, Number(line["step"]));
+  }
+}

@@ -1,0 +1,84 @@
+/**
+ * What validators were asked and will be. Plain data. Invariant: `open` counts the pending and running requests of each round.
+ */
+
+import type { BlobRef, Direction, MicrobatchId, NodeId, StageIndex, TaskId } from "../../ids.ts";
+
+/** A task of the round's first step that validators repeat; all of it can be recomputed from `source`. */
+export interface ReplayTask {
+  readonly round: number;
+  readonly miner: NodeId;
+  readonly task: TaskId;
+  readonly microbatch: MicrobatchId;
+  readonly stage: StageIndex;
+  readonly direction: Direction;
+  readonly input: BlobRef | null; // null: token ids
+  readonly gradient: BlobRef | null;
+  readonly output: BlobRef;
+  readonly losses: readonly number[] | null;
+}
+
+/**
+ * `tried`: validators that are not asked again, as they let its deadline pass or have answered. A probe only finds out whether
+ * a validator answers at all: what it says does not count, nothing waits for it, and `open` does not count it.
+ */
+export type AuditRequest =
+  | {
+    readonly type: "evaluate";
+    readonly round: number;
+    readonly answers: Evaluation[];
+    readonly tried: NodeId[];
+    readonly isProbe: boolean;
+  }
+  | { readonly type: "replay"; readonly replay: ReplayTask; readonly tried: NodeId[] };
+
+/** What a validator says of a round's parameters. */
+export interface Evaluation {
+  readonly validator: NodeId;
+  readonly loss: number; // mean nats per token
+}
+
+export interface RunningAudit {
+  readonly validator: NodeId;
+  readonly request: AuditRequest;
+  readonly sentMs: number;
+}
+
+export const evaluationOf = (round: number, isProbe = false): AuditRequest => ({
+  type: "evaluate",
+  round,
+  answers: [],
+  tried: [],
+  isProbe,
+});
+
+export const isProbe = (request: AuditRequest): boolean => request.type === "evaluate" && request.isProbe;
+
+export interface AuditWork {
+  pending: AuditRequest[];
+  readonly running: Map<number, RunningAudit>;
+  readonly silent: Map<NodeId, number>; // who let a deadline pass: the request; asked when nobody else is left
+  readonly proven: Set<NodeId>; // validators that have answered
+  slowestMs: number | null; // answer so far
+  readonly open: Map<number, number>; // requests of a round that are pending or running
+  requests: number;
+  held: { round: number; refs: BlobRef[] }[]; // wires of replay tasks
+  isAloneSaid: boolean; // that requests are dropped for want of any validator
+}
+
+export const roundOf = (request: AuditRequest): number =>
+  request.type === "evaluate" ? request.round : request.replay.round;
+
+export function addRequest(audit: AuditWork, request: AuditRequest): void {
+  const round = roundOf(request);
+  audit.pending.push(request);
+  audit.open.set(round, (audit.open.get(round) ?? 0) + 1);
+}
+
+/** A request was answered or given up. */
+export function closeRequest(audit: AuditWork, request: AuditRequest): void {
+  const round = roundOf(request);
+  const left = (audit.open.get(round) ?? 0) - 1;
+  if (left > 0) audit.open.set(round, left);
+  else audit.open.delete(round);
+}

@@ -1,0 +1,50 @@
+/**
+ * What stages can do, in microbatches per millisecond, so that they can be compared: a tail spends fewer units on a microbatch than
+ * the others, and a unit of one stage costs more than one of another.
+ *
+ * Speeds are FLOPs per token and millisecond, by the measured times of pace.ts and the known cost of a stage: a miner keeps its
+ * speed when it changes its stage. Who was not measured counts as the mean of its stage, else of the run. One look at each stage
+ * and none at each replica, since every newcomer asks.
+ */
+
+import { present } from "../../assert.ts";
+import { type StageIndex, stageIndex } from "../../ids.ts";
+import { stageFlopsPerToken } from "../../model/stages.ts";
+import { steadyMsOf } from "./pace.ts";
+import { rosterOf } from "./replicas.ts";
+import type { Member, OrchestratorState } from "../state.ts";
+
+export interface StageCapacity {
+  readonly stage: StageIndex;
+  readonly assigned: number; // replicas, loading ones included
+  readonly cost: number; // FLOPs per token of a microbatch
+  readonly meanSpeed: number; // of a replica
+  readonly active: number; // of those who work
+  readonly expected: number; // once those who are loading work too
+}
+
+export function stageCapacities(state: OrchestratorState): StageCapacity[] {
+  const measured = state.stages.map((spec) => {
+    const { forward, training: cost } = stageFlopsPerToken(spec);
+    const { pace, members, assigned } = rosterOf(state, stageIndex(spec.index));
+    return { cost, speed: pace.unitsPerMs * forward, count: pace.measured, members: members.length, assigned };
+  });
+  const speed = measured.reduce((sum, stage) => sum + stage.speed, 0);
+  const count = measured.reduce((sum, stage) => sum + stage.count, 0);
+  const runMean = count === 0 ? 1 : speed / count;
+  return measured.map((each, index) => {
+    const { cost, assigned, members } = each;
+    const meanSpeed = each.count === 0 ? runMean : each.speed / each.count;
+    const [active, expected] = [members, assigned].map((replicas) =>
+      (each.speed + (replicas - each.count) * meanSpeed) / cost
+    ) as [number, number];
+    return { stage: stageIndex(index), assigned, cost, meanSpeed, active, expected };
+  });
+}
+
+/** Of a replica that was measured. */
+export function speedOf(state: OrchestratorState, member: Member): number {
+  const stage = present(member.stage, "a replica has a stage");
+  const { forward } = stageFlopsPerToken(present(state.stages[stage], "the stage exists"));
+  return forward / steadyMsOf(rosterOf(state, stage), member);
+}

@@ -1,0 +1,54 @@
+/**
+ * Carries out what blame.ts decided: liars leave the run, withholders give their place to another.
+ *
+ * Owns what goes with an expelled node: its units of the open round and of the reports that are kept, its payload in the merge
+ * under way, its place. Scores of earlier rounds are the validators': the next work report names who was expelled.
+ */
+
+import { fault } from "../../fault.ts";
+import type { NodeId } from "../../ids.ts";
+import { type OrchestratorEffect, record } from "../event.ts";
+import { reissueWorkOf } from "../step/leases.ts";
+import { dropParticipants } from "../merge/reducers.ts";
+import { loseNode } from "./roster.ts";
+import { setStage } from "./replicas.ts";
+import { benchMember } from "./roster_changes.ts";
+import type { OrchestratorState } from "../state.ts";
+
+export function expelConvicted(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
+  const effects: OrchestratorEffect[] = [];
+  for (let next = state.convicted.shift(); next !== undefined; next = state.convicted.shift()) {
+    const { node, reason } = next;
+    state.roundUnits.delete(node);
+    for (const { units } of state.reports) units.delete(node);
+    effects.push({ type: "disconnect", node, fault: fault("notAdmitted", reason) });
+    if (state.members.has(node)) effects.push(...loseNode(state, { node, reason, nowMs }));
+    else effects.push(record({ type: "nodeLost", node, reason, tasksReissued: 0, tasksKept: 0 }));
+  }
+  return effects;
+}
+
+/** They stay members without a stage, and get one again when the rest is over or nobody else is there. */
+export function restWithholders(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
+  const effects: OrchestratorEffect[] = [];
+  for (let node = state.resting.shift(); node !== undefined; node = state.resting.shift()) {
+    effects.push(...rest(state, { node, nowMs }));
+  }
+  return effects;
+}
+
+function rest(
+  state: OrchestratorState,
+  { node, nowMs }: { node: NodeId; nowMs: number },
+): OrchestratorEffect[] {
+  const member = state.members.get(node);
+  if (member === undefined || member.stage === null) return [];
+  const merge = state.merge?.stages.find((stage) => stage.participants.has(node));
+  const untilRound = state.standings.get(node)?.restUntilRound ?? state.round;
+  const text = `${node} loses its place in stage ${member.stage} until round ${untilRound}`;
+  reissueWorkOf(state, member);
+  if (merge === undefined) benchMember(state, member);
+  const dropped = merge === undefined ? [] : dropParticipants(state, { merge, nodes: [node], nowMs });
+  setStage(state, member, null);
+  return [record({ type: "warning", text }), ...dropped];
+}

@@ -1,0 +1,81 @@
+/**
+ * How fast replicas work: the time of one unit, measured between a replica's results, never taken from its own word.
+ *
+ * Owns these estimates and a stage's sum of them, which is kept as members come, go and are measured: it is asked for with
+ * every newcomer, and must not cost a look at every replica.
+ */
+
+import { present } from "../../assert.ts";
+import type { Member, OrchestratorState, StageRoster } from "../state.ts";
+
+const memory = 0.8; // share of the old value in a running mean
+const steadyMemory = 0.95; // the same where noise matters more than news: a task's time varies by a third, this mean by 5 %
+const leastUnitMs = 1e-3; // below that all are equally fast
+const mostUnitMs = 3_600_000; // above that all are equally hopeless
+
+/** Books the time between this result and whatever the member was busy with before. */
+export function measure(
+  state: OrchestratorState,
+  member: Member,
+  { units, leasedMs, nowMs }: { units: number; leasedMs: number; nowMs: number },
+): void {
+  const roster = present(state.rosters[present(member.stage, "a member with results has a stage")], "a roster a stage");
+  const unitMs = (nowMs - Math.max(leasedMs, member.lastResultMs)) / units;
+  member.lastResultMs = nowMs;
+  member.results += 1;
+  const { unitMs: recent, steadyMs: steady, results } = member;
+  setPace(roster, {
+    member,
+    unitMs: recent === null ? unitMs : memory * recent + (1 - memory) * unitMs,
+    steadyMs: steady === null ? unitMs : steady + (unitMs - steady) * Math.max(1 - steadyMemory, 1 / results),
+  });
+  roster.unitMs = roster.unitMs === null ? unitMs : 0.98 * roster.unitMs + 0.02 * unitMs;
+}
+
+/** It let a task down: it counts as half as fast, and as no faster than the time it was given. */
+export function distrustPace(
+  state: OrchestratorState,
+  member: Member,
+  { units, leasedMs, nowMs }: { units: number; leasedMs: number; nowMs: number },
+): void {
+  const roster = present(state.rosters[present(member.stage, "a member with leases has a stage")], "a roster a stage");
+  const unitMs = Math.min(mostUnitMs, Math.max(2 * unitMsOf(roster, member), (nowMs - leasedMs) / units));
+  setPace(roster, { member, unitMs, steadyMs: Math.max(member.steadyMs ?? 0, unitMs) });
+}
+
+export function unitMsOf(roster: StageRoster, member: Member): number {
+  return Math.max(leastUnitMs, member.unitMs ?? roster.unitMs ?? 1);
+}
+
+/** Over many results: what a stage can do is judged by it. */
+export function steadyMsOf(roster: StageRoster, member: Member): number {
+  return Math.max(leastUnitMs, member.steadyMs ?? roster.unitMs ?? 1);
+}
+
+// ---------------------------------------------------------------------------------------------------------- the sum
+
+/** An active replica comes (1) or goes (-1). */
+export function countPace(roster: StageRoster, { member, by }: { member: Member; by: 1 | -1 }): void {
+  if (member.steadyMs === null) return;
+  roster.pace.measured += by;
+  roster.pace.unitsPerMs += by / steadyMsOf(roster, member);
+  if (roster.pace.measured === 0) roster.pace.unitsPerMs = 0;
+}
+
+/** From scratch: what adding and taking away leaves behind in the last bits must not pile up. */
+export function recountPace(roster: StageRoster): void {
+  roster.pace.measured = 0;
+  roster.pace.unitsPerMs = 0;
+  for (const member of roster.members) countPace(roster, { member, by: 1 });
+}
+
+function setPace(
+  roster: StageRoster,
+  { member, unitMs, steadyMs }: { member: Member; unitMs: number; steadyMs: number },
+): void {
+  const isCounted = member.status === "active";
+  if (isCounted) countPace(roster, { member, by: -1 });
+  member.unitMs = unitMs;
+  member.steadyMs = steadyMs;
+  if (isCounted) countPace(roster, { member, by: 1 });
+}

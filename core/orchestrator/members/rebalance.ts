@@ -1,0 +1,183 @@
+/**
+ * Moves miners between stages, at the edge of a round, where nothing of the miner is under way: its round has just been merged.
+ *
+ * First the floor: a stage with fewer than two replicas cannot check itself and is lost with the next miner, so it gets one from a
+ * stage with more than two. Then the pace: one miner at an edge goes from the stage with most capacity to the one with least.
+ * Paces are noisy, and a moved miner loses its optimizer's moments, so a move has to be worth it: the gap is large and was there
+ * at the edge before too; the slower stage gains at least half of what the miner brings; neither the miner's own speed nor its new
+ * neighbours' makes a gap the other way; whoever has moved stays for a while, and so do the two stages. No stage is brought
+ * below two for pace.
+ *
+ * And at once to a stage that has lost everybody, since the run stands still without it: what the miner had of the open step
+ * is done again.
+ */
+
+import { present } from "../../assert.ts";
+import { type StageIndex, stageIndex } from "../../ids.ts";
+import { speedOf, stageCapacities, type StageCapacity } from "./capacity.ts";
+import { type OrchestratorEffect, record, send } from "../event.ts";
+import { reissueWorkOf } from "../step/leases.ts";
+import { replicasOf, rosterOf, setAway, setBack, setStage } from "./replicas.ts";
+import { benchMember } from "./roster_changes.ts";
+import type { Member, OrchestratorState } from "../state.ts";
+import { fits } from "./unfit.ts";
+import { replaceUploader } from "../merge/uploads.ts";
+
+/** Two can reduce each other's slices, and one of them may go. */
+export const floorReplicas = 2;
+const worthMoving = 4 / 3; // of the largest capacity to the smallest
+const restRounds = 8; // from one move of a miner, or between two stages, to the next
+const leastResults = 32; // of a replica whose pace is believed
+const leastMeasured = 2 / 3; // of a stage's replicas
+
+export function rebalance(state: OrchestratorState): OrchestratorEffect[] {
+  if (state.config.deterministic) return [];
+  const raised = raiseFloor(state);
+  return raised.length > 0 ? raised : level(state);
+}
+
+// --------------------------------------------------------------------------------------------------------- the floor
+
+/** Every stage gets its second replica, as long as another one has a third. */
+function raiseFloor(state: OrchestratorState): OrchestratorEffect[] {
+  const effects: OrchestratorEffect[] = [];
+  for (const spec of state.stages) {
+    const to = stageIndex(spec.index);
+    while (rosterOf(state, to).assigned < Math.min(floorReplicas, state.config.limits.minersPerStage)) {
+      const mover = spareReplica(state, to);
+      if (mover === null) return effects;
+      effects.push(...move(state, mover, to));
+    }
+  }
+  return effects;
+}
+
+/** Of the stage with most miners: the slowest one, or rather one that has not moved lately. */
+function spareReplica(state: OrchestratorState, to: StageIndex): Member | null {
+  const donors = stageCapacities(state).map(({ stage, assigned }) => ({
+    assigned,
+    free: movable(state, stage).filter((member) => fits(member, to)),
+  }))
+    .filter(({ assigned, free }) => assigned > floorReplicas && free.length > 0);
+  const [first, ...others] = donors;
+  if (first === undefined) return null;
+  const { free } = others.reduce((best, each) => each.assigned > best.assigned ? each : best, first);
+  const rank = (member: Member) => [isRested(state, member.movedRound) ? 0 : 1, speedOf(state, member)] as const;
+  return free.reduce((best, each) => {
+    const [a, b] = [rank(each), rank(best)];
+    return a[0] < b[0] || (a[0] === b[0] && a[1] < b[1]) ? each : best;
+  });
+}
+
+const movable = (state: OrchestratorState, stage: StageIndex): Member[] =>
+  replicasOf(state, stage).filter((member) => member.graceUntilMs === null);
+
+// ---------------------------------------------------------------------------------------------------------- the pace
+
+function level(state: OrchestratorState): OrchestratorEffect[] {
+  const capacities = stageCapacities(state);
+  const richest = capacities.reduce((best, each) => each.active > best.active ? each : best);
+  const poorest = capacities.reduce((best, each) => each.expected < best.expected ? each : best);
+  const wasPoorest = state.poorest === poorest.stage;
+  const isGap = richest.active > worthMoving * poorest.expected &&
+    capacities.every(({ stage }) => isMeasured(state, stage));
+  state.poorest = isGap ? poorest.stage : null;
+  if (!isGap || !wasPoorest || !mayMove(state, { from: richest, to: poorest })) return [];
+  const mover = bestMover(state, { from: richest, to: poorest });
+  return mover === null ? [] : move(state, mover, poorest.stage);
+}
+
+interface Ends {
+  readonly from: StageCapacity;
+  readonly to: StageCapacity;
+}
+
+function mayMove(state: OrchestratorState, { from, to }: Ends): boolean {
+  const stages = [from, to].map(({ stage }) => rosterOf(state, stage));
+  return from.assigned > floorReplicas && to.assigned < state.config.limits.minersPerStage &&
+    stages.every(({ movedRound }) => isRested(state, movedRound));
+}
+
+function isMeasured(state: OrchestratorState, stage: StageIndex): boolean {
+  const { members } = rosterOf(state, stage);
+  const measured = members.filter((member) => member.results >= leastResults).length;
+  return measured > 0 && measured >= leastMeasured * members.length;
+}
+
+const isRested = (state: OrchestratorState, movedRound: number | null): boolean =>
+  movedRound === null || Math.abs(state.round - movedRound) >= restRounds;
+
+/** The replica whose move lifts the slower of the two stages most; null when none is worth it. */
+function bestMover(state: OrchestratorState, { from, to }: Ends): Member | null {
+  let best: { member: Member; slower: number; speed: number } | null = null;
+  for (const member of movable(state, from.stage)) {
+    if (member.results < leastResults || !isRested(state, member.movedRound) || !fits(member, to.stage)) continue;
+    const speed = speedOf(state, member);
+    const left = from.active - speed / from.cost;
+    const brings = Math.min(speed, to.meanSpeed) / to.cost; // it may be the stage that is slow, and not its miners
+    const slower = Math.min(left, to.expected + brings);
+    const isGain = slower >= to.expected + brings / 2 && to.expected + speed / to.cost <= worthMoving * left;
+    if (!isGain) continue;
+    const isBetter = best === null || slower > best.slower || (slower === best.slower && speed < best.speed);
+    if (isBetter) best = { member, slower, speed };
+  }
+  return best?.member ?? null;
+}
+
+/** Its pace there is measured anew. */
+function move(state: OrchestratorState, member: Member, to: StageIndex): OrchestratorEffect[] {
+  const from = present(member.stage, "a mover has a stage");
+  benchMember(state, member);
+  setStage(state, member, to);
+  member.previousStage = to;
+  member.results = 0;
+  member.unitMs = member.steadyMs = null;
+  member.movedRound = state.round;
+  for (const stage of [from, to]) rosterOf(state, stage).movedRound = state.round;
+  state.poorest = null;
+  return [record({ type: "nodeMoved", node: member.node, from, to })];
+}
+
+// ----------------------------------------------------------------------------------------------- a stage without anybody
+
+/** A stage without a single miner gets one from the stage with most. */
+export function coverStages(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
+  if (state.phase !== "training") return [];
+  const empty = state.rosters.findIndex((_, stage) => isDeserted(state, { stage: stageIndex(stage), nowMs }));
+  if (empty === -1 || [...state.waiting].some((node) => isComing(state.members.get(node), empty))) return [];
+  const mover = leastMissed(state, empty);
+  if (mover === null) return [];
+  const effects: OrchestratorEffect[] = [];
+  if (mover.leases.size > 0) effects.push(send(mover.node, { type: "cancelTasks", tasks: [...mover.leases] }));
+  setAway(state, mover, nowMs); // for no longer than this: nothing of its work may come back to it
+  reissueWorkOf(state, mover);
+  setBack(state, mover);
+  replaceUploader(state, mover.node);
+  return [...effects, ...move(state, mover, stageIndex(empty))];
+}
+
+/** Nobody has the stage, and nobody who was sent there will have it soon. */
+function isDeserted(state: OrchestratorState, { stage, nowMs }: { stage: StageIndex; nowMs: number }): boolean {
+  const { assigned, members } = rosterOf(state, stage);
+  if (assigned === 0 || members.length > 0) return assigned === 0;
+  for (const member of state.members.values()) {
+    if (member.stage === stage && (member.status !== "loading" || nowMs < member.loadLateMs)) return false;
+  }
+  return true;
+}
+
+/** It waits for any stage, and may get this one. */
+const isComing = (member: Member | undefined, stage: number) => member?.stage === null && fits(member, stage);
+
+/** Of the stage with most connected miners that can hold `to`: one that is not working yet, else the one with least to do again. */
+function leastMissed(state: OrchestratorState, to: number): Member | null {
+  const connected = state.rosters.map((): Member[] => []);
+  for (const member of state.members.values()) {
+    if (member.stage !== null && member.graceUntilMs === null) connected[member.stage]?.push(member);
+  }
+  const most = connected.reduce((best, each) => each.length > best.length ? each : best);
+  const able = most.filter((member) => fits(member, to));
+  if (most.length < 2 || able.length === 0) return null;
+  const cost = (member: Member) => member.status === "active" ? 1 + member.stepTasks.length + member.roundTasks : 0;
+  return able.reduce((best, each) => cost(each) < cost(best) ? each : best);
+}

@@ -1,0 +1,181 @@
+/**
+ * The active replicas of each stage: who is one, who has a free place, whose turn it is.
+ *
+ * Owns membership of rosters and the order in which replicas get work. Interleaved weighted round robin (SWARM, section 4):
+ * whoever has been handed the least expected busy time comes first, so a replica twice as fast gets twice the tasks. How fast
+ * each is, is pace.ts's.
+ */
+
+import { assert, present } from "../../assert.ts";
+import { type Before, heapPop, heapPush } from "../../heap.ts";
+import type { NodeId, StageIndex } from "../../ids.ts";
+import { countPace, recountPace, unitMsOf } from "./pace.ts";
+import type { Member, MemberStatus, OrchestratorState, ReadyPlace, StageRoster } from "../state.ts";
+import { isEmpty } from "../step/step_state.ts";
+
+export function rosterOf(state: OrchestratorState, stage: StageIndex): StageRoster {
+  return present(state.rosters[stage], "a roster a stage");
+}
+
+/** In slot order, the order of merges and of fixed wiring. */
+export function replicasOf(state: OrchestratorState, stage: StageIndex): readonly Member[] {
+  return rosterOf(state, stage).members;
+}
+
+/** The member, if it is an active and connected replica of the stage. */
+export function presentReplica(
+  state: OrchestratorState,
+  options: { node: NodeId | null; stage: StageIndex },
+): Member | null {
+  const member = options.node === null ? undefined : state.members.get(options.node);
+  if (member === undefined || member.status !== "active" || member.stage !== options.stage) return null;
+  return member.graceUntilMs === null ? member : null;
+}
+
+export function activate(state: OrchestratorState, member: Member): void {
+  const roster = rosterOf(state, present(member.stage, "an active member has a stage"));
+  assert(member.status !== "active", `Cannot activate ${member.node} as it must not be active`);
+  member.status = "active";
+  let at = roster.members.length;
+  while (at > 0 && roster.members[at - 1]!.assignment > member.assignment) at -= 1;
+  roster.members.splice(at, 0, member);
+  countPace(roster, { member, by: 1 });
+  member.busyMs = roster.clockMs;
+  if (member.graceUntilMs === null) roster.present += 1;
+  markReady(state, member);
+}
+
+/** Ends an active replica's part; its queued and leased work is the caller's to hand on before. */
+export function deactivate(state: OrchestratorState, member: Member, status: MemberStatus): void {
+  if (member.status === "active") {
+    const roster = rosterOf(state, present(member.stage, "an active member has a stage"));
+    assert(member.leases.size === 0 && isEmpty(member.own), `Cannot retire ${member.node} as it must hold no work`);
+    roster.members.splice(roster.members.indexOf(member), 1);
+    countPace(roster, { member, by: -1 });
+    if (member.graceUntilMs === null) roster.present -= 1;
+    roster.due.delete(member);
+    member.isReady = false;
+  }
+  member.status = status;
+}
+
+export function setStage(state: OrchestratorState, member: Member, stage: StageIndex | null): void {
+  if (member.stage !== null) rosterOf(state, member.stage).assigned -= 1;
+  if (stage !== null) rosterOf(state, stage).assigned += 1;
+  member.stage = stage;
+}
+
+/** It needs an `assign`; one that is away may have lost its session, and is looked at again when it is back. */
+export function awaitAssign(state: OrchestratorState, member: Member): void {
+  const isStale = member.status === "loading" && member.loadingRound !== state.round;
+  const isConcerned = member.role === "miner" && (member.status === "waiting" || isStale);
+  if (isConcerned && member.graceUntilMs === null) state.waiting.add(member.node);
+}
+
+// -------------------------------------------------------------------------------------------------- silence
+
+/** The link broke: no new work until it is back. */
+export function setAway(state: OrchestratorState, member: Member, graceUntilMs: number): void {
+  if (member.status === "active" && member.graceUntilMs === null) {
+    const roster = rosterOf(state, present(member.stage, "an active member has a stage"));
+    roster.present -= 1;
+    roster.due.delete(member);
+    member.isReady = false;
+  }
+  member.graceUntilMs = graceUntilMs;
+  state.waiting.delete(member.node);
+}
+
+export function setBack(state: OrchestratorState, member: Member): void {
+  if (member.graceUntilMs === null) return;
+  member.graceUntilMs = null;
+  if (member.status !== "active") return awaitAssign(state, member);
+  rosterOf(state, present(member.stage, "an active member has a stage")).present += 1;
+  markReady(state, member);
+}
+
+// -------------------------------------------------------------------------------------------------- free places
+
+const inTurn: Before<ReadyPlace> = (a, b) =>
+  a.busyMs < b.busyMs || (a.busyMs === b.busyMs && a.member.assignment < b.member.assignment);
+
+export function hasFreePlace(state: OrchestratorState, member: Member): boolean {
+  return member.status === "active" && member.graceUntilMs === null &&
+    member.leases.size < state.config.limits.leasesPerMiner;
+}
+
+/** Gives the member its place in the order, if it can take work. */
+export function markReady(state: OrchestratorState, member: Member): void {
+  if (!hasFreePlace(state, member)) return;
+  const roster = rosterOf(state, present(member.stage, "an active member has a stage"));
+  if (!isEmpty(member.own)) roster.due.add(member);
+  if (member.isReady) return;
+  member.busyMs = Math.max(member.busyMs, roster.clockMs);
+  member.isReady = true;
+  if (roster.ready.length > 2 * roster.members.length + 16) dropStale(roster);
+  heapPush(roster.ready, { busyMs: member.busyMs, member }, inTurn);
+}
+
+/**
+ * Everybody begins a step level, so each replica gets a task before anyone gets a second: one that is never handed any could
+ * not be audited, and its pace would never be known.
+ */
+export function levelReplicas(state: OrchestratorState): void {
+  for (const roster of state.rosters) {
+    roster.ready.length = 0;
+    roster.clockMs = 0;
+    recountPace(roster);
+    for (const member of roster.members) {
+      member.busyMs = 0;
+      member.isReady = false;
+      markReady(state, member);
+    }
+  }
+}
+
+function dropStale(roster: StageRoster): void {
+  const valid = roster.ready.filter(isValid);
+  roster.ready.length = 0;
+  for (const place of valid) heapPush(roster.ready, place, inTurn);
+}
+
+const isValid = ({ busyMs, member }: ReadyPlace): boolean => member.isReady && member.busyMs === busyMs;
+
+/** Whose turn it is, without taking it. */
+export function firstReady(roster: StageRoster): Member | null {
+  for (let first = roster.ready[0]; first !== undefined; first = roster.ready[0]) {
+    if (isValid(first)) return first.member;
+    heapPop(roster.ready, inTurn);
+  }
+  return null;
+}
+
+export function takeReady(roster: StageRoster): Member | null {
+  const member = firstReady(roster);
+  if (member === null) return null;
+  heapPop(roster.ready, inTurn);
+  member.isReady = false;
+  return member;
+}
+
+const mostCompared = 32;
+
+/** The fastest of some replicas that wait for work, other than this one: whose turn it is would often be a slow one's. */
+export function idleReplica(roster: StageRoster, options: { except: NodeId | null }): Member | null {
+  let best: Member | null = null;
+  let compared = 0;
+  for (const place of roster.ready) {
+    const { member } = place;
+    if (!isValid(place) || member.leases.size > 0 || member.node === options.except) continue;
+    if (best === null || unitMsOf(roster, member) < unitMsOf(roster, best)) best = member;
+    if (++compared === mostCompared) break;
+  }
+  return best;
+}
+
+/** Takes the fastest idle one for an item that the step waits for. */
+export function takeIdle(roster: StageRoster): Member | null {
+  const member = idleReplica(roster, { except: null });
+  if (member !== null) member.isReady = false; // its place in the heap is stale now
+  return member;
+}

@@ -1,0 +1,84 @@
+/**
+ * A node that comes back with a new session and says what it still holds: what fits is kept, what was lost on the way is sent
+ * again. So neither a restart of the orchestrator nor a lost session costs a gradient.
+ *
+ * Kept: an active replica of the same assignment that has applied every step header but possibly the last. Its leases end (the
+ * task or its result may have been lost), credited tasks that are not in its log wait again, and every request it has not
+ * answered is repeated; a miner answers a repeated request as it did the first. Who comes back over and over in one step
+ * (returns.ts) gains no time by it, and what it had goes to others.
+ */
+
+import { present } from "../../assert.ts";
+import type { TaskId } from "../../ids.ts";
+import type { Holding } from "../../protocol/message.ts";
+import { type OrchestratorEffect, record, send } from "../event.ts";
+import { noteWithheld } from "./blame.ts";
+import { reissueCredited, returnLeases } from "../step/leases.ts";
+import type { StageMerge } from "../merge/merge_state.ts";
+import { openRequests } from "../merge/mending.ts";
+import { setBack } from "./replicas.ts";
+import { hasComeBackOften, noteReturn } from "./returns.ts";
+import type { Member, OrchestratorState, SentHeader } from "../state.ts";
+import { askForSeal } from "../step/sealing.ts";
+
+export function mayResume(
+  state: OrchestratorState,
+  { member, holding }: { member: Member; holding: Holding | null },
+): boolean {
+  if (holding === null || member.status !== "active" || member.assignment !== holding.assignment) return false;
+  if (holding.round === state.round + 1) { // it took the outer step; its word may have been lost, or others are not so far
+    const phase = mergeOf(state, member)?.phase;
+    return phase === "applying" || phase === "agreed";
+  }
+  const { header } = member;
+  return holding.round === state.round && (holding.step === (header?.step ?? null) || holding.step === header?.before);
+}
+
+function mergeOf(state: OrchestratorState, member: Member): StageMerge | null {
+  const merge = member.stage === null ? undefined : state.merge?.stages[member.stage];
+  return merge?.participants.has(member.node) ? merge : null;
+}
+
+export function resumeMember(
+  state: OrchestratorState,
+  { member, holding, nowMs }: { member: Member; holding: Holding; nowMs: number },
+): OrchestratorEffect[] {
+  const { node } = member;
+  const { config, layersOfStages } = state;
+  const missed = missedHeader(member, holding);
+  const held = new Set<TaskId>(missed === null ? holding.tasks : []);
+  const gone = member.stepTasks.filter((task) => !held.has(task));
+  setBack(state, member);
+  noteReturn(state, member);
+  const isOften = hasComeBackOften(state, member);
+  if (isOften && member.leases.size > 0) noteWithheld(state, { node, duty: "tasks" });
+  const tasksReissued = returnLeases(state, member, { isAvoided: isOften }) +
+    reissueCredited(state, { member, tasks: gone });
+  const effects: OrchestratorEffect[] = [
+    send(node, { type: "welcome", config, layersOfStages, isKept: true }),
+    record({ type: "nodeResumed", node, stage: present(member.stage, "an active member has a stage"), tasksReissued }),
+  ];
+  if (missed !== null) {
+    const { step, tasks, learningRate, clipFactor } = missed;
+    effects.push(send(node, { type: "applyStep", step, tasks, learningRate, clipFactor }));
+  }
+  const { work, upload } = state;
+  if (work?.asked.has(node) === true && !work.sealed.has(node)) effects.push(askForSeal(state, { member, nowMs }));
+  effects.push(...repeatMergeRequests(state, member));
+  if (upload?.stages.some((stage) => stage.asked === node && !stage.stored)) {
+    effects.push(send(node, { type: "uploadParameters", round: upload.round }));
+  }
+  return effects;
+}
+
+function missedHeader(member: Member, holding: Holding): SentHeader | null {
+  const { header } = member;
+  return header === null || holding.step === header.step ? null : header;
+}
+
+function repeatMergeRequests(state: OrchestratorState, member: Member): OrchestratorEffect[] {
+  const merge = mergeOf(state, member);
+  const { node } = member;
+  if (merge === null || !merge.owing.has(node)) return [];
+  return openRequests(state, { merge, reducer: node });
+}

@@ -1,0 +1,259 @@
+/**
+ * Who takes part: joining, assignment to a stage, silence, loss, leaving.
+ *
+ * A newcomer goes to a stage that lacks replicas, else to the one that limits the run (to its previous one if that is as short of
+ * miners), loads the newest round's parameters and is active at once when the round is still the same, else it is assigned
+ * again. How long loading may take is loading.ts's. A silent node keeps its
+ * work for `disconnectGraceMs`; after that it is lost and its work goes to others. Who comes back with what it had is
+ * resume.ts's.
+ */
+
+import { present } from "../../assert.ts";
+import { type Fault, fault } from "../../fault.ts";
+import type { NodeId, StageIndex } from "../../ids.ts";
+import type { Join, Peer, Ready, Role } from "../../protocol/message.ts";
+import { joinedAnew } from "../../protocol/record.ts";
+import { setAlarm } from "../alarms.ts";
+import { reissueAuditsOf } from "../audit/audit_requests.ts";
+import { type OrchestratorEffect, record, reject, send } from "../event.ts";
+import { lookSoon, reissueWorkOf } from "../step/leases.ts";
+import { isResting } from "./blame.ts";
+import { stageCapacities } from "./capacity.ts";
+import { awaitLoading } from "./loading.ts";
+import { floorReplicas } from "./rebalance.ts";
+import { dropParticipants } from "../merge/reducers.ts";
+import { activate, awaitAssign, replicasOf, setAway, setBack, setStage } from "./replicas.ts";
+import { mayResume, resumeMember } from "./resume.ts";
+import { noteReturn } from "./returns.ts";
+import { benchMember, forgetMember } from "./roster_changes.ts";
+import { departSealed, renewPatience } from "../step/sealing.ts";
+import { type Member, newMember, type OrchestratorState } from "../state.ts";
+import { fits } from "./unfit.ts";
+import { replaceUploader } from "../merge/uploads.ts";
+import { rewire } from "../step/wiring.ts";
+import { pastReports } from "../audit/work_report.ts";
+
+export function onJoin(
+  state: OrchestratorState,
+  options: { node: NodeId; message: Join; nowMs: number },
+): OrchestratorEffect[] {
+  const { node, message, nowMs } = options;
+  if (state.expelled.has(node)) {
+    return [{ type: "disconnect", node, fault: fault("notAdmitted", "this node was expelled from the run") }];
+  }
+  const old = state.members.get(node);
+  if (old !== undefined && old.role === message.role && mayResume(state, { member: old, holding: message.holding })) {
+    return resumeMember(state, {
+      member: old,
+      holding: present(message.holding, "a resuming node holds a stage"),
+      nowMs,
+    });
+  }
+  const { role, adapter, listens } = message;
+  const effects = old === undefined ? [] : loseNode(state, { node, reason: joinedAnew, nowMs });
+  const member = newMember({ node, role, adapter, listens, previousStage: message.previousStage });
+  const noRoom = roomFault(state, { node, role });
+  if (noRoom !== null) return [...effects, { type: "disconnect", node, fault: noRoom }];
+  state.members.set(node, member);
+  if (role === "miner") awaitAssign(state, member);
+  else state.validators.add(node);
+  const { config, layersOfStages } = state;
+  return [
+    ...effects,
+    record({ type: "nodeJoined", node, role, adapter }),
+    send(node, { type: "welcome", config, layersOfStages, isKept: false }),
+    ...(role === "validator" ? pastReports(state, node) : []),
+  ];
+}
+
+/** Null: there is a place for this node, or it has one. Not final: a node that is told this comes again. */
+export function roomFault(
+  state: OrchestratorState,
+  { node, role }: { node: NodeId; role: Role },
+): Fault | null {
+  if (role !== "miner" || state.members.has(node) || !isFull(state)) return null;
+  const most = state.config.limits.minersPerStage;
+  return fault("limitExceeded", `Cannot join as every stage has ${most} miners, which is the most; try again later`);
+}
+
+/** Whoever waits for a stage has its place already, so that everybody who was let in gets one. */
+function isFull(state: OrchestratorState): boolean {
+  return state.members.size - state.validators.size >= state.stages.length * state.config.limits.minersPerStage;
+}
+
+/** The stage that needs a miner most, of those that its device can hold; null: all of these are full. */
+function chooseStage(state: OrchestratorState, member: Member): StageIndex | null {
+  const { limits, swarm } = state.config;
+  const open = stageCapacities(state).filter(({ stage, assigned }) =>
+    assigned < limits.minersPerStage && fits(member, stage)
+  );
+  const wanted = state.phase === "gathering" ? Math.max(floorReplicas, swarm.replicas) : floorReplicas;
+  const fewest = Math.min(...open.map(({ assigned }) => assigned));
+  const needy = fewest < wanted ? open.filter(({ assigned }) => assigned === fewest) : open;
+  const previous = needy.find(({ stage }) => stage === member.previousStage);
+  if (previous !== undefined && previous.assigned < Math.max(floorReplicas, swarm.replicas)) return previous.stage;
+  const [first, ...others] = needy;
+  if (first === undefined) return null;
+  const shortest = others.reduce((best, each) => each.expected < best.expected ? each : best, first);
+  return fewest < wanted ? first.stage : shortest.stage;
+}
+
+/** Sends every waiting miner to a stage, with the newest parameters that can be fetched. */
+export function assignWaiting(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
+  if (state.waiting.size === 0 || state.sources.round !== state.round) return [];
+  if (state.phase === "merging" || state.phase === "closing") return []; // the parameters are about to change
+  const effects: OrchestratorEffect[] = [];
+  for (const node of [...state.waiting]) {
+    const member = present(state.members.get(node), "a waiting miner is a member");
+    if (isResting(state, node) && !isShort(state)) continue;
+    const stage = member.stage ?? chooseStage(state, member);
+    if (stage === null || state.restoring.has(stage)) continue;
+    state.waiting.delete(node);
+    setStage(state, member, stage);
+    member.status = "loading";
+    member.assignment = ++state.assignments;
+    member.loadingRound = state.round;
+    member.header = null;
+    const { assignment } = member;
+    const { round } = state;
+    const source = present(state.sources.stages[stage], "a source a stage");
+    awaitLoading(state, { member, nowMs });
+    effects.push(
+      send(node, { type: "assign", assignment, stage, round, source, peers: peersOf(state, stage) }),
+      record({ type: "nodeAssigned", node, stage, round }),
+    );
+  }
+  return effects;
+}
+
+/** Somebody who is resting is better than nobody. */
+const isShort = (state: OrchestratorState): boolean => state.rosters.some((roster) => roster.assigned === 0);
+
+const mostPeers = 8;
+
+/** Replicas that hold the stage and can be asked for it, the idlest first. */
+function peersOf(state: OrchestratorState, stage: StageIndex): Peer[] {
+  const peers: Peer[] = [];
+  for (const member of replicasOf(state, stage)) {
+    const { node, listens, graceUntilMs } = member;
+    if (listens !== null && graceUntilMs === null) peers.push({ node, url: listens, pass: null });
+    if (peers.length === mostPeers) break;
+  }
+  return peers;
+}
+
+export function onReady(
+  state: OrchestratorState,
+  options: { member: Member; message: Ready },
+): OrchestratorEffect[] {
+  const { member, message } = options;
+  if (member.status !== "loading" || message.assignment !== member.assignment || member.stage === null) return [];
+  if (member.loadingRound !== state.round || state.phase === "merging") {
+    benchMember(state, member); // the round has moved on; the next checkpoint brings a new assignment
+    return [];
+  }
+  const source = present(state.sources.stages[member.stage], "a source a stage");
+  if (source.type === "blobs" && source.parameters.hash !== message.parameters.hash) {
+    benchMember(state, member);
+    const wrong = fault(
+      "badBlob",
+      `Cannot use stage ${member.stage} as its parameters must have the round's agreed hash`,
+    );
+    return reject(member.node, wrong);
+  }
+  member.loadFailures = 0;
+  activate(state, member);
+  rewire(state, member.stage);
+  const { node, stage } = member;
+  return [record({ type: "nodeReady", node, stage, round: state.round, parameters: message.parameters.hash })];
+}
+
+/** Starts the run when every stage has its replicas, or at least one after `gatherMs`. */
+export function beginWhenGathered(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
+  if (state.phase !== "gathering") return [];
+  const counts = state.stages.map((spec) => replicasOf(state, spec.index).length);
+  const isLate = !state.config.deterministic && nowMs >= present(state.gatherUntilMs, "a gathering deadline");
+  const wanted = isLate ? 1 : state.config.swarm.replicas;
+  if (counts.some((count) => count < wanted)) {
+    if (isLate) state.gatherUntilMs = nowMs + state.config.swarm.gatherMs;
+    return [];
+  }
+  state.gatherUntilMs = null;
+  state.phase = "training";
+  const started = record({
+    type: "runStarted",
+    step: state.step,
+    round: state.round,
+    stages: state.stages.length,
+    miners: counts.reduce((a, b) => a + b, 0),
+  });
+  return [started];
+}
+
+// ------------------------------------------------------------------------------------------------- silence and loss
+
+export function onDisconnected(
+  state: OrchestratorState,
+  options: { node: NodeId; nowMs: number },
+): OrchestratorEffect[] {
+  const member = state.members.get(options.node);
+  if (member === undefined || member.graceUntilMs !== null) return [];
+  const atMs = options.nowMs + state.config.limits.disconnectGraceMs;
+  setAway(state, member, atMs);
+  setAlarm(state, { type: "silence", node: member.node, atMs });
+  lookSoon(state, { member, nowMs: options.nowMs });
+  return [];
+}
+
+export function onReconnected(
+  state: OrchestratorState,
+  { node, nowMs }: { node: NodeId; nowMs: number },
+): OrchestratorEffect[] {
+  const member = state.members.get(node);
+  if (member === undefined) return [];
+  setBack(state, member);
+  noteReturn(state, member);
+  renewPatience(state, { member, nowMs });
+  return [];
+}
+
+/** Whether the silence is over the grace; a later grace sets the alarm anew. */
+export function isLost(state: OrchestratorState, { node, nowMs }: { node: NodeId; nowMs: number }): boolean {
+  const graceUntilMs = state.members.get(node)?.graceUntilMs ?? null;
+  if (graceUntilMs === null) return false;
+  if (graceUntilMs <= nowMs) return true;
+  setAlarm(state, { type: "silence", node, atMs: graceUntilMs });
+  return false;
+}
+
+/** It is told why; what it had confirmed stays counted. */
+export function onDismissed(
+  state: OrchestratorState,
+  options: { node: NodeId; fault: Fault; nowMs: number },
+): OrchestratorEffect[] {
+  const { node, fault, nowMs } = options;
+  if (!state.members.has(node)) return [];
+  return [
+    { type: "disconnect", node, fault },
+    ...loseNode(state, { node, reason: "it is not admitted any more", nowMs }),
+  ];
+}
+
+/** Forgets a node and hands everything it held to others. */
+export function loseNode(
+  state: OrchestratorState,
+  options: { node: NodeId; reason: string; nowMs: number },
+): OrchestratorEffect[] {
+  const { node, reason, nowMs } = options;
+  const member = state.members.get(node);
+  if (member === undefined) return [];
+  setAway(state, member, nowMs);
+  const tasksKept = departSealed(state, member);
+  const tasksReissued = reissueWorkOf(state, member);
+  const merge = state.merge?.stages.find((stage) => stage.participants.has(node));
+  forgetMember(state, member);
+  reissueAuditsOf(state, node);
+  replaceUploader(state, node);
+  const lost = record({ type: "nodeLost", node, reason, tasksReissued, tasksKept });
+  return merge === undefined ? [lost] : [lost, ...dropParticipants(state, { merge, nodes: [node], nowMs })];
+}

@@ -1,0 +1,35 @@
+/**
+ * A member stops being an active replica: benched (it loads parameters anew) or forgotten (it is gone).
+ *
+ * Only membership: whatever it held of the open step, of a merge or of an upload is handed on by the caller.
+ */
+
+import { awaitAssign, deactivate, setStage } from "./replicas.ts";
+import type { Member, OrchestratorState } from "../state.ts";
+import { rewire } from "../step/wiring.ts";
+
+/** Its parameters are not the run's: the next sources bring it back. */
+export function benchMember(state: OrchestratorState, member: Member): void {
+  const { stage } = member;
+  deactivate(state, member, "waiting");
+  dropProgress(state, member);
+  member.header = null;
+  awaitAssign(state, member);
+  if (stage !== null) rewire(state, stage);
+}
+
+export function forgetMember(state: OrchestratorState, member: Member): void {
+  const { stage } = member;
+  dropProgress(state, member);
+  deactivate(state, member, "waiting");
+  setStage(state, member, null);
+  state.members.delete(member.node);
+  state.waiting.delete(member.node);
+  state.validators.delete(member.node);
+  if (stage !== null) rewire(state, stage);
+}
+
+function dropProgress(state: OrchestratorState, member: Member): void {
+  state.progress -= member.roundTasks;
+  member.roundTasks = 0;
+}

@@ -1,0 +1,33 @@
+/**
+ * Stages that a miner's device cannot hold, by its own word: it gets another one, and is sent away when none is left.
+ *
+ * Nobody is blamed and nothing is restored, because the stage itself is sound. A miner's word counts for as long as it is a member, so a
+ * node with a new adapter only has to join anew.
+ */
+
+import { fault } from "../../fault.ts";
+import type { StageIndex } from "../../ids.ts";
+import type { LoadFailed } from "../../protocol/message.ts";
+import { type OrchestratorEffect, record } from "../event.ts";
+import { setStage } from "./replicas.ts";
+import { benchMember } from "./roster_changes.ts";
+import type { Member, OrchestratorState } from "../state.ts";
+
+export const fits = (member: Member, stage: number): boolean => !member.unfitStages.some((unfit) => unfit === stage);
+
+/** `stage`: the one that the member was told to load. */
+export function onTooLarge(
+  state: OrchestratorState,
+  { member, stage, message }: { member: Member; stage: StageIndex; message: LoadFailed },
+): OrchestratorEffect[] {
+  const { node } = member;
+  member.unfitStages.push(stage);
+  if (member.previousStage === stage) member.previousStage = null;
+  benchMember(state, member);
+  setStage(state, member, null);
+  const seen = record({ type: "faultSeen", node, ...message.fault });
+  if (member.unfitStages.length < state.stages.length) return [seen];
+  const detail =
+    `Cannot keep this node as its device must hold one of the ${state.stages.length} stages: ${message.fault.detail}`;
+  return [seen, { type: "disconnect", node, fault: fault("tooLarge", detail) }];
+}

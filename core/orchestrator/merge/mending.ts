@@ -1,0 +1,217 @@
+/**
+ * Blobs that a merge needs and the store has lost (a disk, an operator, bit rot): found out, shown again by whoever made them,
+ * or done without.
+ *
+ * Owns what follows when a reducer or a replica could not read a blob. Its word is not taken: the shell looks through what the
+ * phase needs. Nothing lost: it is asked once more, then it leaves the merge. A lost payload is shown again by its contributor;
+ * where that fails, the hub reduces the slice without it, alone, so that no late answer over other payloads can count. A
+ * lost result is reduced again. Invariant: nobody honest is expelled or benched for what the store lost, while anyone has it.
+ */
+
+import { present } from "../../assert.ts";
+import type { BlobRef, NodeId, StageIndex } from "../../ids.ts";
+import { type OrchestratorEffect, record } from "../event.ts";
+import { payloadSlice, type Reducer, type StageMerge } from "./merge_state.ts";
+import { noteWithheld } from "../members/blame.ts";
+import { enter } from "./merge_phase.ts";
+import { askHubToApply, askToApply, skipMerge } from "./merging.ts";
+import { askForPayload, checkPayload } from "./payload_check.ts";
+import { dropParticipants, owe, reduceEffects, type ReduceRequest, settle } from "./reducers.ts";
+import type { OrchestratorState } from "../state.ts";
+
+const mostShown = 4; // times a contributor is asked; more is a store that keeps nothing, or a contributor that stores nothing
+
+interface Mend {
+  readonly merge: StageMerge;
+  readonly nowMs: number;
+}
+
+/** Looks for what is lost when somebody missed a blob, and asks them again when it was shown anew. */
+export function mendMerges(state: OrchestratorState): OrchestratorEffect[] {
+  const effects: OrchestratorEffect[] = [];
+  for (const merge of state.merge?.stages ?? []) {
+    if (merge.mend === "showing" && merge.showing.size === 0) effects.push(...askDoubters(state, merge));
+    if (merge.mend !== null || merge.doubters.size === 0 || mayStillApply(merge)) continue;
+    merge.mend = "looking";
+    effects.push(lookEffect(state, merge));
+  }
+  return effects;
+}
+
+/** Whoever read its slices before they were lost has what the others need: its answer, or its deadline, comes first. */
+const mayStillApply = (merge: StageMerge): boolean =>
+  merge.phase === "applying" && [...merge.owing.keys()].some((node) => !merge.doubters.has(node));
+
+/** Also to look again in a new life. */
+export function lookEffect(state: OrchestratorState, merge: StageMerge): OrchestratorEffect {
+  const { stage, phase } = merge;
+  return { type: "checkBlobs", round: state.round, stage, phase, refs: neededBlobs(merge) };
+}
+
+/** What this phase's work reads. */
+function neededBlobs(merge: StageMerge): BlobRef[] {
+  if (merge.phase === "applying") return merge.slices.flatMap(({ accepted }) => accepted ?? []);
+  if (merge.phase !== "reducing") return [];
+  const refs: BlobRef[] = [];
+  for (const [index, { accepted, without }] of merge.slices.entries()) {
+    if (accepted !== null) continue;
+    for (const [node, payload] of merge.payloads) {
+      if (!without.has(node)) refs.push(payloadSlice(merge, { payload, index }));
+    }
+  }
+  return refs;
+}
+
+export function onBlobsChecked(
+  state: OrchestratorState,
+  options: {
+    round: number;
+    stage: StageIndex;
+    phase: StageMerge["phase"];
+    lost: readonly BlobRef[];
+    nowMs: number;
+  },
+): OrchestratorEffect[] {
+  const { round, phase, nowMs } = options;
+  const merge = state.merge?.stages[options.stage];
+  if (merge?.mend !== "looking" || round !== state.round || phase !== merge.phase) return [];
+  merge.mend = null;
+  merge.deadlineMs = Math.max(merge.deadlineMs, nowMs + state.config.limits.mergePhaseMs); // nobody is late for our loss
+  const lost = new Set(options.lost.map((ref) => ref.hash));
+  if (lost.size === 0) return doubtDoubters(state, { merge, nowMs });
+  const text =
+    `Stage ${merge.stage} cannot be merged in round ${round} as the store must hold its blobs: ${lost.size} are gone or damaged; asking who made them`;
+  const seen = record({ type: "warning", text });
+  return [seen, ...(phase === "applying" ? reopen : askToShow)(state, { merge, lost, nowMs })];
+}
+
+/** The store has everything: what they missed may have come back meanwhile; at the second time it is their own trouble. */
+function doubtDoubters(state: OrchestratorState, { merge, nowMs }: Mend): OrchestratorEffect[] {
+  const own = [...merge.doubters].filter((node): node is NodeId => node !== "hub" && merge.doubted.has(node));
+  for (const node of own) {
+    merge.doubters.delete(node);
+    if (merge.phase !== "agreed") noteWithheld(state, { node, duty: merge.phase });
+  }
+  for (const node of merge.doubters) if (node !== "hub") merge.doubted.add(node);
+  return [...askDoubters(state, merge), ...dropParticipants(state, { merge, nodes: own, nowMs })];
+}
+
+function askDoubters(state: OrchestratorState, merge: StageMerge): OrchestratorEffect[] {
+  const doubters = [...merge.doubters];
+  merge.doubters.clear();
+  merge.mend = null;
+  return doubters.flatMap((reducer) => openRequests(state, { merge, reducer }));
+}
+
+/** What a replica or the hub was asked in this phase and has not answered, to be asked again. */
+export function openRequests(
+  state: OrchestratorState,
+  { merge, reducer }: { merge: StageMerge; reducer: Reducer },
+): OrchestratorEffect[] {
+  if (merge.phase === "applying") {
+    if (reducer !== "hub") return merge.applied.has(reducer) ? [] : [askToApply(state, { merge, node: reducer })];
+    return merge.isHubAsked && merge.refereed === null ? [askHubToApply(state, merge)] : [];
+  }
+  const effects: OrchestratorEffect[] = [];
+  if (reducer === "hub") { for (const node of merge.checking) effects.push(checkPayload(state, { merge, node })); }
+  if (reducer !== "hub" && isPayloadOwed(merge, reducer)) effects.push(askForPayload(state, { merge, node: reducer }));
+  if (merge.phase !== "reducing") return effects;
+  const requests = merge.slices.flatMap(({ accepted, asked, results }, index): ReduceRequest[] => {
+    const isOpen = accepted === null && asked.includes(reducer) && !results.has(reducer);
+    return isOpen ? [{ index, reducer }] : [];
+  });
+  return [...effects, ...reduceEffects(state, { merge, requests })];
+}
+
+function isPayloadOwed(merge: StageMerge, node: NodeId): boolean {
+  return merge.phase === "committing" ? !merge.payloads.has(node) : merge.showing.has(node);
+}
+
+/** Reducing: contributors show lost payloads again; what nobody can show is left out. */
+function askToShow(
+  state: OrchestratorState,
+  { merge, lost, nowMs }: Mend & { lost: ReadonlySet<string> },
+): OrchestratorEffect[] {
+  const effects: OrchestratorEffect[] = [];
+  const incomplete = new Set<number>();
+  const leftOut = new Set<NodeId>();
+  const open = [...merge.slices.entries()].filter(([, slice]) => slice.accepted === null);
+  for (const [node, payload] of merge.payloads) {
+    if (merge.showing.has(node)) continue;
+    for (const [index, slice] of open) {
+      if (!lost.has(present(payload[index], "a payload has every slice")) || slice.without.has(node)) continue;
+      if (mayShow(merge, node)) {
+        merge.shown.set(node, timesShown(merge, node) + 1);
+        merge.showing.add(node);
+        owe(merge, node);
+        effects.push(askForPayload(state, { merge, node }));
+        break;
+      }
+      slice.without.add(node);
+      incomplete.add(index);
+      leftOut.add(node);
+    }
+  }
+  merge.mend = "showing";
+  for (const node of leftOut) effects.push(leftOutText(state, { merge, node }));
+  const isNothingLeft = (index: number) =>
+    present(merge.slices[index], "an open slice").without.size === merge.payloads.size;
+  if ([...incomplete].some(isNothingLeft)) return [...effects, ...skipMerge(state, { merge, nowMs })];
+  return [...effects, ...leaveToHub(state, { merge, slices: [...incomplete] })];
+}
+
+function leftOutText(
+  state: OrchestratorState,
+  { merge, node }: { merge: StageMerge; node: NodeId },
+): OrchestratorEffect {
+  const text =
+    `Stage ${merge.stage} is merged in round ${state.round} without what ${node} computed, wholly or in part: the store lost its payload, and it cannot show it again`;
+  return record({ type: "warning", text });
+}
+
+const timesShown = (merge: StageMerge, node: NodeId): number => merge.shown.get(node) ?? 0;
+
+/** Once it has applied the merge, what it contributed is gone. Who let a deadline pass does not hold up the others again. */
+const mayShow = (merge: StageMerge, node: NodeId): boolean =>
+  merge.participants.has(node) && !merge.applied.has(node) && !merge.slow.has(node) &&
+  timesShown(merge, node) < mostShown;
+
+/** The hub reduces these, alone. */
+function leaveToHub(
+  state: OrchestratorState,
+  { merge, slices }: { merge: StageMerge; slices: readonly number[] },
+): OrchestratorEffect[] {
+  for (const index of slices) {
+    const slice = present(merge.slices[index], "an open slice");
+    for (const node of slice.asked) if (node !== "hub" && !slice.results.has(node)) settle(merge, node);
+    slice.asked.splice(0, slice.asked.length, "hub");
+    slice.results.clear();
+  }
+  return reduceEffects(state, { merge, requests: slices.map((index) => ({ index, reducer: "hub" })) });
+}
+
+/**
+ * Applying: the lost slices are reduced again. When somebody has applied them already the others load what it has, for the
+ * slices might come out different.
+ */
+function reopen(
+  state: OrchestratorState,
+  { merge, lost, nowMs }: Mend & { lost: ReadonlySet<string> },
+): OrchestratorEffect[] {
+  if (merge.applied.size > 0 && !merge.doubters.has("hub")) {
+    const nodes = [...merge.doubters].filter((node): node is NodeId => node !== "hub");
+    merge.doubters.clear();
+    return dropParticipants(state, { merge, nodes, nowMs });
+  }
+  const entered = enter(state, { merge, phase: "reducing", nowMs });
+  merge.isHubAsked = false;
+  merge.refereed = null;
+  const slices: number[] = [];
+  for (const [index, slice] of merge.slices.entries()) {
+    if (slice.accepted === null || !lost.has(slice.accepted.hash)) continue;
+    slice.accepted = null;
+    merge.openSlices += 1;
+    slices.push(index);
+  }
+  return [entered, ...leaveToHub(state, { merge, slices })];
+}

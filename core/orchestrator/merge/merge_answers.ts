@@ -1,0 +1,196 @@
+/**
+ * The replicas' answers during a merge, checked and booked, and the hub's own. What follows from them is merging.ts's.
+ */
+
+import { present } from "../../assert.ts";
+import { type Fault, fault } from "../../fault.ts";
+import type { BlobRef, StageIndex } from "../../ids.ts";
+import type { MergeApplied, MergeFailed, PayloadCommitted, SliceReduced } from "../../protocol/message.ts";
+import { isOfAnotherStage } from "../access.ts";
+import { type OrchestratorEffect, record, reject } from "../event.ts";
+import { blame, noteFulfilled } from "../members/blame.ts";
+import { noteQuorum } from "./merge_deadlines.ts";
+import type { MergedStage, StageMerge } from "./merge_state.ts";
+import { skipMerge } from "./merging.ts";
+import { checkPayload } from "./payload_check.ts";
+import { dropParticipants, settle } from "./reducers.ts";
+import type { Member, OrchestratorState } from "../state.ts";
+
+/** The merge of the sender's stage, if it takes part in it. */
+export function mergeOf(
+  state: OrchestratorState,
+  { member, round }: { member: Member; round: number },
+): StageMerge | null {
+  if (state.merge === null || round !== state.round || member.stage === null) return null;
+  const merge = present(state.merge.stages[member.stage], "a merge a stage");
+  return merge.participants.has(member.node) ? merge : null;
+}
+
+interface Answer<Message> {
+  readonly member: Member;
+  readonly message: Message;
+  readonly nowMs: number;
+}
+
+export function onPayloadCommitted(
+  state: OrchestratorState,
+  { member, message, nowMs }: Answer<PayloadCommitted>,
+): OrchestratorEffect[] {
+  const merge = mergeOf(state, { member, round: message.round });
+  if (merge?.phase === "reducing" && merge.showing.delete(member.node)) {
+    settle(merge, member.node);
+    return []; // whether it is the same again shows when it is read
+  }
+  if (merge === null || merge.phase !== "committing" || !merge.weights.has(member.node)) {
+    return reject(member.node, fault("wrongPhase", `Cannot take a payload of round ${message.round} now`));
+  }
+  const fits = message.slices.length === merge.layout.length &&
+    message.slices.every((ref, i) => ref.bytes === 4 * present(merge.layout[i], "same length").size);
+  if (!fits) {
+    return reject(
+      member.node,
+      fault("badBlob", "Cannot take a payload as its slices must have the layout of startMerge"),
+    );
+  }
+  if (message.slices.some(({ hash }) => isOfAnotherStage(state, { stage: merge.stage, hash }))) {
+    return reject(member.node, claimsOthers("a payload"));
+  }
+  const { node } = member;
+  if (merge.payloads.has(node)) return []; // told again after a broken link
+  merge.payloads.set(node, message.slices.map((ref) => ref.hash));
+  merge.checking.add(node);
+  merge.committedWeight += present(merge.weights.get(node), "a contributor has a weight");
+  settle(merge, node);
+  countUpload(merge, message.slices);
+  noteQuorum(state, { merge, nowMs });
+  return [checkPayload(state, { merge, node })];
+}
+
+export function onSliceReduced(
+  state: OrchestratorState,
+  { member, message, nowMs }: Answer<SliceReduced>,
+): OrchestratorEffect[] {
+  const merge = mergeOf(state, { member, round: message.round });
+  const slice = merge?.slices[message.slice];
+  if (merge === null || merge.phase !== "reducing" || slice === undefined || !slice.asked.includes(member.node)) {
+    return reject(member.node, fault("wrongPhase", `Cannot take slice ${message.slice} of round ${message.round} now`));
+  }
+  if (slice.results.has(member.node) || message.edition !== merge.edition) return [];
+  const bytes = 4 * present(merge.layout[message.slice], "a slice has its place").size;
+  if (message.result.bytes !== bytes) { // with the right hash it would be voted for, and then nobody could fetch it
+    const detail = `Cannot take slice ${message.slice} as it must have ${bytes} bytes`;
+    return [
+      ...reject(member.node, fault("badBlob", detail)),
+      ...dropParticipants(state, { merge, nodes: [member.node], nowMs }),
+    ];
+  }
+  slice.results.set(member.node, message.result);
+  settle(merge, member.node);
+  noteFulfilled(state, { node: member.node, duty: "reducing" });
+  countUpload(merge, [message.result]);
+  merge.unjudged.push(message.slice);
+  return [];
+}
+
+export function onSliceRefereed(
+  state: OrchestratorState,
+  options: {
+    round: number;
+    edition: number;
+    stage: StageIndex;
+    slice: number;
+    result: BlobRef | null;
+    nowMs: number;
+  },
+): OrchestratorEffect[] {
+  const merge = state.merge?.stages[options.stage];
+  const slice = merge?.slices[options.slice];
+  if (merge === undefined || slice === undefined || options.round !== state.round || merge.phase !== "reducing") {
+    return [];
+  }
+  const { nowMs } = options;
+  if (options.edition !== merge.edition) return [];
+  if (slice.accepted !== null || slice.results.has("hub") || !slice.asked.includes("hub")) return []; // it was asked twice
+  if (options.result === null) return skipMerge(state, { merge, nowMs });
+  slice.results.set("hub", options.result);
+  merge.unjudged.push(options.slice);
+  return [];
+}
+
+export function onMergeApplied(
+  state: OrchestratorState,
+  { member, message, nowMs }: Answer<MergeApplied>,
+): OrchestratorEffect[] {
+  const merge = mergeOf(state, { member, round: message.round - 1 });
+  if (merge === null || merge.phase !== "applying") {
+    return reject(member.node, fault("wrongPhase", `Cannot take the parameters of round ${message.round} now`));
+  }
+  if (merge.applied.has(member.node)) return [];
+  if (isOfAnotherStage(state, { stage: merge.stage, hash: message.parameters.hash })) {
+    return [
+      ...reject(member.node, claimsOthers("merged parameters")),
+      ...dropParticipants(state, { merge, nodes: [member.node], nowMs }),
+    ];
+  }
+  merge.applied.set(member.node, { parameters: message.parameters, momentum: message.momentum });
+  settle(merge, member.node);
+  noteFulfilled(state, { node: member.node, duty: "applying" });
+  noteQuorum(state, { merge, nowMs });
+  return [];
+}
+
+export function onMergeRefereed(
+  state: OrchestratorState,
+  options: { round: number; stage: StageIndex; merged: MergedStage },
+): OrchestratorEffect[] {
+  const merge = state.merge?.stages[options.stage];
+  if (merge === undefined || options.round !== state.round || merge.phase !== "applying") return [];
+  merge.refereed = options.merged;
+  return [];
+}
+
+/** The hub misses a payload as a replica would. */
+export function onSliceUnavailable(
+  state: OrchestratorState,
+  { round, stage }: { round: number; stage: StageIndex },
+): OrchestratorEffect[] {
+  const merge = state.merge?.stages[stage];
+  if (round === state.round && merge?.phase === "reducing") merge.doubters.add("hub");
+  return [];
+}
+
+/** A replica that cannot do its part leaves the merge; the rest goes on. If it misses a blob, the store may be to blame. */
+export function onMergeFailed(
+  state: OrchestratorState,
+  { member, message, nowMs }: Answer<MergeFailed>,
+): OrchestratorEffect[] {
+  const merge = mergeOf(state, { member, round: message.round });
+  const seen = record({ type: "faultSeen", node: member.node, ...message.fault });
+  if (merge === null) return [seen];
+  if (message.fault.code === "badBlob" && (merge.phase === "reducing" || merge.phase === "applying")) {
+    if (merge.owing.has(member.node)) merge.doubters.add(member.node); // else it was asked in another phase
+    return [seen];
+  }
+  const isAccusing = merge.phase === "reducing" && merge.owing.has(member.node);
+  return [
+    seen,
+    ...(isAccusing ? blame(state, { node: member.node, fault: falseReport(message) }) : []),
+    ...dropParticipants(state, { merge, nodes: [member.node], nowMs }),
+  ];
+}
+
+/** Payloads are checked before they are reduced: nothing of them can be in a reducer's way. */
+function falseReport({ round, fault: { code, detail } }: MergeFailed): Fault {
+  return fault(
+    code,
+    `Cannot refuse a slice of round ${round} as the hub has checked its payloads; the reason given: ${detail}`,
+  );
+}
+
+/** Who claims such a name would be let read it. */
+const claimsOthers = (what: string): Fault =>
+  fault("badBlob", `Cannot take ${what} as its blobs must be this stage's: it names another stage's parameters`);
+
+function countUpload(merge: StageMerge, refs: readonly BlobRef[]): void {
+  for (const ref of refs) merge.uploadedBytes += ref.bytes;
+}

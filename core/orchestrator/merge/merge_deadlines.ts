@@ -1,0 +1,87 @@
+/**
+ * When a phase of a merge stops waiting. All answers end it at once; a quorum of them leaves the rest a grace; the phase's
+ * deadline ends it in any case.
+ *
+ * Who is late loses as little as the phase allows. Committing: its payload is left out, it stays a replica. Reducing: its open
+ * slices go to others. Applying: it leaves the active replicas and loads the agreed parameters. Nobody is disconnected for
+ * being slow.
+ */
+
+import type { NodeId } from "../../ids.ts";
+import { isUnreliable, noteWithheld } from "../members/blame.ts";
+import { type OrchestratorEffect, record } from "../event.ts";
+import type { StageMerge } from "./merge_state.ts";
+import { dropParticipants, dropWeight, replaceReducer } from "./reducers.ts";
+import type { OrchestratorState } from "../state.ts";
+
+/** Once a quorum has answered, the phase waits for the grace only. */
+export function noteQuorum(
+  state: OrchestratorState,
+  { merge, nowMs }: { merge: StageMerge; nowMs: number },
+): void {
+  const { mergeQuorum, mergeGraceMs } = state.config.limits;
+  if (merge.hasQuorum || answeredShare(merge) < mergeQuorum) return;
+  merge.hasQuorum = true;
+  merge.deadlineMs = Math.min(merge.deadlineMs, nowMs + mergeGraceMs);
+}
+
+/** Of the round's work while payloads are committed, of the slices while they are reduced, then of the replicas. */
+function answeredShare(merge: StageMerge): number {
+  if (merge.phase === "reducing") return 1 - merge.openSlices / Math.max(1, merge.slices.length);
+  if (merge.phase === "committing") return merge.wholeWeight === 0 ? 1 : merge.committedWeight / merge.wholeWeight;
+  return merge.applied.size / Math.max(1, merge.participants.size);
+}
+
+/** When the answers of this phase are due; null while no replica owes one (the hub is at work itself). */
+export function answersDueMs(merge: StageMerge): number | null {
+  return merge.phase !== "agreed" && merge.owing.size > 0 ? merge.deadlineMs : null;
+}
+
+/** Ends the waiting of every stage whose deadline has passed. */
+export function endLateAnswers(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
+  const effects: OrchestratorEffect[] = [];
+  for (const merge of state.merge?.stages ?? []) {
+    shortenForUnreliable(state, { merge, nowMs });
+    const dueMs = answersDueMs(merge);
+    if (dueMs === null || dueMs > nowMs) continue;
+    for (const node of [...merge.owing.keys()]) effects.push(...goOnWithout(state, { merge, node, nowMs }));
+    const { mergeGraceMs, mergePhaseMs } = state.config.limits;
+    merge.deadlineMs = nowMs + (merge.hasQuorum ? mergeGraceMs : mergePhaseMs); // for whoever is asked instead
+  }
+  return effects;
+}
+
+const leastWaitMs = 1000;
+
+/** Who made the others wait before gets as long as they needed, and no longer. */
+function shortenForUnreliable(
+  state: OrchestratorState,
+  { merge, nowMs }: { merge: StageMerge; nowMs: number },
+): void {
+  const { phase, owing, phaseStartedMs } = merge;
+  if (phase === "agreed" || owing.size === 0) return;
+  for (const node of owing.keys()) if (!isUnreliable(state, { node, duty: phase })) return;
+  merge.deadlineMs = Math.min(merge.deadlineMs, nowMs + Math.max(leastWaitMs, nowMs - phaseStartedMs));
+}
+
+function goOnWithout(
+  state: OrchestratorState,
+  { merge, node, nowMs }: { merge: StageMerge; node: NodeId; nowMs: number },
+): OrchestratorEffect[] {
+  const isHere = state.members.get(node)?.graceUntilMs === null; // an absent one is lost or comes back
+  if (isHere && merge.phase !== "agreed") noteWithheld(state, { node, duty: merge.phase });
+  const late = record({ type: "mergeLate", round: state.round, stage: merge.stage, node, phase: merge.phase });
+  switch (merge.phase) {
+    case "committing":
+      dropWeight(merge, node);
+      merge.owing.delete(node);
+      return [late];
+    case "reducing":
+      merge.slow.add(node);
+      return [late, ...replaceReducer(state, { merge, node })];
+    case "applying":
+      return [late, ...dropParticipants(state, { merge, nodes: [node], nowMs })];
+    case "agreed":
+      return [];
+  }
+}

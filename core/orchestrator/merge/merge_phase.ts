@@ -1,0 +1,27 @@
+/**
+ * A stage's merge goes from one phase to the next: what was owed before is void, the deadline begins anew.
+ */
+
+import { type OrchestratorEffect, record } from "../event.ts";
+import type { MergePhase, StageMerge } from "./merge_state.ts";
+import type { OrchestratorState } from "../state.ts";
+
+export function enter(
+  state: OrchestratorState,
+  options: { merge: StageMerge; phase: MergePhase; nowMs: number },
+): OrchestratorEffect {
+  const { merge, phase, nowMs } = options;
+  merge.phase = phase;
+  merge.owing.clear();
+  merge.unjudged.length = 0;
+  for (const nodes of [merge.doubters, merge.doubted, merge.showing]) nodes.clear();
+  merge.mend = null;
+  merge.hasQuorum = false;
+  merge.phaseStartedMs = nowMs;
+  merge.deadlineMs = nowMs + state.config.limits.mergePhaseMs;
+  return phaseRecord(state, merge);
+}
+
+export function phaseRecord(state: OrchestratorState, merge: StageMerge): OrchestratorEffect {
+  return record({ type: "mergePhase", round: state.round, stage: merge.stage, phase: merge.phase });
+}

@@ -1,0 +1,205 @@
+/**
+ * The merge that ends a round: every stage at once, each through committing, reducing, applying, agreed.
+ *
+ * Payloads are checked when they are committed (payload_check.ts), slices are reduced by pairs of replicas (reducing.ts). Then
+ * every replica takes the outer step and shows the hashes of its parameters and outer momentum. When all who show
+ * something show the same, it is agreed; otherwise the hub takes the step itself, and whoever showed another result is blamed and loads the agreed one.
+ * Phases close by answers, by quorum and grace, or by deadline, never by hope; the deadlines are merge_deadlines.ts's.
+ */
+
+import { assert, present } from "../../assert.ts";
+import { fault } from "../../fault.ts";
+import type { BlobRef, NodeId, StageIndex } from "../../ids.ts";
+import { contributionWeights } from "../../merge/average.ts";
+import { sliceLayout } from "../../merge/butterfly.ts";
+import { blame } from "../members/blame.ts";
+import { type OrchestratorEffect, record, send } from "../event.ts";
+import { enter, phaseRecord } from "./merge_phase.ts";
+import { holdsAgreed, isSameStage, type MergedStage, type StageMerge, voteOf } from "./merge_state.ts";
+import { askForPayload, noteLengths } from "./payload_check.ts";
+import { owe } from "./reducers.ts";
+import { judgeSlices, reduce } from "./reducing.ts";
+import { replicasOf } from "../members/replicas.ts";
+import { benchMember } from "../members/roster_changes.ts";
+import type { OrchestratorState } from "../state.ts";
+
+export function startMerge(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
+  assert(state.work === null && state.merge === null, "Cannot start a merge as the step must be closed");
+  state.phase = "merging";
+  const stages = state.stages.map((spec) => openStage(state, { stage: spec.index, nowMs }));
+  state.merge = { stages, startedMs: nowMs };
+  const effects: OrchestratorEffect[] = [];
+  for (const merge of stages) {
+    effects.push(phaseRecord(state, merge));
+    for (const node of merge.participants) effects.push(askForPayload(state, { merge, node }));
+  }
+  return effects;
+}
+
+function openStage(state: OrchestratorState, options: { stage: StageIndex; nowMs: number }): StageMerge {
+  const replicas = replicasOf(state, options.stage);
+  const workers = replicas.filter((member) => member.roundTasks > 0);
+  const counted = contributionWeights(workers.map((member) => member.roundTasks));
+  const weights = new Map(workers.map((member, i) => [member.node, present(counted[i], "a weight a worker")]));
+  for (const member of replicas) {
+    state.progress -= member.roundTasks;
+    member.roundTasks = 0;
+  }
+  const length = present(state.stageFloats[options.stage], "a length a stage");
+  return {
+    stage: options.stage,
+    phase: "committing",
+    replicas: replicas.length,
+    participants: new Set(replicas.map((member) => member.node)),
+    weights,
+    layout: sliceLayout({ length, contributors: Math.max(replicas.length, 1) }),
+    payloads: new Map(),
+    checking: new Set(),
+    lengths: new Map(),
+    scales: new Map(),
+    edition: 0,
+    isStale: false,
+    slices: [],
+    openSlices: 0,
+    unjudged: [],
+    owing: new Map([...weights.keys()].map((node) => [node, 1])),
+    slow: new Set(),
+    doubters: new Set(),
+    doubted: new Set(),
+    showing: new Set(),
+    shown: new Map(),
+    mend: null,
+    applied: new Map(),
+    applicants: 0,
+    isHubAsked: false,
+    isHubUnable: false,
+    refereed: null,
+    agreed: null,
+    phaseStartedMs: options.nowMs,
+    deadlineMs: options.nowMs + state.config.limits.mergePhaseMs,
+    hasQuorum: false,
+    wholeWeight: counted.reduce((sum, weight) => sum + weight, 0),
+    committedWeight: 0,
+    uploadedBytes: 0,
+  };
+}
+
+// ------------------------------------------------------------------------------------------------------- phases
+
+/** Moves every stage on as far as the answers allow. */
+export function advanceMerge(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
+  const effects: OrchestratorEffect[] = [];
+  for (const merge of state.merge?.stages ?? []) {
+    let phase: StageMerge["phase"] | null = null;
+    while (phase !== merge.phase) {
+      phase = merge.phase;
+      effects.push(...advanceStage(state, { merge, nowMs }));
+    }
+  }
+  return effects;
+}
+
+function advanceStage(state: OrchestratorState, options: { merge: StageMerge; nowMs: number }): OrchestratorEffect[] {
+  const { merge } = options;
+  switch (merge.phase) {
+    case "committing":
+      return merge.owing.size === 0 && merge.checking.size === 0 ? reduce(state, options) : [];
+    case "reducing": {
+      if (merge.isStale) return reduce(state, options);
+      const effects = judgeSlices(state, options);
+      return merge.phase === "reducing" && merge.openSlices === 0 ? [...effects, ...apply(state, options)] : effects;
+    }
+    case "applying":
+      return merge.owing.size === 0 ? agree(state, options) : [];
+    case "agreed":
+      return [];
+  }
+}
+
+function apply(state: OrchestratorState, options: { merge: StageMerge; nowMs: number }): OrchestratorEffect[] {
+  const { merge, nowMs } = options;
+  const entered = enter(state, { merge, phase: "applying", nowMs });
+  const nodes = [...merge.participants].filter((node) => !merge.applied.has(node)); // some may have, if slices were lost since
+  for (const node of nodes) owe(merge, node);
+  merge.applicants = merge.participants.size;
+  return [entered, ...nodes.map((node) => askToApply(state, { merge, node }))];
+}
+
+export function askToApply(
+  state: OrchestratorState,
+  { merge, node }: { merge: StageMerge; node: NodeId },
+): OrchestratorEffect {
+  return send(node, { type: "applyMerge", round: state.round, slices: acceptedSlices(merge) });
+}
+
+function acceptedSlices(merge: StageMerge): BlobRef[] {
+  return merge.slices.map((slice) => present(slice.accepted, "all slices are accepted"));
+}
+
+export function keepStart(merge: StageMerge): void {
+  merge.slices = [];
+  merge.openSlices = 0;
+}
+
+/** Nothing of this round can be used for the stage: it keeps the parameters it began with. */
+export function skipMerge(
+  state: OrchestratorState,
+  options: { merge: StageMerge; nowMs: number },
+): OrchestratorEffect[] {
+  const { merge } = options;
+  keepStart(merge);
+  const text = `Stage ${merge.stage} keeps the parameters of round ${state.round} as its payloads could not be merged`;
+  return [record({ type: "warning", text }), ...apply(state, options)];
+}
+
+/** One result for all. Unless every replica that was asked shows the same, the hub takes the step itself and decides. */
+function agree(state: OrchestratorState, options: { merge: StageMerge; nowMs: number }): OrchestratorEffect[] {
+  const { merge, nowMs } = options;
+  const agreed = merge.refereed ?? (merge.isHubUnable ? majority(merge) : unanimous(merge));
+  if (agreed === null) {
+    if (merge.isHubAsked) return [];
+    merge.isHubAsked = true;
+    return [askHubToApply(state, merge)];
+  }
+  merge.agreed = agreed;
+  noteLengths(state, merge);
+  const odd = [...merge.participants].filter((node) => !holdsAgreed(merge, node));
+  state.counters.disagreements += odd.length;
+  const effects: OrchestratorEffect[] = [];
+  for (const node of odd) {
+    if (merge.refereed !== null && merge.applied.has(node)) effects.push(...blame(state, { node, fault: wrongVote }));
+    benchMember(state, present(state.members.get(node), "a participant is a member"));
+  }
+  return [...effects, enter(state, { merge, phase: "agreed", nowMs })];
+}
+
+const wrongVote = fault(
+  "badNumbers",
+  "Cannot take what it made of the merge as it must equal the hub's own outer step: its hashes differ",
+);
+
+export function askHubToApply(state: OrchestratorState, merge: StageMerge): OrchestratorEffect {
+  const source = present(state.sources.stages[merge.stage], "a source a stage");
+  return { type: "refereeMerge", round: state.round, stage: merge.stage, source, slices: acceptedSlices(merge) };
+}
+
+/**
+ * Who was alone from the start has nobody to agree with. Otherwise one word is not enough, one dissent is too much, and more
+ * than two thirds must have spoken: a few liars must not decide because the others are late.
+ */
+function unanimous(merge: StageMerge): MergedStage | null {
+  const [first, ...others] = merge.applied.values();
+  if (first === undefined || others.some((merged) => !isSameStage(merged, first))) return null;
+  return merge.replicas === 1 || (others.length > 0 && 3 * merge.applied.size > 2 * merge.applicants) ? first : null;
+}
+
+/** The store has lost what the hub would need to decide. */
+function majority(merge: StageMerge): MergedStage | null {
+  const counts = new Map<string, number>();
+  for (const merged of merge.applied.values()) {
+    const count = (counts.get(voteOf(merged)) ?? 0) + 1;
+    counts.set(voteOf(merged), count);
+    if (2 * count > merge.applied.size) return merged;
+  }
+  return null;
+}

@@ -1,0 +1,116 @@
+/**
+ * The reducing phase: who reduces which slice, and whose result is taken.
+ *
+ * Butterfly all-reduce: each slice goes to two replicas, and a secret share of them to the hub as well (all of them while that
+ * costs it little). Equal results of two are accepted; where they differ, the hub computes the slice and whoever had another
+ * result is expelled. It is never a vote among the accused. Payloads that go (their node was expelled) begin a new edition.
+ */
+
+import { present } from "../../assert.ts";
+import type { BlobRef, NodeId } from "../../ids.ts";
+import { assignReducers } from "../../merge/butterfly.ts";
+import { shuffle } from "../../prng.ts";
+import { convict } from "../members/blame.ts";
+import { type OrchestratorEffect, record } from "../event.ts";
+import { noteQuorum } from "./merge_deadlines.ts";
+import { enter } from "./merge_phase.ts";
+import { payloadSlice, type Reducer, type SliceWork, type StageMerge } from "./merge_state.ts";
+import { weighPayloads } from "./payload_check.ts";
+import { askReducers } from "./reducers.ts";
+import type { OrchestratorState } from "../state.ts";
+
+/** Begins to reduce, or begins again without payloads that have gone. */
+export function reduce(state: OrchestratorState, options: { merge: StageMerge; nowMs: number }): OrchestratorEffect[] {
+  const { merge, nowMs } = options;
+  const weighed = weighPayloads(state, merge);
+  merge.isStale = false;
+  merge.edition += 1;
+  const entered = [...weighed, enter(state, { merge, phase: "reducing", nowMs })];
+  const [only = [], second] = merge.payloads.values();
+  if (second === undefined) {
+    merge.slices = only.map((_, index) =>
+      newSlice({ asked: [], accepted: payloadSlice(merge, { payload: only, index }) })
+    );
+    merge.openSlices = 0;
+    return entered;
+  }
+  const inOrder = [...merge.participants];
+  const replicas = inOrder.length;
+  const pairs = replicas >= 2
+    ? assignReducers({ slices: merge.layout.length, miners: replicas, stream: state.stream })
+    : merge.layout.map(() => replicas === 0 ? [] : [0]);
+  const repeated = repeatedSlices(state, merge);
+  merge.slices = pairs.map((pair, index) => {
+    const asked: Reducer[] = [...pair].map((place) => present(inOrder[place], "a reducer is a participant"));
+    if (asked.length < 2 || repeated.has(index)) asked.push("hub");
+    return newSlice({ asked, accepted: null });
+  });
+  merge.openSlices = merge.slices.length;
+  const requests = merge.slices.flatMap(({ asked }, index) => asked.map((reducer) => ({ index, reducer })));
+  return [...entered, ...askReducers(state, { merge, requests })];
+}
+
+const mostRepeated = 2 ** 26; // floats that the hub reads for it in a stage and round
+
+/** Slices that the hub reduces as well, drawn in secret: all while that costs little, a share of a large stage's. */
+function repeatedSlices(state: OrchestratorState, merge: StageMerge): ReadonlySet<number> {
+  const count = merge.layout.length;
+  const floats = merge.payloads.size * present(state.stageFloats[merge.stage], "a length a stage");
+  const repeated = Math.min(count, Math.max(1, Math.floor((count * mostRepeated) / floats)));
+  const indices = merge.layout.map((_, index) => index);
+  return new Set(repeated === count ? indices : shuffle(state.stream, indices).slice(0, repeated));
+}
+
+const newSlice = (given: Pick<SliceWork, "asked" | "accepted">): SliceWork => ({
+  ...given,
+  told: new Set(),
+  results: new Map(),
+  without: new Set(),
+});
+
+/** Looks at every slice that got an answer or lost a reducer. */
+export function judgeSlices(
+  state: OrchestratorState,
+  options: { merge: StageMerge; nowMs: number },
+): OrchestratorEffect[] {
+  const { merge } = options;
+  const effects: OrchestratorEffect[] = [];
+  for (let index = merge.unjudged.pop(); index !== undefined; index = merge.unjudged.pop()) {
+    effects.push(...judgeSlice(state, { ...options, index }));
+  }
+  noteQuorum(state, options);
+  return effects;
+}
+
+/** The hub's own result decides; without one, all must agree. Where they do not, the hub computes the slice. */
+function judgeSlice(
+  state: OrchestratorState,
+  options: { merge: StageMerge; index: number; nowMs: number },
+): OrchestratorEffect[] {
+  const { merge, index } = options;
+  const slice = present(merge.slices[index], "a judged slice exists");
+  if (slice.accepted !== null || slice.asked.some((reducer) => !slice.results.has(reducer))) return [];
+  const answers = [...slice.results];
+  const result = slice.results.get("hub") ?? agreedResult(answers.map(([, ref]) => ref));
+  const disputed = (liar: NodeId | null) =>
+    record({ type: "sliceDisputed", round: state.round, stage: merge.stage, slice: index, liar });
+  if (result === null) {
+    slice.asked.push("hub");
+    return [disputed(null), ...askReducers(state, { merge, requests: [{ index, reducer: "hub" }] })];
+  }
+  accept(merge, { slice, ref: result });
+  const liars = answers.flatMap(([reducer, ref]) => reducer === "hub" || ref.hash === result.hash ? [] : [reducer]);
+  for (const node of liars) convict(state, { node, reason: "the slice it reduced is not the mean of the payloads" });
+  return liars.map(disputed);
+}
+
+/** Of two reducers or more, all alike. */
+function agreedResult(results: readonly BlobRef[]): BlobRef | null {
+  const [first, ...others] = results;
+  return first !== undefined && others.length > 0 && others.every(({ hash }) => hash === first.hash) ? first : null;
+}
+
+function accept(merge: StageMerge, { slice, ref }: { slice: SliceWork; ref: BlobRef }): void {
+  slice.accepted = ref;
+  merge.openSlices -= 1;
+}

@@ -1,0 +1,183 @@
+/**
+ * A stage that somebody could not load: is its blob still in the store? If it is not, the shell brings the stage back, from the
+ * checkpoint of the same round, from its neighbours, or from the seed, and the run says so.
+ *
+ * While that is going on nobody is sent to the stage. Replicas that hold the stage are worth more than anything restored: one
+ * uploads it again, and should that fail newcomers wait for the next round's upload. Whatever is put in a stage's place makes
+ * what was done before unfit for audits. Older rounds' parameters are deleted, not lost: who cannot load them any more loads the
+ * newest.
+ */
+
+import { present } from "../../assert.ts";
+import { fault } from "../../fault.ts";
+import type { StageIndex } from "../../ids.ts";
+import type { LoadFailed, ParameterSource, ParametersUploaded } from "../../protocol/message.ts";
+import { dropReplays } from "../audit/auditing.ts";
+import { type OrchestratorEffect, record, send } from "../event.ts";
+import { hubMergesAgain, mergeOfHub, uploadOfHub } from "./hub_merge.ts";
+import { isSameStage, type StageMerge } from "./merge_state.ts";
+import { rosterOf } from "../members/replicas.ts";
+import { benchMember } from "../members/roster_changes.ts";
+import type { Member, OrchestratorState } from "../state.ts";
+import { onTooLarge } from "../members/unfit.ts";
+import { onParametersUploaded, repeatMerge } from "./uploads.ts";
+
+/** Where a stage's parameters were found or what they were made of. */
+export type Restored = "stored" | "checkpoint" | "neighbours" | "initial";
+
+const mostFailures = 3; // of one miner in a row; then it is sent away
+
+export function onLoadFailed(
+  state: OrchestratorState,
+  { member, message }: { member: Member; message: LoadFailed },
+): OrchestratorEffect[] {
+  if (member.status !== "loading" || message.assignment !== member.assignment || member.stage === null) return [];
+  const { node, stage } = member;
+  if (member.loadingRound !== state.sources.round) { // it was away while the round moved on
+    benchMember(state, member);
+    return [];
+  }
+  if (message.fault.code === "tooLarge") return onTooLarge(state, { member, stage, message });
+  member.loadFailures += 1;
+  benchMember(state, member);
+  const seen = record({ type: "faultSeen", node, ...message.fault });
+  if (member.loadFailures >= mostFailures) {
+    const reason = fault("badBlob", `Cannot keep this node as it could not load its stage ${mostFailures} times`);
+    return [seen, { type: "disconnect", node, fault: reason }];
+  }
+  return state.restoring.has(stage) ? [seen] : [seen, restore(state, stage)];
+}
+
+function restore(state: OrchestratorState, stage: StageIndex): OrchestratorEffect {
+  state.restoring.set(stage, "looking");
+  return restoreEffect(state, stage);
+}
+
+export function restoreEffect(state: OrchestratorState, stage: StageIndex): OrchestratorEffect {
+  const { round, stages } = state.sources;
+  return { type: "restoreStage", round, stage, sources: stages, gradientSquares: [...state.gradientSquares] };
+}
+
+/** Replicas were worth waiting for, and now they are gone: what can be restored must do. */
+export function restoreAbandoned(state: OrchestratorState): OrchestratorEffect[] {
+  const effects: OrchestratorEffect[] = [];
+  for (const [stage, status] of state.restoring) {
+    if (status === "held" && rosterOf(state, stage).members.length === 0) effects.push(restore(state, stage));
+  }
+  return effects;
+}
+
+export function onStageRestored(
+  state: OrchestratorState,
+  options: { round: number; stage: StageIndex; source: ParameterSource; from: Restored },
+): OrchestratorEffect[] {
+  const { round, stage, source, from } = options;
+  if (round !== state.sources.round || !state.restoring.has(stage)) return [];
+  if (from === "stored" || from === "checkpoint") {
+    state.restoring.delete(stage);
+    const restored = from === "stored" ? [] : [record({ type: "stageRestored", round, stage, from })];
+    return [...restored, ...hubMergesAgain(state, { round, stage, isReplaced: false })];
+  }
+  const merge = mergeOfHub(state, { round, stage });
+  if (merge?.applied.size === 1) {
+    state.restoring.delete(stage);
+    return believeOne(merge, { round, stage, lost: "start" });
+  }
+  const isHubWaiting = merge !== null || uploadOfHub(state, { round, stage }) !== null;
+  if (!isHubWaiting && rosterOf(state, stage).members.length > 0) return askHolder(state, stage);
+  state.restoring.delete(stage);
+  replaceSource(state, { stage, source });
+  return [
+    record({ type: "stageRestored", round, stage, from }),
+    ...hubMergesAgain(state, { round, stage, isReplaced: true }),
+  ];
+}
+
+/** Replicas of the round have what the store lost. They upload the next round's in any case. */
+function askHolder(state: OrchestratorState, stage: StageIndex): OrchestratorEffect[] {
+  state.restoring.set(stage, "held");
+  const { round } = state.sources;
+  const holder = rosterOf(state, stage).members.find((member) => member.graceUntilMs === null);
+  const hasTime = state.phase === "training" || state.phase === "gathering";
+  if (round !== state.round || !hasTime || holder === undefined) return [];
+  const text =
+    `Stage ${stage} cannot be handed out as the store must hold its parameters of round ${round}; asking ${holder.node} for them`;
+  return [record({ type: "warning", text }), send(holder.node, { type: "uploadParameters", round })];
+}
+
+/** A round's parameters for the checkpoint, or again for the store that lost them. */
+export function onUploaded(
+  state: OrchestratorState,
+  { member, message }: { member: Member; message: ParametersUploaded },
+): OrchestratorEffect[] {
+  const { stage } = member;
+  const { round, stages } = state.sources;
+  const source = stage === null ? undefined : stages[stage];
+  if (stage === null || message.round !== round || state.restoring.get(stage) !== "held" || source?.type !== "blobs") {
+    return onParametersUploaded(state, { member, message });
+  }
+  const { parameters, momentum } = message;
+  const needed = { parameters, momentum: source.momentum === null ? null : momentum }; // zeros need no blob
+  if (!isSameStage(source, needed)) return [];
+  state.restoring.delete(stage);
+  return [record({ type: "stageRestored", round, stage, from: "replica" })];
+}
+
+function replaceSource(
+  state: OrchestratorState,
+  { stage, source }: { stage: StageIndex; source: ParameterSource },
+): void {
+  const { round, stages } = state.sources;
+  state.sources = { round, stages: stages.map((old, index) => index === stage ? source : old) };
+  if (round === state.round) state.replaced.add(stage);
+  dropReplays(state, { round, stage });
+}
+
+interface LostForHub {
+  readonly round: number;
+  readonly stage: StageIndex;
+  readonly lost: "start" | "slices";
+}
+
+/**
+ * The hub could not take an outer step as blobs were lost. Replicas that have the result upload it; else the stage does
+ * without what is lost: without slices it keeps its start, without a start it is restored.
+ */
+export function onMergeUnavailable(
+  state: OrchestratorState,
+  options: LostForHub,
+): OrchestratorEffect[] {
+  const { round, stage, lost } = options;
+  const merge = mergeOfHub(state, { round, stage });
+  if (merge !== null) {
+    if (lost === "start") return [lostText(options, "restoring the stage"), restore(state, stage)];
+    if (merge.applied.size === 1) return believeOne(merge, options);
+    merge.doubters.add("hub");
+    return [];
+  }
+  const upload = uploadOfHub(state, { round, stage });
+  if (upload === null) return [];
+  const holders = rosterOf(state, stage).members.map((member) => member.node);
+  if (holders.length > 0) {
+    upload.holders = holders;
+    upload.isHubUnable = true;
+    upload.asked = null;
+    return [lostText(options, "asking the stage's replicas again")];
+  }
+  if (lost === "start") return [lostText(options, "restoring the stage"), restore(state, stage)];
+  upload.slices = [];
+  const again = repeatMerge(state, { upload: present(state.upload, "an upload is under way"), stage: upload });
+  return [lostText(options, `the stage keeps the parameters of round ${round}`), again];
+}
+
+/** What one replica has made of the merge cannot be checked, but is worth more than anything put in its place. */
+function believeOne(merge: StageMerge, lost: LostForHub): OrchestratorEffect[] {
+  merge.isHubUnable = true;
+  return [lostText(lost, "taking the word of the one replica that has done it")];
+}
+
+function lostText({ round, stage, lost }: LostForHub, next: string): OrchestratorEffect {
+  const text =
+    `Stage ${stage} of round ${round} cannot be merged by the hub as the store must hold its ${lost}: gone or damaged; ${next}`;
+  return record({ type: "warning", text });
+}

@@ -1,0 +1,92 @@
+/**
+ * A merge that made the model much worse is not kept: the run goes back to the last round that validators found good.
+ *
+ * The bounds of payload_check.ts stop what is absurd in numbers; this stops what is absurd in effect, whoever made it. Two
+ * validators must have found the jump. Whoever was blamed or had its payload scaled down since the good round has no part in
+ * the round that is taken again. Each good round is gone back to once: if the loss jumps again without the suspects, it is the
+ * training itself, and a warning says so.
+ *
+ * Round numbers go on rising, so that nothing of the abandoned rounds is taken for the new one, and its checkpoint is newer.
+ */
+
+import { derivedKey } from "../../chacha.ts";
+import { stageIndex } from "../../ids.ts";
+import { openStream } from "../../prng.ts";
+import { isSuspect, sendToRest } from "../members/blame.ts";
+import { type OrchestratorEffect, record } from "../event.ts";
+import { reissueWorkOf } from "../step/leases.ts";
+import type { StageUpload, UploadWork } from "./merge_state.ts";
+import { abandonStep } from "./rewind.ts";
+import { benchMember } from "../members/roster_changes.ts";
+import { type GoodRound, type OrchestratorState, tokensPerMicrobatch } from "../state.ts";
+
+/** Goes back, when an evaluation has asked for it. */
+export function retakeRound(state: OrchestratorState): OrchestratorEffect[] {
+  const { retakeBecause, good } = state;
+  state.retakeBecause = null;
+  if (retakeBecause === null || good === null || state.phase === "finished") return [];
+  const suspects = [...state.members.keys()].filter((node) => isSuspect(state, { node, since: good.sources.round }));
+  const effects = [...abandonStep(state)];
+  state.merge = null;
+  for (const roster of state.rosters) {
+    for (const member of [...roster.members]) {
+      reissueWorkOf(state, member);
+      benchMember(state, member);
+    }
+  }
+  for (const node of suspects) sendToRest(state, node);
+  const microbatches = goBack(state, good);
+  const text = `${retakeBecause}; going back to step ${good.step}, to train on without ${
+    suspects.length === 0 ? "anybody being suspected" : suspects.join(", ")
+  }`;
+  const { round } = state;
+  return [
+    ...effects,
+    record({ type: "warning", text }),
+    record({
+      type: "mergeRetaken",
+      round,
+      step: good.step,
+      tokens: microbatches * tokensPerMicrobatch(state.config),
+      suspects,
+    }),
+  ];
+}
+
+/** The good round's parameters become the newest checkpoint; those the run began with need none. */
+function checkpointOf({ round }: OrchestratorState, { sources, step }: GoodRound): UploadWork | null {
+  const stages: StageUpload[] = [];
+  for (const [index, source] of sources.stages.entries()) {
+    if (source.type === "initial") return null;
+    const { parameters, momentum } = source;
+    const merged = { parameters, momentum };
+    const stored = { holders: [], isHubUnable: false, asked: null, deadlineMs: Infinity, stored: true };
+    stages.push({ stage: stageIndex(index), merged, slices: [], ...stored });
+  }
+  return { round, step, stages, payloads: [], writing: false };
+}
+
+/** Returns how many microbatches do not count any more. */
+function goBack(state: OrchestratorState, good: GoodRound): number {
+  const { counters, config } = state;
+  const microbatches = (state.step - good.step) * config.train.microbatchesPerStep;
+  counters.microbatchesIssued -= microbatches;
+  counters.microbatchesCredited -= microbatches;
+  counters.tokens -= microbatches * tokensPerMicrobatch(config);
+  counters.rewinds += 1;
+  state.retired.push(state.sources);
+  state.round += 1;
+  state.sources = { round: state.round, stages: good.sources.stages };
+  state.good = { ...good, sources: state.sources, isRetaken: true };
+  state.step = good.step;
+  state.roundFirstStep = good.step;
+  state.firstSteps.set(state.round, good.step);
+  state.stream = openStream(derivedKey(state.secret, state.round));
+  state.upload = checkpointOf(state, good);
+  state.roundRates = 0;
+  state.roundUnits.clear();
+  state.replaced.clear();
+  state.restoring.clear();
+  state.phase = "training";
+  return microbatches;
+}

@@ -1,0 +1,132 @@
+/**
+ * The edge between two rounds: new hashes become the run's parameters and training goes on at once; miners move to stages
+ * that lack them (rebalance.ts). The run closes when the last checkpoint is written and the validators have answered, or
+ * when closing takes too long.
+ */
+
+import { present } from "../../assert.ts";
+import { derivedKey, hexOfKey } from "../../chacha.ts";
+import type { BlobHash, BlobRef, NodeId } from "../../ids.ts";
+import { openStream } from "../../prng.ts";
+import { auditsAreDone, settleOpenEvaluations } from "../audit/auditing.ts";
+import { ageStandings } from "../members/blame.ts";
+import { type OrchestratorEffect, record, send } from "../event.ts";
+import { holdsAgreed, type StageMerge } from "./merge_state.ts";
+import { rebalance } from "../members/rebalance.ts";
+import type { OrchestratorState } from "../state.ts";
+import { reportRound } from "../audit/work_report.ts";
+
+/** Books the merge once every stage has agreed. */
+export function finishRound(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
+  const { merge, counters } = state;
+  if (merge === null || merge.stages.some((stage) => stage.phase !== "agreed")) return [];
+  const miners = merge.stages.reduce((sum, stage) => sum + Math.max(stage.payloads.size, 1), 0);
+  const bytes = merge.stages.reduce((sum, stage) => sum + stage.uploadedBytes, 0);
+  counters.mergeBytes += bytes;
+  counters.mergeMiners += miners;
+  const draws = hexOfKey(state.stream.key);
+  state.merge = null;
+  state.replaced.clear();
+  state.round += 1;
+  state.stream = openStream(derivedKey(state.secret, state.round));
+  state.roundFirstStep = state.step;
+  state.firstSteps.set(state.round, state.step);
+  state.roundRates = 0;
+  state.reloads.clear();
+  ageStandings(state);
+  state.upload = {
+    round: state.round,
+    step: state.step,
+    stages: merge.stages.map((stage) => ({
+      stage: stage.stage,
+      merged: present(stage.agreed, "an agreed stage"),
+      slices: acceptedSlices(stage),
+      holders: holdersOf(stage),
+      isHubUnable: false,
+      asked: null,
+      deadlineMs: Infinity,
+      stored: stage.refereed !== null,
+    })),
+    payloads: mergeBlobs(merge.stages),
+    writing: false,
+  };
+  const effects: OrchestratorEffect[] = [
+    record({
+      type: "roundMerged",
+      round: state.round,
+      stages: merge.stages.map((stage) => ({
+        stage: stage.stage,
+        parameters: present(stage.agreed, "an agreed stage").parameters.hash,
+        replicas: stage.applied.size,
+        agree: holdersOf(stage).length === stage.applied.size,
+      })),
+      bytesPerMiner: bytes / miners,
+      mergeMs: nowMs - merge.startedMs,
+      draws,
+    }),
+  ];
+  effects.push(...reportRound(state, state.round - 1));
+  const isLast = state.step >= state.config.train.steps;
+  state.phase = isLast ? "closing" : "training";
+  if (isLast) state.closeUntilMs = nowMs + state.config.limits.mergePhaseMs;
+  else effects.push(...rebalance(state));
+  return effects;
+}
+
+function holdersOf(stage: StageMerge): NodeId[] {
+  return [...stage.participants].filter((node) => holdsAgreed(stage, node));
+}
+
+function acceptedSlices(stage: StageMerge): BlobRef[] {
+  return stage.slices.map((slice) => present(slice.accepted, "an agreed stage has its slices"));
+}
+
+/** Every payload and reduced slice of the merge. */
+function mergeBlobs(stages: readonly StageMerge[]): BlobHash[] {
+  return stages.flatMap(({ payloads, slices }) => [
+    ...[...payloads.values()].flat(),
+    ...slices.flatMap(({ results }) => [...results.values()].map((ref) => ref.hash)),
+  ]);
+}
+
+// ---------------------------------------------------------------------------------------------------------- closing
+
+/** Ends the run once everything that was promised is there, or time is up. The last checkpoint is worth a few deadlines more. */
+export function closeRun(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
+  if (state.phase !== "closing") return [];
+  const hasValidator = state.validators.size > 0;
+  const isComplete = state.upload === null && (!hasValidator || auditsAreDone(state));
+  if (!isComplete && nowMs < closesAtMs(state)) return [];
+  const settled = settleOpenEvaluations(state);
+  return [...settled, ...finish(state, { finished: true, reason: "all steps are done" })];
+}
+
+const mostUploadDeadlines = 4;
+
+export function closesAtMs(state: OrchestratorState): number {
+  const lateMs = state.upload === null ? 0 : mostUploadDeadlines * state.config.limits.mergePhaseMs;
+  return present(state.closeUntilMs, "a closing deadline") + lateMs;
+}
+
+/**
+ * Only a run that is over tells its nodes to stop, as all steps are done or none can be; an orchestrator that ends before that
+ * leaves them waiting for its next life.
+ */
+export function finish(state: OrchestratorState, end: { finished: boolean; reason: string }): OrchestratorEffect[] {
+  state.phase = "finished";
+  const stops = [...state.members.keys()].map((node) => send(node, { type: "stop", ...end }));
+  const held = heldSegments(state);
+  return [
+    ...stops,
+    ...(held.length === 0 ? [] : [{ type: "release" as const, refs: held }]),
+    record({ type: "runFinished", step: state.step, ...end }),
+    { type: "finish", ...end },
+  ];
+}
+
+/** Wires of the open step and of open audits: everything received that the shell must hold for this state. */
+export function heldSegments(state: OrchestratorState): BlobRef[] {
+  const flows = state.work?.flows ?? [];
+  const wires = flows.flatMap((flow) => [...flow.wires, ...flow.gradients].filter((ref) => ref !== null));
+  return [...wires, ...state.audit.held.flatMap((entry) => entry.refs)];
+}

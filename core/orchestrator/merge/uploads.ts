@@ -1,0 +1,179 @@
+/**
+ * The new round's parameters on their way into the hub's store: one replica of each stage uploads them, the shell writes the
+ * checkpoint, then they are the sources that newcomers and validators fetch.
+ *
+ * Runs beside training; the next merge waits for it, so that at any moment the store holds a round's parameters or what makes
+ * them. A holder that is slow, gone, or whose word turns out false is replaced by another, at last by the hub, which repeats
+ * the merge and must get the agreed hash.
+ */
+
+import { present } from "../../assert.ts";
+import { fault } from "../../fault.ts";
+import type { NodeId, StageIndex } from "../../ids.ts";
+import type { ParameterSource, ParametersUploaded } from "../../protocol/message.ts";
+import { addRequest, evaluationOf } from "../audit/audit_state.ts";
+import { dropReplays, isAudited } from "../audit/auditing.ts";
+import { isUnreliable, noteFulfilled, noteWithheld } from "../members/blame.ts";
+import { type OrchestratorEffect, record, reject, send } from "../event.ts";
+import { isSameStage, type MergedStage, type Reducer, type StageUpload, type UploadWork } from "./merge_state.ts";
+import { awaitAssign } from "../members/replicas.ts";
+import type { Member, OrchestratorState } from "../state.ts";
+import { deleteUnused, usedBlobs } from "../stored_blobs.ts";
+
+/** Asks a holder of each stage that is not stored yet; writes the checkpoint when all are. */
+export function continueUpload(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
+  const { upload } = state;
+  if (upload === null || upload.writing) return [];
+  const effects: OrchestratorEffect[] = [];
+  for (const stage of upload.stages) {
+    if (stage.stored || stage.asked !== null) continue;
+    stage.holders = stage.holders.filter((node) => state.members.has(node));
+    stage.asked = firstToAsk(state, stage);
+    stage.deadlineMs = nowMs + state.config.limits.mergePhaseMs;
+    effects.push(
+      stage.asked === "hub"
+        ? repeatMerge(state, { upload, stage })
+        : send(stage.asked, { type: "uploadParameters", round: upload.round }),
+    );
+  }
+  if (upload.stages.every((stage) => stage.stored)) {
+    upload.writing = true;
+    effects.push(writeCheckpoint(upload));
+  }
+  return effects;
+}
+
+/** Who has let an upload wait comes last, after the hub itself, unless the hub cannot do it. */
+function firstToAsk(state: OrchestratorState, { holders, isHubUnable }: StageUpload): Reducer {
+  const reliable = holders.find((node) => !isUnreliable(state, { node, duty: "uploading" }));
+  return reliable ?? (isHubUnable ? holders[0] : undefined) ?? "hub";
+}
+
+export function writeCheckpoint(upload: UploadWork): OrchestratorEffect {
+  return { type: "writeCheckpoint", round: upload.round, step: upload.step, sources: sourcesOf(upload) };
+}
+
+/** Every replica that had the parameters is gone: what made them is still here. */
+export function repeatMerge(
+  state: OrchestratorState,
+  { upload, stage }: { upload: UploadWork; stage: StageUpload },
+): OrchestratorEffect {
+  const source = present(state.sources.stages[stage.stage], "a source a stage");
+  return { type: "refereeMerge", round: upload.round - 1, stage: stage.stage, source, slices: stage.slices };
+}
+
+export function onMergeRepeated(
+  state: OrchestratorState,
+  options: { round: number; stage: StageIndex; merged: MergedStage },
+): OrchestratorEffect[] {
+  const stage = state.upload?.round === options.round + 1 ? state.upload.stages[options.stage] : undefined;
+  if (stage?.asked !== "hub") return [];
+  stage.stored = true;
+  if (isSameStage(stage.merged, options.merged)) return [];
+  stage.merged = options.merged; // the replicas that had agreed on something else are gone, and so is what they had
+  const { round } = state;
+  state.replaced.add(stage.stage);
+  dropReplays(state, { round, stage: stage.stage });
+  const text = `Stage ${stage.stage} of round ${round} was not what its replicas said; the hub merged it itself`;
+  return [record({ type: "warning", text })];
+}
+
+/** Holders that do not deliver in time: others are asked. */
+export function replaceLateUploaders(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
+  const effects: OrchestratorEffect[] = [];
+  for (const stage of state.upload?.stages ?? []) {
+    const { asked } = stage;
+    if (stage.stored || asked === null || asked === "hub" || stage.deadlineMs > nowMs) continue;
+    if (state.members.get(asked)?.graceUntilMs === null) noteWithheld(state, { node: asked, duty: "uploading" });
+    stage.holders = stage.holders.filter((holder) => holder !== asked);
+    stage.asked = null;
+    effects.push(
+      record({ type: "mergeLate", round: state.round, stage: stage.stage, node: asked, phase: "uploading" }),
+    );
+  }
+  return effects;
+}
+
+function sourcesOf(upload: UploadWork): ParameterSource[] {
+  return upload.stages.map(({ merged }) => ({ ...merged, type: "blobs" }));
+}
+
+export function onParametersUploaded(
+  state: OrchestratorState,
+  options: { member: Member; message: ParametersUploaded },
+): OrchestratorEffect[] {
+  const { member, message } = options;
+  const { upload } = state;
+  const stage = upload?.stages.find((candidate) => candidate.asked === member.node);
+  if (upload === null || stage === undefined || message.round !== upload.round || stage.stored) return [];
+  if (!isSameStage(stage.merged, message)) {
+    return reject(member.node, fault("badBlob", "Cannot take an upload as it must have the round's agreed hashes"));
+  }
+  stage.stored = true;
+  noteFulfilled(state, { node: member.node, duty: "uploading" });
+  return [];
+}
+
+/** A holder is gone: another one uploads. */
+export function replaceUploader(state: OrchestratorState, node: NodeId): void {
+  for (const stage of state.upload?.stages ?? []) {
+    if (stage.asked === node && !stage.stored) stage.asked = null;
+    stage.holders = stage.holders.filter((holder) => holder !== node);
+  }
+}
+
+export function onCheckpointWritten(
+  state: OrchestratorState,
+  options: { round: number; folder: string; nowMs: number },
+): OrchestratorEffect[] {
+  const { upload } = state;
+  if (upload === null || upload.round !== options.round) return [];
+  publishSources(state, { upload, nowMs: options.nowMs });
+  return [
+    record({ type: "checkpointWritten", round: options.round, step: upload.step, folder: options.folder }),
+    ...deleteUnused(state, upload.payloads),
+    { type: "sweepBlobs", used: usedBlobs(state) },
+  ];
+}
+
+function publishSources(
+  state: OrchestratorState,
+  { upload, nowMs }: { upload: UploadWork; nowMs: number },
+): void {
+  const { closeUntilMs, config } = state;
+  if (closeUntilMs !== null) state.closeUntilMs = Math.max(closeUntilMs, nowMs + config.limits.mergePhaseMs); // to evaluate it
+  state.retired.push(state.sources);
+  state.sources = { round: upload.round, stages: sourcesOf(upload) };
+  state.upload = null;
+  state.restoring.clear();
+  if (isAudited(state)) addRequest(state.audit, evaluationOf(upload.round));
+  for (const member of state.members.values()) awaitAssign(state, member);
+}
+
+/**
+ * A stage whose blob is not there was never uploaded, or the store lost it: another holder is asked, at last the hub. Otherwise
+ * the disk refused: the blobs are still in the store, so the run goes on and the next round tries again.
+ */
+export function onCheckpointFailed(
+  state: OrchestratorState,
+  options: { round: number; detail: string; missing: StageIndex | null; nowMs: number },
+): OrchestratorEffect[] {
+  const { upload } = state;
+  const { round, detail, missing } = options;
+  if (upload === null || upload.round !== round) return [];
+  const stage = missing === null ? undefined : upload.stages[missing];
+  if (stage !== undefined) {
+    const { asked } = stage;
+    upload.writing = false;
+    stage.stored = false;
+    stage.holders = stage.holders.filter((holder) => holder !== asked);
+    stage.asked = null;
+    const text = `Stage ${missing} of round ${round} must be in the store, where ${
+      asked ?? "hub"
+    } put it: gone or damaged; asking another holder`;
+    return [record({ type: "warning", text })];
+  }
+  publishSources(state, { upload, nowMs: options.nowMs });
+  const text = `The checkpoint of round ${round} was not written: ${detail}`;
+  return [record({ type: "warning", text }), ...deleteUnused(state, upload.payloads)];
+}

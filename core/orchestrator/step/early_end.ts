@@ -1,0 +1,19 @@
+/**
+ * A run whose settings now say no more steps than it has done opens no other: what is open of one is given up. In the middle of a
+ * round the merge comes as at a normal end; between two rounds the run closes, whoever is there.
+ */
+
+import type { OrchestratorEffect } from "../event.ts";
+import { abandonStep } from "../merge/rewind.ts";
+import type { OrchestratorState } from "../state.ts";
+
+export function endWhenDone(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
+  if (state.phase !== "gathering" && state.phase !== "training") return [];
+  if (state.step < state.config.train.steps) return [];
+  const abandoned = abandonStep(state);
+  if (state.step > state.roundFirstStep) return abandoned;
+  state.phase = "closing";
+  state.gatherUntilMs = null;
+  state.closeUntilMs = nowMs + state.config.limits.mergePhaseMs;
+  return abandoned;
+}

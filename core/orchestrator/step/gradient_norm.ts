@@ -1,0 +1,108 @@
+/**
+ * The norm of a step's gradient over the whole model, from what contributors report of theirs.
+ *
+ * The squared norm is the sum over stages of the mean over replicas of ||g||^2, g being the mean over a replica's tasks; with
+ * one replica a stage that is single-process training. Invariant: no report scales the others' step by more than honest ones
+ * differ. Each is compared with the median of its peers and of the stage's last steps; one far above counts as the median, and
+ * one that no honest replica could have is recorded and its work in the step not paid, where most of its peers agree. It is not a
+ * strike: a majority of liars would turn it against the honest one, and only a repetition of the step could tell.
+ */
+
+import { assert } from "../../assert.ts";
+import { fault } from "../../fault.ts";
+import type { NodeId, StageIndex } from "../../ids.ts";
+import { type OrchestratorEffect, record } from "../event.ts";
+import { replicasOf } from "../members/replicas.ts";
+import { largestOf, lowerMedian, noteGradient, type StageScales } from "./scale_book.ts";
+import type { OrchestratorState } from "../state.ts";
+import type { StepWork } from "./step_state.ts";
+
+const mostAbovePeers = 16; // of the square; honest replicas with one and with many tasks differ that much
+const mostAboveAlone = 1e4; // for a stage's only replica, compared with its own last steps
+const mostBetweenStages = 1e6; // of the square, from the middle stage
+const impossible = 1e4; // of the square, above or below the reference
+const stepsForPast = 4; // below so many there is no past to compare with
+
+interface Report {
+  readonly node: NodeId | null; // null: it has left since
+  readonly square: number; // of its mean gradient
+}
+
+export interface GradientNorm {
+  readonly squareSum: number;
+  readonly outliers: ReadonlySet<NodeId>; // whose report cannot be right
+  readonly effects: readonly OrchestratorEffect[];
+}
+
+/** Reads the reports of a sealed step and notes the stages' references for the next ones. */
+export function gradientNorm(state: OrchestratorState, work: StepWork): GradientNorm {
+  const reports = state.stages.map(({ index }) => reportsOf(state, { work, stage: index }));
+  const middle = lowerMedian(reports.map((ofStage) => lowerMedian(ofStage.map(({ square }) => square)) ?? 0)) ?? 0;
+  const outliers = new Set<NodeId>();
+  const effects: OrchestratorEffect[] = [];
+  let squareSum = 0;
+  for (const [stage, ofStage] of reports.entries()) {
+    assert(ofStage.length > 0, `Cannot close a step as stage ${stage} must have a contributor`);
+    const scales = state.scales.stages[stage]!;
+    const reference = referenceOf(scales, { reports: ofStage, middle, stages: reports.length });
+    const mean = boundedMean(ofStage, reference);
+    noteGradient(scales, Math.min(mean, reference));
+    state.gradientSquares[stage] = mean;
+    squareSum += mean;
+    const odd = ofStage.filter(({ square }) => isImpossible({ square, reference }));
+    if (2 * odd.length >= ofStage.length) continue; // one word against another: nobody can say who is right
+    for (const { node, square } of odd) {
+      if (node === null) continue;
+      outliers.add(node);
+      effects.push(outlierRecord(state, { node, square, reference }));
+    }
+  }
+  return { squareSum, outliers, effects };
+}
+
+function reportsOf(state: OrchestratorState, { work, stage }: { work: StepWork; stage: StageIndex }): Report[] {
+  const reports: Report[] = [];
+  for (const { node } of replicasOf(state, stage)) {
+    const own = work.sealed.get(node);
+    if (own !== undefined) reports.push({ node, square: own.squareSum / own.tasks ** 2 });
+  }
+  for (const gone of work.departed) {
+    if (gone.stage === stage) reports.push({ node: null, square: gone.squareSum / gone.tasks ** 2 });
+  }
+  return reports;
+}
+
+/** What a report of this stage is measured by. */
+function referenceOf(
+  { gradientSquares }: StageScales,
+  { reports, middle, stages }: { reports: readonly Report[]; middle: number; stages: number },
+): number {
+  const now = lowerMedian(reports.map(({ square }) => square)) ?? 0;
+  const past = gradientSquares.length < stepsForPast ? null : lowerMedian(gradientSquares);
+  const own = reports.length > 1 ? largestOf([now, past]) : past;
+  const reference = own ?? now;
+  return stages > 1 && middle > 0 ? Math.min(reference, mostBetweenStages * middle) : reference;
+}
+
+function boundedMean(reports: readonly Report[], reference: number): number {
+  const bound = reference * (reports.length > 1 ? mostAbovePeers : mostAboveAlone);
+  const sum = reports.reduce((total, { square }) => total + (square <= bound ? square : reference), 0);
+  return sum / reports.length;
+}
+
+function isImpossible({ square, reference }: { square: number; reference: number }): boolean {
+  return square > impossible * reference || square * impossible < reference;
+}
+
+function outlierRecord(
+  state: OrchestratorState,
+  { node, square, reference }: { node: NodeId; square: number; reference: number },
+): OrchestratorEffect {
+  const norm = (value: number) => Math.sqrt(value).toPrecision(3);
+  const { code, detail } = fault(
+    "badNumbers",
+    `Cannot believe the gradient norm of step ${state.step} as it must be near its peers' ${norm(reference)}: ` +
+      `current value is ${norm(square)}; its work in the step is not paid`,
+  );
+  return record({ type: "faultSeen", node, code, detail });
+}

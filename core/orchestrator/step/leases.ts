@@ -1,0 +1,296 @@
+/**
+ * Leases: a task handed to a miner until a deadline, ended by its result, its failure, its deadline or the loss of the miner.
+ *
+ * A task that takes several times as long as its miner's pace promises is handed to an idle replica as well; the first result
+ * counts, the other lease ends and its result is refused as stale, so every task is credited once. Gradients live at the miner
+ * that made them: when it goes, its credited tasks of the open step wait again, their inputs are still held here.
+ */
+
+import { present } from "../../assert.ts";
+import { heapPush } from "../../heap.ts";
+import { type BlobRef, type NodeId, taskId } from "../../ids.ts";
+import { setAlarm } from "../alarms.ts";
+import { isUnreliable, noteWithheld } from "../members/blame.ts";
+import { type OrchestratorEffect, record, send } from "../event.ts";
+import { distrustPace, measure, unitMsOf } from "../members/pace.ts";
+import { idleReplica, markReady, rosterOf } from "../members/replicas.ts";
+import { type Member, type OrchestratorState, tokensPerMicrobatch } from "../state.ts";
+import {
+  countWaiting,
+  type Flow,
+  hasRefused,
+  heapOf,
+  inDataOrder,
+  isEmpty,
+  type Lease,
+  type StepWork,
+  unitsOf,
+  type WorkItem,
+} from "./step_state.ts";
+import { chainPosition, flowOf, isTail, queueItem, taskAttachments } from "./wiring.ts";
+
+const latePatience = 3; // times the expected time, then an idle replica gets the task too
+const tailPatience = 1.5; // when most of the stage's replicas have nothing to do
+const leastPatienceMs = 1000;
+export const mostLeases = 4; // of one item at once: among thousands of miners two that are stuck do meet
+
+const openWork = (state: OrchestratorState): StepWork => present(state.work, "an open step");
+
+export function lease(
+  state: OrchestratorState,
+  options: { item: WorkItem; member: Member; nowMs: number },
+): OrchestratorEffect {
+  const { item, member, nowMs } = options;
+  const { microbatch, stage, direction } = item;
+  const work = openWork(state);
+  const roster = rosterOf(state, stage);
+  const task = taskId({ ...item, attempt: item.attempts });
+  const units = unitsOf(direction);
+  const deadlineMs = nowMs + state.config.limits.leaseMs;
+  item.attempts += 1;
+  if (item.status === "queued") countWaiting(work, { stage, change: -1 });
+  item.status = "leased";
+  item.leases.push({ task, node: member.node, leasedMs: nowMs, deadlineMs });
+  work.leased.set(task, item);
+  if (direction !== "forward") {
+    work.touched.add(member.node);
+    work.sealed.delete(member.node); // its accumulator will hold more than it confirmed
+    work.asked.delete(member.node);
+  }
+  roster.clockMs = Math.max(roster.clockMs, member.busyMs);
+  work.idle[stage]?.delete(member.node);
+  member.leases.add(task);
+  member.leasedUnits += units;
+  member.isReady = false;
+  member.busyMs += units * unitMsOf(roster, member);
+  markReady(state, member);
+  setAlarm(state, { type: "lease", task, atMs: nextLookMs(state, { member, deadlineMs, nowMs }) });
+  return send(
+    member.node,
+    { type: "runTask", task, microbatch, stage, direction, step: state.step },
+    taskAttachments(flowOf(state, item), item),
+  );
+}
+
+function nextLookMs(
+  state: OrchestratorState,
+  { member, deadlineMs, nowMs }: { member: Member; deadlineMs: number; nowMs: number },
+): number {
+  const stage = present(member.stage, "a leasing member has a stage");
+  const roster = rosterOf(state, stage);
+  if (state.config.deterministic || (member.unitMs ?? roster.unitMs) === null) return deadlineMs;
+  const patience = isTail(state, stage) ? tailPatience : latePatience;
+  const unitMs = isUnreliable(state, { node: member.node, duty: "tasks" }) // it has no pace, nothing comes
+    ? roster.unitMs ?? leastPatienceMs
+    : unitMsOf(roster, member);
+  const patienceMs = Math.max(leastPatienceMs, patience * member.leasedUnits * unitMs);
+  return Math.min(deadlineMs, nowMs + patienceMs);
+}
+
+/** Somebody may take over soon what a member without a link was doing. */
+export function lookSoon(state: OrchestratorState, { member, nowMs }: { member: Member; nowMs: number }): void {
+  for (const task of member.leases) setAlarm(state, { type: "lease", task, atMs: nowMs + leastPatienceMs });
+}
+
+/** A lease's alarm: past its deadline the task goes to someone else, before that to an idle replica as well. */
+export function onLeaseAlarm(
+  state: OrchestratorState,
+  { task, nowMs }: { task: Lease["task"]; nowMs: number },
+): OrchestratorEffect[] {
+  const item = state.work?.leased.get(task);
+  const held = item?.leases.find((each) => each.task === task);
+  if (item === undefined || held === undefined) return [];
+  const member = present(state.members.get(held.node), "a lease's node is a member");
+  if (held.deadlineMs <= nowMs) {
+    if (member.graceUntilMs === null) noteWithheld(state, { node: held.node, duty: "tasks" });
+    return [
+      ...releaseLease(state, { item, held, reason: `no result within ${state.config.limits.leaseMs} ms`, nowMs }),
+      send(held.node, { type: "cancelTasks", tasks: [task] }),
+    ];
+  }
+  setAlarm(state, { type: "lease", task, atMs: nextLookMs(state, { member, deadlineMs: held.deadlineMs, nowMs }) });
+  const roster = rosterOf(state, item.stage);
+  const other = idleReplica(roster, { except: held.node });
+  if (
+    item.leases.length >= mostLeases || other === null || hasRefused(item, other.node) ||
+    !isEmpty(present(openWork(state).queues[item.stage], "a queue"))
+  ) {
+    return [];
+  }
+  state.counters.speculations += 1;
+  return [lease(state, { item, member: other, nowMs })];
+}
+
+function endLease(state: OrchestratorState, { item, held }: { item: WorkItem; held: Lease }): void {
+  item.leases = item.leases.filter((each) => each !== held);
+  openWork(state).leased.delete(held.task);
+  const member = state.members.get(held.node);
+  if (member === undefined) return;
+  member.leases.delete(held.task);
+  member.leasedUnits -= unitsOf(item.direction);
+  markReady(state, member);
+  noteIdle(state, member);
+}
+
+/** A contributor without a lease may be asked to confirm, unless it has been asked for just these tasks. */
+function noteIdle(state: OrchestratorState, member: Member): void {
+  const { node, stage } = member;
+  const work = openWork(state);
+  if (stage === null || member.leases.size > 0 || !work.contributors.has(node) || work.asked.has(node)) return;
+  present(work.idle[stage], "a set a stage").add(node);
+}
+
+/** Ends a lease that brought nothing to go on with: the item waits again, unless another lease of it lives. `isInDoubt`: it was answered. */
+export function releaseLease(
+  state: OrchestratorState,
+  options: { item: WorkItem; held: Lease; reason: string; nowMs: number; isInDoubt?: boolean },
+): OrchestratorEffect[] {
+  const { item, held, reason, nowMs, isInDoubt = false } = options;
+  const { leasedMs } = held;
+  const member = present(state.members.get(held.node), "a lease's node is a member");
+  if (!isInDoubt) distrustPace(state, member, { units: unitsOf(item.direction), leasedMs, nowMs });
+  endLease(state, { item, held });
+  item.avoid = held.node;
+  state.counters.reLeases += 1;
+  if (item.leases.length === 0) queueItem(state, item);
+  return [record({ type: "taskReleased", task: held.task, node: held.node, reason })];
+}
+
+export interface Accepted {
+  readonly item: WorkItem;
+  readonly held: Lease;
+  readonly member: Member;
+  readonly output: BlobRef | null;
+  readonly losses: readonly number[] | null;
+  readonly nowMs: number;
+}
+
+/** Books a checked result and unblocks what follows; a rival lease ends. `unused`: refs that nobody needs. */
+export function acceptResult(
+  state: OrchestratorState,
+  { item, held, member, output, losses, nowMs }: Accepted,
+): { unused: BlobRef[]; effects: OrchestratorEffect[] } {
+  const work = openWork(state);
+  const flow = flowOf(state, item);
+  const rivals = item.leases.filter((each) => each !== held);
+  measure(state, member, { units: unitsOf(item.direction), leasedMs: held.leasedMs, nowMs });
+  for (const each of [held, ...rivals]) endLease(state, { item, held: each });
+  for (const { node } of rivals) {
+    if (isUnreliable(state, { node, duty: "tasks" })) noteWithheld(state, { node, duty: "tasks" });
+  }
+  item.status = "done";
+  item.task = held.task;
+  item.doneBy = member.node;
+  work.left -= 1;
+  if (item.direction !== "forward") {
+    member.stepTasks.push(held.task);
+    work.credited.set(held.task, item);
+    work.contributors.add(member.node);
+    noteIdle(state, member);
+  }
+  if (losses !== null && flow.losses === null) flow.losses = losses;
+  const next = flow.items[chainPosition(state.stages.length, item) + 1];
+  if (next?.status === "blocked") queueItem(state, next);
+  return {
+    unused: keepOutput(state, { flow, item, held, output }),
+    effects: rivals.map((rival) => send(rival.node, { type: "cancelTasks", tasks: [rival.task] })),
+  };
+}
+
+/** A repeated task's output is not needed: what came first has been used already. */
+function keepOutput(
+  state: OrchestratorState,
+  options: { flow: Flow; item: WorkItem; held: Lease; output: BlobRef | null },
+): BlobRef[] {
+  const { flow, item, held, output } = options;
+  if (output === null) return [];
+  const place = item.direction === "forward" ? flow.wires : flow.gradients;
+  if (place[item.stage] !== null) return [output];
+  place[item.stage] = output;
+  item.madeBy = { node: held.node, task: held.task };
+  const tokens = tokensPerMicrobatch(state.config);
+  const { counters } = state;
+  if (item.direction === "forward") {
+    counters.wireBytesForward += output.bytes;
+    counters.wireTokensForward += tokens;
+  } else {
+    counters.wireBytesBackward += output.bytes;
+    counters.wireTokensBackward += tokens;
+  }
+  return [];
+}
+
+// ------------------------------------------------------------------------------------------------- what a loss takes back
+
+/** Ends every lease of the member without blame: its session began anew and the tasks may be lost on the way. */
+export function returnLeases(
+  state: OrchestratorState,
+  member: Member,
+  { isAvoided = false }: { isAvoided?: boolean } = {},
+): number {
+  let returned = 0;
+  for (const task of [...member.leases]) {
+    const item = present(openWork(state).leased.get(task), "a member's lease is in the table");
+    endLease(state, { item, held: present(item.leases.find((each) => each.task === task), "the lease") });
+    if (isAvoided) item.avoid = member.node;
+    if (item.leases.length === 0) queueItem(state, item);
+    returned += 1;
+  }
+  state.counters.reLeases += returned;
+  return returned;
+}
+
+/** Credited gradient tasks whose gradient is gone wait again. */
+export function reissueCredited(
+  state: OrchestratorState,
+  { member, tasks, avoid = null }: { member: Member; tasks: readonly Lease["task"][]; avoid?: NodeId | null },
+): number {
+  const work = state.work;
+  if (work === null || tasks.length === 0) return 0;
+  const gone = new Set(tasks);
+  for (const task of gone) {
+    const item = present(work.credited.get(task), "a credited task is in the table");
+    work.credited.delete(task);
+    work.left += 1;
+    item.doneBy = null;
+    item.task = null;
+    item.avoid = avoid;
+    queueItem(state, item);
+  }
+  member.stepTasks = member.stepTasks.filter((task) => !gone.has(task));
+  if (member.stepTasks.length === 0) dropContributor(state, member);
+  work.sealed.delete(member.node);
+  work.asked.delete(member.node);
+  noteIdle(state, member);
+  state.counters.reLeases += gone.size;
+  return gone.size;
+}
+
+function dropContributor(state: OrchestratorState, { node, stage }: Member): void {
+  const work = openWork(state);
+  work.contributors.delete(node);
+  if (stage !== null) work.idle[stage]?.delete(node);
+}
+
+/** Items that only this member should have taken are for everybody again. */
+export function openOwnQueue(state: OrchestratorState, member: Member): void {
+  const stage = member.stage;
+  if (stage === null || isEmpty(member.own)) return;
+  const roster = rosterOf(state, stage);
+  roster.backlog.delete(member);
+  roster.due.delete(member);
+  const items = [...member.own.gradients, ...member.own.forwards];
+  member.own.gradients.length = 0;
+  member.own.forwards.length = 0;
+  const shared = present(openWork(state).queues[stage], "a queue a stage");
+  for (const item of items) heapPush(heapOf(shared, item), item, inDataOrder);
+}
+
+/** Everything of the open step that goes down with a member waits again. Returns how many tasks. The member is away already. */
+export function reissueWorkOf(state: OrchestratorState, member: Member): number {
+  if (state.work === null) return 0;
+  const returned = returnLeases(state, member) + reissueCredited(state, { member, tasks: [...member.stepTasks] });
+  openOwnQueue(state, member);
+  state.work.touched.delete(member.node);
+  return returned;
+}

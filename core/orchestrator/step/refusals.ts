@@ -1,0 +1,108 @@
+/**
+ * Who is to blame for an implausible result: the miner that sent it, the microbatch, or the stage's parameters.
+ *
+ * The hub computes nothing of the model, so another replica tries the same item. Where it succeeds, those whose values were not
+ * finite are blamed. Where every replica fails (`isShared`), the cause lies outside them: a large value that two agree on is taken;
+ * if none has a usable value the stage's parameters have gone bad, so its replicas load the round's parameters again, and if
+ * that does not help the run stops rather than train on nothing. A stage's only replica has nobody to agree with: it is blamed.
+ */
+
+import { fault } from "../../fault.ts";
+import type { NodeId } from "../../ids.ts";
+import { blame } from "../members/blame.ts";
+import { type OrchestratorEffect, record, reject } from "../event.ts";
+import { reissueWorkOf } from "./leases.ts";
+import { replicasOf, rosterOf } from "../members/replicas.ts";
+import { confirms, isClose, isUsable, type TaskResult } from "./result_check.ts";
+import { benchMember } from "../members/roster_changes.ts";
+import { finish } from "../merge/rounds.ts";
+import type { OrchestratorState } from "../state.ts";
+import { type Doubt, refusersOf, type WorkItem } from "./step_state.ts";
+
+export const mostAsked = 8; // replicas of a large stage
+const attemptsAlone = 2; // of a stage's only replica
+const mostReloads = 2; // of a stage in a round
+
+/** Every replica that could try the item has failed it. Who has left since does not stand for one that never tried. */
+export function isShared(state: OrchestratorState, item: WorkItem): boolean {
+  const { members, present: replicas } = rosterOf(state, item.stage);
+  const failers = refusersOf(item);
+  if (replicas <= 1) return item.refused.length >= attemptsAlone;
+  if (failers.size < Math.min(replicas, mostAsked)) return false;
+  let failed = 0;
+  for (const { node, graceUntilMs } of members) if (graceUntilMs === null && failers.has(node)) failed += 1;
+  return failed >= Math.min(replicas, mostAsked);
+}
+
+/**
+ * Whether an implausible result is taken, as every replica that could try the item has made an implausible one. It must be usable, and
+ * another's numbers must confirm it. Where two others agree theirs is waited for; where no two do, the one that is least out of range
+ * is taken, which does least harm.
+ */
+export function isAgreed(
+  state: OrchestratorState,
+  { item, result, doubt, sender }: { item: WorkItem; result: TaskResult; doubt: Doubt; sender: NodeId },
+): boolean {
+  if (!isUsable(doubt) || !isShared(state, item)) return false;
+  const others = item.refused.filter(({ node, doubt }) => node !== sender && isUsable(doubt));
+  if (others.some((other) => confirms(result, other.doubt))) return true;
+  const isSplit = !others.some((a) => others.some((b) => a.node !== b.node && isAlike(a.doubt, b.doubt)));
+  return isSplit && others.every((other) => doubt.excess <= other.doubt.excess);
+}
+
+const isAlike = (a: Doubt, b: Doubt): boolean => a.measure === b.measure && isClose(a.value, b.value);
+
+/** Whether no replica of the stage has made anything that can be computed with. */
+export function isHopeless(state: OrchestratorState, item: WorkItem): boolean {
+  return isShared(state, item) && !item.refused.some(({ doubt }) => isUsable(doubt));
+}
+
+/**
+ * Another replica has done the item: whoever failed it with numbers that no honest replica makes was wrong. Large but usable ones
+ * may be the honest answer to a liar's wire, so there it is one word against another, which an audit tells apart. A loss is bounded
+ * whatever the wire, and its bound never moves.
+ */
+export function settleRefusals(
+  state: OrchestratorState,
+  { item, doer, result }: { item: WorkItem; doer: NodeId; result: TaskResult },
+): OrchestratorEffect[] {
+  const { refused } = item;
+  item.refused = [];
+  const effects: OrchestratorEffect[] = [];
+  const settled = new Set<NodeId>([doer]); // who failed and then did it has shown that it can
+  for (const { node, doubt } of refused) {
+    if (settled.has(node) || confirms(result, doubt)) continue;
+    settled.add(node);
+    if (doubt.measure !== "loss" && isUsable(doubt)) continue;
+    const proven = fault("badNumbers", doubt.detail);
+    effects.push(...reject(node, proven), ...blame(state, { node, fault: proven }));
+  }
+  return effects;
+}
+
+/** No replica of the stage makes finite values: they begin anew with the round's parameters. */
+export function reloadStage(state: OrchestratorState, item: WorkItem): OrchestratorEffect[] {
+  const { stage } = item;
+  const effects: OrchestratorEffect[] = [];
+  if (refusersOf(item).size === 1) {
+    const [{ node, doubt }] = item.refused as [WorkItem["refused"][number]];
+    item.refused = [];
+    effects.push(...blame(state, { node, fault: fault("badNumbers", doubt.detail) }));
+  } else {
+    const reloads = (state.reloads.get(stage) ?? 0) + 1;
+    state.reloads.set(stage, reloads);
+    if (reloads > mostReloads) {
+      const reason = `training has diverged: no replica of stage ${stage} makes finite values; ` +
+        `go on from the last checkpoint with a lower train.learningRate`;
+      return finish(state, { finished: false, reason });
+    }
+    item.refused = [];
+  }
+  for (const member of [...replicasOf(state, stage)]) {
+    reissueWorkOf(state, member);
+    benchMember(state, member);
+  }
+  const text = `No replica of stage ${stage} makes finite values; ` +
+    `they load the parameters of round ${state.round} again`;
+  return [...effects, record({ type: "warning", text })];
+}

@@ -1,0 +1,113 @@
+/**
+ * The open step: microbatches on their way, the queues of each stage, leases, and who has confirmed its gradient.
+ *
+ * Plain data. Invariants (invariants.ts): an item is in exactly one of blocked, queued, leased, done; a queued item lies in one
+ * queue, its stage's or that of the one member it belongs to; a leased item has one lease, or a few while it is tried elsewhere.
+ */
+
+import type { WireScale } from "../../codec/wire_scale.ts";
+import type { Before } from "../../heap.ts";
+import type { BlobRef, Direction, MicrobatchId, NodeId, StageIndex, TaskId } from "../../ids.ts";
+
+export type ItemStatus = "blocked" | "queued" | "leased" | "done";
+
+export interface Lease {
+  readonly task: TaskId;
+  readonly node: NodeId;
+  readonly leasedMs: number;
+  readonly deadlineMs: number;
+}
+
+/** What is implausible about a result. */
+export interface Doubt {
+  readonly measure: keyof WireScale | "loss";
+  readonly value: number;
+  readonly excess: number; // how many times outside the plausible range; Infinity where the value is not finite
+  readonly detail: string;
+}
+
+/** One microbatch through one stage in one direction, whoever does it. */
+export interface WorkItem {
+  readonly microbatch: MicrobatchId;
+  readonly stage: StageIndex;
+  readonly direction: Direction;
+  status: ItemStatus;
+  attempts: number;
+  leases: Lease[];
+  task: TaskId | null; // accepted attempt
+  doneBy: NodeId | null;
+  madeBy: { readonly node: NodeId; readonly task: TaskId } | null; // of the output that is kept: the first attempt's
+  avoid: NodeId | null; // the last node to fail it
+  refused: { readonly node: NodeId; readonly doubt: Doubt }[]; // who failed it since its input is there: refusals.ts
+}
+
+/** A microbatch on its way; `items` in the order of its chain: forwards, turnaround, backwards. */
+export interface Flow {
+  readonly microbatch: MicrobatchId;
+  readonly items: readonly WorkItem[];
+  readonly wires: (BlobRef | null)[]; // output of each stage's forward
+  readonly gradients: (BlobRef | null)[]; // output of each stage's backward, towards the stage before
+  losses: readonly number[] | null;
+}
+
+/** Gradients before forwards: they free memory and let the step close; each in data order. */
+export interface ItemQueue {
+  readonly gradients: WorkItem[]; // heaps by microbatch
+  readonly forwards: WorkItem[];
+}
+
+export const newQueue = (): ItemQueue => ({ gradients: [], forwards: [] });
+export const inDataOrder: Before<WorkItem> = (a, b) => a.microbatch < b.microbatch;
+export const heapOf = (queue: ItemQueue, item: WorkItem): WorkItem[] =>
+  item.direction === "forward" ? queue.forwards : queue.gradients;
+export const isEmpty = (queue: ItemQueue): boolean => queue.gradients.length === 0 && queue.forwards.length === 0;
+
+/** Who failed the item since its input is there. */
+export const refusersOf = ({ refused }: WorkItem): Set<NodeId> => new Set(refused.map(({ node }) => node));
+export const hasRefused = ({ refused }: WorkItem, node: NodeId): boolean => refused.some((each) => each.node === node);
+
+export interface SealedGradient {
+  readonly tasks: number;
+  readonly squareSum: number; // of the plain sum over the tasks
+}
+
+export interface SealRequest {
+  readonly request: number; // only its answer counts: it alone says what the device has now
+  readonly lookMs: number; // then others may do its tasks
+  readonly deadlineMs: number; // then it is lost
+}
+
+export interface DepartedGradient extends SealedGradient {
+  readonly stage: StageIndex;
+  readonly items: readonly WorkItem[];
+}
+
+export interface StepWork {
+  readonly flows: readonly Flow[];
+  readonly queues: readonly ItemQueue[]; // a stage each: items that any replica may take
+  readonly leased: Map<TaskId, WorkItem>;
+  readonly credited: Map<TaskId, WorkItem>; // accepted gradient tasks
+  readonly contributors: Set<NodeId>; // who has credited tasks
+  readonly touched: Set<NodeId>; // who was handed a gradient task: its accumulator may hold something
+  left: number; // items not done
+  readonly waiting: number[]; // a stage each: its items that are blocked or queued
+  readonly idle: Set<NodeId>[]; // a stage each: contributors without a lease that have not been asked to confirm what they have
+  readonly asked: Map<NodeId, SealRequest>; // to confirm what they have
+  seals: number; // requests so far
+  readonly returns: Map<NodeId, number>; // how often each has come back in this step
+  readonly startedMs: number;
+  readonly sealed: Map<NodeId, SealedGradient>; // confirmed and nothing added since
+  readonly departed: DepartedGradient[]; // confirmed by nodes that were lost since: their tasks count
+}
+
+export function countWaiting(work: StepWork, { stage, change }: { stage: StageIndex; change: number }): void {
+  work.waiting[stage] = (work.waiting[stage] ?? 0) + change;
+}
+
+/**
+ * What a device spends on a task at most, in forwards: a gradient task does two of its size, and repeats the forward unless the
+ * miner had room to keep its activations.
+ */
+export function unitsOf(direction: Direction): number {
+  return direction === "forward" ? 1 : 3;
+}

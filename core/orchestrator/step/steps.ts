@@ -1,0 +1,175 @@
+/**
+ * Optimizer steps: results come in, and when the step is sealed its header goes out.
+ *
+ * A step closes only when every microbatch went all the way and every contributor confirmed its gradient (sealing.ts).
+ * Clipping uses the norm over the whole model (gradient_norm.ts).
+ */
+
+import { present } from "../../assert.ts";
+import { fault } from "../../fault.ts";
+import type { BlobRef } from "../../ids.ts";
+import type { TaskFailed } from "../../protocol/message.ts";
+import { clipFactor, learningRateAt } from "../../train/schedule.ts";
+import { holdForAudit } from "../audit/auditing.ts";
+import { blame, noteFulfilled } from "../members/blame.ts";
+import { type OrchestratorEffect, record, reject, send } from "../event.ts";
+import { gradientNorm } from "./gradient_norm.ts";
+import { acceptResult, releaseLease } from "./leases.ts";
+import { isAgreed, isHopeless, reloadStage, settleRefusals } from "./refusals.ts";
+import { judgeResult, type TaskResult } from "./result_check.ts";
+import { noteWire } from "./scale_book.ts";
+import { isSealed } from "./sealing.ts";
+import { type Member, type OrchestratorState, tokensPerMicrobatch } from "../state.ts";
+import type { Lease, StepWork, WorkItem } from "./step_state.ts";
+import { countWork } from "../audit/work_report.ts";
+
+/** The lease a message speaks of, if it is the sender's. */
+function heldBy(
+  state: OrchestratorState,
+  { member, task }: { member: Member; task: Lease["task"] },
+): { item: WorkItem; held: Lease } | null {
+  const item = state.work?.leased.get(task);
+  const held = item?.leases.find((each) => each.task === task && each.node === member.node);
+  return item === undefined || held === undefined ? null : { item, held };
+}
+
+export function onTaskDone(
+  state: OrchestratorState,
+  { member, result, nowMs }: { member: Member; result: TaskResult; nowMs: number },
+): OrchestratorEffect[] {
+  const { message, segments, scale } = result;
+  const leased = heldBy(state, { member, task: message.task });
+  if (leased === null) {
+    const stale = fault("staleResult", `Cannot take ${message.task} as it must be leased to the sender`);
+    return [...releaseEffect(segments), ...reject(member.node, stale)];
+  }
+  const { item, held } = leased;
+  const judged = judgeResult(state, { item, result });
+  if (judged.type === "misshapen") {
+    return [
+      ...releaseEffect(segments),
+      ...reject(member.node, fault("badNumbers", judged.detail)),
+      ...blame(state, { node: member.node, fault: fault("badNumbers", judged.detail) }),
+      ...releaseLease(state, { item, held, reason: judged.detail, nowMs }),
+    ];
+  }
+  if (judged.type === "implausible") {
+    const { doubt } = judged;
+    item.refused.push({ node: member.node, doubt });
+    if (!isAgreed(state, { item, result, doubt, sender: member.node })) {
+      const isBad = isHopeless(state, item);
+      return [
+        ...releaseEffect(segments),
+        ...releaseLease(state, { item, held, reason: doubt.detail, nowMs, isInDoubt: true }),
+        ...(isBad ? reloadStage(state, item) : []),
+      ];
+    }
+  }
+  const output = segments[0] ?? null;
+  const settled = settleRefusals(state, { item, doer: member.node, result });
+  const { unused, effects } = acceptResult(state, { item, held, member, output, losses: message.losses, nowMs });
+  const { stage, direction, microbatch } = item;
+  const wire = { node: member.node, scale };
+  if (output !== null) noteWire(present(state.scales.stages[stage], "scales a stage"), { direction, wire });
+  noteFulfilled(state, { node: member.node, duty: "tasks" });
+  return [
+    record({ type: "taskFinished", task: message.task, node: member.node, stage, direction, microbatch }),
+    ...settled,
+    ...effects,
+    ...releaseEffect(unused),
+  ];
+}
+
+/** A task's input was checked when it came in, so who refuses it is wrong. */
+export function onTaskFailed(
+  state: OrchestratorState,
+  options: { member: Member; message: TaskFailed; nowMs: number },
+): OrchestratorEffect[] {
+  const { member, message, nowMs } = options;
+  const leased = heldBy(state, { member, task: message.task });
+  if (leased === null) return [];
+  const { code, detail } = message.fault;
+  const wrong = `Cannot refuse ${message.task} as the hub has checked its input: the reason given was: ${detail}`;
+  return [
+    record({ type: "faultSeen", node: member.node, code, detail }),
+    ...blame(state, { node: member.node, fault: fault(code, wrong) }),
+    ...releaseLease(state, { ...leased, reason: detail, nowMs }),
+  ];
+}
+
+function meanLoss(work: StepWork): number {
+  let sum = 0;
+  for (const flow of work.flows) {
+    const losses = present(flow.losses, "a finished flow has losses");
+    sum += losses.reduce((a, b) => a + b, 0) / losses.length;
+  }
+  return sum / work.flows.length;
+}
+
+/** Sends the step header once every contributor has confirmed. */
+export function closeStep(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
+  const { work, config, counters, facts } = state;
+  if (work === null || !isSealed(work)) return [];
+  const { squareSum, outliers, effects: outlierRecords } = gradientNorm(state, work);
+  const learningRate = learningRateAt({ config: config.train, step: state.step });
+  const clip = clipFactor({ squareSum, clipNorm: config.train.clipNorm });
+  const loss = meanLoss(work);
+  const tokens = work.flows.length * tokensPerMicrobatch(config);
+  counters.microbatchesCredited += work.flows.length;
+  counters.tokens += tokens;
+  facts.lossFirst ??= loss;
+  facts.lossLast = loss;
+  const effects: OrchestratorEffect[] = [
+    ...outlierRecords,
+    ...sendHeaders(state, { work, learningRate, clipFactor: clip }),
+    record({
+      type: "stepClosed",
+      step: state.step + 1,
+      steps: config.train.steps,
+      round: state.round,
+      loss,
+      learningRate,
+      gradientNorm: Math.sqrt(squareSum),
+      clipFactor: clip,
+      tokens,
+      stepMs: nowMs - work.startedMs,
+    }),
+  ];
+  const refs = work.flows.flatMap((flow) => [...flow.wires, ...flow.gradients].filter((ref) => ref !== null));
+  effects.push(...(state.step === state.roundFirstStep ? holdForAudit(state, { work, refs }) : releaseEffect(refs)));
+  for (const node of work.contributors) present(state.members.get(node), "a contributor").stepTasks = [];
+  countWork(state, { work, unpaid: outliers });
+  state.work = null;
+  state.step += 1;
+  state.roundRates += learningRate;
+  return effects;
+}
+
+/** Whoever may hold a gradient hears what becomes of it; with no task that counts it is thrown away. */
+function sendHeaders(
+  state: OrchestratorState,
+  { work, learningRate, clipFactor }: { work: StepWork; learningRate: number; clipFactor: number },
+): OrchestratorEffect[] {
+  const effects: OrchestratorEffect[] = [];
+  for (const node of work.touched) {
+    const member = state.members.get(node);
+    if (member === undefined || member.status !== "active") continue;
+    const tasks = member.stepTasks.length;
+    const { step } = state;
+    if (tasks > 0) member.header = { step, tasks, learningRate, clipFactor, before: member.header?.step ?? null };
+    member.roundTasks += tasks;
+    state.progress += tasks;
+    effects.push(send(node, { type: "applyStep", step, tasks, learningRate, clipFactor }));
+  }
+  return effects;
+}
+
+/** After the last step of a round, or of the run, comes a merge. */
+export function roundIsOver(state: OrchestratorState): boolean {
+  const { steps, stepsPerRound } = state.config.train;
+  return state.step > state.roundFirstStep && (state.step % stepsPerRound === 0 || state.step >= steps);
+}
+
+export function releaseEffect(refs: readonly BlobRef[]): OrchestratorEffect[] {
+  return refs.length === 0 ? [] : [{ type: "release", refs }];
+}

@@ -1,0 +1,164 @@
+/**
+ * The open step's work: a chain of items for each microbatch, and the queue in which an item waits.
+ *
+ * A backward waits for the replica that did the forward, where it is connected; other items wait for any replica of the stage.
+ * Fixed wiring (`deterministic`) sends microbatch i to replica i mod n and its gradients in ascending order, so that every sum
+ * is made in the same order in every run. Who gets what is dispatch.ts's, leases are leases.ts's.
+ */
+
+import { assert, present } from "../../assert.ts";
+import { heapPush } from "../../heap.ts";
+import { type Direction, microbatchId, type StageIndex, stageIndex } from "../../ids.ts";
+import type { Attachment } from "../event.ts";
+import { levelReplicas, presentReplica, replicasOf, rosterOf } from "../members/replicas.ts";
+import type { Member, OrchestratorState } from "../state.ts";
+import {
+  countWaiting,
+  type Flow,
+  hasRefused,
+  heapOf,
+  inDataOrder,
+  type ItemQueue,
+  newQueue,
+  type StepWork,
+  type WorkItem,
+} from "./step_state.ts";
+
+const attemptsOfLife = 1000; // of one item; more would only repeat a number after a rewind
+
+/** Position of a (stage, direction) in a microbatch's chain of 2K - 1 items. */
+export function chainPosition(stages: number, item: { stage: number; direction: Direction }): number {
+  if (item.direction === "backward") return 2 * stages - 2 - item.stage;
+  return item.stage;
+}
+
+function openFlow(state: OrchestratorState, index: number): Flow {
+  const count = state.stages.length;
+  const items: WorkItem[] = [];
+  for (let position = 0; position < 2 * count - 1; position++) {
+    items.push({
+      microbatch: microbatchId(index),
+      stage: stageIndex(position < count ? position : 2 * count - 2 - position),
+      direction: position < count - 1 ? "forward" : position === count - 1 ? "turnaround" : "backward",
+      status: "blocked",
+      attempts: attemptsOfLife * state.counters.rewinds,
+      leases: [],
+      task: null,
+      doneBy: null,
+      madeBy: null,
+      avoid: null,
+      refused: [],
+    });
+  }
+  const none = () => state.stages.map(() => null);
+  return { microbatch: microbatchId(index), items, wires: none(), gradients: none(), losses: null };
+}
+
+export function openStep(state: OrchestratorState, nowMs: number): void {
+  assert(state.work === null, "Cannot open a step as the last one must be closed");
+  const perStep = state.config.train.microbatchesPerStep;
+  const flows = Array.from({ length: perStep }, (_, i) => openFlow(state, state.step * perStep + i));
+  const work: StepWork = {
+    flows,
+    queues: state.stages.map(newQueue),
+    leased: new Map(),
+    credited: new Map(),
+    contributors: new Set(),
+    touched: new Set(),
+    left: flows.length * (2 * state.stages.length - 1),
+    startedMs: nowMs,
+    sealed: new Map(),
+    departed: [],
+    waiting: state.stages.map(({ index }) => flows.length * (index === state.stages.length - 1 ? 1 : 2)),
+    idle: state.stages.map(() => new Set()),
+    asked: new Map(),
+    seals: 0,
+    returns: new Map(),
+  };
+  state.work = work;
+  state.counters.microbatchesIssued += flows.length;
+  levelReplicas(state);
+  for (const flow of flows) queueItem(state, present(flow.items[0], "a flow has items"));
+}
+
+export function flowOf(state: OrchestratorState, item: WorkItem): Flow {
+  const work = present(state.work, "an open step");
+  const first = present(work.flows[0], "a step has flows").microbatch;
+  return present(work.flows[item.microbatch - first], "the item's flow");
+}
+
+const replicasForAnItem = 8;
+
+/** So few of the stage's items wait that most of its replicas will get nothing more in this step. */
+export function isTail(state: OrchestratorState, stage: StageIndex): boolean {
+  const waiting = present(present(state.work, "an open step").waiting[stage], "a count a stage");
+  return waiting * replicasForAnItem <= rosterOf(state, stage).present;
+}
+
+export function queueItem(state: OrchestratorState, item: WorkItem): void {
+  const work = present(state.work, "an open step");
+  if (item.status === "leased" || item.status === "done") countWaiting(work, { stage: item.stage, change: 1 });
+  item.status = "queued";
+  const owner = ownerOf(state, item);
+  if (owner === null) return pushItem(present(work.queues[item.stage], "a queue a stage"), item);
+  pushItem(owner.own, item);
+  const roster = rosterOf(state, item.stage);
+  roster.backlog.add(owner);
+  if (owner.isReady) roster.due.add(owner);
+}
+
+function pushItem(queue: ItemQueue, item: WorkItem): void {
+  heapPush(heapOf(queue, item), item, inDataOrder);
+}
+
+/** Whose turn alone it is; null: any replica's. */
+function ownerOf(state: OrchestratorState, item: WorkItem): Member | null {
+  const { stage } = item;
+  if (state.config.deterministic) {
+    const replicas = replicasOf(state, stage);
+    const turn = item.microbatch % replicas.length;
+    const inTurn = [...replicas.slice(turn), ...replicas.slice(0, turn)];
+    return inTurn.find(({ node }) => !hasRefused(item, node)) ?? inTurn[0] ?? null;
+  }
+  if (item.direction !== "backward") return null;
+  const { doneBy } = present(flowOf(state, item).items[stage], "the stage's forward");
+  const isOpen = doneBy === null || item.avoid === doneBy || hasRefused(item, doneBy);
+  return isOpen ? null : presentReplica(state, { node: doneBy, stage });
+}
+
+/** Fixed wiring after a stage's replicas have changed: every waiting item goes to its new owner. */
+export function rewire(state: OrchestratorState, stage: StageIndex): void {
+  if (!state.config.deterministic || state.work === null) return;
+  const shared = present(state.work.queues[stage], "a queue a stage");
+  const roster = rosterOf(state, stage);
+  const items: WorkItem[] = [];
+  for (const queue of [shared, ...roster.members.map((member) => member.own)]) {
+    items.push(...queue.gradients.splice(0), ...queue.forwards.splice(0));
+  }
+  roster.backlog.clear();
+  roster.due.clear();
+  for (const item of items) queueItem(state, item);
+}
+
+/** Fixed wiring adds gradients in ascending order: every earlier one of this member is on its way or done. */
+export function isInOrder(state: OrchestratorState, { item, member }: { item: WorkItem; member: Member }): boolean {
+  if (!state.config.deterministic) return true;
+  const replicas = replicasOf(state, item.stage);
+  const position = chainPosition(state.stages.length, item);
+  return present(state.work, "an open step").flows.every((flow) => {
+    if (flow.microbatch >= item.microbatch || replicas[flow.microbatch % replicas.length] !== member) return true;
+    const { status } = present(flow.items[position], "the same position");
+    return status === "leased" || status === "done";
+  });
+}
+
+/** The input of a task, then its targets or the gradient it starts from. */
+export function taskAttachments(flow: Flow, item: { stage: StageIndex; direction: Direction }): Attachment[] {
+  const { microbatch } = flow;
+  const input: Attachment = item.stage === 0
+    ? { type: "inputs", microbatch }
+    : { type: "blob", ref: present(flow.wires[item.stage - 1], "the wire before the stage") };
+  if (item.direction === "forward") return [input];
+  if (item.direction === "turnaround") return [input, { type: "targets", microbatch }];
+  return [input, { type: "blob", ref: present(flow.gradients[item.stage + 1], "the gradient behind the stage") }];
+}

@@ -1,0 +1,154 @@
+/**
+ * btauth/1, Bittensor's signed requests: "sent by hotkey X, to hotkey Y, with exactly this body, just now".
+ *
+ * Eight lines are signed: protocol, scheme, method, target, SHA-256 of the body, nonce (unix time in nanoseconds), sender,
+ * receiver. Owns: the text, the headers, the nonces, both sides of a signed request. Refuses: keys (injected), replays: what
+ * passes here may have passed before (request_auth.ts). Stricter than the protocol asks: sr25519 only, and a receiver is
+ * required unless the verifier says otherwise. Invariant: fault texts name no part of a signature.
+ */
+
+import * as v from "valibot";
+import { type Fault, type Parsed, parsed, refused } from "../../core/fault.ts";
+import type { NodeId } from "../../core/ids.ts";
+import type { Signer, Verify } from "./hello.ts";
+import { address } from "../messages/schema_values.ts";
+import {
+  bytesOf,
+  type HeaderSource,
+  nanosecondsOf,
+  signatureOf,
+  signedHex,
+  type TimeWindow,
+  unproven,
+  untimely,
+} from "./signed_headers.ts";
+import type { Random, Timers } from "../timers.ts";
+
+/** What is signed of a request. */
+export interface SignedRequest {
+  readonly method: string;
+  readonly target: string; // path with query, exactly as sent
+  readonly bodyHash: string; // SHA-256 of the raw body in lower-case hex, of an empty one too
+}
+
+/** Who says to have sent it, to whom, and when. */
+export interface BtauthClaim {
+  readonly sender: NodeId;
+  readonly receiver: NodeId | null; // null: whoever gets it
+  readonly nonceNs: bigint; // unix time; no two requests of a sender have the same one
+}
+
+const nonceText = /^[0-9]{1,20}$/;
+const scheme = "sr25519";
+
+/**
+ * Nonces of one sender: the time, and below the millisecond a number that differs. It starts at random, as a clock may be set
+ * back to a millisecond that was used, and another process may use the same hotkey.
+ */
+export class NonceSource {
+  readonly #timers: Timers;
+  readonly #random: Random;
+  #ms = Number.NaN;
+  #serial = 0;
+
+  constructor(timers: Timers, random: Random) {
+    this.#timers = timers;
+    this.#random = random;
+  }
+
+  next(): bigint {
+    const ms = Math.floor(this.#timers.nowMs());
+    this.#serial = ms === this.#ms ? this.#serial + 1 : Math.floor(this.#random.unit() * 500_000);
+    this.#ms = ms;
+    return nanosecondsOf(ms) + BigInt(this.#serial);
+  }
+}
+
+/** The text that is proven. `scheme`: how. */
+export function btauthText(request: SignedRequest, { claim, scheme }: { claim: BtauthClaim; scheme: string }): string {
+  const { sender, receiver, nonceNs } = claim;
+  const { method, target, bodyHash } = request;
+  return ["btauth/1", scheme, method.toUpperCase(), target, bodyHash, nonceNs, sender, receiver ?? "-"].join("\n");
+}
+
+/** The headers of a claim, without its proof. */
+export function claimHeaders({ sender, receiver, nonceNs }: BtauthClaim): Record<string, string> {
+  return {
+    "X-Bittensor-Version": "1",
+    "X-Bittensor-Hotkey": sender,
+    ...receiver === null ? {} : { "X-Bittensor-Receiver": receiver },
+    "X-Bittensor-Nonce": String(nonceNs),
+  };
+}
+
+/** The headers of a request. Every try needs its own nonce: sign again before sending again. */
+export function signBtauth(
+  request: SignedRequest,
+  { signer, ...to }: Omit<BtauthClaim, "sender"> & { signer: Signer },
+): Record<string, string> {
+  const claim = { ...to, sender: signer.address };
+  return { ...claimHeaders(claim), "X-Bittensor-Signature": signedHex(signer, btauthText(request, { claim, scheme })) };
+}
+
+/** The claim that headers make, in its shape. */
+export function readClaim(headers: HeaderSource): Parsed<BtauthClaim> {
+  const nonce = headers.get("X-Bittensor-Nonce") ?? "";
+  const sender = v.safeParse(address, headers.get("X-Bittensor-Hotkey"));
+  const receiver = v.safeParse(v.nullable(address), headers.get("X-Bittensor-Receiver"));
+  if (headers.get("X-Bittensor-Version") !== "1") return malformed("X-Bittensor-Version must be 1");
+  if (!sender.success) return malformed("X-Bittensor-Hotkey must be an ss58 address");
+  if (!receiver.success) return malformed("X-Bittensor-Receiver must be an ss58 address");
+  if (!nonceText.test(nonce)) return malformed("X-Bittensor-Nonce must be a decimal number");
+  return parsed({ sender: sender.output, receiver: receiver.output, nonceNs: BigInt(nonce) });
+}
+
+/** The signature that headers carry, in its shape. */
+export function readSignature(headers: HeaderSource): Parsed<Uint8Array> {
+  if ((headers.get("X-Bittensor-Crypto") ?? scheme) !== scheme) return malformed("X-Bittensor-Crypto must be sr25519");
+  const signature = signatureOf(headers.get("X-Bittensor-Signature"));
+  return signature === null ? malformed("X-Bittensor-Signature must be 64 bytes as hex") : parsed(signature);
+}
+
+/** Null: it was signed for this verifier, just now. */
+export function checkClaim(
+  claim: BtauthClaim,
+  at: { self: NodeId; nowMs: number; window: TimeWindow; isReceiverRequired?: boolean },
+): Fault | null {
+  const { self, isReceiverRequired = true } = at;
+  const { receiver, nonceNs } = claim;
+  if (receiver !== self && (receiver !== null || isReceiverRequired)) {
+    return unproven(`its receiver must be ${self}: current value is ${receiver ?? "none"}; ask that one, or sign anew`);
+  }
+  return untimely(nonceNs, at);
+}
+
+/** Null: the claim's sender signed the request. */
+export function checkSignature(
+  request: SignedRequest,
+  { claim, signature, verify }: { claim: BtauthClaim; signature: Uint8Array; verify: Verify },
+): Fault | null {
+  const message = bytesOf(btauthText(request, { claim, scheme }));
+  if (verify({ address: claim.sender, message, signature })) return null;
+  return unproven(`its signature must be by ${claim.sender} over method, path and body`);
+}
+
+export interface BtauthCheck {
+  readonly self: NodeId;
+  readonly isReceiverRequired?: boolean; // default true
+  readonly nowMs: number; // wall clock
+  readonly window: TimeWindow;
+  readonly verify: Verify;
+}
+
+/** Who sent a request, or what is wrong with it. */
+export function verifyBtauth(request: SignedRequest, headers: HeaderSource, check: BtauthCheck): Parsed<BtauthClaim> {
+  const claim = readClaim(headers);
+  if (!claim.ok) return claim;
+  const signature = readSignature(headers);
+  if (!signature.ok) return signature;
+  const fault = checkClaim(claim.value, check) ??
+    checkSignature(request, { claim: claim.value, signature: signature.value, verify: check.verify });
+  return fault === null ? claim : { ok: false, fault };
+}
+
+const malformed = (rule: string): Parsed<never> => refused("unauthenticated", `Cannot take a request as ${rule}`);

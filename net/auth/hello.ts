@@ -1,0 +1,299 @@
+/**
+ * Who is on the line: a mutual challenge, before any message.
+ *
+ *   hub  -> node   challenge  its address, the run, a fresh nonce
+ *   node -> hub    hello      its address, role, own nonce, the session it wants to resume, its proof
+ *   hub  -> node   accept     the session, what it has received of it, its proof      (or refusal: a fault, and the end)
+ *
+ * The first proofs are signatures. With them both sides agree on a secret, and the node gets a ticket for it; from then on the
+ * node shows the ticket, and both prove the secret over the same text: less than a tenth of the hub's time, and so a flock of
+ * thousands is back within seconds. To a ticket that it cannot use (too old, another hub's, no proof) the hub answers with its
+ * challenge once more, and the node signs on the same connection. This is resumption as in TLS 1.3 (RFC 8446, section 2.2).
+ *
+ * A recorded hello is worthless: it answers a nonce that no hub will draw again. Owns: the records' checks, as pure functions.
+ * Refuses: keys (injected as `Signer` and `Verify`), sockets, who is admitted (injected; a ticket does not admit). What follows
+ * the hello on the link carries MACs from the same secret (frame_mac.ts); whoever listens reads it: use TLS against that.
+ */
+
+import * as v from "valibot";
+import { type Fault, type Parsed, parsed, refused } from "../../core/fault.ts";
+import type { NodeId } from "../../core/ids.ts";
+import { PROTOCOL_VERSION, type Role } from "../../core/protocol/message.ts";
+import {
+  type Accept,
+  acceptSchema,
+  type Challenge,
+  challengeSchema,
+  type Hello,
+  type HelloClaim,
+  helloSchema,
+  hubText,
+  nodeText,
+  type Refusal,
+  refusalSchema,
+  secretText,
+  type SessionTerms,
+} from "./hello_records.ts";
+import { KeyShare, type LinkSecret } from "./link_secret.ts";
+import { count, parseWith } from "../messages/schema_values.ts";
+import type { HeldTicket, TicketBox } from "./ticket.ts";
+import type { Random } from "../timers.ts";
+
+export interface Signer {
+  readonly address: NodeId;
+  sign(message: Uint8Array): Uint8Array;
+}
+
+export type Verify = (input: { address: NodeId; message: Uint8Array; signature: Uint8Array }) => boolean;
+
+/** Whether this run takes the node; the fault is sent to it. */
+export type Admit = (input: { node: NodeId; role: Role }) => Fault | null;
+
+export interface NodeIdentity {
+  readonly signer: Signer;
+  readonly role: Role;
+  readonly run: string | null; // null: whatever run this hub serves
+  readonly hub: NodeId | null; // null: any hub that proves the address it shows
+}
+
+/** A hello, and what its sender needs to read the answer. */
+export interface Greeting {
+  readonly hello: Hello;
+  readonly by: KeyShare | HeldTicket;
+}
+
+/** A hello that the hub believes. */
+export interface ProvenHello {
+  readonly hello: Hello;
+  readonly secret: LinkSecret;
+  readonly share: string | null; // the hub's public key, for a hello that was signed
+}
+
+/** `unproven`: with a ticket that is of no use here; the node may sign instead. */
+export type HelloVerdict =
+  | { readonly type: "proven"; readonly proven: ProvenHello }
+  | { readonly type: "unproven" }
+  | { readonly type: "refused"; readonly fault: Fault };
+
+export function createChallenge(run: string, hub: NodeId, random: Random): Challenge {
+  return { type: "challenge", protocol: PROTOCOL_VERSION, run, hub, nonce: hex(random.bytes(32)) };
+}
+
+/** Once more after a hello: our ticket is of no use. */
+export function isChallenge(header: unknown): boolean {
+  return v.is(challengeSchema, header);
+}
+
+/** What an orchestrator says of itself before it has proven anything. */
+export interface Challenger {
+  readonly hub: NodeId;
+  readonly run: string;
+}
+
+/** Null: no challenge can be read. */
+export function challengerOf(header: unknown): Challenger | null {
+  const challenge = v.safeParse(challengeSchema, header);
+  return challenge.success ? { hub: challenge.output.hub, run: challenge.output.run } : null;
+}
+
+/** The node's answer, or why it will not talk to this hub. A ticket for another run or hub is not shown. */
+export function answerChallenge(
+  header: unknown,
+  from: { identity: NodeIdentity; resume: Hello["resume"]; ticket: HeldTicket | null; random: Random },
+): Parsed<Greeting> {
+  const version = checkProtocol(header, "orchestrator");
+  if (!version.ok) return version;
+  const challenge = parseWith(challengeSchema, header, "the orchestrator's challenge");
+  if (!challenge.ok) return challenge;
+  const { run, hub, nonce: hubNonce } = challenge.value;
+  const { identity: { signer, role, ...wanted }, resume, ticket, random } = from;
+  if (wanted.hub !== null && wanted.hub !== hub) {
+    return refused(
+      "unauthenticated",
+      `Cannot join as the orchestrator must be ${wanted.hub}: current value is ${hub}`,
+    );
+  }
+  if (wanted.run !== null && wanted.run !== run) {
+    return refused(
+      "unauthenticated",
+      `Cannot join as the run must be '${wanted.run}': this orchestrator serves '${run}'`,
+    );
+  }
+  const claim: HelloClaim = {
+    type: "hello",
+    protocol: PROTOCOL_VERSION,
+    run,
+    role,
+    node: signer.address,
+    hub,
+    hubNonce,
+    nonce: hex(random.bytes(32)),
+    resume,
+  };
+  if (ticket !== null && ticket.run === run && ticket.hub === hub) {
+    const offer = { type: "ticket", ticket: ticket.ticket } as const;
+    const mac = hex(ticket.secret.proofOf(nodeText(claim, offer)));
+    return parsed({ hello: { ...claim, proof: { ...offer, mac } }, by: ticket });
+  }
+  const key = new KeyShare(random);
+  const offer = { type: "signature", share: hex(key.publicKey) } as const;
+  const signature = hex(signer.sign(nodeText(claim, offer)));
+  return parsed({ hello: { ...claim, proof: { ...offer, signature } }, by: key });
+}
+
+export interface HelloCheck {
+  readonly challenge: Challenge;
+  readonly verify: Verify;
+  readonly admit: Admit;
+  readonly tickets: TicketBox;
+  readonly random: Random;
+}
+
+/** What the node claims, proven and admitted; or the fault to refuse it with. */
+export function checkHello(header: unknown, by: HelloCheck): HelloVerdict {
+  const hello = readHello(header, by.challenge);
+  if (!hello.ok) return { type: "refused", fault: hello.fault };
+  const proven = hello.value.proof.type === "signature"
+    ? checkSigned(hello.value, hello.value.proof, by)
+    : checkTicket(hello.value, hello.value.proof, by.tickets);
+  if (proven === null) return { type: "unproven" };
+  if (!proven.ok) return { type: "refused", fault: proven.fault };
+  const fault = by.admit({ node: hello.value.node, role: hello.value.role });
+  return fault === null ? { type: "proven", proven: proven.value } : { type: "refused", fault };
+}
+
+function readHello(header: unknown, challenge: Challenge): Parsed<Hello> {
+  const version = checkProtocol(header, "node");
+  if (!version.ok) return version;
+  const hello = parseWith(helloSchema, header, "a hello");
+  if (!hello.ok) return hello;
+  const { run, hub, hubNonce, node } = hello.value;
+  if (run !== challenge.run) return wrongRun({ wanted: run, served: challenge.run });
+  if (hub !== challenge.hub || hubNonce !== challenge.nonce) {
+    return refused(
+      "unauthenticated",
+      "Cannot take a hello as it must answer this connection's challenge: it answers another one",
+    );
+  }
+  if (node === hub) {
+    return refused(
+      "unauthenticated",
+      "Cannot take a hello as a node must not use the orchestrator's own hotkey; use another wallet",
+    );
+  }
+  return hello;
+}
+
+type ProofOf<T extends Hello["proof"]["type"]> = Extract<Hello["proof"], { type: T }>;
+
+function checkSigned(hello: Hello, proof: ProofOf<"signature">, by: HelloCheck): Parsed<ProvenHello> {
+  const message = nodeText(hello, proof);
+  if (!by.verify({ address: hello.node, message, signature: unhex(proof.signature) })) {
+    return refused(
+      "unauthenticated",
+      `Cannot take a hello as its signature must be by ${hello.node}; check the wallet`,
+    );
+  }
+  const key = new KeyShare(by.random);
+  const share = hex(key.publicKey);
+  const transcript = secretText(hello, { node: proof.share, hub: share });
+  const secret = key.agree({ publicKey: unhex(proof.share), transcript });
+  return secret === null ? weakShare("the node's") : parsed({ hello, secret, share });
+}
+
+/** Null: this ticket proves nothing here. */
+function checkTicket(hello: Hello, proof: ProofOf<"ticket">, tickets: TicketBox): Parsed<ProvenHello> | null {
+  const content = tickets.open({ node: hello.node, ticket: proof.ticket });
+  if (content === null || content.role !== hello.role) return null;
+  const { secret } = content;
+  if (!secret.proves({ message: nodeText(hello, proof), proof: unhex(proof.mac) })) return null;
+  return parsed({ hello, secret, share: null });
+}
+
+export function createAccept(
+  { hello, secret, share }: ProvenHello,
+  from: { terms: SessionTerms; signer: Signer; tickets: TicketBox },
+): Accept {
+  const { terms, signer, tickets } = from;
+  if (share === null) {
+    const mac = hex(secret.proofOf(hubText(hello, { terms, offer: { type: "ticket" } })));
+    return { type: "accept", ...terms, proof: { type: "ticket", mac } };
+  }
+  const ticket = tickets.seal({ node: hello.node, role: hello.role, secret });
+  const offer = { type: "signature", share, ticket } as const;
+  const signature = hex(signer.sign(hubText(hello, { terms, offer })));
+  return { type: "accept", ...terms, proof: { ...offer, signature } };
+}
+
+/** The hub's answer to our hello, proven, and the ticket for the next one; a refusal comes back as its fault. */
+export function checkAccept(
+  header: unknown,
+  { greeting: { hello, by }, verify }: { greeting: Greeting; verify: Verify },
+): Parsed<{ accept: Accept; ticket: HeldTicket }> {
+  const refusal = readRefusal(header);
+  if (refusal !== null) return { ok: false, fault: refusal };
+  const read = parseWith(acceptSchema, header, "the orchestrator's answer");
+  if (!read.ok) return read;
+  const accept = read.value;
+  const { proof } = accept;
+  const message = hubText(hello, { terms: accept, offer: proof });
+  if (!(by instanceof KeyShare)) {
+    const isProven = proof.type === "ticket" && by.secret.proves({ message, proof: unhex(proof.mac) });
+    return isProven ? parsed({ accept, ticket: by }) : refused(
+      "staleResult", // not final: the signed hello that follows decides whether this is our hub
+      "Cannot use a ticket as the orchestrator did not prove that it can open it; signing the next hello",
+    );
+  }
+  if (proof.type !== "signature") {
+    return refused(
+      "staleResult",
+      "Cannot take the orchestrator's answer as it must be to our signature: it is to a ticket",
+    );
+  }
+  if (!verify({ address: hello.hub, message, signature: unhex(proof.signature) })) {
+    return refused(
+      "unauthenticated",
+      `Cannot join as the orchestrator did not prove that it is ${hello.hub}; check its address`,
+    );
+  }
+  const transcript = secretText(hello, { node: hex(by.publicKey), hub: proof.share });
+  const secret = by.agree({ publicKey: unhex(proof.share), transcript });
+  if (secret === null) return weakShare("the orchestrator's");
+  return parsed({ accept, ticket: { run: hello.run, hub: hello.hub, ticket: proof.ticket, secret } });
+}
+
+export function createRefusal(fault: Fault): Refusal {
+  return { type: "refusal", fault: { code: fault.code, detail: fault.detail.slice(0, 1000) } };
+}
+
+/** The fault of a refusal, null for any other header. */
+export function readRefusal(header: unknown): Fault | null {
+  const refusal = v.safeParse(refusalSchema, header);
+  return refusal.success ? refusal.output.fault : null;
+}
+
+/** Before anything else is read: another version may have other fields. */
+function checkProtocol(header: unknown, who: "node" | "orchestrator"): Parsed<null> {
+  const version = v.safeParse(v.object({ protocol: count }), header);
+  if (!version.success || version.output.protocol === PROTOCOL_VERSION) return parsed(null);
+  const found = version.output.protocol;
+  const older = found > PROTOCOL_VERSION === (who === "orchestrator") ? "node" : "orchestrator";
+  return refused(
+    "versionMismatch",
+    `Cannot talk to the ${who} as its protocol must be ${PROTOCOL_VERSION}: current value is ${found}; update the ${older}`,
+  );
+}
+
+function wrongRun(run: { wanted: string; served: string }): Parsed<never> {
+  return refused(
+    "unauthenticated",
+    `Cannot join as the run must be '${run.wanted}': this orchestrator serves '${run.served}'; check the address or the run's name`,
+  );
+}
+
+function weakShare(whose: string): Parsed<never> {
+  return refused("unauthenticated", `Cannot agree on a secret as ${whose} key must not be of low order: it is`);
+}
+
+export const hex = (bytes: Uint8Array): string => bytes.toHex();
+export const unhex = (digits: string): Uint8Array => Uint8Array.fromHex(digits);

@@ -1,0 +1,67 @@
+/**
+ * What was refused of strangers: counted, as each one costs its sender nothing and must cost the run no more than a number.
+ *
+ * Owns: totals by fault code, and when a sentence about them is due: at the first refusal, then at most one a
+ * `refusalReportMs` while more come. Refuses: faults of proven nodes, which are events of their own. Invariant: nothing grows
+ * with the number of refusals; codes are a closed list.
+ */
+
+import type { FaultCode } from "../../core/fault.ts";
+import type { Cancel, Timers } from "../timers.ts";
+
+export interface RefusalsOptions {
+  readonly timers: Timers;
+  readonly reportMs: number;
+  readonly onReport: (text: string, counts: RefusalCounts) => void;
+}
+
+/** For `/status`. */
+export interface RefusalCounts {
+  readonly total: number;
+  readonly byCode: Readonly<Partial<Record<FaultCode, number>>>;
+}
+
+export class Refusals {
+  readonly #options: RefusalsOptions;
+  readonly #byCode = new Map<FaultCode, number>();
+  #total = 0;
+  #unreported = new Map<FaultCode, number>();
+  #cancel: Cancel | null = null; // runs for `reportMs` after each report
+
+  constructor(options: RefusalsOptions) {
+    this.#options = options;
+  }
+
+  get counts(): RefusalCounts {
+    return { total: this.#total, byCode: Object.fromEntries(this.#byCode) };
+  }
+
+  count(code: FaultCode): void {
+    this.#total++;
+    add(this.#byCode, code);
+    add(this.#unreported, code);
+    if (this.#cancel === null) this.#report();
+  }
+
+  close(): void {
+    this.#cancel?.();
+    this.#cancel = () => {}; // and no report follows
+  }
+
+  #report(): void {
+    const { timers, reportMs, onReport } = this.#options;
+    const reasons = [...this.#unreported].map(([code, count]) => `${count} ${code}`).join(", ");
+    this.#unreported = new Map();
+    this.#cancel = timers.after(reportMs, () => {
+      this.#cancel = null;
+      if (this.#unreported.size > 0) this.#report();
+    });
+    const text = `Refused connections that did not prove a node: ${reasons} (${this.#total} in all); ` +
+      "a node that should be in the run shows the reason in its own log";
+    onReport(text, this.counts);
+  }
+}
+
+function add(counts: Map<FaultCode, number>, code: FaultCode): void {
+  counts.set(code, (counts.get(code) ?? 0) + 1);
+}

@@ -1,0 +1,59 @@
+/**
+ * What the two ways of signing an HTTP request have in common: hex in headers, the hash of a body, how old a request may be.
+ *
+ * Owns: these small rules. Refuses: keys (injected), texts (btauth.ts, epistula.ts), remembering what was accepted: who serves
+ * requests must keep the accepted ones for the whole window (request_auth.ts does).
+ */
+
+import { createHash } from "node:crypto";
+import { type Fault, fault } from "../../core/fault.ts";
+import type { Signer } from "./hello.ts";
+
+/** `Headers` has this shape. Names are looked up without regard to case. */
+export interface HeaderSource {
+  get(name: string): string | null;
+}
+
+/** How far a request's time stamp may lie from the verifier's clock. */
+export interface TimeWindow {
+  readonly pastMs: number;
+  readonly futureMs: number;
+}
+
+/** What both protocols ask for by default; home machines' clocks may need more. */
+export const defaultTimeWindow: TimeWindow = { pastMs: 10_000, futureMs: 2_000 };
+
+const nsPerMs = 1_000_000n;
+const signatureText = /^(?:0x)?([0-9a-f]{128})$/i;
+
+export const sha256Hex = (body: Uint8Array): string => createHash("sha256").update(body).digest("hex");
+export const emptyBodyHash = sha256Hex(new Uint8Array(0));
+
+export const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
+export const signedHex = (signer: Signer, text: string): string => `0x${signer.sign(bytesOf(text)).toHex()}`;
+
+/** 64 bytes, or null for any other text. */
+export function signatureOf(text: string | null): Uint8Array | null {
+  const digits = signatureText.exec(text ?? "")?.[1];
+  return digits === undefined ? null : Uint8Array.fromHex(digits);
+}
+
+/** Unix time in nanoseconds, which a double would round. */
+export const nanosecondsOf = (timeMs: number): bigint => BigInt(Math.floor(timeMs)) * nsPerMs;
+
+/** Null: its time lies in the window. */
+export function untimely(timeNs: bigint, at: { nowMs: number; window: TimeWindow }): Fault | null {
+  const { nowMs, window } = at;
+  const ageNs = nanosecondsOf(nowMs) - timeNs;
+  const isPast = ageNs > 0n;
+  const limitMs = isPast ? window.pastMs : window.futureMs;
+  const offNs = isPast ? ageNs : -ageNs;
+  if (offNs <= nanosecondsOf(limitMs)) return null;
+  const offMs = (offNs + nsPerMs - 1n) / nsPerMs;
+  return unproven(
+    `its time must be at most ${limitMs} ms in the ${isPast ? "past" : "future"}: current value is ${offMs}; ` +
+      "sign every try anew, and set the clocks",
+  );
+}
+
+export const unproven = (reason: string): Fault => fault("unauthenticated", `Cannot take a request as ${reason}`);

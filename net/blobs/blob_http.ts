@@ -1,0 +1,272 @@
+/**
+ * Blobs over HTTP, the asking side: another machine's store, usually the hub's, as seen by a node.
+ *
+ * Owns: what is asked for and in which order, resuming a broken download where it stopped. Refuses: requests and retries
+ * (blob_requests.ts), large uploads (blob_send.ts). Invariants: a whole blob is checked against its hash before or while it
+ * is handed over; a leaf list is believed only when it gives the hash; at most `blobBytes` are held.
+ */
+
+import type { BlobHash, BlobRef } from "../../core/ids.ts";
+import { decodeLeaves, nameOf } from "./blob_hash.ts";
+import { type BlobRequest, BlobRequests, type BlobRequestsOptions, Interrupted } from "./blob_requests.ts";
+import { BlobSend } from "./blob_send.ts";
+import {
+  BlobError,
+  type BlobSource,
+  type BlobStore,
+  type ByteRange,
+  type ByteStream,
+  checkRange,
+  collect,
+  concatenate,
+  missing,
+  tooLarge,
+  verified,
+} from "./blobs.ts";
+
+export interface HttpBlobsOptions extends BlobRequestsOptions {
+  readonly blobBytes: number;
+  /** Blobs above this many bytes are sent in parts of as many, each acknowledged. */
+  readonly uploadChunkBytes?: number;
+}
+
+const defaultUploadChunkBytes = 8 * 1024 * 1024;
+
+interface BegunDownload {
+  readonly ref: BlobRef;
+  readonly response: Response;
+}
+
+export class HttpBlobs implements BlobStore {
+  readonly #requests: BlobRequests;
+  readonly #blobBytes: number;
+  readonly #uploadChunkBytes: number;
+  /** Large uploads under way: asked for again, they are waited for, as two would break each other's connection. */
+  readonly #sending = new Map<BlobHash, Promise<void>>();
+
+  constructor(options: HttpBlobsOptions) {
+    this.#requests = new BlobRequests(options);
+    this.#blobBytes = options.blobBytes;
+    this.#uploadChunkBytes = options.uploadChunkBytes ?? defaultUploadChunkBytes;
+  }
+
+  find(hash: BlobHash): Promise<BlobRef | null> {
+    return this.#requests.retry(async () => {
+      const response = await this.#requests.ask({ method: "HEAD", hash });
+      if (response.status === 404) return null;
+      await this.#requests.mustBe(response, [200]);
+      return { hash, bytes: sizeIn(response) };
+    });
+  }
+
+  /**
+   * A stream is read into memory first, as its hash is the address and a retry needs it again. With `expected` the address is
+   * known, and of a large one only the part that is being sent is held.
+   */
+  async put(source: BlobSource, expected?: BlobHash): Promise<BlobRef> {
+    if (source instanceof Uint8Array) return await this.#putBytes(source, expected);
+    if (expected !== undefined) return await this.#putStream(source, expected);
+    const { head, rest } = await readHead(source, this.#blobBytes);
+    if (rest !== null) {
+      await rest.cancel();
+      throw tooLarge({ limit: this.#blobBytes, value: head.length });
+    }
+    return await this.#putBytes(head, expected);
+  }
+
+  async get(hash: BlobHash): Promise<Uint8Array> {
+    const { ref, response } = await this.#begin(hash);
+    return await collect(this.#whole(ref, response), ref.bytes);
+  }
+
+  async open(hash: BlobHash, range?: ByteRange): Promise<ByteStream> {
+    if (range === undefined) {
+      const { ref, response } = await this.#begin(hash);
+      return ReadableStream.from(this.#whole(ref, response));
+    }
+    if (isSendable(range)) {
+      const { ref, response } = await this.#beginRange(hash, range);
+      return ReadableStream.from(this.#chunks(ref, range, response));
+    }
+    const ref = await this.find(hash);
+    if (ref === null) throw missing(hash, this.#requests.url);
+    checkRange(ref, range);
+    return ReadableStream.from([]);
+  }
+
+  leaves(hash: BlobHash): Promise<readonly BlobHash[] | null> {
+    return this.#requests.retry(async () => {
+      const response = await this.#requests.ask({ method: "GET", hash, part: "leaves" });
+      if (response.status === 404) return null;
+      await this.#requests.mustBe(response, [200]);
+      const bytes = Number(response.headers.get("iota-blob-bytes") ?? Number.NaN);
+      const listBytes = sizeIn(response);
+      const isPlausible = Number.isSafeInteger(bytes) && bytes >= 0 && bytes <= this.#blobBytes &&
+        listBytes <= 32 + this.#blobBytes / 2 ** 15;
+      if (isPlausible) {
+        const list = await this.#collectAll(response, listBytes);
+        const leaves = list === null ? null : decodeLeaves(list, { hash, bytes });
+        if (leaves !== null) return leaves;
+      } else await response.body?.cancel();
+      const detail = `${this.#requests.url} sends leaves that do not give its hash`;
+      throw new BlobError("wrongHash", `Cannot read blob ${hash} as ${detail}; use another source`);
+    });
+  }
+
+  async #putBytes(bytes: Uint8Array, expected?: BlobHash): Promise<BlobRef> {
+    const limit = this.#blobBytes;
+    if (bytes.length > limit) throw tooLarge({ limit, value: bytes.length });
+    const { hash } = await nameOf(bytes);
+    if (expected !== undefined && expected !== hash) {
+      throw new BlobError("wrongHash", `Cannot send a blob as its hash must be ${expected}: current value is ${hash}`);
+    }
+    if (bytes.length > this.#uploadChunkBytes) await this.#send(hash, bytes);
+    else await this.#putWhole(hash, bytes);
+    return { hash, bytes: bytes.length };
+  }
+
+  async #putWhole(hash: BlobHash, body: Uint8Array): Promise<void> {
+    await this.#requests.retry(async () => {
+      const response = await this.#requests.ask({ method: "PUT", hash, body });
+      await this.#requests.mustBe(response, [200, 201]);
+      await response.body?.cancel();
+    });
+  }
+
+  async #putStream(source: ByteStream, expected: BlobHash): Promise<BlobRef> {
+    const { head, rest } = await readHead(source, this.#uploadChunkBytes);
+    if (rest === null) return await this.#putBytes(head, expected);
+    return await new BlobSend(this.#requests, { hash: expected, chunkBytes: this.#uploadChunkBytes }).stream({
+      head,
+      rest,
+      blobBytes: this.#blobBytes,
+    });
+  }
+
+  #send(hash: BlobHash, bytes: Uint8Array): Promise<void> {
+    const sending = this.#sending.get(hash) ??
+      new BlobSend(this.#requests, { hash, chunkBytes: this.#uploadChunkBytes }).bytes(bytes)
+        .finally(() => this.#sending.delete(hash));
+    this.#sending.set(hash, sending);
+    return sending;
+  }
+
+  /** Starts a whole download; the answer tells the size, which saves asking for it. */
+  #begin(hash: BlobHash): Promise<BegunDownload> {
+    return this.#requests.retry(async () => {
+      const response = await this.#requests.ask({ method: "GET", hash });
+      await this.#requests.mustBe(response, [200]);
+      const ref = { hash, bytes: sizeIn(response) };
+      if (ref.bytes <= this.#blobBytes) return { ref, response };
+      await response.body?.cancel();
+      throw tooLarge({ limit: this.#blobBytes, value: ref.bytes });
+    });
+  }
+
+  /** As `begin`, for a range that may turn out to lie outside. */
+  #beginRange(hash: BlobHash, range: ByteRange): Promise<BegunDownload> {
+    return this.#requests.retry(async () => {
+      const response = await this.#requests.ask(rangeRequest(hash, range));
+      await this.#requests.mustBe(response, [200, 206, 416]);
+      const ref = { hash, bytes: response.status === 200 ? sizeIn(response) : totalIn(response) };
+      const isWhole = range.start === 0 && range.end === ref.bytes;
+      if (response.status === (isWhole ? 200 : 206) && range.end <= ref.bytes) return { ref, response };
+      await response.body?.cancel();
+      checkRange(ref, range);
+      throw new BlobError("refused", `Cannot read a part of blob ${hash} as ${this.#requests.url} sends another one`);
+    });
+  }
+
+  #whole(ref: BlobRef, response: Response): AsyncGenerator<Uint8Array> {
+    return verified(this.#chunks(ref, { start: 0, end: ref.bytes }, response), ref);
+  }
+
+  /** The range, however many connections it takes; progress starts the count of attempts anew. */
+  async *#chunks(ref: BlobRef, range: ByteRange, begun: Response): AsyncGenerator<Uint8Array> {
+    let response: Response | null = begun;
+    let at = range.start;
+    for (let failures = 0; at < range.end;) {
+      try {
+        response ??= await this.#askRest(ref, { start: at, end: range.end });
+        for await (const chunk of this.#requests.body(response)) {
+          if (chunk.length > range.end - at) throw tooMuch(ref, this.#requests.url);
+          at += chunk.length;
+          failures = 0;
+          yield chunk;
+        }
+        if (at < range.end) throw new Interrupted(`the connection ended ${range.end - at} bytes early`);
+      } catch (error) {
+        failures = await this.#requests.backOff(error, failures);
+        response = null;
+      }
+    }
+  }
+
+  async #askRest(ref: BlobRef, range: ByteRange): Promise<Response> {
+    const isWhole = range.end - range.start === ref.bytes;
+    const response = await this.#requests.ask(
+      isWhole ? { method: "GET", hash: ref.hash } : rangeRequest(ref.hash, range),
+    );
+    await this.#requests.mustBe(response, [isWhole ? 200 : 206]);
+    return response;
+  }
+
+  async #collectAll(response: Response, bytes: number): Promise<Uint8Array | null> {
+    const whole = new Uint8Array(bytes);
+    let at = 0;
+    for await (const chunk of this.#requests.body(response)) {
+      if (chunk.length > bytes - at) return null;
+      whole.set(chunk, at);
+      at += chunk.length;
+    }
+    if (at < bytes) throw new Interrupted(`the connection ended ${bytes - at} bytes early`);
+    return whole;
+  }
+}
+
+/** What can be asked for before the size is known. */
+function isSendable({ start, end }: ByteRange): boolean {
+  return Number.isSafeInteger(start) && Number.isSafeInteger(end) && start >= 0 && start < end;
+}
+
+function rangeRequest(hash: BlobHash, { start, end }: ByteRange): BlobRequest {
+  return { method: "GET", hash, headers: { range: `bytes=${start}-${end - 1}` } };
+}
+
+/** Reads until there is more than `bytes`; what is left of the stream, or null when it ended before. */
+async function readHead(source: ByteStream, bytes: number): Promise<{ head: Uint8Array; rest: ByteStream | null }> {
+  const chunks: Uint8Array[] = [];
+  let count = 0;
+  const reader = source.getReader();
+  while (count <= bytes) {
+    const { done, value } = await reader.read();
+    if (done) return { head: concatenate(chunks, count), rest: null };
+    chunks.push(value);
+    count += value.length;
+  }
+  reader.releaseLock();
+  return { head: concatenate(chunks, count), rest: source };
+}
+
+function sizeIn(response: Response): number {
+  const size = response.headers.get("content-length");
+  if (size !== null && /^\d{1,15}$/.test(size)) return Number(size);
+  throw new BlobError(
+    "refused",
+    `Cannot use a blob as ${response.url} does not tell its size; a proxy may have removed it`,
+  );
+}
+
+/** The blob's size, as the answer to a range tells it. */
+function totalIn(response: Response): number {
+  const match = /\/(\d{1,15})$/.exec(response.headers.get("content-range") ?? "");
+  if (match !== null) return Number(match[1]);
+  throw new BlobError(
+    "refused",
+    `Cannot use a blob as ${response.url} does not tell its range; a proxy may have removed it`,
+  );
+}
+
+function tooMuch(ref: BlobRef, url: string): BlobError {
+  return new BlobError("wrongHash", `Cannot read blob ${ref.hash} as ${url} sends more than its ${ref.bytes} bytes`);
+}

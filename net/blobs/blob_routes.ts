@@ -1,0 +1,244 @@
+/**
+ * Blobs over HTTP, the serving side.
+ *
+ *   GET   /blobs/<hash>          200, 206 for `Range: bytes=a-b`, 404, 416
+ *   GET   /blobs/<hash>/leaves   200 with 32 bytes a leaf and the blob's size in `Iota-Blob-Bytes`, 404
+ *   PUT   /blobs/<hash>          201 stored, 200 was there, 422 other bytes, 413 too large, 507 the node's share or the store
+ *                                is used up, 403 not this node's duty; try again: 408 broken off, 429 too many at once, 503 disk full
+ *   GET   /blobs/<hash>/upload   204 with `Upload-Offset`: so much of this node's upload is there; 200: the blob is
+ *   PATCH /blobs/<hash>          adds a body at `Upload-Offset`: 204 with the new one, 409 with the one that fits;
+ *                                with `Upload-Complete: ?1` it is the last, then as PUT
+ *
+ * HEAD is as GET, without the body. Owns: status codes and headers. Every request passes the gate first (401, 403). Reading
+ * a blob also takes a duty that needs it; where there is none the answer is the same 403 for every name, stored or not.
+ * Refuses: storage, who may read what (injected). Errors are `{code, detail}` in JSON, for programs and people.
+ */
+
+import { type Context, Hono } from "hono";
+import type { FaultCode, Parsed } from "../../core/fault.ts";
+import { type BlobHash, blobHash, type BlobRef, type NodeId } from "../../core/ids.ts";
+import { encodeLeaves } from "./blob_hash.ts";
+import {
+  BlobError,
+  type BlobProblem,
+  type BlobStore,
+  type BlobUploads,
+  type ByteRange,
+  type ByteStream,
+  type UploadAnswer,
+} from "./blobs.ts";
+import type { BlobIntake, IncomingBlob } from "./blob_intake.ts";
+import type { SignedRequest } from "../auth/btauth.ts";
+import { emptyBodyHash } from "../auth/signed_headers.ts";
+
+/** A proven node asks for a blob. */
+export interface ReadRequest {
+  readonly node: NodeId;
+  readonly hash: BlobHash;
+  readonly headers: Headers;
+}
+
+export interface BlobReadRoutesOptions {
+  readonly store: BlobStore;
+  readonly check: (request: SignedRequest, headers: Headers) => Parsed<NodeId>;
+  readonly mayRead: (request: ReadRequest) => boolean;
+}
+
+export interface BlobRoutesOptions extends BlobReadRoutesOptions {
+  readonly uploads: BlobUploads;
+  readonly intake: BlobIntake;
+}
+
+/** `node` is who asks, proven by the gate; `trust` is told so. */
+type Gated = { Variables: { node: NodeId }; Bindings: { readonly trust?: () => void } };
+type BlobContext = Context<Gated>;
+
+type ErrorStatus = 400 | 401 | 403 | 404 | 408 | 413 | 416 | 422 | 429 | 500 | 503 | 507;
+
+const statusOfProblem: Readonly<Record<BlobProblem, ErrorStatus>> = {
+  missing: 404,
+  wrongHash: 422,
+  tooLarge: 413,
+  noSpace: 507,
+  diskFull: 503,
+  busy: 429,
+  brokenOff: 408,
+  storage: 500,
+  refused: 403,
+  unreachable: 500,
+};
+
+const statusOfFault: Partial<Record<FaultCode, ErrorStatus>> = {
+  unauthenticated: 401,
+  limitExceeded: 429,
+};
+
+const blobPath = "/blobs/:hash{[0-9a-f]{64}}";
+
+/** For whoever only hands out. */
+export function blobReadRoutes({ store, check, mayRead }: BlobReadRoutesOptions): Hono<Gated> {
+  const app = new Hono<Gated>();
+  for (const path of [blobPath, `${blobPath}/leaves`, `${blobPath}/upload`]) {
+    app.use(path, async (context, next) => {
+      const { method, path, url } = context.req;
+      const bodyHash = method === "PUT" || method === "PATCH" ? hashIn(context) : emptyBodyHash;
+      const node = check({ method, target: path + new URL(url).search, bodyHash }, context.req.raw.headers);
+      if (!node.ok) return context.json(node.fault, statusOfFault[node.fault.code] ?? 403);
+      context.env?.trust?.();
+      context.set("node", node.value);
+      await next();
+    });
+  }
+  for (const path of [blobPath, `${blobPath}/leaves`]) {
+    app.get(path, async (context, next) => { // HEAD too
+      const asked = { node: context.get("node"), hash: hashIn(context), headers: context.req.raw.headers };
+      if (!mayRead(asked)) return notYours(context);
+      await next();
+    });
+  }
+  app.get(blobPath, (context) => getBlob(context, store));
+  app.get(`${blobPath}/leaves`, (context) => getLeaves(context, store));
+  app.onError((error, context) => {
+    if (!(error instanceof BlobError)) throw error;
+    return context.json({ code: error.code, detail: error.message }, statusOfProblem[error.code]);
+  });
+  return app;
+}
+
+export function blobRoutes(options: BlobRoutesOptions): Hono<Gated> {
+  const app = blobReadRoutes(options);
+  app.put(blobPath, (context) => putBlob(context, options));
+  app.patch(blobPath, (context) => patchBlob(context, options));
+  app.get(`${blobPath}/upload`, (context) => getUpload(context, options));
+  return app;
+}
+
+const hashIn = (context: BlobContext): BlobHash => blobHash(context.req.param("hash") ?? "");
+
+async function putBlob(context: BlobContext, { store, intake }: BlobRoutesOptions): Promise<Response> {
+  const hash = hashIn(context);
+  const body = context.req.raw.body;
+  const known = await store.find(hash);
+  if (known !== null) {
+    await body?.cancel();
+    return context.json(known, 200);
+  }
+  const incoming = { ...incomingOf(context, body), heldBytes: 0 };
+  const answer = await intake.receive(
+    incoming,
+    async (source) => ({ type: "stored", ref: await store.put(source, hash) }),
+  );
+  return answerUpload(context, { answer, offset: 0 });
+}
+
+function incomingOf(context: BlobContext, body: ByteStream | null): Omit<IncomingBlob, "heldBytes"> {
+  return {
+    node: context.get("node"),
+    announcedBytes: readCount(context.req.header("content-length")) ?? 0,
+    body: body ?? new Blob([]).stream(),
+  };
+}
+
+async function getUpload(context: BlobContext, { store, uploads }: BlobRoutesOptions): Promise<Response> {
+  const hash = hashIn(context);
+  const offset = await uploads.offset({ hash, node: context.get("node") });
+  const known = await store.find(hash);
+  context.header("upload-offset", String(known?.bytes ?? offset));
+  return known === null ? context.body(null, 204) : context.json(known, 200);
+}
+
+async function patchBlob(context: BlobContext, { store, uploads, intake }: BlobRoutesOptions): Promise<Response> {
+  const hash = hashIn(context);
+  const body = context.req.raw.body;
+  const known = await store.find(hash);
+  if (known !== null) {
+    await body?.cancel();
+    return context.json(known, 200);
+  }
+  const offset = readCount(context.req.header("upload-offset"));
+  if (offset === null) {
+    await body?.cancel();
+    return refuse(context, "Cannot take an upload as 'Upload-Offset' must be a count of bytes");
+  }
+  const incoming = { ...incomingOf(context, body), heldBytes: offset };
+  const bytes = readCount(context.req.header("content-length"));
+  const isLast = context.req.header("upload-complete") === "?1";
+  const answer = await intake.receive(
+    incoming,
+    (source) => uploads.append({ hash, node: incoming.node }, { offset, bytes, isLast, source }),
+  );
+  return answerUpload(context, { answer, offset });
+}
+
+function answerUpload(context: BlobContext, { answer, offset }: { answer: UploadAnswer; offset: number }): Response {
+  if (answer.type === "stored") return context.json(answer.ref, 201);
+  context.header("upload-offset", String(answer.bytes));
+  if (answer.type === "appended") return context.body(null, 204);
+  const detail = `Cannot take an upload as 'Upload-Offset' must be ${answer.bytes}: current value is ${offset}`;
+  return context.json({ code: answer.type, detail }, 409);
+}
+
+function refuse(context: BlobContext, detail: string): Response {
+  return context.json({ code: "refused", detail }, 400);
+}
+
+function notHere(context: BlobContext): Response {
+  return context.json({ code: "missing", detail: `Cannot read blob ${hashIn(context)} as it is not here` }, 404);
+}
+
+function notYours(context: BlobContext): Response {
+  const detail = `Cannot read blob ${
+    hashIn(context)
+  } as this node's present work must need it; what it needs is named in its next message`;
+  return context.json({ code: "refused", detail }, 403);
+}
+
+async function getLeaves(context: BlobContext, store: BlobStore): Promise<Response> {
+  const ref = await store.find(hashIn(context));
+  const leaves = ref === null ? null : await store.leaves(ref.hash);
+  if (ref === null || leaves === null) return notHere(context);
+  const list = encodeLeaves(leaves);
+  const headers = fileHeaders(list.length);
+  headers.set("iota-blob-bytes", String(ref.bytes));
+  return new Response(context.req.method === "HEAD" ? null : list, { headers });
+}
+
+async function getBlob(context: BlobContext, store: BlobStore): Promise<Response> {
+  const ref = await store.find(hashIn(context));
+  if (ref === null) return notHere(context);
+  const range = readRange(context.req.header("range"), ref);
+  if (range === null) {
+    context.header("content-range", `bytes */${ref.bytes}`);
+    return context.json({ code: "refused", detail: `Cannot read that range as the blob has ${ref.bytes} bytes` }, 416);
+  }
+  const isWhole = range.end - range.start === ref.bytes;
+  const headers = fileHeaders(range.end - range.start);
+  headers.set("accept-ranges", "bytes");
+  headers.set("etag", `"${ref.hash}"`);
+  if (!isWhole) headers.set("content-range", `bytes ${range.start}-${range.end - 1}/${ref.bytes}`);
+  const body = context.req.method === "HEAD" ? null : await store.open(ref.hash, isWhole ? undefined : range);
+  return new Response(body, { status: isWhole ? 200 : 206, headers });
+}
+
+function fileHeaders(bytes: number): Headers {
+  return new Headers({
+    "content-type": "application/octet-stream",
+    "content-length": String(bytes),
+    "cache-control": "private, immutable, max-age=31536000",
+  });
+}
+
+/** Null: no count of bytes. */
+function readCount(header: string | undefined): number | null {
+  return header !== undefined && /^\d{1,15}$/.test(header) ? Number(header) : null;
+}
+
+/** One range or none; null: it lies outside. Other units and several ranges are answered with the whole, as HTTP allows. */
+function readRange(header: string | undefined, ref: BlobRef): ByteRange | null {
+  const whole = { start: 0, end: ref.bytes };
+  const match = /^bytes=(\d{1,15})-(\d{0,15})$/.exec(header ?? "");
+  if (match === null) return whole;
+  const start = Number(match[1]);
+  const end = match[2] === "" ? ref.bytes : Math.min(Number(match[2]) + 1, ref.bytes);
+  return start < end ? { start, end } : null;
+}

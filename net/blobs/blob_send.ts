@@ -1,0 +1,192 @@
+/**
+ * One large upload in parts, the sending side: what the server has acknowledged is never sent again.
+ *
+ * Owns: asking how far the server is, sending from there, doing so again after a broken connection, and again from the start,
+ * once, when an earlier upload turns out to have left other bytes there. Refuses: requests and back-off (blob_requests.ts).
+ * Invariants: bytes beyond the part that is being sent are not held; progress starts the count of attempts anew.
+ */
+
+import type { BlobHash, BlobRef } from "../../core/ids.ts";
+import { type BlobRequests, Interrupted } from "./blob_requests.ts";
+import { BlobError, BlobMeter, type ByteStream, concatenate } from "./blobs.ts";
+
+/** Bytes from an offset on, and whether the blob ends with them. */
+interface Part {
+  readonly bytes: Uint8Array;
+  readonly isLast: boolean;
+}
+
+/** What is to be sent; null: bytes at this offset are not held any more. */
+type ReadPart = (offset: number) => Promise<Part | null>;
+
+/** Where the server is. */
+type Progress = { readonly type: "offset"; readonly offset: number } | { readonly type: "stored" };
+
+export interface BlobSendOptions {
+  readonly hash: BlobHash;
+  readonly chunkBytes: number;
+}
+
+export class BlobSend {
+  readonly #requests: BlobRequests;
+  readonly #hash: BlobHash;
+  readonly #chunkBytes: number;
+  #hasRestarted = false;
+
+  constructor(requests: BlobRequests, { hash, chunkBytes }: BlobSendOptions) {
+    this.#requests = requests;
+    this.#hash = hash;
+    this.#chunkBytes = chunkBytes;
+  }
+
+  async bytes(bytes: Uint8Array): Promise<void> {
+    await this.#send((offset) => {
+      const end = Math.min(bytes.length, offset + this.#chunkBytes);
+      return Promise.resolve({ bytes: bytes.subarray(offset, end), isLast: end === bytes.length });
+    });
+  }
+
+  /** `head` is what was already read of the stream. Reads it to its end in any case. */
+  async stream(from: { head: Uint8Array; rest: ByteStream; blobBytes: number }): Promise<BlobRef> {
+    const window = new StreamWindow(from, { hash: this.#hash, chunkBytes: this.#chunkBytes });
+    try {
+      await this.#send((offset) => window.read(offset));
+      return await window.finish();
+    } catch (error) {
+      await window.cancel();
+      throw error;
+    }
+  }
+
+  async #send(read: ReadPart): Promise<void> {
+    let progress: Progress | null = null; // null: not known
+    let furthest = 0;
+    for (let failures = 0;;) {
+      try {
+        progress ??= await this.#ask();
+        if (progress.type === "stored") return;
+        if (progress.offset > furthest) failures = 0;
+        furthest = Math.max(furthest, progress.offset);
+        const part = await read(progress.offset);
+        if (part === null) throw lost(this.#hash, this.#requests.url);
+        progress = await this.#append(progress.offset, part);
+      } catch (error) {
+        progress = null;
+        failures = await this.#requests.backOff(error, failures);
+      }
+    }
+  }
+
+  async #ask(): Promise<Progress> {
+    const response = await this.#requests.ask({ method: "GET", hash: this.#hash, part: "upload" });
+    await this.#requests.mustBe(response, [200, 204]);
+    await response.body?.cancel();
+    return response.status === 200 ? { type: "stored" } : { type: "offset", offset: offsetIn(response) };
+  }
+
+  async #append(offset: number, { bytes, isLast }: Part): Promise<Progress> {
+    const headers = { "upload-offset": String(offset), "upload-complete": isLast ? "?1" : "?0" };
+    const response = await this.#requests.ask({ method: "PATCH", hash: this.#hash, headers, body: bytes });
+    if (response.status === 409) {
+      await response.body?.cancel();
+      throw new Interrupted(`the server is not at byte ${offset} of the upload`);
+    }
+    if (response.status === 422 && !this.#hasRestarted) {
+      this.#hasRestarted = true; // the server has dropped what it had
+      await response.body?.cancel();
+      throw new Interrupted("the server had other bytes from an earlier upload");
+    }
+    await this.#requests.mustBe(response, [200, 201, 204]);
+    await response.body?.cancel();
+    if (response.status !== 204) return { type: "stored" };
+    const reached = offsetIn(response);
+    if (reached > offset + bytes.length) {
+      throw new BlobError("refused", `Cannot send a blob as ${this.#requests.url} counts bytes that were not sent`);
+    }
+    if (reached <= offset) throw new Interrupted(`the server took nothing at byte ${offset} of the upload`);
+    return { type: "offset", offset: reached };
+  }
+}
+
+/** A stream seen through a window of one part, which only moves forward. */
+class StreamWindow {
+  readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
+  readonly #options: BlobSendOptions;
+  readonly #meter: BlobMeter;
+  #start = 0; // of the window
+  #bytes: Uint8Array = new Uint8Array(0); // in it
+  #next: Uint8Array; // read, and not yet in the window
+  #hasEnded = false;
+
+  constructor(from: { head: Uint8Array; rest: ByteStream; blobBytes: number }, options: BlobSendOptions) {
+    this.#reader = from.rest.getReader();
+    this.#options = options;
+    this.#meter = new BlobMeter(from.blobBytes);
+    this.#meter.add(from.head);
+    this.#next = from.head;
+  }
+
+  async read(offset: number): Promise<Part | null> {
+    if (offset < this.#start) return null;
+    while (offset >= this.#start + this.#bytes.length && !this.#isAtEnd) await this.#advance();
+    if (offset > this.#start + this.#bytes.length) return null; // the server claims more than there is
+    return { bytes: this.#bytes.subarray(offset - this.#start), isLast: this.#isAtEnd };
+  }
+
+  /** The whole stream's name, once it was sent or found to be stored. */
+  async finish(): Promise<BlobRef> {
+    while (!this.#isAtEnd) await this.#advance();
+    return { hash: this.#options.hash, bytes: this.#meter.bytes };
+  }
+
+  async cancel(): Promise<void> {
+    await this.#reader.cancel().catch(() => {
+      // It failed by itself, which is the reason for cancelling.
+    });
+  }
+
+  get #isAtEnd(): boolean {
+    return this.#hasEnded && this.#next.length === 0;
+  }
+
+  /** Fills the next window; the end is known with the last one, unless the stream ends exactly there. */
+  async #advance(): Promise<void> {
+    this.#start += this.#bytes.length;
+    const chunks = [this.#next];
+    let count = this.#next.length;
+    while (count < this.#options.chunkBytes && !this.#hasEnded) {
+      const { done, value } = await this.#reader.read();
+      if (done) this.#end();
+      else {
+        this.#meter.add(value);
+        chunks.push(value);
+        count += value.length;
+      }
+    }
+    const whole = concatenate(chunks, count);
+    this.#bytes = whole.subarray(0, this.#options.chunkBytes);
+    this.#next = whole.subarray(this.#options.chunkBytes);
+  }
+
+  /** Other bytes than the name says are refused here, before the last of them are sent. */
+  #end(): void {
+    this.#hasEnded = true;
+    this.#meter.finish(this.#options.hash);
+  }
+}
+
+function offsetIn(response: Response): number {
+  const offset = response.headers.get("upload-offset");
+  if (offset !== null && /^\d{1,15}$/.test(offset)) return Number(offset);
+  throw new BlobError(
+    "refused",
+    `Cannot send a blob as ${response.url} does not tell how much of it is there; a proxy may have removed it`,
+  );
+}
+
+function lost(hash: BlobHash, url: string): BlobError {
+  return new BlobError(
+    "unreachable",
+    `Cannot go on sending blob ${hash} as ${url} lost its beginning; send it once more`,
+  );
+}

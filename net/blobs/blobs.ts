@@ -1,0 +1,200 @@
+/**
+ * Content-addressed bytes: what every blob store promises.
+ *
+ * Owns: the interfaces, the one error class and the checks that all stores share. Implementations: blob_memory.ts,
+ * blob_disk.ts, blob_http.ts, one conformance suite over all. Invariants: a blob is named by its bytes (blob_hash.ts); bytes
+ * that do not match their name are never returned as a whole blob and never stored; storing the same bytes again is free.
+ */
+
+import type { BlobHash, BlobRef, NodeId } from "../../core/ids.ts";
+import { TreeDigest } from "./blob_hash.ts";
+import { piecesInTurns } from "../turns.ts";
+
+export type BlobProblem =
+  | "missing" // no such blob here
+  | "wrongHash" // the bytes are not what their name says
+  | "tooLarge" // above blobBytes
+  | "noSpace" // the node's share, or what all may store, is used up
+  | "diskFull" // the disk has no room; there may be some later
+  | "busy" // too many uploads at once
+  | "brokenOff" // an upload's connection broke, or was silent for too long
+  | "storage" // the folder cannot be used
+  | "refused" // the hub does not take this request
+  | "unreachable"; // no answer after every retry
+
+/** A store could not do it; `code` is for branching, the message says what to do next. */
+export class BlobError extends Error {
+  override name = "BlobError";
+  readonly code: BlobProblem;
+
+  constructor(code: BlobProblem, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+/** Bytes [start, end) of a blob. */
+export interface ByteRange {
+  readonly start: number;
+  readonly end: number;
+}
+
+export type ByteStream = ReadableStream<Uint8Array>;
+export type BlobSource = Uint8Array | ByteStream;
+
+export interface BlobStore {
+  /** What is known of a blob without reading it; null: not here. */
+  find(hash: BlobHash): Promise<BlobRef | null>;
+  /** Stores and names; with `expected`, bytes of another name are refused (`wrongHash`). Consumes a stream in any case. */
+  put(source: BlobSource, expected?: BlobHash): Promise<BlobRef>;
+  /** The whole blob, its hash checked. */
+  get(hash: BlobHash): Promise<Uint8Array>;
+  /** A whole blob fails at its end if its hash is wrong; a part cannot be checked. Ranges must lie within the blob. */
+  open(hash: BlobHash, range?: ByteRange): Promise<ByteStream>;
+  /** The SHA-256 of each MiB, which with the size gives the name; null: not here. With it, parts can be checked. */
+  leaves(hash: BlobHash): Promise<readonly BlobHash[] | null>;
+}
+
+/** Of one node and one blob. */
+export interface UploadKey {
+  readonly hash: BlobHash;
+  readonly node: NodeId;
+}
+
+export interface UploadPart {
+  readonly offset: number; // of its first byte in the blob
+  readonly bytes: number | null; // as announced; null: not announced
+  readonly isLast: boolean;
+  readonly source: ByteStream;
+}
+
+export type UploadAnswer =
+  | { readonly type: "appended"; readonly bytes: number } // there now, also when the part broke off
+  | { readonly type: "wrongOffset"; readonly bytes: number } // nothing was taken; the next byte is this one
+  | { readonly type: "stored"; readonly ref: BlobRef };
+
+/** Blobs that arrive in parts over several requests; none is seen in a store before its last byte is checked. */
+export interface BlobUploads {
+  /** How many bytes are there. Ends a request that still adds to them, as its sender asks because it broke. */
+  offset(key: UploadKey): Promise<number>;
+  /** Takes the part, also when it breaks off in the middle. */
+  append(key: UploadKey, part: UploadPart): Promise<UploadAnswer>;
+}
+
+export interface BlobUsage {
+  readonly blobs: number;
+  readonly bytes: number;
+}
+
+/** A store that owns its blobs. */
+export interface LocalBlobStore extends BlobStore {
+  /** False: there was none. */
+  delete(hash: BlobHash): Promise<boolean>;
+  list(): AsyncIterable<BlobRef>;
+  usage(): BlobUsage;
+}
+
+export interface BlobCapacity {
+  readonly blobBytes: number; // of one blob
+  readonly capacityBytes: number; // of all
+}
+
+/** A blob that went through a meter. */
+export interface MeteredBlob {
+  readonly ref: BlobRef;
+  readonly leaves: readonly BlobHash[];
+}
+
+/** Counts and hashes what passes, and refuses the byte that is too many. */
+export class BlobMeter {
+  readonly #digest = new TreeDigest();
+  readonly #blobBytes: number;
+
+  constructor(blobBytes: number) {
+    this.#blobBytes = blobBytes;
+  }
+
+  get bytes(): number {
+    return this.#digest.bytes;
+  }
+
+  add(chunk: Uint8Array): void {
+    const value = this.bytes + chunk.length;
+    if (value > this.#blobBytes) throw tooLarge({ limit: this.#blobBytes, value });
+    this.#digest.update(chunk);
+  }
+
+  /** Ends the count; with `expected`, other bytes are refused. */
+  finish(expected?: BlobHash): MeteredBlob {
+    const blob = this.#digest.finish();
+    const { hash } = blob.ref;
+    if (expected === undefined || hash === expected) return blob;
+    throw new BlobError("wrongHash", `Cannot take a blob as its hash must be ${expected}: current value is ${hash}`);
+  }
+}
+
+export function tooLarge(size: { limit: number; value: number }): BlobError {
+  return new BlobError(
+    "tooLarge",
+    `Cannot store a blob as 'blobBytes' must be at most ${size.limit}: current value is ${size.value}`,
+  );
+}
+
+export function missing(hash: BlobHash, where: string): BlobError {
+  return new BlobError("missing", `Cannot read blob ${hash} as it is not in ${where}`);
+}
+
+export function checkRange(ref: BlobRef, range: ByteRange): void {
+  const { start, end } = range;
+  const fits = Number.isSafeInteger(start) && Number.isSafeInteger(end) && start >= 0 && start <= end &&
+    end <= ref.bytes;
+  if (!fits) {
+    throw new RangeError(
+      `Cannot read a blob as its range must lie in 0 to ${ref.bytes}: current value is ${start} to ${end}`,
+    );
+  }
+}
+
+/** Passes chunks on and fails at the end if they were not the blob. */
+export async function* verified(chunks: AsyncIterable<Uint8Array>, ref: BlobRef): AsyncGenerator<Uint8Array> {
+  const meter = new BlobMeter(ref.bytes);
+  for await (const chunk of chunks) {
+    meter.add(chunk);
+    yield chunk;
+  }
+  meter.finish(ref.hash);
+}
+
+const pieceBytes = 4 * 1024 * 1024; // hashed in 10 ms on a slow machine
+
+/** What is to be stored, in pieces small enough to be hashed and written without keeping others waiting. */
+export function piecesOf(source: BlobSource): AsyncIterable<Uint8Array> {
+  return source instanceof Uint8Array ? piecesInTurns(source, pieceBytes) : source;
+}
+
+export function concatenate(chunks: readonly Uint8Array[], bytes: number): Uint8Array {
+  const whole = new Uint8Array(bytes);
+  let at = 0;
+  for (const chunk of chunks) {
+    whole.set(chunk, at);
+    at += chunk.length;
+  }
+  return whole;
+}
+
+/** The chunks as one array; a `RangeError` if they are not exactly `bytes` long. */
+export async function collect(chunks: AsyncIterable<Uint8Array>, bytes: number): Promise<Uint8Array> {
+  const whole = new Uint8Array(bytes);
+  let at = 0;
+  for await (const chunk of chunks) {
+    if (at + chunk.length > bytes) {
+      throw new RangeError(`Cannot collect a blob as it must have ${bytes} bytes: it has more`);
+    }
+    whole.set(chunk, at);
+    at += chunk.length;
+  }
+  if (at !== bytes) {
+    throw new RangeError(`Cannot collect a blob as it must have ${bytes} bytes: current value is ${at}`);
+  }
+  return whole;
+}

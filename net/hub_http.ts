@@ -1,0 +1,35 @@
+/**
+ * The HTTP side of the hub's port: `/healthz`, `/status`, blobs.
+ *
+ * Owns: putting routes together and the answers for unknown paths and failures. Everything is a function from Request to
+ * Response, so tests need no socket. Refuses: what the status says (injected).
+ */
+
+import { Hono } from "hono";
+import { blobRoutes, type BlobRoutesOptions } from "./blobs/blob_routes.ts";
+
+export interface ApiOptions {
+  readonly blobs: BlobRoutesOptions;
+  /** Plain data about the run, for people and programs. */
+  readonly status: () => unknown;
+  /** A request failed in a way that no route foresaw. */
+  readonly onError: (error: Error) => void;
+}
+
+export function createApi(options: ApiOptions): Hono {
+  const app = new Hono();
+  app.get("/healthz", (context) => context.text("ok"));
+  app.get("/status", (context) => context.json(options.status() as Record<string, unknown>));
+  app.route("/", blobRoutes(options.blobs));
+  app.notFound((context) =>
+    context.json({ code: "missing", detail: `Cannot find ${context.req.path.slice(0, 200)}; try /status` }, 404)
+  );
+  app.onError((error, context) => {
+    options.onError(error);
+    return context.json({
+      code: "storage",
+      detail: "Cannot answer as something failed here; see the orchestrator's log",
+    }, 500);
+  });
+  return app;
+}

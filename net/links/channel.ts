@@ -1,0 +1,211 @@
+/**
+ * A session on whatever wire it has at the moment: what the hub's and the node's side of a link have in common.
+ *
+ * Owns: MACs, decoding, booking, delivery, sending within the window, heartbeats counted in beats (the owner has the timer), and
+ * whether damage is the link's or the other side's. Refuses: making or closing wires, hello. Invariants: nothing is kept or
+ * counted of a frame without the other side's MAC; frames are handled in the order of arrival; while paused they wait unread and unacknowledged, so the other side's window closes by itself; more
+ * than a window of them breaks the rules.
+ */
+
+import { assert } from "../../core/assert.ts";
+import { type Fault, fault, type Parsed } from "../../core/fault.ts";
+import { decodeFrame, encodeFrame, type FrameLimits, type Segment } from "../messages/frame.ts";
+import type { LinkMacs } from "../auth/frame_mac.ts";
+import type { FrameMemory } from "../messages/frame_memory.ts";
+import type { AgreedLimits } from "../auth/hello_records.ts";
+import type { NetLimits } from "../limits.ts";
+import { Session } from "./session.ts";
+import type { Read, Received } from "./transport.ts";
+import type { Wire } from "./wire.ts";
+
+export interface ChannelOptions<In> {
+  readonly limits: NetLimits;
+  /** Of what comes in, where that is less than what goes out. */
+  readonly received?: Pick<FrameLimits, "headerBytes" | "headerValues">;
+  readonly memory: FrameMemory;
+  readonly read: Read<In>;
+  onMessage(received: Received<In>): void;
+  /** A message that the schema refused. The link goes on. */
+  onRefusedMessage(fault: Fault): void;
+  /** An unnumbered header, such as a refusal. */
+  onControl(header: unknown): void;
+  /** Frames came damaged, or one is missing. Nothing more is read from this wire; the next one resumes the session. */
+  onDamaged(fault: Fault): void;
+  /** The other side breaks the rules, so the session is over; nothing more is read from it. */
+  onBroken(fault: Fault): void;
+}
+
+/** Damage or a stranger on the wire, nobody can tell; the next link shows. */
+const notTheirs = fault(
+  "malformedFrame",
+  "Cannot take a frame as its MAC must be the other side's: it was changed on the way, or is not theirs",
+);
+
+export class Channel<In> {
+  readonly #options: ChannelOptions<In>;
+  readonly #session: Session;
+  #limits: NetLimits;
+  #wire: Wire | null = null;
+  #macs: LinkMacs | null = null; // of the wire
+  #inbox: Uint8Array[] = [];
+  #inboxBytes = 0;
+  #paused = false;
+  #draining = false;
+  #silentBeats = 0;
+  #damagedLinks = 0; // in a row, without a message between
+
+  constructor(options: ChannelOptions<In>) {
+    this.#options = options;
+    this.#limits = options.limits;
+    const { limits, memory } = options;
+    this.#session = new Session({ limits, memory, bufferedBytes: () => this.#wire?.bufferedBytes ?? 0 });
+  }
+
+  get received(): number {
+    return this.#session.received;
+  }
+
+  /** Whether what the other side says it has fits what was sent to it. */
+  canResume(peerReceived: number): boolean {
+    return this.#session.canResume(peerReceived);
+  }
+
+  get outboxBytes(): number {
+    return this.#session.outboxBytes;
+  }
+
+  /** The outbox ran over: the session cannot keep its promise any more. */
+  get overflowed(): boolean {
+    return this.#session.overflowed;
+  }
+
+  /** What the owner found wrong with an unnumbered header. */
+  distrust(reason: Fault): void {
+    this.#break(reason);
+  }
+
+  /** To what the hub of the run works with, where that is less. */
+  lowerLimits(agreed: AgreedLimits): void {
+    const frameBytes = Math.min(this.#limits.frameBytes, agreed.frameBytes);
+    const headerBytes = Math.min(this.#limits.headerBytes, agreed.headerBytes);
+    this.#limits = { ...this.#limits, frameBytes, headerBytes };
+    this.#session.lowerLimits({ frameBytes, headerBytes });
+  }
+
+  /** Starts sending what the other side has not got; `canResume` has been asked. `macs` are of this wire's hello. */
+  attach(wire: Wire, { macs, peerReceived }: { macs: LinkMacs; peerReceived: number }): void {
+    assert(this.#wire === null, "Channel must be detached from one wire before it takes another");
+    this.#session.resume(peerReceived);
+    this.#wire = wire;
+    this.#macs = macs;
+    this.#silentBeats = 0;
+    if (this.#paused) wire.pause();
+    this.#pump();
+  }
+
+  /** What was received but not handled will be sent again. */
+  detach(): void {
+    this.#wire = null;
+    this.#macs = null;
+    this.#inbox = [];
+    this.#inboxBytes = 0;
+  }
+
+  send(message: unknown, segments: readonly Segment[]): Parsed<number> {
+    const bytes = this.#session.enqueue(message, segments);
+    if (bytes.ok) this.#pump();
+    return bytes;
+  }
+
+  /** An unnumbered header, if there is a wire: it is not sent again. */
+  sendControl(header: unknown): void {
+    this.#put(encodeFrame({ header }));
+  }
+
+  pause(): void {
+    this.#paused = true;
+    this.#wire?.pause();
+  }
+
+  resume(): void {
+    this.#paused = false;
+    this.#wire?.resume();
+    this.#drain();
+  }
+
+  frame(bytes: Uint8Array): void {
+    if (this.#macs === null) return; // of a wire that was given up
+    if (!this.#macs.incoming.isSealed(bytes)) return this.#break(notTheirs);
+    this.#silentBeats = 0;
+    this.#inbox.push(bytes);
+    this.#inboxBytes += bytes.length;
+    const mostBytes = this.#limits.windowBytes + 2 * this.#limits.frameBytes;
+    if (this.#inboxBytes > mostBytes) {
+      const detail = `Cannot take a message as at most ${mostBytes} bytes may be sent without an acknowledgement`;
+      this.#break(fault("limitExceeded", `${detail}: current value is ${this.#inboxBytes}`));
+    } else if (!this.#draining) this.#drain();
+  }
+
+  /** Once every `heartbeatMs`. False: the other side has been silent for too long. */
+  beat(): boolean {
+    if (this.#wire === null) return true;
+    if (this.#paused) this.#silentBeats = 0; // a socket we do not read looks silent
+    if (++this.#silentBeats > this.#limits.silentHeartbeats) return false;
+    const acknowledgement = this.#session.takeAcknowledgement(true);
+    if (acknowledgement !== null) this.#put(acknowledgement);
+    return true;
+  }
+
+  /** Callbacks may pause, detach or send; the loop sees it. */
+  #drain(): void {
+    this.#draining = true;
+    while (!this.#paused) {
+      const bytes = this.#inbox.shift();
+      if (bytes === undefined) break;
+      this.#inboxBytes -= bytes.length;
+      this.#handle(bytes);
+    }
+    this.#draining = false;
+    this.#pump();
+  }
+
+  #handle(bytes: Uint8Array): void {
+    const { read } = this.#options;
+    const frame = decodeFrame(bytes, { ...this.#limits, ...this.#options.received });
+    if (!frame.ok) return this.#break(frame.fault);
+    const { header, segments, names, sequence } = frame.value;
+    if (sequence === 0 && header !== null) return this.#options.onControl(header);
+    const receipt = this.#session.receive(frame.value, bytes.length);
+    if (!receipt.ok) return this.#break(receipt.fault);
+    if (receipt.value !== "delivered") return;
+    this.#damagedLinks = 0;
+    const message = read(header, segments);
+    if (message.ok) this.#options.onMessage({ message: message.value, segments, names, bytes: bytes.length });
+    else this.#options.onRefusedMessage(message.fault);
+  }
+
+  /** A frame that is damaged on every link was made so by the other side. */
+  #break(reason: Fault): void {
+    this.#inbox = [];
+    this.#inboxBytes = 0;
+    const isDamage = reason.code === "malformedFrame" && ++this.#damagedLinks < this.#limits.damagedLinks;
+    if (!isDamage) this.#options.onBroken(reason); // the owner may still say why
+    this.detach();
+    if (isDamage) this.#options.onDamaged(reason);
+  }
+
+  #pump(): void {
+    if (this.#wire === null) return;
+    for (let frame = this.#session.takeFrame(); frame !== null; frame = this.#session.takeFrame()) {
+      this.#put(frame);
+    }
+    const acknowledgement = this.#session.takeAcknowledgement();
+    if (acknowledgement !== null) this.#put(acknowledgement);
+  }
+
+  #put(frame: Uint8Array): void {
+    if (this.#wire === null || this.#macs === null) return;
+    this.#macs.outgoing.seal(frame);
+    this.#wire.send(frame);
+  }
+}

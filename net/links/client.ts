@@ -1,0 +1,56 @@
+/**
+ * Dials the orchestrator.
+ *
+ * Owns: `dialWebSocket`, and the sentence for an orchestrator that cannot be reached. Out of scope: retries and sessions (node.ts),
+ * a bound on what is sent (the session's window keeps what the socket buffers below `windowBytes` plus a frame).
+ */
+
+import { WebSocket } from "ws";
+import { defaultNetLimits } from "../limits.ts";
+import { joinSocket, type Socket, type SocketFailure, socketOptions } from "./socket_wire.ts";
+import type { Dial, DialHandler, Wire } from "./wire.ts";
+
+export function dialWebSocket(url: string, handler: DialHandler): Wire {
+  return dial(url, handler, {});
+}
+
+/** Trusts this authority (PEM) instead of the system's: for a certificate that signs itself. */
+export function dialTrusting(authority: string): Dial {
+  return (url, handler) => dial(url, handler, { ca: authority });
+}
+
+function dial(url: string, handler: DialHandler, tls: { ca?: string }): Wire {
+  const socket: Socket = new WebSocket(url, { ...socketOptions, ...tls, maxPayload: defaultNetLimits.frameBytes });
+  socket.on("open", () => handler.opened());
+  return joinSocket(socket, { handle: () => handler, explain: (error) => unreachable(url, error) });
+}
+
+const otherScheme = (url: string) => url.startsWith("wss:") ? url.replace("wss:", "ws:") : url.replace("ws:", "wss:");
+
+/** A name beside this one, or a way of speaking, decides what a person has to change; the rest is the system's own words. */
+function unreachable(url: string, error: Error & { code?: unknown }): SocketFailure {
+  const start = `Cannot reach the orchestrator at ${url}`;
+  const other = `use --orchestrator ${otherScheme(url)}`;
+  switch (error.code) {
+    case "HPE_INVALID_CONSTANT": // a TLS alert where an answer in HTTP was due
+      return { reason: `${start} as ws:// needs a port without TLS and this one answers otherwise`, cure: other };
+    case "ERR_SSL_WRONG_VERSION_NUMBER":
+      return { reason: `${start} as wss:// needs a port with TLS and this one has none`, cure: other };
+    case "DEPTH_ZERO_SELF_SIGNED_CERT":
+    case "SELF_SIGNED_CERT_IN_CHAIN":
+    case "UNABLE_TO_GET_ISSUER_CERT":
+    case "UNABLE_TO_GET_ISSUER_CERT_LOCALLY":
+    case "UNABLE_TO_VERIFY_LEAF_SIGNATURE":
+      return {
+        reason: `${start} as its certificate must be trusted here`,
+        cure: "copy that certificate to this machine and use --tls-ca FILE",
+      };
+    case "ERR_TLS_CERT_ALTNAME_INVALID":
+      return {
+        reason: `${start} as its certificate must name this address`,
+        cure: "use an address that it names, or give the hub another certificate",
+      };
+    default:
+      return { reason: `${start}: ${error.message}; check that it runs there and that the address is right` };
+  }
+}

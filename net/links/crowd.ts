@@ -1,0 +1,136 @@
+/**
+ * A bounded set of strangers, shared out fairly among the addresses they come from.
+ *
+ * Owns: who makes room when the set is full. The stranger to go is the oldest one of the origin that has most. It goes at once
+ * for a newcomer whose origin has fewer, so one address cannot lock out another one; for a newcomer of the same origin it goes
+ * when it has waited `shortestMs`, so a storm of honest nodes behind one address is not thrown out before it was heard. Refuses:
+ * closing what it drops. Invariant: never more than `most` members.
+ */
+
+import { assert } from "../../core/assert.ts";
+
+export interface CrowdOptions {
+  readonly most: number;
+  readonly shortestMs: number; // how long a stranger may stay at least where only its own origin wants its place
+}
+
+/** `dropped` made room and must be closed. */
+export type Entry<T> =
+  | { readonly type: "admitted"; readonly dropped: T | null }
+  | { readonly type: "refused" };
+
+interface Stay {
+  readonly origin: string;
+  readonly sinceMs: number;
+}
+
+export class Crowd<T> {
+  readonly #options: CrowdOptions;
+  readonly #stays = new Map<T, Stay>();
+  readonly #ofOrigin = new Map<string, Set<T>>(); // oldest first
+  #most: number;
+
+  constructor(options: CrowdOptions) {
+    this.#options = options;
+    this.#most = options.most;
+  }
+
+  get size(): number {
+    return this.#stays.size;
+  }
+
+  /** At most `options.most`; lowering it drops nobody. */
+  set most(most: number) {
+    this.#most = Math.max(1, Math.min(most, this.#options.most));
+  }
+
+  get most(): number {
+    return this.#most;
+  }
+
+  has(member: T): boolean {
+    return this.#stays.has(member);
+  }
+
+  add(member: T, { origin, nowMs }: { origin: string; nowMs: number }): Entry<T> {
+    assert(!this.#stays.has(member), "Crowd must be joined once");
+    let dropped: T | null = null;
+    if (this.#stays.size >= this.#most) {
+      dropped = this.#whoMakesRoom({ origin, nowMs });
+      if (dropped === null) return { type: "refused" };
+      this.remove(dropped);
+    }
+    this.#stays.set(member, { origin, sinceMs: nowMs });
+    const others = this.#ofOrigin.get(origin);
+    if (others === undefined) this.#ofOrigin.set(origin, new Set([member]));
+    else others.add(member);
+    return { type: "admitted", dropped };
+  }
+
+  remove(member: T): void {
+    const stay = this.#stays.get(member);
+    if (stay === undefined) return;
+    this.#stays.delete(member);
+    const others = this.#ofOrigin.get(stay.origin);
+    others?.delete(member);
+    if (others?.size === 0) this.#ofOrigin.delete(stay.origin);
+  }
+
+  /** Takes out `count` strangers, each time the oldest of the origin that has most. */
+  take(count: number): T[] {
+    const taken: T[] = [];
+    while (taken.length < count) {
+      const oldest = this.#oldestOfFullest();
+      if (oldest === null) break;
+      this.remove(oldest);
+      taken.push(oldest);
+    }
+    return taken;
+  }
+
+  [Symbol.iterator](): IterableIterator<T> {
+    return this.#stays.keys();
+  }
+
+  #whoMakesRoom({ origin, nowMs }: { origin: string; nowMs: number }): T | null {
+    const oldest = this.#oldestOfFullest();
+    if (oldest === null) return null;
+    const stay = this.#stays.get(oldest)!;
+    const own = this.#ofOrigin.get(origin)?.size ?? 0;
+    const isUnfair = this.#ofOrigin.get(stay.origin)!.size > own + 1;
+    return isUnfair || nowMs - stay.sinceMs >= this.#options.shortestMs ? oldest : null;
+  }
+
+  /** Among origins with equally many, the one whose oldest member is the oldest. */
+  #oldestOfFullest(): T | null {
+    let fullest: Set<T> | null = null;
+    let oldest: T | null = null;
+    for (const members of this.#ofOrigin.values()) {
+      if (fullest !== null && members.size < fullest.size) continue;
+      const [first] = members;
+      if (first === undefined) continue;
+      if (fullest !== null && members.size === fullest.size && !this.#isOlder(first, oldest!)) continue;
+      fullest = members;
+      oldest = first;
+    }
+    return oldest;
+  }
+
+  #isOlder(a: T, b: T): boolean {
+    return this.#stays.get(a)!.sinceMs < this.#stays.get(b)!.sinceMs;
+  }
+}
+
+/** Whom an address stands for: all of an IPv4 address, the network of an IPv6 one, as a host has 2^64 of these to choose from. */
+export function originOf(address: string | undefined): string {
+  if (address === undefined) return "unknown";
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address);
+  if (mapped !== null) return mapped[1]!;
+  if (!address.includes(":")) return address;
+  const [head = "", tail] = address.split("%")[0]!.split("::");
+  const front = head === "" ? [] : head.split(":");
+  const back = tail === undefined || tail === "" ? [] : tail.split(":");
+  const zeros = tail === undefined ? 0 : Math.max(0, 8 - front.length - back.length);
+  const groups = [...front, ...Array<string>(zeros).fill("0"), ...back];
+  return `${groups.slice(0, 4).map((group) => group.toLowerCase().replace(/^0+(?=.)/, "")).join(":")}::/64`;
+}

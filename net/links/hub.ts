@@ -1,0 +1,274 @@
+/**
+ * The orchestrator's end of every link, over any wire.
+ *
+ * Owns: the table of sessions (one per hotkey), heartbeats, the end of sessions. Refuses: sockets (server.ts and loopback.ts
+ * bring wires to `accept`), hellos (reception.ts), what messages mean. Invariants: a hotkey has at most one session and one wire, the
+ * newest connection wins, also when the hello of an older one arrives late; nothing of a peer reaches the application before
+ * its hello is proven, and nothing of what was refused before it but numbers; sessions, unproven connections and outboxes are
+ * bounded; no wall clock is read but for the age of tickets, so setting it ends no session.
+ */
+
+import { type Fault, fault, type Parsed, refused } from "../../core/fault.ts";
+import type { NodeId } from "../../core/ids.ts";
+import type { Role } from "../../core/protocol/message.ts";
+import { Channel } from "./channel.ts";
+import { encodeFrame, type Segment } from "../messages/frame.ts";
+import { linkMacs } from "../auth/frame_mac.ts";
+import { FrameMemory } from "../messages/frame_memory.ts";
+import { createAccept, createRefusal, hex, type ProvenHello } from "../auth/hello.ts";
+import type { Hello } from "../auth/hello_records.ts";
+import { type Guest, Reception } from "./reception.ts";
+import type { RefusalCounts } from "../auth/refusals.ts";
+import { type Cancel, every } from "../timers.ts";
+import type { HubEvent, HubOptions, HubTransport } from "./transport.ts";
+import type { Wire, WireHandler } from "./wire.ts";
+
+interface Peer<In> {
+  readonly node: NodeId;
+  readonly role: Role;
+  readonly session: string;
+  readonly channel: Channel<In>;
+  wire: Wire | null;
+  connection: number; // of its latest wire, in the order the hub accepted them
+  cancelExpiry: Cancel; // runs while there is no wire
+}
+
+export class Hub<In, Out> implements HubTransport<Out> {
+  readonly #options: HubOptions<In>;
+  readonly #peers = new Map<NodeId, Peer<In>>();
+  readonly #reception: Reception;
+  readonly #memory = new FrameMemory();
+  readonly #stopBeating: Cancel;
+  #paused = false;
+
+  constructor(options: HubOptions<In>) {
+    const { timers, limits } = options;
+    this.#options = options;
+    this.#reception = new Reception({
+      ...options,
+      onReport: (text, counts) => this.#emit({ type: "refusals", text, counts }),
+    });
+    this.#stopBeating = every(timers, limits.heartbeatMs, () => this.#beat());
+  }
+
+  /** Connections that ended without a proven hello. */
+  get refusals(): RefusalCounts {
+    return this.#reception.refusals;
+  }
+
+  /** A new connection; the caller reports what comes in on it. */
+  accept(wire: Wire): WireHandler {
+    const guest = this.#reception.greet(wire);
+    if (guest === null) return { frame: () => {}, closed: () => {} };
+    let peer: Peer<In> | null = null;
+    return {
+      frame: (bytes) => {
+        if (peer !== null) {
+          if (peer.wire === wire) peer.channel.frame(bytes);
+        } else if (this.#reception.has(guest)) peer = this.#takeHello(guest, bytes);
+      },
+      closed: (reason) => {
+        this.#reception.dismiss(guest);
+        if (peer !== null && peer.wire === wire) this.#disconnected(peer, reason);
+      },
+    };
+  }
+
+  send(node: NodeId, message: Out, segments: readonly Segment[] = []): Parsed<number> {
+    const peer = this.#peers.get(node);
+    if (peer === undefined) return refused("notAdmitted", `Cannot send a message as ${node} has no session here`);
+    const bytes = peer.channel.send(message, segments);
+    if (!bytes.ok && peer.channel.overflowed) this.#lose(peer, bytes.fault);
+    return bytes;
+  }
+
+  close(node: NodeId, reason: Fault): void {
+    const peer = this.#peers.get(node);
+    if (peer !== undefined) this.#end(peer, reason);
+  }
+
+  pause(): void {
+    this.#paused = true;
+    for (const peer of this.#peers.values()) peer.channel.pause();
+  }
+
+  resume(): void {
+    this.#paused = false;
+    for (const peer of this.#peers.values()) {
+      if (this.#paused) return; // a delivered message may pause again
+      peer.channel.resume();
+    }
+  }
+
+  outboxBytes(node: NodeId): number {
+    return this.#peers.get(node)?.channel.outboxBytes ?? 0;
+  }
+
+  /** Closes every link without ending sessions for the nodes: they try again, as after a crash. */
+  shutDown(reason: string): void {
+    this.#stopBeating();
+    this.#reception.close(reason);
+    for (const peer of this.#peers.values()) {
+      peer.cancelExpiry();
+      peer.channel.detach();
+      peer.wire?.close(reason);
+      peer.wire = null;
+    }
+    this.#peers.clear();
+  }
+
+  #emit(event: HubEvent<In>): void {
+    this.#options.onEvent(event);
+  }
+
+  #takeHello(guest: Guest, bytes: Uint8Array): Peer<In> | null {
+    const proven = this.#reception.takeHello(guest, bytes);
+    if (proven === null) return null;
+    const { hello } = proven;
+    if (guest.connection < (this.#peers.get(hello.node)?.connection ?? 0)) {
+      // The node gave this connection up before it made the newer one: its hello was long on the way.
+      const detail = "Cannot take a hello as its connection must be the newest of this node: a newer one is in use";
+      return this.#reception.refuse(guest, fault("staleResult", detail));
+    }
+    const resumable = this.#findResumable(hello);
+    if (resumable === null && !this.#hasRoomFor(hello.node)) {
+      const detail =
+        `Cannot take another node as 'peers' must be at most ${this.#options.limits.peers}; try again later`;
+      return this.#reception.refuse(guest, fault("limitExceeded", detail));
+    }
+    this.#reception.dismiss(guest);
+    return this.#connect(proven, { guest, resumable });
+  }
+
+  #findResumable(hello: Hello): Peer<In> | null {
+    const peer = this.#peers.get(hello.node);
+    if (peer === undefined || hello.resume === null) return null;
+    const fits = peer.session === hello.resume.session && peer.role === hello.role;
+    return fits && peer.channel.canResume(hello.resume.received) ? peer : null;
+  }
+
+  /** A full table makes room by giving up a session without a link, the one whose last link is the oldest. */
+  #hasRoomFor(node: NodeId): boolean {
+    if (this.#peers.has(node) || this.#peers.size < this.#options.limits.peers) return true;
+    let oldest: Peer<In> | null = null;
+    for (const peer of this.#peers.values()) {
+      if (peer.wire === null && peer.connection < (oldest?.connection ?? Infinity)) oldest = peer;
+    }
+    if (oldest === null) return false;
+    this.#lose(oldest, fault("limitExceeded", "Cannot keep a session without a link as 'peers' is full"));
+    return true;
+  }
+
+  #connect(proven: ProvenHello, from: { guest: Guest; resumable: Peer<In> | null }): Peer<In> {
+    const { hello } = proven;
+    const { guest: { wire, connection }, resumable } = from;
+    if (resumable === null) this.#displace(hello.node);
+    else if (resumable.wire !== null) this.#dropWire(resumable, "replaced by a newer connection of this node");
+    const peer = resumable ?? this.#createPeer(hello);
+    const resumed = resumable !== null;
+    const { signer, tickets, limits: { frameBytes, headerBytes } } = this.#options;
+    const limits = { frameBytes, headerBytes };
+    const terms = { session: peer.session, resumed, received: peer.channel.received, limits };
+    wire.send(encodeFrame({ header: createAccept(proven, { terms, signer, tickets }) }));
+    wire.trust?.();
+    peer.cancelExpiry();
+    peer.wire = wire;
+    peer.connection = connection;
+    const macs = linkMacs({ secret: proven.secret, claim: hello, side: "hub" });
+    peer.channel.attach(wire, { macs, peerReceived: resumed ? hello.resume?.received ?? 0 : 0 });
+    this.#emit({ type: "peerConnected", peer: peer.node, role: peer.role, resumed });
+    return peer;
+  }
+
+  /** Damage is nobody's fault: the network does it, and so may a stranger on it. What else breaks the rules is the peer's. */
+  #damaged(peer: NodeId, reason: Fault): void {
+    this.#emit({ type: reason.code === "malformedFrame" ? "linkDamaged" : "fault", peer, fault: reason });
+  }
+
+  #createPeer(hello: Hello): Peer<In> {
+    const { limits, read, random } = this.#options;
+    const { node, role } = hello;
+    const channel: Channel<In> = new Channel<In>({
+      limits,
+      received: {
+        headerBytes: Math.min(limits.headerBytes, limits.nodeHeaderBytes),
+        headerValues: limits.nodeHeaderValues,
+      },
+      memory: this.#memory,
+      read,
+      onMessage: (received) => this.#emit({ type: "message", peer: node, role, ...received }),
+      onRefusedMessage: (reason) => this.#emit({ type: "fault", peer: node, fault: reason }),
+      onControl: () => channel.distrust(fault("malformedFrame", "Cannot take an unnumbered header after the hello")),
+      onDamaged: (reason) => {
+        this.#damaged(node, reason);
+        if (peer.wire !== null) this.#dropWire(peer, reason.detail);
+      },
+      onBroken: (reason) => {
+        this.#damaged(node, reason);
+        this.#lose(peer, reason);
+      },
+    });
+    const session = hex(random.bytes(32));
+    const peer: Peer<In> = {
+      node,
+      role,
+      session,
+      channel,
+      wire: null,
+      connection: 0,
+      cancelExpiry: () => {},
+    };
+    if (this.#paused) channel.pause();
+    this.#peers.set(node, peer);
+    return peer;
+  }
+
+  /** A hello without our session: the process behind this hotkey is another one now. */
+  #displace(node: NodeId): void {
+    const peer = this.#peers.get(node);
+    if (peer === undefined) return;
+    const detail =
+      "Cannot keep two links for one hotkey: a newer process uses it; stop one of them or give it its own hotkey";
+    this.#lose(peer, fault("notAdmitted", detail));
+  }
+
+  #disconnected(peer: Peer<In>, reason: string): void {
+    const { timers, limits } = this.#options;
+    peer.wire = null;
+    peer.channel.detach();
+    peer.cancelExpiry = timers.after(limits.sessionKeepMs, () => {
+      const detail = `Cannot keep a session longer than ${limits.sessionKeepMs} ms without a link`;
+      this.#lose(peer, fault("notAdmitted", detail));
+    });
+    this.#emit({ type: "peerDisconnected", peer: peer.node, reason });
+  }
+
+  #dropWire(peer: Peer<In>, reason: string): void {
+    const wire = peer.wire;
+    this.#disconnected(peer, reason);
+    wire?.close(reason);
+  }
+
+  #end(peer: Peer<In>, reason: Fault): void {
+    this.#peers.delete(peer.node);
+    peer.cancelExpiry();
+    peer.channel.sendControl(createRefusal(reason));
+    peer.channel.detach();
+    peer.wire?.close(reason.detail);
+    peer.wire = null;
+  }
+
+  #lose(peer: Peer<In>, reason: Fault): void {
+    if (this.#peers.get(peer.node) !== peer) return; // ended by a callback meanwhile
+    this.#end(peer, reason);
+    this.#emit({ type: "peerLost", peer: peer.node, fault: reason });
+  }
+
+  #beat(): void {
+    const { limits } = this.#options;
+    for (const peer of [...this.#peers.values()]) {
+      if (peer.wire === null || peer.channel.beat()) continue;
+      this.#dropWire(peer, `no heartbeat for ${limits.heartbeatMs * limits.silentHeartbeats} ms`);
+    }
+  }
+}

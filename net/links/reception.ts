@@ -1,0 +1,137 @@
+/**
+ * Where a hub's connections wait until their hello is proven.
+ *
+ * Owns: the table of guests, their challenges and their time, checking hellos, and what is kept of a refusal: a number. Refuses:
+ * what becomes of a proven node (hub.ts). Invariants: at most `pendingHellos` guests, shared out by origin (`Crowd`); a guest is
+ * answered once for each frame, two at most, and refused for anything else; wrong signatures of one origin are looked at only so
+ * often, tickets always.
+ */
+
+import { type Fault, fault } from "../../core/fault.ts";
+import { Crowd } from "./crowd.ts";
+import { FailureBudget } from "../auth/failure_budget.ts";
+import { decodeFrame, encodeFrame } from "../messages/frame.ts";
+import { checkHello, createChallenge, createRefusal, type ProvenHello } from "../auth/hello.ts";
+import type { Challenge } from "../auth/hello_records.ts";
+import { type RefusalCounts, Refusals } from "../auth/refusals.ts";
+import type { Cancel } from "../timers.ts";
+import type { HubOptions } from "./transport.ts";
+import type { Wire } from "./wire.ts";
+
+/** A connection that has not proven a hello yet. */
+export interface Guest {
+  readonly wire: Wire;
+  readonly connection: number; // in the order the hub accepted them
+  readonly challenge: Challenge;
+  readonly cancel: Cancel;
+  wasAskedToSign: boolean;
+}
+
+export interface ReceptionOptions extends Omit<HubOptions<unknown>, "read" | "onEvent"> {
+  readonly onReport: (text: string, counts: RefusalCounts) => void;
+}
+
+const helloValues = 64; // a hello holds 27
+
+const crowded = fault("limitExceeded", "Cannot wait for another hello as too many wait already; try again later");
+const tooManyFailures = fault(
+  "limitExceeded",
+  "Cannot check another signature from this address now as many from there were wrong; try again later",
+);
+
+export class Reception {
+  readonly #options: ReceptionOptions;
+  readonly #guests: Crowd<Guest>;
+  readonly #refusals: Refusals;
+  readonly #failures: FailureBudget;
+  #connections = 0; // ever accepted
+
+  constructor(options: ReceptionOptions) {
+    const { timers, limits, onReport } = options;
+    this.#options = options;
+    this.#guests = new Crowd({ most: limits.pendingHellos, shortestMs: limits.crowdedMs });
+    this.#refusals = new Refusals({ timers, reportMs: limits.refusalReportMs, onReport });
+    this.#failures = new FailureBudget({ perSecond: limits.failedSignaturesPerSecond, timers });
+  }
+
+  /** Connections that ended without a proven hello. */
+  get refusals(): RefusalCounts {
+    return this.#refusals.counts;
+  }
+
+  has(guest: Guest): boolean {
+    return this.#guests.has(guest);
+  }
+
+  /** Null: there is no room for another stranger of this origin now. */
+  greet(wire: Wire): Guest | null {
+    const { run, signer, random, timers, limits } = this.#options;
+    const challenge = createChallenge(run, signer.address, random);
+    const cancel = timers.after(limits.helloMs, () => {
+      const detail = `Cannot wait for a hello longer than ${limits.helloMs} ms`;
+      this.refuse(guest, fault("staleResult", detail)); // a busy or sleeping node's, which may come again
+    });
+    const guest: Guest = { wire, connection: ++this.#connections, challenge, cancel, wasAskedToSign: false };
+    const entry = this.#guests.add(guest, { origin: originOfGuest(guest), nowMs: timers.steadyMs() });
+    if (entry.type === "refused") return this.refuse(guest, crowded);
+    if (entry.dropped !== null) this.refuse(entry.dropped, crowded);
+    wire.send(encodeFrame({ header: challenge }));
+    return guest;
+  }
+
+  /** Null: refused, or asked to sign. A guest whose hello is proven stays one until it is dismissed. */
+  takeHello(guest: Guest, bytes: Uint8Array): ProvenHello | null {
+    const { limits, verify, admit, tickets, random } = this.#options;
+    const frame = decodeFrame(bytes, { ...limits, frameBytes: limits.helloBytes, headerValues: helloValues });
+    if (!frame.ok) return this.refuse(guest, frame.fault);
+    const { challenge } = guest;
+    const origin = originOfGuest(guest);
+    const isSigned = showsSignature(frame.value.header);
+    if (isSigned && !this.#failures.allows(origin)) return this.refuse(guest, tooManyFailures);
+    const verdict = checkHello(frame.value.header, { challenge, verify, admit, tickets, random });
+    if (verdict.type === "unproven") return this.#askToSign(guest);
+    if (verdict.type === "proven") return verdict.proven;
+    if (isSigned && verdict.fault.code === "unauthenticated") this.#failures.failed(origin);
+    return this.refuse(guest, verdict.fault);
+  }
+
+  dismiss(guest: Guest): void {
+    guest.cancel();
+    this.#guests.remove(guest);
+  }
+
+  refuse(guest: Guest, reason: Fault): null {
+    this.dismiss(guest);
+    guest.wire.send(encodeFrame({ header: createRefusal(reason) }));
+    guest.wire.close(reason.detail);
+    this.#refusals.count(reason.code);
+    return null;
+  }
+
+  /** Everybody goes, and nothing is reported any more. */
+  close(reason: string): void {
+    this.#refusals.close();
+    for (const guest of [...this.#guests]) {
+      this.dismiss(guest);
+      guest.wire.close(reason);
+    }
+  }
+
+  /** The same challenge once more. Only once: each costs as little as a ticket, but a connection is not there to guess on. */
+  #askToSign(guest: Guest): null {
+    if (guest.wasAskedToSign) {
+      const detail = "Cannot take a hello as it must be signed after a ticket that is of no use: it has another ticket";
+      return this.refuse(guest, fault("staleResult", detail));
+    }
+    guest.wasAskedToSign = true;
+    guest.wire.send(encodeFrame({ header: guest.challenge }));
+    return null;
+  }
+}
+
+const originOfGuest = ({ wire }: Guest): string => wire.origin ?? "here";
+
+function showsSignature(header: unknown): boolean {
+  const proof = (header as { proof?: { type?: unknown } | null } | null)?.proof;
+  return proof?.type === "signature";
+}

@@ -1,0 +1,206 @@
+/**
+ * Exactly-once, ordered delivery over links that break: numbers, acknowledgements, an outbox to send again from.
+ *
+ * Owns: one side's two counters and its unacknowledged frames. Refuses: sockets, clocks, hello; channel.ts joins it to a link.
+ * The other side runs the same code. Invariants: sequences start at 1 and have no holes; at most `windowBytes` plus one frame
+ * are sent and unacknowledged; the outbox never holds more than `outboxBytes`. A frame's acknowledged field is written when
+ * the frame is sent, so an acknowledgement rides on every frame and never grows old in the outbox. The memory of a frame is
+ * used again only if a single link had it and has nothing of it to send any more: a peer that acknowledges too early would be
+ * sent what the memory holds next.
+ */
+
+import { assert } from "../../core/assert.ts";
+import { type Parsed, parsed, refused } from "../../core/fault.ts";
+import { encodeFrame, type Frame, type Segment, segmentBytes, setAcknowledged } from "../messages/frame.ts";
+import type { FrameMemory } from "../messages/frame_memory.ts";
+import type { NetLimits } from "../limits.ts";
+
+export type SessionLimits = Pick<
+  NetLimits,
+  "frameBytes" | "headerBytes" | "segments" | "outboxBytes" | "windowBytes" | "ackEveryBytes" | "ackEveryMessages"
+>;
+
+export interface SessionOptions {
+  readonly limits: SessionLimits;
+  readonly memory: FrameMemory;
+  /** Of the present link. */
+  readonly bufferedBytes: () => number;
+}
+
+/** `repeated`: seen before, ignore. */
+export type Receipt = "delivered" | "repeated" | "acknowledgement";
+
+const lastSequence = 0xffff_ffff;
+
+export class Session {
+  #limits: SessionLimits;
+  readonly #memory: FrameMemory;
+  readonly #bufferedBytes: () => number;
+  /** Frames acknowledged+1 … next-1, oldest first; those before `#unsent` are on the link. */
+  #outbox: Uint8Array[] = [];
+  #outboxBytes = 0;
+  #unsent = 0;
+  #inFlightBytes = 0;
+  #acknowledged = 0; // of ours, by the other side
+  #sent = 0; // highest of ours that ever went to a link
+  #sentBefore = 0; // highest of ours that went to a link before this one
+  #received = 0; // of theirs
+  #overflowed = false;
+  #owedBytes = 0; // received since the last acknowledgement left
+  #owedMessages = 0;
+
+  constructor({ limits, memory, bufferedBytes }: SessionOptions) {
+    this.#limits = limits;
+    this.#memory = memory;
+    this.#bufferedBytes = bufferedBytes;
+  }
+
+  get received(): number {
+    return this.#received;
+  }
+
+  get overflowed(): boolean {
+    return this.#overflowed;
+  }
+
+  get outboxBytes(): number {
+    return this.#outboxBytes;
+  }
+
+  /** From now on messages must also fit what the other side takes. */
+  lowerLimits(limits: Pick<SessionLimits, "frameBytes" | "headerBytes">): void {
+    this.#limits = { ...this.#limits, ...limits };
+  }
+
+  /** Takes a message for delivery; the bytes it will put on the wire, or why it is not taken. Nothing is kept of a refused one. */
+  enqueue(header: unknown, segments: readonly Segment[]): Parsed<number> {
+    const sequence = this.#acknowledged + this.#outbox.length + 1;
+    const payloadBytes = segments.reduce((sum, segment) => sum + segmentBytes(segment).length, 0);
+    if (payloadBytes > this.#limits.frameBytes) return this.#tooLarge(payloadBytes);
+    if (segments.length > this.#limits.segments) {
+      return refused(
+        "limitExceeded",
+        `Cannot send a message as 'segments' must be at most ${this.#limits.segments}: current value is ${segments.length}`,
+      );
+    }
+    if (sequence > lastSequence) {
+      return refused("limitExceeded", "Cannot send a message as this session has used its 2^32 numbers");
+    }
+    const frame = encodeFrame({ header, segments, sequence }, (bytes) => this.#memory.take(bytes));
+    if (frame.length > this.#limits.frameBytes) return this.#tooLarge(frame.length);
+    const headerBytes = new DataView(frame.buffer, frame.byteOffset).getUint32(8, true);
+    if (headerBytes > this.#limits.headerBytes) {
+      return refused(
+        "limitExceeded",
+        `Cannot send a message as 'headerBytes' must be at most ${this.#limits.headerBytes}: current value is ${headerBytes}`,
+      );
+    }
+    if (this.#outboxBytes + frame.length > this.#limits.outboxBytes) {
+      this.#overflowed = true;
+      return refused(
+        "limitExceeded",
+        `Cannot keep a message as 'outboxBytes' must be at most ${this.#limits.outboxBytes}: current value is ${
+          this.#outboxBytes + frame.length
+        }; the other side reads too slowly or is away`,
+      );
+    }
+    this.#outbox.push(frame);
+    this.#outboxBytes += frame.length;
+    return parsed(frame.length);
+  }
+
+  /** The next frame the window lets out, or null. */
+  takeFrame(): Uint8Array | null {
+    const frame = this.#outbox[this.#unsent];
+    if (frame === undefined || this.#inFlightBytes >= this.#limits.windowBytes) return null;
+    this.#unsent++;
+    this.#sent = Math.max(this.#sent, this.#acknowledged + this.#unsent);
+    this.#inFlightBytes += frame.length;
+    setAcknowledged(frame, this.#received);
+    this.#owedBytes = this.#owedMessages = 0;
+    return frame;
+  }
+
+  /**
+   * A bare acknowledgement if enough has been received that nothing carried one for; `always` at a heartbeat. It says how much
+   * was sent before it, so that a lost last message is missed within a heartbeat and not with the next message.
+   */
+  takeAcknowledgement(always = false): Uint8Array | null {
+    const due = this.#owedBytes >= this.#limits.ackEveryBytes || this.#owedMessages >= this.#limits.ackEveryMessages;
+    if (!due && !always) return null;
+    this.#owedBytes = this.#owedMessages = 0;
+    return encodeFrame({ header: null, acknowledged: this.#received, sequence: this.#acknowledged + this.#unsent });
+  }
+
+  /** Books a received frame. A fault means that the link cannot be trusted; a gap heals by resuming on a new one. */
+  receive(frame: Pick<Frame, "header" | "sequence" | "acknowledged">, frameBytes: number): Parsed<Receipt> {
+    const acknowledged = this.#acceptAcknowledged(frame.acknowledged);
+    if (!acknowledged.ok) return acknowledged;
+    if (frame.header === null) {
+      if (frame.sequence <= this.#received) return parsed("acknowledgement");
+      const detail = `Cannot go on as ${frame.sequence} messages were sent on this link: ${this.#received} arrived`;
+      return refused("malformedFrame", detail);
+    }
+    if (frame.sequence === 0) return refused("malformedFrame", "Cannot take a message as it must be numbered");
+    if (frame.sequence <= this.#received) return parsed("repeated");
+    if (frame.sequence !== this.#received + 1) {
+      return refused("malformedFrame", `Cannot take message ${frame.sequence} as ${this.#received + 1} comes next`);
+    }
+    this.#received++;
+    this.#owedBytes += frameBytes;
+    this.#owedMessages++;
+    return parsed("delivered");
+  }
+
+  /** Whether the other side can have got that many of ours. */
+  canResume(received: number): boolean {
+    return received >= this.#acknowledged && received <= this.#sent;
+  }
+
+  /** On a new link: the other side has `received` of ours, all after it goes out again. */
+  resume(received: number): void {
+    assert(this.canResume(received), "Session must be resumed where both sides can have been");
+    this.#sentBefore = this.#sent;
+    this.#unsent = this.#sent - this.#acknowledged; // the other side may have anything that an earlier link took
+    this.#acceptAcknowledged(received);
+    this.#unsent = 0;
+    this.#inFlightBytes = 0;
+  }
+
+  assertInvariants(): void {
+    const bytes = this.#outbox.reduce((sum, frame) => sum + frame.length, 0);
+    assert(bytes === this.#outboxBytes, "Session's outboxBytes must be the sum of its frames");
+    assert(bytes <= this.#limits.outboxBytes, "Session's outbox must stay within outboxBytes");
+    assert(this.#unsent <= this.#outbox.length, "Session must not have sent more than it holds");
+    const inFlight = this.#outbox.slice(0, this.#unsent).reduce((sum, frame) => sum + frame.length, 0);
+    assert(inFlight === this.#inFlightBytes, "Session's inFlightBytes must be the sum of the sent frames");
+  }
+
+  #tooLarge(bytes: number): Parsed<never> {
+    return refused(
+      "limitExceeded",
+      `Cannot send a message as 'frameBytes' must be at most ${this.#limits.frameBytes}: current value is ${bytes}; send it as a blob`,
+    );
+  }
+
+  #acceptAcknowledged(acknowledged: number): Parsed<null> {
+    const count = acknowledged - this.#acknowledged;
+    if (count <= 0) return parsed(null); // older than what is known, as on a repeated frame
+    if (count > this.#unsent) {
+      return refused(
+        "malformedFrame",
+        `Cannot take an acknowledgement of ${acknowledged} as ${this.#acknowledged + this.#unsent} was sent last`,
+      );
+    }
+    const frames = this.#outbox.splice(0, count);
+    const bytes = frames.reduce((sum, frame) => sum + frame.length, 0);
+    this.#outboxBytes -= bytes;
+    this.#inFlightBytes -= bytes;
+    const isFlushed = this.#bufferedBytes() <= this.#inFlightBytes; // what is buffered was sent after these
+    for (const frame of frames) {
+      if (++this.#acknowledged > this.#sentBefore && isFlushed) this.#memory.giveBack(frame);
+    }
+    this.#unsent -= count;
+    return parsed(null);
+  }
+}

@@ -1,0 +1,104 @@
+/**
+ * What the rest of the program sees of the network: two interfaces and their events.
+ *
+ * Owns: the shapes shared by every implementation (loopback.ts, server.ts with client.ts), all run by one conformance suite.
+ * Messages are generic: the schemas of a run are injected as `Read`. Invariants for every implementation: messages of one
+ * session arrive once and in order, however often its link breaks; when that cannot be kept the application is told
+ * (`peerLost`, `sessionLost`) before anything of a new session. Callbacks never throw and only enqueue.
+ */
+
+import type { Fault, Parsed } from "../../core/fault.ts";
+import type { BlobHash, NodeId } from "../../core/ids.ts";
+import type { Role } from "../../core/protocol/message.ts";
+import type { Admit, Challenger, NodeIdentity, Signer, Verify } from "../auth/hello.ts";
+import type { Segment } from "../messages/frame.ts";
+import type { NetLimits } from "../limits.ts";
+import type { RefusalCounts } from "../auth/refusals.ts";
+import type { HeldTicket, TicketBox } from "../auth/ticket.ts";
+import type { Random, Timers } from "../timers.ts";
+
+/** Turns a foreign header into a message; how many segments there are is part of what it may check. */
+export type Read<In> = (header: unknown, segments: readonly Uint8Array[]) => Parsed<In>;
+
+/** A message and its segments. */
+export interface Received<In> {
+  readonly message: In;
+  readonly segments: readonly Uint8Array[];
+  readonly names: readonly BlobHash[]; // of the segments
+  readonly bytes: number; // on the wire
+}
+
+export type HubEvent<In> =
+  /** `resumed: false`: a new session, the node starts over. */
+  | { type: "peerConnected"; peer: NodeId; role: Role; resumed: boolean }
+  /** The link broke; the session waits, `send` keeps messages for it. */
+  | { type: "peerDisconnected"; peer: NodeId; reason: string }
+  /** The session is over and what was not delivered is gone. */
+  | { type: "peerLost"; peer: NodeId; fault: Fault }
+  | { type: "message"; peer: NodeId; role: Role } & Received<In>
+  /** Something of a proven node was refused. */
+  | { type: "fault"; peer: NodeId; fault: Fault }
+  /** What arrived on its link is not what it sent: nobody is to blame, and the session resumes on another link. */
+  | { type: "linkDamaged"; peer: NodeId; fault: Fault }
+  /** Strangers were refused, in words, counted since the hub began: at once, then at most one event a `refusalReportMs`. */
+  | { type: "refusals"; counts: RefusalCounts; text: string };
+
+export interface HubTransport<Out> {
+  /** Bytes the message will put on the wire. A fault: the peer is unknown, the message too large, or its outbox full (then `peerLost`). */
+  send(peer: NodeId, message: Out, segments?: readonly Segment[]): Parsed<number>;
+  /** Ends the session and tells the node why; no `peerLost` follows. */
+  close(peer: NodeId, fault: Fault): void;
+  /** While paused nothing is delivered and the sockets are not read. */
+  pause(): void;
+  resume(): void;
+  /** Unacknowledged bytes towards a peer, 0 for an unknown one. */
+  outboxBytes(peer: NodeId): number;
+}
+
+export type NodeEvent<In> =
+  /** The ticket also authorizes requests to this hub. */
+  | { type: "connected"; hub: NodeId; run: string; resumed: boolean; ticket: HeldTicket }
+  /** The link broke or could not be made; the next attempt begins in `retryMs`. */
+  | { type: "disconnected"; reason: string; cure: string | null; attempt: number; retryMs: number }
+  /** The hub does not have our session any more: undelivered messages are gone, join again after `connected`. */
+  | { type: "sessionLost"; fault: Fault }
+  | { type: "message" } & Received<In>
+  /** A message of the hub was refused. */
+  | { type: "fault"; fault: Fault }
+  /** Final: the hub will not have us, or is not the one we want (then `found` says who answered); there is no further attempt. */
+  | { type: "refused"; fault: Fault; found: Challenger | null };
+
+export interface NodeTransport<Out> {
+  connect(): void;
+  /** Kept until delivered, also while there is no link. A fault: too large, outbox full (then `sessionLost`), or closed. */
+  send(message: Out, segments?: readonly Segment[]): Parsed<number>;
+  pause(): void;
+  resume(): void;
+  outboxBytes(): number;
+  /** Final; no event follows. */
+  close(reason: string): void;
+}
+
+export interface HubOptions<In> {
+  readonly run: string;
+  readonly signer: Signer;
+  readonly verify: Verify;
+  readonly admit: Admit;
+  readonly tickets: TicketBox;
+  readonly read: Read<In>;
+  readonly limits: NetLimits;
+  readonly timers: Timers;
+  readonly random: Random;
+  readonly onEvent: (event: HubEvent<In>) => void;
+}
+
+export interface NodeOptions<In> {
+  readonly url: string; // ws://host:port or wss://…
+  readonly identity: NodeIdentity;
+  readonly verify: Verify;
+  readonly read: Read<In>;
+  readonly limits: NetLimits;
+  readonly timers: Timers;
+  readonly random: Random;
+  readonly onEvent: (event: NodeEvent<In>) => void;
+}

@@ -1,0 +1,39 @@
+/**
+ * MessagePack for headers: msgpackr does the work, a guard looks at foreign bytes before it may.
+ *
+ * Owns: both directions and the settings under which msgpackr writes and reads plain data only (no records, no extension
+ * types). Decoding never throws: what msgpack_guard.ts lets through is nil, booleans, numbers, strings, arrays and maps with
+ * distinct string keys, within the limits. Minus zero is written as zero; headers have no use for it.
+ */
+
+import { Packr, Unpackr } from "msgpackr";
+import { type Parsed, parsed, refused } from "../../core/fault.ts";
+import { headerProblem, type MsgpackLimits } from "./msgpack_guard.ts";
+
+/** `skipValues` is missing in msgpackr's own types. */
+const writing: ConstructorParameters<typeof Packr>[0] & { readonly skipValues: readonly unknown[] } = {
+  useRecords: false,
+  variableMapSize: true,
+  skipValues: [undefined],
+};
+const packr = new Packr(writing);
+const unpackr = new Unpackr({ useRecords: false, mapsAsObjects: true, int64AsType: "number" });
+
+/** Values are ours. Properties that are `undefined` are left out, as in JSON. */
+export function encodeMsgpack(value: unknown): Uint8Array {
+  const { buffer, byteOffset, byteLength } = packr.pack(value);
+  return new Uint8Array(buffer, byteOffset, byteLength);
+}
+
+export function decodeMsgpack(bytes: Uint8Array, limits: MsgpackLimits): Parsed<unknown> {
+  if (bytes.length > limits.maxBytes) {
+    return refused(
+      "limitExceeded",
+      `Cannot read a header as 'headerBytes' must be at most ${limits.maxBytes}: current value is ${bytes.length}`,
+    );
+  }
+  const problem = headerProblem(bytes, limits);
+  return problem === null
+    ? parsed(unpackr.unpack(bytes))
+    : refused("malformedFrame", `Cannot read a header: ${problem}`);
+}

@@ -1,0 +1,136 @@
+/**
+ * What a hub may say: an unknown header and its segments to a `HubMessage`, or a `Fault` that names the field.
+ *
+ * Owns: one schema for each member of the union (a missing one does not compile) and how many segments it may carry. The
+ * configuration in `welcome` is judged by core's own reader of foreign configurations.
+ */
+
+import * as v from "valibot";
+import type { RunConfig } from "../../core/config/config.ts";
+import { parseRunConfig } from "../../core/config/parse.ts";
+import type { HubMessage } from "../../core/protocol/message.ts";
+import { passPattern } from "../auth/peer_pass.ts";
+import { type MessageRules, readMessage } from "./schema_message.ts";
+import {
+  address,
+  blobRef,
+  count,
+  direction,
+  faultValue,
+  finite,
+  flag,
+  httpUrl,
+  list,
+  microbatch,
+  nonNegative,
+  positiveCount,
+  share,
+  stage,
+  task,
+  text,
+  u32,
+} from "./schema_values.ts";
+
+const config = v.pipe(
+  v.unknown(),
+  v.rawTransform(({ dataset, addIssue, NEVER }): RunConfig => {
+    const result = parseRunConfig(dataset.value);
+    if (result.ok) return result.value;
+    addIssue({ message: result.fault.detail });
+    return NEVER;
+  }),
+);
+
+const parameterSource = v.variant("type", [
+  v.strictObject({ type: v.literal("initial") }),
+  v.strictObject({ type: v.literal("blobs"), parameters: blobRef, momentum: v.nullable(blobRef) }),
+]);
+const peer = v.strictObject({
+  node: address,
+  url: httpUrl,
+  pass: v.nullable(v.pipe(v.string(), v.regex(passPattern, "must be a pass"))),
+});
+const slice = v.strictObject({ offset: count, size: positiveCount });
+const reduceInput = v.strictObject({ payload: blobRef, weight: nonNegative, scale: share });
+
+const rules: MessageRules<HubMessage> = {
+  welcome: { schema: v.strictObject({ type: v.literal("welcome"), config, layersOfStages: list(u32), isKept: flag }) },
+  assign: {
+    schema: v.strictObject({
+      type: v.literal("assign"),
+      assignment: count,
+      stage,
+      round: count,
+      source: parameterSource,
+      peers: list(peer),
+    }),
+  },
+  runTask: {
+    schema: v.strictObject({ type: v.literal("runTask"), task, microbatch, stage, direction, step: count }),
+    segments: 2,
+  },
+  cancelTasks: { schema: v.strictObject({ type: v.literal("cancelTasks"), tasks: list(task) }) },
+  sealStep: { schema: v.strictObject({ type: v.literal("sealStep"), step: count, request: count, tasks: list(task) }) },
+  applyStep: {
+    schema: v.strictObject({
+      type: v.literal("applyStep"),
+      step: count,
+      tasks: count,
+      learningRate: finite,
+      clipFactor: nonNegative,
+    }),
+  },
+  startMerge: {
+    schema: v.strictObject({ type: v.literal("startMerge"), round: count, slices: list(slice), contributes: flag }),
+  },
+  reduceSlice: {
+    schema: v.strictObject({
+      type: v.literal("reduceSlice"),
+      round: count,
+      edition: count,
+      slice: u32,
+      inputs: list(reduceInput),
+    }),
+  },
+  applyMerge: { schema: v.strictObject({ type: v.literal("applyMerge"), round: count, slices: list(blobRef) }) },
+  uploadParameters: { schema: v.strictObject({ type: v.literal("uploadParameters"), round: count }) },
+  evaluate: {
+    schema: v.strictObject({
+      type: v.literal("evaluate"),
+      request: count,
+      round: count,
+      sources: list(parameterSource),
+    }),
+    segments: 2,
+  },
+  replay: {
+    schema: v.strictObject({
+      type: v.literal("replay"),
+      request: count,
+      round: count,
+      miner: address,
+      task,
+      stage,
+      direction,
+      losses: v.nullable(list(finite)),
+      source: parameterSource,
+    }),
+    segments: 3,
+  },
+  workReport: {
+    schema: v.pipe(
+      v.strictObject({
+        type: v.literal("workReport"),
+        round: count,
+        miners: list(address),
+        units: list(nonNegative),
+        expelled: list(address),
+      }),
+      v.check(({ miners, units }) => miners.length === units.length, "units must be one a miner"),
+    ),
+  },
+  reject: { schema: v.strictObject({ type: v.literal("reject"), fault: faultValue }) },
+  stop: { schema: v.strictObject({ type: v.literal("stop"), finished: flag, reason: text }) },
+};
+
+export const readHubMessage = readMessage(rules);

@@ -1,0 +1,41 @@
+/**
+ * From a table of schemas to a reader of one union: `type` picks the schema.
+ *
+ * Owns: the table's shape, in which the compiler looks for every member, and the reader. Picking by `type` costs one look-up
+ * and makes every sentence name the message it is about.
+ */
+
+import type * as v from "valibot";
+import { type Parsed, refused } from "../../core/fault.ts";
+import { parseWith } from "./schema_values.ts";
+import type { Read } from "../links/transport.ts";
+
+interface MessageRule<T> {
+  readonly schema: v.GenericSchema<unknown, T>;
+  readonly segments?: number; // at most; 0 without it
+}
+
+export type MessageRules<M extends { readonly type: string }> = {
+  readonly [T in M["type"]]: MessageRule<Extract<M, { readonly type: T }>>;
+};
+
+export function readMessage<M extends { readonly type: string }>(rules: MessageRules<M>): Read<M> {
+  const byType = new Map<unknown, MessageRule<M>>(Object.entries<MessageRule<M>>(rules));
+  return (header, segments): Parsed<M> => {
+    const type = typeof header === "object" && header !== null && "type" in header ? header.type : undefined;
+    const rule = byType.get(type);
+    if (rule === undefined) {
+      return refused("malformedMessage", `Cannot read a message as its type must be known: ${shown(type)}`);
+    }
+    const most = rule.segments ?? 0;
+    if (segments.length > most) {
+      return refused(
+        "malformedMessage",
+        `Cannot read a ${shown(type)} as it has at most ${most} segments: current value is ${segments.length}`,
+      );
+    }
+    return parseWith(rule.schema, header, `a ${shown(type)}`);
+  };
+}
+
+const shown = (type: unknown): string => typeof type === "string" ? type.slice(0, 40) : `it is a ${typeof type}`;

@@ -1,0 +1,115 @@
+/**
+ * What a node may say: an unknown header and its segments to a `NodeMessage`, or a `Fault` that names the field.
+ *
+ * Owns: one schema for each member of the union (a missing one does not compile) and how many segments it may carry.
+ * Refuses: whether the message fits the moment; the machines judge that.
+ */
+
+import * as v from "valibot";
+import { loadingParts, type NodeMessage } from "../../core/protocol/message.ts";
+import { type MessageRules, readMessage } from "./schema_message.ts";
+import {
+  blobRef,
+  count,
+  faultValue,
+  finite,
+  httpUrl,
+  list,
+  nonNegative,
+  role,
+  share,
+  shortText,
+  stage,
+  task,
+  text,
+  u32,
+} from "./schema_values.ts";
+
+const rules: MessageRules<NodeMessage> = {
+  join: {
+    schema: v.strictObject({
+      type: v.literal("join"),
+      role,
+      adapter: shortText,
+      previousStage: v.nullable(stage),
+      holding: v.nullable(
+        v.strictObject({ assignment: count, round: count, step: v.nullable(count), tasks: list(task) }),
+      ),
+      listens: v.nullable(httpUrl),
+    }),
+  },
+  loading: {
+    schema: v.strictObject({
+      type: v.literal("loading"),
+      assignment: count,
+      part: v.picklist(loadingParts),
+      percent: v.pipe(count, v.maxValue(100)),
+    }),
+  },
+  ready: { schema: v.strictObject({ type: v.literal("ready"), assignment: count, parameters: blobRef }) },
+  taskDone: {
+    schema: v.strictObject({
+      type: v.literal("taskDone"),
+      task,
+      losses: v.nullable(list(finite)),
+      computeMs: nonNegative,
+    }),
+    segments: 1,
+  },
+  loadFailed: { schema: v.strictObject({ type: v.literal("loadFailed"), assignment: count, fault: faultValue }) },
+  taskFailed: { schema: v.strictObject({ type: v.literal("taskFailed"), task, fault: faultValue }) },
+  stepSealed: {
+    schema: v.strictObject({
+      type: v.literal("stepSealed"),
+      step: count,
+      request: count,
+      tasks: count,
+      gradientSquareSum: nonNegative,
+    }),
+  },
+  payloadCommitted: {
+    schema: v.strictObject({ type: v.literal("payloadCommitted"), round: count, slices: list(blobRef) }),
+  },
+  sliceReduced: {
+    schema: v.strictObject({
+      type: v.literal("sliceReduced"),
+      round: count,
+      edition: count,
+      slice: u32,
+      result: blobRef,
+    }),
+  },
+  mergeApplied: {
+    schema: v.strictObject({
+      type: v.literal("mergeApplied"),
+      round: count,
+      parameters: blobRef,
+      momentum: v.nullable(blobRef),
+    }),
+  },
+  parametersUploaded: {
+    schema: v.strictObject({
+      type: v.literal("parametersUploaded"),
+      round: count,
+      parameters: blobRef,
+      momentum: v.nullable(blobRef),
+    }),
+  },
+  mergeFailed: { schema: v.strictObject({ type: v.literal("mergeFailed"), round: count, fault: faultValue }) },
+  evaluated: {
+    schema: v.strictObject({ type: v.literal("evaluated"), request: count, loss: finite, tokens: count }),
+  },
+  replayed: {
+    schema: v.strictObject({
+      type: v.literal("replayed"),
+      request: count,
+      innovationError: nonNegative,
+      equalShare: share,
+      lossError: v.nullable(nonNegative),
+    }),
+  },
+  requestFailed: { schema: v.strictObject({ type: v.literal("requestFailed"), request: count, fault: faultValue }) },
+  leaving: { schema: v.strictObject({ type: v.literal("leaving"), reason: text }) },
+};
+
+export const readNodeMessage = readMessage(rules);

@@ -1,0 +1,205 @@
+/**
+ * What must hold after every attack: training is done, the model is as good as a calm run's, the culprit is named and out or
+ * unpaid, and nobody honest is worse off. Also the table's rows as tests: which of them run, and how often.
+ *
+ * Without SEEDS the quick rows run; with SEEDS=n all of them, each with the seeds 1 to n, at most 4; SEED=n takes only that one.
+ * `--filter` picks by name:
+ *
+ *     SEEDS=1 deno test --allow-all --no-check tests/attack --filter "NaN in a forward wire"
+ */
+
+import { assert, assertEquals } from "@std/assert";
+import { orchestrator } from "../../../core/orchestrator/machine.ts";
+import { type Aftermath, type Attack, calm, rounds, runAttack, stages } from "./attack_world.ts";
+
+export interface Row extends Attack {
+  readonly name: string;
+  readonly isQuick?: boolean; // runs with every `make test`
+  /** The culprit: named, and out or paid less (default); named and out; only one of it; or nothing, where nothing is proven. */
+  readonly culprit?: "punished" | "out" | "named" | "unpaid" | "tolerated";
+  readonly lossTolerance?: number; // relative to the calm run, default 0.03
+  /** How many rounds may last so long that a deadline must have passed in them, default 1. */
+  readonly slowRounds?: number;
+  readonly told?: "true" | "nothingFalse"; // what the summary says of the held-out loss, default: true
+  readonly also?: (after: Aftermath) => void;
+}
+
+const [most, only] = [Deno.env.get("SEEDS"), Deno.env.get("SEED")];
+const isWholeTable = most !== undefined || only !== undefined;
+const seeds = only === undefined
+  ? Array.from({ length: Math.min(4, Number(most ?? 1)) }, (_, i) => i + 1)
+  : [Number(only)];
+
+/** Every row as a test of the calling file. */
+export function testAttacks(area: string, rows: readonly Row[]): void {
+  for (const row of rows) {
+    if (!isWholeTable && row.isQuick !== true) continue;
+    for (const seed of seeds) {
+      const replay = seed === 1 ? "" : `, SEED=${seed}`;
+      Deno.test(`Attack, ${area}: ${row.name}${replay}`, () => checkRow({ ...row, seed }));
+    }
+  }
+}
+
+/** A test that runs when all rows do. */
+export function wholeTableTest(name: string, run: () => Promise<void>): void {
+  if (isWholeTable) Deno.test(name, run);
+}
+
+async function checkRow(row: Row): Promise<void> {
+  const after = await runAttack(row);
+  const before = await calm(row);
+  assertTrained(after);
+  assertLossLikeCalm({ after, before, tolerance: row.lossTolerance ?? 0.03 });
+  assertLossIsTold(after, row.told ?? "true");
+  assertCulprits(after, row.culprit ?? "punished");
+  assertHonestUnharmed({ after, before });
+  assertInTime({ after, before, slowRounds: row.slowRounds ?? 1 });
+  row.also?.(after);
+}
+
+/** All steps, no microbatch lost, and the hub's own books in order. */
+export function assertTrained({ state, records, swarm }: Aftermath): void {
+  orchestrator.assertInvariants(state);
+  const { microbatchesIssued, microbatchesCredited } = state.counters;
+  const { train } = state.config;
+  assertEquals([state.phase, state.step, state.round], ["finished", train.steps, rounds]);
+  assertEquals([microbatchesIssued, microbatchesCredited], Array(2).fill(train.steps * train.microbatchesPerStep));
+  assert(records.some((record) => record.type === "runFinished" && record.finished), "the run ended as finished");
+  assertEquals(swarm.orchestrator.segments.bytes, 0, "no segment is held after the run");
+}
+
+function assertCulprits(after: Aftermath, fate: NonNullable<Row["culprit"]>): void {
+  if (fate === "tolerated") return;
+  for (const node of after.hostile) {
+    if (fate !== "unpaid") assert(isNamed(after, node), `the culprit ${node} is in no record; ${payOf(after, node)}`);
+    if (fate === "out") assert(!after.members.has(node), `the culprit ${node} is still a member`);
+    if (fate !== "named") assert(isUnpaid(after, node), `the culprit is a member and paid: ${payOf(after, node)}`);
+  }
+}
+
+const slackMs = 10_000; // half a deadline; a stage with one replica left of three needs 13 s instead of 5 s for a round
+
+/** A deadline is waited for once, not in every round, and the run closes. */
+export function assertInTime(
+  { after, before, slowRounds }: { after: Aftermath; before: Aftermath; slowRounds: number },
+): void {
+  const times = after.merged.map((atMs, i) => Math.round(atMs - (after.merged[i - 1] ?? 0)));
+  const calmMs = Math.max(...before.merged.map((atMs, i) => atMs - (before.merged[i - 1] ?? 0)));
+  const slow = times.filter((timeMs) => timeMs > calmMs + slackMs);
+  assert(slow.length <= slowRounds, `rounds took ${times} ms, calm ones at most ${calmMs}`);
+  const closingMs = after.endedMs - after.merged.at(-1)!;
+  const { mergePhaseMs } = after.state.config.limits;
+  assert(closingMs <= 2 * mergePhaseMs, `the run closed ${closingMs} ms after its last merge`);
+}
+
+/** What the summary says of the last round: the truth; or at least nothing else, where nobody honest could be told apart. */
+export function assertLossIsTold({ state, trueLoss }: Aftermath, told: "true" | "nothingFalse"): void {
+  const { heldOutLast } = state.facts;
+  if (told === "nothingFalse" && heldOutLast?.round !== rounds) return;
+  assertEquals(heldOutLast, { round: rounds, loss: trueLoss }, "the summary tells the true held-out loss");
+}
+
+/** By the final parameters themselves. */
+export function assertLossLikeCalm(
+  { after, before, tolerance }: { after: Aftermath; before: Aftermath; tolerance: number },
+): void {
+  for (const [stage, values] of after.parameters.entries()) {
+    assert(values.every((value) => Number.isFinite(value)), `stage ${stage} ends with a value that is no number`);
+  }
+  const excess = after.trueLoss / before.trueLoss - 1;
+  assert(
+    excess <= tolerance,
+    `held-out loss ${after.trueLoss} is ${(100 * excess).toFixed(1)} % above the calm run's ${before.trueLoss}`,
+  );
+  for (const record of after.records) {
+    if (record.type === "stepClosed") assert(record.loss < 10 && record.gradientNorm < 1e3, JSON.stringify(record));
+  }
+}
+
+/** Codes of refusals that an honest node meets when somebody was faster than it. */
+const harmless = new Set(["staleResult", "wrongPhase"]);
+
+/** As anybody's may be when two compute the same. */
+const isLateResult = (detail: string): boolean => detail.includes("as it must be leased to the sender");
+
+/** In a record that says what it did wrong, or that it is gone. */
+export function isNamed({ records }: Aftermath, node: string): boolean {
+  return records.some((record) =>
+    ((record.type === "nodeLost" || record.type === "mergeLate" || record.type === "taskReleased") &&
+      record.node === node) ||
+    (record.type === "faultSeen" && record.node === node && !isLateResult(record.detail)) ||
+    (record.type === "verdict" && record.miner === node && !record.passed) ||
+    (record.type === "sliceDisputed" && record.liar === node) ||
+    (record.type === "warning" && record.text.includes(node)) || namedAnew(record, node)
+  );
+}
+
+/** Records of blame and of merges that were taken again. */
+function namedAnew(record: { readonly type: string }, node: string): boolean {
+  const { type, node: blamed, suspects } = record as { type: string; node?: unknown; suspects?: readonly unknown[] };
+  return (type === "blamed" && blamed === node) || (type === "mergeRetaken" && suspects?.includes(node) === true);
+}
+
+/** Units of each merged round, then what the validators make of all of them. */
+export function payOf({ state, swarm, validators, hostile }: Aftermath, node: string): string {
+  const scores = lastScores({ swarm, validators, hostile }).map((scores) => scores.get(node) ?? 0);
+  return `units ${unitsByRound({ state }, node)}; scores ${scores}`;
+}
+
+/** What it is reported to have done, of each round. */
+export function unitsByRound({ state }: Pick<Aftermath, "state">, node: string): number[] {
+  return state.reports.map((report) => unitsOf(report.units, node));
+}
+
+const unitsOf = (units: ReadonlyMap<string, number>, node: string): number => units.get(node) ?? 0;
+
+function lastScores(
+  { swarm, validators, hostile }: Pick<Aftermath, "swarm" | "validators" | "hostile">,
+): ReadonlyMap<string, number>[] {
+  return validators.filter((validator) => !hostile.has(validator)).map((validator) => {
+    const scores = swarm.scores.filter((each) => each.validator === validator).at(-1)?.scores ?? [];
+    return new Map(scores.map(({ miner, score }) => [miner, score]));
+  });
+}
+
+/** A miner: it is out, or was paid clearly less than its honest peers since it began. A validator: it is out. */
+export function isUnpaid(after: Aftermath, node: string): boolean {
+  const { attack: { fromRound = 0 }, members, miners, hostile } = after;
+  if (!miners.includes(node)) return !members.has(node);
+  const scores = lastScores(after);
+  if (scores.length > 0 && scores.every((ofMiners) => (ofMiners.get(node) ?? 0) === 0)) return true;
+  const since = (each: string) => unitsByRound(after, each).slice(fromRound).reduce((sum, units) => sum + units, 0);
+  const place = miners.indexOf(node) % stages;
+  const peers = miners.filter((each, i) => i % stages === place && !hostile.has(each)).map(since);
+  return since(node) <= 0.75 * peers.reduce((a, b) => a + b, 0) / Math.max(1, peers.length);
+}
+
+/** Nobody honest is out, blamed, refused or paid much less than in a calm run. */
+export function assertHonestUnharmed({ after, before }: { after: Aftermath; before: Aftermath }): void {
+  const { state, records, members, hostile, refused } = after;
+  for (const node of [...after.miners, ...after.validators].filter((each) => !hostile.has(each))) {
+    assert(members.has(node), `the honest ${node} is no member at the end`);
+    for (const record of records) {
+      const isLoss = record.type === "nodeLost" || (record.type === "sliceDisputed" && record.liar !== null);
+      const named = record.type === "sliceDisputed" ? record.liar : record.type === "nodeLost" ? record.node : null;
+      assert(!(isLoss && named === node) && !namedAnew(record, node), JSON.stringify(record));
+      if (record.type !== "verdict" || record.miner !== node || hostile.has(record.validator)) continue;
+      assert(record.passed, JSON.stringify(record));
+    }
+  }
+  assertEquals(refused.filter(({ node, code }) => !hostile.has(node) && !harmless.has(code)), []);
+  assertEquals([...state.expelled].filter((node) => !hostile.has(node)), []);
+  for (const [i, node] of after.miners.entries()) {
+    if (hostile.has(node)) continue;
+    const usual = totalUnits(before, before.miners[i]!);
+    const units = totalUnits(after, node);
+    assert(units >= usual / 2, `the honest ${node} was paid ${units} units instead of ${usual}`);
+    for (const ofMiners of lastScores(after)) {
+      assert((ofMiners.get(node) ?? 0) > 0, `an honest validator gives the honest ${node} nothing`);
+    }
+  }
+}
+
+const totalUnits = (after: Aftermath, node: string): number =>
+  unitsByRound(after, node).reduce((sum, units) => sum + units, 0);

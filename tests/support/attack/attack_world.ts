@@ -1,0 +1,202 @@
+/**
+ * Runs under attack: three stages of three replicas and two validators, real roles with real arithmetic, some of them hostile.
+ *
+ * Owns the calm run that an attacked one is compared with, what is kept of a run, and its clock: computing takes its time here,
+ * so that paces and deadlines mean something. What must hold afterwards is attack_checks.ts's. Deterministic for a seed.
+ */
+
+import { present } from "../../../core/assert.ts";
+import { stageIndex } from "../../../core/ids.ts";
+import type { RunConfig } from "../../../core/config/config.ts";
+import type { MinerRecord } from "../../../core/miner/event.ts";
+import type { OrchestratorState } from "../../../core/orchestrator/state.ts";
+import type { RunRecord } from "../../../core/protocol/record.ts";
+import { type RoundState, StageUnavailable } from "../../../cli/hub/checkpoint_writer.ts";
+import type { ComputeHost } from "../../../cli/roles/compute_host.ts";
+import { Segments } from "../../../cli/roles/segments.ts";
+import { ValidatorHost } from "../../../cli/node/validator_host.ts";
+import type { StageCompute } from "../../../gpu/compute.ts";
+import { createReferenceStage } from "../../../gpu/reference/stage.ts";
+import type { Timers } from "../../../net/timers.ts";
+import { type Hostile, hostileMiner, hostileValidator } from "./hostile_node.ts";
+import { idle } from "../idle.ts";
+import { countingBatches, LocalSwarm, MemoryHubBlobs, referenceHost } from "../swarm/local_swarm.ts";
+import { configOf } from "../swarm/whole_run.ts";
+
+export const stages = 3;
+export const rounds = 4;
+const steps = 12;
+
+/** A hostile miner's place; the first replica of a stage is asked first wherever there is an order. */
+export interface Attacker {
+  readonly stage: number;
+  readonly replica?: number; // default: 0
+  readonly hostile: Hostile;
+}
+
+export interface Attack {
+  readonly miners?: readonly Attacker[];
+  readonly validators?: readonly (Hostile | "honest")[]; // default: two honest ones
+  readonly fromRound?: number; // until then they behave, apart from their devices; default: 0
+  readonly replicas?: number; // of every stage, default: 3
+  readonly deadlineMs?: number; // of leases and merge phases, default: 20 s, far longer than a round, so that a missed one shows
+  readonly seed?: number;
+}
+
+/** What is left of a run. */
+export interface Aftermath {
+  readonly attack: Attack;
+  readonly swarm: LocalSwarm;
+  readonly state: OrchestratorState;
+  readonly records: readonly RunRecord[];
+  readonly miners: readonly string[]; // addresses: replica by replica, each over the stages
+  readonly validators: readonly string[];
+  readonly hostile: ReadonlySet<string>;
+  readonly members: ReadonlySet<string>; // when the run ended
+  readonly refused: readonly { node: string; code: string; detail: string }[]; // what miners were told
+  readonly merged: readonly number[]; // ms from the run's start to each merge
+  readonly endedMs: number;
+  readonly trueLoss: number; // of the final parameters on held-out text, by a validator of our own
+  readonly parameters: readonly Float32Array[]; // final ones, of each stage
+}
+
+function configFor({ seed = 1, replicas = 3, validators = [], deadlineMs = 20_000 }: Attack): RunConfig {
+  return configOf({
+    seed,
+    train: { steps, stepsPerRound: steps / rounds, microbatchesPerStep: 9, learningRate: 1e-2 },
+    outer: { learningRate: 0.7, momentum: 0.9 },
+    swarm: { replicas, validators: Math.max(2, validators.length) },
+    validate: { heldOutSequences: 16 },
+    limits: { leaseMs: deadlineMs, mergePhaseMs: deadlineMs },
+  });
+}
+
+const forwardMs = 100;
+const tickMs = 50;
+const patienceMs = 600_000; // a calm run takes 22 s
+const mostRecords = 20_000; // a calm run has 700; a task handed out and refused in a circle has no end
+
+/** Computes as the reference does, and takes as long as a small device would. */
+function timedHost(timers: Timers): ComputeHost {
+  const pass = (ms: number) => new Promise<void>((resolve) => timers.after(ms, resolve));
+  return {
+    ...referenceHost(),
+    openStage: (spec) => {
+      const stage: StageCompute = createReferenceStage(spec);
+      const forward = stage.forward.bind(stage);
+      const backward = stage.backward.bind(stage);
+      const turnaround = stage.turnaround.bind(stage);
+      stage.forward = (...given) => pass(forwardMs).then(() => forward(...given));
+      stage.backward = (...given) => pass(3 * forwardMs).then(() => backward(...given));
+      stage.turnaround = (...given) => pass(3 * forwardMs).then(() => turnaround(...given));
+      return Promise.resolve(stage);
+    },
+  };
+}
+
+const memberIndex = ({ stage, replica = 0 }: Attacker): number => replica * stages + stage;
+
+export async function runAttack(attack: Attack): Promise<Aftermath> {
+  const { miners: attackers = [], validators: seats = ["honest", "honest"] } = attack;
+  const merged: number[] = [];
+  const refused: { node: string; code: string; detail: string }[] = [];
+  const kept = { members: new Set<string>(), startedMs: 0, endedMs: 0 };
+  const config = configFor(attack);
+  const places = stages * config.swarm.replicas;
+  const store = new MemoryHubBlobs();
+  const swarm = new LocalSwarm({
+    config,
+    disk: { blobs: store, storeRound: (round) => readRound(store, round), putBackRound: () => Promise.resolve(false) },
+    watch: (record, { timers, records, orchestrator: { state } }) => {
+      if (records.all.length > mostRecords) throw new Error(`The run goes round in circles: ${JSON.stringify(record)}`);
+      if (record.type === "runStarted") kept.startedMs = timers.nowMs();
+      if (record.type === "roundMerged") merged.push(timers.nowMs() - kept.startedMs);
+      if (record.type !== "runFinished") return;
+      kept.endedMs = timers.nowMs() - kept.startedMs;
+      kept.members = new Set(state.members.keys());
+    },
+  });
+  const { timers } = swarm;
+  const isOn = () => swarm.orchestrator.state.round >= (attack.fromRound ?? 0);
+  for (let i = 0; i < places; i++) {
+    const hostile = attackers.find((attacker) => memberIndex(attacker) === i)?.hostile;
+    const host = timedHost(timers);
+    const own = hostile === undefined ? { device: host } : hostileMiner({ hostile, host, store, isOn });
+    const { address } = await swarm.addMiner({ ...own, onRecord: (record) => noteRefusal(record, () => address) });
+  }
+  for (const seat of seats) {
+    const host = timedHost(timers);
+    swarm.addValidator(seat === "honest" ? { device: host } : hostileValidator({ hostile: seat, host, store, isOn }));
+  }
+  function noteRefusal(record: MinerRecord, address: () => string): void {
+    if (record.type === "refused") refused.push({ node: address(), code: record.code, detail: record.detail });
+  }
+  await passTime(swarm);
+  const addresses = swarm.members.map(({ address }) => address);
+  const miners = addresses.slice(0, places);
+  const validators = addresses.slice(places);
+  const culprits = [
+    ...attackers.map((attacker) => miners[memberIndex(attacker)]),
+    ...validators.filter((_, i) => seats[i] !== "honest"),
+  ].map((address) => present(address, "an attacker has a place"));
+  return {
+    ...{ attack, swarm, state: swarm.orchestrator.state, records: swarm.records.all, miners, validators },
+    ...{ hostile: new Set(culprits), refused, merged, ...kept },
+    ...await finalModel(swarm, { config, store }),
+  };
+}
+
+async function passTime(swarm: LocalSwarm): Promise<void> {
+  let end: { failure: unknown } | null = null;
+  swarm.run().then(() => end = { failure: null }, (failure) => end = { failure });
+  for (let passedMs = 0; passedMs < patienceMs && end === null; passedMs += tickMs) {
+    await idle();
+    if (end === null) swarm.timers.advance(tickMs);
+  }
+  const { phase, step } = swarm.orchestrator.state;
+  if (end === null) throw new Error(`The run is stuck: after ${patienceMs} ms its phase is ${phase}, its step ${step}`);
+  const { failure } = end as { failure: unknown };
+  if (failure !== null) throw failure; // the hub itself failed
+}
+
+/** As the writer of checkpoints does: reads every stage, and says which one is not there. */
+async function readRound(store: MemoryHubBlobs, { round, sources }: RoundState): Promise<string> {
+  for (const [stage, source] of sources.entries()) {
+    if (source.type !== "blobs") continue;
+    for (const ref of [source.parameters, source.momentum]) {
+      if (ref !== null && !store.held.has(ref.hash)) throw new StageUnavailable(stageIndex(stage), "not in memory");
+    }
+  }
+  return await Promise.resolve(`round-${round}`);
+}
+
+async function finalModel(
+  { orchestrator: { state }, stages: specs }: LocalSwarm,
+  { config, store: blobs }: { config: RunConfig; store: MemoryHubBlobs },
+): Promise<Pick<Aftermath, "trueLoss" | "parameters">> {
+  const segments = new Segments();
+  const host = new ValidatorHost({ device: referenceHost(), blobs, segments });
+  const { inputs, targets } = countingBatches(config).heldOut(config.validate.heldOutSequences);
+  const hold = (ids: Uint32Array) => segments.hold(new Uint8Array(ids.buffer, ids.byteOffset, ids.byteLength));
+  const { round, stages: sources } = state.sources;
+  const { layersOfStages } = state;
+  const work = { type: "evaluate" as const, round, sources, inputs: hold(inputs), targets: hold(targets) };
+  const result = await host.perform({ config, layersOfStages, work });
+  const parameters: Float32Array[] = [];
+  for (const [i, source] of sources.entries()) {
+    const ref = source.type === "blobs" ? source.parameters : null;
+    const bytes = await blobs.get(present(ref, `stage ${specs[i]?.index} was merged`));
+    parameters.push(new Float32Array(bytes.slice().buffer));
+  }
+  return { trueLoss: result.type === "evaluate" ? result.loss : NaN, parameters };
+}
+
+const calmRuns = new Map<string, Promise<Aftermath>>();
+
+/** The same run with nobody hostile in it; computed once. */
+export function calm({ seed = 1, replicas = 3 }: Attack = {}): Promise<Aftermath> {
+  const key = `${seed} ${replicas}`;
+  const known = calmRuns.get(key) ?? runAttack({ seed, replicas });
+  calmRuns.set(key, known);
+  return known;
+}

@@ -1,0 +1,96 @@
+/** Attackers in a step's confirmation and in the merge: false norms, payloads, reductions, votes, and words about others. */
+
+import { fault } from "../../../core/fault.ts";
+import type { BlobRef } from "../../../core/ids.ts";
+import type { NodeMessage } from "../../../core/protocol/message.ts";
+import { bytesOfFloats, floatsOf } from "../../../cli/roles/blob_access.ts";
+import { refOf } from "../../../net/blobs/blob_hash.ts";
+import { type Hostile, instead, together } from "./hostile_node.ts";
+import type { Spoil } from "./hostile_wires.ts";
+import type { MemoryHubBlobs } from "../swarm/local_swarm.ts";
+
+/** What it says of its gradient's squared norm. */
+export const reportsNorm = (change: (squareSum: number) => number): Hostile =>
+  instead("stepSealed", ({ message }) => ({ ...message, gradientSquareSum: change(message.gradientSquareSum) }));
+
+function exchange(store: MemoryHubBlobs, { ref, spoil }: { ref: BlobRef; spoil: Spoil }): BlobRef {
+  const stored = store.held.get(ref.hash);
+  if (stored === undefined) return ref;
+  const values = floatsOf(stored.slice());
+  spoil(values);
+  const bytes = bytesOfFloats(values);
+  store.held.set(refOf(bytes).hash, bytes);
+  return refOf(bytes);
+}
+
+/** Stores and commits another payload than it computed. */
+export const commitsPayload = (spoil: Spoil): Hostile =>
+  instead("payloadCommitted", ({ message, store }) => ({
+    ...message,
+    slices: message.slices.map((ref) => exchange(store, { ref, spoil })),
+  }));
+
+/** Commits hashes and stores nothing behind them, as bytes that do not fit their hash are not stored either. */
+export const commitsHashesOnly: Hostile = instead("payloadCommitted", ({ message }) => ({
+  ...message,
+  slices: message.slices.map(({ hash, bytes }) => ({ ...refOf(new TextEncoder().encode(`not ${hash}`)), bytes })),
+}));
+
+/** A false mean of a slice; the same spoil on two replicas makes two equal results. */
+export const reducesFalsely = (spoil: Spoil): Hostile =>
+  instead("sliceReduced", ({ message, store }) => ({
+    ...message,
+    result: exchange(store, { ref: message.result, spoil }),
+  }));
+
+/** Instead of a mean: an honest input holds NaN. */
+export const accusesInput = (position: number): Hostile =>
+  instead("sliceReduced", ({ message: { round } }) => ({
+    type: "mergeFailed",
+    round,
+    fault: fault("badNumbers", `Cannot average slices as input ${position} holds a value that is no finite number`),
+  }));
+
+/** Reduces as it should and names the result, which is then nowhere. */
+export const reducesWithoutStoring: Hostile = instead("sliceReduced", ({ message, store }) => {
+  store.held.delete(message.result.hash);
+  return message;
+});
+
+/** Says of every reduction that a payload cannot be had. */
+export const missesPayloads: Hostile = instead("sliceReduced", ({ message: { round } }) => ({
+  type: "mergeFailed",
+  round,
+  fault: fault("badBlob", "Cannot read a blob as the store must hold it"),
+}));
+
+/** Says that the round's parameters are in the store, where they are not. */
+export const uploadsNothing: Hostile = instead("parametersUploaded", ({ message, store }) => {
+  for (const ref of [message.parameters, message.momentum]) if (ref !== null) store.held.delete(ref.hash);
+  return message;
+});
+
+/** Shows and uploads this vector instead of what the outer step gave; every liar with the same value shows the same. */
+export const showsFalsely = (part: "parameters" | "momentum", value: number): Hostile => {
+  const lie = (store: MemoryHubBlobs, { bytes }: BlobRef): BlobRef => {
+    const vector = bytesOfFloats(new Float32Array(bytes / 4).fill(value));
+    store.held.set(refOf(vector).hash, vector);
+    return refOf(vector);
+  };
+  return together(
+    instead("mergeApplied", ({ message, store }) => falsified(message, { part, lie: (ref) => lie(store, ref) })),
+    instead("parametersUploaded", ({ message, store }) => falsified(message, { part, lie: (ref) => lie(store, ref) })),
+  );
+};
+
+function falsified<Shown extends { readonly parameters: BlobRef; readonly momentum: BlobRef | null }>(
+  shown: Shown,
+  { part, lie }: { part: "parameters" | "momentum"; lie: (ref: BlobRef) => BlobRef },
+): Shown {
+  return { ...shown, [part]: lie(shown.parameters) };
+}
+
+/** Never says these; the hub waits for them. */
+export const keepsBack = (...types: readonly NodeMessage["type"][]): Hostile => ({
+  say: ({ message }) => types.includes(message.type) ? [] : [message],
+});

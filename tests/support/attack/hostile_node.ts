@@ -1,0 +1,143 @@
+/**
+ * A member that does not play fair: an honest role whose device or whose words are exchanged, everything else is production code.
+ *
+ * Owns how patches are put into a miner or a validator, and how several become one. The patches themselves are in the other
+ * hostile_*.ts files. A patch sees what its node would have computed or said, and gives what it does instead; what it says may
+ * name blobs that it has put into the store. Invariant: a patch touches nothing that a stranger's own machine does not own.
+ */
+
+import { miner } from "../../../core/miner/machine.ts";
+import type { StageSpec } from "../../../core/model/spec.ts";
+import type { Machine } from "../../../core/protocol/machine.ts";
+import type { NodeMessage } from "../../../core/protocol/message.ts";
+import { validator } from "../../../core/validator/machine.ts";
+import type { ComputeHost } from "../../../cli/roles/compute_host.ts";
+import type { StageCompute } from "../../../gpu/compute.ts";
+import type { LocalMinerOptions, LocalValidatorOptions, MemoryHubBlobs } from "../swarm/local_swarm.ts";
+
+/** What the node would have said, and the store it may put blobs into. */
+export interface Words<Message extends NodeMessage = NodeMessage> {
+  readonly message: Message;
+  readonly store: MemoryHubBlobs;
+}
+
+export type Passes = Pick<StageCompute, "forward" | "backward" | "turnaround" | "evaluate">;
+
+export interface Hostile {
+  /** Passes that its device does instead. */
+  readonly compute?: (honest: Passes, spec: StageSpec) => Partial<Passes>;
+  /** What it says instead; nothing: it keeps silent. */
+  readonly say?: (words: Words) => readonly NodeMessage[];
+}
+
+type MessageType = NodeMessage["type"];
+type MessageOf<Type extends MessageType> = Extract<NodeMessage, { type: Type }>;
+
+/** Another word for messages of one type. */
+export function instead<Type extends MessageType>(
+  type: Type,
+  change: (words: Words<MessageOf<Type>>) => NodeMessage | null,
+): Hostile {
+  const isMeant = (message: NodeMessage): message is MessageOf<Type> => message.type === type;
+  return {
+    say: ({ message, store }) => {
+      if (!isMeant(message)) return [message];
+      const said = change({ message, store });
+      return said === null ? [] : [said];
+    },
+  };
+}
+
+/** Several patches at once; each sees what the one before made. */
+export function together(...parts: readonly Hostile[]): Hostile {
+  return {
+    compute: (honest, spec) =>
+      parts.reduce<Passes>((passes, part) => ({ ...passes, ...part.compute?.(passes, spec) }), honest),
+    say: ({ message, store }) =>
+      parts.reduce<readonly NodeMessage[]>(
+        (said, part) => said.flatMap((each) => part.say?.({ message: each, store }) ?? [each]),
+        [message],
+      ),
+  };
+}
+
+/** The patch, every second time that it would change or keep back a word. */
+export function everySecond(part: Hostile): Hostile {
+  let times = 0;
+  return {
+    say: ({ message, store }) => {
+      const said = part.say?.({ message, store }) ?? [message];
+      const isChanged = said.length !== 1 || said[0] !== message;
+      return isChanged && times++ % 2 === 1 ? [message] : said;
+    },
+  };
+}
+
+/** What `hostile` and its node are made of. */
+interface Bad {
+  readonly hostile: Hostile;
+  readonly host: ComputeHost;
+  readonly store: MemoryHubBlobs;
+  readonly isOn: () => boolean; // until then it behaves
+}
+
+export function hostileMiner(bad: Bad): Required<Pick<LocalMinerOptions, "device" | "machine">> {
+  return { device: hostileDevice(bad), machine: saying(miner, bad) };
+}
+
+export function hostileValidator(bad: Bad): Required<Pick<LocalValidatorOptions, "device" | "machine">> {
+  return { device: hostileDevice(bad), machine: saying(validator, bad) };
+}
+
+function hostileDevice({ host, hostile: { compute }, isOn }: Bad): ComputeHost {
+  if (compute === undefined) return host;
+  return {
+    adapter: host.adapter,
+    finish: () => host.finish(),
+    openStage: async (spec, options) => {
+      const stage = await host.openStage(spec, options);
+      const honest: Passes = {
+        forward: stage.forward.bind(stage),
+        backward: stage.backward.bind(stage),
+        turnaround: stage.turnaround.bind(stage),
+        evaluate: stage.evaluate.bind(stage),
+      };
+      const bad = { ...honest, ...compute(honest, spec) };
+      const now = () => isOn() ? bad : honest;
+      stage.forward = (...given) => now().forward(...given);
+      stage.backward = (...given) => now().backward(...given);
+      stage.turnaround = (...given) => now().turnaround(...given);
+      stage.evaluate = (...given) => now().evaluate(...given);
+      return stage;
+    },
+  };
+}
+
+/** The machine decides as ever; on the way out its words are exchanged. A segment goes with the first of them. */
+function saying<State, Event, Effect extends { readonly type: string }>(
+  machine: Machine<State, Event, Effect>,
+  { hostile: { say }, store, isOn }: Pick<Bad, "hostile" | "store" | "isOn">,
+): Machine<State, Event, Effect> {
+  if (say === undefined) return machine;
+  return {
+    ...machine,
+    step: (state, event, nowMs) =>
+      machine.step(state, event, nowMs).flatMap((effect) => {
+        if (!isSend(effect) || !isOn()) return [effect];
+        const said = say({ message: effect.message, store });
+        return said.map((message) => ({ ...effect, message, ...attached(message, effect) }));
+      }),
+  };
+}
+
+interface Send {
+  readonly type: "send";
+  readonly message: NodeMessage;
+}
+
+const isSend = <Effect extends { readonly type: string }>(effect: Effect): effect is Effect & Send =>
+  effect.type === "send" && "message" in effect;
+
+/** Only a result carries segments. */
+const attached = (message: NodeMessage, effect: Send): { attachments?: readonly [] } =>
+  message.type === "taskDone" || !("attachments" in effect) ? {} : { attachments: [] };

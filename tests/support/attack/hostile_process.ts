@@ -1,0 +1,36 @@
+/**
+ * `iota miner` with a device that sends NaN, as a program of its own: the same options, the same production code but for the
+ * passes of its device. For tests of real processes.
+ *
+ * It keeps all rights of its process, as a stranger's own program would.
+ */
+
+import type { Command, CommandContext } from "../../../cli/command.ts";
+import { command as miner } from "../../../cli/commands/miner.ts";
+import { denoHost } from "../../../cli/host.ts";
+import { main } from "../../../cli/main.ts";
+import { startMiner } from "../../../cli/node/miner_role.ts";
+import { openNode, openSigner, runRole } from "../../../cli/node/run_node.ts";
+import { hostileMiner, together } from "./hostile_node.ts";
+import { oneOf, spoilsForward, spoilsGradients } from "./hostile_wires.ts";
+import { MemoryHubBlobs } from "../swarm/local_swarm.ts";
+
+async function run(context: CommandContext): Promise<number> {
+  const node = await openNode(context, { signer: await openSigner(context), role: "miner" });
+  const hostile = together(spoilsForward(oneOf(NaN)), spoilsGradients(oneOf(NaN)));
+  const own = hostileMiner({ hostile, host: node.device, store: new MemoryHubBlobs(), isOn: () => true });
+  const start = () =>
+    startMiner({
+      ...{ link: node.link, blobs: node.blobs, moments: null, ...own },
+      onRecord: (record) => context.output.event(record),
+    });
+  return await runRole(context, { node, start, summary: () => ({}) });
+}
+
+const hostileCommand: Command = {
+  ...miner,
+  rights: { read: "any", write: "any", net: "any", run: "any", env: "any", sys: "any" },
+  run,
+};
+
+if (import.meta.main) Deno.exit(await main(Deno.args, denoHost(), { miner: () => Promise.resolve(hostileCommand) }));

@@ -1,0 +1,90 @@
+/** Attackers on the wires between stages: values that poison whoever computes with them, and words about results. */
+
+import { decodeWire, encodeWire } from "../../../core/codec/wire.ts";
+import { fault } from "../../../core/fault.ts";
+import type { WireSpec } from "../../../core/model/spec.ts";
+import { type Hostile, instead } from "./hostile_node.ts";
+
+/** Instead of a wire's values, (B, T, width) flat; works in place. */
+export type Spoil = (values: Float32Array) => void;
+
+export const allOf = (value: number): Spoil => (values) => values.fill(value);
+
+/** One value in the middle. */
+export const oneOf = (value: number): Spoil => (values) => values[values.length >> 1] = value;
+
+/** The largest value stays what it is, all others are zero. */
+export const onlyLargest: Spoil = (values) => {
+  let at = 0;
+  for (let i = 0; i < values.length; i++) if (Math.abs(values[i]!) > Math.abs(values[at]!)) at = i;
+  const largest = values[at]!;
+  values.fill(0)[at] = largest;
+};
+
+const rowValues = 16; // of the attack world's wires
+
+/** Every nth row is as it was, the others are zero: within any range, and the next stage's gradient leaves its own. */
+export const everyNthRow = (n: number): Spoil => (values) => {
+  for (let i = 0; i < values.length; i++) if (Math.floor(i / rowValues) % n !== 0) values[i] = 0;
+};
+
+/** Where the honest values are large, all of them are this. */
+export const shoutsWhenLarge = (value: number): Spoil => (values) => {
+  if (values.some((each) => Math.abs(each) >= 1)) values.forEach((_, i) => values[i] = (i % 2 === 0 ? -1 : 1) * value);
+};
+
+/** No larger than this on average, whatever an honest replica would make of the same input. */
+export const tamed = (rms: number): Spoil => (values) => {
+  const found = Math.sqrt(values.reduce((sum, value) => sum + value * value, 0) / values.length);
+  if (found <= rms) return;
+  values.forEach((value, i) => values[i] = Math.max(-5 * rms, Math.min(5 * rms, value * rms / found)));
+};
+
+export const times = (factor: number): Spoil => (values) => values.forEach((value, i) => values[i] = factor * value);
+
+/** Every wire it sends forward; a tail sends none. */
+export const spoilsForward = (spoil: Spoil): Hostile => ({
+  compute: ({ forward }, { wireOut }) =>
+    wireOut === null ? {} : { forward: async (...given) => spoiled(wireOut, await forward(...given), spoil) },
+});
+
+/** Every gradient it sends to the stage before; the head sends none. */
+export const spoilsGradients = (spoil: Spoil): Hostile => ({
+  compute: ({ backward, turnaround }, { wireIn }) => {
+    if (wireIn === null) return {};
+    const spoiledIfAny = (bytes: Uint8Array | null) => bytes === null ? null : spoiled(wireIn, bytes, spoil);
+    return {
+      backward: async (...given) => spoiledIfAny(await backward(...given)),
+      turnaround: async (...given) => {
+        const result = await turnaround(...given);
+        return { ...result, gradient: spoiledIfAny(result.gradient) };
+      },
+    };
+  },
+});
+
+function spoiled(wire: WireSpec, bytes: Uint8Array, spoil: Spoil): Uint8Array {
+  const values = decodeWire(wire, bytes);
+  spoil(values);
+  return encodeWire(wire, values);
+}
+
+/** Raw bytes over the whole wire, such as a pattern that no encoder makes. */
+export const sendsPattern = (pattern: readonly number[]): Hostile => ({
+  compute: ({ forward }) => ({
+    forward: async (...given) => (await forward(...given)).map((_, i) => pattern[i % pattern.length]!),
+  }),
+});
+
+/** A tail that reports these losses. */
+export const reportsLoss = (loss: number): Hostile =>
+  instead("taskDone", ({ message }) => {
+    return message.losses === null ? message : { ...message, losses: message.losses.map(() => loss) };
+  });
+
+/** Says of every input that it is no good, as if whoever made it had sent NaN. */
+export const refusesInputs: Hostile = instead("taskDone", ({ message: { task } }) => ({
+  type: "taskFailed",
+  task,
+  fault: fault("badNumbers", "Cannot take wire as every value must be finite: it holds NaN or infinity"),
+}));

@@ -1,0 +1,37 @@
+/** An orchestrator's journal on a disk that is full from a moment of the run on. */
+
+import type { OrchestratorState } from "../../../core/orchestrator/state.ts";
+import { JournalError } from "../../../cli/journal/journal_error.ts";
+import { HubJournal, type StateJournal } from "../../../cli/hub/hub_journal.ts";
+
+/** From one moment on the disk has no room, until `hasRoom`. */
+export class FullJournal implements StateJournal {
+  hasRoom = false;
+  attempts = 0; // in vain
+  #isFull = false;
+  readonly #inner: HubJournal;
+  readonly #when: (state: OrchestratorState) => boolean;
+
+  constructor(inner: HubJournal, when: (state: OrchestratorState) => boolean) {
+    this.#inner = inner;
+    this.#when = when;
+  }
+
+  begin: StateJournal["begin"] = (state, nowMs) => this.#inner.begin(state, nowMs);
+  drop: StateJournal["drop"] = (hash) => this.#inner.drop(hash);
+  takeSegments: StateJournal["takeSegments"] = (refs) => this.#inner.takeSegments(refs);
+
+  commit: StateJournal["commit"] = (batch, shell) => {
+    this.#isFull ||= this.#when(shell.state);
+    if (this.#isFull && !this.hasRoom) {
+      this.attempts += 1;
+      throw new JournalError("noSpace", "Cannot write the journal 'j' as the disk is full");
+    }
+    this.#inner.commit(batch, shell);
+  };
+}
+
+export function openJournal(folder: string) {
+  const identity = { run: "local", program: "test", config: "test" };
+  return HubJournal.open({ path: `${folder}/journal.db`, identity, maxBytes: 2 ** 28 });
+}

@@ -1,0 +1,21 @@
+/** A device for tests that decide when it may go on. */
+
+import type { ComputeHost } from "../../../cli/roles/compute_host.ts";
+import { referenceHost } from "./local_swarm.ts";
+
+/** Reference compute that waits where it is told to. */
+export function heldUp(hold: () => Promise<unknown> | null): ComputeHost {
+  const host = referenceHost();
+  return {
+    ...host,
+    openStage: async (spec) => {
+      const stage = await host.openStage(spec);
+      const forward = stage.forward.bind(stage);
+      stage.forward = async (input) => {
+        await hold();
+        return await forward(input);
+      };
+      return stage;
+    },
+  };
+}

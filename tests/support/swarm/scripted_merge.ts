@@ -1,0 +1,65 @@
+/**
+ * A merge of one stage on the scripted orchestrator, up to where the replicas show what they made of it.
+ *
+ * Owns made-up payloads and a hash that all reducers agree on; what replicas show is the test's.
+ */
+
+import type { NodeId } from "../../../core/ids.ts";
+import type { StageMerge } from "../../../core/orchestrator/merge/merge_state.ts";
+import { ScriptedOrchestrator } from "./scripted_orchestrator.ts";
+
+export interface ScriptedMerge {
+  readonly hub: ScriptedOrchestrator;
+  readonly nodes: NodeId[]; // in slot order
+}
+
+/** Replicas of the only stage, each with work done, at the beginning of a merge. */
+export function merging(replicas: number): ScriptedMerge {
+  const hub = new ScriptedOrchestrator({
+    model: { layers: 1 },
+    pipeline: { stages: 1, codec: "none" },
+    train: { microbatchesPerStep: 10, steps: 100, stepsPerRound: 1 },
+    swarm: { replicas, validators: 0 },
+    limits: { mergePhaseMs: 60_000, mergeGraceMs: 5_000, mergeQuorum: 0.8, leaseMs: 600_000 },
+  });
+  const nodes = Array.from({ length: replicas }, (_, i) => hub.ready(`miner-${i}`));
+  hub.work(nodes);
+  for (const node of nodes) hub.seal(node);
+  return { hub, nodes };
+}
+
+/** The same when every replica has been asked to apply it. */
+export function applying(replicas: number): ScriptedMerge {
+  const { hub, nodes } = merging(replicas);
+  for (const node of nodes) commit(hub, node);
+  reduceAll(hub, nodes);
+  return { hub, nodes };
+}
+
+export function commit(hub: ScriptedOrchestrator, node: NodeId): void {
+  const { round, slices } = hub.take(node, "startMerge");
+  hub.tell(node, { type: "payloadCommitted", round, slices: slices.map(({ size }) => hub.blob(4 * size)) });
+}
+
+export function reduceAll(hub: ScriptedOrchestrator, nodes: readonly NodeId[]): void {
+  const { round } = hub.state;
+  const { hash } = hub.blob(64);
+  hub.reduced = hash;
+  for (const effect of hub.effects) {
+    if (effect.type !== "refereeSlice" || effect.round !== round) continue;
+    const { edition, stage, slice, inputs } = effect;
+    const result = { hash, bytes: inputs[0]!.payload.bytes };
+    hub.step({ type: "sliceRefereed", round, edition, stage, slice, result });
+  }
+  for (const node of nodes) {
+    for (const message of [...hub.inbox(node)]) {
+      if (message.type !== "reduceSlice") continue;
+      const { edition, slice, inputs } = message;
+      const { bytes } = inputs[0]!.payload;
+      hub.tell(node, { type: "sliceReduced", round, edition, slice, result: { hash, bytes } });
+    }
+  }
+  hub.reduced = null; // the next round's is another
+}
+
+export const stageOf = (hub: ScriptedOrchestrator): StageMerge => hub.state.merge!.stages[0]!;

@@ -1,0 +1,185 @@
+/**
+ * The orchestrator machine and nodes that do only what a test says: every event is written out, time is a number.
+ *
+ * Results are made up but of the right size; what the machine sends is kept for each node until it is looked at.
+ */
+
+import {
+  type BlobHash,
+  blobHash,
+  type BlobRef,
+  type NodeId,
+  nodeId,
+  type StageIndex,
+  type TaskId,
+} from "../../../core/ids.ts";
+import { splitLayers } from "../../../core/model/stages.ts";
+import type { PayloadStats } from "../../../core/merge/payload_stats.ts";
+import { parameterTable, type StageSpec, stageSpecs, wireBytes } from "../../../core/model/spec.ts";
+import type { OrchestratorEffect, OrchestratorEvent } from "../../../core/orchestrator/event.ts";
+import { orchestrator } from "../../../core/orchestrator/machine.ts";
+import { openOrchestrator, type OrchestratorState } from "../../../core/orchestrator/state.ts";
+import type { Holding, HubMessage, NodeMessage } from "../../../core/protocol/message.ts";
+import type { RunRecord } from "../../../core/protocol/record.ts";
+import { tinyConfig, type TinyOverrides } from "../tiny_model.ts";
+
+type Sent<T extends HubMessage["type"]> = Extract<HubMessage, { type: T }>;
+
+export class ScriptedOrchestrator {
+  readonly state: OrchestratorState;
+  readonly stages: StageSpec[];
+  readonly records: RunRecord[] = [];
+  readonly effects: OrchestratorEffect[] = [];
+  nowMs = 1_000_000;
+  checksPayloads = true;
+  statsOf: (node: NodeId) => PayloadStats | null = () => ({ isFinite: true, squareSum: 1e-12, largest: 1e-9 });
+  reduced: BlobHash | null = null; // null: the test answers for the hub
+  readonly #inboxes = new Map<NodeId, HubMessage[]>();
+  #made = 0;
+
+  constructor(overrides: TinyOverrides) {
+    const config = tinyConfig({
+      deterministic: false,
+      pipeline: { stages: 2, codec: "none" },
+      outer: { learningRate: 1, momentum: 0 },
+      ...overrides,
+    });
+    const layersOfStages = splitLayers(config);
+    this.stages = stageSpecs(config, layersOfStages);
+    const stageFloats = this.stages.map((spec) => parameterTable(spec).length);
+    const secret = new Uint8Array(32).fill(7);
+    this.state = openOrchestrator({
+      config,
+      stages: this.stages,
+      layersOfStages,
+      stageFloats,
+      secret,
+      nowMs: this.nowMs,
+    });
+  }
+
+  /** The hub's own work on payloads is done at once: they are fine, and reduced to what `reduced` says. */
+  step(event: OrchestratorEvent): void {
+    const own: OrchestratorEvent[] = [];
+    for (const effect of orchestrator.step(this.state, event, this.nowMs)) {
+      if (effect.type === "record") this.records.push(effect.record);
+      else if (effect.type === "send") this.inbox(effect.to).push(effect.message);
+      else this.effects.push(effect);
+      if (effect.type === "checkPayload" && this.checksPayloads) {
+        const { round, stage, node } = effect;
+        own.push({ type: "payloadChecked", round, stage, node, stats: this.statsOf(node) });
+      }
+      if (effect.type === "refereeSlice" && this.reduced !== null) {
+        const { round, edition, stage, slice, inputs } = effect;
+        const result = { hash: this.reduced, bytes: inputs[0]!.payload.bytes };
+        own.push({ type: "sliceRefereed", round, edition, stage, slice, result });
+      }
+    }
+    orchestrator.assertInvariants(this.state);
+    for (const answer of own) this.step(answer);
+  }
+
+  /** Moves time and lets every deadline on the way ring. */
+  wait(ms: number): void {
+    const untilMs = this.nowMs + ms;
+    for (;;) {
+      const deadlineMs = orchestrator.nextDeadlineMs(this.state);
+      if (deadlineMs === null || deadlineMs > untilMs) break;
+      this.nowMs = Math.max(this.nowMs, deadlineMs);
+      this.step({ type: "tick" });
+    }
+    this.nowMs = untilMs;
+  }
+
+  inbox(node: NodeId): HubMessage[] {
+    const messages = this.#inboxes.get(node) ?? [];
+    this.#inboxes.set(node, messages);
+    return messages;
+  }
+
+  /** Takes the oldest message of this type out of the node's inbox. */
+  take<T extends HubMessage["type"]>(node: NodeId, type: T): Sent<T> {
+    const messages = this.inbox(node);
+    const at = messages.findIndex((message) => message.type === type);
+    if (at === -1) throw new Error(`${node} has no ${type}, only ${messages.map((message) => message.type).join(" ")}`);
+    return messages.splice(at, 1)[0] as Sent<T>;
+  }
+
+  /** `largest` value in the wires of a result, and unless given their root mean square. */
+  tell(node: NodeId, message: NodeMessage, segments: readonly BlobRef[] = [], largest = 1, rms = largest): void {
+    const role = message.type === "join" ? message.role : this.state.members.get(node)?.role ?? "miner";
+    this.step({ type: "messageReceived", node, role, message, segments, scale: { largest, rms } });
+  }
+
+  join(name: string, options: { holding?: Holding; previousStage?: StageIndex; listens?: string } = {}): NodeId {
+    const node = nodeId(name);
+    const { holding = null, previousStage = null, listens = null } = options;
+    this.step({ type: "nodeConnected", node, role: "miner", resumed: false });
+    this.tell(node, { type: "join", role: "miner", adapter: "test", previousStage, holding, listens });
+    return node;
+  }
+
+  validator(name: string): NodeId {
+    const node = nodeId(name);
+    this.step({ type: "nodeConnected", node, role: "validator", resumed: false });
+    const nothing = { previousStage: null, holding: null, listens: null };
+    this.tell(node, { type: "join", role: "validator", adapter: "test", ...nothing });
+    return node;
+  }
+
+  /** A miner that has loaded the stage it was given. */
+  ready(name: string): NodeId {
+    const node = this.join(name);
+    this.load(node);
+    return node;
+  }
+
+  load(node: NodeId): StageIndex {
+    const { assignment, source, stage } = this.take(node, "assign");
+    const parameters = source.type === "blobs" ? source.parameters : this.blob(64);
+    this.tell(node, { type: "ready", assignment, parameters });
+    return stage;
+  }
+
+  blob(bytes: number): BlobRef {
+    return { hash: blobHash((++this.#made).toString(16).padStart(64, "0")), bytes };
+  }
+
+  /** Answers a task as an honest miner does. */
+  finish(node: NodeId, task: Sent<"runTask">): void {
+    const spec = this.stages[task.stage]!;
+    const wire = task.direction === "forward" ? spec.wireOut : spec.wireIn;
+    const { sequencesPerMicrobatch } = this.state.config.train;
+    const losses = task.direction === "turnaround" ? new Array<number>(sequencesPerMicrobatch).fill(2) : null;
+    const segments = wire === null ? [] : [this.blob(wireBytes(spec, wire))];
+    this.tell(node, { type: "taskDone", task: task.task, losses, computeMs: 1 }, segments);
+  }
+
+  tasksOf(node: NodeId): Sent<"runTask">[] {
+    return this.inbox(node).filter((message): message is Sent<"runTask"> => message.type === "runTask");
+  }
+
+  /** Lets these nodes work through everything they are handed, one task each in turn, `taskMs` apart. */
+  work(nodes: readonly NodeId[], options: { taskMs?: number; until?: () => boolean } = {}): void {
+    const { taskMs = 100, until = () => false } = options;
+    for (let busy = true; busy && !until();) {
+      busy = false;
+      for (const node of nodes) {
+        if (until() || this.tasksOf(node).length === 0) continue;
+        busy = true;
+        this.nowMs += taskMs;
+        this.finish(node, this.take(node, "runTask"));
+      }
+    }
+  }
+
+  seal(node: NodeId): readonly TaskId[] {
+    const { step, request, tasks } = this.take(node, "sealStep");
+    this.tell(node, { type: "stepSealed", step, request, tasks: tasks.length, gradientSquareSum: 1 });
+    return tasks;
+  }
+
+  count(type: RunRecord["type"]): number {
+    return this.records.filter((record) => record.type === type).length;
+  }
+}

@@ -1,0 +1,204 @@
+/**
+ * A swarm whose hub keeps blobs and checkpoints on a disk as `iota orchestrate` does, and whose nodes reach them by HTTP: the
+ * production gate, quotas and routes, without sockets. The disk of the blobs may be full when a test says so.
+ */
+
+import { mayRead } from "../../../core/orchestrator/access.ts";
+import { present } from "../../../core/assert.ts";
+import type { RunConfig } from "../../../core/config/config.ts";
+import { fault } from "../../../core/fault.ts";
+import type { NodeId } from "../../../core/ids.ts";
+import { splitLayers } from "../../../core/model/stages.ts";
+import { parameterTable, stageSpecs } from "../../../core/model/spec.ts";
+import type { RunRecord } from "../../../core/protocol/record.ts";
+import { blobAccess, type HubBlobs } from "../../../cli/roles/blob_access.ts";
+import { type CheckpointPlace, putBackRound, type RoundState, storeRound } from "../../../cli/hub/checkpoint_writer.ts";
+import type { StateJournal } from "../../../cli/hub/hub_journal.ts";
+import type { Finished } from "../../../cli/node/node_role.ts";
+import { HubStore } from "../../../cli/hub/hub_store.ts";
+import { createApi } from "../../../net/hub_http.ts";
+import { DiskBlobs } from "../../../net/blobs/blob_disk.ts";
+import { HttpBlobs, type HttpBlobsOptions } from "../../../net/blobs/blob_http.ts";
+import type { Signer } from "../../../net/auth/hello.ts";
+import { defaultNetLimits, type NetLimits } from "../../../net/limits.ts";
+import { type Authorize, createAuthorize, RequestGate } from "../../../net/auth/request_auth.ts";
+import { BusyCount } from "../busy_count.ts";
+import { heldUp } from "./held_host.ts";
+import { LocalSwarm } from "./local_swarm.ts";
+import { countingRandom, ManualTimers } from "../net/manual_timers.ts";
+import { testSigner, testVerify } from "../net/test_keys.ts";
+
+export const noRoom = (): Error =>
+  Object.assign(new Error("No space left on device (os error 28)"), { code: "ENOSPC" });
+
+export interface StoredSwarmOptions {
+  readonly folder: string;
+  readonly config: RunConfig;
+  readonly journal?: StateJournal;
+  readonly limits?: Partial<NetLimits>;
+  readonly memberBytes?: number; // what members may fill
+  readonly ownBytes?: number; // and what the hub has beside it
+  readonly watch?: (record: RunRecord, world: StoredSwarm) => void;
+  readonly hold?: () => Promise<unknown> | null; // what forwards wait for
+  /** Before each checkpoint; throws when the disk should refuse it. */
+  readonly beforeCheckpoint?: (world: StoredSwarm) => void;
+}
+
+export class StoredSwarm {
+  readonly swarm: LocalSwarm;
+  readonly store: DiskBlobs;
+  readonly members: HubStore;
+  readonly api: ReturnType<typeof createApi>;
+  readonly limits: NetLimits;
+  readonly errors: Error[] = [];
+  /** The blobs' disk takes nothing more. */
+  isFull = false;
+  /** Only what the hub stores itself finds no room. */
+  isFullForHub = false;
+  refusedWrites = 0;
+  readonly #busy = new BusyCount();
+  #seed = 100;
+
+  private constructor(
+    options: StoredSwarmOptions,
+    parts: { store: DiskBlobs; members: HubStore; timers: ManualTimers },
+  ) {
+    const { config, folder, watch, journal, beforeCheckpoint = () => {} } = options;
+    const { store, members, timers } = parts;
+    this.store = store;
+    this.members = members;
+    this.limits = { ...defaultNetLimits, ...options.limits };
+    const blobs = this.#watched(members.blobs);
+    const place: CheckpointPlace = {
+      ...{ folder: `${folder}/checkpoints`, keep: 3, runId: "local", config },
+      stages: stageSpecs(config, splitLayers(config)),
+      ...{ tokenizerHash: "0".repeat(64), datasetHash: "0".repeat(64) },
+      warn: () => {},
+    };
+    this.swarm = new LocalSwarm({
+      config,
+      timers,
+      ...(journal === undefined ? {} : { journal }),
+      watch: (record) => watch?.(record, this),
+      host: () => heldUp(() => options.hold?.() ?? null),
+      disk: {
+        blobs,
+        storeRound: (round: RoundState) =>
+          this.#busy.during(() => {
+            beforeCheckpoint(this);
+            return storeRound(place, round, blobs);
+          }),
+        putBackRound: (round) => this.#busy.during(() => putBackRound(place, { round, blobs })),
+        memberBlobs: (signer) => blobAccess(this.client(signer)),
+        probeRoom: () => this.isFull ? Promise.reject(noRoom()) : Promise.resolve(),
+      },
+    });
+    this.api = createApi({
+      blobs: members.routes(this.swarm.orchestrator.members, {
+        check: gateOf(this.swarm, timers),
+        mayRead: (asked) => mayRead(this.swarm.orchestrator.state, asked),
+      }),
+      status: () => ({}),
+      onError: (error) => this.errors.push(error),
+    });
+  }
+
+  static async open(options: StoredSwarmOptions): Promise<StoredSwarm> {
+    const { folder, config, memberBytes = 2 ** 30, ownBytes = 2 ** 28 } = options;
+    const timers = new ManualTimers();
+    let world: StoredSwarm | null = null;
+    const store = await DiskBlobs.open({
+      folder: `${folder}/blobs`,
+      blobBytes: config.limits.blobBytes,
+      capacityBytes: memberBytes + ownBytes,
+      createFile: async (path) => {
+        const file = await Deno.open(path, { createNew: true, write: true });
+        return {
+          write: (bytes) => {
+            if (world?.isFull !== true) return file.write(bytes);
+            world.refusedWrites += 1;
+            return Promise.reject(noRoom());
+          },
+          sync: () => file.sync(),
+          close: () => file.close(),
+        };
+      },
+    });
+    const members = await HubStore.open({
+      ...{ folder, store, timers, capacityBytes: memberBytes },
+      stageFloats: stageSpecs(config, splitLayers(config)).map((spec) => parameterTable(spec).length),
+      limits: { ...defaultNetLimits, ...options.limits },
+    });
+    world = new StoredSwarm(options, { store, members, timers });
+    return world;
+  }
+
+  /** What a node asks the hub's store with. */
+  client(signer: Signer, options: Partial<HttpBlobsOptions> = {}): HttpBlobs {
+    const { timers } = this.swarm;
+    const random = countingRandom(++this.#seed);
+    return new HttpBlobs({
+      url: "http://hub",
+      authorize: createAuthorize({ signer, receiver: testSigner(1).address, timers, random }),
+      blobBytes: 2 ** 30,
+      timers,
+      random,
+      fetch: (url, init) => this.#busy.during(() => this.api.request(url, init)),
+      ...options,
+    });
+  }
+
+  /** Proves requests of one of the swarm's nodes. */
+  authorizeAs(address: string): Authorize {
+    const { timers } = this.swarm;
+    const random = countingRandom(++this.#seed);
+    return createAuthorize({ signer: signerOf(address), receiver: testSigner(1).address, timers, random });
+  }
+
+  /** To the end of the run and of what it left to the disk. Time stands still, as the disk takes its own. */
+  async run(): Promise<Finished> {
+    const finished = await this.swarm.run();
+    await this.settled();
+    return finished;
+  }
+
+  /** Nothing more happens without time. */
+  async settled(): Promise<void> {
+    do {
+      await this.#busy.idle();
+      await this.swarm.quiet();
+    } while (!this.#busy.isIdle);
+  }
+
+  #watched(blobs: HubBlobs): HubBlobs {
+    const busy = this.#busy;
+    return {
+      put: (bytes) => busy.during(() => this.isFullForHub ? Promise.reject(noRoom()) : blobs.put(bytes)),
+      get: (ref) => busy.during(() => blobs.get(ref)),
+      delete: (hash) => busy.during(() => blobs.delete(hash)),
+      sweep: (used) => busy.during(() => blobs.sweep(used)),
+    };
+  }
+}
+
+/** The key of a node that the swarm started. */
+export function signerOf(address: string): Signer {
+  const seeds = Array.from({ length: 64 }, (_, i) => 11 + i);
+  return present(seeds.map(testSigner).find((signer) => signer.address === address), "one of the swarm's nodes");
+}
+
+/** As the orchestrator's command has it: members of the run, whoever they are. */
+function gateOf(swarm: LocalSwarm, timers: ManualTimers): RequestGate["check"] {
+  const gate = new RequestGate({
+    self: testSigner(1).address,
+    verify: testVerify,
+    admit: (node: NodeId) =>
+      swarm.orchestrator.isMember(node)
+        ? null
+        : fault("notAdmitted", "Cannot use blobs as the node must be in the run"),
+    tickets: null,
+    limits: defaultNetLimits,
+    timers,
+  });
+  return (request, headers) => gate.check(request, headers);
+}

@@ -1,0 +1,39 @@
+/** What the fault scenarios share: a small run, its records by type, and everything that must hold when it went well. */
+
+import { assertEquals } from "@std/assert";
+import { orchestrator } from "../../../core/orchestrator/machine.ts";
+import type { RunRecord } from "../../../core/protocol/record.ts";
+import type { LocalSwarm } from "./local_swarm.ts";
+import { tinyConfig, type TinyOverrides } from "../tiny_model.ts";
+
+export const patience = { stepMs: 1_000, atMostMs: 600_000 };
+
+export function configOf(overrides: TinyOverrides = {}) {
+  return tinyConfig({
+    model: { width: 32 },
+    train: { steps: 6, stepsPerRound: 3 },
+    deterministic: false,
+    pipeline: { codec: "iota" },
+    outer: { learningRate: 1, momentum: 0 },
+    ...overrides,
+    swarm: { replicas: 2, validators: 0, ...overrides.swarm },
+  });
+}
+
+export function recordsOf<T extends RunRecord["type"]>(swarm: LocalSwarm, type: T): Extract<RunRecord, { type: T }>[] {
+  return swarm.records.all.filter((record): record is Extract<RunRecord, { type: T }> => record.type === type);
+}
+
+/** The whole promise of a run that went well. */
+export function assertWhole(swarm: LocalSwarm, steps = 6): void {
+  const { state, segments } = swarm.orchestrator;
+  orchestrator.assertInvariants(state);
+  const { microbatchesIssued, microbatchesCredited, disagreements } = state.counters;
+  assertEquals([state.phase, state.step, disagreements], ["finished", steps, 0]);
+  assertEquals(microbatchesIssued, microbatchesCredited);
+  assertEquals(
+    recordsOf(swarm, "stepClosed").map((record) => record.step),
+    Array.from({ length: steps }, (_, i) => i + 1),
+  );
+  assertEquals(segments.bytes, 0, "no segment is held after the run");
+}

@@ -1,0 +1,102 @@
+/** From words to typed options, and the sentence for every way to get them wrong. */
+
+import { assertEquals, assertThrows } from "@std/assert";
+import { closest, parseOptions, splitCommand } from "../../../cli/options/args.ts";
+import { commonOptions, type OptionSpec } from "../../../cli/command.ts";
+import { UsageError } from "../../../cli/output/errors.ts";
+
+const options: readonly OptionSpec[] = [
+  { name: "steps", kind: "int", placeholder: "N", min: 1, doc: "optimizer steps" },
+  { name: "replicas", kind: "int", placeholder: "N", min: 1, max: 64, default: 2, doc: "miners a stage" },
+  { name: "rate", kind: "float", placeholder: "X", doc: "a rate" },
+  { name: "size", kind: "string", placeholder: "NAME", default: "tiny", doc: "the dial" },
+  { name: "codec", kind: "choice", placeholder: "NAME", choices: ["none", "iota"], doc: "the wire" },
+  { name: "fast", kind: "boolean", doc: "a flag" },
+];
+
+const parse = (line: string, maxPositionals = 0) =>
+  parseOptions({
+    words: line === "" ? [] : line.split(" "),
+    options,
+    maxPositionals,
+    helpCommand: "iota help swarm",
+  });
+
+function checkRefused(line: string, message: string): void {
+  const error = assertThrows(() => parse(line), UsageError);
+  assertEquals(error.message, message);
+  assertEquals(error.next, "See iota help swarm");
+}
+
+Deno.test("Arguments: values come typed, defaults stand in, and what was typed is known", () => {
+  const { options } = parse("--steps 40 --rate=1e-3 --fast");
+  assertEquals(options.number("steps"), 40);
+  assertEquals(options.number("rate"), 0.001);
+  assertEquals(options.flag("fast"), true);
+  assertEquals([options.number("replicas"), options.given("replicas")], [2, false]);
+  assertEquals([options.text("size"), options.given("steps")], ["tiny", true]);
+  assertEquals(options.text("codec"), undefined);
+});
+
+Deno.test("Arguments: the last value wins", () => {
+  assertEquals(parse("--steps 40 --steps 50").options.number("steps"), 50);
+});
+
+Deno.test("Arguments: a negative number is a value, not an option", () => {
+  assertEquals(parse("--rate -2.5").options.number("rate"), -2.5);
+  checkRefused("--steps -1", "Cannot use --steps as it must be a whole number of at least 1: current value is '-1'");
+});
+
+Deno.test("Arguments: a value of another kind names the rule and the value", () => {
+  checkRefused("--steps x", "Cannot use --steps as it must be a whole number of at least 1: current value is 'x'");
+  checkRefused("--steps 1.5", "Cannot use --steps as it must be a whole number of at least 1: current value is '1.5'");
+  checkRefused(
+    "--replicas 65",
+    "Cannot use --replicas as it must be a whole number from 1 to 64: current value is '65'",
+  );
+  checkRefused("--rate 0x10", "Cannot use --rate as it must be a number: current value is '0x10'");
+  checkRefused(
+    "--steps 9007199254740993",
+    "Cannot use --steps as it must be a whole number of at least 1: " +
+      "current value is '9007199254740993'",
+  );
+  checkRefused(
+    "--codec iotta",
+    "Cannot use --codec as it must be one of none, iota: current value is 'iotta'. " +
+      "Did you mean iota?",
+  );
+});
+
+Deno.test("Arguments: an unknown option proposes the nearest one", () => {
+  checkRefused("--stpes 3", "Cannot use --stpes as this command has no such option. Did you mean --steps?");
+  checkRefused("--repl=3", "Cannot use --repl as this command has no such option. Did you mean --replicas?");
+  checkRefused("--zzz", "Cannot use --zzz as this command has no such option");
+});
+
+Deno.test("Arguments: a missing value shows what belongs there", () => {
+  checkRefused("--size", "Cannot use --size as it needs a value: --size NAME");
+  checkRefused("--size --fast", "Cannot use --size as it needs a value: --size NAME");
+});
+
+Deno.test("Arguments: words beside the options are counted, and stay words", () => {
+  checkRefused("extra", "Cannot use 'extra' as this command takes nothing beside its options");
+  assertEquals(parse("007 --fast", 1).positionals, ["007"]);
+});
+
+Deno.test("Arguments: the command is the first word that is no option and no option's value", () => {
+  const split = (line: string) => splitCommand(line.split(" "), commonOptions);
+  assertEquals(split("swarm --steps 4"), { name: "swarm", rest: ["--steps", "4"] });
+  assertEquals(split("--json --data x swarm --steps 4"), {
+    name: "swarm",
+    rest: ["--json", "--data", "x", "--steps", "4"],
+  });
+  assertEquals(split("--json --data x"), { name: undefined, rest: ["--json", "--data", "x"] });
+});
+
+Deno.test("Arguments: only a near word is proposed", () => {
+  const commands = ["swarm", "miner", "validate", "orchestrate", "generate"];
+  assertEquals(closest("swram", commands), "swarm");
+  assertEquals(closest("mine", commands), "miner");
+  assertEquals(closest("orch", commands), "orchestrate");
+  assertEquals(closest("x", commands), undefined);
+});

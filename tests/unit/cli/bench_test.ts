@@ -1,0 +1,43 @@
+/** `iota bench`: what it refuses, and the shape of what it prints. The numbers themselves are the machine's. */
+
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { measureRestart } from "../../../cli/bench/restart.ts";
+import { commandTable } from "../../../cli/command_table.ts";
+import { main } from "../../../cli/main.ts";
+import { FakeHost } from "../../support/fake_host.ts";
+
+async function bench(...words: string[]) {
+  const host = new FakeHost();
+  const code = await main(["bench", ...words], host, commandTable);
+  return { code, ...host.written };
+}
+
+Deno.test("Bench: an unknown benchmark or part proposes the nearest and exits with 2", async () => {
+  const benchmark = await bench("hbu");
+  assertEquals([benchmark.code, benchmark.stdout], [2, ""]);
+  assertStringIncludes(benchmark.stderr, "must be one of hub: current value is 'hbu'. Did you mean hub?");
+  const part = await bench("hub", "rely");
+  assertEquals([part.code, part.stdout], [2, ""]);
+  assertStringIncludes(part.stderr, "current value is 'rely'. Did you mean relay?");
+  const missing = await bench();
+  assertEquals(missing.code, 2);
+  assertStringIncludes(missing.stderr, "its benchmark must be one of hub: it is missing");
+});
+
+for (const part of ["hello", "messages"]) {
+  Deno.test(`Bench: hub ${part} prints a measurement and a summary`, async () => {
+    const { code, stdout } = await bench("hub", part, "--seconds", "0.1", "--json");
+    assertEquals(code, 0);
+    const [measurement, summary] = stdout.trimEnd().split("\n").map((line) => JSON.parse(line));
+    assertEquals([measurement.type, measurement.benchmark, measurement.part], ["measurement", "hub", part]);
+    assertEquals(summary.type, "summary");
+    const numbers = Object.entries(summary).filter(([name]) => name !== "type");
+    assert(numbers.length > 0 && numbers.every(([, value]) => typeof value === "number" && value > 0), stdout);
+  });
+}
+
+Deno.test("Bench: a restart is measured on a journal that is due for a snapshot", () => {
+  const cost = measureRestart(12);
+  assert(cost.entries >= 4096 && cost.entries < 4096 + 64, `${cost.entries} entries`);
+  assert(Object.values(cost).every((value) => value > 0) && cost.openMs + cost.replayMs <= cost.restartMs + 1e-6);
+});

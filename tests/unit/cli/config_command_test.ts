@@ -1,0 +1,164 @@
+/** `iota config`: what it shows, what it finds wrong and on which line, what it writes; the program as a function. */
+
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { knobPaths } from "../../../core/config/knobs.ts";
+import { sizeNames } from "../../../core/config/size.ts";
+import { meaningOf } from "../../../cli/config/meaning.ts";
+import { main } from "../../../cli/main.ts";
+import { FakeHost } from "../../support/fake_host.ts";
+import { withScratchFolder } from "../../support/scratch_folder.ts";
+
+interface Ran {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+async function config(...words: string[]): Promise<Ran> {
+  const host = new FakeHost({ env: { HOME: "/nowhere" } });
+  const code = await main(["config", ...words], host);
+  return { code, ...host.written };
+}
+
+async function withFile(text: string, body: (path: string) => Promise<void>): Promise<void> {
+  await withScratchFolder(async (folder) => {
+    await Deno.writeTextFile(`${folder}/file.toml`, text);
+    await body(`${folder}/file.toml`);
+  });
+}
+
+Deno.test("Config show: every value tells whether a flag, a line, the size or nobody set it", async () => {
+  await withFile('size = "toy"\n\n[train]\nsteps = 7\n', async (path) => {
+    const { code, stdout } = await config("show", "--config", path, "--replicas", "3", "--set", "outer.momentum=0.5");
+    assertEquals(code, 0);
+    assertMatch(stdout, /^size = "toy" +# file\.toml:1 /m);
+    assertMatch(stdout, /^steps = 7 +# file\.toml:4 /m);
+    assertMatch(stdout, /^replicas = 3 +# --replicas /m);
+    assertMatch(stdout, /^momentum = 0\.5 +# --set /m);
+    assertMatch(stdout, /^layers = 3 +# size toy /m);
+    assertMatch(stdout, /^beta1 = 0\.9 +# default /m);
+  });
+});
+
+Deno.test("Config show: what it prints is a file that gives the same configuration", async () => {
+  const shown = await config("show", "--size", "small", "--steps", "77", "--deterministic");
+  await withFile(shown.stdout, async (path) => {
+    const summaryOf = async (...words: string[]) => {
+      const { stdout } = await config("show", "--json", ...words);
+      return JSON.parse(stdout.trim().split("\n").at(-1)!).config;
+    };
+    const once = await summaryOf("--size", "small", "--steps", "77", "--deterministic");
+    assertEquals(await summaryOf("--config", path), once);
+    assertEquals((await config("check", path)).code, 0);
+  });
+});
+
+Deno.test("Config show: --changed leaves out what nobody set, and programs get a line for each setting", async () => {
+  const { stdout } = await config("show", "--steps", "5", "--changed", "--json");
+  const [setting, summary] = stdout.trim().split("\n").map((line) => JSON.parse(line));
+  assertEquals(setting, { type: "setting", path: "train.steps", value: 5, origin: "flag", line: null });
+  assertEquals([summary.settings, summary.config.train.steps], [1, 5]);
+});
+
+Deno.test("Config check: every problem of a run's file has its line, and the exit code is 1", async () => {
+  await withFile('seed = -1\n[train]\nstep = 3\nlearningRate = "x"\n[modle]\nwidth = 64\n', async (path) => {
+    const { code, stdout, stderr } = await config("check", path);
+    assertEquals([code, stderr], [1, ""]);
+    assertStringIncludes(stdout, `${path}:1: Cannot use seed as it must be between`);
+    assertStringIncludes(
+      stdout,
+      `${path}:3: Cannot use train.step as there is no such setting: did you mean train.steps?`,
+    );
+    assertStringIncludes(stdout, `${path}:4: Cannot use train.learningRate as it must be a number`);
+    assertStringIncludes(stdout, `${path}:5: Cannot use modle`);
+    assertStringIncludes(stdout, "has 4 problems: the settings of a run");
+  });
+});
+
+Deno.test("Config check: a file that is no TOML is one problem with its place", async () => {
+  await withFile("seed = 1\n[train\n", async (path) => {
+    const { code, stdout } = await config("check", path, "--json");
+    const [problem, summary] = stdout.trim().split("\n").map((line) => JSON.parse(line));
+    assertEquals([code, summary.problems, summary.isValid], [1, 1, false]);
+    assertMatch(problem.text, /file\.toml:2:\d+: Cannot read '\[train' as TOML/);
+  });
+});
+
+Deno.test("Config check: a node's options are known by what they set, or by --for", async () => {
+  await withFile('orchestrator = "ws://a:1"\nlisten = "0.0.0.0:1"\n', async (path) => {
+    assertStringIncludes((await config("check", path)).stdout, "is right: options of iota miner");
+    const { code, stdout } = await config("check", path, "--for", "validate");
+    assertEquals(code, 1);
+    assertStringIncludes(stdout, `${path}:2: Cannot use listen as this command has no such option`);
+  });
+  await withFile('orchestratr = "ws://a:1"\nnetuid = 0\ndevice = "gpu"\nwallet = true\n', async (path) => {
+    const { stdout } = await config("check", path);
+    assertStringIncludes(
+      stdout,
+      `${path}:1: Cannot use orchestratr as this command has no such option: did you mean orchestrator?`,
+    );
+    assertStringIncludes(stdout, `${path}:2: Cannot use netuid as it must be a whole number from 1 to 4095`);
+    assertStringIncludes(stdout, `${path}:3: Cannot use device as it must be one of auto, webgpu, reference`);
+    assertStringIncludes(
+      stdout,
+      `${path}:4: Cannot use wallet as it must be a text or a number: current value is true`,
+    );
+  });
+});
+
+Deno.test("Config check: no file, or one that is not there, is a sentence", async () => {
+  assertEquals((await config("check")).code, 2);
+  const { code, stderr } = await config("check", "/nowhere/run.toml");
+  assertEquals(code, 1);
+  assertMatch(stderr, /^error Cannot read the configuration as it must exist: .*\nnext {2}Check the spelling\n$/);
+});
+
+Deno.test("Config init: each size and each kind passes its own check, and sets no more than it says", async () => {
+  await withScratchFolder(async (folder) => {
+    for (const size of sizeNames) {
+      const path = `${folder}/${size}.toml`;
+      assertEquals((await config("init", path, "--size", size)).code, 0);
+      assertEquals((await config("check", path)).code, 0);
+      const shown = JSON.parse((await config("show", "--config", path, "--json")).stdout.trim().split("\n").at(-1)!);
+      const plain = JSON.parse((await config("show", "--size", size, "--json")).stdout.trim().split("\n").at(-1)!);
+      assertMatch(shown.config.name, new RegExp(`^${size}-\\d{8}-\\d{6}$`));
+      assertEquals({ ...shown.config, name: "iota" }, plain.config, size);
+    }
+    for (const kind of ["miner", "validate"]) {
+      assertEquals((await config("init", `${folder}/${kind}.toml`, "--for", kind)).code, 0);
+      assertEquals((await config("check", `${folder}/${kind}.toml`, "--for", kind)).code, 0);
+    }
+  });
+});
+
+Deno.test("Config init: every setting is there with its meaning, and taking a # away sets it", async () => {
+  await withScratchFolder(async (folder) => {
+    const path = `${folder}/run.toml`;
+    await config("init", path);
+    const text = await Deno.readTextFile(path);
+    assertMatch(text, /^# steps = 300 +# Optimizer steps of the whole run$/m);
+    await Deno.writeTextFile(path, text.replaceAll(/^# (?!tls|publicAddress)(\w+ = )/gm, "$1")); // no such files
+    assertEquals((await config("check", path)).stdout, `● ${path} is right: the settings of a run\n`);
+  });
+});
+
+Deno.test("Config init: an existing file is kept unless --force is there", async () => {
+  await withFile("mine", async (path) => {
+    const refused = await config("init", path);
+    assertEquals([refused.code, await Deno.readTextFile(path)], [1, "mine"]);
+    assertStringIncludes(refused.stderr, "--force");
+    assertEquals((await config("init", path, "--force")).code, 0);
+    assert((await Deno.readTextFile(path)).startsWith("# Settings of a run"));
+  });
+  assertEquals((await config("init", "--for", "miner", "--size", "tiny")).code, 2);
+  assertEquals((await config("init", "/nowhere/x.toml", "--size", "huge")).code, 2);
+});
+
+Deno.test("Config: the meaning of a setting is whole, with its unit", () => {
+  for (const path of knobPaths) {
+    const meaning = meaningOf(path);
+    assert(!/, in (of|miners per|tasks per|validators\b|miners\b)/.test(meaning), `${path}: ${meaning}`);
+  }
+  assertEquals(meaningOf("train.decayFraction"), "Last share of the run with linear decay");
+  assertEquals(meaningOf("limits.leaseMs"), "Time for a task before it goes to another miner, in ms");
+});

@@ -1,0 +1,275 @@
+/** `iota service`: the files it writes, what it runs, and what it says where there is nobody to run it for. */
+
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import type { Command } from "../../../cli/command.ts";
+import { command as service } from "../../../cli/commands/service.ts";
+import { main } from "../../../cli/main.ts";
+import { plistText } from "../../../cli/service/plist_text.ts";
+import type { CommandLine } from "../../../cli/service/service_manager.ts";
+import * as actions from "../../../cli/service/service_actions.ts";
+import type { ServicePlan } from "../../../cli/service/service_plan.ts";
+import { unitText } from "../../../cli/service/unit_text.ts";
+import { FakeHost } from "../../support/fake_host.ts";
+import { withScratchFolder } from "../../support/scratch_folder.ts";
+
+const plan: ServicePlan = {
+  role: "miner",
+  name: "iota-miner",
+  label: "iota.miner",
+  program: [
+    "/ann/bin/iota",
+    "miner",
+    "--wallet",
+    "hot",
+    "--schedule",
+    "mon 0:00-7:00",
+    "--data",
+    '/a "b"/50%/$x & <y>',
+  ],
+  workingFolder: "/ann",
+  writes: ["/ann/.local/share/iota", "/var/my logs"],
+  logFile: null,
+  restarts: "always",
+  longestWaitSeconds: 300,
+  variables: {},
+};
+
+Deno.test("Service: the systemd unit restarts for ever, writes only its folders and quotes every word", async (t) => {
+  await t.assertSnapshot(unitText(plan, { hasNamespaces: true }));
+});
+
+Deno.test("Service: a unit sees the machine's /tmp where something of it lies there", () => {
+  const privateTmp = (changes: Partial<ServicePlan>) =>
+    unitText({ ...plan, ...changes }, { hasNamespaces: true }).includes("PrivateTmp=yes");
+  assertEquals(privateTmp({}), true);
+  assertEquals(privateTmp({ program: ["/tmp/iota", "miner"] }), false);
+  assertEquals(privateTmp({ writes: ["/var/tmp"] }), false);
+  assertEquals(privateTmp({ workingFolder: "/tmpfiles" }), true);
+});
+
+Deno.test("Service: where the kernel has no user namespaces the unit leaves the rest of the sandbox", () => {
+  const text = unitText(plan, { hasNamespaces: false });
+  assertStringIncludes(text, "NoNewPrivileges=yes");
+  assertEquals(/^(ProtectSystem|PrivateTmp|ReadWritePaths)=/m.test(text), false);
+});
+
+Deno.test("Service: an orchestrator whose run is over stays ended, by either manager", () => {
+  const run: ServicePlan = { ...plan, role: "orchestrate", restarts: "onFailure", longestWaitSeconds: 30 };
+  const unit = unitText(run, { hasNamespaces: true });
+  assertMatch(unit, /^Restart=on-failure$/m);
+  assertMatch(unit, /^RestartMaxDelaySec=30$/m);
+  assertMatch(plistText(run), /<key>KeepAlive<\/key>\s*<dict>\s*<key>SuccessfulExit<\/key>\s*<false\/>\s*<\/dict>/);
+});
+
+Deno.test("Service: a unit sees the data folder that its owner's shell names", () => {
+  const unit = unitText({ ...plan, variables: { XDG_DATA_HOME: "/big disk" } }, { hasNamespaces: true });
+  assertMatch(unit, /^Environment="XDG_DATA_HOME=\/big disk"$/m);
+});
+
+Deno.test("Service: the launchd agent is kept alive and escapes what XML would read", async (t) => {
+  await t.assertSnapshot(plistText(plan));
+});
+
+class FakeMachine implements actions.Machine {
+  readonly files = new Map<string, string>();
+  readonly ran: string[] = [];
+  readonly folders: string[] = [];
+  readonly #codes: Readonly<Record<string, number>>;
+
+  /** By the command line's beginning; what is not there is no program. */
+  constructor(codes: Readonly<Record<string, number>>) {
+    this.#codes = codes;
+  }
+
+  run(line: CommandLine): Promise<actions.Ran | null> {
+    const text = line.join(" ");
+    this.ran.push(text);
+    const known = Object.keys(this.#codes).find((start) => text.startsWith(start));
+    return Promise.resolve(known === undefined ? null : { code: this.#codes[known]!, text: `says ${known}` });
+  }
+
+  async show(line: CommandLine): Promise<number> {
+    return (await this.run(line))?.code ?? 1;
+  }
+
+  read(path: string): Promise<string | null> {
+    return Promise.resolve(this.files.get(path) ?? null);
+  }
+
+  write(path: string, text: string): Promise<void> {
+    this.files.set(path, text);
+    return Promise.resolve();
+  }
+
+  remove(path: string): Promise<boolean> {
+    return Promise.resolve(this.files.delete(path));
+  }
+
+  createFolder(path: string): Promise<void> {
+    this.folders.push(path);
+    return Promise.resolve();
+  }
+}
+
+const perform = {
+  install: actions.installService,
+  status: actions.showService,
+  logs: actions.showServiceLogs,
+  remove: actions.removeService,
+};
+
+async function run(words: readonly string[], machine: actions.Machine, { isMac = false } = {}) {
+  const host = new FakeHost({ env: { HOME: "/ann", USER: "ann", IOTA_PROGRAM: "/ann/bin/iota" } });
+  const system = isMac ? "darwin" as const : "linux" as const;
+  const table = {
+    service: async () => ({
+      ...service,
+      actions: Object.fromEntries(
+        await Promise.all(
+          Object.entries(service.actions!).map(async ([name, load]) => {
+            const action: Command = {
+              ...await load(),
+              run: (context) =>
+                perform[name as keyof typeof perform](
+                  { ...context, environment: { ...context.environment, system } },
+                  machine,
+                ),
+            };
+            return [name, () => Promise.resolve(action)];
+          }),
+        ),
+      ),
+    }),
+  };
+  const code = await main(["service", ...words], host, table);
+  return { code, ...host.written };
+}
+
+const unitPath = "/ann/.config/systemd/user/iota-miner.service";
+const role = ["--", "miner", "--wallet", "hot", "--json", "--quiet"];
+
+Deno.test("Service: installing writes the unit, starts it and says what lingering is for", async () => {
+  const machine = new FakeMachine({ systemctl: 0, unshare: 0 });
+  const { code, stdout, stderr } = await run(["install", ...role], machine);
+  assertEquals([code, stderr], [0, ""]);
+  assertEquals([...machine.files.keys()], [unitPath]);
+  assertEquals(machine.folders, ["/ann/.local/share/iota"]);
+  assertMatch(
+    machine.files.get(unitPath)!,
+    /^ExecStart=\/ann\/bin\/iota miner --wallet hot --json --quiet --auto-restart$/m,
+  );
+  assertEquals(machine.ran.slice(-3), [
+    "systemctl --user daemon-reload",
+    "systemctl --user enable iota-miner.service",
+    "systemctl --user restart iota-miner.service",
+  ]);
+  assertStringIncludes(stdout, machine.files.get(unitPath)!);
+  assertStringIncludes(stdout, "loginctl enable-linger ann");
+});
+
+Deno.test("Service: --dry-run prints the unit and touches nothing", async () => {
+  const machine = new FakeMachine({});
+  const { code, stdout } = await run(["install", "--dry-run", ...role], machine);
+  assertEquals([code, machine.files.size, machine.folders.length], [0, 0, 0]);
+  assertStringIncludes(stdout, `# ${unitPath}\n`);
+  assertStringIncludes(stdout, "Restart=always");
+});
+
+Deno.test("Service: an orchestrator's unit has no relative path, and begins or goes on without another word", async () => {
+  await withScratchFolder(async (folder) => {
+    const home = Deno.cwd();
+    Deno.chdir(folder);
+    try {
+      await Deno.writeTextFile("run.toml", 'size = "toy"\n');
+      await Deno.writeTextFile("text.txt", "A text to learn.\n");
+      const here = Deno.cwd();
+      const words = ["--config", "run.toml", "--data=runs/own", "--corpus", "text.txt", "--log-file", "hub.log"];
+      const { code, stdout, stderr } = await run(
+        ["install", "--dry-run", "--", "orchestrate", ...words, "--host", "0.0.0.0"],
+        new FakeMachine({ unshare: 0 }),
+      );
+      assertEquals([code, stderr], [0, ""]);
+      const started = `/ann/bin/iota orchestrate --config ${here}/run.toml --data=${here}/runs/own ` +
+        `--corpus ${here}/text.txt --log-file ${here}/hub.log --host 0.0.0.0`;
+      assertEquals(/^ExecStart=(.*)$/m.exec(stdout)?.[1], started);
+      assertMatch(stdout, /^Restart=on-failure$/m);
+      assertEquals(/^ReadWritePaths=(.*)$/m.exec(stdout)?.[1], `-${here}/runs/own -${here}`);
+      const named = await run(
+        ["install", "--dry-run", "--", "orchestrate", "--config", "run.toml"],
+        new FakeMachine({ unshare: 0 }),
+      );
+      assertMatch(named.stdout, /^ReadWritePaths=-\/ann\/\.local\/share\/iota$/m);
+      const refused: [string[], RegExp][] = [
+        [["--config", "run.toml", "--fresh"], /with --fresh as each of its starts would delete the run/],
+        [["--config", "other.toml"], /Cannot read the configuration as it must exist/],
+        [["--set", "train.stepz=3"], /train\.stepz.*did you mean train\.steps/],
+      ];
+      for (const [wrong, says] of refused) {
+        const machine = new FakeMachine({ systemctl: 0, unshare: 0 });
+        const result = await run(["install", "--", "orchestrate", ...wrong], machine);
+        assertMatch(result.stderr, says);
+        assertEquals([result.code === 0, machine.files.size], [false, 0]);
+      }
+    } finally {
+      Deno.chdir(home);
+    }
+  });
+});
+
+Deno.test("Service: in a container the file is written and the person reads what to type", async () => {
+  const machine = new FakeMachine({ systemctl: 1 });
+  const { code, stdout, stderr } = await run(["install", ...role], machine);
+  assertEquals([code, machine.files.size], [0, 1]);
+  assertMatch(stderr, /systemctl does not serve this user here/);
+  assertStringIncludes(stdout, "\n  systemctl --user enable iota-miner.service\n");
+});
+
+Deno.test("Service: a manager that refuses is quoted, with the next step", async () => {
+  const machine = new FakeMachine({ "systemctl --user enable": 1, systemctl: 0 });
+  const { code, stderr } = await run(["install", ...role], machine);
+  assertEquals(code, 1);
+  assertMatch(stderr, /'systemctl --user enable iota-miner.service' must succeed: says systemctl --user enable/);
+});
+
+Deno.test("Service: status, logs and remove find the service by its name, and say when there is none", async () => {
+  const machine = new FakeMachine({ systemctl: 0, journalctl: 0 });
+  for (const action of ["status", "logs", "remove"]) {
+    const { code, stderr } = await run([action], machine);
+    assertEquals(code, 1);
+    assertMatch(stderr, /Cannot find the service iota-miner as its file must exist.*\n.*iota service install/s);
+  }
+  await run(["install", ...role], machine);
+  assertEquals((await run(["status"], machine)).code, 0);
+  assertEquals((await run(["logs", "--lines", "7", "--follow"], machine)).code, 0);
+  assertEquals(machine.ran.at(-1), "journalctl --user --no-pager --unit=iota-miner.service --lines=7 --follow");
+  assertEquals((await run(["remove"], machine)).code, 0);
+  assertEquals([machine.files.size, machine.ran.at(-1)], [0, "systemctl --user disable --now iota-miner.service"]);
+});
+
+Deno.test("Service: on a Mac the role keeps its own log, and logs shows the end of it", async () => {
+  const machine = new FakeMachine({ launchctl: 0 });
+  const { code } = await run(["install", "--name", "night", ...role], machine, { isMac: true });
+  assertEquals(code, 0);
+  assertEquals([...machine.files.keys()], ["/ann/Library/LaunchAgents/iota.night.plist"]);
+  const log = "/ann/Library/Application Support/iota/logs/iota-night.log";
+  machine.files.set(log, "one\ntwo\nthree\n");
+  const { stdout } = await run(["logs", "--name", "night", "--lines", "2"], machine, { isMac: true });
+  assertEquals(stdout, "two\nthree\n");
+});
+
+Deno.test("Service: what cannot be a service is refused before anything is written", async () => {
+  const machine = new FakeMachine({ systemctl: 0 });
+  const refused: [string[], RegExp][] = [
+    [["install"], /must be one of miner, validate, orchestrate: it is missing/],
+    [["install", "--", "wallet", "list"], /current value is 'wallet'/],
+    [["install", "--", "miner", "--walet", "x"], /Did you mean --wallet/],
+    [["install", "--name", "../x", "--", "miner"], /small letters, digits and dashes/],
+    [[], /must be one of install, status, logs, remove/],
+  ];
+  for (const [words, says] of refused) {
+    const { code, stderr } = await run(words, machine);
+    assertEquals(code, 2, stderr);
+    assertMatch(stderr, says);
+  }
+  assertEquals([machine.files.size, machine.ran], [0, []]);
+});

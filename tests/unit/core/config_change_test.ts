@@ -1,0 +1,73 @@
+/** Settings of a run that goes on: which may change, how a change is applied, written down and refused. */
+
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { parse } from "smol-toml";
+import {
+  changesBetween,
+  describeChange,
+  lastingSettings,
+  mayChange,
+  type SettingChange,
+  withChanges,
+} from "../../../core/config/change.ts";
+import type { RunConfig } from "../../../core/config/config.ts";
+import { knobPaths } from "../../../core/config/knobs.ts";
+import { resolveConfig } from "../../../core/config/parse.ts";
+import { changedRunText, runText } from "../../../cli/orchestrate/run_text.ts";
+
+function resolved(overrides: Record<string, unknown> = {}) {
+  const result = resolveConfig({ size: "toy", overrides });
+  assert(result.ok);
+  return result;
+}
+
+const rate: SettingChange = { path: "train.learningRate", from: 0.005, to: 0.002 };
+
+Deno.test("Changes: what may change is a choice for each setting, and a new setting may not", () => {
+  assertEquals(
+    knobPaths.filter((path) => !mayChange(path)),
+    [
+      ...["name", "seed", "size", "deterministic"],
+      ...["vocabSize", "width", "layers", "heads", "kvHeads", "ffnWidth", "contextLength", "ropeBase", "normEpsilon"]
+        .map((key) => `model.${key}`),
+      ...["stages", "codec", "bottleneckWidth"].map((key) => `pipeline.${key}`),
+      ...["sequencesPerMicrobatch", "microbatchesPerStep", "beta1", "beta2", "epsilon", "weightDecay"]
+        .map((key) => `train.${key}`),
+      ...["outer.learningRate", "outer.momentum"],
+      ...["data.corpus", "data.heldOutFraction", "data.maxBytes", "validate.heldOutSequences", "chain.netuid"],
+    ],
+  );
+});
+
+Deno.test("Changes: a configuration with changes differs in these, and another run's hash does not", () => {
+  const before = resolved().config;
+  const after = withChanges(before, [rate, { path: "train.steps", from: 20, to: 40 }]);
+  assertEquals([after.train.learningRate, after.train.steps, before.train.steps], [0.002, 40, 20]);
+  assertEquals(changesBetween(before, after).map(({ path }) => path), ["train.steps", "train.learningRate"]);
+  assertEquals(lastingSettings(after), lastingSettings(before));
+  assertEquals(describeChange(rate), "train.learningRate: 0.005 → 0.002");
+  const other: SettingChange = { path: "model.width", from: 32, to: 64 };
+  assertThrows(() => withChanges(before, [other]), Error, "Cannot change model.width");
+});
+
+Deno.test("Changes: run.toml has the new value in its place, every change at its end, and still is the configuration", () => {
+  const { config, origins } = resolved();
+  const wait: SettingChange = { path: "limits.leaseMs", from: 30_000, to: 60_000 };
+  let now: RunConfig = config;
+  let text = runText(config, origins);
+  for (const [step, change] of [[120, rate], [180, wait]] as const) {
+    now = withChanges(now, [change]);
+    text = changedRunText(text, { config: now, changes: [change], step });
+    const read = resolveConfig({ file: parse(text) });
+    assert(read.ok);
+    assertEquals(read.config, now);
+  }
+  const lines = text.split("\n");
+  assert(lines.some((line) => /^learningRate = 0\.002 .*# changed at step 120; Peak/.test(line)), text);
+  assertEquals(lines.filter((line) => line.startsWith("learningRate = 1 ")).length, 1, "the outer rate stays");
+  assertEquals(lines.slice(-3), [
+    "# Changed at step 120: train.learningRate: 0.005 → 0.002",
+    "# Changed at step 180: limits.leaseMs: 30000 → 60000",
+    "",
+  ]);
+});

@@ -1,0 +1,297 @@
+/** The configuration: precedence, the sentence of every problem, foreign objects, printing. */
+
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { parse } from "smol-toml";
+import type { RunConfig } from "../../../core/config/config.ts";
+import { describeConfig } from "../../../core/config/describe.ts";
+import type { NumberKnob } from "../../../core/config/knob.ts";
+import { knobAt, knobGroups, knobPaths } from "../../../core/config/knobs.ts";
+import { parseRunConfig, resolveConfig, type ResolvedConfig, valueFromText } from "../../../core/config/parse.ts";
+import { didYouMean, editDistance } from "../../../core/config/suggest.ts";
+
+function resolved(result: ResolvedConfig): { config: RunConfig; origins: Readonly<Record<string, string>> } {
+  assert(result.ok, result.ok ? "" : result.problems.map(({ text }) => text).join("\n"));
+  return result;
+}
+
+function texts(result: ResolvedConfig): string[] {
+  assert(!result.ok, "a problem is expected");
+  return result.problems.map(({ text }) => text);
+}
+
+function leaves(value: object, prefix = ""): string[] {
+  return Object.entries(value).flatMap(([key, inner]) =>
+    typeof inner === "object" && inner !== null ? leaves(inner, `${prefix}${key}.`) : [`${prefix}${key}`]
+  );
+}
+
+Deno.test("Knobs: every leaf of a configuration has exactly one knob", () => {
+  const { config } = resolved(resolveConfig({}));
+  assertEquals([...leaves(config)].sort(), [...knobPaths].sort());
+  assertEquals(new Set(knobPaths).size, knobPaths.length);
+});
+
+Deno.test("Knobs: every one has a sentence, and limits in order", () => {
+  for (const path of knobPaths) {
+    const knob = knobAt(path);
+    assert(/^[A-Z].*\.$/.test(knob.doc), `${path}: ${knob.doc}`);
+    if (knob.kind === "int" || knob.kind === "float") assert(knob.min < knob.max, path);
+  }
+});
+
+Deno.test("Configuration: a flag beats the file, the file beats the size, the size beats nothing", () => {
+  const file = { size: "small", train: { steps: 77, learningRate: 0.01 } };
+  const { config, origins } = resolved(resolveConfig({ file, overrides: { "train.steps": 99 } }));
+  assertEquals([config.size, origins["size"]], ["small", "file"]);
+  assertEquals([config.train.steps, origins["train.steps"]], [99, "flag"]);
+  assertEquals([config.train.learningRate, origins["train.learningRate"]], [0.01, "file"]);
+  assertEquals([config.model.width, origins["model.width"]], [256, "size"]);
+  assertEquals([config.train.beta1, origins["train.beta1"]], [0.9, "default"]);
+});
+
+Deno.test("Configuration: the size of the flag replaces the size of the file", () => {
+  const { config, origins } = resolved(resolveConfig({ size: "toy", file: { size: "1b" } }));
+  assertEquals([config.size, config.model.width, origins["size"]], ["toy", 32, "flag"]);
+});
+
+Deno.test("Configuration: a shorter run shortens what depends on its length", () => {
+  const { config } = resolved(resolveConfig({ overrides: { "train.steps": 5 } }));
+  assertEquals([config.train.stepsPerRound, config.train.warmupSteps, config.train.joinWarmupSteps], [5, 2, 1]);
+});
+
+Deno.test("Configuration: frames, queues and blobs grow with what a run sends", () => {
+  const { config } = resolved(
+    resolveConfig({ size: "1b", overrides: { "pipeline.codec": "none", "train.sequencesPerMicrobatch": 1 } }),
+  );
+  assert(config.limits.frameBytes >= 3 * 2048 * 2048 * 4);
+  assert(config.limits.outboxBytes >= config.limits.frameBytes);
+  assert(config.limits.blobBytes >= 4 * 600e6);
+});
+
+const wrongFields: readonly [name: string, file: unknown, text: string][] = [
+  [
+    "a number out of range",
+    { train: { learningRate: 5 } },
+    "Cannot use train.learningRate as it must be between 1e-7 and 1: current value is 5",
+  ],
+  ["no number at all", { train: { learningRate: NaN } }, "it must be between 1e-7 and 1: current value is NaN"],
+  ["infinity", { train: { steps: Infinity } }, "it must be between 1 and 100000000: current value is Infinity"],
+  [
+    "a text for a number",
+    { train: { steps: "many" } },
+    'Cannot use train.steps as it must be a whole number between 1 and 100000000: current value is "many"',
+  ],
+  [
+    "a fraction for a count",
+    { train: { steps: 1.5 } },
+    "Cannot use train.steps as it must be a whole number: current value is 1.5",
+  ],
+  [
+    "a huge integer",
+    { seed: 2n ** 70n },
+    "it must be a whole number between 0 and 4294967295: current value is 1180591620717411303424",
+  ],
+  [
+    "a number that does not divide",
+    { model: { width: 100 } },
+    "Cannot use model.width as it must be a multiple of 32: current value is 100",
+  ],
+  ["a text for a switch", { deterministic: "yes" }, 'it must be true or false: current value is "yes"'],
+  ["an unknown choice", { pipeline: { codec: "zip" } }, 'it must be one of none, iota: current value is "zip"'],
+  [
+    "an unknown size",
+    { size: "huge" },
+    'it must be one of toy, tiny, small, 100m, 1b, 3b, 8b, 15b: current value is "huge"',
+  ],
+  ["a name for a path", { name: "../../etc" }, "it must be letters, digits, dots, dashes and underscores"],
+  ["a long name", { name: "a".repeat(65) }, "it must be at most 64 characters long"],
+  ["an empty corpus", { data: { corpus: " " } }, 'it must be "sotu" or the path of a text file'],
+  [
+    "a table for a leaf",
+    { seed: { x: 1 } },
+    "it must be a whole number between 0 and 4294967295: current value is a table",
+  ],
+  ["a list for a leaf", { seed: [1] }, "current value is a list of 1"],
+  ["a date for a leaf", { name: new Date(0) }, "current value is a date"],
+  ["nothing for a leaf", { name: null }, "current value is nothing"],
+  ["a leaf for a table", { train: 3 }, "Cannot use train as it must be a table, [train]: current value is 3"],
+  ["a list for the whole", [], "Cannot use the configuration as it must be a table: current value is a list of 0"],
+  [
+    "a misspelt key",
+    { train: { learningrate: 0.1 } },
+    "Cannot use train.learningrate as there is no such setting: did you mean train.learningRate?",
+  ],
+  ["a key in the wrong table", { steps: 3 }, "Cannot use steps as there is no such setting: did you mean train.steps?"],
+  [
+    "a key nobody knows",
+    { swarm: { sharks: 3 } },
+    "Cannot use swarm.sharks as there is no such setting: [swarm] has replicas, validators, gatherMs",
+  ],
+  [
+    "a table nobody knows",
+    { zoo: { lions: 3 } },
+    "Cannot use zoo as there is no such setting: the tables are model, pipeline",
+  ],
+  [
+    "a dotted key in quotes",
+    { "train.steps": 3 },
+    'Cannot use "train.steps" as there is no such setting: did you mean train.steps?',
+  ],
+  ["a prototype key", JSON.parse('{"__proto__": {"x": 1}}'), "Cannot use __proto__ as there is no such setting"],
+  ["a key of every object", { constructor: 1 }, "Cannot use constructor as there is no such setting"],
+];
+
+for (const [name, file, text] of wrongFields) {
+  Deno.test(`Configuration: ${name} is one named problem`, () => {
+    const found = texts(resolveConfig({ file }));
+    assertEquals(found.length, 1, found.join("\n"));
+    assertStringIncludes(found[0]!, text);
+  });
+}
+
+const brokenRules: readonly [overrides: Record<string, unknown>, text: string][] = [
+  [
+    { "model.heads": 5 },
+    "Cannot use model.heads as model.width must be divisible by model.heads: current values are model.heads = 5, model.width = 128",
+  ],
+  [
+    { "model.width": 160, "model.heads": 4, "model.kvHeads": 3 },
+    "Cannot use model.kvHeads as model.heads must be divisible",
+  ],
+  [{ "model.width": 32, "model.heads": 16 }, "must be a multiple of 4"],
+  [
+    { "pipeline.bottleneckWidth": 256 },
+    "Cannot use pipeline.bottleneckWidth as pipeline.bottleneckWidth must not be larger",
+  ],
+  [{ "pipeline.stages": 7 }, "Cannot use pipeline.stages as every stage needs a layer"],
+  [{ "model.layers": 2 }, "Cannot use model.layers as every stage needs a layer"],
+  [
+    { "train.stepsPerRound": 500 },
+    "Cannot use train.stepsPerRound as train.stepsPerRound must not be larger than train.steps",
+  ],
+  [{ "train.warmupSteps": 500 }, "Cannot use train.warmupSteps as"],
+  [{ "train.beta1": 0.98 }, "Cannot use train.beta1 as train.beta2 must be so far above the square of train.beta1"],
+  [{ "train.beta2": 0.99999 }, "Cannot use train.beta2 as train.beta2 must be so far above the square of train.beta1"],
+  [
+    { "swarm.replicas": 65 },
+    "Cannot use swarm.replicas as swarm.replicas must not be larger than limits.minersPerStage",
+  ],
+  [{ "limits.frameBytes": 65536 }, "Cannot use limits.frameBytes as limits.frameBytes must be at least"],
+  [
+    { "train.sequencesPerMicrobatch": 1024, "model.contextLength": 8192 },
+    "Cannot use train.sequencesPerMicrobatch as limits.frameBytes",
+  ],
+  [{ "limits.outboxBytes": 65536 }, "Cannot use limits.outboxBytes as"],
+  [{ "limits.blobBytes": 65536 }, "Cannot use limits.blobBytes as limits.blobBytes must be at least"],
+];
+
+for (const [overrides, text] of brokenRules) {
+  Deno.test(`Configuration: ${JSON.stringify(overrides)} breaks a rule between knobs`, () => {
+    const found = texts(resolveConfig({ overrides }));
+    assert(found.some((line) => line.includes(text)), found.join("\n"));
+  });
+}
+
+Deno.test("Configuration: all problems are told at once, in the order of the file", () => {
+  const file = { train: { steps: 0, learningRate: "fast" }, zoo: 1, model: { heads: 0 } };
+  const result = resolveConfig({ file, overrides: { "train.beta1": 2 } });
+  assert(!result.ok);
+  assertEquals(result.problems.map(({ path, origin }) => [path, origin]), [
+    ["train.steps", "file"],
+    ["train.learningRate", "file"],
+    ["zoo", "file"],
+    ["model.heads", "file"],
+    ["train.beta1", "flag"],
+  ]);
+});
+
+Deno.test("Configuration: a flood of unknown keys gets a bounded answer", () => {
+  const file = Object.fromEntries(Array.from({ length: 5000 }, (_, i) => [`${"k".repeat(200)}${i}`, i]));
+  assert(texts(resolveConfig({ file })).length <= 20);
+  assert(texts(resolveConfig({ file })).every((text) => text.length < 300));
+});
+
+Deno.test("Configuration: one that arrives as JSON is taken whole", () => {
+  const { config } = resolved(resolveConfig({ size: "small" }));
+  const arrived = parseRunConfig(JSON.parse(JSON.stringify(config)));
+  assert(arrived.ok);
+  assertEquals(arrived.value, config);
+});
+
+Deno.test("Configuration: one that arrives without a field, with a strange one or a broken rule is a fault", () => {
+  const { config } = resolved(resolveConfig({}));
+  const { seed: _, ...seedless } = config;
+  const cases: [foreign: unknown, detail: string][] = [
+    [seedless, "Cannot use seed as it must be a whole number"],
+    [{ ...config, extra: 1 }, "Cannot use extra as there is no such setting"],
+    [{ ...config, train: { ...config.train, extra: 1 } }, "Cannot use train.extra as there is no such setting"],
+    [{ ...config, train: { ...config.train, steps: -1 } }, "Cannot use train.steps as"],
+    [{ ...config, model: { ...config.model, heads: 5 } }, "model.width must be divisible by model.heads"],
+    [{ ...config, "train.steps": 5 }, "as there is no such setting"],
+    [null, "it must be a table: current value is nothing"],
+    ["config", "it must be a table"],
+    [new Map(), "it must be a table"],
+  ];
+  for (const [foreign, detail] of cases) {
+    const result = parseRunConfig(foreign);
+    assert(!result.ok, detail);
+    assertEquals(result.fault.code, "malformedMessage");
+    assertStringIncludes(result.fault.detail, detail);
+  }
+});
+
+Deno.test("Configuration: what is printed is a TOML file that gives the same configuration", () => {
+  for (const size of ["toy", "tiny", "1b"]) {
+    const { config, origins } = resolved(resolveConfig({ size, overrides: { "train.steps": 33 } }));
+    const lines = describeConfig(config, origins as Parameters<typeof describeConfig>[1]);
+    assertEquals(resolved(resolveConfig({ file: parse(lines.join("\n")) })).config, config);
+    assert(lines.some((line) => /^steps = 33 +# steps, flag; Optimizer steps/.test(line)), lines.join("\n"));
+    assertEquals(lines.filter((line) => line.startsWith("[")), knobGroups.map((group) => `[${group}]`));
+    assert(lines.every((line) => line.length <= 140));
+  }
+});
+
+Deno.test("Configuration: a value at its limits is taken, one step beyond is not", () => {
+  for (const path of knobPaths) {
+    const knob = knobAt(path);
+    if (knob.kind !== "int" && knob.kind !== "float") continue;
+    for (const [value, isRight] of edges(knob)) {
+      const result = resolveConfig({ overrides: { [path]: value } });
+      const isRefused = !result.ok &&
+        result.problems.some(({ text }) => text.startsWith(`Cannot use ${path} as it must`));
+      assertEquals(isRefused, !isRight, `${path} = ${value}`);
+    }
+  }
+});
+
+function edges({ min, max, kind }: NumberKnob): [value: number, isRight: boolean][] {
+  const step = kind === "int" ? 1 : Math.max(1, Math.abs(max)) * 1e-9;
+  return [[min, true], [max, true], [min - step, false], [max + step, false]];
+}
+
+Deno.test("Flags: a text becomes the value its knob wants, or stays for the problem to show", () => {
+  assertEquals(valueFromText({ path: "train.steps", text: "40" }), 40);
+  assertEquals(valueFromText({ path: "train.learningRate", text: "1e-3" }), 0.001);
+  assertEquals(valueFromText({ path: "deterministic", text: "true" }), true);
+  assertEquals(valueFromText({ path: "deterministic", text: "1" }), "1");
+  assertEquals(valueFromText({ path: "train.steps", text: "" }), "");
+  assertEquals(valueFromText({ path: "train.steps", text: "many" }), "many");
+  assertEquals(valueFromText({ path: "name", text: "42" }), "42");
+  assertEquals(valueFromText({ path: "no.such", text: "42" }), "42");
+});
+
+Deno.test("Suggestions: the nearest path, or none", () => {
+  assertEquals(didYouMean("train.stepPerRound", knobPaths), "train.stepsPerRound");
+  assertEquals(didYouMean("model.context_length", knobPaths), "model.contextLength");
+  assertEquals(didYouMean("leaseMs", knobPaths), "limits.leaseMs");
+  assertEquals(didYouMean("outer.learningrate", knobPaths), "outer.learningRate");
+  assertEquals(didYouMean("model.widht", knobPaths), "model.width", "neighbours swapped");
+  assertEquals(didYouMean("x", knobPaths), null);
+  assertEquals(didYouMean("completely.different", knobPaths), null);
+  assertEquals([
+    editDistance("", "abc"),
+    editDistance("kitten", "sitting"),
+    editDistance("ab", "ab"),
+    editDistance("xab", "xba"),
+  ], [3, 3, 0, 1]);
+});

@@ -1,0 +1,126 @@
+/** Slices and reducers of a merge: cut, dealt, and what that costs in traffic. */
+
+import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
+import { assignReducers, pairCount, type ReducerPair, sliceLayout } from "../../../core/merge/butterfly.ts";
+import { keyOf, openStream, type Stream } from "../../../core/prng.ts";
+import type { Slice } from "../../../core/protocol/message.ts";
+
+const streamOf = (...labels: (string | number)[]): Stream => openStream(keyOf(1, "merge test", ...labels));
+
+// ------------------------------------------------------------------------------------------------------------ slices
+
+Deno.test("Slices: in order, without gap or overlap, multiples of 64 floats, of one size to 64", () => {
+  for (const length of [64, 128, 64 * 7, 64 * 100, 64 * 4321]) {
+    for (let contributors = 1; contributors <= 12; contributors++) {
+      for (const limits of [{}, { minFloats: 640 }, { maxFloats: 1024 }]) {
+        const slices = sliceLayout({ length, contributors, ...limits });
+        let end = 0;
+        for (const { offset, size } of slices) {
+          assertEquals([offset, size % 64], [end, 0]);
+          assert(size > 0);
+          end = offset + size;
+        }
+        assertEquals(end, length);
+        const sizes = slices.map(({ size }) => size);
+        assert(Math.max(...sizes) - Math.min(...sizes) <= 64);
+      }
+    }
+  }
+});
+
+Deno.test("Slices: one for every pair, a multiple when they would be large, fewer when the vector is short", () => {
+  const cases: [options: Parameters<typeof sliceLayout>[0], count: number][] = [
+    [{ length: 64 * 1000, contributors: 1 }, 1],
+    [{ length: 64 * 1000, contributors: 2 }, 1],
+    [{ length: 64 * 1000, contributors: 3 }, 3],
+    [{ length: 64 * 1000, contributors: 12 }, 66],
+    [{ length: 64 * 1000, contributors: 3, maxFloats: 6400 }, 12], // 4 a pair
+    [{ length: 64 * 1000, contributors: 2, maxFloats: 6400 }, 10],
+    [{ length: 64 * 10, contributors: 12 }, 10],
+    [{ length: 64 * 100, contributors: 12, minFloats: 640 }, 10],
+    [{ length: 64, contributors: 3, minFloats: 6400 }, 1],
+    [{ length: 500_000_000 - 256, contributors: 3 }, 30], // of 67 MB each
+  ];
+  for (const [options, count] of cases) assertEquals(sliceLayout(options).length, count, JSON.stringify(options));
+});
+
+Deno.test("Slices: a vector that is no multiple of 64, or nobody to share it, is our bug", () => {
+  assertThrows(() => sliceLayout({ length: 100, contributors: 3 }), Error, "current value is 100");
+  assertThrows(() => sliceLayout({ length: 0, contributors: 3 }), Error, "current value is 0");
+  assertThrows(() => sliceLayout({ length: 64, contributors: 0 }), Error, "contributor");
+});
+
+// ---------------------------------------------------------------------------------------------------------- reducers
+
+function loadsOf(pairs: readonly ReducerPair[], miners: number): number[] {
+  return Array.from({ length: miners }, (_, miner) => pairs.filter((pair) => pair.includes(miner)).length);
+}
+
+Deno.test("Reducers: two different miners a slice, loads within one of each other, for any number of slices", () => {
+  for (let miners = 2; miners <= 12; miners++) {
+    for (let slices = 1; slices <= 2 * pairCount(miners) + 3; slices++) {
+      const pairs = assignReducers({ slices, miners, stream: streamOf(miners, slices) });
+      assertEquals(pairs.length, slices);
+      for (const [a, b] of pairs) assert(0 <= a && a < b && b < miners, `${a}, ${b} of ${miners}`);
+      const loads = loadsOf(pairs, miners);
+      assert(Math.max(...loads) - Math.min(...loads) <= 1, `${miners} miners, ${slices} slices: ${loads}`);
+    }
+  }
+});
+
+Deno.test("Reducers: every pair owns as many slices as any other when slices are a multiple of the pairs", () => {
+  for (let miners = 2; miners <= 12; miners++) {
+    for (const multiple of [1, 2, 5]) {
+      const slices = multiple * pairCount(miners);
+      const counts = new Map<string, number>();
+      for (const pair of assignReducers({ slices, miners, stream: streamOf(miners) })) {
+        counts.set(pair.join(), (counts.get(pair.join()) ?? 0) + 1);
+      }
+      assertEquals(counts.size, pairCount(miners));
+      assertEquals(new Set(counts.values()), new Set([multiple]));
+    }
+  }
+});
+
+Deno.test("Reducers: two reduce everything both, one reduces nothing", () => {
+  assertEquals(assignReducers({ slices: 3, miners: 2, stream: streamOf() }), [[0, 1], [0, 1], [0, 1]]);
+  assertEquals(assignReducers({ slices: 3, miners: 1, stream: streamOf() }), []);
+});
+
+Deno.test("Reducers: the same stream gives the same pairs, another one others", () => {
+  const pairs = (label: string) => assignReducers({ slices: 45, miners: 10, stream: streamOf(label) });
+  assertEquals(pairs("a"), pairs("a"));
+  assert(JSON.stringify(pairs("a")) !== JSON.stringify(pairs("b")));
+});
+
+interface Traffic {
+  readonly up: number; // bytes a miner sends, mean over miners
+  readonly ratio: number; // all bytes sent and received, against 4W(m - 1)/m
+}
+
+/** Miner to miner: inputs to each reducer, then each result once to everybody who did not compute it. */
+function countTraffic(slices: readonly Slice[], pairs: readonly ReducerPair[], miners: number): Traffic {
+  let sent = 0;
+  let total = 0;
+  slices.forEach(({ size }, index) => {
+    const bytes = 4 * size;
+    total += bytes;
+    for (let miner = 0; miner < miners; miner++) {
+      const isReducer = pairs[index]!.includes(miner);
+      sent += (isReducer ? 1 : 2) * bytes; // own input goes to the reducers that are not this miner
+      if (!isReducer) sent += bytes; // the result this miner lacks, sent by one of the two
+    }
+  });
+  return { up: sent / miners / total, ratio: 2 * sent / miners / (4 * total * (miners - 1) / miners) };
+}
+
+Deno.test("Reducers: traffic stays below 1.55 of the optimum with every slice computed twice", () => {
+  for (const miners of [2, 3, 4, 8, 12, 32]) {
+    const slices = sliceLayout({ length: 64 * 10_000, contributors: miners });
+    const pairs = assignReducers({ slices: slices.length, miners, stream: streamOf(miners) });
+    const { up, ratio } = countTraffic(slices, pairs, miners);
+    // 2W(m-1)/m of inputs and W(m-2)/m of results up, as much down.
+    assertAlmostEquals(ratio, 1 + (miners - 2) / (2 * (miners - 1)), 1e-3, `${miners} miners`);
+    assert(ratio <= 1.55 && up < 3, `${miners} miners: ${up} W up, ${ratio} of the optimum`);
+  }
+});

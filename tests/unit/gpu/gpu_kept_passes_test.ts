@@ -1,0 +1,47 @@
+/** Forwards kept for their backward: who gets a pass, when it is free again, and that a stage really uses it. */
+
+import { assert, assertEquals, assertNotEquals } from "@std/assert";
+import { KeptPasses } from "../../../gpu/kept_passes.ts";
+import { createWebGpuStage } from "../../../gpu/stage.ts";
+import { gpuTest } from "../../support/gpu_adapter.ts";
+import { parametersOf, specAt, specsOf, tinyConfig, tokensOf } from "../../support/tiny_model.ts";
+
+Deno.test("Kept passes: the oldest stay, a backward frees its pass, and a change of parameters all of them", () => {
+  const passes = new KeptPasses("spare", ["one", "two"]);
+  const [first, second] = [passes.keep("a"), passes.keep("b")];
+  assertEquals([first, second].toSorted(), ["one", "two"]);
+  assertEquals([passes.keep("c"), passes.keep("a"), passes.keep(undefined)], ["spare", "spare", "spare"]);
+  assertEquals([passes.take("c"), passes.take(undefined)], [null, null]);
+  assertEquals([passes.take("a"), passes.take("a")], [first, null]);
+  assertEquals([passes.keep("c"), passes.take("b")], [first, second]);
+  passes.forget();
+  assertEquals(passes.take("c"), null);
+  assertEquals([passes.keep("d"), passes.keep("e")].toSorted(), ["one", "two"]);
+});
+
+gpuTest(
+  "WebGpuStage: a kept forward is not computed again, and without memory for it none is kept",
+  async (support) => {
+    const { gpu, kernels } = support;
+    const spec = specAt(specsOf(tinyConfig({ pipeline: { stages: 2 } })), 0);
+    const [own, other] = [0, 1].map((index) => ({ type: "tokens", tokens: tokensOf(spec, index).tokens }) as const);
+    assert(own !== undefined && other !== undefined);
+    const gradientsOf = async (activationBytes: number) => {
+      const stage = await createWebGpuStage(gpu, spec, { kernels, activationBytes });
+      await stage.loadParameters(parametersOf(spec));
+      const wire = await stage.forward(own, { name: "own" });
+      await stage.forward(other);
+      await stage.backward(other, wire, { name: "own" }); // a name that lies shows whose activations are taken
+      const mixed = await stage.readGradients();
+      await stage.zeroGradients();
+      await stage.backward(other, wire);
+      const computedAgain = await stage.readGradients();
+      stage.close();
+      return { mixed, computedAgain };
+    };
+    const without = await gradientsOf(0);
+    assertEquals(without.mixed, without.computedAgain);
+    const kept = await gradientsOf(2 ** 20);
+    assertNotEquals(kept.mixed, kept.computedAgain);
+  },
+);

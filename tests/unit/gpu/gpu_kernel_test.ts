@@ -1,0 +1,58 @@
+/** What a person reads when the GPU, or our shader, is at fault. */
+
+import { assertEquals, assertInstanceOf, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
+import { StageBuffers } from "../../../gpu/buffers.ts";
+import { GpuFailure, NoAdapterError, openGpuDevice } from "../../../gpu/device.ts";
+import { floatBits, Kernels, ShaderError } from "../../../gpu/kernel.ts";
+import { gpuTest } from "../../support/gpu_adapter.ts";
+
+Deno.test("GpuDevice: without an adapter the error names the package to install", async () => {
+  const noAdapter = { requestAdapter: () => Promise.resolve(null) };
+  const error = await assertRejects(() => openGpuDevice({ gpu: noAdapter }), NoAdapterError);
+  assertStringIncludes(error.message, "no WebGPU adapter");
+  assertStringIncludes(error.message, "mesa-vulkan-drivers");
+});
+
+Deno.test("Kernels: a float constant travels as its bit pattern", () => {
+  assertEquals(floatBits(1), 0x3f800000);
+  assertEquals(floatBits(-2), 0xc0000000);
+});
+
+gpuTest("Kernels: a broken shader is shown with its line numbers", async () => {
+  const gpu = await openGpuDevice();
+  const kernels = new Kernels(gpu);
+  const buffers = new StageBuffers(gpu);
+  const source = "@group(0) @binding(0) var<storage, read_write> out: array<f32>;\n" +
+    "@compute @workgroup_size(1)\nfn main() { out[0] = missing; }";
+  kernels.dispatch({ kernel: { label: "broken", source }, bindings: [buffers.storage("out", 4)], workgroups: [1] });
+  const error = await assertRejects(() => kernels.warmUp(), ShaderError);
+  assertStringIncludes(error.message, "Cannot compile the shader 'broken'");
+  assertStringIncludes(error.message, "missing");
+  assertStringIncludes(error.message, "   3  fn main() { out[0] = missing; }");
+  buffers.destroy();
+  gpu.close();
+});
+
+gpuTest("GpuDevice: a rejected command fails every later call, with the driver's reason", async () => {
+  const told: GpuFailure[] = [];
+  const gpu = await openGpuDevice({ onFailure: (failure) => told.push(failure) });
+  const buffers = new StageBuffers(gpu);
+  const range = buffers.storage("small", 4);
+  gpu.device.queue.writeBuffer(range.buffer, 0, new Uint8Array(64)); // past its end
+  const error = await assertRejects(() => buffers.settle(), GpuFailure);
+  assertStringIncludes(error.message, "the GPU rejected a command");
+  assertThrows(() => gpu.throwIfFailed(), GpuFailure);
+  assertEquals(told, [error]);
+  assertInstanceOf(told[0], GpuFailure);
+  buffers.destroy();
+  gpu.close();
+});
+
+gpuTest("StageBuffers: a buffer beyond the adapter's limit is refused with the next step", ({ gpu }) => {
+  const buffers = new StageBuffers(gpu);
+  const error = assertThrows(() => buffers.storage("logits", gpu.device.limits.maxBufferSize), RangeError);
+  assertStringIncludes(error.message, "Cannot allocate 'logits'");
+  assertStringIncludes(error.message, "fewer sequences per microbatch");
+  buffers.destroy();
+  return Promise.resolve();
+});

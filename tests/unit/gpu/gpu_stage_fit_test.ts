@@ -1,0 +1,91 @@
+/** Whether a stage fits an adapter, and how fast the adapter multiplies: paper against the real device. */
+
+import { assert, assertEquals, assertInstanceOf, assertStringIncludes } from "@std/assert";
+import { resolveConfig } from "../../../core/config/parse.ts";
+import { type StageSpec, stageSpecs } from "../../../core/model/spec.ts";
+import { splitLayers } from "../../../core/model/stages.ts";
+import { type DeviceLimits, GpuDevice } from "../../../gpu/device.ts";
+import { measureGemm } from "../../../gpu/gemm_speed.ts";
+import { createWebGpuStage } from "../../../gpu/stage.ts";
+import { fitStage } from "../../../gpu/stage_fit.ts";
+import { TooLargeError } from "../../../gpu/too_large.ts";
+import { openComputeWorker } from "../../../gpu/worker_client.ts";
+import { gpuTest } from "../../support/gpu_adapter.ts";
+
+const gibibyte = 2 ** 30;
+const roomy: DeviceLimits = {
+  ...{ maxBufferSize: 64 * gibibyte, maxStorageBufferBindingSize: 64 * gibibyte },
+  ...{ maxComputeWorkgroupsPerDimension: 65_535, maxComputeInvocationsPerWorkgroup: 256 },
+  maxComputeWorkgroupStorageSize: 16_384,
+};
+
+function stagesOf(size: string): StageSpec[] {
+  const resolved = resolveConfig({ size });
+  assert(resolved.ok);
+  return stageSpecs(resolved.config, splitLayers(resolved.config));
+}
+
+Deno.test("Stage fit: a size of billions is judged without a device, and takes the bytes its parameters ask for", async () => {
+  for (const spec of stagesOf("1b")) {
+    const { bytes, problem } = await fitStage(spec, { limits: roomy, isSoftware: false });
+    assertEquals(problem, null);
+    assert(bytes > 8 * gibibyte && bytes < 24 * gibibyte, `stage ${spec.index}: ${bytes}`);
+  }
+});
+
+Deno.test("Stage fit: a stage whose logits or parameters are too large is refused with their names and sizes", async () => {
+  const tail = stagesOf("100m").at(-1)!;
+  const narrow = { ...roomy, maxStorageBufferBindingSize: 128 * 2 ** 20 };
+  const { problem } = await fitStage(tail, { limits: narrow, isSoftware: true });
+  assertInstanceOf(problem, TooLargeError);
+  assertEquals([problem.label, problem.bytes, problem.limitBytes], ["logits", 512 * 2 ** 20, 128 * 2 ** 20]);
+  const small = { ...roomy, maxBufferSize: gibibyte };
+  const refused = await fitStage(stagesOf("3b")[0]!, { limits: small, isSoftware: false });
+  assertStringIncludes(refused.problem?.message ?? "", "Cannot allocate 'parameters' as a buffer must be at most");
+});
+
+gpuTest("Stage fit: paper asks for the bytes that the real device is asked for", async ({ gpu }) => {
+  for (const spec of stagesOf("toy")) {
+    let bytes = 0;
+    const device = new Proxy(gpu.device, {
+      get(target, name) {
+        if (name === "createBuffer") {
+          return (descriptor: GPUBufferDescriptor) => {
+            bytes += descriptor.size;
+            return target.createBuffer(descriptor);
+          };
+        }
+        const value: unknown = Reflect.get(target, name, target);
+        return typeof value === "function" ? value.bind(target) : value;
+      },
+    });
+    const counting = new GpuDevice(device, { adapter: gpu.adapter, features: [] });
+    const stage = await createWebGpuStage(counting, spec);
+    stage.close();
+    const { limits } = gpu.facts();
+    const fit = await fitStage(spec, { limits, isSoftware: gpu.adapter.isSoftware });
+    assertEquals([fit.problem, fit.bytes], [null, bytes], `stage ${spec.index}`);
+  }
+});
+
+gpuTest("Gemm speed: a short budget gives a rate of the whole product", async ({ gpu }) => {
+  const { flopsPerSecond, width, measuredMs } = await measureGemm(gpu, { budgetMs: 50 });
+  assert(flopsPerSecond > 0 && Number.isFinite(flopsPerSecond));
+  assert(flopsPerSecond * measuredMs / 1000 >= 2 * width ** 3 * 0.99, "at least one whole product was measured");
+});
+
+gpuTest("Compute worker: it tells what its device offers, and multiplies there", async () => {
+  const worker = await openComputeWorker({ device: "webgpu" });
+  const facts = await worker.inspect();
+  assert(
+    facts !== null && facts.limits.maxBufferSize >= 2 ** 28 && facts.limits.maxComputeInvocationsPerWorkgroup >= 64,
+  );
+  assert((await worker.measureGemm({ budgetMs: 50 }))!.flopsPerSecond > 0);
+  worker.close();
+});
+
+Deno.test("Compute worker: the reference has no limits and no speed to show", async () => {
+  const worker = await openComputeWorker({ device: "reference" });
+  assertEquals([await worker.inspect(), await worker.measureGemm({ budgetMs: 1 })], [null, null]);
+  worker.close();
+});

@@ -1,0 +1,197 @@
+/** The journal's file: what was appended is there after any death, and nothing else can happen. */
+
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { openJournalFile } from "../../../cli/journal/journal_file.ts";
+import {
+  append,
+  bytes,
+  entries,
+  failure,
+  identity,
+  maxBytes,
+  open,
+  text,
+  textsOf,
+} from "../../support/swarm/journal_samples.ts";
+import { withScratchFolder } from "../../support/scratch_folder.ts";
+
+Deno.test("Journal: a new one is empty; entries, snapshot and segments are there when it is opened again", async () => {
+  await withScratchFolder((folder) => {
+    const path = `${folder}/journal.db`;
+    const { journal, recovered } = open(path);
+    assertEquals([recovered.snapshot, recovered.entries.length, recovered.cut], [null, 0, null]);
+    journal.snapshot(bytes("state 0"));
+    append(journal, 0, 3);
+    journal.snapshot(bytes("state 3"));
+    journal.append({
+      entries: entries(3, 5),
+      segments: [{ hash: "a", bytes: bytes("wire a") }, { hash: "b", bytes: bytes("wire b") }],
+      droppedSegments: [],
+    });
+    journal.append({
+      entries: entries(5, 6),
+      segments: [{ hash: "b", bytes: bytes("b") }],
+      droppedSegments: ["a", "b"],
+    });
+    journal.close();
+    const again = open(path);
+    assertEquals(text(again.recovered.snapshot), "state 3");
+    assertEquals(textsOf(again.recovered), ["event 3", "event 4", "event 5"]);
+    assertEquals(again.recovered.entries.map(({ nowMs }) => nowMs), [1003, 1004, 1005]);
+    assertEquals([again.journal.segment("a"), text(again.journal.segment("b"))], [null, "b"]);
+    again.journal.keepSegments(new Set());
+    assertEquals(again.journal.segment("b"), null);
+    again.journal.close();
+  });
+});
+
+Deno.test("Journal: another run, version or configuration is refused by name", async () => {
+  await withScratchFolder((folder) => {
+    const path = `${folder}/journal.db`;
+    open(path).journal.close();
+    for (const changed of [{ run: "other" }, { program: "2.0.0" }, { config: "def" }]) {
+      const error = failure(() => open(path, changed));
+      assertEquals(error.code, "foreign");
+      assertStringIncludes(error.message, `its ${Object.keys(changed)[0]} must be ${Object.values(changed)[0]}`);
+    }
+    open(path).journal.close();
+  });
+});
+
+Deno.test("Journal: one process at a time, and whatever is no journal, is refused in words", async () => {
+  await withScratchFolder(async (folder) => {
+    const path = `${folder}/journal.db`;
+    const { journal } = open(path);
+    const locked = failure(() => open(path));
+    assertEquals(locked.code, "locked");
+    assertStringIncludes(locked.message, "the run's orchestrator seems to be running: ");
+    journal.close();
+    await Deno.writeTextFile(`${folder}/text`, "not a database ".repeat(1000));
+    assertEquals(failure(() => open(`${folder}/text`)).code, "damaged");
+    assertEquals(failure(() => open(folder)).code, "storage");
+    assertEquals(failure(() => open(`${folder}/missing/journal.db`)).code, "storage");
+    await Deno.writeFile(`${folder}/empty`, new Uint8Array());
+    const empty = open(`${folder}/empty`);
+    assertEquals(empty.recovered.snapshot, null);
+    empty.journal.close();
+  });
+});
+
+Deno.test("Journal: a batch that does not fit is not half there, and what was there stays", async () => {
+  await withScratchFolder((folder) => {
+    const path = `${folder}/journal.db`;
+    const { journal } = open(path, { maxBytes: 200_000 });
+    journal.snapshot(bytes("state"));
+    append(journal, 0, 2);
+    const large = {
+      entries: entries(2, 4),
+      segments: [{ hash: "x", bytes: new Uint8Array(400_000) }],
+      droppedSegments: [],
+    };
+    const error = failure(() => journal.append(large));
+    assertEquals(error.code, "tooLarge");
+    assertStringIncludes(error.message, "larger than 200000 bytes");
+    append(journal, 2, 3); // it goes on
+    journal.close();
+    const { journal: again, recovered } = open(path);
+    assertEquals([textsOf(recovered), again.segment("x")], [["event 0", "event 1", "event 2"], null]);
+    again.close();
+  });
+});
+
+Deno.test("Journal: a snapshot is due after so many entries or bytes, and not before", async () => {
+  await withScratchFolder((folder) => {
+    const { journal } = open(`${folder}/journal.db`);
+    journal.snapshot(bytes("state"));
+    append(journal, 0, 4095);
+    assertEquals(journal.needsSnapshot, false);
+    append(journal, 4095, 4096);
+    assertEquals(journal.needsSnapshot, true);
+    journal.snapshot(bytes("state"));
+    assertEquals([journal.needsSnapshot, journal.usage().entries], [false, 0]);
+    journal.close();
+  });
+});
+
+Deno.test("Journal: a large state waits for as many bytes, and for 32,768 entries at most", async () => {
+  await withScratchFolder((folder) => {
+    const { journal } = open(`${folder}/journal.db`);
+    const state = new Uint8Array(60_000);
+    journal.snapshot(state);
+    const isDue = () => journal.needsSnapshot;
+    append(journal, 0, 4096); // "event 0" and so on: below 45 kB together
+    assertEquals(isDue(), false);
+    append(journal, 4096, 7000);
+    assertEquals(isDue(), true);
+    journal.snapshot(new Uint8Array(100_000));
+    journal.append({ entries: Array.from({ length: 32_767 }, nothing), segments: [], droppedSegments: [] });
+    assertEquals(isDue(), false);
+    journal.append({ entries: [nothing()], segments: [], droppedSegments: [] });
+    assertEquals(isDue(), true);
+    journal.close();
+  });
+});
+
+const nothing = () => ({ nowMs: 1, event: new Uint8Array(1) });
+
+const writer = `
+  import { Journal } from "./cli/journal/journal.ts";
+  const { journal } = Journal.open({ path: Deno.args[0], identity: ${
+  JSON.stringify(identity)
+}, maxBytes: ${maxBytes} });
+  journal.snapshot(new Uint8Array([1]));
+  for (let i = 0; ; i += 3) {
+    const event = (n) => ({ nowMs: 1000 + n, event: new TextEncoder().encode("event " + n) });
+    const segments = [{ hash: "s" + i, bytes: new Uint8Array(5000) }];
+    journal.append({ entries: [event(i), event(i + 1), event(i + 2)], segments, droppedSegments: ["s" + (i - 9)] });
+    console.log(i + 3);
+  }
+`;
+
+Deno.test("Journal: whatever moment SIGKILL comes, every acknowledged batch is whole and no half one is there", async () => {
+  for (const lines of [1, 7, 40, 333]) {
+    await withScratchFolder(async (folder) => {
+      const path = `${folder}/journal.db`;
+      const program = `${folder}/writer.ts`;
+      const root = new URL("../../../", import.meta.url);
+      await Deno.writeTextFile(program, writer.replace("./cli", new URL("cli", root).href));
+      const child = new Deno.Command(Deno.execPath(), {
+        args: [
+          "run",
+          "--quiet",
+          "--no-check",
+          "--allow-all",
+          "--config",
+          new URL("deno.json", root).pathname,
+          program,
+          path,
+        ],
+        stdout: "piped",
+      }).spawn();
+      let told = 0;
+      let seen = 0;
+      for await (const chunk of child.stdout.pipeThrough(new TextDecoderStream())) {
+        const whole = chunk.split("\n").filter((line) => line !== "");
+        seen += whole.length;
+        told = Math.max(told, Number(whole.at(-2) ?? 0)); // the last one may be torn
+        if (seen >= lines) break;
+      }
+      child.kill("SIGKILL");
+      await child.status;
+      const { journal, recovered } = open(path);
+      const found = textsOf(recovered);
+      assert(found.length >= told && found.length % 3 === 0, `${found.length} entries, ${told} acknowledged`);
+      assertEquals(found, entries(0, found.length).map(({ event }) => text(event)));
+      assertEquals([recovered.cut, journal.segment(`s${found.length - 3}`)?.length], [null, 5000]);
+      journal.close();
+    });
+  }
+});
+
+Deno.test("Journal: every batch is synced to the medium before it is acknowledged", async () => {
+  await withScratchFolder((folder) => {
+    const db = openJournalFile({ path: `${folder}/journal.db`, identity, maxBytes });
+    assertEquals(db.prepare("pragma synchronous").get()?.["synchronous"], 2, "full");
+    db.close();
+  });
+});

@@ -1,0 +1,121 @@
+/** Opening a run's journal whatever happened to its files: the run as it was, a prefix of it with a sentence, or put aside. */
+
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { HubJournal } from "../../../cli/hub/hub_journal.ts";
+import { openRunJournal, type Progress } from "../../../cli/orchestrate/recover_run.ts";
+import { exists } from "../../../cli/run_folder.ts";
+import { nodeId } from "../../../core/ids.ts";
+import { splitLayers } from "../../../core/model/stages.ts";
+import { parameterTable, stageSpecs } from "../../../core/model/spec.ts";
+import { orchestrator } from "../../../core/orchestrator/machine.ts";
+import { openOrchestrator } from "../../../core/orchestrator/state.ts";
+import { keyOf, nextBelow, openStream } from "../../../core/prng.ts";
+import { withScratchFolder } from "../../support/scratch_folder.ts";
+import { tinyConfig } from "../../support/tiny_model.ts";
+
+const config = tinyConfig({});
+const connections = 300;
+
+async function open(folder: string, hasBegun = true, checkpoint: Progress | null = { round: 0, step: 0 }) {
+  const warnings: string[] = [];
+  const warn = (text: string) => warnings.push(text);
+  const options = { folder, runId: "demo", config, hasBegun, checkpoint, onReplayed: () => {}, warn };
+  return { ...await openRunJournal(options), warnings };
+}
+
+function newState() {
+  const layersOfStages = splitLayers(config);
+  const stages = stageSpecs(config, layersOfStages);
+  const stageFloats = stages.map((spec) => parameterTable(spec).length);
+  return openOrchestrator({ config, stages, layersOfStages, stageFloats, secret: new Uint8Array(32), nowMs: 1 });
+}
+
+/** A life of some events, as a killed process leaves it; its log is not yet part of its file where `isCheckpointed` is false. */
+async function live(folder: string, isCheckpointed: boolean): Promise<void> {
+  const { journal } = await open(folder, false);
+  const state = newState();
+  journal.begin(state, 1);
+  for (let i = 0; i < connections; i++) {
+    const event = { type: "nodeConnected", node: nodeId(`node-${i}`), role: "miner", resumed: false } as const;
+    orchestrator.step(state, event, i + 2);
+    journal.commit([{ nowMs: i + 2, event }], { state, bytesOf: () => new Uint8Array() });
+  }
+  const copies = isCheckpointed ? [] : await Promise.all(
+    ["", "-wal"].map(async (suffix) => ({ suffix, bytes: await Deno.readFile(`${folder}/journal.db${suffix}`) })),
+  );
+  journal.close();
+  for (const { suffix, bytes } of copies) await Deno.writeFile(`${folder}/journal.db${suffix}`, bytes);
+}
+
+Deno.test("Recovery: an untouched journal gives back the run, and a folder without one begins a new one", async () => {
+  await withScratchFolder(async (folder) => {
+    await live(folder, false);
+    const { journal, recovered, warnings } = await open(folder);
+    assertEquals([recovered?.events, recovered?.nowMs, warnings], [connections, connections + 1, []]);
+    journal.close();
+  });
+  await withScratchFolder(async (folder) => {
+    const { journal, recovered, warnings } = await open(folder);
+    assertEquals([recovered, warnings], [null, []]);
+    journal.close();
+  });
+});
+
+Deno.test("Recovery: an empty journal of a run that had begun is put aside with a sentence", async () => {
+  const empties = [
+    (path: string) => Deno.writeFile(path, new Uint8Array()),
+    (path: string) => Deno.truncate(path, 0),
+    (path: string) => Deno.remove(path), // its log is left
+    async (path: string) => {
+      await Deno.remove(path);
+      await Deno.remove(`${path}-wal`);
+      const identity = { run: "demo", program: "0", config: "0" };
+      HubJournal.open({ path, identity, maxBytes: 2 ** 26 }).journal.close(); // begun by a process that died at once
+    },
+  ];
+  for (const empty of empties) {
+    await withScratchFolder(async (folder) => {
+      await live(folder, false);
+      await empty(`${folder}/journal.db`);
+      const { journal, recovered, warnings } = await open(folder);
+      assertEquals([recovered, warnings.length], [null, 1]);
+      assertStringIncludes(warnings[0]!, "the run goes on from the checkpoint of round 0, step 0");
+      const kept = ["", "-wal"].map((suffix) => exists(`${folder}/put-aside-1-journal.db${suffix}`));
+      assert((await Promise.all(kept)).includes(true));
+      journal.begin(newState(), 1);
+      journal.close();
+      assertEquals((await open(folder)).warnings, []);
+    });
+  }
+});
+
+Deno.test("Recovery: flipped, cut, zeroed and deleted bytes never lose anything without a sentence", async () => {
+  let whole = 0;
+  let said = 0;
+  for (let seed = 1; seed <= 80; seed++) {
+    await withScratchFolder(async (folder) => {
+      const stream = openStream(keyOf(seed, "journal files"));
+      await live(folder, true);
+      const path = `${folder}/journal.db`;
+      const bytes = await Deno.readFile(path);
+      const at = nextBelow(stream, bytes.length);
+      const kind = seed % 4;
+      if (kind === 0) bytes[at]! ^= 1 + nextBelow(stream, 255);
+      if (kind === 1) bytes.fill(0, at, at + 1 + nextBelow(stream, 5000));
+      const cut = kind === 2 ? bytes.subarray(0, at) : bytes;
+      const end = Math.min(bytes.length, at + 1 + nextBelow(stream, 5000));
+      await Deno.writeFile(
+        path,
+        kind === 3 ? Uint8Array.from([...bytes.subarray(0, at), ...bytes.subarray(end)]) : cut,
+      );
+      const { journal, recovered, warnings } = await open(folder);
+      journal.close();
+      if (warnings.length > 0) said += 1;
+      else {
+        whole += 1; // the damage hit what nobody reads
+        assertEquals([recovered?.events, recovered?.nowMs], [connections, connections + 1], `seed ${seed}`);
+      }
+    });
+  }
+  assert(said > 40, `${said} said, ${whole} whole`);
+});

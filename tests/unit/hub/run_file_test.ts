@@ -1,0 +1,134 @@
+/** A run's file as the commands see it: [hub] as options, paths as rights, a node's file refused by its kind. */
+
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import type { Command, CommandContext, OptionSpec } from "../../../cli/command.ts";
+import { command as miner } from "../../../cli/commands/miner.ts";
+import { command as orchestrate } from "../../../cli/commands/orchestrate.ts";
+import { command as swarm } from "../../../cli/commands/swarm.ts";
+import { parseConfigFile } from "../../../cli/options/config_file.ts";
+import { hubOptions, settingName } from "../../../cli/options/hub_options.ts";
+import { main } from "../../../cli/main.ts";
+import { isRight } from "../../../cli/config/check_config.ts";
+import { wordsOfHub } from "../../../cli/options/run_file.ts";
+import type { HeldRights } from "../../../cli/rights/rights.ts";
+import { FakeHost } from "../../support/fake_host.ts";
+import { withScratchFolder } from "../../support/scratch_folder.ts";
+
+interface Seen {
+  readonly code: number;
+  readonly stderr: string;
+  readonly held: HeldRights | undefined;
+  readonly context: CommandContext | null;
+}
+
+/** The command as it is, but for its work. */
+async function see(command: Command, words: readonly string[]): Promise<Seen> {
+  let context: CommandContext | null = null;
+  const run = (given: CommandContext) => {
+    context = given;
+    return Promise.resolve(0);
+  };
+  const idle: Command = { ...command, run };
+  const host = new FakeHost({ env: { HOME: "/me" } });
+  const table = { [command.name]: () => Promise.resolve(idle) };
+  const code = await main([command.name, ...words], host, table);
+  return { code, stderr: host.written.stderr, held: host.held[0], context };
+}
+
+async function withFile(text: string, body: (path: string, folder: string) => Promise<void>): Promise<void> {
+  await withScratchFolder(async (folder) => {
+    const path = `${folder}/run.toml`;
+    await Deno.writeTextFile(path, text);
+    await body(path, folder);
+  });
+}
+
+Deno.test("Run file: [hub] sets the orchestrator's options, and what is typed counts more", async () => {
+  const text = 'name = "own"\n[hub]\nhost = "0.0.0.0"\nport = 7000\ntlsCert = "c.pem"\nlogFile = "hub.log"\n';
+  await withFile(text, async (path) => {
+    const { code, context } = await see(orchestrate, ["--config", path, "--port", "7001"]);
+    assertEquals(code, 0);
+    const { options } = context!;
+    assertEquals(options.text("host"), "0.0.0.0");
+    assertEquals(options.number("port"), 7001);
+    assertEquals([options.text("tls-cert"), options.text("log-file")], ["c.pem", "hub.log"]);
+    assertEquals(options.given("host"), true);
+  });
+});
+
+Deno.test("Run file: [hub] can set every option of the orchestrator that is no setting of the run", async () => {
+  const sampleOf = (spec: OptionSpec) =>
+    spec.kind === "string" ? '"x"' : spec.kind === "boolean" ? "true" : spec.default;
+  const lines = hubOptions.map((spec) => `${settingName(spec)} = ${sampleOf(spec)}`);
+  const text = `[hub]\n${lines.join("\n")}\n`;
+  assertEquals(await isRight(text, "run"), true, text);
+  const words = wordsOfHub(parseConfigFile({ path: "run.toml", text }));
+  assertEquals(words.map((word) => word.replace(/=.*/, "")), hubOptions.map(({ name }) => `--${name}`));
+});
+
+Deno.test("Run file: each wrong setting of [hub] is named with its line", async () => {
+  await withFile('seed = 1\n[hub]\nprt = 1\nport = "x"\nhost = [1]\n', async (path) => {
+    const { code, stderr } = await see(orchestrate, ["--config", path]);
+    assertEquals(code, 1);
+    assertMatch(stderr, /run\.toml:3: Cannot use hub\.prt as there is no such setting: did you mean hub\.port\?/);
+    assertMatch(stderr, /run\.toml:4: Cannot use hub\.port as it must be a whole number from 0 to 65535/);
+    assertMatch(
+      stderr,
+      /run\.toml:5: Cannot use hub\.host as it must be a text or a number: current value is a list of 1/,
+    );
+  });
+});
+
+Deno.test("Rights: the text of a run can be read wherever it was named", async () => {
+  const ways: [text: string, words: string[]][] = [
+    ['[data]\ncorpus = "/texts/own.txt"\n', []],
+    ["", ["--set", "data.corpus=/texts/own.txt"]],
+    ["", ["--corpus", "/texts/own.txt"]],
+    ['[data]\ncorpus = "/texts/other.txt"\n', ["--set", "data.corpus=/texts/own.txt"]],
+  ];
+  for (const command of [orchestrate, swarm]) {
+    for (const [text, words] of ways) {
+      await withFile(text, async (path) => {
+        const { held } = await see(command, ["--config", path, ...words]);
+        const texts = [held!.read].flat().filter((folder) => folder.startsWith("/texts"));
+        assertEquals(texts, ["/texts/own.txt"], `${command.name} ${words}`);
+      });
+    }
+  }
+});
+
+Deno.test("Rights: the files of TLS, the log and the wallet can be used wherever they were named", async () => {
+  const text = '[hub]\ntlsCert = "/tls/c.pem"\ntlsKey = "/tls/k.pem"\nlogFile = "/log/hub.log"\n' +
+    'wallet = "hot"\nwalletPath = "/wallets"\n';
+  await withFile(text, async (path) => {
+    const { held } = await see(orchestrate, ["--config", path]);
+    const read = [held!.read].flat();
+    for (const file of ["/tls/c.pem", "/tls/k.pem", "/log/hub.log", "/wallets/hot/hotkeys"]) {
+      assertEquals(read.includes(file), true, file);
+    }
+    assertEquals([held!.write].flat().includes("/log/hub.log"), true);
+    assertEquals([held!.write].flat().includes("/tls/k.pem"), false);
+  });
+});
+
+Deno.test("Run file: given to a node it is refused by its kind, not as a crash", async () => {
+  for (const text of ['name = "own"\n[train]\nsteps = 3\n', "[hub]\nport = 1\n", "train = { steps = 3 }\n"]) {
+    await withFile(text, async (path) => {
+      const { code, stderr } = await see(miner, ["--config", path]);
+      assertEquals(code, 1);
+      assertStringIncludes(stderr, "must hold options of that command: it holds the settings of a run");
+      assertStringIncludes(stderr, "iota config init --for miner miner.toml");
+    });
+  }
+});
+
+Deno.test("Run file: a node's file in its place is refused by its kind", async () => {
+  await withFile('orchestrator = "ws://10.0.0.5:9009"\nwallet = "hot"\n', async (path) => {
+    for (const command of [orchestrate, swarm]) {
+      const { code, stderr } = await see(command, ["--config", path]);
+      assertEquals(code, 1);
+      assertStringIncludes(stderr, "must hold the settings of a run: it holds the options of a node");
+      assertStringIncludes(stderr, `iota miner --config ${path}`);
+    }
+  });
+});

@@ -1,0 +1,85 @@
+/** Which orchestrator and run a node takes for its own: typed, remembered, or whoever comes first. */
+
+import { assertEquals, assertMatch, assertThrows } from "@std/assert";
+import { nodeId } from "../../../core/ids.ts";
+import { HubPin, type Pinned, pinWords, typedPin } from "../../../cli/node/hub_pin.ts";
+import { testSigner } from "../../support/net/test_keys.ts";
+import { withScratchFolder } from "../../support/scratch_folder.ts";
+
+const [first, second] = [testSigner(1).address, testSigner(2).address];
+const socket = "wss://run.example:443/a b";
+const nothing: Pinned = { hub: null, run: null };
+
+Deno.test("Hub pin: the first contact is remembered for its address, in the data folder", async () => {
+  await withScratchFolder(async (folder) => {
+    const pinned = async (at = socket, typed = nothing) => {
+      const { hub, run } = await HubPin.open({ folder, socket: at }, typed);
+      return { hub, run };
+    };
+    assertEquals(await pinned(), nothing);
+    const pin = await HubPin.open({ folder, socket }, nothing);
+    await pin.met({ hub: first, run: "one" });
+    assertEquals({ hub: pin.hub, run: pin.run }, { hub: first, run: "one" });
+    assertEquals(await pinned(), { hub: first, run: "one" });
+    assertEquals(await pinned("ws://elsewhere"), nothing);
+    assertEquals(await pinned(socket, { hub: first, run: null }), { hub: first, run: "one" });
+    assertEquals(await pinned(socket, { hub: second, run: null }), { hub: second, run: null }, "another hub's runs");
+    assertEquals(await pinned(socket, { hub: null, run: "two" }), { hub: first, run: "two" });
+    await (await HubPin.open({ folder, socket }, { hub: second, run: null })).met({ hub: second, run: "two" });
+    assertEquals(await pinned(), { hub: second, run: "two" });
+    for await (const file of Deno.readDir(`${folder}/hubs`)) {
+      await Deno.writeTextFile(`${folder}/hubs/${file.name}`, "{");
+    }
+    assertEquals(await pinned(), nothing, "a torn file");
+  });
+});
+
+Deno.test("Hub pin: at a loopback address another orchestrator renews what was remembered, with a warning", async () => {
+  await withScratchFolder(async (folder) => {
+    for (const local of ["ws://127.0.0.1:9009", "ws://[::1]:9009", "ws://localhost:9009"]) {
+      const open = (typed = nothing) => HubPin.open({ folder, socket: local }, typed);
+      assertEquals(await (await open()).met({ hub: first, run: "one" }), null, "the first contact");
+      const next = await open();
+      assertEquals({ hub: next.hub, run: next.run }, nothing, "nobody is refused");
+      const warning = await next.met({ hub: second, run: "two" });
+      assertMatch(warning ?? "", new RegExp(`another orchestrator, ${first}, was met .*remembered in ${folder}/hubs/`));
+      assertEquals([next.hub, next.run], [second, "two"], "strict within one process");
+      assertEquals(await (await open()).met({ hub: second, run: "two" }), null, "renewed");
+      assertMatch(await (await open()).met({ hub: second, run: "three" }) ?? "", /run two was met/);
+      const strict = await open({ hub: first, run: null });
+      assertEquals([strict.hub, strict.run], [first, null], "what was typed");
+      assertEquals(await strict.met({ hub: first, run: "one" }), null, "typed on purpose: no warning");
+    }
+    for (const remote of ["ws://127.example:9009", "ws://10.0.0.1:9009"]) {
+      await (await HubPin.open({ folder, socket: remote }, nothing)).met({ hub: first, run: "one" });
+      const pin = await HubPin.open({ folder, socket: remote }, nothing);
+      assertEquals([pin.hub, pin.run], [first, "one"], remote);
+    }
+  });
+});
+
+Deno.test("Hub pin: a mismatch names the file that remembers, unless it was typed", async () => {
+  await withScratchFolder(async (folder) => {
+    await (await HubPin.open({ folder, socket }, nothing)).met({ hub: first, run: "one" });
+    const file = async (typed: Pinned, found: { hub: typeof first; run: string }) =>
+      (await HubPin.open({ folder, socket }, typed)).rememberedIn(found)?.startsWith(`${folder}/hubs/`) ?? null;
+    assertEquals(await file(nothing, { hub: second, run: "one" }), true);
+    assertEquals(await file(nothing, { hub: first, run: "two" }), true);
+    assertEquals(await file({ hub: first, run: null }, { hub: second, run: "one" }), null);
+    assertEquals(await file({ hub: null, run: "one" }, { hub: first, run: "two" }), null);
+    assertEquals(await file({ hub: first, run: null }, { hub: first, run: "two" }), true);
+  });
+});
+
+Deno.test("Hub pin: --hub must be an address; the join line's words are what a node reads", () => {
+  const options = (values: Readonly<Record<string, string>>) =>
+    ({ text: (name: string) => values[name] }) as unknown as Parameters<typeof typedPin>[0];
+  assertEquals(typedPin(options({})), nothing);
+  const [, hub, , run] = pinWords({ hub: first, run: "toy-1" });
+  assertEquals(typedPin(options({ hub: hub!, run: run! })), { hub: nodeId(first), run: "toy-1" });
+  assertThrows(
+    () => typedPin(options({ hub: "ws://127.0.0.1" })),
+    Error,
+    "--hub as it must be an orchestrator's ss58 address",
+  );
+});

@@ -1,0 +1,42 @@
+/** What a person reads when a node's link fails. */
+
+import { assertEquals, assertMatch } from "@std/assert";
+import { refusedError, sessionLostText } from "../../../cli/node/link_errors.ts";
+import { fault } from "../../../core/fault.ts";
+import { answerChallenge, challengerOf, createChallenge } from "../../../net/auth/hello.ts";
+import { countingRandom } from "../../support/net/manual_timers.ts";
+import { testSigner } from "../../support/net/test_keys.ts";
+
+const [wanted, other] = [testSigner(1).address, testSigner(2).address];
+const url = "ws://10.0.0.5:9009";
+
+function refusal(rememberedIn: string | null) {
+  const random = countingRandom(1);
+  const challenge = createChallenge("two", other, random);
+  const identity = { signer: testSigner(3), role: "validator", hub: wanted, run: "one" } as const;
+  const answer = answerChallenge(challenge, { identity, resume: null, ticket: null, random });
+  if (answer.ok) throw new Error("the challenge is another orchestrator's");
+  const found = challengerOf(challenge);
+  return refusedError({ url, role: "validator", fault: answer.fault, found, rememberedIn });
+}
+
+Deno.test("Link errors: another orchestrator than the remembered one is refused with the reason and one command", () => {
+  const { message, next } = refusal("/data/hubs/a.json");
+  assertMatch(message, /another orchestrator or run was met .* before \(remembered in \/data\/hubs\/a\.json\)/);
+  assertEquals(message.includes("--hub"), false, "one next step");
+  assertEquals(next?.endsWith(`: iota validate --orchestrator 'iota://10.0.0.5:9009/two#${other}'`), true, next);
+});
+
+Deno.test("Link errors: what was typed is no memory", () => {
+  const { message, next } = refusal(null);
+  assertMatch(message, new RegExp(`must be ${wanted}: current value is ${other}$`));
+  assertMatch(next ?? "", /the invite that it prints/);
+});
+
+Deno.test("Link errors: a restart of the orchestrator reads as one, and another end of a session says why", () => {
+  assertEquals(sessionLostText(fault("staleResult", "a new session")), "a new session");
+  assertEquals(
+    sessionLostText(fault("limitExceeded", "too much")),
+    "This session with the orchestrator had to end: too much",
+  );
+});

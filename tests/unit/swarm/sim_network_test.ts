@@ -1,0 +1,135 @@
+/**
+ * What a simulation stands on: the order of its queue, and the transport contract of its network.
+ */
+
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { digest } from "../../../cli/sim/digest.ts";
+import { Dice } from "../../../cli/sim/dice.ts";
+import { EventQueue } from "../../../cli/sim/event_queue.ts";
+import { HeldSegments } from "../../../cli/sim/processes/held_segments.ts";
+import { Network } from "../../../cli/sim/network/network.ts";
+import type { HubEnd, NodeEnd } from "../../../cli/sim/network/network_peer.ts";
+import { isSameState } from "../../../cli/sim/same_state.ts";
+import { nodeId } from "../../../core/ids.ts";
+
+Deno.test("EventQueue: entries run by time, then in the order they were scheduled", () => {
+  const queue = new EventQueue();
+  const dice = new Dice(1, "queue");
+  const wanted: { atMs: number; sequence: number }[] = [];
+  const ran: { atMs: number; sequence: number }[] = [];
+  for (let sequence = 0; sequence < 5000; sequence++) {
+    const entry = { atMs: dice.below(300), sequence };
+    wanted.push(entry);
+    queue.at(entry.atMs, () => {
+      assertEquals(queue.nowMs, entry.atMs);
+      ran.push(entry);
+    });
+  }
+  while (queue.runNext());
+  assertEquals(ran, wanted.toSorted((a, b) => a.atMs - b.atMs || a.sequence - b.sequence));
+  assertThrows(() => queue.at(10, () => {}), Error, "must not have passed");
+});
+
+Deno.test("Digests: parts keep their borders", () => {
+  assert(digest("x", "ab", "c") !== digest("x", "a", "bc"));
+  assert(digest("x", 1) !== digest("x", "1"));
+  assertEquals(digest("x", "ab", 2.5), digest("x", "ab", 2.5));
+});
+
+Deno.test("States: the same are equal in parts, order and identity", () => {
+  const shared = { a: 1 };
+  const other = { a: 1 };
+  assert(isSameState([new Map([["k", shared]]), -0, NaN, null], [new Map([["k", other]]), -0, NaN, null]));
+  assert(isSameState([shared, shared], [other, other]));
+  const different: [unknown, unknown][] = [
+    [new Set([1, 2]), new Set([2, 1])],
+    [new Map([["k", 1], ["l", 2]]), new Map([["l", 2], ["k", 1]])],
+    [new Map([["k", 1]]), new Map([["k", 2]])],
+    [[shared, shared], [other, { a: 1 }]],
+    [[other, { a: 1 }], [shared, shared]],
+    [[1], [1, undefined]],
+    [{ a: 1 }, { b: 1 }],
+    [{ a: 1 }, { a: 1, b: undefined }],
+    [{}, []],
+    [0, -0],
+    [null, {}],
+  ];
+  for (const [a, b] of different) assert(!isSameState(a, b) && !isSameState(b, a), `${Deno.inspect([a, b])} differ`);
+});
+
+Deno.test("HeldSegments: releasing more than is held fails", () => {
+  const held = new HeldSegments();
+  const ref = { hash: digest("wire"), bytes: 8 };
+  held.hold([ref, ref]);
+  held.release([ref, ref]);
+  assertEquals(held.count, 0);
+  assertThrows(() => held.release([ref]), Error, "must be held");
+  assertThrows(() => held.read(ref), Error, "must be held");
+});
+
+/** A node and a hub that write down what they hear; the node numbers what it sends. */
+function openPair(sessionKeepMs: number) {
+  const queue = new EventQueue();
+  const network = new Network({ queue, seed: 7, sessionKeepMs });
+  const heard: { hub: string[]; node: string[] } = { hub: [], node: [] };
+  const hub: HubEnd = {
+    connected: (_, { resumed }) => heard.hub.push(resumed ? "resumed" : "connected"),
+    disconnected: () => heard.hub.push("disconnected"),
+    received: (_, message) => heard.hub.push(message.type === "stepSealed" ? `${message.step}` : message.type),
+  };
+  const end: NodeEnd = {
+    node: nodeId("node"),
+    role: "miner",
+    connected: (resumed) => heard.node.push(resumed ? "resumed" : "connected"),
+    disconnected: () => heard.node.push("disconnected"),
+    sessionLost: () => heard.node.push("sessionLost"),
+    received: (message) => heard.node.push(message.type),
+    refused: () => heard.node.push("refused"),
+  };
+  network.hubUp(hub);
+  network.start(end);
+  const runFor = (ms: number) => {
+    const untilMs = queue.nowMs + ms;
+    queue.at(untilMs, () => {});
+    while (queue.nextMs <= untilMs) queue.runNext();
+  };
+  const send = (step: number) =>
+    network.sendToHub(end.node, { type: "stepSealed", step, request: 1, tasks: 1, gradientSquareSum: 1 }, []);
+  runFor(5000);
+  return { network, end, heard, runFor, send };
+}
+
+Deno.test("Network: messages arrive once and in order through a link that breaks again and again", () => {
+  const { network, end, heard, runFor, send } = openPair(120_000);
+  for (let step = 0; step < 200; step++) {
+    send(step);
+    if (step % 20 === 10) network.cut(end.node);
+    if (step % 50 === 30) network.partition(end.node, { towards: "hub", forMs: 5000 });
+    runFor(700);
+  }
+  runFor(120_000);
+  const numbers = heard.hub.filter((text) => /^\d/.test(text)).map(Number);
+  assertEquals(numbers, Array.from({ length: 200 }, (_, step) => step));
+  assert(heard.hub.filter((text) => text === "resumed").length > 5);
+  assert(!heard.node.includes("sessionLost"));
+});
+
+Deno.test("Network: a session without a link for too long is lost, and the node starts a new one", () => {
+  const { network, end, heard, runFor, send } = openPair(2500);
+  network.sleep(end.node, 60_000);
+  send(1);
+  runFor(120_000);
+  assertEquals(heard.node, ["connected", "disconnected", "sessionLost", "connected"]);
+  assertEquals(heard.hub, ["connected", "disconnected", "disconnected", "connected"]);
+});
+
+Deno.test("Network: closing a session tells the node whether it may come back", () => {
+  const again = openPair(2500);
+  again.network.close(again.end.node, { isFinal: false });
+  again.runFor(10_000);
+  assertEquals(again.heard.node, ["connected", "sessionLost", "disconnected", "connected"]);
+  const final = openPair(2500);
+  final.network.close(final.end.node, { isFinal: true });
+  final.runFor(10_000);
+  assertEquals(final.heard.node, ["connected", "refused"]);
+});

@@ -1,0 +1,100 @@
+/** What a swarm knows of its run when the orchestrator was restarted and has repeated some of it. */
+
+import { assertEquals } from "@std/assert";
+import { SwarmTally } from "../../../cli/swarm/swarm_tally.ts";
+import { microbatchId, nodeId, stageIndex, taskId } from "../../../core/ids.ts";
+import type { RunRecord } from "../../../core/protocol/record.ts";
+
+const validator = nodeId("validator"), miner = nodeId("miner");
+
+const started = (step: number): RunRecord => ({ type: "runStarted", step, round: 0, stages: 3, miners: 6 });
+const closed = (step: number, loss: number): RunRecord => ({
+  type: "stepClosed",
+  step,
+  steps: 100,
+  round: 0,
+  loss,
+  learningRate: 1,
+  gradientNorm: 1,
+  clipFactor: 1,
+  tokens: 10,
+  stepMs: 1,
+});
+const evaluated = (round: number, loss: number): RunRecord => ({
+  type: "evaluated",
+  round,
+  validator,
+  loss,
+  tokens: 10,
+});
+const verdict = (round: number, microbatch: number, passed = true): RunRecord => ({
+  type: "verdict",
+  round,
+  validator,
+  miner,
+  stage: stageIndex(0),
+  task: taskId({ microbatch: microbatchId(microbatch), stage: stageIndex(0), direction: "forward", attempt: 0 }),
+  passed,
+  innovationError: 0,
+  equalShare: 1,
+  lossError: null,
+  tolerance: 1,
+});
+const merged = (round: number, agree: boolean): RunRecord => ({
+  type: "roundMerged",
+  round,
+  stages: [{ stage: stageIndex(0), parameters: "aa", replicas: 2, agree }],
+  bytesPerMiner: 1,
+  mergeMs: 1,
+  draws: "",
+});
+
+Deno.test("Swarm tally: a repeated step, merge or audit counts once, and the first loss is the first one seen", () => {
+  const tally = new SwarmTally();
+  const records = [
+    ...[started(0), evaluated(0, 7), verdict(0, 1), closed(1, 7), closed(2, 6), merged(1, true)],
+    ...[started(0), evaluated(0, 7), verdict(0, 1), verdict(0, 1, false), closed(1, 7.5), closed(2, 6.5)],
+    ...[merged(1, true), evaluated(1, 6), closed(3, 5)],
+  ];
+  for (const [i, record] of records.entries()) tally.onRecord(record, 1000 + 100 * i);
+  const told = { type: "summary", finished: true, steps: 3, lossFirst: 5, stageHashesAgree: true, verdictsPassed: 0 };
+  assertEquals(tally.summary(told, 4000), {
+    finished: true,
+    steps: 3,
+    tokens: 30,
+    tokensPerSecond: 10,
+    lossFirst: 7,
+    lossLast: 5,
+    validationLossFirst: 7,
+    validationLossLast: 6,
+    reLeases: 0,
+    stageHashesAgree: true,
+    verdictsPassed: 1,
+    verdictsFailed: 1,
+    checkpoint: null,
+    resumedAtStep: null,
+  });
+  assertEquals(tally.firstStepAtMs, 1300);
+});
+
+Deno.test("Swarm tally: what one life saw is not forgotten by the next", () => {
+  const tally = new SwarmTally();
+  const lost: RunRecord = { type: "nodeLost", node: miner, reason: "silent", tasksReissued: 3, tasksKept: 0 };
+  const saved: RunRecord = { type: "checkpointWritten", round: 1, step: 2, folder: "run/checkpoints/round-000001" };
+  for (const record of [started(0), lost, closed(1, 7), merged(1, false), saved, started(2)]) tally.onRecord(record, 1);
+  const { reLeases, stageHashesAgree, checkpoint } = tally.summary({ type: "summary", stageHashesAgree: true }, 2);
+  assertEquals([reLeases, stageHashesAgree, checkpoint], [3, false, "run/checkpoints/round-000001"]);
+  const { finished, steps, rounds, microbatchesLost } = tally.summary(null, 2);
+  assertEquals([finished, steps, rounds, microbatchesLost], [false, 1, 1, null]);
+});
+
+Deno.test("Swarm tally: hashes agree only once something was merged, and a resumed swarm says from where", () => {
+  const tally = new SwarmTally();
+  assertEquals(tally.summary(null, 1)["stageHashesAgree"], null);
+  tally.begin(40);
+  tally.onRecord(closed(41, 7), 1);
+  tally.begin(41); // the orchestrator's second life
+  tally.onRecord(merged(5, true), 2);
+  const { stageHashesAgree, resumedAtStep } = tally.summary(null, 3);
+  assertEquals([stageHashesAgree, resumedAtStep], [true, 40]);
+});
