@@ -332,18 +332,31 @@ export class HubProcess implements HubEnd {
     this.#options.network.hubDown();
   }
 
+  /** A process that is killed keeps none; one that is stopped saves them; a file that was half written has a few. */
+  #lostOf(named: readonly BlobRef[]): BlobRef[] {
+    const { dice } = this.#options;
+    const kind = dice.below(3);
+    if (kind === 0) return [];
+    const hashes = new Set(named.map(({ hash }) => hash).filter(() => kind === 1 || dice.below(2) === 0));
+    return named.filter(({ hash }) => hashes.has(hash));
+  }
+
   restart(): void {
     const { machine, network } = this.#options;
     const { state, events } = present(this.#store, "a hub that crashes keeps a journal").recover();
     for (const { nowMs, event } of events) machine.step(state, event, nowMs);
     assert(isSameState(state, this.#state), `A replay of ${events.length} events must end in the state that crashed`);
+    const named = heldSegments(state);
     const segments = new HeldSegments();
-    segments.hold(heldSegments(state));
+    segments.hold(named);
     assert(segments.equals(this.#segments), "The state must name exactly the segments that are held");
+    const lost = this.#lostOf(named);
+    segments.release(lost);
     this.#state = state;
     this.#segments = segments;
     this.#isDown = false;
     network.hubUp(this);
-    this.#deliver({ type: "restarted" });
+    this.#deliver({ type: "restarted", lost });
+    assert(heldSegments(state).length === segments.count, "The state must forget exactly the segments that are lost");
   }
 }
