@@ -20,7 +20,7 @@ import type { BlobSet } from "./blob_set.ts";
 import type { Dice } from "../dice.ts";
 import { digest } from "../digest.ts";
 import type { EventQueue } from "../event_queue.ts";
-import { HeldSegments } from "./held_segments.ts";
+import { HeldSegments, lostWithProcess } from "./held_segments.ts";
 import { MemoryStore } from "./hub_store.ts";
 import type { HubWatch } from "../checks/hub_watch.ts";
 import type { Network } from "../network/network.ts";
@@ -231,13 +231,8 @@ export class HubProcess implements HubEnd {
         return this.#deliver({ type: "stageRestored", round, stage: work.stage, ...this.#restored(work) });
       case "checkBlobs": {
         const { stage, phase, refs } = work;
-        return this.#deliver({
-          type: "blobsChecked",
-          round,
-          stage,
-          phase,
-          lost: refs.filter((ref) => !blobs.has(ref)),
-        });
+        const lost = refs.filter((ref) => !blobs.has(ref));
+        return this.#deliver({ type: "blobsChecked", round, stage, phase, lost });
       }
       case "writeCheckpoint":
         return this.#writeCheckpoint(work);
@@ -332,15 +327,6 @@ export class HubProcess implements HubEnd {
     this.#options.network.hubDown();
   }
 
-  /** A process that is killed keeps none; one that is stopped saves them; a file that was half written has a few. */
-  #lostOf(named: readonly BlobRef[]): BlobRef[] {
-    const { dice } = this.#options;
-    const kind = dice.below(3);
-    if (kind === 0) return [];
-    const hashes = new Set(named.map(({ hash }) => hash).filter(() => kind === 1 || dice.below(2) === 0));
-    return named.filter(({ hash }) => hashes.has(hash));
-  }
-
   restart(): void {
     const { machine, network } = this.#options;
     const { state, events } = present(this.#store, "a hub that crashes keeps a journal").recover();
@@ -350,7 +336,7 @@ export class HubProcess implements HubEnd {
     const segments = new HeldSegments();
     segments.hold(named);
     assert(segments.equals(this.#segments), "The state must name exactly the segments that are held");
-    const lost = this.#lostOf(named);
+    const lost = lostWithProcess(this.#options.dice, named);
     segments.release(lost);
     this.#state = state;
     this.#segments = segments;
