@@ -69,7 +69,7 @@ Deno.test("Config check and orchestrate: a certificate that is not there, or an 
       );
       assertStringIncludes(
         text,
-        `${path}:4: Cannot use hub.publicAddress as it must be an address that others can dial`,
+        `${path}:4: Cannot use hub.publicAddress as it must be an address that other machines can dial`,
       );
     }
   });
