@@ -3,7 +3,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { fault } from "../../core/fault.ts";
 import type { NodeId } from "../../core/ids.ts";
-import { wireBytes } from "../../core/model/spec.ts";
+import { wireBytes } from "../../core/codec/wire.ts";
+import { taskOutput } from "../../core/model/stage_wires.ts";
 import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
 import { prngOf } from "../support/small_prng.ts";
 
@@ -25,11 +26,11 @@ const blamed = (hub: ScriptedOrchestrator): NodeId[] =>
 /** Answers the node's oldest task with a wire whose largest value is this. */
 function answer(hub: ScriptedOrchestrator, node: NodeId, largest: number, rms = largest): void {
   const task = hub.take(node, "runTask");
-  const wire = hub.stages[task.stage]!.wireOut ?? hub.stages[task.stage]!.wireIn!;
+  const wire = taskOutput(hub.stages[task.stage]!, task.direction)!;
   const { sequencesPerMicrobatch } = hub.state.config.train;
   const losses = task.direction === "turnaround" ? new Array<number>(sequencesPerMicrobatch).fill(2) : null;
-  const bytes = sequencesPerMicrobatch * hub.state.config.model.contextLength * wire.width * wire.bytesPerValue;
-  hub.tell(node, { type: "taskDone", task: task.task, losses, computeMs: 1 }, [hub.blob(bytes)], largest, rms);
+  const segments = [hub.blob(wireBytes(wire))];
+  hub.tell(node, { type: "taskDone", task: task.task, losses, computeMs: 1 }, segments, largest, rms);
 }
 
 for (const [name, largest] of [["NaN", Infinity], ["a huge value", 1e30]] as const) {
@@ -58,8 +59,8 @@ Deno.test("Blame: a loss beyond any guess is its sender's fault once another rep
   hub.work(heads, { until: () => hub.tasksOf(liar!).length > 0 });
   const { task } = hub.take(liar!, "runTask");
   const losses = new Array<number>(hub.state.config.train.sequencesPerMicrobatch).fill(5_000);
-  const wire = hub.stages[1]!.wireIn!;
-  hub.tell(liar!, { type: "taskDone", task, losses, computeMs: 1 }, [hub.blob(wireBytes(hub.stages[1]!, wire))]);
+  const wire = taskOutput(hub.stages[1]!, "turnaround")!;
+  hub.tell(liar!, { type: "taskDone", task, losses, computeMs: 1 }, [hub.blob(wireBytes(wire))]);
   hub.work(nodes.filter((node) => node !== liar));
   assertEquals(blamed(hub), [liar]);
 });
