@@ -4,7 +4,7 @@ import { assert, assertEquals } from "@std/assert";
 import { fault } from "../../core/fault.ts";
 import type { NodeId } from "../../core/ids.ts";
 import { wireBytes } from "../../core/codec/wire.ts";
-import { taskOutput } from "../../core/model/stage_wires.ts";
+import { runWire, taskOutput } from "../../core/model/stage_wires.ts";
 import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
 import { prngOf } from "../support/small_prng.ts";
 
@@ -23,10 +23,10 @@ function training(replicas: number) {
 const blamed = (hub: ScriptedOrchestrator): NodeId[] =>
   hub.records.flatMap((record) => record.type === "blamed" ? [record.node] : []);
 
-/** Answers the node's oldest task with a wire whose largest value is this. */
+/** Answers the node's oldest task with a wire whose largest value is this, also where no wire belongs. */
 function answer(hub: ScriptedOrchestrator, node: NodeId, largest: number, rms = largest): void {
   const task = hub.take(node, "runTask");
-  const wire = taskOutput(hub.stages[task.stage]!, task.direction)!;
+  const wire = runWire(hub.state.config, task.direction);
   const { sequencesPerMicrobatch } = hub.state.config.train;
   const losses = task.direction === "turnaround" ? new Array<number>(sequencesPerMicrobatch).fill(2) : null;
   const segments = [hub.blob(wireBytes(wire))];
