@@ -3,9 +3,8 @@
  *
  * Contract: calls are made one at a time, each awaited before the next. Parameters are the flat f32 vector of
  * `parameterTable(spec)`. Gradients accumulate (`+=`) over backward and turnaround until `zeroGradients` or `step`.
- * Wires are encoded bytes, (B, T, width) row-major: little-endian f32 for codec `none`, bf16 (round to nearest even) for
- * `iota`. The gradient on a wire is dL/d(wire value), straight through the rounding, encoded the same way; L is the mean
- * loss over the microbatch's B*T tokens.
+ * Wires are bytes, as the run's codec encodes (B, T, width) values (core/codec). The gradient on a wire is dL/d(wire value),
+ * straight through the rounding, encoded as the codec's gradients are; L is the mean loss over the microbatch's B*T tokens.
  */
 
 import type { StageSpec } from "../core/model/spec.ts";

@@ -7,8 +7,7 @@
  */
 
 import { assert } from "../core/assert.ts";
-import { encodeWire } from "../core/codec/wire.ts";
-import { type ParameterTable, parameterTable, type StageSpec, type WireSpec } from "../core/model/spec.ts";
+import { type ParameterTable, parameterTable, type StageSpec } from "../core/model/spec.ts";
 import { type BufferRange, StageBuffers } from "./buffers.ts";
 import type { AdapterDescription, Moments, PassOptions, StageCompute, StageVector } from "./compute.ts";
 import type { StageInput, StageOptions, StepOptions, Turnaround } from "./compute.ts";
@@ -17,7 +16,7 @@ import { type Dispatch, encodeProgram, Kernels } from "./kernel.ts";
 import { hardwareKernels, type KernelSettings, Ops, softwareKernels } from "./ops.ts";
 import { buildOptimizer, hyperValues, type Optimizer, type OptimizerState } from "./optimizer.ts";
 import { KeptPasses } from "./kept_passes.ts";
-import { buildStageProgram, type StageProgram } from "./stage_program.ts";
+import { buildStageProgram, type StageProgram, type WirePort } from "./stage_program.ts";
 import { StageUploads } from "./stage_uploads.ts";
 
 export interface WebGpuStageOptions extends StageOptions {
@@ -165,21 +164,23 @@ class WebGpuStage implements StageCompute {
   }
 
   async forward(input: StageInput, { name }: PassOptions = {}): Promise<Uint8Array> {
-    const wire = this.#wireOut();
+    this.#checkWireOut();
     const pass = this.#passes.keep(name);
+    const { value } = pass.wireOut!;
     this.#uploads.input(input, pass);
-    const [values] = await this.#runAndRead([pass.trunk], [pass.wireOut!.value]);
-    return encodeWire(wire, values!);
+    const [content] = await this.#runAndRead([pass.trunk, value.encode], [value.staged]);
+    return value.fromStaged(content!);
   }
 
   async backward(input: StageInput, gradient: Uint8Array, { name }: PassOptions = {}): Promise<Uint8Array | null> {
-    const wire = this.#wireOut();
+    this.#checkWireOut();
     const kept = this.#passes.take(name);
     const pass = kept ?? this.#passes.spare;
     if (kept === null) this.#uploads.input(input, pass);
     this.#uploads.index(input, pass);
-    this.#uploads.gradient(pass.wireOut!, { wire, bytes: gradient });
-    return await this.#backwardResult(kept === null ? [pass.trunk, pass.trunkBackward] : [pass.trunkBackward]);
+    this.#uploads.gradient(pass.wireOut!.gradient, gradient);
+    const programs = kept === null ? [pass.trunk, pass.trunkBackward] : [pass.trunkBackward];
+    return await this.#backwardResult(programs, pass.wireIn);
   }
 
   async turnaround(input: StageInput, targets: Uint32Array): Promise<Turnaround> {
@@ -188,11 +189,11 @@ class WebGpuStage implements StageCompute {
     this.#uploads.index(input, this.#program);
     this.#uploads.targets(head.targets, targets);
     const { trunk, trunkBackward, wireIn } = this.#program;
-    const ranges = wireIn === null ? [head.losses] : [head.losses, wireIn.gradient];
+    const ranges = wireIn === null ? [head.losses] : [head.losses, wireIn.gradient.staged];
     const [losses, gradient] = await this.#runAndRead([trunk, head.forward, head.backward, trunkBackward], ranges);
     return {
-      lossPerSequence: this.#meanPerSequence(losses!),
-      gradient: this.spec.wireIn === null ? null : encodeWire(this.spec.wireIn, gradient!),
+      lossPerSequence: this.#meanPerSequence(new Float32Array(losses!)),
+      gradient: wireIn === null ? null : wireIn.gradient.fromStaged(gradient!),
     };
   }
 
@@ -201,7 +202,7 @@ class WebGpuStage implements StageCompute {
     this.#uploads.input(input, this.#program);
     this.#uploads.targets(head.targets, targets);
     const [losses] = await this.#runAndRead([this.#program.trunk, head.evaluate], [head.losses]);
-    return this.#meanPerSequence(losses!);
+    return this.#meanPerSequence(new Float32Array(losses!));
   }
 
   async logitsAt(input: StageInput, position: number): Promise<Float32Array> {
@@ -232,7 +233,7 @@ class WebGpuStage implements StageCompute {
 
   async gradientSquareSum(): Promise<number> {
     const [partial] = await this.#runAndRead([this.#optimizer.squareSum], [this.#optimizer.partialSums]);
-    return partial!.reduce((sum, value) => sum + value, 0);
+    return new Float32Array(partial!).reduce((sum, value) => sum + value, 0);
   }
 
   readGradients(): Promise<Float32Array> {
@@ -277,10 +278,9 @@ class WebGpuStage implements StageCompute {
     return { buffer, offset: start + 4 * offset, size: 4 * length };
   }
 
-  #wireOut(): WireSpec {
+  #checkWireOut(): void {
     this.#check();
-    assert(this.spec.wireOut !== null, "The tail has no forward and no backward: use turnaround");
-    return this.spec.wireOut;
+    assert(this.#program.wireOut !== null, "The tail has no forward and no backward: use turnaround");
   }
 
   #head() {
@@ -290,28 +290,29 @@ class WebGpuStage implements StageCompute {
     return head;
   }
 
-  async #backwardResult(programs: readonly (readonly Dispatch[])[]): Promise<Uint8Array | null> {
-    const { wireIn } = this.#program;
-    if (wireIn === null || this.spec.wireIn === null) {
+  async #backwardResult(
+    programs: readonly (readonly Dispatch[])[],
+    wireIn: WirePort | null,
+  ): Promise<Uint8Array | null> {
+    if (wireIn === null) {
       this.#check();
       this.#kernels.run(programs.flat());
       await this.#buffers.finish();
       return null;
     }
-    const [gradient] = await this.#runAndRead(programs, [wireIn.gradient]);
-    return encodeWire(this.spec.wireIn, gradient!);
+    const [gradient] = await this.#runAndRead(programs, [wireIn.gradient.staged]);
+    return wireIn.gradient.fromStaged(gradient!);
   }
 
   /** All programs in one pass and one submit, then one read-back. */
   async #runAndRead(
     programs: readonly (readonly Dispatch[])[],
     ranges: readonly BufferRange[],
-  ): Promise<Float32Array<ArrayBuffer>[]> {
+  ): Promise<ArrayBuffer[]> {
     this.#check();
     const encoder = this.#gpu.device.createCommandEncoder();
     encodeProgram(encoder, programs.flat());
-    const read = await this.#buffers.submitAndRead(encoder, ranges);
-    return read.map((bytes) => new Float32Array(bytes));
+    return await this.#buffers.submitAndRead(encoder, ranges);
   }
 
   async #readVector(range: BufferRange): Promise<Float32Array> {
@@ -327,7 +328,8 @@ class WebGpuStage implements StageCompute {
 
   #largestReadBytes(): number {
     const { wireIn, wireOut, head } = this.#program;
-    const sizes = [wireIn?.gradient.size ?? 0, wireOut?.value.size ?? 0, head?.sampling.logits.size ?? 0];
+    const wires = [wireIn?.gradient.staged, wireOut?.value.staged];
+    const sizes = [...wires, head?.sampling.logits].map((range) => range?.size ?? 0);
     return Math.max(...sizes) + (head?.losses.size ?? 0) + this.#optimizer.partialSums.size;
   }
 

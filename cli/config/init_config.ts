@@ -10,7 +10,7 @@ import { valueAt } from "../../core/config/derive.ts";
 import { type KnobPath, tomlValue } from "../../core/config/knob.ts";
 import { knobPaths } from "../../core/config/knobs.ts";
 import { resolveConfig } from "../../core/config/parse.ts";
-import { modelParameters } from "../../core/config/derive.ts";
+import { modelParameters } from "../../core/model/shape.ts";
 import { systemTimers } from "../../net/timers.ts";
 import type { Command, CommandContext, OptionSpec } from "../command.ts";
 import { realDisk, writeAtomically } from "../data/disk.ts";

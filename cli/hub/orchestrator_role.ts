@@ -7,10 +7,12 @@
 
 import { unreachable } from "../../core/assert.ts";
 import { changesBetween } from "../../core/config/change.ts";
-import type { BlobRef, NodeId, StageIndex } from "../../core/ids.ts";
+import type { RunConfig } from "../../core/config/config.ts";
+import { type BlobRef, directionOf, type NodeId, type StageIndex } from "../../core/ids.ts";
 import { secretKeyBytes } from "../../core/chacha.ts";
-import { wireScale } from "../../core/codec/wire_scale.ts";
-import { parameterTable, wireSpec } from "../../core/model/spec.ts";
+import { noScale, type WireScale, wireScale } from "../../core/codec/wire.ts";
+import { parameterTable } from "../../core/model/spec.ts";
+import { runWire } from "../../core/model/stage_wires.ts";
 import type { OrchestratorEffect, OrchestratorEvent } from "../../core/orchestrator/event.ts";
 import { orchestrator } from "../../core/orchestrator/machine.ts";
 import { heldSegments } from "../../core/orchestrator/merge/rounds.ts";
@@ -185,7 +187,7 @@ class OrchestratorRole implements RunningOrchestrator {
         this.traffic.count(event);
         const { peer: node, role, message } = event;
         const segments = event.segments.map((bytes, index) => this.segments.hold(bytes, event.names[index]));
-        const scale = wireScale(wireSpec(this.#options.config), message.type === "taskDone" ? event.segments : []);
+        const scale = scaleOf(this.#options.config, event);
         return this.#driver.enqueue({ type: "messageReceived", node, role, message, segments, scale });
       }
       case "fault":
@@ -291,6 +293,16 @@ class OrchestratorRole implements RunningOrchestrator {
 /** The stage whose blobs the store does not have, if that is why. */
 function missingStage(error: unknown): StageIndex | null {
   return error instanceof StageUnavailable ? error.stage : null;
+}
+
+/** Of a result's wire; a result brings one at most. */
+function scaleOf(
+  config: RunConfig,
+  { message, segments }: { message: NodeMessage; segments: readonly Uint8Array[] },
+): WireScale {
+  const [bytes] = segments;
+  if (message.type !== "taskDone" || bytes === undefined) return noScale;
+  return wireScale(runWire(config, directionOf(message.task)), bytes);
 }
 
 function textOf(error: unknown): string {

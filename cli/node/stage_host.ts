@@ -10,6 +10,7 @@ import { type Fault, fault, type Parsed } from "../../core/fault.ts";
 import type { BlobRef } from "../../core/ids.ts";
 import type { LoggedTask, MinerResult, MinerWork } from "../../core/miner/event.ts";
 import { parameterTable, type StageSpec, stageSpecs } from "../../core/model/spec.ts";
+import { stageWires } from "../../core/model/stage_wires.ts";
 import type { RunConfig } from "../../core/config/config.ts";
 import type { ParameterSource, Slice } from "../../core/protocol/message.ts";
 import type { StageCompute } from "../../gpu/compute.ts";
@@ -172,8 +173,8 @@ export class StageHost {
       const { gradient, lossPerSequence } = await compute.turnaround(input, accepted(readTokens(spec, second)));
       return { output: gradient, losses: [...lossPerSequence] };
     }
-    const wire = present(spec.wireOut, "a stage with a backward has a wire out");
-    const gradient = accepted(readWire(spec, wire, second));
+    const wire = present(stageWires(spec).outputGradient, "a stage with a backward has a wire out");
+    const gradient = accepted(readWire(wire, second));
     return { output: await compute.backward(input, gradient, { name }), losses: null };
   }
 

@@ -8,7 +8,7 @@ import { fault } from "../../core/fault.ts";
 import type { NodeId } from "../../core/ids.ts";
 import { splitLayers } from "../../core/model/stages.ts";
 import { parameterTable, stageSpecs } from "../../core/model/spec.ts";
-import { modelParameters } from "../../core/config/derive.ts";
+import { modelParameters } from "../../core/model/shape.ts";
 import { mayRead } from "../../core/orchestrator/access.ts";
 import { roomFault } from "../../core/orchestrator/members/roster.ts";
 import type { OrchestratorEffect } from "../../core/orchestrator/event.ts";

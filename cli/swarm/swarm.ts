@@ -8,7 +8,7 @@
 
 import type { RunConfig } from "../../core/config/config.ts";
 import { nodeId } from "../../core/ids.ts";
-import { modelParameters } from "../../core/config/derive.ts";
+import { modelParameters } from "../../core/model/shape.ts";
 import { splitLayers } from "../../core/model/stages.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
 import { systemTimers } from "../../net/timers.ts";

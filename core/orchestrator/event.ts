@@ -5,7 +5,7 @@
  * Ownership: each segment of a `message` event is held once by the shell for this machine, until a `release` effect names it.
  */
 
-import type { WireScale } from "../codec/wire_scale.ts";
+import type { WireScale } from "../codec/wire.ts";
 import type { SettingChange } from "../config/change.ts";
 import type { Fault } from "../fault.ts";
 import type { BlobHash, BlobRef, MicrobatchId, NodeId, StageIndex } from "../ids.ts";

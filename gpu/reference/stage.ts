@@ -7,8 +7,9 @@
  */
 
 import { assert } from "../../core/assert.ts";
-import { decodeWire, encodeWire } from "../../core/codec/wire.ts";
-import { type StageSpec, wireBytes, type WireSpec } from "../../core/model/spec.ts";
+import { decodeWire, encodeWire, type Wire, wireBytes } from "../../core/codec/wire.ts";
+import type { StageSpec } from "../../core/model/spec.ts";
+import { type StageWires, stageWires } from "../../core/model/stage_wires.ts";
 import type { AdapterDescription, Moments, StageCompute, StageInput, StageVector } from "../compute.ts";
 import type { StepOptions, Turnaround } from "../compute.ts";
 import { adamw, type AdamwState } from "./adamw.ts";
@@ -32,12 +33,14 @@ export function createReferenceStage(spec: StageSpec): StageCompute {
 class ReferenceStage implements StageCompute {
   readonly spec: StageSpec;
   readonly adapter: AdapterDescription = { device: "reference", name: "float64 in TypeScript", isSoftware: true };
+  readonly #wires: StageWires;
   readonly #model: StageModel;
   readonly #optimizer: AdamwState;
   #isClosed = false;
 
   constructor(spec: StageSpec) {
     this.spec = spec;
+    this.#wires = stageWires(spec);
     this.#model = createStageModel(spec);
     const { parameters, table: { length, decayLength } } = this.#model;
     const first = new Float64Array(length);
@@ -99,7 +102,7 @@ class ReferenceStage implements StageCompute {
 
   forward(input: StageInput): Promise<Uint8Array> {
     return this.#run(() => {
-      const wire = this.#outgoingWire("forward");
+      const wire = this.#outgoing("forward", this.#wires.output);
       const { output } = stageForward(this.#model, this.#passInput(input));
       return encodeWire(wire, Float32Array.from(output));
     });
@@ -107,7 +110,7 @@ class ReferenceStage implements StageCompute {
 
   backward(input: StageInput, gradient: Uint8Array): Promise<Uint8Array | null> {
     return this.#run(() => {
-      const wire = this.#outgoingWire("backward");
+      const wire = this.#outgoing("backward", this.#wires.outputGradient);
       const dOutput = Float64Array.from(this.#decode("gradient", wire, gradient));
       const pass = stageForward(this.#model, this.#passInput(input));
       return this.#encodeGradient(stageBackward(this.#model, pass, dOutput));
@@ -223,36 +226,35 @@ class ReferenceStage implements StageCompute {
     );
   }
 
-  #outgoingWire(call: string): WireSpec {
-    const { wireOut } = this.spec;
+  #outgoing(call: string, wire: Wire | null): Wire {
     assert(
-      wireOut !== null,
+      wire !== null,
       `Cannot compute stage ${this.spec.index} as '${call}' must not be asked of the tail: use 'turnaround'`,
     );
-    return wireOut;
+    return wire;
   }
 
-  #decode(name: string, wire: WireSpec, bytes: Uint8Array): Float32Array {
-    const expected = wireBytes(this.spec, wire);
+  #decode(name: string, wire: Wire, bytes: Uint8Array): Float32Array {
+    const expected = wireBytes(wire);
     this.#check(bytes.length === expected, `'${name}' must be ${expected} bytes: current value is ${bytes.length}`);
     return decodeWire(wire, bytes);
   }
 
   #passInput(input: StageInput): PassInput {
-    const { wireIn } = this.spec;
-    const wanted = wireIn === null ? "tokens" : "wire";
+    const { input: wire } = this.#wires;
+    const wanted = wire === null ? "tokens" : "wire";
     this.#check(input.type === wanted, `'input' must be of type '${wanted}': current value is '${input.type}'`);
     if (input.type === "tokens") {
       this.#checkIds("tokens", input.tokens);
       return input;
     }
-    assert(wireIn !== null, "a stage that takes a wire has an incoming wire");
-    return { type: "values", values: Float64Array.from(this.#decode("wire", wireIn, input.wire)) };
+    assert(wire !== null, "a stage that takes a wire has an incoming wire");
+    return { type: "values", values: Float64Array.from(this.#decode("wire", wire, input.wire)) };
   }
 
   #encodeGradient(gradient: Float64Array | null): Uint8Array | null {
-    const { wireIn } = this.spec;
-    if (gradient === null || wireIn === null) return null;
-    return encodeWire(wireIn, Float32Array.from(gradient));
+    const { inputGradient } = this.#wires;
+    if (gradient === null || inputGradient === null) return null;
+    return encodeWire(inputGradient, Float32Array.from(gradient));
   }
 }

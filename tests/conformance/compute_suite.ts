@@ -7,7 +7,9 @@
  */
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { parameterTable, type StageSpec, wireBytes } from "../../core/model/spec.ts";
+import { wireBytes } from "../../core/codec/wire.ts";
+import { parameterTable, type StageSpec } from "../../core/model/spec.ts";
+import { stageWires } from "../../core/model/stage_wires.ts";
 import type { Moments, StageCompute, StageVector, StepOptions } from "../../gpu/compute.ts";
 import { adamw } from "../../gpu/reference/adamw.ts";
 import { createReferenceStage } from "../../gpu/reference/stage.ts";
@@ -100,12 +102,12 @@ async function accumulate(stage: StageCompute, { input, targets, gradient }: Mic
 }
 
 async function wiresAgree({ spec, stage, oracle }: Pair): Promise<void> {
-  const { wireOut } = spec;
-  assert(wireOut !== null);
+  const { output } = stageWires(spec);
+  assert(output !== null);
   for (let index = 0; index < 2; index++) {
     const { input } = suiteMicrobatch(spec, index);
     const actual = await stage.forward(input);
-    assertWiresClose(wireOut, { what: `wire ${index}`, actual, expected: await oracle.forward(input) });
+    assertWiresClose(output, { what: `wire ${index}`, actual, expected: await oracle.forward(input) });
   }
 }
 
@@ -176,11 +178,12 @@ async function gradientsAgree(pair: Pair): Promise<void> {
   const microbatch = suiteMicrobatch(spec, 0);
   const actual = await accumulate(stage, microbatch);
   const expected = await accumulate(oracle, microbatch);
-  if (spec.wireIn === null) {
+  const { inputGradient } = stageWires(spec);
+  if (inputGradient === null) {
     assertEquals(actual, null, "a stage that reads tokens sends no gradient back");
   } else {
     assert(actual !== null && expected !== null, "a stage that reads a wire sends its gradient back");
-    assertWiresClose(spec.wireIn, { what: "gradient on the wire", actual, expected });
+    assertWiresClose(inputGradient, { what: "gradient on the wire", actual, expected });
   }
   await assertGradientsClose(pair);
 }
@@ -318,19 +321,20 @@ async function wrongInputsAreRefused({ spec, stage }: Pair): Promise<void> {
   const rows = spec.sequences * spec.model.contextLength;
   await assertRefused(() => stage.loadParameters(new Float32Array(length - 1)), length, length - 1);
   const run = (other: typeof input) => gradient === null ? stage.turnaround(other, targets) : stage.forward(other);
-  if (spec.wireIn === null) {
+  const wires = stageWires(spec);
+  if (wires.input === null) {
     await assertRefused(() => run({ type: "tokens", tokens: new Uint32Array(rows + 1) }), rows, rows + 1);
     await assertRefused(() => run({ type: "wire", wire: new Uint8Array(rows) }), "tokens", "wire");
   } else {
-    const bytes = wireBytes(spec, spec.wireIn);
+    const bytes = wireBytes(wires.input);
     await assertRefused(() => run({ type: "wire", wire: new Uint8Array(bytes - 1) }), bytes, bytes - 1);
     await assertRefused(() => run({ type: "tokens", tokens: new Uint32Array(rows) }), "tokens", "wire");
   }
-  if (spec.wireOut === null) {
+  if (wires.outputGradient === null) {
     await assertRefused(() => stage.turnaround(input, new Uint32Array(rows - 1)), rows, rows - 1);
     await assertRefused(() => stage.forward(input), "tail");
   } else {
-    const bytes = wireBytes(spec, spec.wireOut);
+    const bytes = wireBytes(wires.outputGradient);
     await assertRefused(() => stage.backward(input, new Uint8Array(bytes + 1)), bytes, bytes + 1);
     await assertRefused(() => stage.turnaround(input, targets), "tail");
   }

@@ -3,7 +3,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { fault } from "../../core/fault.ts";
 import { microbatchId, type NodeId, stageIndex, taskId } from "../../core/ids.ts";
-import { wireBytes } from "../../core/model/spec.ts";
+import { wireBytes } from "../../core/codec/wire.ts";
+import { runWire, taskOutput } from "../../core/model/stage_wires.ts";
 import { send } from "../../core/orchestrator/event.ts";
 import { noteAsked } from "../../core/orchestrator/members/talk.ts";
 import type { NodeMessage } from "../../core/protocol/message.ts";
@@ -25,14 +26,14 @@ function training(replicas: number) {
 const blamed = (hub: ScriptedOrchestrator): NodeId[] =>
   hub.records.flatMap((record) => record.type === "blamed" ? [record.node] : []);
 
-/** Answers the node's oldest task with a wire whose largest value is this. */
+/** Answers the node's oldest task with a wire whose largest value is this, also where no wire belongs. */
 function answer(hub: ScriptedOrchestrator, node: NodeId, largest: number, rms = largest): void {
   const task = hub.take(node, "runTask");
-  const wire = hub.stages[task.stage]!.wireOut ?? hub.stages[task.stage]!.wireIn!;
+  const wire = runWire(hub.state.config, task.direction);
   const { sequencesPerMicrobatch } = hub.state.config.train;
   const losses = task.direction === "turnaround" ? new Array<number>(sequencesPerMicrobatch).fill(2) : null;
-  const bytes = sequencesPerMicrobatch * hub.state.config.model.contextLength * wire.width * wire.bytesPerValue;
-  hub.tell(node, { type: "taskDone", task: task.task, losses, computeMs: 1 }, [hub.blob(bytes)], largest, rms);
+  const segments = [hub.blob(wireBytes(wire))];
+  hub.tell(node, { type: "taskDone", task: task.task, losses, computeMs: 1 }, segments, largest, rms);
 }
 
 for (const [name, largest] of [["NaN", Infinity], ["a huge value", 1e30]] as const) {
@@ -61,8 +62,8 @@ Deno.test("Blame: a loss beyond any guess is its sender's fault once another rep
   hub.work(heads, { until: () => hub.tasksOf(liar!).length > 0 });
   const { task } = hub.take(liar!, "runTask");
   const losses = new Array<number>(hub.state.config.train.sequencesPerMicrobatch).fill(5_000);
-  const wire = hub.stages[1]!.wireIn!;
-  hub.tell(liar!, { type: "taskDone", task, losses, computeMs: 1 }, [hub.blob(wireBytes(hub.stages[1]!, wire))]);
+  const wire = taskOutput(hub.stages[1]!, "turnaround")!;
+  hub.tell(liar!, { type: "taskDone", task, losses, computeMs: 1 }, [hub.blob(wireBytes(wire))]);
   hub.work(nodes.filter((node) => node !== liar));
   assertEquals(blamed(hub), [liar]);
 });

@@ -176,6 +176,13 @@ Deno.test("Tidy: every pinned package is imported", () => {
   check("Remove it from deno.json and jsr.json", pinned.filter((name) => !isUsed(name) && !PIN_ONLY.includes(name)));
 });
 
+Deno.test("Tidy: what depends on a wire codec is asked of its record", () => {
+  check(
+    "Put it into the codec's record (core/codec, gpu/codecs, gpu/reference/codecs) and ask that",
+    linesMatching(/\bcodec\)?\s*[!=]==?\s|\bswitch \(.*\bcodec\)|bytesPerValue:/),
+  );
+});
+
 Deno.test("Tidy: documents that are cited are here", () => {
   check(
     "Cite the paper, the measurement or a file of this repository",

@@ -7,10 +7,12 @@
  */
 
 import { present, unreachable } from "../../../core/assert.ts";
+import { wireBytes } from "../../../core/codec/wire.ts";
 import { fault, type Parsed, parsed } from "../../../core/fault.ts";
 import { type BlobHash, type BlobRef, type Direction } from "../../../core/ids.ts";
 import type { LoggedTask, MinerResult, MinerWork } from "../../../core/miner/event.ts";
-import { type StageSpec, wireBytes } from "../../../core/model/spec.ts";
+import type { StageSpec } from "../../../core/model/spec.ts";
+import { taskOutput } from "../../../core/model/stage_wires.ts";
 import type { ParameterSource, Slice, WeightedPayload } from "../../../core/protocol/message.ts";
 import { digest, unitOf } from "../digest.ts";
 import { isFinite, spoiltHash } from "./symbolic_numbers.ts";
@@ -297,8 +299,8 @@ export interface TaskResult {
 export function taskResult({ spec, work, parameters, steps }: TaskInput): TaskResult {
   const { direction, input, second } = work;
   const made = digest(direction, spec.index, input.hash, second?.hash ?? "", parameters);
-  const wire = direction === "forward" ? spec.wireOut : spec.wireIn;
-  const output = wire === null ? null : { hash: made, bytes: wireBytes(spec, wire) };
+  const wire = taskOutput(spec, direction);
+  const output = wire === null ? null : { hash: made, bytes: wireBytes(wire) };
   if (direction !== "turnaround") return { output, losses: null };
   const level = 2 + 6 / (1 + steps / 20); // nats per token
   const losses = Array.from({ length: spec.sequences }, (_, i) => level * (0.9 + 0.2 * unitOf(digest(made, i))));

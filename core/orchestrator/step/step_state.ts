@@ -5,7 +5,7 @@
  * queue, its stage's or that of the one member it belongs to; a leased item has one lease, or a few while it is tried elsewhere.
  */
 
-import type { WireScale } from "../../codec/wire_scale.ts";
+import type { WireScale } from "../../codec/wire.ts";
 import type { Before } from "../../heap.ts";
 import type { BlobRef, Direction, MicrobatchId, NodeId, StageIndex, TaskId } from "../../ids.ts";
 

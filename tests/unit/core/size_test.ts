@@ -2,11 +2,12 @@
 
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import type { RunConfig } from "../../../core/config/config.ts";
-import { modelParameters, valueAt } from "../../../core/config/derive.ts";
+import { valueAt } from "../../../core/config/derive.ts";
 import { brokenRule } from "../../../core/config/knob.ts";
 import { knobAt, knobPaths } from "../../../core/config/knobs.ts";
 import { resolveConfig } from "../../../core/config/parse.ts";
 import { sizeNames } from "../../../core/config/size.ts";
+import { modelParameters } from "../../../core/model/shape.ts";
 import { parameterTable, stageSpecs } from "../../../core/model/spec.ts";
 import { splitLayers, stageParameterLengths } from "../../../core/model/stages.ts";
 

@@ -4,7 +4,8 @@
  */
 
 import { assert, assertAlmostEquals, assertEquals, assertRejects } from "@std/assert";
-import type { Codec, RunConfig } from "../../../core/config/config.ts";
+import { type Codec, codecNames } from "../../../core/codec/codecs.ts";
+import type { RunConfig } from "../../../core/config/config.ts";
 import type { StageSpec } from "../../../core/model/spec.ts";
 import type { StageCompute, StageInput } from "../../../gpu/compute.ts";
 import { createReferenceStage } from "../../../gpu/reference/stage.ts";
@@ -30,7 +31,7 @@ function models(config: RunConfig): StageModel[] {
   });
 }
 
-for (const codec of ["none", "iota"] as const) {
+for (const codec of codecNames) {
   Deno.test(`Model: every tensor's gradient through 3 stages agrees with finite differences, codec ${codec}`, () => {
     const config = smallConfig(codec);
     const chain = models(config);
@@ -121,7 +122,7 @@ Deno.test("ReferenceStage: 3 stages with codec none equal the single-stage model
   }
 });
 
-for (const codec of ["none", "iota"] as const) {
+for (const codec of codecNames) {
   Deno.test(`ReferenceStage: learns one microbatch by heart, codec ${codec}`, async () => {
     const stages = await openStages(specsOf(smallConfig(codec)));
     const batch = tokensOf(stages[0]!.spec);
