@@ -5,6 +5,7 @@
  *   run.toml  the effective configuration     run.json  the same for programs     summary.json  the last summary
  *   chain/    the swarm's own chain, and the weight duty of each validator
  *   journal.db  what happened since the last snapshot of the orchestrator's state; journal.db.mark: how far it had come
+ *   records.jsonl  what happened, one JSON line a record; records.jsonl.1 and so on: what happened before
  *   put-aside-1-journal.db, checkpoints/put-aside-1-round-000012/  what a run could not go on from, or was newer than its start
  *
  * A folder that holds a run is gone on with, and any other begins one; --resume refuses to begin, and --fresh deletes the run
@@ -14,6 +15,7 @@
 import type { CommandContext } from "./command.ts";
 import { isPutAside } from "./data/put_aside.ts";
 import { attempting, UsageError, UserError } from "./output/errors.ts";
+import { recordFileNames } from "./projection/record_files.ts";
 
 export interface RunFolder {
   readonly path: string;
@@ -28,7 +30,7 @@ export interface RunPlace {
 
 const journal = ["journal.db", "journal.db-wal", "journal.db-shm", "journal.db.mark"];
 const probeName = "room.probe"; // of a look for room on a full disk, if it was interrupted
-const files = ["run.toml", "run.json", "summary.json", probeName, ...journal];
+const files = ["run.toml", "run.json", "summary.json", probeName, ...journal, ...recordFileNames];
 const parts = ["checkpoints", "blobs", "chain", "miners", "logs", ...files];
 
 /** Looks and does not touch. `ownPath` is where the run lies without --data. */

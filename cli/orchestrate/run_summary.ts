@@ -3,8 +3,8 @@
  */
 
 import type { OrchestratorState } from "../../core/orchestrator/state.ts";
+import type { RunView } from "../../core/view/view.ts";
 import type { Dataset } from "../data/dataset.ts";
-import type { RunView } from "../screen/view.ts";
 import { isDiskFull } from "../hub/disk_room.ts";
 import { bf16BytesPerToken, type Traffic } from "../hub/traffic.ts";
 

@@ -1,0 +1,29 @@
+/**
+ * What reads the view of a run: the seam between the one fold and everybody who shows it.
+ *
+ * Owns: the interface. A new consumer is one file that exports an `OpenConsumer` and one line in consumers.ts.
+ */
+
+import type { RunView } from "../../core/view/view.ts";
+import type { StampedRecord } from "../../core/view/view_record.ts";
+import type { RefusalCounts } from "../../net/auth/refusals.ts";
+import type { HubPage } from "../../net/hub_http.ts";
+import type { Output } from "../output/output.ts";
+
+export interface ConsumerContext {
+  readonly view: RunView; // to read: it changes in place, and only before `onRecord`
+  readonly output: Output;
+  readonly nowMs: () => number; // wall clock
+  /** Connections that did not prove a node, since this process began. */
+  readonly refused: () => RefusalCounts;
+}
+
+export interface ProjectionConsumer {
+  /** The view has just taken in this record. */
+  onRecord?(entry: StampedRecord): void;
+  /** Pages of the hub's port by their path. */
+  readonly pages?: Readonly<Record<string, HubPage>>;
+  close?(): void;
+}
+
+export type OpenConsumer = (context: ConsumerContext) => ProjectionConsumer;

@@ -1,0 +1,182 @@
+/**
+ * What anybody may want to see of a run, as plain data: the terminal, `/status`, a dashboard and a replay read nothing else.
+ *
+ * Owns: the shape, its beginning, and what is computed from it. `fold` (fold.ts) is the only thing that changes a view. Invariants:
+ * a view survives JSON unchanged, so it holds no Map, no bigint and no non-finite number; it is bounded, however long the run is:
+ * curves are thinned, lists are short, lost nodes go at the next merge.
+ */
+
+import type { NodeId } from "../ids.ts";
+import type { Role } from "../protocol/message.ts";
+import { emptySeries, type Series } from "./series.ts";
+import type { RecordOf, RunFacts, ViewPhase } from "./view_record.ts";
+
+export type WireCost = Omit<RecordOf<"wire">, "type">;
+export type ChainActivity = Omit<RecordOf<"chain">, "type">;
+export type MergePhase = "committing" | "reducing" | "applying" | "agreed";
+
+export interface StageView {
+  readonly firstLayer: number;
+  readonly layers: number;
+  forward: number; // microbatches whose next hop is this stage's forward or turnaround
+  backward: number;
+  merge: MergePhase | null; // null outside a merge
+}
+
+export interface NodeView {
+  readonly node: NodeId;
+  readonly role: Role;
+  state: "loading" | "ready" | "lost";
+  stage: number | null;
+  loading: number | null; // percent of what it is at; null: not known, or ready
+  tasks: number; // finished
+}
+
+/** Numbers are null where they were non-finite. */
+export interface VerdictView {
+  readonly miner: NodeId;
+  readonly stage: number;
+  readonly passed: boolean;
+  readonly innovationError: number | null;
+  readonly tolerance: number | null;
+  readonly lossError: number | null;
+}
+
+/** Where a microbatch goes next. */
+export interface Hop {
+  readonly stage: number;
+  readonly direction: "forward" | "backward";
+}
+
+/** Records that are news: nodeReady after the start, roundMerged and verdict only when something is wrong, the others always. */
+export const newsTypes = [
+  "runStarted",
+  "nodeReady",
+  "nodeResumed",
+  "nodeMoved",
+  "nodeLost",
+  "taskReleased",
+  "stageRestored",
+  "rewound",
+  "mergeRetaken",
+  "mergeLate",
+  "resumed",
+  "sliceDisputed",
+  "roundMerged",
+  "checkpointWritten",
+  "verdict",
+  "faultSeen",
+  "runPaused",
+  "runContinued",
+  "blamed",
+  "warning",
+  "runFinished",
+  "noted",
+] as const;
+
+export type NewsRecord = RecordOf<typeof newsTypes[number]>;
+
+export interface News {
+  readonly atMs: number; // wall clock
+  readonly record: NewsRecord;
+}
+
+export interface RunView {
+  facts: RunFacts;
+  startedAtMs: number; // of the process that shows the run
+  phase: ViewPhase;
+  isPaused: boolean; // for lack of room on the orchestrator's disk
+  step: number; // closed
+  round: number;
+  stepAtStart: number; // more than 0 when a run is resumed
+  trainingSinceMs: number | null; // when the first step could begin
+  stages: StageView[];
+  nodes: Record<NodeId, NodeView>;
+  nodeCount: number; // entries of `nodes`
+  hops: Record<number, Hop>; // by microbatch, of the open step
+  hopCount: number; // entries of `hops`
+  losses: Series;
+  lossFirst: number | null;
+  lossLast: number | null;
+  learningRate: number | null;
+  recentSteps: { tokens: number; closedAtMs: number }[]; // the last few; the first only says when the second began
+  validation: { round: number; loss: number }[]; // first and latest evaluation
+  wire: WireCost | null; // null: nothing measured yet
+  chain: ChainActivity | null; // null: no chain
+  lastMerge: { round: number; bytesPerMiner: number; mergeMs: number; agree: boolean | null } | null; // agree null: nothing was compared
+  verdicts: { passed: number; failed: number; last: VerdictView | null };
+  reLeases: number;
+  news: News[]; // the latest, oldest first
+}
+
+const noFacts: RunFacts = {
+  command: "",
+  run: "",
+  size: "",
+  parameters: 0,
+  device: "",
+  steps: 0,
+  stepsPerRound: 1,
+  layersOfStages: [],
+};
+
+/** The view before any record; without facts, which the record `opened` then brings. */
+export function emptyView(facts: RunFacts = noFacts, startedAtMs = 0): RunView {
+  return {
+    facts,
+    startedAtMs,
+    phase: "gathering",
+    isPaused: false,
+    step: 0,
+    round: 0,
+    stepAtStart: 0,
+    trainingSinceMs: null,
+    stages: stagesOf(facts),
+    nodes: {},
+    nodeCount: 0,
+    hops: {},
+    hopCount: 0,
+    losses: emptySeries(),
+    lossFirst: null,
+    lossLast: null,
+    learningRate: null,
+    recentSteps: [],
+    validation: [],
+    wire: null,
+    chain: null,
+    lastMerge: null,
+    verdicts: { passed: 0, failed: 0, last: null },
+    reLeases: 0,
+    news: [],
+  };
+}
+
+export function stagesOf({ layersOfStages }: RunFacts): StageView[] {
+  let firstLayer = 0;
+  return layersOfStages.map((layers): StageView => {
+    const stage: StageView = { firstLayer, layers, forward: 0, backward: 0, merge: null };
+    firstLayer += layers;
+    return stage;
+  });
+}
+
+/** Over the last few closed steps with the merges between them; null before the first one. */
+export function tokensPerSecond(view: RunView): number | null {
+  const [before, ...steps] = view.recentSteps;
+  if (before === undefined || steps.length === 0) return null;
+  const tokens = steps.reduce((sum, step) => sum + step.tokens, 0);
+  const ms = steps.at(-1)!.closedAtMs - before.closedAtMs;
+  return ms > 0 ? (tokens * 1_000) / ms : null;
+}
+
+/** From the pace of this session, merges included; null while it says too little or the run is over. */
+export function remainingMs(view: RunView, nowMs: number): number | null {
+  const done = view.step - view.stepAtStart;
+  if (view.trainingSinceMs === null || done < 2 || view.step >= view.facts.steps) return null;
+  return ((nowMs - view.trainingSinceMs) / done) * (view.facts.steps - view.step);
+}
+
+/** Whoever takes part, as far as the records tell. */
+export function presentNodes(view: RunView): NodeView[] {
+  return Object.values(view.nodes).filter(({ state }) => state !== "lost");
+}
