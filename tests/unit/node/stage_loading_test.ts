@@ -62,6 +62,8 @@ Deno.test("Loading a stage: a fetched stage counts parameters and momentum, and 
   const counted: BlobStore = {
     find: (hash) => store.find(hash),
     put: (source) => store.put(source),
+    adoptFile: (path) => store.adoptFile(path),
+    locate: () => store.locate(),
     get: (hash) => store.get(hash),
     leaves: (hash) => store.leaves(hash),
     open: (hash) => {
