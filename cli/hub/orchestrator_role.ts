@@ -178,7 +178,7 @@ class OrchestratorRole implements RunningOrchestrator {
       case "message": {
         this.traffic.count(event);
         const { peer: node, role, message } = event;
-        const segments = event.segments.map((bytes, index) => this.segments.hold(bytes, event.names[index]));
+        const segments = this.segments.take(event);
         const scale = wireScale(wireSpec(this.#options.config), message.type === "taskDone" ? event.segments : []);
         return this.#driver.enqueue({ type: "messageReceived", node, role, message, segments, scale });
       }

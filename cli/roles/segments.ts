@@ -35,6 +35,11 @@ export class Segments {
     return ref;
   }
 
+  /** Holds what came with a message, in order. A segment that a frame only named would be fetched here, before its machine hears. */
+  take({ segments, names }: { segments: readonly Uint8Array[]; names: readonly BlobHash[] }): BlobRef[] {
+    return segments.map((bytes, index) => this.hold(bytes, names[index]));
+  }
+
   get(ref: BlobRef): Uint8Array {
     return present(this.#held.get(ref.hash), `segment ${ref.hash} is held`).bytes;
   }
