@@ -87,7 +87,7 @@ async function untilTheEnd(
   interruption.addEventListener("abort", onAbort);
   if (interruption.aborted) onAbort();
   const { path } = prepared.folder;
-  let isOver = false; // then there is nothing left to go on with but the checkpoint
+  let isOver = false; // then only the checkpoint is left to resume from
   try {
     const result = await Promise.race([run.role.finished, run.chainFailed]);
     const summary = runSummary({
@@ -110,7 +110,7 @@ async function untilTheEnd(
     isOver = result.finished && upload === null;
     if (result.finished && upload !== null) {
       context.output.log.warn(
-        `Round ${upload.round} could not be stored as a checkpoint; the journal that tells of it is kept`,
+        `Round ${upload.round} could not be stored as a checkpoint; the journal that has it is kept`,
       );
     }
     await saveSummary(summary, { folder: path, warn: (text) => context.output.log.warn(text) });
@@ -127,7 +127,7 @@ async function untilTheEnd(
 
 interface StartedRun {
   readonly role: RunningOrchestrator;
-  readonly chainFailed: Promise<never>; // something of ours, not the chain
+  readonly chainFailed: Promise<never>; // our own failure, not the chain's
   readonly projection: Projection;
   readonly tokensBefore: number;
   readonly begun: BegunAt;
@@ -158,7 +158,7 @@ async function startRun(
   const { sequencesPerMicrobatch: sequences } = config.train;
   const tokensBefore = recovered?.state.counters.tokens ?? 0;
   const begun = begunAt({ recovered, from });
-  output.line(`Run kept in ${folder.path}; ${folder.isResumed ? `goes on at step ${begun.step}` : "begins"}`);
+  output.line(`Run kept in ${folder.path}; ${folder.isResumed ? `resumes at step ${begun.step}` : "begins"}`);
   projection.tell(takenUp(begun, recovered?.state ?? null));
   let firstStepAtMs: number | null = null;
   const role = startOrchestrator({
@@ -169,7 +169,7 @@ async function startRun(
     ...(from === null ? {} : { from }),
     journal,
     recovered,
-    gather: (callback) => setImmediate(callback), // after all sockets that can be read have been
+    gather: (callback) => setImmediate(callback), // after all readable sockets have been read
     signer,
     verify: verifySignature,
     tickets,
@@ -213,7 +213,7 @@ function begunAt({ recovered, from }: Pick<OpenRunState, "recovered" | "from">):
   };
 }
 
-/** Where the run begins, and the store its members use. */
+/** The run's initial state, and the store its members use. */
 async function openStorage(
   { limits, ...options }: OpenRunOptions & { prepared: PreparedRun; limits: NetLimits },
 ): Promise<OpenRunState & { members: HubStore }> {
@@ -242,7 +242,7 @@ function checkpointPlace(
   };
 }
 
-/** A disk that refuses ends the run with its reason; what was saved before is whole. */
+/** A disk error ends the run with its reason; what was saved before is whole. */
 function explainStorage(error: unknown, path: string): unknown {
   const next = `Make room, then go on with: ${shellWords(["iota", "orchestrate", "--data", path])}`;
   if (error instanceof JournalError) return journalError(error, path);
@@ -250,7 +250,7 @@ function explainStorage(error: unknown, path: string): unknown {
   return explainRefusal(error, { action: "keep the run on disk", value: path }) ?? error;
 }
 
-/** Null before anything has crossed a boundary. */
+/** Null before any traffic at a boundary. */
 function wireCost(traffic: Traffic, config: RunConfig): WireCost | null {
   const forwardBytes = traffic.bytesPerToken("forward");
   const backwardBytes = traffic.bytesPerToken("backward");
@@ -261,10 +261,10 @@ function wireCost(traffic: Traffic, config: RunConfig): WireCost | null {
 function stoppedText({ step, config }: OrchestratorState, from: { reason: string; folder: string }): string {
   const { reason, folder } = from;
   return `Stopped (${reason}) after step ${step} of ${config.train.steps}; miners and validators wait for this orchestrator; ` +
-    `go on at this step with: ${shellWords(["iota", "orchestrate", "--data", folder])}`;
+    `resume at this step with: ${shellWords(["iota", "orchestrate", "--data", folder])}`;
 }
 
-/** Without a record log the journal tells what happened of late. */
+/** The view starts from the record log, or without one from the records that the journal replays. */
 async function openProjection(
   { output }: CommandContext,
   options: {
@@ -280,7 +280,7 @@ async function openProjection(
   const facts = runFacts({ command: "orchestrate", device: "", config, layersOfStages });
   const projection = new Projection({
     output,
-    opened: { facts, startedAtMs, step: found?.manifest.step ?? 0 }, // until the journal was read
+    opened: { facts, startedAtMs, step: found?.manifest.step ?? 0 }, // until the journal is read
     nowMs: () => systemTimers.nowMs(),
     records,
     refused,
@@ -302,7 +302,7 @@ interface ServedParts {
   readonly pages: Projection["pages"];
 }
 
-/** From now on nodes are let in; only those of this run may use its blobs. */
+/** From here on nodes are admitted; only this run's nodes may use its blobs. */
 function serve({ output }: CommandContext, parts: ServedParts): void {
   const { role, members, limits, port, self, tickets, pages } = parts;
   const gate = new RequestGate({
