@@ -1,5 +1,5 @@
 /**
- * What reads the view of a run: the seam between the one fold and everybody who shows it.
+ * A consumer of a run's view: the seam between the one fold and everything that shows it.
  *
  * Owns: the interface. A new consumer is one file that exports an `OpenConsumer` and one line in consumers.ts.
  */
@@ -11,7 +11,7 @@ import type { HubPage } from "../../net/hub_http.ts";
 import type { Output } from "../output/output.ts";
 
 export interface ConsumerContext {
-  readonly view: RunView; // to read: it changes in place, and only before `onRecord`
+  readonly view: RunView; // read-only; changes in place, before each `onRecord`
   readonly output: Output;
   readonly nowMs: () => number; // wall clock
   /** Connections that did not prove a node, since this process began. */
@@ -19,9 +19,9 @@ export interface ConsumerContext {
 }
 
 export interface ProjectionConsumer {
-  /** The view has just taken in this record. */
+  /** The view already contains this record. */
   onRecord?(entry: StampedRecord): void;
-  /** Pages of the hub's port by their path. */
+  /** Pages at the hub's port, by path. */
   readonly pages?: Readonly<Record<string, HubPage>>;
   close?(): void;
 }

@@ -1,4 +1,4 @@
-/** The table of everything that reads a run's view, in the order in which they hear of a record. */
+/** The table of all consumers of a run's view, in the order in which they receive a record. */
 
 import { openRunScreen } from "../screen/run_screen.ts";
 import type { OpenConsumer } from "./consumer.ts";

@@ -1,4 +1,4 @@
-/** The run's records as the lines of `--json`, one a record, under the names that are published. */
+/** The run's records as the lines of `--json`, one line per record, under the published names. */
 
 import type { StampedRecord } from "../../core/view/view_record.ts";
 import type { ConsumerContext, ProjectionConsumer } from "./consumer.ts";
@@ -10,7 +10,7 @@ export function openJsonLines({ output }: ConsumerContext): ProjectionConsumer {
         case "opened":
         case "deviceFound":
         case "chain":
-        case "noted": // whoever tells these prints more of them
+        case "noted": // their sources print events of their own
           return;
         case "takenUp": {
           const { type, step, round } = record;

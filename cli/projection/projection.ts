@@ -1,8 +1,8 @@
 /**
- * The view of a run in one process: every record is stamped, folded, logged and told to all consumers, in this order.
+ * The view of a run in one process: every record is stamped, folded, logged and passed to all consumers, in this order.
  *
- * Owns: the view and the sequence. With a record log the view begins where the log ended, so a run's history outlives its
- * processes. Out of scope: what a record means (core/view/fold.ts), files (record_log.ts), showing anything (consumers.ts).
+ * Owns: the view and the sequence. With a record log the view starts from the end of the log, so a run's history outlives its
+ * processes. Out of scope: what a record means (core/view/fold.ts), files (record_log.ts), display (consumers.ts).
  */
 
 import { fold } from "../../core/view/fold.ts";
@@ -49,7 +49,7 @@ export class Projection {
     for (const consumer of this.#consumers) consumer.onRecord?.(entry);
   }
 
-  /** Folds and logs what consumers need not hear of. */
+  /** Folds and logs a record without passing it to the consumers. */
   keep(record: ViewRecord): StampedRecord {
     this.#sequence += 1;
     const entry: StampedRecord = { sequence: this.#sequence, atMs: this.#options.nowMs(), record };
@@ -58,7 +58,7 @@ export class Projection {
     return entry;
   }
 
-  /** What is told later is still folded and logged. */
+  /** Closes the consumers and flushes the log; later records are still folded and logged. */
   close(): void {
     for (const consumer of this.#consumers) consumer.close?.();
     this.#options.records?.log.close();

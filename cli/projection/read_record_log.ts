@@ -1,8 +1,8 @@
 /**
- * Reads a run's record log back into its view: what the last life left, a replay, a tool's look.
+ * Reads a run's record log back into its view: at the start of a process, for a replay or a tool.
  *
- * The newest file is enough, as it begins with a view where it is not the first. A torn line is passed over. Never throws, whatever
- * is in a file: a log that gives no sound view gives an empty one and says why.
+ * The newest file is enough, because every file but the first begins with a view. Torn lines are skipped. Never throws: a log
+ * without a valid view gives an empty one and the reason.
  */
 
 import { fold } from "../../core/view/fold.ts";
@@ -17,7 +17,7 @@ export interface ReadRecords {
   readonly problem: string | null; // why the view is empty though there are records
 }
 
-/** `cuts`: a torn last line is removed, for whoever is about to append. */
+/** `cuts`: removes a torn last line, before anything is appended. */
 export async function readRecordLog(folder: string, { cuts = false } = {}): Promise<ReadRecords> {
   try {
     for (const name of recordFileNames) {
@@ -34,7 +34,7 @@ export async function readRecordLog(folder: string, { cuts = false } = {}): Prom
   }
 }
 
-/** A record that cannot be folded is passed over, and so is a view that is none; a later view makes up for both. */
+/** Skips records that cannot be folded and invalid views; a later valid view makes up for both. */
 function foldLines(lines: readonly string[]): ReadRecords {
   let view = emptyView();
   let sequence = 0;
@@ -54,7 +54,7 @@ function foldLines(lines: readonly string[]): ReadRecords {
   return { view: problem === null ? view : emptyView(), sequence, problem };
 }
 
-/** What does not fit, of a record that another version wrote or the disk has changed. */
+/** The problem, if another version wrote the record or the disk has damaged it. */
 function foldForeign(view: RunView, entry: StampedRecord): string | null {
   try {
     fold(view, entry);

@@ -2,10 +2,10 @@
  * The records of a run on disk, for people and tools and as the source of its view: `records.jsonl` in the run's folder, one JSON
  * line a record, `{"sequence", "atMs", "record"}`.
  *
- * Owns: the file and when it is written: in groups, by the time `groupMs` is over or `groupBytes` wait, not synced. What must
- * survive a power cut is in the journal. A full file turns into `records.jsonl.1` and the oldest goes; the next one begins with a
- * line `{"sequence", "atMs", "view"}`, so each file can be folded alone. Records up to its sequence that follow it are in the
- * view already. A disk that takes nothing costs records: they are counted, said, and made up for by another such line.
+ * Owns: the file and when it is written: in groups, after `groupMs` or `groupBytes`, not synced. What must survive a power cut
+ * is in the journal. A full file becomes `records.jsonl.1` and the oldest file is deleted. Every file but the first begins with
+ * a line `{"sequence", "atMs", "view"}`, so it can be folded by itself; the view already contains the records that follow it with
+ * a sequence up to its own. Records that a full disk refuses are dropped, counted and reported; another such line follows them.
  */
 
 import { present } from "../../core/assert.ts";
@@ -24,7 +24,7 @@ export interface RecordLogOptions {
   readonly disk?: LogDisk;
 }
 
-/** A log that may be appended to, and the view of everything that is in it. */
+/** A log ready to be appended to, and the view of its records. */
 export interface OpenRecordLog {
   readonly log: RecordLog;
   readonly view: RunView;
@@ -35,21 +35,23 @@ const groupMs = 100;
 const groupBytes = 2 ** 16; // characters, about
 const defaultFileBytes = 2 ** 24;
 
-/** Reads what the last life left and cuts a torn last line off. What cannot be read is said and costs the history alone. */
+/** Reads the log of earlier processes and cuts a torn last line off. An unreadable log is reported and costs only the history. */
 export async function openRecordLog(options: RecordLogOptions): Promise<OpenRecordLog> {
   const { view, sequence, problem } = await readRecordLog(options.folder, { cuts: true });
-  if (problem !== null) options.warn(`The history of the run is not shown as ${problem}`);
+  if (problem !== null) {
+    options.warn(`The run's history is not shown because its record log cannot be read: ${problem}`);
+  }
   return { log: new RecordLog(options, { isNew: sequence === 0, isBroken: problem !== null }), view, sequence };
 }
 
 export class RecordLog {
   readonly #file: RotatingLog;
   readonly #timers: Timers;
-  #lines: string[] = []; // that wait
+  #lines: string[] = []; // not written yet
   #waitingBytes = 0;
   #last: { entry: StampedRecord; view: RunView } | null = null;
   #isNew: boolean; // nothing is in any file
-  #isBroken: boolean; // what is in the file cannot be folded
+  #isBroken: boolean; // the records in the file cannot be folded
   #cancel: Cancel | null = null;
 
   constructor(options: RecordLogOptions, { isNew, isBroken }: { isNew: boolean; isBroken: boolean }) {
@@ -65,12 +67,13 @@ export class RecordLog {
       ...(disk === undefined ? {} : { disk }),
       firstLine: () => this.#isNew ? null : this.#viewLine(),
       lostLine: (lost) => this.#viewLine(lost),
-      onLost: ({ message }) => warn(`Records are not written to '${path}' and the run goes on without: ${message}`),
-      onRegained: (lost) => warn(`Records are written to '${path}' again: ${lost} are missing`),
+      onLost: ({ message }) =>
+        warn(`Records cannot be written to '${path}'; the run continues without them: ${message}`),
+      onRegained: (lost) => warn(`Records are written to '${path}' again; ${lost} are missing`),
     });
   }
 
-  /** `view`: with this record, and later with those that follow. */
+  /** `view` already contains the record, and is kept to be written later. */
   append(entry: StampedRecord, view: RunView): void {
     const line = JSON.stringify(entry);
     this.#last = { entry, view };

@@ -1,5 +1,5 @@
 /**
- * `/status` at the hub's port: where the run is, for anybody who asks. Field names once published stay; a node reads them with
+ * `/status` at the hub's port: the run's progress, for anyone who asks. Field names once published stay; a node reads them with
  * cli/find/run_status.ts.
  */
 
@@ -24,7 +24,7 @@ function statusOf(view: RunView): Record<string, unknown> {
   };
 }
 
-/** After the last merge the run only waits for what is still to be stored and judged. */
+/** After the last merge the run only waits for its checkpoint and last evaluations. */
 function phaseOf({ phase, step, facts }: RunView): string {
   return phase === "training" && step >= facts.steps ? "closing" : phase;
 }

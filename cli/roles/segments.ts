@@ -35,7 +35,7 @@ export class Segments {
     return ref;
   }
 
-  /** Holds what came with a message, in order. A segment that a frame only named would be fetched here, before its machine hears. */
+  /** Holds the segments of a message, in order. A segment sent by reference would be fetched here. */
   take({ segments, names }: { segments: readonly Uint8Array[]; names: readonly BlobHash[] }): BlobRef[] {
     return segments.map((bytes, index) => this.hold(bytes, names[index]));
   }

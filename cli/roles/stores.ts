@@ -1,5 +1,5 @@
 /**
- * Which store is behind each use of blobs: the one place of cli that names concrete ones.
+ * Which store is behind each use of blobs: the only place in cli that names concrete stores.
  *
  * Everywhere else a blob store is what net/blobs/blobs.ts promises. Another kind is a file beside the others in net/blobs, which
  * runs the conformance suite, and a line here.

@@ -3,7 +3,7 @@
  *
  * Pure in the project's sense: the same view and stamped record give the same view, changed in place. No order of records throws:
  * one about a stage that the run does not have, or of a type that only another version knows, changes nothing, and one about an
- * unknown node introduces it. Out of scope: words for people; news are kept as records.
+ * unknown node adds it. Out of scope: text for people; news items are kept as records.
  */
 
 import { forgetFlight, moveMicrobatch } from "./fold_flight.ts";
@@ -103,7 +103,7 @@ function addNews(view: RunView, record: NewsRecord, atMs: number): void {
   if (view.news.length > newsCount) view.news.shift();
 }
 
-/** Another process shows the run: what was counted stays, whoever takes part is not known yet. */
+/** A new process shows the run: counts stay, but its nodes are not known yet. */
 function opened(view: RunView, { facts, startedAtMs, step }: RecordOf<"opened">): void {
   const stages = stagesOf(facts);
   const begun: Partial<RunView> = { facts, startedAtMs, step, stages, phase: "gathering", isPaused: false };
@@ -141,7 +141,7 @@ function resumed(view: RunView, { step, round }: RecordOf<"resumed">, atMs: numb
   restartPace(view, atMs);
 }
 
-/** The run's pace is measured from now on. */
+/** The run's pace is measured from here on. */
 function restartPace(view: RunView, atMs: number): void {
   view.trainingSinceMs = atMs;
   view.recentSteps = [{ tokens: 0, closedAtMs: atMs }];

@@ -1,7 +1,7 @@
 /**
- * Who takes part, as the records tell it: a record about a node that nobody introduced introduces it.
+ * The nodes of a view. A record about an unknown node adds it.
  *
- * Invariant: at most `maxNodes` are known; beyond that newcomers are left out until the next merge has removed the lost ones.
+ * Invariant: at most `maxNodes` are known; beyond that, new ones are left out until the next merge removes the lost ones.
  */
 
 import type { NodeId } from "../ids.ts";
@@ -43,7 +43,7 @@ export function changeNode(
   }
 }
 
-/** From now on these are known and nobody else; what they have done before still counts. */
+/** Replaces the known nodes by these; their finished tasks still count. */
 export function takeUpNodes(view: RunView, nodes: readonly TakenUpNode[]): void {
   const before = view.nodes;
   view.nodes = {};

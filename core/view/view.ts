@@ -1,7 +1,7 @@
 /**
- * What anybody may want to see of a run, as plain data: the terminal, `/status`, a dashboard and a replay read nothing else.
+ * The view of a run as plain data: the only thing that the terminal, `/status`, a dashboard or a replay reads.
  *
- * Owns: the shape, its beginning, and what is computed from it. `fold` (fold.ts) is the only thing that changes a view. Invariants:
+ * Owns: the shape, its beginning, and what is computed from it. Only `fold` (fold.ts) changes a view. Invariants:
  * a view survives JSON unchanged, so it holds no Map, no bigint and no non-finite number; it is bounded, however long the run is:
  * curves are thinned, lists are short, lost nodes go at the next merge.
  */
@@ -120,7 +120,7 @@ const noFacts: RunFacts = {
   layersOfStages: [],
 };
 
-/** The view before any record; without facts, which the record `opened` then brings. */
+/** The view before any record. The record `opened` brings the facts. */
 export function emptyView(facts: RunFacts = noFacts, startedAtMs = 0): RunView {
   return {
     facts,
@@ -176,7 +176,7 @@ export function remainingMs(view: RunView, nowMs: number): number | null {
   return ((nowMs - view.trainingSinceMs) / done) * (view.facts.steps - view.step);
 }
 
-/** Whoever takes part, as far as the records tell. */
+/** The nodes that take part, as far as the records tell. */
 export function presentNodes(view: RunView): NodeView[] {
   return Object.values(view.nodes).filter(({ state }) => state !== "lost");
 }

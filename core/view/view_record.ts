@@ -1,5 +1,5 @@
 /**
- * What a view is folded from: the run's records, and the few facts that the process around the machine knows.
+ * What a view is folded from: the run's records, and the few facts that only the process around the machine knows.
  *
  * Owns: the closed union and the stamp. Field names once published stay, since record logs keep them. Out of scope: what a
  * record means for the view (fold.ts).
@@ -23,7 +23,7 @@ export interface RunFacts {
 
 export type ViewPhase = "gathering" | "training" | "merging" | "finished";
 
-/** A member of the run that is taken up. */
+/** A member of a run that resumes. */
 export interface TakenUpNode {
   readonly node: NodeId;
   readonly role: Role;
@@ -32,9 +32,9 @@ export interface TakenUpNode {
 }
 
 export type ShellRecord =
-  /** A process begins to show the run; `step` is that of the newest checkpoint, until the run is taken up. */
+  /** A process begins to show the run; `step` is the newest checkpoint's, until `takenUp`. */
   | { type: "opened"; facts: RunFacts; startedAtMs: number; step: number }
-  /** Where it goes on. Without `nodes` those that are known stay. */
+  /** Where the run begins or resumes. Without `nodes`, the known nodes stay. */
   | { type: "takenUp"; step: number; round: number; phase?: ViewPhase; nodes?: readonly TakenUpNode[] }
   | { type: "deviceFound"; device: string }
   /** Bytes per token across one boundary, as counted on the sockets, and what bf16 activations would take. */

@@ -148,13 +148,13 @@ Deno.test("Record log: a full disk costs records, says so twice, and the view af
     assertEquals(life.warnings.length, 1);
     assertMatch(
       life.warnings[0]!,
-      /^Records are not written to .*records\.jsonl' and the run goes on without: No space/,
+      /^Records cannot be written to .*records\.jsonl'; the run continues without them: No space/,
     );
     room.bytes = 1e9;
     tell(life, { from: 400 });
     life.run.close();
     assertEquals(life.warnings.length, 2);
-    assertMatch(life.warnings[1]!, /are written to .* again: \d+ are missing$/);
+    assertMatch(life.warnings[1]!, /are written to .* again; \d+ are missing$/);
     const lost = /(\d+) are missing/.exec(life.warnings[1]!)?.[1];
     const lines = Deno.readTextFileSync(`${folder}/records.jsonl`).split("\n").filter((line) =>
       line.includes('"lost"')
@@ -174,7 +174,7 @@ Deno.test("Record log: one that cannot be read costs the history, is said, and i
       await Deno.writeTextFile(path, text);
       const life = await live(folder);
       assertEquals(life.warnings.length, 1);
-      assertMatch(life.warnings[0]!, /^The history of the run is not shown as /);
+      assertMatch(life.warnings[0]!, /^The run's history is not shown because /);
       assertEquals(life.run.view.facts, sampleFacts);
       tell(life, { to: 50 });
       life.run.close();
