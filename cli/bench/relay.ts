@@ -132,7 +132,7 @@ class SessionRelay {
       const named = segments.map((bytes, index) => ({ bytes, hash: names[index]! }));
       return void this.hub.send(sink, sampleTask, named);
     }
-    const refs = segments.map((bytes, index) => this.#segments.hold(bytes, names[index]));
+    const refs = this.#segments.take({ segments, names });
     const goOn = () => {
       this.hub.send(sink, sampleTask, refs.map((ref) => this.#segments.named(ref)));
       this.#segments.release(refs);

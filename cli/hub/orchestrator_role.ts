@@ -186,7 +186,7 @@ class OrchestratorRole implements RunningOrchestrator {
       case "message": {
         this.traffic.count(event);
         const { peer: node, role, message } = event;
-        const segments = event.segments.map((bytes, index) => this.segments.hold(bytes, event.names[index]));
+        const segments = this.segments.take(event);
         const scale = scaleOf(this.#options.config, event);
         return this.#driver.enqueue({ type: "messageReceived", node, role, message, segments, scale });
       }

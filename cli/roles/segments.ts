@@ -34,6 +34,11 @@ export class Segments {
     return ref;
   }
 
+  /** Holds the segments of a message, in order. A segment sent by reference would be fetched here. */
+  take({ segments, names }: { segments: readonly Uint8Array[]; names: readonly BlobHash[] }): BlobRef[] {
+    return segments.map((bytes, index) => this.hold(bytes, names[index]));
+  }
+
   get(ref: BlobRef): Uint8Array {
     return present(this.#held.get(ref.hash), `segment ${ref.hash} is held`).bytes;
   }

@@ -2,9 +2,9 @@
  * A log in a file that never takes more of the disk than it was given: at its limit it becomes `.1`, what was `.1` becomes `.2`,
  * and the oldest goes.
  *
- * Owns: the file, its size and the turns. Refuses: failing the program. A disk that is full, or a folder that went away, costs
- * lines; how many is the first thing written when there is room again. Invariant: all files together hold at most
- * `keep` + 1 times `bytes`, but for one line that is longer than that.
+ * Owns: the file, its size and the turns. Out of scope: failing the program. A disk that is full, or a folder that went away,
+ * costs lines; how many is the first thing written when there is room again. Invariant: all files together hold at most
+ * `keep` + 1 times `bytes`, but for what is written at once and is longer than that.
  */
 
 export interface LogFile {
@@ -26,7 +26,17 @@ export interface RotatingLogOptions {
   readonly bytes: number; // of one file
   readonly keep: number; // full ones beside it
   readonly disk?: LogDisk;
+  /** Without its end: what a file begins with. @default nothing */
+  readonly firstLine?: () => string | null;
+  /** Without its end: what stands where so many lines are missing. @default a sentence */
+  readonly lostLine?: (lines: number) => string;
+  /** The first line of several could not be written. */
+  readonly onLost?: (error: Error) => void;
+  /** There is room again. */
+  readonly onRegained?: (lostLines: number) => void;
 }
+
+const lostSentence = (lines: number): string => `${lines} lines are missing here: they could not be written`;
 
 export class RotatingLog {
   readonly #options: Required<RotatingLogOptions>;
@@ -37,22 +47,30 @@ export class RotatingLog {
   #isTorn = false; // the last line was written in part
 
   constructor(options: RotatingLogOptions) {
-    this.#options = { disk: realLogDisk, ...options };
+    this.#options = {
+      disk: realLogDisk,
+      firstLine: () => null,
+      lostLine: lostSentence,
+      onLost: () => {},
+      onRegained: () => {},
+      ...options,
+    };
   }
 
-  /** One line without its end. */
-  write(line: string): void {
-    const lost = this.#lost === 0 ? "" : `${this.#lost} lines are missing here: they could not be written\n`;
-    const bytes = this.#encoder.encode(`${this.#isTorn ? "\n" : ""}${lost}${line}\n`);
+  /** One line without its end, or several that stay together. */
+  write(text: string, lines = 1): void {
+    const { lostLine, onLost, onRegained } = this.#options;
+    const lost = this.#lost;
     try {
-      this.#put(bytes);
-      this.#lost = 0;
-      this.#isTorn = false;
+      this.#put(this.#encoder.encode(`${lost === 0 ? "" : `${lostLine(lost)}\n`}${text}\n`));
     } catch (error) {
       if (!isWorld(error)) throw error;
-      this.#lost += 1;
+      this.#lost += lines;
       this.#letGo();
+      return lost === 0 ? onLost(error) : undefined;
     }
+    this.#lost = 0;
+    if (lost > 0) onRegained(lost);
   }
 
   close(): void {
@@ -60,13 +78,18 @@ export class RotatingLog {
   }
 
   #put(bytes: Uint8Array): void {
-    const { disk, path, bytes: most } = this.#options;
-    this.#open();
-    if (this.#size > 0 && this.#size + bytes.length > most) {
+    let file = this.#open();
+    if (this.#size > 0 && this.#size + bytes.length > this.#options.bytes) {
       this.#turn();
-      this.#open();
+      file = this.#open();
     }
-    const file = this.#file ?? disk.append(path);
+    if (this.#isTorn) this.#append(file, lineEnd);
+    const first = this.#size === 0 ? this.#options.firstLine() : null;
+    if (first !== null) this.#append(file, this.#encoder.encode(`${first}\n`));
+    this.#append(file, bytes);
+  }
+
+  #append(file: LogFile, bytes: Uint8Array): void {
     for (let at = 0; at < bytes.length;) {
       const count = file.write(bytes.subarray(at));
       at += count;
@@ -75,15 +98,17 @@ export class RotatingLog {
     }
   }
 
-  #open(): void {
-    if (this.#file !== null) return;
+  #open(): LogFile {
+    if (this.#file !== null) return this.#file;
     this.#file = this.#options.disk.append(this.#options.path);
     this.#size = this.#file.size;
+    return this.#file;
   }
 
   #turn(): void {
     const { disk, path, keep } = this.#options;
     this.#letGo();
+    this.#isTorn = false;
     disk.remove(keep === 0 ? path : `${path}.${keep}`);
     for (let i = keep - 1; i >= 1; i--) renameIfThere(disk, { from: `${path}.${i}`, to: `${path}.${i + 1}` });
     if (keep > 0) disk.rename(path, `${path}.1`);
@@ -103,8 +128,10 @@ function renameIfThere(disk: LogDisk, { from, to }: { from: string; to: string }
   }
 }
 
+const lineEnd = new Uint8Array([10]);
+
 /** A refusal of the system, as against a mistake of ours. */
-const isWorld = (error: unknown): boolean => error instanceof Error && ("code" in error || isDenoError(error));
+const isWorld = (error: unknown): error is Error => error instanceof Error && ("code" in error || isDenoError(error));
 
 const isDenoError = (error: Error): boolean => Object.values(Deno.errors).some((kind) => error instanceof kind);
 

@@ -8,17 +8,17 @@
 
 import type { RunConfig } from "../../core/config/config.ts";
 import { nodeId } from "../../core/ids.ts";
-import { modelParameters } from "../../core/model/shape.ts";
 import { splitLayers } from "../../core/model/stages.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
+import type { RecordOf } from "../../core/view/view_record.ts";
 import { systemTimers } from "../../net/timers.ts";
 import type { ChaosPlan } from "../chaos/plan.ts";
 import type { CommandContext } from "../command.ts";
 import { inviteText } from "../find/invite.ts";
 import { joinCommand } from "../find/join_command.ts";
-import { openRunScreen, type RunScreen } from "../screen/run_screen.ts";
-import { newRunView, type WireCost } from "../screen/view.ts";
+import { Projection } from "../projection/projection.ts";
 import { describeRun, describeText, type TextFacts } from "../orchestrate/describe_run.ts";
+import { runFacts } from "../orchestrate/run_facts.ts";
 import { type Death, type LastEnd, type Line, maxDeaths } from "./supervised_process.ts";
 import { SwarmChain } from "./swarm_chain.ts";
 import { type ChaosReport, SwarmChaos } from "./swarm_chaos.ts";
@@ -43,7 +43,7 @@ export class Swarm {
   #config: RunConfig | null = null;
   #chaos: SwarmChaos | null = null;
   #chain: SwarmChain | null = null;
-  #screen: RunScreen | null = null;
+  #projection: Projection | null = null;
   #summary: Line | null = null;
   #device = "";
   #isTraining = false;
@@ -86,7 +86,7 @@ export class Swarm {
       if (this.#failure !== null) throw this.#failure;
       return this.#summary === null ? 1 : code; // none of one that was away when the swarm was interrupted
     } finally {
-      this.#screen?.close();
+      this.#projection?.close();
       const isFinished = this.#failure === null && this.#summary?.["finished"] === true;
       if (isFinished && this.#chain !== null) this.#context.output.log.info("Sending the last weights");
       await this.#nodes.end({ isFinished });
@@ -100,8 +100,8 @@ export class Swarm {
     return SwarmChain.open({
       folder,
       onEvent: (event) => output.event(event),
-      onNews: (text) => this.#screen?.note("chain", text),
-      onActivity: (activity) => this.#screen?.chain(activity),
+      onNews: (text) => this.#projection?.tell({ type: "noted", label: "chain", text }),
+      onActivity: (activity) => this.#projection?.tell({ type: "chain", ...activity }),
       warn: (text) => output.log.warn(text),
       onFailure: (error) => this.#fail(error),
     });
@@ -151,13 +151,13 @@ export class Swarm {
         return this.#onListening({ url: String(line["url"]), hub: String(line["hub"]), run: String(line["run"]) });
       case "takenUp":
         this.#tally.begin(Number(line["step"]));
-        this.#screen?.begin({ step: Number(line["step"]), round: Number(line["round"]) });
+        this.#projection?.tell({ type: "takenUp", step: Number(line["step"]), round: Number(line["round"]) });
         return;
       case "summary":
         this.#summary = line;
         return;
       case "wire":
-        this.#screen?.wire(line as unknown as WireCost);
+        this.#projection?.keep(line as unknown as RecordOf<"wire">); // no line of a swarm's own
         return;
       case "error":
       case "settingChanged": // said when the swarm began
@@ -172,18 +172,17 @@ export class Swarm {
     const { output } = this.#context;
     this.#config = config;
     for (const text of describeRun(config)) output.line(text);
-    const view = newRunView({
+    const facts = runFacts({
       command: "swarm",
-      run: config.name,
-      size: config.size,
-      parameters: modelParameters(config.model),
       device: this.#device,
-      steps: config.train.steps,
-      stepsPerRound: config.train.stepsPerRound,
+      config,
       layersOfStages: splitLayers(config),
-    }, this.#options.startedMs);
-    view.step = step;
-    this.#screen = openRunScreen({ output, view, nowMs: () => systemTimers.nowMs() });
+    });
+    this.#projection = new Projection({
+      output,
+      opened: { facts, startedAtMs: this.#options.startedMs, step },
+      nowMs: () => systemTimers.nowMs(),
+    });
   }
 
   #onListening(at: SwarmHub): void {
@@ -215,10 +214,10 @@ export class Swarm {
     }
     if (record.type === "nodeJoined" && this.#device === "") {
       this.#device = record.adapter;
-      if (this.#screen !== null) this.#screen.view.facts = { ...this.#screen.view.facts, device: record.adapter };
+      this.#projection?.tell({ type: "deviceFound", device: record.adapter });
     }
     this.#tally.onRecord(record, systemTimers.nowMs());
-    this.#screen?.record(record);
+    this.#projection?.tell(record);
     this.#chaos?.onRecord(record);
   }
 
@@ -227,7 +226,7 @@ export class Swarm {
   #onChaos(report: ChaosReport): void {
     const { text, ...facts } = report;
     this.#context.output.event({ type: "chaos", ...facts, text });
-    this.#screen?.note("chaos", text);
+    this.#projection?.tell({ type: "noted", label: "chaos", text });
   }
 
   #onRestart({ name, pid, code, count }: Death): void {

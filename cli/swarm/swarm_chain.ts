@@ -20,7 +20,7 @@ import { type LiveLedger, serveLedger } from "../chain/serve_ledger.ts";
 import { UserError } from "../output/errors.ts";
 import { shellWords } from "../shell_words.ts";
 import { exists } from "../run_folder.ts";
-import type { ChainActivity } from "../screen/view.ts";
+import type { ChainActivity } from "../../core/view/view.ts";
 
 export interface SwarmChainOptions {
   readonly folder: string; // of the run
@@ -154,7 +154,12 @@ export class SwarmChain {
     for (const event of this.#ledger.eventsOf(number)) this.#onEvent(event, number);
     const minersRao = [...this.#enrolled.values()].filter(({ role }) => role === "miner")
       .reduce((sum, { hotkey }) => sum + (this.#earnedRao.get(hotkey) ?? 0n), 0n);
-    this.#options.onActivity({ block: number, weightsSet: this.#weightsSet, epochs: this.#epochs, minersRao });
+    this.#options.onActivity({
+      block: number,
+      weightsSet: this.#weightsSet,
+      epochs: this.#epochs,
+      minersRao: String(minersRao),
+    });
   }
 
   #onEvent(event: ChainEvent, block: number): void {

@@ -11,9 +11,11 @@
 
 import { type BlobHash, blobHash, type BlobRef } from "../../core/ids.ts";
 import { decodeLeaves, encodeLeaves, leafBytes } from "./blob_hash.ts";
+import { chunksOf, consumeFile, ignoreMissing, meterFile } from "./blob_file.ts";
 import {
   type BlobCapacity,
   BlobError,
+  type BlobLocation,
   BlobMeter,
   type BlobSource,
   type BlobUsage,
@@ -22,6 +24,7 @@ import {
   checkRange,
   collect,
   type LocalBlobStore,
+  type LostBlob,
   type MeteredBlob,
   missing,
   piecesOf,
@@ -36,20 +39,11 @@ export interface BlobFile {
   close(): void;
 }
 
-/** A blob that was whole once. */
-export interface LostBlob {
-  readonly ref: BlobRef;
-  readonly why: "gone" | "damaged";
-}
-
 export interface DiskBlobsOptions extends BlobCapacity {
   readonly folder: string;
-  /** The world took a blob away; it is not in the store any more. */
   readonly onLost?: (lost: LostBlob) => void;
   readonly createFile?: (path: string) => Promise<BlobFile>;
 }
-
-const chunkBytes = 256 * 1024;
 
 export class DiskBlobs implements LocalBlobStore {
   readonly #options: DiskBlobsOptions;
@@ -103,16 +97,20 @@ export class DiskBlobs implements LocalBlobStore {
     }
   }
 
-  /** Takes over a file of the same disk as this blob; it is gone afterwards, also when its bytes are refused. */
-  async adoptFile(path: string, expected: BlobHash): Promise<BlobRef> {
+  async adoptFile(path: string, expected?: BlobHash): Promise<BlobRef> {
     try {
-      const blob = await this.#meterFile(path, expected);
-      await this.#adopt(path, blob);
-      return blob.ref;
+      return await consumeFile(path, async () => {
+        const blob = await this.#meter(path, expected);
+        await this.#adopt(path, blob);
+        return blob.ref;
+      });
     } catch (error) {
-      await Deno.remove(path).catch(ignoreMissing);
       throw diskProblem(error, this.#options.folder);
     }
+  }
+
+  async locate(hash: BlobHash): Promise<BlobLocation | null> {
+    return await this.find(hash) === null ? null : { type: "file", path: this.#path(hash) };
   }
 
   async get(hash: BlobHash): Promise<Uint8Array> {
@@ -229,16 +227,14 @@ export class DiskBlobs implements LocalBlobStore {
     }
   }
 
-  /** Hashes and syncs a whole file of this disk. */
-  async #meterFile(path: string, expected: BlobHash): Promise<MeteredBlob> {
+  /** Hashes and syncs a file that is to become a blob. */
+  async #meter(path: string, expected?: BlobHash): Promise<MeteredBlob> {
     using file = await Deno.open(path, { read: true, write: true });
     const { size } = await file.stat();
     this.#receivingBytes += size;
     try {
       this.#checkCapacity();
-      const meter = new BlobMeter(this.#options.blobBytes);
-      for await (const chunk of chunksOf(file, size)) meter.add(chunk);
-      const blob = meter.finish(expected);
+      const blob = await meterFile(file, { blobBytes: this.#options.blobBytes, expected });
       await file.sync();
       return blob;
     } finally {
@@ -322,21 +318,6 @@ export class DiskBlobs implements LocalBlobStore {
       throw missing(ref.hash, this.#options.folder);
     }
   }
-}
-
-/** What follows in the file, at most so many bytes. */
-async function* chunksOf(file: Deno.FsFile, bytes: number): AsyncGenerator<Uint8Array> {
-  for (let left = bytes; left > 0;) {
-    const chunk = new Uint8Array(Math.min(chunkBytes, left));
-    const count = await file.read(chunk);
-    if (count === null) return;
-    left -= count;
-    yield chunk.subarray(0, count);
-  }
-}
-
-function ignoreMissing(error: unknown): void {
-  if (!(error instanceof Deno.errors.NotFound)) throw error;
 }
 
 /** Makes a rename last; not every system lets a folder be opened, and those sync it themselves. */

@@ -10,8 +10,10 @@ import type { BlobHash, BlobRef } from "../../core/ids.ts";
 import { decodeLeaves, nameOf } from "./blob_hash.ts";
 import { type BlobRequest, BlobRequests, type BlobRequestsOptions, Interrupted } from "./blob_requests.ts";
 import { BlobSend } from "./blob_send.ts";
+import { consumeFile, meterFile } from "./blob_file.ts";
 import {
   BlobError,
+  type BlobLocation,
   type BlobSource,
   type BlobStore,
   type ByteRange,
@@ -72,6 +74,19 @@ export class HttpBlobs implements BlobStore {
       throw tooLarge({ limit: this.#blobBytes, value: head.length });
     }
     return await this.#putBytes(head, expected);
+  }
+
+  /** Its name is proven before its bytes are sent, so it is read twice. */
+  async adoptFile(path: string, expected?: BlobHash): Promise<BlobRef> {
+    return await consumeFile(path, async () => {
+      using file = await Deno.open(path);
+      const { ref } = await meterFile(file, { blobBytes: this.#blobBytes, expected });
+      return await this.put((await Deno.open(path)).readable, ref.hash);
+    });
+  }
+
+  async locate(hash: BlobHash): Promise<BlobLocation | null> {
+    return await this.find(hash) === null ? null : { type: "url", ...this.#requests.proven(hash) };
   }
 
   async get(hash: BlobHash): Promise<Uint8Array> {

@@ -59,6 +59,13 @@ export class BlobRequests {
     return this.#options.url;
   }
 
+  /** What a GET of this blob is, for somebody else to send. */
+  proven(hash: BlobHash): { url: string; headers: Record<string, string> } {
+    const target = `/blobs/${hash}`;
+    const { authorize } = this.#options;
+    return { url: this.url + target, headers: authorize({ method: "GET", target, bodyHash: emptyBodyHash }) };
+  }
+
   async ask(request: BlobRequest): Promise<Response> {
     const { method, hash, part } = request;
     const path = part === undefined ? `/blobs/${hash}` : `/blobs/${hash}/${part}`;

@@ -8,16 +8,24 @@
  * room for its own among its own; where all have too much, those of the sender that has most go first.
  */
 
-import { type BlobHash, blobHash, type BlobRef, type NodeId } from "../../core/ids.ts";
+import { type BlobHash, blobHash, type NodeId } from "../../core/ids.ts";
 import { leafHashOf } from "./blob_hash.ts";
-import { BlobError, type BlobUploads, tooLarge, type UploadAnswer, type UploadKey, type UploadPart } from "./blobs.ts";
+import {
+  BlobError,
+  type BlobStore,
+  type KeptUploads,
+  tooLarge,
+  type UploadAnswer,
+  type UploadKey,
+  type UploadPart,
+} from "./blobs.ts";
 import { diskProblem } from "./disk_problem.ts";
 import type { NetLimits } from "../limits.ts";
 import type { Cancel, Timers } from "../timers.ts";
 
 export interface DiskUploadsOptions {
-  readonly folder: string; // on the disk of the store
-  readonly store: { adoptFile(path: string, expected: BlobHash): Promise<BlobRef> };
+  readonly folder: string; // on the disk of the store, where it has one
+  readonly store: Pick<BlobStore, "adoptFile">;
   readonly limits: Pick<
     NetLimits,
     "blobBytes" | "uploads" | "uploadsOfNode" | "uploadBytes" | "uploadBytesOfNode" | "uploadKeepMs"
@@ -41,7 +49,7 @@ interface Upload {
 
 const fileName = /^([0-9a-f]{64})\.([0-9a-f]{32})\.(\d{1,15})\.part$/;
 
-export class DiskUploads implements BlobUploads {
+export class DiskUploads implements KeptUploads {
   readonly #options: DiskUploadsOptions;
   readonly #uploads = new Map<string, Upload>(); // by hash and sender
   #serial = 0; // a name is never used twice, so removing a file cannot meet its successor

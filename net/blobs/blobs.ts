@@ -42,11 +42,26 @@ export interface ByteRange {
 export type ByteStream = ReadableStream<Uint8Array>;
 export type BlobSource = Uint8Array | ByteStream;
 
+/**
+ * Where a blob's bytes can be had without its store: a file that nobody may change, or an address. `headers` prove one GET,
+ * soon; the next one needs a new location. Whoever fetches checks the bytes against their name.
+ */
+export type BlobLocation =
+  | { readonly type: "file"; readonly path: string }
+  | { readonly type: "url"; readonly url: string; readonly headers: Readonly<Record<string, string>> };
+
 export interface BlobStore {
   /** What is known of a blob without reading it; null: not here. */
   find(hash: BlobHash): Promise<BlobRef | null>;
   /** Stores and names; with `expected`, bytes of another name are refused (`wrongHash`). Consumes a stream in any case. */
   put(source: BlobSource, expected?: BlobHash): Promise<BlobRef>;
+  /**
+   * Stores a file of this machine and removes it, whatever comes of it. Nothing is copied where the store is a folder
+   * of the same disk, and the file is never in memory as a whole where the store is elsewhere.
+   */
+  adoptFile(path: string, expected?: BlobHash): Promise<BlobRef>;
+  /** Where else its bytes can be had; null: not here, or through this store alone. */
+  locate(hash: BlobHash): Promise<BlobLocation | null>;
   /** The whole blob, its hash checked. */
   get(hash: BlobHash): Promise<Uint8Array>;
   /** A whole blob fails at its end if its hash is wrong; a part cannot be checked. Ranges must lie within the blob. */
@@ -81,6 +96,12 @@ export interface BlobUploads {
   append(key: UploadKey, part: UploadPart): Promise<UploadAnswer>;
 }
 
+/** Unfinished uploads that outlive their process. */
+export interface KeptUploads extends BlobUploads {
+  /** Ends what is being written; what has come stays for the next process. */
+  close(): Promise<void>;
+}
+
 export interface BlobUsage {
   readonly blobs: number;
   readonly bytes: number;
@@ -97,6 +118,12 @@ export interface LocalBlobStore extends BlobStore {
 export interface BlobCapacity {
   readonly blobBytes: number; // of one blob
   readonly capacityBytes: number; // of all
+}
+
+/** A blob that was whole once, which the world took away: it is not in the store any more. */
+export interface LostBlob {
+  readonly ref: BlobRef;
+  readonly why: "gone" | "damaged";
 }
 
 /** A blob that went through a meter. */

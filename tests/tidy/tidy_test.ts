@@ -66,6 +66,12 @@ Deno.test("Tidy: every import follows the floor plan", () => {
   check("Follow ARCHITECTURE.md, Floor plan", problems);
 });
 
+Deno.test("Tidy: one file of cli names the concrete blob stores", () => {
+  const elsewhere = files.filter(({ path }) => path.startsWith("cli/") && path !== "cli/roles/stores.ts");
+  const named = linesMatching(/net\/blobs\/blob_(disk|http|memory|uploads)\.ts"/, elsewhere);
+  check("Take a BlobStore (net/blobs/blobs.ts), and open it in cli/roles/stores.ts", named);
+});
+
 Deno.test("Tidy: no import cycle, type imports included", () => {
   const edges = new Map<string, string[]>();
   for (const [path, list] of imports) {

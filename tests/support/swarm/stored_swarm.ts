@@ -98,7 +98,7 @@ export class StoredSwarm {
         check: gateOf(this.swarm, timers),
         mayRead: (asked) => mayRead(this.swarm.orchestrator.state, asked),
       }),
-      status: () => ({}),
+      pages: { "/status": () => Response.json({}) },
       onError: (error) => this.errors.push(error),
     });
   }

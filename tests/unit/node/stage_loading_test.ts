@@ -6,8 +6,6 @@ import { minerLine } from "../../../cli/node/node_lines.ts";
 import { Segments } from "../../../cli/roles/segments.ts";
 import { StageHost } from "../../../cli/node/stage_host.ts";
 import { createPlainLines } from "../../../cli/screen/plain.ts";
-import { applyRecord } from "../../../cli/screen/apply_record.ts";
-import { newRunView } from "../../../cli/screen/view.ts";
 import { resolveConfig } from "../../../core/config/parse.ts";
 import { sizeNames } from "../../../core/config/size.ts";
 import { nodeId, stageIndex } from "../../../core/ids.ts";
@@ -21,7 +19,7 @@ import type { BlobStore } from "../../../net/blobs/blobs.ts";
 import { MemoryBlobs } from "../../../net/blobs/blob_memory.ts";
 import { defaultNetLimits } from "../../../net/limits.ts";
 import { referenceHost } from "../../support/swarm/local_swarm.ts";
-import { sampleFacts } from "../../support/sample_run.ts";
+import { foldAt, openedView } from "../../support/sample_run.ts";
 import { tinyConfig } from "../../support/tiny_model.ts";
 
 const config = tinyConfig({ pipeline: { stages: 1 } });
@@ -64,6 +62,8 @@ Deno.test("Loading a stage: a fetched stage counts parameters and momentum, and 
   const counted: BlobStore = {
     find: (hash) => store.find(hash),
     put: (source) => store.put(source),
+    adoptFile: (path) => store.adoptFile(path),
+    locate: () => store.locate(),
     get: (hash) => store.get(hash),
     leaves: (hash) => store.leaves(hash),
     open: (hash) => {
@@ -135,18 +135,18 @@ Deno.test("Loading a stage: owner and orchestrator read how far it is", () => {
   assertEquals(line("making"), "stage 0, round 2: making initial values 46 %");
   assertEquals(line("fetching"), "stage 0, round 2: fetching parameters 1.1 GiB of 2.4 GiB");
   assertEquals(line("placing"), "stage 0, round 2: placing parameters on the device 46 %");
-  const view = newRunView(sampleFacts, 0);
+  const view = openedView();
   const lines = createPlainLines();
   const tell = (percent: number, nowMs: number) => {
     const record = { type: "nodeLoading", node: nodeId("5Miner"), stage, part: "fetching", percent } as const;
-    applyRecord(view, record, nowMs);
+    foldAt(view, record, nowMs);
     return lines.of(record, view, nowMs);
   };
   assertEquals(tell(12, 1_000).map((text) => text.trim()), [
     "0:01  load     5Miner on stage 0: fetching parameters 12 %",
   ]);
   assertEquals(tell(13, 2_000), [], "a line in five seconds");
-  assertEquals(view.nodes.get(nodeId("5Miner"))?.loading, 13);
+  assertEquals(view.nodes[nodeId("5Miner")]?.loading, 13);
 });
 
 Deno.test("Loading a stage: a node takes and sends the largest stage of every size", () => {
