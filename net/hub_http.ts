@@ -1,8 +1,8 @@
 /**
  * The HTTP side of the hub's port: `/healthz`, `/status`, blobs.
  *
- * Owns: putting routes together and the answers for unknown paths and failures. Everything is a function from Request to
- * Response, so tests need no socket. Refuses: what the status says (injected).
+ * Owns: combining the routes, and the answers for unknown paths and failures. Everything is a function from Request to
+ * Response, so tests need no socket. Out of scope: the content of the status (injected).
  */
 
 import { Hono } from "hono";
@@ -12,7 +12,7 @@ export interface ApiOptions {
   readonly blobs: BlobRoutesOptions;
   /** Plain data about the run, for people and programs. */
   readonly status: () => unknown;
-  /** A request failed in a way that no route foresaw. */
+  /** A request failed in a way that no route handles. */
   readonly onError: (error: Error) => void;
 }
 
