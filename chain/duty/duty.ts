@@ -1,8 +1,8 @@
 /**
- * The vocabulary of the weight duty: what a validator's duty knows, hears, and asks for.
+ * The types of the weight duty: its state, events and effects.
  *
- * The state is plain JSON: whoever performs the effects stores it before performing any effect of a step, so a restart goes on
- * where it was and nothing is sent twice. It holds `saltSeed`, from which salts are made: keep it as private as a key.
+ * The state is plain JSON. The caller stores it before performing any effect of a step, so a restart resumes and
+ * nothing is sent twice. It holds `saltSeed`, from which salts are derived: keep it as private as a key.
  */
 
 import type { Address, ChainCall } from "../call.ts";
@@ -14,30 +14,30 @@ export interface DutyOptions {
   readonly netuid: number;
   readonly mechanism: number;
   readonly hotkey: Address;
-  readonly versionKey: string; // u64 in decimal: what our weights are made with
-  readonly beacon: BeaconClock; // whose rounds the chain reveals by
+  readonly versionKey: string; // u64 in decimal: sent with our weights
+  readonly beacon: BeaconClock; // whose rounds decide the chain's reveals
   readonly saltSeed: string; // 32 random bytes as hex, drawn once
-  readonly settleBlocks: number; // a send without an answer cannot land later than this: the era it is signed for
+  readonly settleBlocks: number; // the era of a call: an unanswered one cannot land later than this
 }
 
-/** Scores by hotkey, as the hub made them. */
+/** Scores by hotkey, as made from the hub's reports. */
 export interface Scores {
   readonly round: number; // of the run
   readonly block: number; // the chain's head when they were made
   readonly byHotkey: Readonly<Record<Address, number>>;
 }
 
-/** What one look at the chain found. The parts may be some blocks apart; each names its block. */
+/** The result of one read of the chain. Its parts may be some blocks apart; each names its block. */
 export interface ChainView {
   readonly metagraph: Metagraph;
   readonly parameters: SubnetParameters;
   readonly epoch: EpochState;
   readonly row: StoredRow; // ours as stored; empty when we have no uid
   readonly commits: readonly PendingCommit[]; // ours
-  readonly calls: CallsSeen | null; // null: no blocks were asked for
+  readonly calls: CallsSeen | null; // null: no blocks were requested
 }
 
-/** A range of blocks in which to look for our own calls. */
+/** A range of blocks in which to search for our own calls. */
 export interface BlockRange {
   readonly afterBlock: number;
   readonly toBlock: number;
@@ -45,10 +45,10 @@ export interface BlockRange {
 
 export interface CallsSeen {
   readonly range: BlockRange;
-  readonly landedBlocks: readonly number[] | null; // with a call of ours that worked; null: a block can no longer be read
+  readonly landedBlocks: readonly number[] | null; // blocks with a successful call of ours; null: a block can no longer be read
 }
 
-/** A row on its way: sent, landed, revealed, seen in storage. */
+/** A row in progress: sent, landed, revealed, seen in storage. */
 export interface Passage {
   readonly mode: "plain" | "salted" | "timelocked";
   readonly row: WeightsRow;
@@ -56,21 +56,21 @@ export interface Passage {
   readonly scoresRound: number;
   readonly salt: readonly number[]; // empty unless salted
   landedBlock: number; // 0: not yet known
-  revealEpoch: number; // index in which the chain has or wants it; plain: that of landing
+  revealEpoch: number; // epoch index of the reveal; for plain rows, of landing
   isRevealSent: boolean; // salted: our own second call has landed
-  revealAfterBlock: number; // it was refused: not before this block again
+  revealAfterBlock: number; // after a refusal: not again before this block
 }
 
 export interface Attempt {
   readonly id: number;
   readonly purpose: "set" | "reveal";
-  readonly seenBlock: number; // of the look it was decided on: whatever is newer than this is its work
+  readonly seenBlock: number; // of the read it was decided on: newer changes are its effect
   readonly headBlock: number; // it can land in the blocks after this
   readonly epochEndBlock: number; // the next epoch runs in this block
-  readonly nextFiledBlock: number; // from this block on it is filed under the next epoch
+  readonly nextFiledBlock: number; // from this block on the chain files it under the next epoch
   readonly passage: Passage;
-  isUnknown: boolean; // no answer came: only the chain knows
-  searchedBlock: number; // in no block up to this one, as the blocks themselves say
+  isUnknown: boolean; // no answer arrived: only the chain knows
+  searchedBlock: number; // not in any block up to this one, according to the blocks themselves
 }
 
 export interface Standing {
