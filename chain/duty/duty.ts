@@ -76,7 +76,7 @@ export interface Attempt {
 export interface Standing {
   readonly level: "good" | "waiting" | "alarm";
   readonly words: string;
-  readonly atBlock: number | null; // when that changes; said as "in 37 blocks (7 min)"
+  readonly atBlock: number | null; // when that changes; shown as "in 37 blocks (7 min)"
 }
 
 export interface DutyState {
@@ -87,21 +87,21 @@ export interface DutyState {
   headAtMs: number; // the machine's clock
   isSilent: boolean; // no head for a long time
   blockMs: number;
-  viewBlock: number; // of the newest look
-  tempoBlocks: number; // as last looked at; 0: not yet
+  viewBlock: number; // of the newest read
+  tempoBlocks: number; // as last read; 0: not yet
   isReading: boolean;
   lookAtBlock: number;
   attempts: number;
   attempt: Attempt | null;
   readonly passages: Passage[]; // landed, not yet seen in storage; oldest first
-  landedScoresRound: number; // newest scores whose row has landed; -1: none
+  landedScoresRound: number; // the newest scores whose row has landed; -1: none
   lastLandedBlock: number;
-  lastLandedAfterBlock: number; // the look before: an update up to here was not ours
-  revealedBlock: number; // an update of this block was the chain's reveal and no call; 0: none
+  lastLandedAfterBlock: number; // the previous read: an update up to here was not ours
+  revealedBlock: number; // an update in this block was the chain's reveal, not a call; 0: none
   checked: { readonly landedBlock: number; readonly atBlock: number } | null;
   hold: { readonly untilBlock: number; readonly refusal: Refusal } | null;
   standing: Standing;
-  alarm: string | null; // the newest row that did not come through
+  alarm: string | null; // about the newest row that failed
   readFailure: string | null;
 }
 
@@ -111,14 +111,14 @@ export type DutyEvent =
   | { readonly type: "readFailed"; readonly why: string }
   | { readonly type: "scored"; readonly scores: Scores }
   | { readonly type: "answered"; readonly attempt: number; readonly receipt: Receipt }
-  | { readonly type: "restarted" } // the state was loaded: what was under way has lost its answer
+  | { readonly type: "restarted" } // the state was loaded: answers to earlier calls are lost
   | { readonly type: "tick" };
 
 export type DutyEffect =
   | { readonly type: "read"; readonly blocks: BlockRange | null } // answered by viewRead or readFailed
   | { readonly type: "send"; readonly attempt: number; readonly call: ChainCall } // answered by `answered`
   | {
-    readonly type: "sealAndSend"; // as `send`, of commitTimelockedWeights with the row sealed until the round
+    readonly type: "sealAndSend"; // like `send`, for commitTimelockedWeights with the row sealed until the round
     readonly attempt: number;
     readonly row: WeightsRow;
     readonly versionKey: string;
@@ -164,7 +164,7 @@ export function openDuty(options: DutyOptions): DutyState {
     revealedBlock: 0,
     checked: null,
     hold: null,
-    standing: { level: "waiting", words: "waiting for the first look at the chain", atBlock: null },
+    standing: { level: "waiting", words: "waiting for the first read of the chain", atBlock: null },
     alarm: null,
     readFailure: null,
   };
