@@ -1,8 +1,8 @@
 /**
  * The HTTP side of the hub's port: `/healthz`, blobs, and pages about the run such as `/status`.
  *
- * Owns: putting routes together and the answers for unknown paths and failures. Everything is a function from Request to
- * Response, so tests need no socket. Out of scope: what the pages say (injected).
+ * Owns: combining the routes, and the answers for unknown paths and failures. Everything is a function from Request to
+ * Response, so tests need no socket. Out of scope: the content of the pages (injected).
  */
 
 import { Hono } from "hono";
@@ -15,7 +15,7 @@ export interface ApiOptions {
   readonly blobs: BlobRoutesOptions;
   /** By path: "/status". */
   readonly pages: Readonly<Record<string, HubPage>>;
-  /** A request failed in a way that no route foresaw. */
+  /** A request failed in a way that no route handles. */
   readonly onError: (error: Error) => void;
 }
 

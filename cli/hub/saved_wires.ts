@@ -20,6 +20,9 @@ export async function saveWires(folder: string, wires: readonly Uint8Array[]): P
   await writeAtomically(path, { disk: realDisk, chunks: [new TextEncoder().encode(header), ...wires] });
 }
 
+export const unsavedText = (error: Error): string =>
+  `Part of the open step will be computed again because the wires could not be saved: ${error.message}`;
+
 /** By their hashes; empty where nothing was saved or nothing of it can be read. The file is removed: it is of one life. */
 export async function takeWires(folder: string): Promise<ReadonlyMap<BlobHash, Uint8Array>> {
   const path = `${folder}/${wiresFile}`;

@@ -23,7 +23,8 @@ import type { TicketBox } from "../../net/auth/ticket.ts";
 import { systemRandom, systemTimers } from "../../net/timers.ts";
 import type { CommandContext } from "../command.ts";
 import { openHubChain } from "../duty/hub_chain.ts";
-import { saveWires, takeWires } from "../hub/saved_wires.ts";
+import { saveWires, takeWires, unsavedText } from "../hub/saved_wires.ts";
+import type { BatchSource } from "../data/dataset.ts";
 import { JournalError } from "../journal/journal_error.ts";
 import { explainRefusal, Terminated, UserError } from "../output/errors.ts";
 import { openLogFile } from "../service/long_run.ts";
@@ -156,8 +157,6 @@ async function startRun(
   const tickets = hubTickets(signer, runId);
   const { promise: chainFailed, reject } = Promise.withResolvers<never>();
   const chain = openHubChain(config.chain, { output, onFailure: reject });
-  const { sequencesPerMicrobatch: sequences } = config.train;
-  const tokensBefore = recovered?.state.counters.tokens ?? 0;
   const begun = begunAt({ recovered, from });
   output.line(`Run kept in ${folder.path}; ${folder.isResumed ? `resumes at step ${begun.step}` : "begins"}`);
   projection.tell(takenUp(begun, recovered?.state ?? null));
@@ -180,7 +179,7 @@ async function startRun(
     timers: systemTimers,
     random: systemRandom,
     blobs: members.blobs,
-    batches: dataset.batches({ seed: config.seed, sequences, contextLength: config.model.contextLength }),
+    batches: batchesOf(prepared),
     storeRound: (round) => storeRound(checkpoints, round, members.blobs),
     putBackRound: (round) => putBackRound(checkpoints, { round, blobs: members.blobs }),
     probeRoom: (bytes) => probeRoom(folder.path, bytes),
@@ -202,12 +201,16 @@ async function startRun(
     await members.close();
     await chain.close({ isOver });
     journal.close();
-    await saveWires(folder.path, isOver ? [] : role.segments.all).catch((error) =>
-      warn(`The work of the open step is partly done again as its wires could not be saved: ${error.message}`)
-    );
+    await saveWires(folder.path, isOver ? [] : role.segments.all).catch((error) => warn(unsavedText(error)));
     projection.close();
   };
+  const tokensBefore = recovered?.state.counters.tokens ?? 0;
   return { role, chainFailed, projection, tokensBefore, begun, firstStepAtMs: () => firstStepAtMs, close };
+}
+
+function batchesOf({ config, dataset }: PreparedRun): BatchSource {
+  const { seed, train: { sequencesPerMicrobatch: sequences }, model: { contextLength } } = config;
+  return dataset.batches({ seed, sequences, contextLength });
 }
 
 function begunAt({ recovered, from }: Pick<OpenRunState, "recovered" | "from">): BegunAt {

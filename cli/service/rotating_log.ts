@@ -1,10 +1,9 @@
 /**
- * A log in a file that never takes more of the disk than it was given: at its limit it becomes `.1`, what was `.1` becomes `.2`,
- * and the oldest goes.
+ * A log file with bounded disk use: at its limit it becomes `.1`, the old `.1` becomes `.2`, and the oldest is deleted.
  *
- * Owns: the file, its size and the turns. Out of scope: failing the program. A disk that is full, or a folder that went away,
- * costs lines; how many is the first thing written when there is room again. Invariant: all files together hold at most
- * `keep` + 1 times `bytes`, but for what is written at once and is longer than that.
+ * Owns: the file, its size and rotation. Never fails the program: on a full disk or a missing folder, lines are lost,
+ * and their number is the first line written afterwards. Invariant: all files together hold at most `keep` + 1 times
+ * `bytes`, unless what is written at once is longer.
  */
 
 export interface LogFile {
@@ -13,18 +12,18 @@ export interface LogFile {
   close(): void;
 }
 
-/** Blocking, so that a line is on its way before what it tells of happens. */
+/** Blocking, so that a line is written before the event it reports takes place. */
 export interface LogDisk {
   append(path: string): LogFile;
   rename(from: string, to: string): void;
-  /** Nothing there is fine. */
+  /** A missing file is not an error. */
   remove(path: string): void;
 }
 
 export interface RotatingLogOptions {
   readonly path: string;
   readonly bytes: number; // of one file
-  readonly keep: number; // full ones beside it
+  readonly keep: number; // number of full files kept beside it
   readonly disk?: LogDisk;
   /** Without its end: what a file begins with. @default nothing */
   readonly firstLine?: () => string | null;
@@ -44,7 +43,7 @@ export class RotatingLog {
   #file: LogFile | null = null;
   #size = 0;
   #lost = 0;
-  #isTorn = false; // the last line was written in part
+  #isTorn = false; // the last line was only partly written
 
   constructor(options: RotatingLogOptions) {
     this.#options = {
@@ -130,7 +129,7 @@ function renameIfThere(disk: LogDisk, { from, to }: { from: string; to: string }
 
 const lineEnd = new Uint8Array([10]);
 
-/** A refusal of the system, as against a mistake of ours. */
+/** A system error, as opposed to our own bug. */
 const isWorld = (error: unknown): error is Error => error instanceof Error && ("code" in error || isDenoError(error));
 
 const isDenoError = (error: Error): boolean => Object.values(Deno.errors).some((kind) => error instanceof kind);

@@ -1,9 +1,9 @@
 /**
- * A whole swarm as child processes: the orchestrator, then every miner and validator; what they print becomes one run screen.
+ * A whole swarm as child processes: the orchestrator, then every miner and validator. Their output becomes one run screen.
  *
- * Owns the children and their order: nodes start when the orchestrator first listens; the orchestrator's last end, however it
- * comes, is the end of the swarm and ends them too. Single processes may die and come back in between (supervised_process.ts),
- * by themselves or by a chaos plan.
+ * Owns the children and their order: nodes start when the orchestrator first listens; the orchestrator's final end,
+ * however it comes, ends the swarm and all nodes. Single processes may die and come back in between
+ * (supervised_process.ts), by themselves or through a chaos plan.
  */
 
 import type { RunConfig } from "../../core/config/config.ts";
@@ -48,7 +48,7 @@ export class Swarm {
   #device = "";
   #isTraining = false;
   #isInterrupted = false;
-  #isOver = false; // the orchestrator has said so
+  #isOver = false; // as reported by the orchestrator
   #failure: unknown = null;
 
   constructor(context: CommandContext, options: SwarmOptions) {
@@ -84,7 +84,7 @@ export class Swarm {
       const { code, error } = await orchestrator.ended;
       this.#failure ??= error;
       if (this.#failure !== null) throw this.#failure;
-      return this.#summary === null ? 1 : code; // none of one that was away when the swarm was interrupted
+      return this.#summary === null ? 1 : code; // no summary if it was away when the swarm was interrupted
     } finally {
       this.#projection?.close();
       const isFinished = this.#failure === null && this.#summary?.["finished"] === true;
@@ -108,12 +108,12 @@ export class Swarm {
   }
 
   /**
-   * The orchestrator tells the nodes; its own end brings everything down. A terminal's Ctrl-C has reached it already, and a
-   * second one would end it without its summary, so it is asked only when it has not begun to stop by itself.
+   * The orchestrator stops the nodes, and its own end stops everything. A terminal's Ctrl-C has already reached it, and
+   * a second one would end it without its summary, so it is asked only if it has not begun to stop by itself.
    */
   interrupt(): void {
     this.#isInterrupted = true;
-    this.#context.output.log.info("Stopping: what was done so far is kept");
+    this.#context.output.log.info("Stopping: the work done so far is kept");
     this.#nodes.letGo();
     this.#orchestrator?.process.letGo();
     systemTimers.after(askToStopMs, () => {
@@ -137,7 +137,7 @@ export class Swarm {
     };
   }
 
-  // --------------------------------------------------------------------------------------- what the orchestrator says
+  // --------------------------------------------------------------------------------------- records of the orchestrator
 
   #onLine(line: Line): void {
     switch (line["type"]) {
@@ -160,14 +160,14 @@ export class Swarm {
         this.#projection?.keep(line as unknown as RecordOf<"wire">); // no line of a swarm's own
         return;
       case "error":
-      case "settingChanged": // said when the swarm began
+      case "settingChanged": // reported when the swarm began
         return;
       default:
         return this.#onRecord(line as unknown as RunRecord);
     }
   }
 
-  /** `step`: of the newest checkpoint, until the orchestrator has looked into its journal. */
+  /** `step`: of the newest checkpoint, until the orchestrator has read its journal. */
   #begin(config: RunConfig, step: number): void {
     const { output } = this.#context;
     this.#config = config;
@@ -191,7 +191,7 @@ export class Swarm {
     output.event({ type: "listening", ...at, invite: inviteText(invite) });
     const config = this.#config;
     const orchestrator = this.#orchestrator;
-    if (config === null || orchestrator === null || this.#chaos !== null) return; // running nodes find it by themselves
+    if (config === null || orchestrator === null || this.#chaos !== null) return; // running nodes find it again by themselves
     output.line(`Join with: ${joinCommand(invite)}`);
     const { pipeline, seed, swarm, train } = config;
     this.#chaos = new SwarmChaos({
@@ -221,7 +221,7 @@ export class Swarm {
     this.#chaos?.onRecord(record);
   }
 
-  // ------------------------------------------------------------------------------------------ what befalls processes
+  // ------------------------------------------------------------------------------------------ ends of processes
 
   #onChaos(report: ChaosReport): void {
     const { text, ...facts } = report;

@@ -90,7 +90,7 @@ export function ticketCases(check: Check): void {
       world.timers.advance(world.limits.heartbeatMs);
     }
     const { reason, retryMs } = await member.events.next("disconnected");
-    assertStringIncludes(reason, "grows old");
+    assertStringIncludes(reason, "about to expire");
     world.timers.advance(retryMs);
     assertEquals((await member.events.next("connected")).resumed, true);
     assertEquals(third.counts, { signed: 2, verified: 2 });

@@ -118,7 +118,7 @@ Deno.test("Chain answers: an axon that may not be announced yet is told in how m
     assertMatch(stderr, /takes an announcement every 2,000 blocks: the last one is \d+ blocks? old/);
     assertMatch(stderr, /Try again in 1,\d{3} blocks \(/);
     const wrong = await chain("serve --ip 127.0.0.1 --port 8092"); // its own words count, not the wait
-    assertStringIncludes(wrong.stderr, "takes no loopback");
+    assertStringIncludes(wrong.stderr, "accepts no loopback");
   }));
 
 Deno.test("Chain answers: a local chain warns of weights sealed to drand's quicknet when they are committed", () =>

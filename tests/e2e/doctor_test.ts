@@ -157,7 +157,7 @@ Deno.test("iota doctor: wallets that are missing, open to others or broken", asy
     assertEquals(finding(await check(), "wallet")["level"], "good");
     await Deno.chmod(path, 0o644);
     const open = finding(await check(), "wallet");
-    assertEquals([open["level"], open["fix"]], ["warning", `Keep it to yourself: chmod 600 '${path}'`]);
+    assertEquals([open["level"], open["fix"]], ["warning", `Make it private: chmod 600 '${path}'`]);
     await Deno.writeTextFile(path, "{}");
     const broken = await check();
     assertEquals([broken.code, finding(broken, "wallet")["level"]], [1, "wrong"]);

@@ -31,7 +31,7 @@ function provoked(at: (name: string) => string, corpus: string): Provoked[] {
     { words: ["config"], says: /must/, pastes: true },
     { words: ["service"], says: /must/, pastes: true },
     { words: ["config", "check"], says: /FILE must be given/, pastes: true },
-    { words: ["config", "init", at("run.toml")], says: /no file of that name may be in the way/, pastes: true },
+    { words: ["config", "init", at("run.toml")], says: /no file of that name may exist/, pastes: true },
     { words: ["config", "init", "--size", "huge", at("new.toml")], says: /must be one of/, pastes: true },
     { words: ["orchestrate", "--config", at("miner.toml")], says: /must hold the settings of a run/, pastes: true },
     { words: ["miner", "--config", at("run.toml")], says: /must hold options of that command/, pastes: true },

@@ -134,14 +134,14 @@ Deno.test("Refusals: a custom code is told in the words of the call that met it"
     [1, "addStake", /amount is below/, /raise the amount/],
     [1, "setWeights", /stake is below the chain's threshold/, /add stake/],
     [1, "commitTimelockedWeights", /stake is below the chain's threshold/, /add stake/],
-    [6, "burnedRegister", /interval has its registrations/, /wait some minutes/],
+    [6, "burnedRegister", /interval already has the maximum/, /wait some minutes/],
     [6, "registerNetwork", /subnet was registered too recently/, /wait/],
     [6, "addStake", /Stake was changed too recently/, /wait/],
     [6, "commitWeights", /last weights are too recent/, /rate limit/],
     [6, "transfer", /last call of this kind/, /wait/],
     [255, "addStake", /subnet that has not been started/, /iota chain params/],
-    [255, "serveAxon", /does not take this address/, /--ip and --port/],
-    [255, "setWeights", /makes no sense to the chain/, /report/],
+    [255, "serveAxon", /does not accept this address/, /--ip and --port/],
+    [255, "setWeights", /chain cannot interpret the call/, /report/],
   ];
   for (const [custom, call, words, action] of codes) {
     const refusal = poolRefusal({ kind: "custom", custom }, { words: "", call });
@@ -160,7 +160,7 @@ Deno.test("Refusals: an error of a block is told in the words of the call that m
     ["FundsUnavailable", "transfer", /cover the amount/, /lower the amount/],
     ["AmountTooLow", "addStake", /below the chain's minimum/, /raise the amount/],
     ["AmountTooLow", "removeStake", /below the chain's minimum/, /take back more/],
-    ["SubtokenDisabled", "addStake", /not been started, so it takes no stake/, /owner starts it/],
+    ["SubtokenDisabled", "addStake", /not been started, so it accepts no stake/, /owner starts it/],
     ["SubtokenDisabled", "burnedRegister", /not been started/, /ask the subnet's owner/],
   ];
   for (const [name, call, words, action] of errors) {

@@ -69,7 +69,7 @@ Deno.test("Doctor: a disk is judged by its room and by how long a sync takes", (
   assertEquals(judgeDisk({ ...disk, freeBytes: gibibyte }).level, "warning");
   assertEquals(judgeDisk({ ...disk, freeBytes: 1e6 }).level, "wrong");
   assertMatch(judgeDisk({ ...disk, syncMs: 400 }).text, /400 ms, which is slow/);
-  assertStringIncludes(judgeDisk({ ...disk, exists: false }).text, "which will be made");
+  assertStringIncludes(judgeDisk({ ...disk, exists: false }).text, "which will be created");
 });
 
 Deno.test("Doctor: the data folder is tried without being made, and nothing stays in it", async () => {

@@ -80,7 +80,7 @@ Deno.test("Safetensors: a file cut off anywhere is refused", async () => {
     await assertRejects(
       () => openBytes(whole.slice(0, length)),
       UserError,
-      "must be a sound safetensors file",
+      "must be a valid safetensors file",
       `${length}`,
     );
   }

@@ -106,7 +106,7 @@ Deno.test("Announcer: a hotkey that is not registered is told how; one that nobo
     await world.register(miner);
     await blocks(world, 10);
     assertEquals(await world.published(miner), inviteOf("run"));
-    assertMatch(hub.last, /do not believe .* or have a validator permit/);
+    assertMatch(hub.last, /do not trust .* or have a validator permit/);
   });
   await withFindingWorld({}, async (world) => {
     await world.register(validator);

@@ -152,7 +152,7 @@ Deno.test("Search: on a chain that everybody reads, an address of one machine or
     await assertRejects(() => never);
     await world.publish("iota://nonsense", ownerHotkey);
     const { runs, unusable } = await readAnnouncements(world.chain, { isPublic: true });
-    assertEquals([runs, unusable.map(({ why }) => why)], [[], ["it is no invite that this version reads"]]);
+    assertEquals([runs, unusable.map(({ why }) => why)], [[], ["it is not an invite that this version reads"]]);
   });
 });
 

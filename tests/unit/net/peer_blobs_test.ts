@@ -153,6 +153,6 @@ Deno.test("Peer blobs: a blob comes from two nodes' ports at once, and they refu
   assertEquals(await fetchBlob(options), vectors[0]);
   const socket = new WebSocket(listeners[0]!.url.replace("http", "ws"));
   const closed = await new Promise<CloseEvent>((resolve) => socket.onclose = resolve);
-  assertEquals(closed.reason, "this port hands out blobs only");
+  assertEquals(closed.reason, "this port serves only blobs");
   for (const listener of listeners) await listener.close();
 });

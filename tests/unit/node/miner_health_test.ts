@@ -163,7 +163,7 @@ Deno.test("Admission: who registered a moment ago is told to try again, and a st
   await list(100, neuron(0));
   for (const node of ["hot1", "hot7"]) {
     assertEquals(check(node)?.code, "wrongPhase", "a code after which a node comes again");
-    assertMatch(check(node)!.detail, /register it: iota chain register .*; if it was done just now, .*try again/);
+    assertMatch(check(node)!.detail, /register it: iota chain register .*; if that has just changed, .*try again/);
   }
   await list(101, neuron(0), neuron(1));
   assertEquals(listed.asked, 2, "the list is read again with the next block");
