@@ -12,9 +12,11 @@ import { present } from "../../assert.ts";
 import type { BlobRef, NodeId, StageIndex } from "../../ids.ts";
 import { nextBelow } from "../../prng.ts";
 import type { Replayed, RequestFailed } from "../../protocol/message.ts";
+import { inconclusive, judgeRepetition } from "../../score/verdict.ts";
 import { passOn, takeLate, takeRunning } from "./audit_requests.ts";
 import { addRequest, type AuditRequest, closeRequest, isProbe, type ReplayTask, roundOf } from "./audit_state.ts";
 import { settleEvaluation } from "./evaluations.ts";
+import { actOnVerdict } from "./verdict_actions.ts";
 import { type OrchestratorEffect, record } from "../event.ts";
 import type { Member, OrchestratorState } from "../state.ts";
 import type { Flow, StepWork, WorkItem } from "../step/step_state.ts";
@@ -107,25 +109,8 @@ export function onReplayed(
   if (request?.type !== "replay") return [];
   closeRequest(state.audit, request);
   const { tolerance } = state.config.validate;
-  const { innovationError, equalShare, lossError } = message;
-  const { round, miner, stage, task } = request.replay;
-  const passed = innovationError <= tolerance && (lossError === null || lossError <= tolerance);
-  state.facts[passed ? "verdictsPassed" : "verdictsFailed"] += 1;
-  return [
-    record({
-      type: "verdict",
-      round,
-      validator: member.node,
-      miner,
-      stage,
-      task,
-      passed,
-      innovationError,
-      equalShare,
-      lossError,
-      tolerance,
-    }),
-  ];
+  const verdict = judgeRepetition(request.replay, { found: message, tolerance });
+  return actOnVerdict(state, { verdict, validator: member.node });
 }
 
 export function onRequestFailed(
@@ -163,8 +148,10 @@ function giveOn(
   state: OrchestratorState,
   { request, validator }: { request: AuditRequest; validator: NodeId },
 ): OrchestratorEffect[] {
-  if (passOn(state, { request, validator }) || request.type !== "evaluate") return [];
-  return settleEvaluation(state, request);
+  if (passOn(state, { request, validator })) return [];
+  if (request.type === "evaluate") return settleEvaluation(state, request);
+  const verdict = inconclusive(request.replay, `No validator could repeat ${request.replay.task}`);
+  return actOnVerdict(state, { verdict, validator: null });
 }
 
 /** The run closes: what has been said so far is all there will be. */
