@@ -9,6 +9,7 @@ import { mostLeases } from "./step/leases.ts";
 import { assertMerge } from "./merge/merge_invariants.ts";
 import { hasFreePlace } from "./members/replicas.ts";
 import type { Member, OrchestratorState, StageRoster } from "./state.ts";
+import { assertOutcomes } from "./step/outcomes.ts";
 import { type Flow, isEmpty, type ItemQueue, type StepWork, unitsOf, type WorkItem } from "./step/step_state.ts";
 
 export function assertInvariants(state: OrchestratorState): void {
@@ -37,6 +38,7 @@ export function assertInvariants(state: OrchestratorState): void {
   if (state.work !== null) assertWork(state, state.work);
   for (const merge of state.merge?.stages ?? []) assertMerge(state, merge);
   assertAudits(state);
+  assertOutcomes(state);
 }
 
 function assertMember(state: OrchestratorState, member: Member): void {

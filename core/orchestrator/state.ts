@@ -15,6 +15,7 @@ import type { AuditWork } from "./audit/audit_state.ts";
 import { addRequest, evaluationOf } from "./audit/audit_state.ts";
 import { type Counters, newCounters, newFacts, type RunFacts } from "./run_facts.ts";
 import type { MergeWork, UploadWork } from "./merge/merge_state.ts";
+import type { StepOutcome } from "./step/step_outcome.ts";
 import { openScaleBook, type ScaleBook } from "./step/scale_book.ts";
 import { type ItemQueue, newQueue, type StepWork } from "./step/step_state.ts";
 
@@ -160,6 +161,7 @@ export interface OrchestratorState {
   readonly gradientSquares: number[]; // of each stage, squared norm of the last closed step's mean gradient
   retired: RoundSources[]; // older ones that an open audit still needs
   work: StepWork | null;
+  outcomes: StepOutcome[]; // of closed steps, the newest last: step/outcomes.ts says which are kept
   merge: MergeWork | null;
   upload: UploadWork | null;
   good: GoodRound | null; // null: nothing evaluated yet
@@ -226,6 +228,7 @@ export function openOrchestrator(options: OpenOptions): OrchestratorState {
     gradientSquares: stages.map(() => 0),
     retired: [],
     work: null,
+    outcomes: [],
     merge: null,
     upload: null,
     good: null,
@@ -246,7 +249,6 @@ const newAuditWork = (): AuditWork => ({
   slowestMs: null,
   open: new Map(),
   requests: 0,
-  held: [],
   isAloneSaid: false,
 });
 

@@ -62,7 +62,6 @@ export interface AuditWork {
   slowestMs: number | null; // answer so far
   readonly open: Map<number, number>; // requests of a round that are pending or running
   requests: number;
-  held: { round: number; refs: BlobRef[] }[]; // wires of replay tasks
   isAloneSaid: boolean; // that requests are dropped for want of any validator
 }
 

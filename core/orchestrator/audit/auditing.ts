@@ -19,7 +19,9 @@ import { settleEvaluation } from "./evaluations.ts";
 import { actOnVerdict } from "./verdict_actions.ts";
 import { type OrchestratorEffect, record } from "../event.ts";
 import type { Member, OrchestratorState } from "../state.ts";
-import type { Flow, StepWork, WorkItem } from "../step/step_state.ts";
+import { chainLink } from "../step/chain.ts";
+import { auditedOutcomes, mostAudited, releaseWires } from "../step/outcomes.ts";
+import { minerAt, type StepOutcome } from "../step/step_outcome.ts";
 import { blobsOf, deleteUnused } from "../stored_blobs.ts";
 
 /** Whether anyone will ever answer. */
@@ -27,30 +29,24 @@ export function isAudited(state: OrchestratorState): boolean {
   return state.config.swarm.validators > 0 || state.validators.size > 0;
 }
 
-/** Picks the round's replays and keeps the step's wires for them. */
-export function holdForAudit(
-  state: OrchestratorState,
-  options: { work: StepWork; refs: BlobRef[] },
-): OrchestratorEffect[] {
-  const { work, refs } = options;
+/** Picks the round's replays among what the outcome of its first step has kept. */
+export function auditStep(state: OrchestratorState, outcome: StepOutcome): OrchestratorEffect[] {
   const { audit, config } = state;
-  if (!isAudited(state)) return [{ type: "release", refs }, ...dropBacklog(state)];
-  audit.held.push({ round: state.round, refs });
-  for (const candidates of replayable(state, work).values()) {
+  for (const candidates of replayable(state, outcome).values()) {
     for (let i = 0; i < config.validate.replaysPerMiner && candidates.length > 0; i++) {
       const [replay] = candidates.splice(nextBelow(state.stream, candidates.length), 1);
       addRequest(audit, { type: "replay", replay: present(replay, "a drawn candidate"), tried: [] });
     }
   }
-  return dropBacklog(state);
+  return [...dropOverflow(state), ...dropBacklog(state)];
 }
 
 /** What each miner did in the step and a validator can repeat. */
-function replayable(state: OrchestratorState, work: StepWork): Map<NodeId, ReplayTask[]> {
+function replayable(state: OrchestratorState, outcome: StepOutcome): Map<NodeId, ReplayTask[]> {
   const byMiner = new Map<NodeId, ReplayTask[]>();
-  for (const flow of work.flows) {
-    for (const item of flow.items) {
-      const replay = replayTask(state, { flow, item });
+  for (const [index, wires] of (outcome.wires ?? []).entries()) {
+    for (const position of wires.keys()) {
+      const replay = replayTask(state, { outcome, index, position });
       if (replay === null || !state.members.has(replay.miner)) continue;
       const own = byMiner.get(replay.miner);
       if (own === undefined) byMiner.set(replay.miner, [replay]);
@@ -61,24 +57,41 @@ function replayable(state: OrchestratorState, work: StepWork): Map<NodeId, Repla
 }
 
 /** The head's backward has no output to compare. */
-function replayTask(state: OrchestratorState, options: { flow: Flow; item: WorkItem }): ReplayTask | null {
-  const { flow, item } = options;
-  const output = item.direction === "forward" ? flow.wires[item.stage] : flow.gradients[item.stage];
-  if (output === null || output === undefined || state.replaced.has(item.stage)) return null;
-  const { node, task } = present(item.madeBy, "a kept output has a maker");
+function replayTask(
+  state: OrchestratorState,
+  { outcome, index, position }: { outcome: StepOutcome; index: number; position: number },
+): ReplayTask | null {
+  const pathway = present(outcome.pathways[index], "a pathway a microbatch");
+  const wires = present(outcome.wires?.[index], "an audited outcome has its wires");
+  const kept = wires[position] ?? null;
+  const { stage, direction } = chainLink(state.stages.length, position);
+  if (kept === null || state.replaced.has(stage)) return null;
   return {
-    round: state.round,
-    miner: node,
-    task,
-    microbatch: item.microbatch,
-    stage: item.stage,
-    direction: item.direction,
-    input: item.stage === 0 ? null : flow.wires[item.stage - 1] ?? null,
-    gradient: item.direction === "backward" ? flow.gradients[item.stage + 1] ?? null : null,
-    output,
-    losses: item.direction === "turnaround" ? flow.losses : null,
+    round: outcome.round,
+    miner: minerAt(outcome, present(pathway.makers[position], "a maker a position")).node,
+    task: kept.task,
+    microbatch: pathway.microbatch,
+    stage,
+    direction,
+    input: stage === 0 ? null : wires[stage - 1]?.ref ?? null,
+    gradient: direction === "backward" ? wires[position - 1]?.ref ?? null : null,
+    output: kept.ref,
+    losses: direction === "turnaround" ? pathway.losses : null,
   };
 }
+
+/** Rounds that are begun again and again would hold ever more wires: the oldest audit is given up. */
+function dropOverflow(state: OrchestratorState): OrchestratorEffect[] {
+  const audited = auditedOutcomes(state);
+  const [oldest] = audited;
+  if (oldest === undefined || audited.length <= mostAudited) return [];
+  const tasks = new Set((oldest.wires ?? []).flatMap((wires) => wires.map((wire) => wire?.task)));
+  dropRequests(state, (request) => request.type === "replay" && tasks.has(request.replay.task));
+  return releaseEffects(releaseWires(state, oldest));
+}
+
+const releaseEffects = (refs: readonly BlobRef[]): OrchestratorEffect[] =>
+  refs.length === 0 ? [] : [{ type: "release", refs }];
 
 function dropBacklog(state: OrchestratorState): OrchestratorEffect[] {
   const { audit } = state;
@@ -167,9 +180,14 @@ export function dropReplays(
   state: OrchestratorState,
   { round, stage }: { round: number; stage: StageIndex },
 ): void {
-  const { audit } = state;
-  const isVain = (request: AuditRequest) =>
-    request.type === "replay" && request.replay.round === round && request.replay.stage === stage;
+  dropRequests(
+    state,
+    (request) => request.type === "replay" && request.replay.round === round && request.replay.stage === stage,
+  );
+}
+
+/** Pending and running ones alike: no answer to them counts any more. */
+function dropRequests({ audit }: OrchestratorState, isVain: (request: AuditRequest) => boolean): void {
   const running = [...audit.running].filter(([, { request }]) => isVain(request));
   for (const [id] of running) audit.running.delete(id);
   const dropped = [...audit.pending.filter(isVain), ...running.map(([, { request }]) => request)];
@@ -181,12 +199,9 @@ export function dropReplays(
 export function settleRounds(state: OrchestratorState): OrchestratorEffect[] {
   const { audit, retired } = state;
   const isOver = ({ round }: { round: number }) => !audit.open.has(round);
-  if (!audit.held.some(isOver) && !retired.some(isOver)) return [];
-  const effects: OrchestratorEffect[] = [];
-  for (const { refs } of audit.held.filter(isOver)) {
-    if (refs.length > 0) effects.push({ type: "release", refs });
-  }
-  audit.held = audit.held.filter((held) => !isOver(held));
+  const effects = auditedOutcomes(state).filter(isOver)
+    .flatMap((outcome) => releaseEffects(releaseWires(state, outcome)));
+  if (!retired.some(isOver)) return effects;
   state.retired = retired.filter((sources) => !isOver(sources));
   effects.push(
     ...deleteUnused(state, retired.filter(isOver).flatMap((sources) => blobsOf(sources.stages).map((ref) => ref.hash))),

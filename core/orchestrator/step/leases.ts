@@ -10,6 +10,7 @@ import { present } from "../../assert.ts";
 import { heapPush } from "../../heap.ts";
 import { type BlobRef, type NodeId, taskId } from "../../ids.ts";
 import { setAlarm } from "../alarms.ts";
+import { chainPosition } from "./chain.ts";
 import { isUnreliable, noteWithheld } from "../members/blame.ts";
 import { type OrchestratorEffect, record, send } from "../event.ts";
 import { distrustPace, measure, unitMsOf } from "../members/pace.ts";
@@ -23,11 +24,12 @@ import {
   inDataOrder,
   isEmpty,
   type Lease,
+  noteFault,
   type StepWork,
   unitsOf,
   type WorkItem,
 } from "./step_state.ts";
-import { chainPosition, flowOf, isTail, queueItem, taskAttachments } from "./wiring.ts";
+import { flowOf, isTail, queueItem, taskAttachments } from "./wiring.ts";
 
 const latePatience = 3; // times the expected time, then an idle replica gets the task too
 const tailPatience = 1.5; // when most of the stage's replicas have nothing to do
@@ -103,6 +105,7 @@ export function onLeaseAlarm(
   const member = present(state.members.get(held.node), "a lease's node is a member");
   if (held.deadlineMs <= nowMs) {
     if (member.graceUntilMs === null) noteWithheld(state, { node: held.node, duty: "tasks" });
+    noteFault(openWork(state), { type: "expired", node: held.node, task });
     return [
       ...releaseLease(state, { item, held, reason: `no result within ${state.config.limits.leaseMs} ms`, nowMs }),
       send(held.node, { type: "cancelTasks", tasks: [task] }),
