@@ -1,5 +1,5 @@
 /**
- * Makes a step's outcome when it closes, keeps the last few, and drops them.
+ * Makes a step's outcome when it closes, keeps it for a while, and drops it.
  *
  * Owns the only way from the open step's work to a `StepOutcome`, and the room that outcomes take: the newest `outcomesKept`
  * stay, and any whose wires an open audit still needs, at most `mostAudited` of these. Whoever needs more of the past (sums for
@@ -15,7 +15,7 @@ import type { GradientNorm } from "./gradient_norm.ts";
 import { type ConfirmedGradient, keptRefs, type KeptWire, type StepFault, type StepOutcome } from "./step_outcome.ts";
 import { type Flow, refsOfWork, type StepWork, unitsOf, type WorkItem } from "./step_state.ts";
 
-export const outcomesKept = 4;
+export const outcomesKept = 1; // 1.5 MB of the snapshot with 10,000 miners and 4096 microbatches in 3 stages
 export const mostAudited = 8; // rounds whose first step waits for its audit
 
 interface Closing {
