@@ -92,6 +92,8 @@ export interface Command {
   readonly configures?: "run" | "either";
   /** Whether the [hub] table of a run's file sets options of this command. */
   readonly takesHubTable?: boolean;
+  /** It says itself, among its findings, what is wrong with the data folder. */
+  readonly judgesDataFolder?: boolean;
   /** Of a group such as `wallet`: its actions by name, each called "wallet new". The group itself then only says what is missing. */
   readonly actions?: CommandTable;
   /** Refuses words by their order, which the parsed options do not show. Gets all that stand behind the command's name. */

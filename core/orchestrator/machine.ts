@@ -118,7 +118,7 @@ function take(state: OrchestratorState, event: OrchestratorEvent, nowMs: number)
     case "checkpointFailed":
       return onCheckpointFailed(state, { ...event, nowMs });
     case "restarted":
-      return onRestarted(state, { changes: event.changes ?? [], nowMs });
+      return onRestarted(state, { changes: event.changes ?? [], lost: event.lost ?? [], nowMs });
     case "tick":
       return [];
     default:

@@ -20,7 +20,7 @@ import { actOnVerdict } from "./verdict_actions.ts";
 import { type OrchestratorEffect, record } from "../event.ts";
 import type { Member, OrchestratorState } from "../state.ts";
 import { chainLink } from "../step/chain.ts";
-import { auditedOutcomes, mostAudited, releaseWires } from "../step/outcomes.ts";
+import { auditedOutcomes, loseWires, mostAudited, releaseWires } from "../step/outcomes.ts";
 import { minerAt, type StepOutcome } from "../step/step_outcome.ts";
 import { blobsOf, deleteUnused } from "../stored_blobs.ts";
 
@@ -65,7 +65,7 @@ function replayTask(
   const wires = present(outcome.wires?.[index], "an audited outcome has its wires");
   const kept = wires[position] ?? null;
   const { stage, direction } = chainLink(state.stages.length, position);
-  if (kept === null || state.replaced.has(stage)) return null;
+  if (kept === null || pathway.isRemade || state.replaced.has(stage)) return null;
   return {
     round: outcome.round,
     miner: minerAt(outcome, present(pathway.makers[position], "a maker a position")).node,
@@ -187,12 +187,29 @@ export function dropReplays(
 }
 
 /** Pending and running ones alike: no answer to them counts any more. */
-function dropRequests({ audit }: OrchestratorState, isVain: (request: AuditRequest) => boolean): void {
+function dropRequests({ audit }: OrchestratorState, isVain: (request: AuditRequest) => boolean): number {
   const running = [...audit.running].filter(([, { request }]) => isVain(request));
   for (const [id] of running) audit.running.delete(id);
   const dropped = [...audit.pending.filter(isVain), ...running.map(([, { request }]) => request)];
   audit.pending = audit.pending.filter((request) => !isVain(request));
   for (const request of dropped) closeRequest(audit, request);
+  return dropped.length;
+}
+
+/** What was computed from or came to segments that are gone cannot be repeated. No request is running. */
+export function dropWithout(state: OrchestratorState, lost: ReadonlySet<string>): OrchestratorEffect[] {
+  const isLost = (ref: BlobRef | null) => ref !== null && lost.has(ref.hash);
+  loseWires(state, isLost);
+  const dropped = dropRequests(
+    state,
+    (request) =>
+      request.type === "replay" && [request.replay.input, request.replay.gradient, request.replay.output].some(isLost),
+  );
+  if (dropped === 0) return [];
+  const what = dropped === 1 ? "1 audit was" : `${dropped} audits were`;
+  return [
+    record({ type: "warning", text: `${what} dropped as the wires were in the memory of a process that was killed` }),
+  ];
 }
 
 /** Frees wires and parameters of rounds that no open request needs. */

@@ -43,11 +43,12 @@ export function outcomeOf(state: OrchestratorState, { work, gradient, keepsWires
     tokens: work.flows.length * tokensPerMicrobatch(config),
     stepMs: nowMs - work.startedMs,
     miners: [...miners].map(([node, { tasks, units }]) => ({ node, tasks, units, isPaid: isPaid(node) })),
-    pathways: work.flows.map(({ microbatch, items, losses }) => ({
+    pathways: work.flows.map(({ microbatch, items, losses, isRemade }) => ({
       microbatch,
       makers: items.map((item) => placeOf(makerOf(item))),
       doers: items.map((item) => placeOf(doerOf(item))),
       losses: present(losses, "a finished flow has losses"),
+      isRemade,
     })),
     gradients: gradientsOf(state, { work, placeOf }),
     faults: [...work.faults, ...oddNorms],
@@ -138,6 +139,15 @@ export function releaseWires(state: OrchestratorState, outcome: StepOutcome): Bl
   outcome.wires = null;
   dropOld(state);
   return refs;
+}
+
+/** The shell no longer has these. */
+export function loseWires(state: OrchestratorState, isLost: (ref: BlobRef) => boolean): void {
+  for (const outcome of auditedOutcomes(state)) {
+    outcome.wires = outcome.wires?.map((wires) =>
+      wires.map((wire) => wire === null || isLost(wire.ref) ? null : wire)
+    ) ?? null;
+  }
 }
 
 /** Outcomes whose wires are held for an audit, in the order in which their steps closed. */

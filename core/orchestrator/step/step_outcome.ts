@@ -23,6 +23,7 @@ export interface Pathway {
   readonly makers: readonly number[]; // whose output went on to the next
   readonly doers: readonly number[]; // whose work counts; another than the maker where its gradient was lost and made again
   readonly losses: readonly number[]; // of each sequence, mean nats per token
+  readonly isRemade: boolean; // wires were lost and made again: what came of the first cannot be repeated from the second
 }
 
 /** A gradient that was confirmed before the step closed. */
