@@ -4,7 +4,9 @@
  */
 
 import { assert, present } from "../assert.ts";
+import { assertAuditQueue } from "./audit/audit_queue.ts";
 import { isProbe } from "./audit/audit_state.ts";
+import { assertValidatorPlaces } from "./audit/validator_places.ts";
 import { mostLeases } from "./step/leases.ts";
 import { assertMerge } from "./merge/merge_invariants.ts";
 import { hasFreePlace } from "./members/replicas.ts";
@@ -172,5 +174,7 @@ function assertAudits(state: OrchestratorState): void {
   let open = 0;
   for (const count of audit.open.values()) open += count;
   const running = [...audit.running.values()].filter(({ request }) => !isProbe(request)).length;
-  assert(open === audit.pending.length + running, "Every open audit must be pending or running");
+  assert(open === audit.queue.size + running, "Every open audit must wait or run");
+  assertAuditQueue(audit.queue);
+  assertValidatorPlaces(state);
 }

@@ -12,7 +12,8 @@ import type { StageSpec } from "../model/spec.ts";
 import { openStream, type Stream } from "../prng.ts";
 import type { ParameterSource, Role } from "../protocol/message.ts";
 import type { AuditWork } from "./audit/audit_state.ts";
-import { addRequest, evaluationOf } from "./audit/audit_state.ts";
+import { addRequest, newAuditQueue } from "./audit/audit_queue.ts";
+import { evaluationOf } from "./audit/audit_state.ts";
 import { type Counters, newCounters, newFacts, type RunFacts } from "./run_facts.ts";
 import type { MergeWork, UploadWork } from "./merge/merge_state.ts";
 import type { StepOutcome } from "./step/step_outcome.ts";
@@ -242,8 +243,10 @@ export function openOrchestrator(options: OpenOptions): OrchestratorState {
 }
 
 const newAuditWork = (): AuditWork => ({
-  pending: [],
+  queue: newAuditQueue(),
   running: new Map(),
+  runningOf: new Map(),
+  places: { heard: new Set(), unheard: new Set(), silent: new Set(), answering: new Set() },
   silent: new Map(),
   proven: new Set(),
   slowestMs: null,

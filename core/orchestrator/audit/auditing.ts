@@ -13,8 +13,9 @@ import type { BlobRef, NodeId, StageIndex } from "../../ids.ts";
 import { nextBelow } from "../../prng.ts";
 import type { Replayed, RequestFailed } from "../../protocol/message.ts";
 import { inconclusive, judgeRepetition } from "../../score/verdict.ts";
-import { passOn, takeLate, takeRunning } from "./audit_requests.ts";
-import { addRequest, type AuditRequest, closeRequest, isProbe, type ReplayTask, roundOf } from "./audit_state.ts";
+import { addRequest, queuedAudits, removeAudits } from "./audit_queue.ts";
+import { endRunning, passOn, takeLate, takeRunning } from "./audit_requests.ts";
+import { type AuditRequest, closeRequest, isProbe, type ReplayTask, roundOf } from "./audit_state.ts";
 import { settleEvaluation } from "./evaluations.ts";
 import { actOnVerdict } from "./verdict_actions.ts";
 import { type OrchestratorEffect, record } from "../event.ts";
@@ -96,9 +97,8 @@ const releaseEffects = (refs: readonly BlobRef[]): OrchestratorEffect[] =>
 function dropBacklog(state: OrchestratorState): OrchestratorEffect[] {
   const { audit } = state;
   const isOld = (request: AuditRequest) => roundOf(request) < state.round - 1;
-  const dropped = audit.pending.filter(isOld);
+  const dropped = removeAudits(audit.queue, isOld);
   if (dropped.length === 0) return [];
-  audit.pending = audit.pending.filter((request) => !isOld(request));
   for (const request of dropped) closeRequest(audit, request);
   const isAlone = state.validators.size === 0;
   const isSaid = isAlone && audit.isAloneSaid;
@@ -169,9 +169,9 @@ function giveOn(
 
 /** The run closes: what has been said so far is all there will be. */
 export function settleOpenEvaluations(state: OrchestratorState): OrchestratorEffect[] {
-  const { pending, running } = state.audit;
+  const { queue, running } = state.audit;
   const asked = [...running.values()].map(({ request }) => request).filter((request) => !isProbe(request));
-  const requests = [...pending, ...asked];
+  const requests = [...queuedAudits(queue), ...asked];
   return requests.flatMap((request) => request.type === "evaluate" ? settleEvaluation(state, request) : []);
 }
 
@@ -187,11 +187,11 @@ export function dropReplays(
 }
 
 /** Pending and running ones alike: no answer to them counts any more. */
-function dropRequests({ audit }: OrchestratorState, isVain: (request: AuditRequest) => boolean): number {
+function dropRequests(state: OrchestratorState, isVain: (request: AuditRequest) => boolean): number {
+  const { audit } = state;
   const running = [...audit.running].filter(([, { request }]) => isVain(request));
-  for (const [id] of running) audit.running.delete(id);
-  const dropped = [...audit.pending.filter(isVain), ...running.map(([, { request }]) => request)];
-  audit.pending = audit.pending.filter((request) => !isVain(request));
+  for (const [id] of running) endRunning(state, id);
+  const dropped = [...removeAudits(audit.queue, isVain), ...running.map(([, { request }]) => request)];
   for (const request of dropped) closeRequest(audit, request);
   return dropped.length;
 }
@@ -227,6 +227,6 @@ export function settleRounds(state: OrchestratorState): OrchestratorEffect[] {
 }
 
 export function auditsAreDone(state: OrchestratorState): boolean {
-  const { pending, running } = state.audit;
-  return pending.length === 0 && [...running.values()].every(({ request }) => isProbe(request));
+  const { queue, running } = state.audit;
+  return queue.size === 0 && [...running.values()].every(({ request }) => isProbe(request));
 }
