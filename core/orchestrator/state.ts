@@ -15,6 +15,7 @@ import type { AuditWork } from "./audit/audit_state.ts";
 import { addRequest, newAuditQueue } from "./audit/audit_queue.ts";
 import { evaluationOf } from "./audit/audit_state.ts";
 import { type Counters, newCounters, newFacts, type RunFacts } from "./run_facts.ts";
+import type { MarkCounts } from "./marks.ts";
 import type { MergeWork, UploadWork } from "./merge/merge_state.ts";
 import type { StepOutcome } from "./step/step_outcome.ts";
 import { openScaleBook, type ScaleBook } from "./step/scale_book.ts";
@@ -172,6 +173,7 @@ export interface OrchestratorState {
   readonly audit: AuditWork;
   readonly counters: Counters;
   readonly facts: RunFacts;
+  readonly marks: MarkCounts;
 }
 
 export interface OpenOptions {
@@ -239,6 +241,7 @@ export function openOrchestrator(options: OpenOptions): OrchestratorState {
     audit,
     counters: newCounters(),
     facts: newFacts(),
+    marks: new Map(),
   };
 }
 

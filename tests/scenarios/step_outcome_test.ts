@@ -4,6 +4,7 @@ import { assert, assertEquals } from "@std/assert";
 import type { NodeId } from "../../core/ids.ts";
 import { mostAudited, outcomesKept } from "../../core/orchestrator/step/outcomes.ts";
 import { keptRefs, minerAt, type StepOutcome } from "../../core/orchestrator/step/step_outcome.ts";
+import { assertReached } from "../support/swarm/reached.ts";
 import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
 
 interface Shape {
@@ -127,5 +128,6 @@ Deno.test("Step outcome: steps that the run has gone back behind do not count, a
     for (const name of ["a", "b"]) hub.ready(`${name}-${life}`);
   }
   assertEquals(hub.state.outcomes.length, mostAudited);
+  assertReached(hub.state, "audit: given up, as too many rounds are open");
   assertEquals(hub.state.audit.running.size, 1, judges[0]);
 });

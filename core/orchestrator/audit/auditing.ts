@@ -17,6 +17,7 @@ import { addRequest, queuedAudits, removeAudits } from "./audit_queue.ts";
 import { endRunning, passOn, takeLate, takeRunning } from "./audit_requests.ts";
 import { type AuditRequest, closeRequest, isProbe, type ReplayTask, roundOf } from "./audit_state.ts";
 import { settleEvaluation } from "./evaluations.ts";
+import { reach } from "../marks.ts";
 import { actOnVerdict } from "./verdict_actions.ts";
 import { type OrchestratorEffect, record } from "../event.ts";
 import type { Member, OrchestratorState } from "../state.ts";
@@ -86,6 +87,7 @@ function dropOverflow(state: OrchestratorState): OrchestratorEffect[] {
   const audited = auditedOutcomes(state);
   const [oldest] = audited;
   if (oldest === undefined || audited.length <= mostAudited) return [];
+  reach(state, "audit: given up, as too many rounds are open");
   const tasks = new Set((oldest.wires ?? []).flatMap((wires) => wires.map((wire) => wire?.task)));
   dropRequests(state, (request) => request.type === "replay" && tasks.has(request.replay.task));
   return releaseEffects(releaseWires(state, oldest));

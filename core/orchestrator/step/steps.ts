@@ -12,6 +12,7 @@ import type { TaskFailed } from "../../protocol/message.ts";
 import { auditStep, isAudited } from "../audit/auditing.ts";
 import { blame, noteFulfilled } from "../members/blame.ts";
 import { type OrchestratorEffect, record, reject, send } from "../event.ts";
+import { reach } from "../marks.ts";
 import { gradientNorm } from "./gradient_norm.ts";
 import { acceptResult, releaseLease } from "./leases.ts";
 import { isAgreed, isHopeless, reloadStage, settleRefusals } from "./refusals.ts";
@@ -66,6 +67,7 @@ export function onTaskDone(
         ...(isBad ? reloadStage(state, item) : []),
       ];
     }
+    reach(state, "refusal: taken, as all replicas doubt it");
   }
   const output = segments[0] ?? null;
   const settled = settleRefusals(state, { item, doer: member.node, result });
