@@ -1,8 +1,9 @@
 /**
- * A miner's own optimizer state on disk, so that a restarted miner goes on where it was: one file, replaced at every merge.
+ * A miner's own optimizer state on disk, so that a restarted miner resumes with warm moments: one file, replaced at
+ * every merge.
  *
- * The state is private and never leaves the machine. It is used only when stage, round and parameter hash are the ones that
- * the miner is told to load; a missing, torn or foreign file means empty moments, never a failure.
+ * The state is private and never leaves the machine. It is used only if stage, round and parameter hash match what the
+ * miner must load; a missing, torn or foreign file means empty moments, never a failure.
  */
 
 import type { BlobRef, StageIndex } from "../../core/ids.ts";
@@ -38,7 +39,7 @@ export class MomentsFolder {
     this.#warn = options.warn;
   }
 
-  /** Failing to save costs a warm optimizer after a restart, nothing else: it warns. */
+  /** A failed save costs only a warm optimizer after a restart, so it is a warning. */
   async save(options: { stage: StageIndex; round: number; parameters: BlobRef; moments: Moments }): Promise<void> {
     const { stage, round, parameters, moments } = options;
     const body = [bytesOfFloats(moments.first), bytesOfFloats(moments.second)];
@@ -60,7 +61,7 @@ export class MomentsFolder {
     }
   }
 
-  /** The stage whose state lies here; null when none does. */
+  /** The stage whose state is stored here; null: none. */
   async stage(): Promise<StageIndex | null> {
     return await this.#reading((_, header) => Promise.resolve(stageIndex(header.stage)));
   }
@@ -80,7 +81,7 @@ export class MomentsFolder {
     });
   }
 
-  /** Null where there is no file of ours. */
+  /** Null if there is no valid file. */
   async #reading<T>(use: (file: Deno.FsFile, header: Header) => Promise<T | null>): Promise<T | null> {
     const path = `${this.#folder}/${fileName}`;
     if (!await isFile(path)) return null;
@@ -91,9 +92,9 @@ export class MomentsFolder {
   }
 }
 
-const readBytes = 4 * 1024 * 1024; // a read copies them
+const readBytes = 4 * 1024 * 1024; // copied by each read
 
-/** False: the file ends before. */
+/** False: the file is too short. */
 async function fill(file: Deno.FsFile, bytes: Uint8Array): Promise<boolean> {
   for (let done = 0; done < bytes.length;) {
     const count = await file.read(bytes.subarray(done, done + readBytes));
@@ -103,7 +104,7 @@ async function fill(file: Deno.FsFile, bytes: Uint8Array): Promise<boolean> {
   return true;
 }
 
-/** The name of the two as one blob. */
+/** The hash of both vectors as one blob. */
 async function hashOfBoth(parts: readonly Uint8Array[]): Promise<string> {
   const digest = new TreeDigest();
   for (const part of parts) {
@@ -119,6 +120,6 @@ function readHeader(head: Uint8Array): Header | null {
       header.format === "iota-moments-1";
     return isOurs ? header as Header : null;
   } catch {
-    return null; // torn or foreign: as good as none
+    return null; // torn or foreign: counts as none
   }
 }
