@@ -1,9 +1,9 @@
 /**
- * Odd branches that a run may never take: each carries a mark, and every mark has a test that must reach it.
+ * Marks on branches that a run rarely takes; every mark has a test that must reach it.
  *
- * Owns the list of marks and their counts, which are plain state and decide nothing. A test shows with `assertReached`
- * (tests/support/swarm/reached.ts) that it has been where its name says; tests/tidy/marks_test.ts refuses a mark without one. So
- * no such branch is only believed to be tested, and a change that makes it unreachable breaks a test.
+ * Owns the list of marks and their counts, which are plain state and decide nothing. A test calls `assertReached`
+ * (tests/support/swarm/reached.ts) to show that it took the branch; tests/tidy/marks_test.ts refuses a mark without such a
+ * test. A change that makes a branch unreachable therefore breaks a test.
  */
 
 export const marks = [

@@ -2,9 +2,9 @@
  * Makes a step's outcome when it closes, keeps it for a while, and drops it.
  *
  * Owns the only way from the open step's work to a `StepOutcome`, and the room that outcomes take: the newest `outcomesKept`
- * stay, and any whose wires an open audit still needs, at most `mostAudited` of these. Whoever needs more of the past (sums for
- * attribution, say) folds each outcome into a state of its own as the step closes. A step that the run has gone back behind is
- * dropped, or marked while its audit is open.
+ * stay, and those whose wires an open audit needs, at most `mostAudited` of these. A consumer that needs more history (sums
+ * for attribution, for example) folds each outcome into its own state when the step closes. The outcome of a step that the run
+ * has rewound is dropped, or marked while its audit is open.
  */
 
 import { assert, present } from "../../assert.ts";
