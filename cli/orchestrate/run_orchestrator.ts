@@ -143,7 +143,7 @@ async function startRun(
 ): Promise<StartedRun> {
   const { output } = context;
   const { prepared, place, port, limits, startedMs } = options;
-  const { config, dataset, folder, runId, key: { signer } } = prepared;
+  const { config, folder, runId, key: { signer } } = prepared;
   const layersOfStages = splitLayers(config);
   const stages = stageSpecs(config, layersOfStages);
   const warn = (text: string) => output.log.warn(text);

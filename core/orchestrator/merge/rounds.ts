@@ -14,6 +14,8 @@ import { type OrchestratorEffect, record, send } from "../event.ts";
 import { holdsAgreed, type StageMerge } from "./merge_state.ts";
 import { rebalance } from "../members/rebalance.ts";
 import type { OrchestratorState } from "../state.ts";
+import { keptRefs } from "../step/step_outcome.ts";
+import { refsOfWork } from "../step/step_state.ts";
 import { reportRound } from "../audit/work_report.ts";
 
 /** Books the merge once every stage has agreed. */
@@ -127,7 +129,6 @@ export function finish(state: OrchestratorState, end: { finished: boolean; reaso
 
 /** Wires of the open step and of open audits: everything received that the shell must hold for this state. */
 export function heldSegments(state: OrchestratorState): BlobRef[] {
-  const flows = state.work?.flows ?? [];
-  const wires = flows.flatMap((flow) => [...flow.wires, ...flow.gradients].filter((ref) => ref !== null));
-  return [...wires, ...state.audit.held.flatMap((entry) => entry.refs)];
+  const open = state.work === null ? [] : refsOfWork(state.work);
+  return [...open, ...state.outcomes.flatMap(keptRefs)];
 }

@@ -36,6 +36,7 @@ export class ScriptedOrchestrator {
   checksPayloads = true;
   statsOf: (node: NodeId) => PayloadStats | null = () => ({ isFinite: true, squareSum: 1e-12, largest: 1e-9 });
   reduced: BlobHash | null = null; // null: the test answers for the hub
+  watch: (event: OrchestratorEvent, effects: readonly OrchestratorEffect[]) => void = () => {};
   readonly #inboxes = new Map<NodeId, HubMessage[]>();
   #made = 0;
 
@@ -63,7 +64,9 @@ export class ScriptedOrchestrator {
   /** The hub's own work on payloads is done at once: they are fine, and reduced to what `reduced` says. */
   step(event: OrchestratorEvent): void {
     const own: OrchestratorEvent[] = [];
-    for (const effect of orchestrator.step(this.state, event, this.nowMs)) {
+    const effects = orchestrator.step(this.state, event, this.nowMs);
+    this.watch(event, effects);
+    for (const effect of effects) {
       if (effect.type === "record") this.records.push(effect.record);
       else if (effect.type === "send") this.inbox(effect.to).push(effect.message);
       else this.effects.push(effect);
