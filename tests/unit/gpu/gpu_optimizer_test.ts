@@ -4,8 +4,12 @@
  */
 
 import { assertAlmostEquals, assertEquals } from "@std/assert";
+import { adamw } from "../../../core/train/adamw.ts";
 import { StageBuffers } from "../../../gpu/buffers.ts";
-import { buildOptimizer, hyperValues } from "../../../gpu/optimizer.ts";
+import { Ops, softwareKernels } from "../../../gpu/ops.ts";
+import { buildAdamw } from "../../../gpu/optimizers/adamw.ts";
+import { buildGradientNorm } from "../../../gpu/optimizers/gradient_norm.ts";
+import { storeVectors } from "../../../gpu/optimizers/update.ts";
 import { type GpuSupport, gpuTest } from "../../support/gpu_adapter.ts";
 
 const length = 5 * 256 + 64; // five whole ranges of 1024 bytes and a rest
@@ -16,30 +20,29 @@ const wave = (seed: number) => Float32Array.from({ length }, (_, i) => Math.sin(
 async function stepped({ gpu, kernels }: GpuSupport, bindingBytes: number) {
   const buffers = new StageBuffers(gpu);
   buffers.reserveStaging(1 << 17);
-  const state = {
-    parameters: buffers.storage("parameters", length),
-    gradients: buffers.storage("gradients", length),
-    firstMoments: buffers.storage("first moments", length),
-    secondMoments: buffers.storage("second moments", length),
-  };
-  const optimizer = buildOptimizer(kernels, buffers, { state, length, decayLength, bindingBytes });
+  const table = { tensors: [], length, decayLength };
+  const vectors = storeVectors(buffers, { table, state: adamw.stateVectors(table) });
+  const { parameters, gradients, state } = vectors;
+  const [first, second] = [state.get("firstMoments")!.range, state.get("secondMoments")!.range];
+  const parts = { ops: new Ops(kernels, softwareKernels), buffers, table, vectors, bindingBytes };
+  const [update, norm] = [buildAdamw(parts), buildGradientNorm(parts)];
   await kernels.warmUp();
-  buffers.upload(state.parameters, wave(1));
-  buffers.upload(state.gradients, wave(2));
-  buffers.upload(state.firstMoments, wave(3));
-  buffers.upload(state.secondMoments, wave(4).map(Math.abs));
-  buffers.upload(optimizer.hyper, hyperValues(hyper, 3));
-  kernels.run(optimizer.squareSum);
-  const partial = await buffers.readFloats(optimizer.partialSums, optimizer.partialSums.size / 4);
-  kernels.run(optimizer.step);
+  buffers.upload(parameters, wave(1));
+  buffers.upload(gradients, wave(2));
+  buffers.upload(first, wave(3));
+  buffers.upload(second, wave(4).map(Math.abs));
+  for (const { range, values } of update.uploads(hyper, 3)) buffers.upload(range, values);
+  kernels.run(norm.dispatches);
+  const partial = await buffers.readFloats(norm.partialSums, norm.partialSums.size / 4);
+  kernels.run(update.dispatches);
   const result = {
-    parameters: await buffers.readFloats(state.parameters, length),
-    gradients: await buffers.readFloats(state.gradients, length),
-    first: await buffers.readFloats(state.firstMoments, length),
-    second: await buffers.readFloats(state.secondMoments, length),
+    parameters: await buffers.readFloats(parameters, length),
+    gradients: await buffers.readFloats(gradients, length),
+    first: await buffers.readFloats(first, length),
+    second: await buffers.readFloats(second, length),
   };
   buffers.destroy();
-  return { ...result, dispatches: optimizer.step.length, squareSum: partial.reduce((a, b) => a + b, 0) };
+  return { ...result, dispatches: update.dispatches.length, squareSum: partial.reduce((a, b) => a + b, 0) };
 }
 
 gpuTest("Optimizer: a vector cut into ranges steps to the same bits as a whole one", async (support) => {
