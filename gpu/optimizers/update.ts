@@ -6,6 +6,7 @@
  * accumulated gradient, clears it on the way, and touches no parameter outside the ranges that its state covers.
  */
 
+import { assert } from "../../core/assert.ts";
 import type { ParameterTable } from "../../core/model/spec.ts";
 import { stateLength, type StateVector, type VectorRange } from "../../core/train/optimizer.ts";
 import type { BufferRange, StageBuffers } from "../buffers.ts";
@@ -67,6 +68,7 @@ export interface Piece extends VectorRange {
 /** The ranges in pieces of at most one binding, each beginning at a multiple of 256 bytes. */
 export function piecesOf(covers: readonly VectorRange[], bindingBytes: number): Piece[] {
   const most = Math.floor(bindingBytes / 1024) * 256; // floats
+  assert(most > 0, `Cannot cut a vector as a binding must hold 1024 bytes: current value is ${bindingBytes}`);
   const pieces: Piece[] = [];
   let stateOffset = 0;
   for (const { offset, size } of covers) {
