@@ -1,9 +1,9 @@
 /**
- * What a command is: its name, what help prints about it, the options it takes, and the function that runs it.
+ * The shape of a command: its name, its help, its options, and the function that runs it.
  *
- * Owns: the declarative shapes, the options every command has, and finding a command by name. Refuses: reading the
- * command line (args.ts) and printing (help_text.ts, output.ts). A command module must import lightly, because help loads all
- * of them: what is heavy (gpu, net, chain, the roles) is imported inside `run`.
+ * Owns: the declarative shapes, the options of every command, and finding a command by name. Out of scope: reading the
+ * command line (args.ts) and printing (help_text.ts, output.ts). Help loads all command modules, so they must be light:
+ * heavy imports (gpu, net, chain, the roles) belong inside `run`.
  */
 
 import type { Output } from "./output/output.ts";
@@ -16,7 +16,7 @@ interface OptionCommon {
   readonly name: string; // without dashes
   readonly doc: string; // one sentence, lower case, no full stop
   readonly default?: OptionValue; // the value when it is not given
-  readonly defaultText?: string; // shown in help where the default is no constant: "from --size"
+  readonly defaultText?: string; // shown in help when the default is not a constant: "from --size"
 }
 
 export interface TextOption extends OptionCommon {
@@ -44,12 +44,12 @@ export interface ChoiceOption extends OptionCommon {
 
 export type OptionSpec = TextOption | NumberOption | FlagOption | ChoiceOption;
 
-/** The parsed options of one command line. Asking for an undeclared option, or as another kind, is our bug. */
+/** The parsed options of one command line. Asking for an undeclared option, or for the wrong kind, is our bug. */
 export interface OptionValues {
   text(name: string): string | undefined; // kinds string and choice
   number(name: string): number | undefined; // kinds int and float
   flag(name: string): boolean;
-  /** Whether the person typed it, as against a default. */
+  /** Whether it was typed, as opposed to a default. */
   given(name: string): boolean;
 }
 
@@ -57,55 +57,63 @@ export interface CommandContext {
   readonly options: OptionValues;
   readonly positionals: readonly string[];
   readonly output: Output;
-  readonly commands: CommandTable; // of this program
+  readonly commands: CommandTable; // all commands of this program
   readonly environment: Environment;
-  /** The folder of --data or the user's own; not made yet. */
+  /** The folder of --data, or the user's data folder; not created yet. */
   dataFolder(): string;
   /**
-   * Aborted by the first Ctrl-C, SIGTERM, end of the terminal, or when the reader of stdout goes away. Calling it takes Ctrl-C over: the command
-   * must then end by itself; a second Ctrl-C exits at once with 130.
+   * Aborted by the first Ctrl-C, SIGTERM, end of the terminal, or when the reader of stdout goes away. Calling it takes
+   * over Ctrl-C: the command must then end by itself. A second Ctrl-C exits at once with 130.
    */
   interruption(): AbortSignal;
-  /** What the machine's sensors say; null where nobody can read them. */
+  /** The machine's sensor readings; null where they cannot be read. */
   readonly readSensors: (() => Promise<string | null>) | null;
 }
 
-/** Words beside the options. */
+/** Words besides the options. */
 export interface Positionals {
   readonly max: number;
   readonly placeholder: string; // "FILE", for the manual and completion
-  readonly choices?: readonly string[]; // for the first word; the command itself refuses others
+  readonly choices?: readonly string[]; // for the first word; the command itself rejects others
 }
 
 export interface Command {
   readonly name: string;
   readonly summary: string; // one line, lower case, no full stop
   readonly usage: string; // "swarm [options]"
-  readonly about?: string; // a paragraph for its own help
+  readonly about?: string; // a paragraph for the command's help
   readonly examples: readonly string[]; // whole command lines
   readonly recipes?: readonly Recipe[];
   readonly options: readonly OptionSpec[];
   readonly positionals?: Positionals; // none when absent
-  /** What it may touch; all other rights are given up before it runs. Absent: it may only print. */
+  /** The rights it needs; all others are given up before it runs. Absent: it may only print. */
   readonly rights?: Rights;
-  /** What the file of --config holds: the settings of a run, those or a node's options, or (when absent) this command's options. */
+  /**
+   * What the --config file holds: a run's settings, either those or a node's options, or (when absent) this command's
+   * options.
+   */
   readonly configures?: "run" | "either";
   /** Whether the [hub] table of a run's file sets options of this command. */
   readonly takesHubTable?: boolean;
-  /** Of a group such as `wallet`: its actions by name, each called "wallet new". The group itself then only says what is missing. */
+  /** Its own findings say what is wrong with the data folder. */
+  readonly judgesDataFolder?: boolean;
+  /**
+   * For a group such as `wallet`: its actions by name, each called as "wallet new". The group itself then only says
+   * what is missing.
+   */
   readonly actions?: CommandTable;
-  /** Refuses words by their order, which the parsed options do not show. Gets all that stand behind the command's name. */
+  /** Rejects words by their order, which parsed options lose. Gets all words after the command's name. */
   checkWords?(words: readonly string[]): Promise<void>;
   run(context: CommandContext): Promise<number>; // exit code
 }
 
-/** Steps beside the command itself, each line as it is typed or written to a file. */
+/** Steps besides the command itself; each line is typed or written to a file as it is. */
 export interface Recipe {
   readonly title: string;
   readonly lines: readonly string[];
 }
 
-/** How `main` finds a command: nothing of it is loaded before it is asked for. */
+/** How `main` finds a command; nothing is loaded before it is needed. */
 export type CommandTable = Readonly<Record<string, () => Promise<Command>>>;
 
 export const commonOptions: readonly OptionSpec[] = [
@@ -120,11 +128,11 @@ export const commonOptions: readonly OptionSpec[] = [
     kind: "string",
     placeholder: "DIR",
     defaultText: "your user data folder",
-    doc: "keep everything iota writes here",
+    doc: "the folder for everything iota writes",
   },
   { name: "json", kind: "boolean", doc: "print JSON lines, the summary last; logs go to stderr" },
   { name: "quiet", kind: "boolean", doc: "print only warnings, errors and the summary" },
   { name: "verbose", kind: "boolean", doc: "print debug logs, and the stack of unexpected errors" },
-  { name: "no-color", kind: "boolean", doc: "print without colours; the variable NO_COLOR does the same" },
-  { name: "help", kind: "boolean", doc: "explain this command" },
+  { name: "no-color", kind: "boolean", doc: "print without colours, as with the variable NO_COLOR" },
+  { name: "help", kind: "boolean", doc: "show help for this command" },
 ];

@@ -1,8 +1,9 @@
 /**
- * What a command line needs of the process it runs in, behind one interface so that tests can give their own.
+ * What a command line needs from its process, behind one interface so that tests can supply their own.
  *
- * Owns: writing to stdout and stderr, terminal facts, interrupts, giving rights up. Invariant: a write either puts out all of the text or throws.
- * Writes block, which keeps lines whole and in order; a reader that stops reading therefore stops this process.
+ * Owns: writing to stdout and stderr, terminal properties, interrupts, giving up rights. Invariant: a write either
+ * outputs all of the text or throws. Writes block, which keeps lines whole and in order, so a reader that stops reading
+ * stops this process.
  */
 
 import type { Environment, System } from "./paths.ts";
@@ -15,21 +16,24 @@ export type Interrupt = "SIGINT" | "SIGTERM" | "SIGHUP";
 export interface Host {
   readonly environment: Environment;
   isTerminal(stream: Stream): boolean;
-  /** Null when stdout is no terminal. */
+  /** Null when stdout is not a terminal. */
   terminalSize(): { readonly columns: number; readonly rows: number } | null;
   write(stream: Stream, text: string): void;
   now(): Date;
-  /** Calls back on each Ctrl-C, SIGTERM and end of the terminal; without a subscriber the process ends as the system does it. */
+  /**
+   * Calls back on each Ctrl-C, SIGTERM and end of the terminal; without a subscriber the system's default ends the
+   * process.
+   */
   onInterrupt(callback: (signal: Interrupt) => void): void;
-  /** Calls back for an error that nobody caught. */
+  /** Calls back for an uncaught error. */
   onUncaught(callback: (error: unknown) => void): void;
   exit(code: number): void;
   /**
-   * Gives up every right that is not among these, for good. Null: the command goes on here. Otherwise these words were run in a
-   * thread that holds no more, and this is the exit code.
+   * Permanently gives up every right not listed. Null: the command continues here. Otherwise the words ran in a thread
+   * with only these rights, and this is the exit code.
    */
   confine(held: HeldRights, words: readonly string[]): Promise<number> | null;
-  /** What the machine's sensors say; null where nobody can read them. */
+  /** The machine's sensor readings; null where they cannot be read. */
   readonly readSensors: (() => Promise<string | null>) | null;
 }
 
@@ -48,7 +52,7 @@ export function denoHost(): Host {
       Deno.addSignalListener("SIGINT", () => callback("SIGINT"));
       if (Deno.build.os === "windows") return;
       Deno.addSignalListener("SIGTERM", () => callback("SIGTERM"));
-      // Without a terminal SIGHUP keeps the meaning it was started with: `nohup` has it ignored, which a listener would undo.
+      // Without a terminal SIGHUP keeps its inherited meaning: `nohup` ignores it, and a listener would undo that.
       const hasTerminal = Deno.stdin.isTerminal() || Deno.stdout.isTerminal() || Deno.stderr.isTerminal();
       if (hasTerminal) Deno.addSignalListener("SIGHUP", () => callback("SIGHUP"));
     },
@@ -74,7 +78,7 @@ export function denoHost(): Host {
   };
 }
 
-/** Every other Unix keeps its files as Linux does. */
+/** Every other Unix uses the same paths as Linux. */
 function systemOf(os: typeof Deno.build.os): System {
   return os === "darwin" || os === "windows" ? os : "linux";
 }

@@ -1,9 +1,9 @@
 /**
- * The entry of `iota`: finds the command, parses its options, runs it, turns how it ended into an exit code.
+ * The entry of `iota`: finds the command, parses its options, runs it and turns the outcome into an exit code.
  *
- * Owns: the order of those things, the handling of Ctrl-C and of a closed stdout, the last catch of the process.
- * Exit codes are those of exit_codes.ts. A person's mistake prints what was
- * wrong and the next step; an unexpected error prints one line, and its stack with --verbose.
+ * Owns: the order of these steps, the handling of Ctrl-C and of a closed stdout, the process's last catch. Exit codes
+ * are in exit_codes.ts. A user's mistake prints what was wrong and the next step; an unexpected error prints one line,
+ * with its stack under --verbose.
  */
 
 import { closest, parseOptions, splitCommand } from "./options/args.ts";
@@ -49,7 +49,7 @@ export async function main(words: readonly string[], host: Host, table: CommandT
   return exitCode;
 }
 
-/** Without what stands behind `--`, which is for somebody else. */
+/** Without the words after `--`, which are for another program. */
 function beforeDashes(words: readonly string[]): readonly string[] {
   const end = words.indexOf("--");
   return end < 0 ? words : words.slice(0, end);
@@ -98,7 +98,7 @@ async function dispatch({ words, output, table }: Invocation): Promise<number> {
   return await (host.confine(held, words) ?? command.run(context));
 }
 
-/** By the merged settings, as a path may stand in a file as well as on the command line. */
+/** From the merged settings, because a path may be in a file or on the command line. */
 async function heldBy(
   command: Command,
   { context, runFile }: { context: CommandContext; runFile: ConfigFile | null },
@@ -126,7 +126,7 @@ async function printOverview({ output, table }: Omit<Invocation, "words">): Prom
   return 0;
 }
 
-/** `words`: the command, then what was typed behind it, of which only an action's name counts. */
+/** `words`: the command, then the words after it, of which only an action's name matters. */
 async function printHelp(words: readonly string[], { output, table }: Omit<Invocation, "words">): Promise<number> {
   const { command } = await chooseCommand(words, table);
   const { name, summary, usage, examples, options } = command;
@@ -148,10 +148,10 @@ const nameAndSummary = ({ name, summary }: Command) => ({ name, summary });
 
 interface ChosenCommand {
   readonly command: Command;
-  readonly words: readonly string[]; // behind its name
+  readonly words: readonly string[]; // after its name
 }
 
-/** The first word names the command; of a group, the first word behind it that is no option names the action. */
+/** The first word names the command; for a group, the first word after it that is not an option names the action. */
 async function chooseCommand([name, ...words]: readonly string[], table: CommandTable): Promise<ChosenCommand> {
   const command = await loadCommand([name!], table);
   if (command.actions === undefined) return { command, words };
@@ -160,7 +160,7 @@ async function chooseCommand([name, ...words]: readonly string[], table: Command
   return { command: await loadCommand([name!, action], command.actions), words: rest };
 }
 
-/** The last part of the name is looked up; the parts before it are the group's, for the sentence. */
+/** Looks up the last part of the name; the parts before it name the group in the message. */
 async function loadCommand(path: readonly string[], table: CommandTable): Promise<Command> {
   const name = path.at(-1)!;
   const load = Object.hasOwn(table, name) ? table[name] : undefined;
@@ -183,12 +183,12 @@ async function closestAction(name: string, table: CommandTable): Promise<string 
   return found === undefined ? undefined : `${found.group.name} ${found.action}`;
 }
 
-/** Prepared for every command, but Ctrl-C is taken over only once a command asks for the signal. */
+/** Prepared for every command, but Ctrl-C is taken over only when a command asks for the signal. */
 function interruptionOf(output: TerminalOutput): CommandContext["interruption"] {
   const controller = new AbortController();
   let subscribed = false;
   output.onReaderGone = () => {
-    if (subscribed) controller.abort(new UserError("Cannot print any more as the reader of the output is gone"));
+    if (subscribed) controller.abort(new UserError("Cannot print any more as the reader of the output has gone away"));
     else output.host.exit(0);
   };
   const interruption = () => {
@@ -200,7 +200,7 @@ function interruptionOf(output: TerminalOutput): CommandContext["interruption"] 
         output.host.exit(exitInterrupted);
         return;
       }
-      output.log.info("stopping; press Ctrl-C again to leave at once");
+      output.log.info("stopping; press Ctrl-C again to exit at once");
       controller.abort(signal === "SIGINT" ? new UserError("Stopped on request") : new Terminated());
     });
     return controller.signal;
@@ -210,7 +210,7 @@ function interruptionOf(output: TerminalOutput): CommandContext["interruption"] 
 }
 
 function explain(error: unknown, { output, verbose }: { output: TerminalOutput; verbose: boolean }): number {
-  output.closeLive(); // the error stands below the last frame, where it is seen
+  output.closeLive(); // so the error appears below the last frame
   const known = error instanceof UserError ? error : undefined;
   const name = error instanceof Error ? error.name : "Error";
   const text = error instanceof Error ? error.message : String(error);

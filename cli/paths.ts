@@ -1,15 +1,15 @@
 /**
- * Where things lie on a person's disk: iota's own data, Bittensor's wallets.
+ * Where files are on a user's disk: iota's own data, Bittensor's wallets.
  *
- * Owns: the rules per system. Refuses: touching the disk (callers make folders when they write).
- * Linux follows the XDG base directory rules: a relative XDG_DATA_HOME is ignored, as they ask.
+ * Owns: the rules per system. Out of scope: the disk itself (callers create folders when they write). Linux follows the
+ * XDG base directory rules: a relative XDG_DATA_HOME is ignored, as they require.
  */
 
 import { UserError } from "./output/errors.ts";
 
 export type System = "linux" | "darwin" | "windows";
 
-/** What the operating system told this process; injected, so that rules can be tested for any system. */
+/** What the operating system tells this process; injected, so that the rules can be tested for any system. */
 export interface Environment {
   readonly system: System;
   get(name: string): string | undefined;
@@ -25,7 +25,10 @@ export function dataFolder(environment: Environment, explicit?: string): string 
   return dataHome?.startsWith("/") ? `${dataHome}/iota` : `${home(environment)}/.local/share/iota`;
 }
 
-/** `explicit`: --wallet-path; `data`: --data when it was given. The first that holds a wallet counts, new ones go into the first. */
+/**
+ * `explicit`: --wallet-path; `data`: --data when it was given. The first folder that holds the wallet is used; new
+ * wallets go into the first folder.
+ */
 export function walletFolders(
   environment: Environment,
   given: { explicit?: string | undefined; data?: string | undefined } = {},
@@ -41,7 +44,7 @@ function home(environment: Environment): string {
   const folder = environment.get(name);
   if (folder) return folder;
   throw new UserError(`Cannot find your home folder as ${name} must be set: it is empty`, {
-    next: "Pass folders yourself: --data DIR, and --wallet-path DIR where a wallet is used",
+    next: "Pass the folders: --data DIR, and --wallet-path DIR if a wallet is used",
   });
 }
 

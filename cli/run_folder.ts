@@ -1,14 +1,16 @@
 /**
- * Where one run lies on disk, and what may happen to a run that lies there already.
+ * The folder of a run on disk, and what may happen to a run that is already there.
  *
- *   dataset/  tokens and tokenizer        checkpoints/round-000012/     blobs/     wallets/     miners/     logs/
- *   run.toml  the effective configuration     run.json  the same for programs     summary.json  the last summary
- *   chain/    the swarm's own chain, and the weight duty of each validator
+ *   dataset/ tokens and tokenizer checkpoints/round-000012/ blobs/ wallets/ miners/ logs/ run.toml the effective
+ *   configuration run.json the same for programs summary.json the last summary chain/ the swarm's own chain, and the
+ *   weight duty of each validator
+ *   wires.bin  the wires that a stopped orchestrator held
  *   journal.db  what happened since the last snapshot of the orchestrator's state; journal.db.mark: how far it had come
  *   put-aside-1-journal.db, checkpoints/put-aside-1-round-000012/  what a run could not go on from, or was newer than its start
  *
- * A folder that holds a run is gone on with, and any other begins one; --resume refuses to begin, and --fresh deletes the run
- * first. Nothing is written before the caller says so: where a run would lie is one question, making room for it another.
+ * In a folder that holds a run, the run is resumed; in any other, one begins. --resume refuses to begin one, and
+ * --fresh deletes the run first. Finding the folder and preparing it are separate calls, so nothing is written before
+ * the caller asks for it.
  */
 
 import type { CommandContext } from "./command.ts";
@@ -20,18 +22,19 @@ export interface RunFolder {
   readonly isResumed: boolean;
 }
 
-/** Where a run lies, and whether one is there. */
+/** A run's folder, and whether it holds a run. */
 export interface RunPlace {
   readonly path: string;
   readonly holdsRun: boolean;
 }
 
 const journal = ["journal.db", "journal.db-wal", "journal.db-shm", "journal.db.mark"];
-const probeName = "room.probe"; // of a look for room on a full disk, if it was interrupted
-const files = ["run.toml", "run.json", "summary.json", probeName, ...journal];
+export const wiresFile = "wires.bin"; // hub/saved_wires.ts
+const probeName = "room.probe"; // left over if a check for disk space was interrupted
+const files = [wiresFile, "run.toml", "run.json", "summary.json", probeName, ...journal];
 const parts = ["checkpoints", "blobs", "chain", "miners", "logs", ...files];
 
-/** Looks and does not touch. `ownPath` is where the run lies without --data. */
+/** Only reads. `ownPath` is the run's folder without --data. */
 export async function findRunFolder(
   { options }: CommandContext,
   ownPath: () => Promise<string> | string,
@@ -50,7 +53,7 @@ export async function findRunFolder(
   return { path, holdsRun };
 }
 
-/** Makes the folder and sees that it can be written to. */
+/** Creates the folder and checks that it is writable. */
 export async function openRunFolder(path: string): Promise<void> {
   await attempting(writing(path), async () => {
     await Deno.mkdir(path, { recursive: true });
@@ -62,10 +65,10 @@ export async function openRunFolder(path: string): Promise<void> {
 
 const writing = (path: string) => ({ action: "write to the data folder", value: path });
 
-/** Where an orchestrator's run lies without --data: by its name. */
+/** An orchestrator's run folder without --data: by the run's name. */
 export const namedFolder = (dataFolder: string, name: unknown): string => `${dataFolder}/runs/${name}`;
 
-/** For runs without a name of their own: a new folder below `runs`, or the newest one there. */
+/** For unnamed runs: a new folder below `runs`, or the newest one there. */
 export async function datedFolder(runs: string, { isResumed }: { isResumed: boolean }): Promise<string> {
   if (!isResumed) {
     return `${runs}/${new Date().toISOString().replace(/[-:]/g, "").slice(0, 15)}-${crypto.randomUUID().slice(0, 4)}`;
@@ -83,7 +86,7 @@ export async function datedFolder(runs: string, { isResumed }: { isResumed: bool
 
 const dated = /^\d{8}T\d{6}-/;
 
-/** Only what a run wrote; the dataset and the wallets serve the next one. */
+/** Only files of the run; the next run uses the dataset and the wallets. */
 export async function removeRun(path: string): Promise<void> {
   for (const part of parts) {
     if (await exists(`${path}/${part}`)) await Deno.remove(`${path}/${part}`, { recursive: true });

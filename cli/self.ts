@@ -1,17 +1,17 @@
 /**
- * Where this program lies, and how it starts itself again in another role.
+ * Where this program is, and how it starts itself again in another role.
  *
- * Four ways lead here: a checkout, a bundle, the packed file (a bundle and its Deno, unpacked into a cache folder) and a
- * compiled binary. A role always runs the very version of its parent, also when the file that was started has been replaced
- * by a newer one meanwhile; so the packed file is not called again, but what it was unpacked to.
+ * It may run as a checkout, a bundle, the packed file (a bundle and its Deno, unpacked into a cache folder) or a
+ * compiled binary. A role always runs the same version as its parent, even if the started file has since been replaced
+ * by a newer one. So not the packed file is started again, but its unpacked content.
  */
 
 import { fileURLToPath } from "node:url";
 import type { Environment } from "./paths.ts";
 
-const isCheckout = import.meta.url.endsWith(".ts"); // the parts of a bundle are JavaScript and lie side by side
+const isCheckout = import.meta.url.endsWith(".ts"); // the parts of a bundle are JavaScript, side by side
 
-/** A URL writes a space as %20, a path does not. */
+/** A URL encodes a space as %20; a path does not. */
 const pathTo = (relative: string) => fileURLToPath(new URL(relative, import.meta.url));
 
 export interface SelfCommand {
@@ -20,8 +20,8 @@ export interface SelfCommand {
 }
 
 /**
- * Where this program's own files are, and what executes it: what a confined thread must read to start its workers, whose code
- * Deno reads with the rights of who starts them.
+ * This program's own files and its executable. A confined thread must be able to read them to start workers, because
+ * Deno reads a worker's code with the rights of the thread that starts it.
  */
 export function ownProgram(environment: Environment): { programFolders: string[]; executable: string } {
   const folder = pathTo(isCheckout ? "../" : "./");
@@ -42,12 +42,12 @@ export function programFile({ get }: Environment): string | null {
   return isCheckout ? null : pathTo("./main.js");
 }
 
-/** Where a packed file unpacks its versions to, the next one too; null where there is nothing to unpack. */
+/** Where a packed file unpacks its versions, including the next one; null if nothing is unpacked. */
 export function unpackFolder({ get }: Environment): string | null {
   return get("IOTA_PROGRAM") && !isCheckout ? pathTo("../..").replace(/\/$/, "") : null;
 }
 
-/** What a person, or a service, types to start this program; in a checkout the launcher that `make setup` writes. */
+/** The command that starts this program; in a checkout, the launcher that `make setup` writes. */
 export function launchCommand(environment: Environment): SelfCommand {
   const packed = environment.get("IOTA_PROGRAM");
   if (packed) return { command: packed, args: [] };
@@ -64,7 +64,7 @@ function isThere(path: string): boolean {
   }
 }
 
-/** Of the packages that Deno fetched; one of them is a text to train on. */
+/** The cache of packages that Deno fetched; one of them is a training text. */
 function denoFolder({ system, get }: Environment): string {
   const home = get("HOME") ?? "";
   const cache = system === "darwin" ? `${home}/Library/Caches` : get("XDG_CACHE_HOME") ?? `${home}/.cache`;
@@ -82,8 +82,8 @@ const rights = [
 ];
 
 /**
- * Everything is inside a bundle: it reads no configuration and fetches nothing. What `deno.json` says of unstable features in a
- * checkout, it says here. `.ci/packed_header` has the same flags.
+ * A bundle contains everything: it reads no configuration and fetches nothing. These flags replace the unstable
+ * features that `deno.json` sets in a checkout. `.ci/packed_header` has the same flags.
  */
 const bundleFlags = [
   "--no-config",
@@ -94,12 +94,12 @@ const bundleFlags = [
   "--unstable-worker-options",
 ];
 
-/** A compiled binary is its own command; a checkout or a bundle is run by the same Deno with the same rights. */
+/** A compiled binary is its own command; a checkout or a bundle runs with the same Deno and the same rights. */
 export function selfCommand(): SelfCommand {
   const command = Deno.execPath();
   if (Deno.build.standalone) return { command, args: [] };
   const [flags, entry] = isCheckout
     ? [["--config", pathTo("../deno.json")], pathTo("./main.ts")]
-    : [bundleFlags, pathTo("./main.js")]; // not Deno.mainModule: of a confined thread that is its own file
+    : [bundleFlags, pathTo("./main.js")]; // not Deno.mainModule: in a confined thread that is the thread's own file
   return { command, args: ["run", "--quiet", "--no-prompt", ...flags, ...rights, entry] };
 }

@@ -1,10 +1,10 @@
-/** A command line for people to paste: each word quoted for a POSIX shell where it needs that. */
+/** A command line for people to paste: each word is quoted for a POSIX shell where needed. */
 
 export function shellWords(words: readonly string[]): string {
   return words.map(shellWord).join(" ");
 }
 
-/** One word of it. */
+/** Quotes one word. */
 export function shellWord(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

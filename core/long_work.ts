@@ -1,14 +1,14 @@
 /**
- * Work on large vectors as core describes it: a generator that pauses after every few milliseconds, so that whoever runs it
- * can serve links in between (`net/turns.ts`).
+ * Long work on large vectors: a generator that pauses every few milliseconds, so that its caller can serve links in between
+ * (`net/turns.ts`).
  *
- * Invariant: work that fits one unit never pauses. Out of scope: who else gets the thread, and for how long.
+ * Invariant: work that fits one unit never pauses. Out of scope: what the caller does during a pause.
  */
 
-/** Run it to its end; each `yield` is a place where a turn may end. */
+/** Each `yield` is a point at which a turn may end. */
 export type LongWork<Result> = Generator<undefined, Result, undefined>;
 
-/** Calls `body` for [start, end) of each unit, in order. `unit`: what takes a few milliseconds. */
+/** Calls `body` for [start, end) of each unit, in order. A unit should take a few milliseconds. */
 export function* inUnits(
   { total, unit }: { readonly total: number; readonly unit: number },
   body: (start: number, end: number) => void,
@@ -19,7 +19,7 @@ export function* inUnits(
   }
 }
 
-/** Runs it without a pause: for tests, and for vectors known to be short. */
+/** Runs the work without a pause: for tests and short vectors. */
 export function atOnce<Result>(work: LongWork<Result>): Result {
   for (;;) {
     const step = work.next();

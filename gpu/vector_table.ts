@@ -1,6 +1,6 @@
 /**
- * The flat vectors of a stage that callers may load and read: its parameters and what its optimizer keeps, each with its length.
- * Refuses, as our bug, a name that the stage does not have, a part outside a vector, and values of another length.
+ * The flat vectors of a stage that callers may load and read, and their lengths: its parameters and its optimizer's state.
+ * Asserts that a name is one of the stage's, that a part lies in its vector, and that values have its length.
  */
 
 import { assert, present } from "../core/assert.ts";
@@ -43,7 +43,7 @@ export class VectorTable {
     );
   }
 
-  /** The values of each state vector, in order; all of them, and no other. */
+  /** The values of each state vector, in order. Asserts that the state has all of them and no other. */
   valuesOf({ vectors }: OptimizerState): readonly (readonly [StageVector, Float32Array])[] {
     const names = Object.keys(vectors);
     assert(

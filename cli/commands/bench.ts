@@ -1,7 +1,7 @@
 /**
- * `iota bench`: what this machine does, measured. The benchmarks are in cli/bench.
+ * `iota bench`: measures this machine. The benchmarks are in cli/bench.
  *
- * `iota bench peer SPEC` is for the benchmarks themselves: the processes they start at the other end of a link.
+ * `iota bench peer SPEC` is internal: benchmarks start it as the process at the other end of a link.
  */
 
 import { unknownName } from "../bench/unknown_name.ts";
@@ -17,10 +17,10 @@ export const command: Command = {
   summary: "measure how much an orchestrator on this machine can carry",
   usage: "bench hub [relay|hello|messages|restart|machine] [options]",
   about:
-    "Of its parts, relay moves segments from one node through the hub to another, over real sockets and between processes, and compares it with the " +
-    "bare WebSocket library. hello is the cost of a connecting node. messages sends small ones there and back. restart is how long the " +
-    "orchestrator is away when it was killed at the worst moment. machine is the orchestrator alone in virtual time: how well it fills " +
-    "a pipeline, and ten thousand miners for ten minutes.",
+    "Its parts: relay moves segments from one node through the hub to another, over real sockets and between processes, and compares it with the " +
+    "bare WebSocket library. hello measures what a connecting node costs. messages sends small messages there and back. restart measures how long the " +
+    "orchestrator is away after a kill at the worst moment. machine runs the orchestrator alone in virtual time: how well it fills " +
+    "a pipeline, and how it handles ten thousand miners for ten minutes.",
   examples: ["iota bench hub", "iota bench hub relay --seconds 10", "iota bench hub --json"],
   options: [
     {

@@ -1,5 +1,5 @@
 /**
- * `iota chain`: the group of actions on a chain. Each has a file of its own beside this one; the work is in cli/chain.
+ * `iota chain`: the group of actions on a chain. Each has its own file beside this one; the work is in cli/chain.
  *
  * Owns: the list of actions. Refuses: running without one.
  */
@@ -25,8 +25,8 @@ export const command: Command = {
   summary: "look at a subnet, take part in it, or run a local chain",
   usage: "chain ACTION [options]",
   about:
-    "All actions but local ask a Subtensor chain, which --endpoint names. Amounts are TAO on the screen and rao (10^-9 TAO) " +
-    "with --json. Calls of the hotkey are free; registering and staking are signed and paid by the coldkey.",
+    "All actions except local query the Subtensor chain that --endpoint names. Amounts are TAO on the screen and rao (10^-9 TAO) " +
+    "with --json. Calls signed by the hotkey are free; the coldkey signs and pays for registering and staking.",
   examples: [
     "iota chain local",
     "iota chain metagraph --endpoint local",
@@ -35,7 +35,7 @@ export const command: Command = {
   options: chainOptions,
   actions,
   run() {
-    const next = "Look at a subnet: iota chain metagraph. Start a chain of your own: iota chain local";
+    const next = "Look at a subnet: iota chain metagraph. Start your own chain: iota chain local";
     throw missingAction("chain", { actions, next });
   },
 };

@@ -1,4 +1,4 @@
-/** `iota chain commit`: weights that wait for their reveal, and the reveal of salted ones. The work is in cli/chain. */
+/** `iota chain commit`: shows weights that wait for their reveal, and reveals salted ones. The work is in cli/chain. */
 
 import { chainOptions, hotkeyOptions, mechanismOption } from "../options/chain_options.ts";
 import type { Command } from "../command.ts";
@@ -9,8 +9,8 @@ export const command: Command = {
   summary: "show committed weights, reveal salted ones",
   usage: "chain commit [--reveal [--wait]] [--wallet NAME] [options]",
   about:
-    "Weights are committed with `iota chain weights --set`. Timelocked ones are revealed by the chain; salted ones by --reveal, in " +
-    "the one epoch meant for it, with the salt from the data folder of the machine that committed them.",
+    "Weights are committed with `iota chain weights --set`. The chain reveals timelocked ones; --reveal reveals salted ones, in " +
+    "the one epoch in which that is possible, with the salt from the data folder of the machine that committed them.",
   examples: [
     "iota chain commit --wallet owner",
     "iota chain commit --wallet owner --reveal",

@@ -1,19 +1,19 @@
-/** `iota chain local`: a chain of one's own, as a process that Subtensor clients can talk to. The work is in cli/chain. */
+/** `iota chain local`: runs a local chain as a process that Subtensor clients can talk to. The work is in cli/chain. */
 
 import type { Command } from "../command.ts";
 import { listenOptions } from "../options/listen_options.ts";
 
 export const command: Command = {
   name: "chain local",
-  summary: "run a chain of your own on this machine",
+  summary: "run your own chain on this machine",
   usage: "chain local [options]",
   about:
     "A whole Subtensor chain in this process, with one subnet, kept in the data folder and served over JSON-RPC. " +
-    "@polkadot/api works with it, and so does Bittensor's Python SDK (11.3) where a neuron needs it: registering, staking, serving, " +
-    "weights, transfers, the metagraph. Root, proxies, locks, leases and other pallets are not there. The SDK seals commit-reveal " +
-    "weights to drand's quicknet and not to this chain's own beacon: they open where --drand can be reached, and a warning says so " +
-    "when they are committed. The development accounts //Alice and //Bob are rich; everybody has their keys. " +
-    "//Alice owns the subnet, and registers nodes that find their run through it.",
+    "@polkadot/api works with it, and so does Bittensor's Python SDK (11.3) for what a neuron needs: registering, staking, serving, " +
+    "weights, transfers, the metagraph. Root, proxies, locks, leases and other pallets are missing. The SDK seals commit-reveal " +
+    "weights to drand's quicknet instead of this chain's own beacon: they open only if --drand is reachable, and a warning says so " +
+    "when they are committed. The development accounts //Alice and //Bob hold plenty of TAO; their keys are public. " +
+    "//Alice owns the subnet and registers nodes that find their run through it.",
   examples: [
     "iota chain local",
     "iota chain local --tempo 10 --block-ms 250",
@@ -29,7 +29,7 @@ export const command: Command = {
       min: 1,
       max: 65535,
       defaultText: "20, like mainnet 360",
-      doc: "from one epoch to the next",
+      doc: "blocks from one epoch to the next",
     },
     {
       name: "block-ms",
@@ -38,9 +38,9 @@ export const command: Command = {
       min: 20,
       max: 3_600_000,
       defaultText: "1000, like mainnet 12000",
-      doc: "from one block to the next",
+      doc: "time from one block to the next",
     },
-    { name: "commit-reveal", kind: "boolean", doc: "weights are committed first and revealed later, as on mainnet" },
+    { name: "commit-reveal", kind: "boolean", doc: "commit weights first and reveal them later, as on mainnet" },
     {
       name: "like-mainnet",
       kind: "boolean",
@@ -56,13 +56,13 @@ export const command: Command = {
       kind: "string",
       placeholder: "URL",
       defaultText: "https://api.drand.sh",
-      doc: "where to fetch quicknet's pulses when weights were sealed to it, or none",
+      doc: "where to fetch quicknet's pulses for weights sealed to it, or none",
     },
     {
       name: "metadata",
       kind: "string",
       placeholder: "FILE",
-      doc: "show clients this SCALE metadata instead of our own description",
+      doc: "serve this SCALE metadata instead of our own description",
     },
   ],
   rights: { read: "any", write: "any", net: "any", env: "any" },

@@ -1,4 +1,4 @@
-/** `iota chain metagraph`: every neuron of a subnet. With --json each is a line of its own before the summary. */
+/** `iota chain metagraph`: lists the neurons of a subnet. With --json each has its own line before the summary. */
 
 import { chainOptions } from "../options/chain_options.ts";
 import type { Command } from "../command.ts";
@@ -8,7 +8,7 @@ export const command: Command = {
   summary: "list the neurons of a subnet",
   usage: "chain metagraph [options]",
   about: "Incentive and dividends are shares of 1; 'updated' is how many blocks ago weights were set or committed. " +
-    "With --json each neuron is a line of its own before the summary.",
+    "With --json each neuron has its own line before the summary.",
   examples: [
     "iota chain metagraph",
     "iota chain metagraph --sort incentive --limit 20",

@@ -1,4 +1,4 @@
-/** `iota chain params`: the rules of a subnet, and when its next epoch runs. */
+/** `iota chain params`: shows the rules of a subnet and when its next epoch runs. */
 
 import { chainOptions } from "../options/chain_options.ts";
 import type { Command } from "../command.ts";

@@ -1,4 +1,4 @@
-/** `iota chain register`: gives a hotkey a uid in a subnet, for a price that is burned. The work is in cli/chain. */
+/** `iota chain register`: gives a hotkey a uid in a subnet, for a fee that is burned. The work is in cli/chain. */
 
 import { chainOptions, payingOptions } from "../options/chain_options.ts";
 import type { Command } from "../command.ts";
@@ -8,8 +8,8 @@ export const command: Command = {
   summary: "register a hotkey in a subnet",
   usage: "chain register [--wallet NAME] [--hotkey NAME] [options]",
   about:
-    "Shows the price and pays it from the wallet's coldkey. The price is looked at again right before paying, as it moves with " +
-    "demand: above --max-cost nothing is sent. A hotkey that is registered already costs nothing and ends with exit code 0.",
+    "Shows the price and pays it from the wallet's coldkey. The price is checked again right before paying, because it moves with " +
+    "demand: above --max-cost nothing is sent. For a hotkey that is already registered, nothing is paid and the exit code is 0.",
   examples: [
     "iota chain register --wallet miner",
     "iota chain register --wallet owner --hotkey second --max-cost 0.5",
@@ -22,7 +22,7 @@ export const command: Command = {
       name: "max-cost",
       kind: "string",
       placeholder: "TAO",
-      defaultText: "the price first shown and 5 %",
+      defaultText: "the price first shown plus 5 %",
       doc: "refuse a higher price",
     },
   ],

@@ -1,4 +1,4 @@
-/** `iota chain serve`: announces where a hotkey can be reached. The work is in cli/chain. */
+/** `iota chain serve`: announces the address of a hotkey. The work is in cli/chain. */
 
 import { chainOptions } from "../options/chain_options.ts";
 import type { Command } from "../command.ts";
@@ -9,8 +9,8 @@ export const command: Command = {
   summary: "announce a hotkey's address (axon)",
   usage: "chain serve --ip ADDRESS --port PORT [--wallet NAME] [options]",
   about:
-    "The address must be one that others can reach. It is sent only when the chain holds another one, as each announcement " +
-    "starts a rate limit. The hotkey signs; it is free.",
+    "Others must be able to reach the address. It is sent only when the chain holds a different one, because each announcement " +
+    "starts a rate limit. The hotkey signs; there is no fee.",
   examples: [
     "iota chain serve --ip 203.0.113.7 --port 8091 --wallet miner",
     "iota chain serve --ip 2001:db8::7 --port 8091 --wallet miner --json",

@@ -8,8 +8,8 @@ export const command: Command = {
   summary: "add stake to a hotkey, or take it back",
   usage: "chain stake --amount TAO [--remove] [--wallet NAME] [options]",
   about:
-    "Stake gives a hotkey its voice: the best staked get a validator permit in the next epoch. With --remove the amount counts in " +
-    "the subnet's own token, which the chain turns back into TAO at the price of the moment.",
+    "Stake gives a hotkey influence: those with most stake get a validator permit in the next epoch. With --remove the amount is in " +
+    "the subnet's own token, which the chain converts back into TAO at the current price.",
   examples: [
     "iota chain stake --amount 100 --wallet owner",
     "iota chain stake --amount 12.5 --remove --wallet owner",

@@ -1,15 +1,15 @@
-/** `iota chain status`: how one hotkey stands in a subnet, in plain words. The work is in cli/chain. */
+/** `iota chain status`: the status of one hotkey in a subnet, in plain words. The work is in cli/chain. */
 
 import { chainOptions, hotkeyOptions, mechanismOption } from "../options/chain_options.ts";
 import type { Command } from "../command.ts";
 
 export const command: Command = {
   name: "chain status",
-  summary: "tell how a hotkey stands, and what is wrong",
+  summary: "show a hotkey's status and what is wrong",
   usage: "chain status [--wallet NAME] [--hotkey NAME] [options]",
   about:
-    "Registration, permit, activity, weights and their fate, the next epoch, axon, balance and the endpoint itself. Exit code 0: " +
-    "all is well or waits for something that comes by itself; 1: something is wrong. Needs no secret.",
+    "Shows registration, permit, activity, weights and their effect, the next epoch, axon, balance and the endpoint itself. Exit code 0: " +
+    "all is well, or time alone will fix it; 1: something is wrong. Needs no secret.",
   examples: [
     "iota chain status --wallet miner",
     "iota chain status --hotkey 5GrwvaEF5zXb26Fz9rcQpDWS57CtERHpNehXCPcNoHGKutQY --json",

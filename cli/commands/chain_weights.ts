@@ -9,9 +9,9 @@ export const command: Command = {
   summary: "show a hotkey's weights, or set them",
   usage: "chain weights [--set LIST | --from FILE] [--wait] [--wallet NAME] [options]",
   about:
-    "Weights are shares in any unit; they are made into a row as Bittensor's SDK makes it, and what the chain would refuse is told " +
-    "before anything is sent. Where the subnet asks for commit-reveal they are committed under a timelock that the chain opens " +
-    "by itself, or by a salt that stays in the data folder until `iota chain commit --reveal`. The hotkey signs; it is free.",
+    "Weights are shares in any unit. They are converted to a row as Bittensor's SDK does it, and a row that the chain would refuse is reported " +
+    "before anything is sent. Where the subnet requires commit-reveal they are committed under a timelock that the chain opens " +
+    "by itself, or with a salt that stays in the data folder until `iota chain commit --reveal`. The hotkey signs; there is no fee.",
   examples: [
     "iota chain weights --wallet miner",
     'iota chain weights --wallet owner --set "3:0.5,4:1" --wait',
@@ -23,14 +23,14 @@ export const command: Command = {
     ...hotkeyOptions,
     { name: "set", kind: "string", placeholder: "LIST", doc: "UID:WEIGHT or HOTKEY=WEIGHT, separated by commas" },
     { name: "from", kind: "string", placeholder: "FILE", doc: "a JSON object from hotkey to weight" },
-    { name: "wait", kind: "boolean", doc: "wait for the permit and the rate limit where time brings them" },
-    { name: "salted", kind: "boolean", doc: "commit by salt even where the chain takes timelocks" },
+    { name: "wait", kind: "boolean", doc: "wait for the permit and the rate limit if time alone brings them" },
+    { name: "salted", kind: "boolean", doc: "commit with a salt even where the chain accepts timelocks" },
     {
       name: "version-key",
       kind: "string",
       placeholder: "N",
-      defaultText: "what the subnet asks for",
-      doc: "the version the weights are made with",
+      defaultText: "what the subnet requires",
+      doc: "the version key sent with the weights",
     },
     mechanismOption,
   ],
@@ -42,7 +42,7 @@ export const command: Command = {
   },
 };
 
-/** Null: nothing is to be set. */
+/** Null: no weights to set. */
 async function orderOf({ options }: CommandContext) {
   const list = options.text("set"), path = options.text("from"), versionKey = options.text("version-key");
   if (list !== undefined && path !== undefined) {

@@ -1,4 +1,4 @@
-/** `iota completions`: what a shell needs to complete our command lines, made from the command table. The work is in cli/manual. */
+/** `iota completions`: shell completion scripts, generated from the command table. The work is in cli/manual. */
 
 import { closest } from "../options/args.ts";
 import type { Command } from "../command.ts";
@@ -9,7 +9,7 @@ const shells = ["bash", "zsh", "fish"] as const;
 
 export const command: Command = {
   name: "completions",
-  summary: "print the completion script of a shell",
+  summary: "print a shell's completion script",
   usage: "completions bash|zsh|fish",
   about:
     "The script completes commands, actions, options, their choices, files and folders, and starts no process. Print it again " +

@@ -1,4 +1,7 @@
-/** `iota config`: the group of actions on files of settings. Each has a file of its own beside this one; the work is in cli/config. */
+/**
+ * `iota config`: the group of actions on settings files. Each has its own file beside this one; the work is in
+ * cli/config.
+ */
 
 import type { Command, CommandTable } from "../command.ts";
 import { missingAction } from "../output/missing_action.ts";
@@ -14,7 +17,7 @@ export const command: Command = {
   summary: "show, check or write a settings file",
   usage: "config ACTION [options]",
   about:
-    "Two kinds of files are read by --config: the settings of a run, for orchestrate and swarm, and the options of a node, for " +
+    "The option --config reads two kinds of files: a run's settings, for orchestrate and swarm, and a node's options, for " +
     "miner, validate and every other command.",
   examples: [
     "iota config init --size small run.toml",

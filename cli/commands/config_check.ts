@@ -1,14 +1,14 @@
-/** `iota config check`: every problem of a file of settings with its line. The work is in cli/config. */
+/** `iota config check`: reports every problem of a settings file with its line. The work is in cli/config. */
 
 import type { Command } from "../command.ts";
 
 export const command: Command = {
   name: "config check",
-  summary: "name every problem of a file, with its line",
+  summary: "report every problem of a settings file, with its line",
   usage: "config check FILE [--for KIND]",
   about:
-    "Exit code 0: the file can be used; 1: it cannot. The kind of file is recognised by what it sets, or named with --for. " +
-    "Files that it names are looked at as well; a relative path counts from the current folder, not from the file's.",
+    "Exit code 0: the file can be used; 1: it cannot. The kind of file is inferred from its settings, or given with --for. " +
+    "Files that it names are checked as well; relative paths start at the current folder, not at the file's.",
   examples: [
     "iota config check run.toml",
     "iota config check miner.toml --for miner",
@@ -20,7 +20,7 @@ export const command: Command = {
       kind: "choice",
       placeholder: "KIND",
       choices: ["run", "miner", "validate"],
-      defaultText: "by what it sets",
+      defaultText: "inferred",
       doc: "a run's settings, or the options of a command",
     },
   ],

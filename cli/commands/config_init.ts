@@ -1,4 +1,4 @@
-/** `iota config init`: a commented file to begin with. The work is in cli/config. */
+/** `iota config init`: writes a commented settings file to start from. The work is in cli/config. */
 
 import type { Command } from "../command.ts";
 import { sizeOption } from "../options/run_options.ts";

@@ -1,15 +1,15 @@
-/** `iota config show`: the settings of a run as it would begin, with where each comes from. The work is in cli/config. */
+/** `iota config show`: the settings that a new run would have, with their origin. The work is in cli/config. */
 
 import type { Command } from "../command.ts";
 import { runOptions } from "../options/run_options.ts";
 
 export const command: Command = {
   name: "config show",
-  summary: "show every setting of a run, and where it comes from",
+  summary: "show every setting of a run and its origin",
   usage: "config show [--config FILE] [--size NAME] [options]",
   about:
-    "Takes the options of orchestrate and swarm. What it prints is a file that gives the same run. With --json each setting is a " +
-    "line of its own before the summary.",
+    "Takes the options of orchestrate and swarm. Its output is a file that gives the same run. With --json each setting has its " +
+    "own line before the summary.",
   examples: [
     "iota config show --size small",
     "iota config show --config run.toml --changed",
@@ -17,7 +17,7 @@ export const command: Command = {
   ],
   options: [
     ...runOptions.filter(({ name }) => name !== "resume" && name !== "fresh"),
-    { name: "changed", kind: "boolean", doc: "only what the file and the command line set" },
+    { name: "changed", kind: "boolean", doc: "show only what the file and the command line set" },
   ],
   configures: "run",
   rights: { read: "any", env: "any" },

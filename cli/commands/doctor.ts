@@ -1,4 +1,4 @@
-/** `iota doctor`: looks at this machine and at what it shall work with. The work is in cli/doctor. */
+/** `iota doctor`: checks this machine and the services it will work with. The work is in cli/doctor. */
 
 import type { Command } from "../command.ts";
 import { chainOptions } from "../duty/chain_options.ts";
@@ -7,12 +7,12 @@ import { walletOptions } from "../options/wallet_options.ts";
 
 export const command: Command = {
   name: "doctor",
-  summary: "check this machine, and say what is missing",
+  summary: "check this machine and say what is missing",
   usage: "doctor [--orchestrator URL] [--chain NETWORK] [--wallet NAME] [options]",
   about:
-    "Checks the adapter and which models fit it, its speed, memory, disk and clock; also orchestrator, chain and wallet, where " +
-    "they are named or found in the usual place. --config takes a run.toml or a file of a node's options. Nothing is changed. " +
-    "Exit code 0: ready, perhaps with warnings; 1: something must be put right, and it says how.",
+    "Checks the adapter and which models fit it, its speed, memory, disk and clock; also orchestrator, chain and wallet if " +
+    "they are named or found in the usual place. --config takes a run.toml or a node's settings file. Nothing is changed. " +
+    "Exit code 0: ready, perhaps with warnings; 1: something must be fixed, and it says how.",
   examples: [
     "iota doctor",
     "iota doctor --orchestrator ws://10.0.0.5:9009 --wallet miner",
@@ -24,14 +24,12 @@ export const command: Command = {
       name: "orchestrator",
       kind: "string",
       placeholder: "URL",
-      defaultText: "ws://127.0.0.1:9009, where one answers",
-      doc: "the orchestrator that must be reached",
+      defaultText: "ws://127.0.0.1:9009, if one answers",
+      doc: "the orchestrator to reach",
     },
     tlsAuthorityOption,
     ...chainOptions.map((option) => ({ ...option, defaultText: option.name === "chain" ? "that of --config" : "9" })),
-    ...walletOptions.map((option) =>
-      option.name === "wallet" ? { ...option, doc: "the wallet that must sign" } : option
-    ),
+    ...walletOptions.map((option) => option.name === "wallet" ? { ...option, doc: "the wallet to sign with" } : option),
     {
       name: "timeout",
       kind: "float",
@@ -45,10 +43,11 @@ export const command: Command = {
       name: "skip",
       kind: "string",
       placeholder: "LIST",
-      doc: "checks to leave out, separated by commas",
+      doc: "checks to skip, separated by commas",
     },
   ],
   configures: "either",
+  judgesDataFolder: true,
   rights: { read: "any", write: "any", net: "any", env: "any", sys: "any" },
   async run(context) {
     const { runDoctor } = await import("../doctor/run_doctor.ts");

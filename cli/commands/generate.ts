@@ -1,20 +1,18 @@
-/**
- * `iota generate`: text from a run's newest checkpoint. The work is in cli/generate/run_generate.ts.
- */
+/** `iota generate`: generates text from a run's newest checkpoint. The work is in cli/generate/run_generate.ts. */
 
 import type { Command } from "../command.ts";
 import { deviceOption } from "../options/node_options.ts";
 
 export const command: Command = {
   name: "generate",
-  summary: "write text with a run's newest checkpoint",
+  summary: "generate text from a run's newest checkpoint",
   usage: "generate --run DIR [--prompt TEXT] [options]",
   examples: [
     'iota generate --run runs/demo --prompt "The people" --tokens 60',
     'iota generate --run runs/demo --prompt "My fellow" --temperature 0 --json',
   ],
   options: [
-    { name: "run", kind: "string", placeholder: "DIR", doc: "the folder of the run" },
+    { name: "run", kind: "string", placeholder: "DIR", doc: "the run's folder" },
     { name: "prompt", kind: "string", placeholder: "TEXT", default: "The people", doc: "how the text begins" },
     {
       name: "tokens",
@@ -23,7 +21,7 @@ export const command: Command = {
       min: 1,
       max: 100_000,
       default: 60,
-      doc: "tokens to write at most",
+      doc: "the most tokens to generate",
     },
     {
       name: "temperature",

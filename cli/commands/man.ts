@@ -1,4 +1,4 @@
-/** `iota man`: the manual page as roff, made from the command table. The work is in cli/manual. */
+/** `iota man`: the manual page as roff, generated from the command table. The work is in cli/manual. */
 
 import type { Command } from "../command.ts";
 

@@ -13,10 +13,10 @@ export const command: Command = {
   summary: "compute a stage of the model for a run",
   usage: "miner [--wallet NAME] [--orchestrator URL] [options]",
   about:
-    "Finds the GPU, signs in with the hotkey, loads the stage it is given and computes until the run is over. It dials out, so it works behind a home router; a dropped link is resumed, and an orchestrator that is not there is waited for. Ctrl-C and SIGTERM hand its tasks back first: Ctrl-C ends with 1, SIGTERM with 0. " +
+    "Finds the GPU, signs in with the hotkey, loads the stage it is assigned and computes until the run is over. It dials out, so it works behind a home router. It resumes a dropped link and waits for an unreachable orchestrator. Ctrl-C and SIGTERM first hand its tasks back; Ctrl-C exits with 1, SIGTERM with 0. " +
     findingText +
-    "While its rules tell it to rest, it leaves the run and frees the device's memory. SIGUSR2 makes it rest by hand, a second one " +
-    "lets it work again.",
+    "While its pause rules apply, it leaves the run and frees the device's memory. SIGUSR2 pauses it by hand, a second one " +
+    "resumes it.",
   examples: [
     "iota miner --wallet hot",
     'iota miner --wallet hot --schedule "mon-fri 22:00-07:00; sat,sun 0:00-24:00" --max-temp 80',
@@ -38,7 +38,7 @@ export const command: Command = {
       min: 0,
       max: 1_048_576,
       default: 128,
-      doc: "device memory that keeps activations from forward to backward; what does not fit is computed twice",
+      doc: "device memory for activations kept from forward to backward; what does not fit is computed twice",
     },
     {
       name: "listen",
@@ -50,7 +50,7 @@ export const command: Command = {
       name: "public-url",
       kind: "string",
       placeholder: "URL",
-      doc: "where they reach this miner, if not at the address of --listen",
+      doc: "where newcomers reach this miner, if not at the address of --listen",
     },
   ],
   rights: {

@@ -1,5 +1,5 @@
 /**
- * `iota orchestrate`: owns a run. The work is in cli/orchestrate/run_orchestrator.ts; this is its face on the command line.
+ * `iota orchestrate`: owns a run. This file is its command line; the work is in cli/orchestrate/run_orchestrator.ts.
  */
 
 import type { Command } from "../command.ts";
@@ -11,8 +11,8 @@ export const command: Command = {
   summary: "lead a run: hand out tasks, merge the miners' work, keep checkpoints",
   usage: "orchestrate [--config run.toml] [options]",
   about:
-    "The orchestrator computes nothing of the model: it hands out tasks, closes steps and rounds, and keeps every wire until its step is closed, so that no work is lost when a miner dies. Miners and validators dial in. Ctrl-C stops the orchestrator, not the run: they wait, and the same command goes on at the same step. Ctrl-C ends with 1, SIGTERM with 0. " +
-    "A folder that holds a run is gone on with, any other begins one; without --data it is the folder of the run's name. Rates, steps and limits may change from one start to the next; what must stay is refused by name.",
+    "The orchestrator computes nothing of the model: it hands out tasks, closes steps and rounds, and keeps every wire until its step is closed, so that no work is lost when a miner dies. Miners and validators dial in. Ctrl-C stops the orchestrator, not the run: the nodes wait, and the same command resumes at the same step. Ctrl-C exits with 1, SIGTERM with 0. " +
+    "In a folder that holds a run it resumes that run; in any other it begins one. Without --data the folder has the run's name. Rates, steps and limits may change between starts; any other change is refused by name.",
   examples: [
     "iota orchestrate --config run.toml",
     "iota orchestrate --size tiny --replicas 2 --port 9009",
@@ -20,16 +20,16 @@ export const command: Command = {
   ],
   recipes: [
     {
-      title: "Other machines join by the line that it prints",
+      title: "Other machines join with the line that it prints",
       lines: [
         "iota orchestrate --config run.toml --host 0.0.0.0",
         "",
-        "[hub]                # the same in run.toml, with what else config init lists",
+        "[hub]                # the same in run.toml; config init lists more",
         'host = "0.0.0.0"',
       ],
     },
     {
-      title: "TLS with a certificate of your own, for the address 192.168.1.5",
+      title: "TLS with your own certificate, for the address 192.168.1.5",
       lines: [
         "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes \\",
         "  -days 3650 -subj /CN=iota -keyout key.pem -out cert.pem \\",
@@ -40,7 +40,7 @@ export const command: Command = {
       ],
     },
     {
-      title: "TLS by a proxy: Caddy gets and renews the certificate of run.example",
+      title: "TLS with a proxy: Caddy gets and renews the certificate for run.example",
       lines: [
         "caddy reverse-proxy --from run.example --to 127.0.0.1:9009",
         "iota orchestrate --config run.toml --public-address wss://run.example",

@@ -1,4 +1,4 @@
-/** `iota runs`: which runs a subnet's chain announces. The work is in cli/find. */
+/** `iota runs`: lists the runs that a subnet's chain announces. The work is in cli/find. */
 
 import type { Command } from "../command.ts";
 import { chainOptions } from "../duty/chain_options.ts";
@@ -8,9 +8,9 @@ export const command: Command = {
   summary: "list the runs that a subnet's chain announces, and who vouches for them",
   usage: "runs [--chain NETWORK] [--netuid N] [options]",
   about:
-    "Lists what miners and validators choose from when they are given no --orchestrator: announcements of the subnet's owner, then of " +
-    "validators with a permit by their stake; nobody else's count. Each orchestrator is asked briefly whether it is there. " +
-    "Without --chain it looks at the chain on this machine if there is one, otherwise at subnet 9 of finney.",
+    "Lists the runs that miners and validators choose from without --orchestrator: announcements of the subnet's owner, then of " +
+    "validators with a permit, ordered by stake; no others count. Each orchestrator is probed briefly. " +
+    "Without --chain it reads the chain on this machine if there is one, otherwise subnet 9 of finney.",
   examples: ["iota runs", "iota runs --chain finney --netuid 9 --json", "iota runs --chain local"],
   options: [
     ...chainOptions.map((option) => ({

@@ -1,5 +1,5 @@
 /**
- * `iota service`: a role that runs for months, started by the system. Each action has a file of its own beside this one.
+ * `iota service`: a role that runs for months, started by the system. Each action has its own file beside this one.
  *
  * Owns: the list of actions. Refuses: running without one.
  */
@@ -17,11 +17,11 @@ const actions: CommandTable = {
 
 export const command: Command = {
   name: "service",
-  summary: "run a role for months: started with the machine, and again when it ends",
+  summary: "run a role for months: start it at boot, restart it when it ends",
   usage: "service ACTION [options]",
   about:
-    "Writes a systemd user unit (Linux) or a launchd agent (macOS) of this user; root is not needed. Without such a manager, as in " +
-    "containers, it writes the file and prints what to type where there is one.",
+    "Writes a systemd user unit (Linux) or a launchd agent (macOS) for this user, without root. Without such a manager, as in " +
+    "containers, it writes the file and prints the commands for a machine that has one.",
   examples: [
     "iota service install -- miner --orchestrator ws://10.0.0.5:9009 --wallet hot",
     "iota service logs --follow",

@@ -1,22 +1,22 @@
-/** `iota service install`: makes a service of a role. The work is in cli/service. */
+/** `iota service install`: installs a role as a service. The work is in cli/service. */
 
 import type { Command, OptionSpec } from "../command.ts";
 import { serviceNameOption, servicePrograms } from "../service/service_options.ts";
 
 const options: readonly OptionSpec[] = [
   serviceNameOption,
-  { name: "dry-run", kind: "boolean", doc: "print the service's file, and write nothing" },
+  { name: "dry-run", kind: "boolean", doc: "print the service's file and write nothing" },
 ];
 
 export const command: Command = {
   name: "service install",
-  summary: "start a role with the machine, and again whenever it ends",
+  summary: "start a role at boot, and restart it whenever it ends",
   usage: "service install [options] -- ROLE [its options]",
   about:
-    "ROLE is miner, validate or orchestrate. The service may write only to its data folder and its log, and is started again with " +
-    "growing waits. A miner or validator leaves between two rounds when the program's file is replaced by a new version, and begins " +
-    "again with that; an orchestrator runs the version it was started with until the service is installed again. An earlier service " +
-    "of the name is replaced.",
+    "ROLE is miner, validate or orchestrate. The service may write only to its data folder and its log, and is restarted with " +
+    "growing waits. When a new version replaces the program's file, a miner or validator stops between two rounds and restarts " +
+    "with it; an orchestrator keeps its version until the service is installed again. An earlier service " +
+    "of the same name is replaced.",
   examples: [
     "iota service install --dry-run -- miner --wallet hot",
     'iota service install --name night-miner -- miner --wallet hot --schedule "22:00-07:00"',

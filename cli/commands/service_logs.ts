@@ -1,4 +1,4 @@
-/** `iota service logs`: what a service has printed. The work is in cli/service. */
+/** `iota service logs`: shows what a service has printed. The work is in cli/service. */
 
 import type { Command } from "../command.ts";
 import { serviceNameOption, servicePrograms } from "../service/service_options.ts";
@@ -10,7 +10,15 @@ export const command: Command = {
   examples: ["iota service logs --follow", "iota service logs --name night-miner --lines 200"],
   options: [
     serviceNameOption,
-    { name: "lines", kind: "int", placeholder: "N", min: 1, max: 100_000, default: 50, doc: "the last lines only" },
+    {
+      name: "lines",
+      kind: "int",
+      placeholder: "N",
+      min: 1,
+      max: 100_000,
+      default: 50,
+      doc: "how many of the last lines",
+    },
     { name: "follow", kind: "boolean", doc: "follow new lines; a role's own log file is shown once" },
   ],
   rights: { read: "any", run: servicePrograms },

@@ -1,11 +1,11 @@
-/** `iota service status`: whether a service runs. The work is in cli/service. */
+/** `iota service status`: says whether a service runs. The work is in cli/service. */
 
 import type { Command } from "../command.ts";
 import { serviceNameOption, servicePrograms } from "../service/service_options.ts";
 
 export const command: Command = {
   name: "service status",
-  summary: "tell whether a service runs",
+  summary: "show whether a service runs",
   usage: "service status [options]",
   examples: ["iota service status", "iota service status --name night-miner"],
   options: [serviceNameOption],

@@ -1,5 +1,5 @@
 /**
- * `iota sim`: a whole swarm in one thread and virtual time, under faults. The work is in cli/sim/run_sim.ts.
+ * `iota sim`: simulates a whole swarm under faults, in one thread and virtual time. The work is in cli/sim/run_sim.ts.
  */
 
 import type { Command } from "../command.ts";
@@ -9,7 +9,7 @@ export const command: Command = {
   summary: "simulate a swarm under faults: thousands of miners in seconds, replayed by a seed",
   usage: "sim [--seed N] [--miners N] [--minutes M] [--faults KINDS] [options]",
   about:
-    "Runs the machines of orchestrator, miners and validators on virtual time and a simulated network, checks every rule of the protocol, then stops the faults and checks that the run goes on. A failure prints the line that replays it.",
+    "Runs the machines of orchestrator, miners and validators in virtual time on a simulated network, checks every rule of the protocol, then stops the faults and checks that the run recovers. A failure prints the line that replays it.",
   examples: [
     "iota sim --seed 7 --miners 256 --minutes 5 --faults kill,cut",
     "iota sim --seed 7 --miners 256 --minutes 5 --faults all --shrink",
@@ -51,7 +51,7 @@ export const command: Command = {
       defaultText: "drawn by the seed",
       doc: "a median miner's time for a forward task",
     },
-    { name: "shrink", kind: "boolean", doc: "look for a smaller run that fails as well" },
+    { name: "shrink", kind: "boolean", doc: "search for a smaller run that also fails" },
   ],
   async run(context) {
     const { runSim } = await import("../sim/run_sim.ts");

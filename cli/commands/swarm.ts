@@ -1,6 +1,4 @@
-/**
- * `iota swarm`: a whole run on this machine, every role a process of its own. The work is in cli/swarm/run_swarm.ts.
- */
+/** `iota swarm`: a whole run on this machine, each role in its own process. The work is in cli/swarm/run_swarm.ts. */
 
 import type { Command } from "../command.ts";
 import { chaosGrammar } from "../chaos/plan.ts";
@@ -12,7 +10,7 @@ export const command: Command = {
   summary: "train a model on this machine: orchestrator, miners and validators as processes",
   usage: "swarm [--size NAME] [--stages K] [--replicas N] [options]",
   about:
-    "Starts every role as a process on this machine, each with a hotkey of its own, trains on real text and ends with a sample of what the model writes. Ctrl-C ends all of them; with the folder of the run (--data) it goes on at the same step.",
+    "Starts every role as a process on this machine, each with its own hotkey, trains on real text and ends with a sample of the model's text. Ctrl-C ends all of them; with the run's folder (--data) it resumes at the same step.",
   examples: [
     "iota swarm --size tiny --stages 3 --replicas 2 --steps 40",
     "iota swarm --data runs/demo --steps 200",
@@ -35,7 +33,7 @@ export const command: Command = {
       kind: "string",
       placeholder: "TEXT",
       default: "The people",
-      doc: "how the sample at the end begins",
+      doc: "the prompt of the sample at the end",
     },
     {
       name: "sample-tokens",
@@ -44,7 +42,7 @@ export const command: Command = {
       min: 0,
       max: 10_000,
       default: 60,
-      doc: "length of the sample; 0 for none",
+      doc: "length of that sample; 0 for none",
     },
     deviceOption,
     {
@@ -53,7 +51,7 @@ export const command: Command = {
       placeholder: "NAME",
       choices: ["local", "none"],
       default: "local",
-      doc: "run a local chain on which validators set weights and miners earn, or none",
+      doc: "run a local chain, where validators set weights and miners earn, or none",
     },
     {
       name: "chaos",

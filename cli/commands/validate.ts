@@ -12,7 +12,7 @@ export const command: Command = {
   summary: "repeat sampled work and evaluate the model for a run",
   usage: "validate [--wallet NAME] [--orchestrator URL] [options]",
   about:
-    "After every merge it measures the model on held-out text and repeats some tasks of each miner. For each it prints a verdict with the measured error; from the verdicts it makes the weights that pay the miners. An orchestrator that is not there is waited for. Ctrl-C ends with 1, SIGTERM with 0. " +
+    "After every merge it measures the model on held-out text and repeats some tasks of each miner. For each it prints a verdict with the measured error; the verdicts decide the weights that pay the miners. It waits for an unreachable orchestrator. Ctrl-C exits with 1, SIGTERM with 0. " +
     findingText.trimEnd(),
   examples: ["iota validate --wallet hot", "iota validate --orchestrator ws://10.0.0.5:9009 --wallet hot --json"],
   options: [
@@ -26,7 +26,7 @@ export const command: Command = {
       placeholder: "N",
       min: 0,
       default: 0,
-      doc: "version of the weights, where the subnet asks for one",
+      doc: "version key of the weights, if the subnet requires one",
     },
   ],
   rights: {

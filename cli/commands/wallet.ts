@@ -1,5 +1,5 @@
 /**
- * `iota wallet`: the group of actions on keys. Each has a file of its own beside this one.
+ * `iota wallet`: the group of actions on keys. Each has its own file beside this one.
  *
  * Owns: the list of actions. Refuses: running without one.
  */
@@ -21,11 +21,11 @@ const actions: CommandTable = {
 
 export const command: Command = {
   name: "wallet",
-  summary: "make, show and use the keys of a wallet",
+  summary: "create, show and use the keys of a wallet",
   usage: "wallet ACTION [options]",
   about:
-    "Wallets are Bittensor's own files, so a key made here works in its tools and the other way round. A node needs " +
-    "only a hotkey; the coldkey owns stake and tokens, is encrypted, and is better kept elsewhere.",
+    "Wallets are Bittensor's own files, so keys made here work in its tools and keys made there work here. A node needs " +
+    "only a hotkey. The coldkey owns stake and tokens, is encrypted, and is best kept on another machine.",
   examples: [
     "iota wallet new --name miner",
     "iota wallet new --name owner --coldkey",
@@ -35,6 +35,6 @@ export const command: Command = {
   options: [nameOption, hotkeyOption, walletPathOption],
   actions,
   run() {
-    throw missingAction("wallet", { actions, next: "Make a wallet: iota wallet new --name miner" });
+    throw missingAction("wallet", { actions, next: "Create a wallet: iota wallet new --name miner" });
   },
 };

@@ -1,8 +1,8 @@
 /**
- * `iota wallet import`: takes a key over from a file elsewhere, or from a development URI.
+ * `iota wallet import`: imports a key from a file or a development URI.
  *
- * Refuses: a phrase on the command line, where every user of the machine can read it (`wallet regen` asks for it instead).
- * The one password there can be opens the file; a coldkey keeps it, a hotkey is stored plain.
+ * Rejects a phrase on the command line, where every user of the machine can read it (`wallet regen` asks for it
+ * instead). A password opens the file; a coldkey keeps that password, a hotkey is stored plain.
  */
 
 import type { Command, CommandContext } from "../command.ts";
@@ -14,11 +14,11 @@ import type { OpenedKey } from "../../chain/wallet/key_files.ts";
 
 export const command: Command = {
   name: "wallet import",
-  summary: "take over a key file, or a development account",
+  summary: "import a key file or a development account",
   usage: "wallet import FILE|--uri URI [--name NAME] [--hotkey NAME | --coldkey] [options]",
   about:
     "FILE is a key of Bittensor's tools, plain or encrypted, or an account exported by polkadot-js. URIs such as //Alice " +
-    "name the public accounts of development chains: never send anything of value to them.",
+    "name the public accounts of development chains. Never send anything of value to them.",
   examples: [
     "iota wallet import backup/hotkeys/default --name miner",
     "iota wallet import account.json --name owner --coldkey",

@@ -1,4 +1,4 @@
-/** `iota wallet list`: every wallet of the folders in use, by public halves alone; no secret is opened. */
+/** `iota wallet list`: lists every wallet of the folders in use. It reads only public keys and opens no secret. */
 
 import type { ListedWallet } from "../../chain/wallet/wallet_list.ts";
 import type { Command, CommandContext } from "../command.ts";
@@ -8,7 +8,7 @@ export const command: Command = {
   name: "wallet list",
   summary: "list all wallets and their hotkeys",
   usage: "wallet list [options]",
-  about: "With --json each wallet is a line of its own before the summary.",
+  about: "With --json each wallet has its own line before the summary.",
   examples: ["iota wallet list", "iota wallet list --wallet-path wallets --json"],
   options: [walletPathOption],
   rights: { read: "any", env: "any" },

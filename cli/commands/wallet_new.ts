@@ -1,8 +1,9 @@
 /**
- * `iota wallet new`: makes a hotkey or a coldkey.
+ * `iota wallet new`: creates a hotkey or a coldkey.
  *
- * Refuses: overwriting unasked, and showing a secret. The one exception is the mnemonic of the new key, shown once to a person;
- * programs and --quiet get the path of the file that holds it instead, unless they ask with --show-mnemonic.
+ * Never overwrites a key without --overwrite and never shows a secret, with one exception: the mnemonic of the new key
+ * is shown once to a person. With --json and --quiet the path of the file that holds it is given instead, unless
+ * --show-mnemonic asks for it.
  */
 
 import type { Command } from "../command.ts";
@@ -10,10 +11,10 @@ import { storeKey, storeOptions, targetOf } from "./wallet_store.ts";
 
 export const command: Command = {
   name: "wallet new",
-  summary: "make a hotkey, or a coldkey with --coldkey",
+  summary: "create a hotkey, or a coldkey with --coldkey",
   usage: "wallet new [--name NAME] [--hotkey NAME | --coldkey] [options]",
   about:
-    "A hotkey signs for a node and is stored plain. A coldkey owns stake and tokens and is stored encrypted: its password is " +
+    "A hotkey signs for a node and is stored unencrypted. A coldkey owns stake and tokens and is stored encrypted: its password is " +
     "asked for, or read from a file or variable. The mnemonic is shown once; it is the only way back to a lost key.",
   examples: [
     "iota wallet new --name miner",
@@ -26,7 +27,7 @@ export const command: Command = {
     {
       name: "show-mnemonic",
       kind: "boolean",
-      doc: "put the mnemonic into the summary of --json and --quiet too; keep that out of logs",
+      doc: "include the mnemonic in the summary of --json and --quiet; keep that out of logs",
     },
   ],
   rights: { read: "any", write: "any", env: "any" },

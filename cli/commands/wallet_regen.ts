@@ -1,8 +1,8 @@
 /**
- * `iota wallet regen`: makes a key again from what its owner has kept: mnemonic, seed or secret URI.
+ * `iota wallet regen`: restores a key from its mnemonic, seed or secret URI.
  *
- * Owns: `--address`, which makes only the public half of a coldkey, for machines that must not hold it. Refuses: secrets as
- * arguments; they are asked for without being shown, or come from a file or a pipe.
+ * Owns: `--address`, which writes only the public half of a coldkey, for machines that must not hold it. Rejects:
+ * secrets as arguments. They are asked for without echo, or come from a file or a pipe.
  */
 
 import type { Command, CommandContext } from "../command.ts";
@@ -13,7 +13,7 @@ import { storeKey, storeOptions, targetOf } from "./wallet_store.ts";
 
 export const command: Command = {
   name: "wallet regen",
-  summary: "make a key again from its mnemonic or seed",
+  summary: "restore a key from its mnemonic or seed",
   usage: "wallet regen [--name NAME] [--hotkey NAME | --coldkey] [--from FILE] [options]",
   about: "The secret is asked for, or read with --from: 12 to 24 words, a seed of 64 hex digits, or a URI such as " +
     "'WORDS//path///password'.",
@@ -26,7 +26,7 @@ export const command: Command = {
   options: [
     ...storeOptions,
     { name: "from", kind: "string", placeholder: "FILE", doc: "read the secret from this file, or from stdin with -" },
-    { name: "address", kind: "string", placeholder: "SS58", doc: "with --coldkey: write coldkeypub.txt alone" },
+    { name: "address", kind: "string", placeholder: "SS58", doc: "with --coldkey: write only coldkeypub.txt" },
   ],
   rights: { read: "any", write: "any", env: "any" },
   async run(context) {
@@ -40,7 +40,7 @@ export const command: Command = {
     const key = keyOfSecretUri(await readSecret(context, { path: context.options.text("from"), question }));
     if (key === null) {
       throw new UserError("Cannot make the key as its secret must be a valid mnemonic, seed or URI: it is none", {
-        next: "Check the spelling, number and order of the words; they are English, in lower case",
+        next: "Check the spelling, number and order of the words; they are English and in lower case",
       });
     }
     context.output.summary({ ...await storeKey(context, { place, key }) });

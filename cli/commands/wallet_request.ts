@@ -1,8 +1,8 @@
 /**
- * What `wallet sign` and `wallet verify` share about HTTP requests: the options that describe one, its headers, their check.
+ * HTTP requests for `wallet sign` and `wallet verify`: the options that describe one, its headers, and checking them.
  *
- * Owns: reading both from the command line and from files. Refuses: protocols (net/auth/btauth.ts, net/auth/epistula.ts), sending. A body
- * is signed as the file has it, byte by byte.
+ * Owns: reading both from the command line and from files. Refuses: protocols (net/auth/btauth.ts,
+ * net/auth/epistula.ts), sending. A body is signed exactly as the file has it.
  */
 
 import { type Parsed, parsed } from "../../core/fault.ts";
@@ -14,7 +14,13 @@ import { attempting, UsageError, UserError } from "../output/errors.ts";
 const kinds = ["btauth", "epistula", "epistula-v2"] as const;
 
 export const requestOptions: readonly OptionSpec[] = [
-  { name: "request", kind: "choice", placeholder: "KIND", choices: kinds, doc: "an HTTP request instead of a text" },
+  {
+    name: "request",
+    kind: "choice",
+    placeholder: "KIND",
+    choices: kinds,
+    doc: "sign or check an HTTP request instead of a text",
+  },
   {
     name: "method",
     kind: "string",
@@ -26,14 +32,14 @@ export const requestOptions: readonly OptionSpec[] = [
     name: "target",
     kind: "string",
     placeholder: "PATH",
-    doc: "the request's path and query as they are sent; epistula does not cover them",
+    doc: "the request's path and query as sent; epistula does not cover them",
   },
   { name: "body", kind: "string", placeholder: "FILE", defaultText: "empty", doc: "the request's body" },
   {
     name: "receiver",
     kind: "string",
     placeholder: "SS58",
-    doc: "the hotkey of the node that is asked",
+    doc: "the hotkey of the node that receives the request",
   },
 ];
 
@@ -42,7 +48,7 @@ export const headerOptions: readonly OptionSpec[] = [
     name: "headers",
     kind: "string",
     placeholder: "FILE",
-    doc: "the request's headers: one a line as wallet sign or curl -v prints them, or JSON",
+    doc: "the request's headers: one per line as wallet sign or curl -v prints them, or JSON",
   },
   {
     name: "max-age",
@@ -50,7 +56,7 @@ export const headerOptions: readonly OptionSpec[] = [
     placeholder: "SECONDS",
     default: 10,
     min: 0,
-    doc: "how old the request may be",
+    doc: "the oldest request to accept",
   },
 ];
 
@@ -59,7 +65,7 @@ export interface RequestToSign {
   readonly method: string;
   readonly target: string;
   readonly body: Uint8Array;
-  readonly receiver: NodeId | null; // null: whoever gets it
+  readonly receiver: NodeId | null; // null: any node
 }
 
 /** The request that the command line describes; null: none. */
@@ -99,7 +105,7 @@ async function readReceiver(text: string | undefined): Promise<NodeId | null> {
   });
 }
 
-/** The headers that prove the request, signed now. */
+/** The headers that authenticate the request, signed now. */
 export async function signedHeaders(request: RequestToSign, signer: Signer): Promise<Record<string, string>> {
   const { systemRandom, systemTimers } = await import("../../net/timers.ts");
   const { kind, method, target, body, receiver } = request;
@@ -116,7 +122,7 @@ export async function signedHeaders(request: RequestToSign, signer: Signer): Pro
 
 const headerLine = /^\s*(?:>|-H|header\s*=)?\s*["']?([\w-]+)\s*:\s*([\x20-\x7e]*?)["']?\s*\\?\s*$/;
 
-/** Of a file with one a line, as people and curl write them, or of what `wallet sign --json` prints. */
+/** From a file with one header per line, as people and curl write them, or from the output of `wallet sign --json`. */
 export async function readHeaders(path: string): Promise<Headers> {
   const text = await attempting({ action: "read headers", value: path }, () => Deno.readTextFile(path));
   const found = new Headers();
@@ -125,7 +131,7 @@ export async function readHeaders(path: string): Promise<Headers> {
     found.append(name, value);
   }
   if ([...found].length > 0) return found;
-  throw new UserError(`Cannot verify a request as ${path} must have a header a line: it has none`, {
+  throw new UserError(`Cannot verify a request as ${path} must have one header per line: it has none`, {
     next: "For example: X-Bittensor-Version: 1",
   });
 }
@@ -152,7 +158,7 @@ async function headersOfJson(text: string): Promise<[string, string][]> {
   return value.success ? Object.entries(value.output.headers) : [];
 }
 
-/** Who signed the request for `receiver`, and how long ago; or why it is not proven. */
+/** Who signed the request for `receiver`, and how long ago; or why it is not authentic. */
 export async function verifiedRequest(
   request: RequestToSign & { receiver: NodeId },
   from: { headers: Headers; maxAgeMs: number },

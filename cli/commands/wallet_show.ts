@@ -1,7 +1,7 @@
 /**
- * `iota wallet show`: what a wallet holds, after the hotkey has been loaded and has passed its own test.
+ * `iota wallet show`: shows what a wallet holds, after loading the hotkey and testing it.
  *
- * Refuses: showing or opening a secret beyond that. The coldkey is shown by its public half.
+ * Shows and opens no other secret. For the coldkey it shows the public half.
  */
 
 import type { ListedWallet } from "../../chain/wallet/wallet_list.ts";
@@ -21,7 +21,7 @@ export const command: Command = {
   name: "wallet show",
   summary: "show a wallet's addresses",
   usage: "wallet show [--name NAME] [--hotkey NAME] [options]",
-  about: "Without --hotkey it is the one called default, or the wallet's only one.",
+  about: "Without --hotkey it shows the hotkey called default, or the wallet's only one.",
   examples: ["iota wallet show --name miner", "iota wallet show --name miner --hotkey second --json"],
   options: [nameOption, hotkeyOption, walletPathOption],
   rights: { read: "any", env: "any" },
@@ -50,7 +50,7 @@ export const command: Command = {
   },
 };
 
-/** The wallet in the folder that holds its hotkey, else in the one that knows its coldkey; null when there is none. */
+/** The wallet in the folder that holds its hotkey, else in the one that has its coldkey; null when there is none. */
 async function viewOf(context: CommandContext, wallet: string): Promise<ListedWallet | null> {
   const { viewWallet } = await import("../../chain/wallet/wallet_list.ts");
   const place = await findHotkey(context, wallet);

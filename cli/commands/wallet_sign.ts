@@ -1,8 +1,8 @@
 /**
- * `iota wallet sign`: signs a text, to prove who holds a key, or an HTTP request.
+ * `iota wallet sign`: signs a text, to prove who holds a key, or signs an HTTP request.
  *
- * The bytes signed are the text's UTF-8, as Bittensor's own tools sign. Refuses: bytes that are no text, since what moves
- * funds on the chain is binary and must not be signed by accident; a request by a coldkey.
+ * It signs the text's UTF-8 bytes, as Bittensor's own tools do. Rejects: bytes that are not text, because calls that
+ * move funds on the chain are binary and must not be signed by accident; a request signed by a coldkey.
  */
 
 import type { Command, CommandContext } from "../command.ts";
@@ -17,9 +17,9 @@ export const command: Command = {
   summary: "sign a text or an HTTP request",
   usage: "wallet sign (--message TEXT | --request KIND) [--name NAME] [--hotkey NAME | --coldkey] [options]",
   about:
-    "A request is signed as Bittensor's subnets do it: btauth is the SDK's own way and covers method, target, body and " +
-    "receiver; epistula is older and covers body and receiver. Prints the headers as curl --config FILE reads them; " +
-    "they are good for 10 s and for one try.",
+    "A request is signed as Bittensor's subnets do it: btauth is the SDK's own scheme and covers method, target, body and " +
+    "receiver; epistula is older and covers body and receiver. Prints the headers in the form that curl --config FILE reads; " +
+    "they are valid for 10 s and for one request.",
   examples: [
     "iota wallet sign --name miner --message hello",
     "iota wallet sign --name owner --coldkey --message hello --json",

@@ -1,8 +1,8 @@
 /**
- * What `wallet new`, `import` and `regen` share: the options that say where a key goes, and putting it there.
+ * Shared by `wallet new`, `import` and `regen`: the options that say where a key goes, and storing it there.
  *
- * Owns: the choice between a wallet's coldkey (encrypted unless asked otherwise) and one of its hotkeys (always plain), and the
- * fields of their summaries. Refuses: options of one kind of key together with the other, before anything is asked or made.
+ * Owns: the choice between a wallet's coldkey (encrypted unless asked otherwise) and one of its hotkeys (always plain), and
+ * the fields of their summaries. Rejects: options for both kinds of key at once, before anything is asked or created.
  */
 
 import type { KeyMaterial } from "../../chain/wallet/key_material.ts";
@@ -23,7 +23,7 @@ export const nameOption: OptionSpec = {
 export const coldkeyFlag: OptionSpec = {
   name: "coldkey",
   kind: "boolean",
-  doc: "the wallet's coldkey instead of a hotkey",
+  doc: "use the wallet's coldkey instead of a hotkey",
 };
 
 export const storeOptions: readonly OptionSpec[] = [
@@ -32,20 +32,20 @@ export const storeOptions: readonly OptionSpec[] = [
   coldkeyFlag,
   walletPathOption,
   ...passwordOptions,
-  { name: "no-password", kind: "boolean", doc: "store the coldkey unencrypted: whoever reads the file owns it" },
-  { name: "overwrite", kind: "boolean", doc: "replace a key of that name for good" },
+  { name: "no-password", kind: "boolean", doc: "store the coldkey unencrypted: anyone who reads the file owns it" },
+  { name: "overwrite", kind: "boolean", doc: "replace a key of that name permanently" },
 ];
 
 /** Where the key goes; without `hotkey` it is the coldkey's place. */
 export type KeyPlace = WalletPlace | HotkeyPlace;
 
-/** Refuses a command line that says two things. */
+/** Rejects contradictory options. */
 export function targetOf(context: CommandContext): KeyPlace {
   const { options } = context;
   const isColdkey = options.flag("coldkey");
   if (isColdkey && options.given("hotkey")) {
     throw new UsageError(
-      "Cannot use --hotkey with --coldkey as a wallet has one coldkey, and it belongs to no hotkey",
+      "Cannot use --hotkey with --coldkey as a wallet's only coldkey belongs to no hotkey",
       {
         next: "Leave one of them out",
       },
@@ -53,7 +53,7 @@ export function targetOf(context: CommandContext): KeyPlace {
   }
   if (!isColdkey && options.flag("no-password")) {
     throw new UsageError("Cannot use --no-password without --coldkey as hotkeys are never encrypted here", {
-      next: "Leave --no-password out, or make a coldkey with --coldkey",
+      next: "Leave --no-password out, or create a coldkey with --coldkey",
     });
   }
   const hasPassword = options.given("password-file") || options.given("password-env");

@@ -1,4 +1,7 @@
-/** `iota wallet verify`: whether the holder of an address signed a text or a request. Exit code 1 when not; needs no secret. */
+/**
+ * `iota wallet verify`: checks whether the holder of an address signed a text or a request. Exit code 1 if not; needs
+ * no secret.
+ */
 
 import type { Command, CommandContext } from "../command.ts";
 import { UsageError, UserError } from "../output/errors.ts";
@@ -18,8 +21,8 @@ export const command: Command = {
   summary: "check the signature of a text or an HTTP request",
   usage: "wallet verify (--message TEXT --signature HEX [--address SS58] | --request KIND --headers FILE) [options]",
   about:
-    "The signer is --address, or the named wallet's hotkey or coldkey; of a request, whoever its headers name. Exit code 0: the " +
-    "signature is theirs; 1: it is not. Whether a request came before only its server knows.",
+    "The signer is --address, or the named wallet's hotkey or coldkey; for a request, the one its headers name. Exit code 0: the " +
+    "signature is theirs; 1: it is not. Only a request's server knows whether it was sent before.",
   examples: [
     "iota wallet verify --address SS58 --message hello --signature 0x…",
     "iota wallet verify --name miner --message hello --signature 0x… --json",
@@ -32,8 +35,8 @@ export const command: Command = {
       name: "address",
       kind: "string",
       placeholder: "SS58",
-      defaultText: "of the wallet",
-      doc: "who is said to have signed",
+      defaultText: "the wallet's",
+      doc: "the claimed signer",
     },
     ...requestOptions,
     ...headerOptions,

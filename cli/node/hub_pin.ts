@@ -1,11 +1,11 @@
 /**
- * Which orchestrator and run a node takes part in at an address: what was typed or announced, or what the first contact there proved.
+ * Which orchestrator and run a node accepts at an address: those typed or announced, or those proven at the first contact.
  *
- * Trust on first use, as with the host keys of SSH: an invite, the chain's announcement, or `--hub` and `--run` say it from the start;
- * without them whoever answers first is remembered in the data folder, and nobody else is accepted at that address until the new
- * one is named. At a loopback address, where only this machine listens, one run follows another: what is remembered is renewed with a
- * warning there and refuses nobody. Owns: the file, one for each address, and what counts. Refuses: checking (net/auth/hello.ts). A file that is torn or
- * foreign is as good as none.
+ * Trust on first use, as with SSH host keys: an invite, the chain's announcement, or `--hub` and `--run` name them from
+ * the start. Without these the first hub to answer is remembered in the data folder, and no other is accepted at that
+ * address until it is named. At a loopback address, where only this machine listens and runs follow each other, the
+ * remembered hub is replaced with a warning and never causes a refusal. Owns: one file per address, and which source
+ * takes precedence. Out of scope: checking (net/auth/hello.ts). A torn or foreign file counts as none.
  */
 
 import { type NodeId, nodeId } from "../../core/ids.ts";
@@ -14,7 +14,7 @@ import type { OptionValues } from "../command.ts";
 import { UsageError } from "../output/errors.ts";
 import { isLoopbackHost } from "../orchestrate/public_address.ts";
 
-/** Null: whoever proves it first. */
+/** Null: the first that proves one. */
 export interface Pinned {
   readonly hub: NodeId | null;
   readonly run: string | null;
@@ -34,7 +34,7 @@ export class HubPin implements Pinned {
     this.#typed = typed;
     this.#remembered = remembered;
     const binding = isLoopbackSocket(place.socket) ? nobody : remembered;
-    const isOther = typed.hub !== null && typed.hub !== binding.hub; // its run is another one, too
+    const isOther = typed.hub !== null && typed.hub !== binding.hub; // then its run is another one too
     this.hub = typed.hub ?? binding.hub;
     this.run = typed.run ?? (isOther ? null : binding.run);
   }
@@ -45,13 +45,16 @@ export class HubPin implements Pinned {
     return new HubPin(place, bytes === null ? nobody : parsePin(new TextDecoder().decode(bytes)), typed);
   }
 
-  /** The file whose memory asks for another one than this; null: what was typed does. */
+  /** The file whose remembered hub or run conflicts with this one; null: the typed one does. */
   rememberedIn(found: { hub: NodeId; run: string }): string | null {
     const typed = found.hub === this.hub ? this.#typed.run : this.#typed.hub;
     return typed === null ? this.#path : null;
   }
 
-  /** These were proven: from now on no others count. Returns a warning where they replace what was remembered and not typed. */
+  /**
+   * These were proven, and from now on no others are accepted. Returns a warning if they replace remembered ones that
+   * were not typed.
+   */
   async met({ hub, run }: { hub: NodeId; run: string }): Promise<string | null> {
     this.hub = hub;
     this.run = run;
@@ -68,7 +71,7 @@ export class HubPin implements Pinned {
   }
 }
 
-/** What `--hub` and `--run` say. */
+/** The hub and run of `--hub` and `--run`. */
 export function typedPin(options: OptionValues): Pinned {
   const hub = options.text("hub");
   if (hub !== undefined && !/^[1-9A-HJ-NP-Za-km-z]{40,64}$/.test(hub)) {
@@ -79,7 +82,7 @@ export function typedPin(options: OptionValues): Pinned {
   return { hub: hub === undefined ? null : nodeId(hub), run: options.text("run") ?? null };
 }
 
-/** The words that take a node to this run and no other. */
+/** The options that make a node accept only this run. */
 export const pinWords = ({ hub, run }: { hub: string; run: string }): string[] => ["--hub", hub, "--run", run];
 
 const isLoopbackSocket = (socket: string) => isLoopbackHost(hostOf(socket));

@@ -1,8 +1,8 @@
 /**
- * Whose certificate a node accepts of an orchestrator at wss://: what the system trusts, or the authority of --tls-ca.
+ * Which certificates a node accepts from an orchestrator at wss://: those the system trusts, or those of --tls-ca.
  *
- * Owns: the two ways to the hub that follow from it, its socket and its blobs over HTTP. TLS keeps what is sent from being read on
- * the way; that it is the right hub is proven by its hotkey in the hello, with any certificate.
+ * Owns: the two connections to the hub that depend on it, its socket and its blobs over HTTP. TLS only keeps traffic
+ * secret; the hub's hotkey in the hello proves its identity, whatever the certificate.
  */
 
 import { dialTrusting, dialWebSocket } from "../../net/links/client.ts";
@@ -11,7 +11,7 @@ import { readTlsAuthority } from "../roles/tls_files.ts";
 
 export interface HubTrust {
   readonly dial: Dial;
-  /** For requests to the hub and to nobody else; none: the runtime's own. */
+  /** For requests to the hub only; none: the runtime's default. */
   readonly http: { readonly fetch?: (url: string, init?: RequestInit) => Promise<Response> };
 }
 

@@ -1,20 +1,20 @@
 /**
- * A node's patience with an orchestrator that is not there, or does not let it in yet.
+ * How long a node waits for an orchestrator that is unreachable or does not let it in yet.
  *
- * Owns: since when the node has been without a link, when a person hears of it, and when `giveUpAfterMs` is over. Refuses:
- * dialling and its back-off (net/links/node.ts). Invariants: the first failure is said at once; after that a line comes at growing
- * intervals. Another reason is said at once; where reasons keep changing, `changesAtOnce` of them are, and then one every `leastMs`. A link that breaks is no
- * failed attempt: only attempts count, and so does the time since the last link.
+ * Owns: how long the node has been without a link, when to log that, and when `giveUpAfterMs` is over. Out of scope:
+ * dialling and its back-off (net/links/node.ts). Invariants: the first failure is logged at once, later ones at growing
+ * intervals. A new reason is logged at once; if reasons keep changing, the first `changesAtOnce` are, then one every
+ * `leastMs`. A broken link is not a failed attempt: only attempts and the time since the last link count.
  */
 
-/** Why the node has no link, and for how long already. */
+/** Why the node has no link, and for how long. */
 export interface Waiting {
-  readonly reason: string; // with what can be done about it
+  readonly reason: string; // with the remedy, if any
   readonly waitedMs: number;
 }
 
 const leastMs = 15_000;
-const changesAtOnce = 8; // until a reason has lasted
+const changesAtOnce = 8; // until a reason lasts
 const longestMs = 15 * 60_000;
 
 export class HubWait {
@@ -22,15 +22,15 @@ export class HubWait {
   #sinceMs: number;
   #saidMs: number | null = null;
   #reason = "";
-  #changes = 0; // said at once since a reason lasted
+  #changes = 0; // logged at once since a reason lasted
 
-  /** `giveUpAfterMs` null: for ever. Times are those of the steady clock. */
+  /** `giveUpAfterMs` null: never give up. Times are of the monotonic clock. */
   constructor({ giveUpAfterMs, nowMs }: { giveUpAfterMs: number | null; nowMs: number }) {
     this.#giveUpAfterMs = giveUpAfterMs;
     this.#sinceMs = nowMs;
   }
 
-  /** The link is there, or broke just now: the next wait begins here. */
+  /** The link is up or has just broken: the next wait starts here. */
   begin(nowMs: number): void {
     this.#sinceMs = nowMs;
     this.#saidMs = null;
@@ -49,7 +49,7 @@ export class HubWait {
     return { waiting: { reason, waitedMs }, isWorthSaying, isOver };
   }
 
-  /** As long again as it took to the last line. */
+  /** The wait until the last line, once more. */
   #quietMs(reason: string): number {
     if (reason !== this.#reason) return this.#changes < changesAtOnce ? 0 : leastMs;
     return Math.min(longestMs, Math.max(leastMs, (this.#saidMs ?? 0) - this.#sinceMs));

@@ -1,8 +1,8 @@
 /**
- * Moving a large stage between this thread and its device in parts, and saying how far it is.
+ * Moves a large stage between this thread and its device in parts, and reports progress.
  *
- * A part is small enough to be copied within milliseconds, and its answer is awaited before the next one, so links are served
- * in between and neither side holds a second copy.
+ * A part is copied within milliseconds and its answer is awaited before the next one, so links are served in between
+ * and neither side holds a second copy.
  */
 
 import { vectorBytes } from "../../core/model/vector_bytes.ts";
@@ -10,7 +10,7 @@ import type { StageCompute } from "../../gpu/compute.ts";
 import type { OnLoading } from "./stage_source.ts";
 
 const partFloats = 2 ** 20; // 4 MiB
-const reportMs = 5_000; // from one report to the next
+const reportMs = 5_000; // between reports
 
 /** Writes all parameters; gradients are zero afterwards. */
 export async function placeParameters(
@@ -27,7 +27,7 @@ export async function placeParameters(
   await compute.zeroGradients();
 }
 
-/** Some of the parameters, in memory of their own. */
+/** Some of the parameters, as a copy. */
 export async function readParameters(
   compute: StageCompute,
   { offset, length }: { offset: number; length: number },
@@ -40,7 +40,7 @@ export async function readParameters(
   return values;
 }
 
-/** Passes on what is news: at most once in five seconds, and nothing in the first five. */
+/** Passes on progress at most once in five seconds, and not in the first five. */
 export function throttled(onLoading: OnLoading, nowMs: () => number): OnLoading {
   let lastMs = nowMs();
   return (part, bytes) => {

@@ -1,7 +1,7 @@
 /**
- * What a person is told when a node's link fails: a lost session, a refusal, patience that is over. Pure.
+ * Messages for a node's failed link: a lost session, a refusal, a wait that is over. Pure.
  *
- * Invariant: each error has one next step, and it fits the reason.
+ * Invariant: each error has one next step that fits its reason.
  */
 
 import type { Fault } from "../../core/fault.ts";
@@ -13,7 +13,7 @@ import { duration } from "../screen/format.ts";
 import { shellWords } from "../shell_words.ts";
 import { pinWords } from "./hub_pin.ts";
 
-/** A restart of the orchestrator is nothing to worry about; whatever else ends a session is. */
+/** An orchestrator's restart is harmless; any other end of a session deserves a warning. */
 export function sessionLostText({ code, detail }: Fault): string {
   return code === "staleResult" ? detail : `This session with the orchestrator had to end: ${detail}`;
 }
@@ -23,7 +23,7 @@ export interface GivenUp {
   readonly giveUpAfterMs: number;
   readonly waitedMs: number;
   readonly reason: string;
-  readonly cure: string | null; // null: the reason names none
+  readonly cure: string | null; // null: none known
 }
 
 export function gaveUpError({ url, giveUpAfterMs, waitedMs, reason, cure }: GivenUp): UserError {
@@ -39,7 +39,7 @@ export function gaveUpError({ url, giveUpAfterMs, waitedMs, reason, cure }: Give
   );
 }
 
-/** Of a node whose device cannot hold what the run asks of it. */
+/** The error of a node whose device cannot hold its stage. */
 export function tooLargeError(detail: string): UserError {
   return new UserError(`Cannot take part in this run with this device: ${detail}`, {
     next: "Use another adapter, or the slow reference, which has no such limits: --device reference",
@@ -50,8 +50,8 @@ export interface Refusal {
   readonly url: string;
   readonly role: Role;
   readonly fault: Fault;
-  readonly found: Challenger | null; // who answered instead of the one that was wanted
-  readonly rememberedIn: string | null; // the file that names the wanted one
+  readonly found: Challenger | null; // the one that answered instead
+  readonly rememberedIn: string | null; // the file that names the expected one
 }
 
 export function refusedError({ url, role, fault: { code, detail }, found, rememberedIn }: Refusal): UserError {
@@ -71,7 +71,7 @@ export function refusedError({ url, role, fault: { code, detail }, found, rememb
 function nextOf(code: Fault["code"]): string {
   if (code === "versionMismatch") return "Install the version of iota that the orchestrator runs";
   if (code !== "unauthenticated") return "Ask the run's owner, or use another hotkey with --wallet NAME";
-  return "If its owner confirms that it changed, start once more with the invite that it prints: --orchestrator 'iota://…'";
+  return "If its owner confirms the change, start again with the invite that it prints: --orchestrator 'iota://…'";
 }
 
 function joinWords({ url, role, found }: { url: string; role: Role; found: Challenger }): string {

@@ -1,6 +1,4 @@
-/**
- * A miner in the real world: link, machine and stage joined together.
- */
+/** The running miner: connects link, machine and stage. */
 
 import { unreachable } from "../../core/assert.ts";
 import type { MinerEffect, MinerEvent, MinerRecord, MinerWork } from "../../core/miner/event.ts";
@@ -20,13 +18,13 @@ export interface MinerRoleOptions {
   readonly blobs: BlobAccess;
   readonly ownState: OwnStateFolder | null;
   readonly peers?: PeerServer | null;
-  readonly activationBytes?: number; // of the device's memory, to compute no forward twice
+  readonly activationBytes?: number; // of device memory, so that no forward is computed twice
   readonly onRecord: (record: MinerRecord) => void;
-  /** Who decides what to do and say. @default an honest miner */
+  /** Decides what to do and send. @default an honest miner */
   readonly machine?: Machine<MinerState, MinerEvent, MinerEffect>;
 }
 
-/** Tasks and steps touch only the device: what fails there, and is no stranger's fault, will fail again. */
+/** Tasks and steps use only the device: a failure there that is not a stranger's fault will recur. */
 function isDeviceFailure(work: MinerWork, error: unknown): boolean {
   const usesOnlyDevice = work.type === "runTask" || work.type === "sealGradients" || work.type === "applyStep" ||
     work.type === "zeroGradients";
@@ -39,7 +37,7 @@ export interface RunningRole {
 }
 
 export interface RunningMiner extends RunningRole {
-  /** Gives the device's memory back once it has finished: for a process that goes on. */
+  /** Frees the device's memory when it has finished, for a process that continues. */
   close(): void;
 }
 

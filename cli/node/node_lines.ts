@@ -1,12 +1,10 @@
-/**
- * A node's records as lines for a person; null where there is nothing to read.
- */
+/** A node's records as lines for people; null for records that need no line. */
 
 import type { MinerRecord } from "../../core/miner/event.ts";
 import type { ValidatorRecord } from "../../core/validator/event.ts";
 import { byteSize, plural } from "../screen/format.ts";
 
-/** What a miner's owner wants to read; tasks are counted, not listed. */
+/** Lines for a miner's owner; tasks are counted, not listed. */
 export function minerLine(record: MinerRecord): string | null {
   switch (record.type) {
     case "joined":

@@ -1,8 +1,8 @@
 /**
- * What miner and validator share: a link to the hub whose events feed a machine, and whose machine ends the role.
+ * Shared by miner and validator: a link to the hub that feeds events to a machine, which ends the role.
  *
- * Owns the translation between transport and machine events, holding received segments, and the end: `finished` resolves when
- * the machine finishes and rejects when the hub refuses this node for good or something of ours fails.
+ * Owns the translation between transport and machine events, holding received segments, and the end: `finished`
+ * resolves when the machine finishes and rejects when the hub permanently refuses this node or our own code fails.
  */
 
 import type { BlobRef } from "../../core/ids.ts";
@@ -30,20 +30,20 @@ export interface NodeLink {
   readonly limits: NetLimits;
   readonly timers: Timers;
   readonly random: Random;
-  /** Without a link for so long, the role ends at the next failed attempt; null: it waits for ever. */
+  /** After this long without a link, the role ends at the next failed attempt; null: it never gives up. */
   readonly giveUpAfterMs: number | null;
-  /** The only hub and run that count; none: whichever is met first. */
+  /** The only hub and run to accept; none: the first met. */
   readonly pin?: Pinned;
-  /** The file that asks for another one than this; null: what was typed or announced does. */
+  /** The file that demands a different hub or run; null: the typed or announced one does. */
   readonly rememberedIn?: (found: Challenger) => string | null;
   readonly onOffline: (text: string) => void;
-  /** Now and then while there is no link. */
+  /** Called at intervals while there is no link. */
   readonly onWaiting: (waiting: Waiting) => void;
-  /** Gets what proves requests to the hub, and which hub that is. */
+  /** Gets the hub's identity and the authorization for requests to it. */
   readonly onConnected: (ticket: HeldTicket) => void;
 }
 
-/** Events both node machines know. */
+/** Events of both node machines. */
 type LinkEvent =
   | { readonly type: "connected"; readonly resumed: boolean }
   | { readonly type: "disconnected" }
@@ -76,7 +76,7 @@ export class NodeRole<State, Event, Effect> {
   #reject!: (error: unknown) => void;
   readonly #wait: HubWait;
   #hasLink = false;
-  #hasSession = false; // between the loss of one and the join of the next nothing may be sent
+  #hasSession = false; // nothing may be sent between losing a session and joining the next
 
   constructor({ role, link, machine, state, perform }: NodeRoleOptions<State, Event, Effect>) {
     this.#link = link;
@@ -123,7 +123,7 @@ export class NodeRole<State, Event, Effect> {
     this.#node.send(message, attachments.map((ref) => this.segments.named(ref)));
   }
 
-  /** The machine's last word: what was sent is still delivered, nothing more is taken. */
+  /** The machine is done: sent messages are still delivered, no more are taken. */
   finish(result: Finished): void {
     this.#driver.close();
     this.#node.close(result.reason);
@@ -157,7 +157,7 @@ export class NodeRole<State, Event, Effect> {
         this.#hasSession = false;
         return this.#link.onOffline(`${sessionLostText(event.fault)}; joining again`);
       case "fault":
-        return this.#link.onOffline(`A message of the orchestrator was refused: ${event.fault.detail}`);
+        return this.#link.onOffline(`Rejected a message from the orchestrator: ${event.fault.detail}`);
     }
   }
 

@@ -1,9 +1,9 @@
 /**
- * What a miner keeps of its stage from round to round beside the parameters: the optimizer's vectors, and what its payloads
- * left out where the payload codec wants it back (error feedback).
+ * What a miner keeps of its stage from round to round besides the parameters: the optimizer's vectors and, if the payload codec
+ * uses error feedback, what its payloads left out.
  *
- * Owns: which vectors these are, and when a residual counts. Out of scope: the values (`gpu/optimizers`, `core/merge/payload`)
- * and the file (`own_state_folder.ts`).
+ * Owns: the list of these vectors, and when a residual takes effect. Out of scope: their values (`gpu/optimizers`,
+ * `core/merge/payload`) and the file (`own_state_folder.ts`).
  */
 
 import type { RunConfig } from "../../core/config/config.ts";
@@ -29,13 +29,13 @@ export function keptVectors(config: RunConfig, table: ParameterTable): VectorNam
   return residual === null ? kept : [...kept, [residual, table.length]];
 }
 
-/** Null: the codec keeps none. Another codec's is of no use, nor is another version's. */
+/** Null if the codec keeps none. Names codec and version, since no other can use it. */
 function residualName(config: RunConfig): string | null {
   const { keepsResidual, name, version } = payloadCodecOf(config);
   return keepsResidual ? `residual of ${name} ${version}` : null;
 }
 
-/** For the disk. */
+/** To be saved. */
 export async function readOwnState(
   { compute, residual }: { compute: StageCompute; residual: Residual },
   { config, table }: { config: RunConfig; table: ParameterTable },
@@ -48,7 +48,7 @@ export async function readOwnState(
   return { vectors: new Map([...Object.entries(vectors), ...left]), steps };
 }
 
-/** From the disk: the device gets the optimizer's part. */
+/** Resumes with a saved state: loads the optimizer's part into the device and returns the rest. */
 export async function takeUp(
   { vectors, steps }: OwnState,
   { compute, config }: { compute: StageCompute; config: RunConfig },
@@ -60,9 +60,9 @@ export async function takeUp(
 }
 
 /**
- * What a miner's payloads have left out so far, a value for each value of the stage. A payload may be asked for more than once
- * in a round (the store lost it, a session ended) and must be the same each time, so what it leaves out takes effect when the
- * round is merged; a stage that is loaded anew begins without.
+ * What a miner's payloads have left out so far, one value for each value of the stage. The hub may ask for a payload twice in a
+ * round (the store lost it, a session ended) and must get the same bytes, so what a payload leaves out takes effect only when
+ * the round is merged. A stage that is loaded anew starts without a residual.
  */
 export class Residual {
   #settled: Float32Array | null; // as the round began
@@ -72,18 +72,18 @@ export class Residual {
     this.#settled = settled;
   }
 
-  /** As the last merge left it; null: zeros, or none is kept. */
+  /** As of the last merge; null: zeros, or none is kept. */
   get settled(): Float32Array | null {
     return this.#settled;
   }
 
-  /** For a payload that begins, of a stage of so many values: the codec writes to it. */
+  /** For a new payload of a stage of this many values: the codec writes to it. */
   open(values: number): Float32Array {
     this.#open = this.#settled?.slice() ?? new Float32Array(values);
     return this.#open;
   }
 
-  /** The round is merged. Without a payload of this miner nothing changes. */
+  /** The round is merged. Changes nothing if this miner made no payload. */
   settle(): void {
     this.#settled = this.#open ?? this.#settled;
     this.#open = null;

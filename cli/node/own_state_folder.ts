@@ -1,9 +1,9 @@
 /**
- * A miner's own state on disk, so that a restarted miner goes on where it was: what its optimizer keeps, and the residual of its
+ * A miner's own state on disk, so that a restarted miner resumes with it: its optimizer's vectors and the residual of its
  * payloads. One file, replaced at every merge.
  *
- * The state is private and never leaves the machine. It is used only when stage, round and parameter hash are the ones that
- * the miner is told to load, and its vectors those that the run's optimizer and payload codec keep; a missing, torn or foreign
+ * The state is private and never leaves the machine. It is used only if stage, round and parameter hash match what the
+ * miner must load, and its vectors are those that the run's optimizer and payload codec keep. A missing, torn or foreign
  * file, or one of an earlier format, means an empty state, never a failure.
  */
 
@@ -41,7 +41,7 @@ export class OwnStateFolder {
     this.#warn = options.warn;
   }
 
-  /** Failing to save costs a warm optimizer after a restart, nothing else: it warns. */
+  /** A failed save costs only a warm optimizer after a restart, so it is a warning. */
   async save(options: { stage: StageIndex; round: number; parameters: BlobRef; state: OwnState }): Promise<void> {
     const { stage, round, parameters, state: { vectors, steps } } = options;
     const body = [...vectors.values()].map(bytesOfFloats);
@@ -63,7 +63,7 @@ export class OwnStateFolder {
     }
   }
 
-  /** The stage whose state lies here; null when none does. */
+  /** The stage whose state is stored here; null: none. */
   async stage(): Promise<StageIndex | null> {
     return await this.#reading((_, header) => Promise.resolve(stageIndex(header.stage)));
   }
@@ -85,7 +85,7 @@ export class OwnStateFolder {
     });
   }
 
-  /** Null where there is no file of ours. */
+  /** Null if there is no valid file. */
   async #reading<T>(use: (file: Deno.FsFile, header: Header) => Promise<T | null>): Promise<T | null> {
     const path = `${this.#folder}/${fileName}`;
     if (!await isFile(path)) return null;
@@ -96,9 +96,9 @@ export class OwnStateFolder {
   }
 }
 
-const readBytes = 4 * 1024 * 1024; // a read copies them
+const readBytes = 4 * 1024 * 1024; // copied by each read
 
-/** False: the file ends before. */
+/** False: the file is too short. */
 async function fill(file: Deno.FsFile, bytes: Uint8Array): Promise<boolean> {
   for (let done = 0; done < bytes.length;) {
     const count = await file.read(bytes.subarray(done, done + readBytes));
@@ -108,7 +108,7 @@ async function fill(file: Deno.FsFile, bytes: Uint8Array): Promise<boolean> {
   return true;
 }
 
-/** The name of all of them as one blob. */
+/** The hash of all vectors as one blob. */
 async function hashOfAll(parts: readonly Uint8Array[]): Promise<string> {
   const digest = new TreeDigest();
   for (const part of parts) {
@@ -123,6 +123,6 @@ function readHeader(head: Uint8Array): Header | null {
     const isOurs = typeof header === "object" && header !== null && "format" in header && header.format === format;
     return isOurs ? header as Header : null;
   } catch {
-    return null; // torn, foreign or of an earlier format: as good as none
+    return null; // torn, foreign or of an earlier format: counts as none
   }
 }

@@ -1,15 +1,16 @@
 /**
- * A role that rests while it has to: it leaves the run, which hands its leases to others, and joins again as itself.
+ * A role that pauses while its rules say so: it leaves the run, which hands its leases to others, and later joins again
+ * with the same identity.
  *
- * Owns: one life of the role after another, on a device that stays open and whose memory is given back meanwhile. It ends when the
- * run does, or when it is told to stop. Refuses: judging when to rest (cli/idle).
+ * Owns: successive lives of the role on a device that stays open and whose memory is freed in between. It ends with the
+ * run or on request. Out of scope: deciding when to pause (cli/idle).
  */
 
 import { running, type Verdict } from "../idle/rules.ts";
 import type { RunningMiner, RunningRole } from "./miner_role.ts";
 import type { Finished } from "./node_role.ts";
 
-/** Says whether the role may run. */
+/** Whether the role may run. */
 export interface PauseGate {
   readonly verdict: Verdict;
   onChange(listener: (verdict: Verdict) => void): void;
@@ -29,7 +30,7 @@ export class PausingRole implements RunningRole {
   readonly #options: PausingOptions;
   #role: RunningMiner | null = null;
   #stopReason: string | null = null;
-  #wasPaused = false; // the last word said so
+  #wasPaused = false; // the last verdict
   #wake: () => void = () => {};
 
   constructor(options: PausingOptions) {
@@ -85,4 +86,4 @@ export class PausingRole implements RunningRole {
   }
 }
 
-const pausedReason = "its own rules tell it to rest";
+const pausedReason = "its own rules tell it to pause";

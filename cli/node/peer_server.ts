@@ -1,9 +1,9 @@
 /**
- * A miner's own port, for those who can be reached: newcomers to its stage copy the parameters from here, leaf by leaf, and
- * spare the orchestrator's store.
+ * The port of a reachable miner: newcomers to its stage copy the parameters from here, leaf by leaf, instead of from
+ * the orchestrator's store.
  *
- * Open before the hello, so that its address can be told in the first message. Holds one round's vectors in memory, two while
- * they change.
+ * It opens before the hello, so that the first message can name its address. Holds one round's vectors in memory, two
+ * during a change.
  */
 
 import type { NodeId } from "../../core/ids.ts";
@@ -19,9 +19,9 @@ import { peerUrl } from "../roles/blob_access.ts";
 
 export interface PeerServer {
   readonly url: string; // where others reach it
-  /** The hub whose newcomers it serves; nobody is served before. */
+  /** The hub whose newcomers it serves; before this is set, none are served. */
   trust(issuer: PassIssuer): void;
-  /** Hands out these vectors and nothing else. */
+  /** Serves only these vectors. */
   hold(vectors: readonly Uint8Array[]): void;
   close(): Promise<void>;
 }
@@ -29,7 +29,7 @@ export interface PeerServer {
 export interface PeerServerOptions {
   readonly listen: string; // HOST:PORT
   readonly publicUrl: string | undefined;
-  readonly self: NodeId; // whose stage it is, and whom requests must be signed for
+  readonly self: NodeId; // the stage's owner, and the receiver that requests must be signed for
   readonly verify: Verify;
   readonly limits: NetLimits;
   readonly timers: Timers;
@@ -53,7 +53,7 @@ export async function openPeerServer(options: PeerServerOptions): Promise<PeerSe
     port,
     limits,
     accept: (wire) => {
-      wire.close("this port hands out blobs only");
+      wire.close("this port serves only blobs");
       return { frame: () => {}, closed: () => {} };
     },
     fetch: (request, trust) => peers.fetch(request, trust),

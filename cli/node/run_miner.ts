@@ -1,6 +1,6 @@
 /**
- * `iota miner`, from the command line to the summary: what all nodes do (run_node.ts), and resting when the machine or its owner
- * wants that.
+ * `iota miner`, from the command line to the summary: what all nodes do (run_node.ts), and pausing when the machine or
+ * its owner needs it.
  */
 
 import type { NodeId } from "../../core/ids.ts";
@@ -33,8 +33,8 @@ interface Tally {
 export async function runMiner(context: CommandContext): Promise<number> {
   await openLogFile(context);
   const tally: Tally = { tasks: 0, steps: 0, rounds: 0, computeMs: 0, pauses: 0 };
-  givenChain(context); // a wrong one fails before anything is opened
-  pauseRules(context); // a wrong one fails before anything is opened
+  givenChain(context); // a wrong value fails before anything is opened
+  pauseRules(context); // a wrong value fails before anything is opened
   const signer = await openSigner(context);
   const peers = await openPeers(context, signer.address);
   const node = await openNode(context, { signer, role: "miner" });
@@ -122,7 +122,7 @@ function restingMiner(
   });
 }
 
-/** SIGUSR2 makes the miner rest, another one lets it go on. Windows has no such signal. Returns the way to stop listening. */
+/** SIGUSR2 pauses the miner, another one resumes it. Windows has no such signal. Returns a function that stops listening. */
 function onHand(watch: PauseWatch, onFailure: (error: unknown) => void): () => void {
   if (Deno.build.os === "windows") return () => {};
   const toggle = () => {
@@ -142,7 +142,7 @@ async function openPeers({ options, output }: CommandContext, self: NodeId): Pro
     verify: verifySignature,
     limits: defaultNetLimits,
     timers: systemTimers,
-    onError: (error) => output.log.warn(`Newcomers may not get this stage from here: ${error}`),
+    onError: (error) => output.log.warn(`Newcomers may be unable to copy this stage from here: ${error}`),
   });
   output.line(`Newcomers may copy this miner's stage from ${peers.url}`);
   return peers;

@@ -1,6 +1,6 @@
 /**
- * What `iota miner` and `iota validate` share, from the command line to the summary: wallet, device, link, then the role.
- * Their own parts are in run_miner.ts and run_validator.ts.
+ * Shared by `iota miner` and `iota validate`, from the command line to the summary: wallet, device, link, then the
+ * role. What differs is in run_miner.ts and run_validator.ts.
  */
 
 import { type HotkeyPair, verifySignature } from "../../chain/wallet/hotkey.ts";
@@ -28,7 +28,7 @@ import { hubTrust } from "./hub_trust.ts";
 import type { RunningRole } from "./miner_role.ts";
 import type { NodeLink } from "./node_role.ts";
 
-/** Of a request to another miner, as the orchestrator has the same bytes. */
+/** For a request to another miner, because the orchestrator has the same bytes. */
 const peerAttempts = 2;
 
 export interface OpenNode {
@@ -36,10 +36,10 @@ export interface OpenNode {
   readonly device: ComputeWorker;
   readonly link: NodeLink;
   readonly blobs: BlobAccess;
-  readonly chain: NamedChain | null; // of its duties; null: the run says it
+  readonly chain: NamedChain | null; // for its chain duties; null: the run names it
 }
 
-/** The key is in memory from now on, and its folder closed to this process. */
+/** From here on the key is in memory and its folder is closed to this process. */
 export async function openSigner(context: CommandContext): Promise<HotkeyPair> {
   const signer = await openHotkey(context);
   giveUpReading(hotkeyFolders(context), { kept: context.dataFolder() });
@@ -58,7 +58,7 @@ export async function openNode(
   const device = await openDevice(options.text("device"));
   output.event({ type: "device", ...device.adapter });
   output.line(`${signer.address} on ${device.adapter.name}`);
-  let authorize: Authorize | null = null; // until the hub has said who it is
+  let authorize: Authorize | null = null; // until the hub's identity is known
   const by = { signer, timers: systemTimers, random: systemRandom };
   const { blobBytes } = defaultNetLimits;
   const storeOptions = {
@@ -90,13 +90,13 @@ export async function openNode(
       );
     },
   };
-  const toHub: Authorize = (request, by) => present(authorize, "blobs are asked for after the hello")(request, by);
+  const toHub: Authorize = (request, by) => present(authorize, "blobs are requested after the hello")(request, by);
   const hubStore = {
     ...storeOptions,
     ...trust.http,
     authorize: toHub,
     get url() {
-      return place.http; // where the orchestrator is by then
+      return place.http; // the orchestrator's address by then
     },
   };
   const blobs = blobAccess(new HttpBlobs(hubStore), {
@@ -119,8 +119,8 @@ const waitedText = (ms: number): string => ms < 10_000 ? "" : `, for ${duration(
 export interface RoleOptions {
   readonly node: OpenNode;
   readonly start: () => Promise<RunningRole>;
-  readonly failed?: Promise<never>; // what else may go wrong
-  /** What is left to do when the role has ended. */
+  readonly failed?: Promise<never>; // other failures
+  /** Cleanup after the role has ended. */
   readonly end?: (options: { isFinished: boolean; interruption: AbortSignal }) => Promise<void>;
   readonly summary: () => Record<string, unknown>;
 }

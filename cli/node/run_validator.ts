@@ -1,6 +1,6 @@
 /**
- * `iota validate`, from the command line to the summary: what all nodes do (run_node.ts), verdicts and evaluations counted, and
- * its weights on the chain.
+ * `iota validate`, from the command line to the summary: what all nodes do (run_node.ts), counting verdicts and
+ * evaluations, and setting weights on the chain.
  */
 
 import type { CommandContext } from "../command.ts";
@@ -15,7 +15,7 @@ import { startValidator } from "./validator_role.ts";
 export async function runValidator(context: CommandContext): Promise<number> {
   await openLogFile(context);
   const tally = { evaluations: 0, verdictsPassed: 0, verdictsFailed: 0 };
-  givenChain(context); // a wrong one fails before anything is opened
+  givenChain(context); // a wrong value fails before anything is opened
   const node = await openNode(context, { signer: await openSigner(context), role: "validator" });
   const { chain: given } = node;
   const { output } = context;

@@ -1,8 +1,8 @@
 /**
- * The stage a miner holds: its device state, the vectors its round began with, and the work the miner machine asks for.
+ * The stage a miner holds: its device state, its vectors at the start of the round, and the work the miner machine requests.
  *
- * Owns one open `StageCompute`, replaced on every `loadStage`. Refuses a stranger's bad bytes with a `WorkRefused` that carries
- * the fault; anything else that throws is ours or the world's.
+ * Owns one open `StageCompute`, replaced on every `loadStage`. Rejects a stranger's bad bytes with a `WorkRefused` that
+ * carries the fault; any other exception is our bug or an I/O error.
  */
 
 import { present, unreachable } from "../../core/assert.ts";
@@ -44,10 +44,10 @@ function accepted<T>(value: Parsed<T>): T {
   throw new WorkRefused(value.fault);
 }
 
-/** What a round begins with; nobody writes to it, as peers may be reading it. */
+/** The state at the start of a round; it is never written to, because peers may be reading it. */
 interface RoundStart extends StageVectors {
   readonly refs: { readonly parameters: BlobRef; readonly momentum: BlobRef | null };
-  readonly isInitial: boolean; // grown from the seed
+  readonly isInitial: boolean; // generated from the seed
 }
 
 interface OpenStage {
@@ -64,10 +64,10 @@ export interface StageHostOptions {
   readonly blobs: BlobAccess;
   readonly segments: Segments;
   readonly ownState: OwnStateFolder | null; // null: nothing is kept on disk
-  readonly peers?: PeerServer | null; // hands the stage's vectors to newcomers
+  readonly peers?: PeerServer | null; // serves the stage's vectors to newcomers
   readonly activationBytes: number;
   readonly nowMs: () => number;
-  /** How far loading is, every few seconds; nothing while it is quick. */
+  /** The progress of loading, every few seconds; not called if loading is quick. */
   readonly onLoading?: OnLoading;
 }
 
@@ -106,7 +106,7 @@ export class StageHost {
     }
   }
 
-  /** Calls in flight fail, and nobody waits for them. */
+  /** Calls in flight fail, and nothing awaits them. */
   close(): void {
     this.#isClosed = true;
     this.#drop();
@@ -118,7 +118,7 @@ export class StageHost {
   }
 
   #stage(): OpenStage {
-    return present(this.#open, "a stage is loaded before work on it");
+    return present(this.#open, "a stage is loaded before it is used");
   }
 
   async #loadStage(work: Extract<MinerWork, { type: "loadStage" }>): Promise<MinerResult> {
@@ -138,14 +138,14 @@ export class StageHost {
     const { parameters } = start.refs;
     if (held !== null) {
       held.residual = new Residual(start === held.start ? held.residual.settled : null);
-      held.start = start; // it comes back to its stage: the optimizer's state it has is warmer than none
+      held.start = start; // back at its own stage: an old optimizer state is better than none
       await placeParameters(held.compute, start.parameters, onLoading);
       return { type: "loadStage", parameters, localSteps: await held.compute.countSteps() };
     }
     this.#drop();
     const openForwards = config.train.microbatchesPerStep;
     const compute = await device.openStage(spec, { optimizer: optimizerOf(config), activationBytes, openForwards });
-    if (this.#isClosed) compute.close(); // what follows fails, as it should
+    if (this.#isClosed) compute.close(); // later calls then fail, as they should
     const opened: OpenStage = this.#open = { config, spec, table, compute, start, residual: new Residual() };
     await placeParameters(compute, start.parameters, onLoading);
     const kept = await ownState?.load({ stage, round, parameters, vectors: keptVectors(config, table) }) ?? null;
@@ -264,14 +264,14 @@ export class StageHost {
   }
 }
 
-/** Whether a round's start is what this source gives: it was loaded before, and nothing was merged since. */
+/** Whether a round's start equals this source: it was loaded before and nothing has been merged since. */
 function isStart({ refs, isInitial }: RoundStart, source: ParameterSource): boolean {
   if (source.type === "initial") return isInitial;
   if (source.parameters.hash !== refs.parameters.hash) return false;
   return refs.momentum === null || source.momentum?.hash === refs.momentum.hash;
 }
 
-/** What a failed job tells the hub: the stranger's fault as it is, a stage too large, anything else as a missing blob. */
+/** The fault to report for a failed job: the stranger's fault itself, a stage too large, otherwise a missing blob. */
 export function faultOf(error: unknown): Fault {
   if (error instanceof WorkRefused) return error.fault;
   if (isTooLarge(error)) return fault("tooLarge", error.message);

@@ -1,7 +1,7 @@
 /**
- * A stage's parameters as a round begins with them: grown from the seed, or fetched and checked by hash.
+ * A stage's parameters at the start of a round: generated from the seed, or fetched and checked by hash.
  *
- * Takes its time in turns (net/turns.ts) and says how far it is, since a large stage takes minutes. Holds each vector once.
+ * Works in turns (net/turns.ts) and reports progress, because a large stage takes minutes. Holds each vector once.
  */
 
 import type { RunConfig } from "../../core/config/config.ts";
@@ -16,7 +16,7 @@ import type { BlobAccess } from "../roles/blob_access.ts";
 
 export interface StageVectors {
   readonly parameters: Float32Array;
-  readonly momentum: Float32Array | null; // of the outer optimizer; null: none is kept
+  readonly momentum: Float32Array | null; // of the outer optimizer; null: not kept
 }
 
 export type OnLoading = (part: LoadingPart, bytes: { done: number; total: number }) => void;
@@ -27,7 +27,7 @@ export interface SourceOptions {
   readonly source: ParameterSource;
   readonly blobs: BlobAccess;
   readonly peers?: readonly Peer[]; // that may have it
-  readonly parametersOnly?: boolean; // for those who take no outer step
+  readonly parametersOnly?: boolean; // for roles that take no outer step
   readonly onLoading?: OnLoading;
 }
 
@@ -71,5 +71,5 @@ async function fetchVector(
     return floatsOf(await blobs.get(ref, onLoading === undefined ? { peers } : { peers, onBytes }));
   }
   const detail = `Cannot load a stage as its vector must have ${bytes} bytes: current value is ${ref.bytes}`;
-  throw new BlobError("wrongHash", detail); // whoever named it lied
+  throw new BlobError("wrongHash", detail); // the node that named it lied
 }

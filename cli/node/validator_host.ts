@@ -1,8 +1,8 @@
 /**
- * All stages on one device, for a validator: evaluates held-out text and repeats single tasks.
+ * All stages on one device for a validator: evaluates held-out text and repeats single tasks.
  *
- * Each stage keeps the parameters of the last round it was asked for. Nothing here trains: gradients of a repeated task are
- * thrown away.
+ * Each stage keeps the parameters of the last round requested. Nothing here trains: gradients of a repeated task are
+ * discarded.
  */
 
 import { present } from "../../core/assert.ts";
@@ -182,7 +182,7 @@ function batchOf(
   return batch;
 }
 
-/** What a stage that only passes on would have sent; null where input and output differ in shape. */
+/** What a stage that only passed its input on would have sent; null if input and output differ in shape. */
 function lazyOutput(
   spec: StageSpec,
   options: {

@@ -1,6 +1,4 @@
-/**
- * A validator in the real world: link, machine and all stages joined together.
- */
+/** The running validator: connects link, machine and all stages. */
 
 import { unreachable } from "../../core/assert.ts";
 import type { Machine } from "../../core/protocol/machine.ts";
@@ -23,7 +21,7 @@ export interface ValidatorRoleOptions {
   readonly onRecord: (record: ValidatorRecord) => void;
   /** The newest scores, by miner's address. */
   readonly onScores: (round: number, scores: readonly MinerScore[]) => void;
-  /** Who decides what to do and say. @default an honest validator */
+  /** Decides what to do and send. @default an honest validator */
   readonly machine?: Machine<ValidatorState, ValidatorEvent, ValidatorEffect>;
 }
 

@@ -1,9 +1,9 @@
 /**
- * From the words of a command line to typed options.
+ * Parses the words of a command line into typed options.
  *
- * Owns: finding the command among the words, parsing by the command's declaration, and the sentence for every way to get it
- * wrong. Refuses (UsageError): unknown options, missing or extra values, values of another kind or outside their limits.
- * The last value wins when an option comes twice.
+ * Owns: finding the command among the words, parsing by the command's declaration, and the message for every mistake.
+ * Rejects (UsageError): unknown options, missing or extra values, values of the wrong kind or outside their limits. If
+ * an option is given twice, the last value wins.
  */
 
 import { parseArgs } from "@std/cli";
@@ -62,14 +62,14 @@ export function parseOptions({ words, options, maxPositionals, helpCommand }: Pa
   const positionals = args._.map(String);
   if (positionals.length > maxPositionals) {
     const extra = positionals[maxPositionals]!;
-    throw new UsageError(`Cannot use '${extra}' as this command takes ${counted(maxPositionals)} beside its options`, {
+    throw new UsageError(`Cannot use '${extra}' as this command takes ${counted(maxPositionals)} besides its options`, {
       next,
     });
   }
   return { options: optionValues(specs, values), positionals };
 }
 
-/** The candidate a person most likely meant, or undefined when none is near. */
+/** The candidate most likely meant, or undefined when none is close. */
 export function closest(word: string, candidates: readonly string[]): string | undefined {
   const limit = word.length <= 4 ? 1 : 2;
   const near = candidates
@@ -99,7 +99,7 @@ function joinNegativeValues(words: readonly string[], specs: Map<string, OptionS
 }
 
 function readValue(spec: OptionSpec, text: string, next: string): OptionValue {
-  assert(spec.kind !== "boolean", "Flags have no value to read");
+  assert(spec.kind !== "boolean", "A flag has no value to read");
   if (text === "") {
     throw new UsageError(`Cannot use --${spec.name} as it needs a value: --${spec.name} ${spec.placeholder}`, { next });
   }
@@ -165,7 +165,7 @@ function optionValues(specs: Map<string, OptionSpec>, values: Map<string, Option
   };
 }
 
-/** Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`. */
+/** The number of insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`. */
 function editDistance(a: string, b: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, j) => j);

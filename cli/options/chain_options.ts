@@ -1,5 +1,5 @@
 /**
- * The options that name a chain and a subnet, shared by every command that asks one.
+ * The options that name a chain and a subnet, shared by every command that queries one.
  *
  * Owns: --endpoint, --netuid, --timeout, --mechanism, --hotkey as a name or an address. Refuses: connecting (cli/chain/chain_access.ts).
  */
@@ -15,7 +15,7 @@ export const endpointOption: OptionSpec = {
   placeholder: "CHAIN",
   default: "finney",
   suggestions: ["finney", "test", "local"],
-  doc: "finney, test, local, or ws:// and wss:// addresses; several with commas",
+  doc: "finney, test, local, or ws:// and wss:// addresses, separated by commas",
 };
 
 export const netuidOption: OptionSpec = {
@@ -35,10 +35,10 @@ export const timeoutOption: OptionSpec = {
   min: 0.1,
   max: 600,
   default: 20,
-  doc: "give up when the chain has not answered for so long",
+  doc: "give up when the chain has not answered for this long",
 };
 
-/** Of every action that asks a chain. */
+/** For every action that queries a chain. */
 export const chainOptions: readonly OptionSpec[] = [endpointOption, netuidOption, timeoutOption];
 
 export const mechanismOption: OptionSpec = {
@@ -48,17 +48,17 @@ export const mechanismOption: OptionSpec = {
   min: 0,
   max: 15,
   default: 0,
-  doc: "the mechanism of the subnet",
+  doc: "the subnet's mechanism",
 };
 
-const anyHotkey: OptionSpec = { ...hotkeyOption, doc: "the hotkey of the wallet, or the address of any hotkey" };
+const anyHotkey: OptionSpec = { ...hotkeyOption, doc: "the wallet's hotkey, or the address of any hotkey" };
 
-/** Of actions that look at a hotkey, or sign with it. */
+/** For actions that read a hotkey's state or sign with it. */
 export const hotkeyOptions: readonly OptionSpec[] = [
   { ...walletOptions[0]!, doc: "the wallet of the hotkey" },
   anyHotkey,
   walletPathOption,
 ];
 
-/** Of actions that the coldkey signs for a hotkey. */
+/** For actions that the coldkey signs for a hotkey. */
 export const payingOptions: readonly OptionSpec[] = [coldkeyOptions[0]!, anyHotkey, ...coldkeyOptions.slice(1)];

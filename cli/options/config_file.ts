@@ -1,8 +1,8 @@
 /**
  * A run's TOML file: its contents, and the line of every setting, so that a problem reads `run.toml:12: Cannot use …`.
  *
- * Owns reading and syntax; what the settings mean is core/config/parse.ts. A file that cannot be used is a `UserError` with the
- * next step, because a person typed its name. Files beyond 1 MiB are refused unread.
+ * Owns reading and syntax; core/config/parse.ts owns the meaning of settings. An unusable file is a `UserError` with
+ * the next step, because a person typed its name. Files over 1 MiB are rejected unread.
  */
 
 import { parse, TomlError } from "smol-toml";
@@ -59,7 +59,7 @@ function parseToml({ path, text }: { path: string; text: string }): Record<strin
   }
 }
 
-/** One line a problem: those of the file by place, then the others. */
+/** One line per problem: those of the file by line, then the others. */
 export function placeProblems({ problems, file }: { problems: readonly Problem[]; file: ConfigFile | null }): string[] {
   const placed = problems.map(({ path, text, origin }) => {
     const line = origin === "file" ? file?.lineOf(path) ?? null : null;
@@ -80,13 +80,13 @@ const header = /^\s*\[{1,2}\s*([^\]]+?)\s*\]/;
 const assignment = /^\s*((?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*'))*)\s*=(.*)/;
 
 /**
- * Where tables begin and settings stand. A scan by line is enough, because the text has parsed: only lines inside a multi-line
- * string could look like settings, and those are skipped.
+ * The lines of tables and settings. A scan by line is enough because the text has already been parsed: only lines
+ * inside a multi-line string could look like settings, and those are skipped.
  */
 function settingLines(text: string): Map<string, number> {
   const lines = new Map<string, number>();
   let table = "";
-  let openQuotes: string | null = null; // of a multi-line string
+  let openQuotes: string | null = null; // inside a multi-line string
   text.split(/\r?\n/).forEach((source, index) => {
     if (openQuotes !== null) {
       if (source.includes(openQuotes)) openQuotes = null;

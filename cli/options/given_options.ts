@@ -1,8 +1,8 @@
 /**
- * The options of one command as a person gave them: what was typed, over what the file of --config says.
+ * The options of one command as given: the command line, on top of the --config file.
  *
- * Owns: merging the two, and what is refused for the merged options of any command. One reader, so that `service install` accepts
- * exactly what the role itself will accept. Out of scope: what an option's value means to its command.
+ * Owns: merging the two, and the checks on the merged options that hold for any command. It is the only reader, so `service
+ * install` accepts exactly what the role itself will accept. Out of scope: what an option's value means to its command.
  */
 
 import { resolve } from "node:path";
@@ -14,11 +14,11 @@ import { attempting, UsageError, UserError } from "../output/errors.ts";
 
 export interface GivenOptions extends ParsedArguments {
   readonly typed: OptionValues; // without the file
-  readonly runFile: ConfigFile | null; // of --config, where it is a run's
+  readonly runFile: ConfigFile | null; // the --config file, if it is a run's
 }
 
 interface Typed {
-  readonly words: readonly string[]; // behind the command's name
+  readonly words: readonly string[]; // after the command's name
   readonly environment: Environment;
 }
 
@@ -26,13 +26,13 @@ export async function readOptions(command: Command, typed: Typed): Promise<Given
   await command.checkWords?.(typed.words);
   const given = await mergeFile(command, typed);
   mustNotContradict(given.options);
-  await mustBeFolder(given.options.text("data"));
+  if (command.judgesDataFolder !== true) await mustBeFolder(given.options.text("data"));
   return given;
 }
 
 /**
- * The file holds options of the command, or a run's settings with the options of its orchestrator, which count over those that the
- * run keeps.
+ * The file holds options of the command, or a run's settings with the options of its orchestrator, which override those
+ * that the run keeps.
  */
 async function mergeFile(command: Command, { words, environment }: Typed): Promise<GivenOptions> {
   const parse = (all: readonly string[]) =>
@@ -69,16 +69,16 @@ function mustNotContradict(options: OptionValues): void {
   });
 }
 
-/** What is not there yet is made later. */
+/** A missing folder is created later. */
 async function mustBeFolder(data: string | undefined): Promise<void> {
   if (data === undefined) return;
   const path = resolve(data);
   const found = await attempting({ action: "write to the data folder", value: path }, () => lookAt(path));
   if (found === null || found.isDirectory) return;
   throw new UserError(
-    `Cannot use the data folder as it must be a folder, which this is not: current value is '${path}'`,
+    `Cannot use the data folder as it must be a folder: current value is '${path}'`,
     {
-      next: "Pass the path of a folder, or of none yet: --data DIR",
+      next: "Pass the path of an existing or new folder: --data DIR",
     },
   );
 }
@@ -88,7 +88,7 @@ async function lookAt(path: string): Promise<Deno.FileInfo | null> {
     return await Deno.stat(path);
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return null;
-    if (error instanceof Deno.errors.NotCapable) return null; // the confined thread of a command that does not read there
+    if (error instanceof Deno.errors.NotCapable) return null; // the confined thread of a command that may not read there
     throw error;
   }
 }

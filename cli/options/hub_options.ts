@@ -1,8 +1,9 @@
 /**
- * The options of `iota orchestrate` that concern its process and not the run: where it listens, with which key, where it logs.
+ * The options of `iota orchestrate` that concern its process rather than the run: where it listens, which key signs,
+ * where it logs.
  *
- * Owns: their declarations, and their names in the [hub] table of a run's file (`--tls-cert` is `tlsCert` there). Out of scope: the
- * settings of the run itself (run_options.ts), which every node is told; nobody is told these.
+ * Owns: their declarations, and their names in the [hub] table of a run's file (`--tls-cert` is `tlsCert` there). Out
+ * of scope: the settings of the run itself (run_options.ts), which are sent to every node; these are not.
  */
 
 import type { OptionSpec } from "../command.ts";
@@ -26,7 +27,7 @@ const addressOptions: readonly OptionSpec[] = [
     doc: "certificate chain in PEM; the port then speaks TLS, and nodes dial wss://",
   },
   { name: "tls-key", kind: "string", placeholder: "FILE", doc: "private key of that certificate in PEM" },
-  { name: "loopback", kind: "boolean", doc: "listen for this machine only and without TLS, whatever the file says" },
+  { name: "loopback", kind: "boolean", doc: "listen only on this machine and without TLS, whatever the file says" },
 ];
 
 const signingOptions: readonly OptionSpec[] = walletOptions.map((option) =>
@@ -35,7 +36,7 @@ const signingOptions: readonly OptionSpec[] = walletOptions.map((option) =>
       name: "wallet",
       kind: "string",
       placeholder: "NAME",
-      defaultText: "one made in the data folder",
+      defaultText: "one created in the data folder",
       doc: "the wallet whose hotkey signs for the orchestrator",
     }
     : option
@@ -46,7 +47,7 @@ export const hubOptions: readonly OptionSpec[] = [...addressOptions, ...logOptio
 /** A swarm starts its orchestrator with this: its nodes are on this machine. */
 export const loopbackWord = "--loopback";
 
-/** The table of a run's file that sets them. */
+/** The table of a run's file that sets these options. */
 export const hubTable = "hub";
 
 /** `tls-cert` as `tlsCert`. */

@@ -18,36 +18,36 @@ export const tlsAuthorityOption: OptionSpec = {
   name: "tls-ca",
   kind: "string",
   placeholder: "FILE",
-  doc: "trust this certificate (PEM): for an orchestrator at wss:// with a self-signed one",
+  doc: "trust this certificate (PEM), for an orchestrator at wss:// with a self-signed one",
 };
 
-/** What a node does without `--orchestrator`, for its help. */
+/** Help text: how a node finds its run without `--orchestrator`. */
 export const findingText =
-  "Without --orchestrator it looks for a run where --chain says; without that, on a chain of this machine (port 9944), then for an " +
-  "orchestrator of this machine (port 9009), then on subnet 9 of finney, and waits until there is one. It believes what the " +
-  "subnet's owner announces, and after it validators with a permit: see iota runs. ";
+  "Without --orchestrator it looks for a run on the chain of --chain. Without that too, it tries a chain on this machine (port 9944), then an " +
+  "orchestrator on this machine (port 9009), then subnet 9 of finney, and waits until it finds one. It trusts announcements of the " +
+  "subnet's owner, then of validators with a permit: see iota runs. ";
 
 export const nodeOptions: readonly OptionSpec[] = [
   {
     name: "orchestrator",
     kind: "string",
     placeholder: "URL",
-    defaultText: "found through the chain",
+    defaultText: "found on the chain",
     doc: "the run's address, or its invite in quotes: 'iota://host:port/run#key'",
   },
   {
     name: "hub",
     kind: "string",
     placeholder: "ADDRESS",
-    defaultText: "the announced one, or the one met there before",
-    doc: "accept no orchestrator but the one with this hotkey",
+    defaultText: "the announced one, or the one met at that address before",
+    doc: "accept only the orchestrator with this hotkey",
   },
   {
     name: "run",
     kind: "string",
     placeholder: "RUN",
     defaultText: "as for --hub",
-    doc: "accept no run but this one; of several announced ones the one to join",
+    doc: "accept only this run; if several are announced, join this one",
   },
   {
     name: "give-up-after",
@@ -55,7 +55,7 @@ export const nodeOptions: readonly OptionSpec[] = [
     placeholder: "DURATION",
     defaultText: "never",
     doc:
-      "end with exit code 1 when no orchestrator has let this node in for so long: 90s, 5m, 2h; 0: at the first failed attempt",
+      "exit with code 1 when no orchestrator has let this node in for this long: 90s, 5m, 2h; 0: at the first failed attempt",
   },
   tlsAuthorityOption,
   ...walletOptions,

@@ -1,7 +1,8 @@
 /**
- * A file of a node's options: `orchestrator = "ws://…"` in TOML, below what is typed.
+ * A file of a node's options: `orchestrator = "ws://…"` in TOML. The command line overrides it.
  *
- * Owns: turning such a file into words of the command line, so that one parser checks both, and naming every problem with its line.
+ * Owns: turning such a file into command-line words, so that one parser checks both, and reporting every problem with
+ * its line.
  */
 
 import { showValue } from "../../core/config/knob.ts";
@@ -10,14 +11,14 @@ import { commonOptions, type OptionSpec } from "../command.ts";
 import { type ConfigFile, readConfigFile } from "./config_file.ts";
 import { UserError } from "../output/errors.ts";
 
-const notInFiles = new Set(["config", "help", "json", "quiet", "verbose", "no-color"]); // read before any file
+const notInFiles = new Set(["config", "help", "json", "quiet", "verbose", "no-color"]); // parsed before any file
 
 /** The options that a file may set. */
 export function fileOptions(options: readonly OptionSpec[]): OptionSpec[] {
   return [...options, ...commonOptions].filter(({ name }) => !notInFiles.has(name));
 }
 
-/** For a command that takes `options`; a UserError names everything that is wrong. */
+/** For a command that takes `options`; a UserError lists every problem. */
 export async function wordsOfFile(
   path: string,
   { command, options }: { command: string; options: readonly OptionSpec[] },
@@ -60,7 +61,7 @@ function entryProblem(specs: ReadonlyMap<string, OptionSpec>, entry: { name: str
   return valueProblem(spec, { value, shownAs: name });
 }
 
-/** What is wrong with a value of a file for this option, which is called `shownAs` there; null: nothing. */
+/** The problem with a file's value for this option, which is called `shownAs` there; null: none. */
 export function valueProblem(
   spec: OptionSpec,
   { value, shownAs }: { value: unknown; shownAs: string },
@@ -79,7 +80,7 @@ export function valueProblem(
   }
 }
 
-/** Null: the value is of a kind that no option has. */
+/** Null: no option has values of this kind. */
 export function wordsOfEntry({ name, kind }: OptionSpec, value: unknown): string[] | null {
   if (value === undefined) return [];
   if (kind === "boolean") return typeof value === "boolean" ? value ? [`--${name}`] : [] : null;

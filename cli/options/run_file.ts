@@ -1,8 +1,8 @@
 /**
- * A run's TOML file as a whole: the settings of the run, and in [hub] the options of the orchestrator that owns it.
+ * A run's whole TOML file: the settings of the run, and in [hub] the options of its orchestrator.
  *
- * Owns: telling the two apart, the problems of both, and [hub] as words of the command line, so that one parser checks both. Out of
- * scope: reading the file (config_file.ts), what a run's settings mean (core/config).
+ * Owns: telling the two apart, the problems of both, and [hub] as command-line words, so that one parser checks both.
+ * Out of scope: reading the file (config_file.ts), what a run's settings mean (core/config).
  */
 
 import { showValue } from "../../core/config/knob.ts";
@@ -17,12 +17,12 @@ import { shellWord } from "../shell_words.ts";
 
 type Table = Readonly<Record<string, unknown>>;
 
-/** Without [hub]: what `resolveConfig` takes. */
+/** Without [hub]: the input of `resolveConfig`. */
 export function runPart({ [hubTable]: _, ...rest }: Table): Table {
   return rest;
 }
 
-/** What [hub] sets, by option; empty where it is absent or not a table. */
+/** What [hub] sets, by option; empty if it is absent or not a table. */
 export function hubPart(table: Table): ReadonlyMap<OptionSpec, unknown> {
   const hub = table[hubTable];
   if (!isTable(hub)) return new Map();
@@ -54,7 +54,7 @@ function settingProblem(name: string, value: unknown): string | null {
   }`;
 }
 
-/** As `resolveConfig`, for a whole file. */
+/** Like `resolveConfig`, for a whole file. */
 export function resolveRunFile({ table, ...input }: Omit<ResolveInput, "file"> & { table: Table }): ResolvedConfig {
   const resolved = resolveConfig({ ...input, file: runPart(table) });
   const problems = hubProblems(table);
@@ -62,7 +62,7 @@ export function resolveRunFile({ table, ...input }: Omit<ResolveInput, "file"> &
   return { ok: false, problems: [...problems, ...resolved.ok ? [] : resolved.problems] };
 }
 
-/** What [hub] says, as words that stand before those that were typed. A `UserError` names everything that is wrong with it. */
+/** [hub] as words that go before the typed ones. A `UserError` lists every problem. */
 export function wordsOfHub(file: ConfigFile): string[] {
   const problems = hubProblems(file.table);
   if (problems.length > 0) {
@@ -74,7 +74,7 @@ export function wordsOfHub(file: ConfigFile): string[] {
   return [...hubPart(file.table)].flatMap(([spec, value]) => wordsOfEntry(spec, value) ?? []);
 }
 
-/** The file of --config, where a command takes a run's. */
+/** The --config file, for a command that takes a run's. */
 export async function readRunFile(path: string | undefined): Promise<ConfigFile | null> {
   if (path === undefined) return null;
   const file = await readConfigFile(path);

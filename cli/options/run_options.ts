@@ -1,7 +1,7 @@
 /**
- * The options that shape a run, shared by `orchestrate` and `swarm`, and the way from them to a resolved configuration.
+ * The options that shape a run, shared by `orchestrate` and `swarm`, and resolving them into a configuration.
  *
- * Owns: the flags with a name of their own and `--set path=value` for every other knob. Order of precedence: flag, file, size.
+ * Owns: the flags with their own names and `--set path=value` for every other knob. Order of precedence: flag, file, size.
  */
 
 import type { RunConfig } from "../../core/config/config.ts";
@@ -36,7 +36,7 @@ export const runOptions: readonly OptionSpec[] = [
     placeholder: "K",
     min: 1,
     defaultText: "from --size",
-    doc: "parts the model is cut into; a miner holds one",
+    doc: "how many parts the model is cut into; a miner holds one",
   },
   {
     name: "replicas",
@@ -44,7 +44,7 @@ export const runOptions: readonly OptionSpec[] = [
     placeholder: "N",
     min: 1,
     defaultText: defaultOf("swarm.replicas"),
-    doc: "miners of each stage that the first step waits for",
+    doc: "how many miners of each stage the first step waits for",
   },
   {
     name: "validators",
@@ -52,7 +52,7 @@ export const runOptions: readonly OptionSpec[] = [
     placeholder: "N",
     min: 0,
     defaultText: defaultOf("swarm.validators"),
-    doc: "validators of the run; a swarm starts as many",
+    doc: "how many validators the run has; a swarm starts as many",
   },
   {
     name: "steps",
@@ -60,7 +60,7 @@ export const runOptions: readonly OptionSpec[] = [
     placeholder: "N",
     min: 1,
     defaultText: "from --size",
-    doc: "optimizer steps of the whole run",
+    doc: "optimizer steps in the whole run",
   },
   {
     name: "seed",
@@ -77,27 +77,27 @@ export const runOptions: readonly OptionSpec[] = [
     placeholder: "NAME",
     choices: ["iota", "none"],
     defaultText: defaultOf("pipeline.codec"),
-    doc: "what crosses a stage boundary: a few values per token, or all of them",
+    doc: "what stages send each other: a few values per token, or all of them",
   },
   {
     name: "corpus",
     kind: "string",
     placeholder: "NAME",
     defaultText: defaultOf("data.corpus"),
-    doc: "the text to learn: sotu (State of the Union addresses), or the path of a text file",
+    doc: "the training text: sotu (State of the Union addresses), or the path of a text file",
   },
   { name: "deterministic", kind: "boolean", doc: "fixed wiring and order: equal seeds give equal parameter hashes" },
   {
     name: "set",
     kind: "string",
     placeholder: "PATH=VALUE,…",
-    doc: "set anything else, e.g. train.learningRate=1e-3; iota config show lists all",
+    doc: "set any other setting, e.g. train.learningRate=1e-3; iota config show lists all",
   },
-  { name: "resume", kind: "boolean", doc: "only go on with the run in the data folder: refuse to begin one" },
-  { name: "fresh", kind: "boolean", doc: "delete the run that lies in the data folder and begin anew" },
+  { name: "resume", kind: "boolean", doc: "only resume the run in the data folder; refuse to begin one" },
+  { name: "fresh", kind: "boolean", doc: "delete the run in the data folder and start over" },
 ];
 
-/** Flags with a name of their own, by the knob they set. */
+/** Flags with their own names, by the knob they set. */
 export const flagPaths: Readonly<Record<string, KnobPath>> = {
   stages: "pipeline.stages",
   replicas: "swarm.replicas",
@@ -113,7 +113,7 @@ export interface ResolvedRun {
   readonly origins: Origins;
 }
 
-/** What the person set on the command line, by knob. */
+/** What the command line sets, by knob. */
 export async function overridesOf(
   { options }: Pick<CommandContext, "options">,
 ): Promise<Record<string, KnobValue>> {
@@ -136,7 +136,7 @@ export async function overridesOf(
     const path = entry.slice(0, at).trim();
     const option = hubOptions.find((spec) => path === `${hubTable}.${settingName(spec)}`);
     if (option !== undefined) {
-      throw new UsageError(`Cannot use --set for ${path} as it has an option of its own: current value is '${entry}'`, {
+      throw new UsageError(`Cannot use --set for ${path} as it has its own option: current value is '${entry}'`, {
         next: `Pass it to iota orchestrate: --${option.name}${
           option.kind === "boolean" ? "" : ` ${option.placeholder}`
         }`,
@@ -147,7 +147,7 @@ export async function overridesOf(
   return overrides;
 }
 
-/** The text file of the run that is asked for, wherever it was named; null: the built-in text, or what no path can be. */
+/** The run's text file, wherever it was named; null: the built-in text, or a value that cannot be a path. */
 export async function corpusFile(
   context: CommandContext,
   table: Readonly<Record<string, unknown>>,
@@ -156,7 +156,7 @@ export async function corpusFile(
   return typed === undefined ? corpusOf(table) : textFile(typed);
 }
 
-/** As a run's file names it. */
+/** The setting's name in a run's file. */
 export function corpusOf({ data }: Readonly<Record<string, unknown>>): string | null {
   return textFile(typeof data === "object" && data !== null && "corpus" in data ? data.corpus : undefined);
 }
@@ -170,7 +170,7 @@ export interface GivenRun {
   readonly input: ResolveInput;
 }
 
-/** What the file of --config and the command line say of a run. */
+/** What the --config file and the command line say about a run. */
 export async function givenRun(context: CommandContext): Promise<GivenRun> {
   const { hubProblems, readRunFile, runPart } = await import("./run_file.ts");
   const file = await readRunFile(context.options.text("config"));
@@ -188,7 +188,7 @@ export async function givenRun(context: CommandContext): Promise<GivenRun> {
   };
 }
 
-/** The configuration of a new run; every wrong field is named with its place. */
+/** The configuration of a new run; every wrong field is reported with its line. */
 export async function resolveRun(context: CommandContext, given?: GivenRun): Promise<ResolvedRun> {
   const { file, input } = given ?? await givenRun(context);
   const resolved = (await import("../../core/config/parse.ts")).resolveConfig(input);
@@ -196,7 +196,7 @@ export async function resolveRun(context: CommandContext, given?: GivenRun): Pro
   throw await settingsError(resolved.problems, { file });
 }
 
-/** Every problem with its place; exit code 2 where all of them were typed. */
+/** Every problem with its line; exit code 2 if all of them were typed. */
 export async function settingsError(
   problems: readonly Problem[],
   { file, next }: { file: ConfigFile | null; next?: string },
@@ -204,7 +204,7 @@ export async function settingsError(
   const text = (await import("./config_file.ts")).placeProblems({ problems, file }).join("\n");
   return problems.every(({ origin }) => origin !== "file")
     ? new UsageError(text, { next: next ?? "See every setting with its value and meaning: iota config show" })
-    : new UserError(text, { next: next ?? `Correct ${file?.path ?? "the configuration"} and start again` });
+    : new UserError(text, { next: next ?? `Correct ${file?.path ?? "the configuration"} and try again` });
 }
 
 /** The given run options as words for a child process; the parent has dealt with --fresh and --resume. */

@@ -1,14 +1,14 @@
 /**
- * How a secret enters the program: typed without being shown, or from a file or a variable that the command line names.
+ * How a secret enters the program: typed without echo, or from a file or a variable that the command line names.
  *
- * Owns: the terminal while a secret is typed, and giving it back however that ends. Refuses: secrets as arguments, since every user
- * of the machine can read those, and an empty or short new password. What was typed is never printed, not even in an error.
+ * Owns: the terminal while a secret is typed, and restoring it however that ends. Rejects: secrets as arguments, which every
+ * user of the machine can read, and an empty or short new password. Typed text is never printed, not even in an error.
  */
 
 import type { CommandContext, OptionSpec } from "../command.ts";
 import { attempting, UsageError, UserError } from "../output/errors.ts";
 
-const minPasswordCharacters = 8; // the salt of Bittensor's files is the same for everybody
+const minPasswordCharacters = 8; // Bittensor's files all use the same salt
 const maxSecretBytes = 64 * 1024;
 
 export const passwordOptions: readonly OptionSpec[] = [
@@ -26,14 +26,14 @@ export const passwordOptions: readonly OptionSpec[] = [
   },
 ];
 
-/** What a hidden question needs of a terminal; tests give their own. */
+/** What a hidden prompt needs from a terminal; tests supply their own. */
 export interface SecretTerminal {
   isTerminal(): boolean;
   setRaw(isRaw: boolean): void;
   read(): Promise<Uint8Array | null>;
-  /** Not to stdout, which belongs to programs. */
+  /** Not to stdout, which is for programs. */
   write(text: string): void;
-  /** Calls back when the process is told to end. Returns the way to stop: from then on it ends as the system does it. */
+  /** Calls back when the process is told to end. Returns a function that unsubscribes and restores the system's default. */
   onTerminate(callback: () => void): () => void;
 }
 
@@ -57,7 +57,7 @@ export const processTerminal: SecretTerminal = {
 
 const key = { ctrlC: 3, ctrlD: 4, backspace: 8, newline: 10, enter: 13, ctrlU: 21, escape: 27, space: 32, delete: 127 };
 
-/** One line, not shown. Ctrl-C, Ctrl-D and a signal to end stop the command. */
+/** One line without echo. Ctrl-C, Ctrl-D and a termination signal stop the command. */
 export async function askHidden(question: string, terminal: SecretTerminal = processTerminal): Promise<string> {
   const stopped = Promise.withResolvers<"cancelled">();
   const stopListening = terminal.onTerminate(() => stopped.resolve("cancelled"));
@@ -82,7 +82,7 @@ export async function askHidden(question: string, terminal: SecretTerminal = pro
 function takeKeys(line: number[], bytes: Uint8Array): "open" | "done" | "cancelled" {
   for (const byte of bytes) {
     if (byte === key.ctrlC || (byte === key.ctrlD && line.length === 0)) return "cancelled";
-    if (byte === key.escape) return "open"; // an arrow key comes in one piece: none of it is text
+    if (byte === key.escape) return "open"; // an arrow key arrives as one piece, and none of it is text
     if (byte === key.enter || byte === key.newline) return "done";
     if (byte === key.ctrlU) line.length = 0;
     else if (byte === key.backspace || byte === key.delete) removeCharacter(line);
@@ -99,11 +99,11 @@ function removeCharacter(line: number[]): void {
 
 export interface PasswordQuestion {
   readonly question: string; // "Password of coldkey miner"
-  readonly isNew: boolean; // asked for twice, and held to a least length
+  readonly isNew: boolean; // asked for twice, with a minimum length
   readonly terminal?: SecretTerminal;
 }
 
-/** From --password-file or --password-env, or asked for. */
+/** From --password-file or --password-env, or from the terminal. */
 export async function readPassword(context: CommandContext, asked: PasswordQuestion): Promise<string> {
   const { options, environment } = context;
   const file = options.text("password-file");
@@ -126,7 +126,7 @@ export async function readPassword(context: CommandContext, asked: PasswordQuest
   if (asked.isNew && [...password].length < minPasswordCharacters) {
     throw new UserError(
       `Cannot use the password as a new one must have at least ${minPasswordCharacters} characters: it has fewer`,
-      { next: "Choose a longer one: whoever gets hold of the file can try passwords without limit" },
+      { next: "Choose a longer one: anyone who gets the file can try passwords without limit" },
     );
   }
   return password;
@@ -134,13 +134,13 @@ export async function readPassword(context: CommandContext, asked: PasswordQuest
 
 async function askPassword({ question, isNew, terminal }: PasswordQuestion): Promise<string> {
   const password = await askOnTerminal(question, terminal);
-  if (isNew && password !== "" && await askOnTerminal("The same once more", terminal) !== password) {
-    throw new UserError("Cannot use the password as both times must be equal: they differ", { next: "Start again" });
+  if (isNew && password !== "" && await askOnTerminal("The same password again", terminal) !== password) {
+    throw new UserError("Cannot use the password as both entries must be equal: they differ", { next: "Start again" });
   }
   return password;
 }
 
-/** The text of `path`, of stdin when it is "-", or what is typed when there is no path. */
+/** The text of the file `path`, of stdin if it is "-", or typed text if there is no path. */
 export async function readSecret(
   context: CommandContext,
   { path, question }: { path: string | undefined; question: string },

@@ -1,8 +1,8 @@
 /**
- * The options that name a wallet, and the way from them to a key: shared by every command that signs.
+ * The options that name a wallet, and opening its key; shared by every command that signs.
  *
- * Owns: --wallet, --hotkey, --wallet-path, where they look, and the next step for each way a wallet can fail. Refuses: opening a
- * coldkey for a node. Only commands that pay take `coldkeyOptions`, and the key leaves here as a `ChainSigner`.
+ * Owns: --wallet, --hotkey, --wallet-path, where they look, and the next step for each way a wallet can fail. A node
+ * never opens a coldkey: only commands that pay take `coldkeyOptions`, and they get the key as a `ChainSigner`.
  */
 
 import type { ChainSigner } from "../../chain/call.ts";
@@ -20,7 +20,7 @@ export const hotkeyOption: OptionSpec = {
   kind: "string",
   placeholder: "NAME",
   default: "default",
-  doc: "the hotkey of the wallet",
+  doc: "the wallet's hotkey",
 };
 
 export const walletPathOption: OptionSpec = {
@@ -41,7 +41,7 @@ const walletOption: OptionSpec = {
 
 export const walletOptions: readonly OptionSpec[] = [walletOption, hotkeyOption, walletPathOption];
 
-/** Of a command that pays: `openColdkeySigner` reads them. */
+/** For commands that pay; read by `openColdkeySigner`. */
 export const coldkeyOptions: readonly OptionSpec[] = [
   { ...walletOption, doc: "the wallet whose coldkey pays" },
   walletPathOption,
@@ -92,20 +92,20 @@ export async function openColdkeyOf(context: CommandContext, wallet: string): Pr
   });
 }
 
-/** The folders --wallet-path and --data name, in the order they are looked through; new keys go into the first. */
+/** The folders that --wallet-path and --data name, in search order; new keys go into the first. */
 export function foldersOf({ environment, options }: CommandContext): string[] {
   return walletFolders(environment, { explicit: options.text("wallet-path"), data: options.text("data") });
 }
 
-/** Where the hotkeys of the wallet that signs may be. */
+/** The folders that may hold the signing wallet's hotkeys. */
 export function hotkeyFolders(context: CommandContext): string[] {
   const wallet = context.options.text("wallet") ?? "default";
   return foldersOf(context).map((folder) => `${folder}/${wallet}/hotkeys`);
 }
 
 /**
- * The first folder that holds the hotkey; where none does, the first one, so that errors name it. Without --hotkey, a wallet's
- * only hotkey is meant when none of its hotkeys is called default.
+ * The first folder that holds the hotkey; if none does, the first one, so that errors name it. Without --hotkey, a
+ * wallet's only hotkey is used if none is called default.
  */
 export async function findHotkey(context: CommandContext, wallet: string): Promise<HotkeyPlace> {
   const { hotkeyExists } = await import("../../chain/wallet/hotkey_files.ts");
@@ -133,7 +133,7 @@ export async function findHotkey(context: CommandContext, wallet: string): Promi
   });
 }
 
-/** The first folder where the wallet has a coldkey, then one that knows its public half, then the first of all. */
+/** The first folder where the wallet has a coldkey, else one with its public half, else the first folder. */
 export async function findColdkey(context: CommandContext, wallet: string): Promise<WalletPlace> {
   const { keyFileExists } = await import("../../chain/wallet/key_disk.ts");
   const { coldkeyPath, coldkeyPublicPath } = await import("../../chain/wallet/wallet_place.ts");
@@ -152,7 +152,7 @@ export function warnOfOthers({ output }: CommandContext, path: string): void {
   output.log.warn(`Other users of this machine can read your key: chmod 600 '${path}'`);
 }
 
-/** Runs `body`; a wallet's failure becomes a UserError with its next step. A place without a hotkey is its coldkey's. */
+/** Runs `body`; a wallet's failure becomes a UserError with its next step. A place without a hotkey is the coldkey's. */
 export async function explaining<T>(place: WalletPlace | HotkeyPlace, body: () => Promise<T>): Promise<T> {
   try {
     return await body();
@@ -175,12 +175,12 @@ function nextStep(error: WalletError, place: WalletPlace | HotkeyPlace): string 
     case "exists":
       return `Use it as it is (iota wallet show --name ${
         shellWord(wallet)
-      }${at}), take another name, or replace it for good: --overwrite`;
+      }${at}), choose another name, or replace it permanently: --overwrite`;
     case "encrypted":
       return `Make a plain copy for this node: iota wallet import FILE --name ${shellWord(wallet)} --hotkey NAME${at}`;
     case "oldEncryption":
       return "Convert it with Bittensor's own package (bittensor_wallet.Keyfile(FILE).check_and_update_encryption()), " +
-        `or make it again from its mnemonic: iota wallet regen ${named}`;
+        `or restore it from its mnemonic: iota wallet regen ${named}`;
     case "wrongPassword":
       return "Type it again, or pass the right one with --password-file FILE";
     case "malformed":
@@ -189,6 +189,6 @@ function nextStep(error: WalletError, place: WalletPlace | HotkeyPlace): string 
     case "badName":
       return "Pass a name without slashes, such as --name miner";
     case "unreadable":
-      return "Change the rights of the folder, or pass another one with --wallet-path DIR";
+      return "Change the folder's permissions, or pass another one with --wallet-path DIR";
   }
 }

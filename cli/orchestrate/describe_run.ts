@@ -1,6 +1,6 @@
 /**
- * The opening lines of a run, for people: what the size dial derived, and the text. `run.toml` in the run's folder has every
- * number with its origin.
+ * The opening lines of a run, for people: the numbers derived from --size, and the text. `run.toml` in the run's folder
+ * has every number with its origin.
  */
 
 import type { RunConfig } from "../../core/config/config.ts";

@@ -1,8 +1,8 @@
 /**
- * What [hub] of a run's file says about TLS and the address, tried as the orchestrator will try it, and named by the file's lines.
+ * Checks what [hub] in a run's file says about TLS and the address, as the orchestrator will, and reports problems by line.
  *
- * Owns: which of two merged values stands in the file. What was typed is refused by its option when the place is opened
- * (hub_place.ts); a value of the wrong kind is the business of run_file.ts.
+ * Owns: which of two merged values comes from the file. Typed values are rejected by option name when the place is
+ * opened (hub_place.ts); run_file.ts rejects values of the wrong kind.
  */
 
 import type { Problem } from "../../core/config/parse.ts";
@@ -20,7 +20,7 @@ interface GivenPlace {
   readonly publicAddress: NamedPath | undefined;
 }
 
-/** Of the file alone, as `config check` sees it. */
+/** For the file alone, as in `config check`. */
 export async function hubFileProblems(table: ConfigFile["table"]): Promise<Problem[]> {
   const texts = new Map([...hubPart(table)].map(([spec, value]) => [spec.name, value]));
   const given = (option: string, setting: string) => {
@@ -30,10 +30,10 @@ export async function hubFileProblems(table: ConfigFile["table"]): Promise<Probl
   return await problemsOf(placeBy(given));
 }
 
-/** For the merged options: what of them the file of --config says. */
+/** For the merged options: checks those that come from the --config file. */
 export async function mustHaveSoundHub({ options }: Pick<CommandContext, "options">): Promise<void> {
   const path = options.text("config");
-  if (path === undefined || options.flag("loopback")) return; // a swarm's: then none of it counts
+  if (path === undefined || options.flag("loopback")) return; // a swarm's orchestrator: none of them applies
   const file = await readConfigFile(path);
   const inFile = new Map([...hubPart(file.table)].map(([spec, value]) => [spec.name, value]));
   const given = (option: string, setting: string) => {
@@ -71,7 +71,7 @@ async function problemsOf({ certificate, key, publicAddress }: GivenPlace): Prom
 
 const isSetting = (name: string | undefined) => name?.startsWith(`${hubTable}.`) === true;
 
-/** Null: all is well, or what is wrong was typed. */
+/** Null: no problem, or the wrong value was typed. */
 async function problemOf(given: readonly (NamedPath | undefined)[], attempt: () => unknown): Promise<Problem | null> {
   try {
     await attempt();

@@ -1,7 +1,8 @@
 /**
- * The key with which an orchestrator signs: the wallet that is named, or a hotkey of the run's own in its folder.
+ * The key with which an orchestrator signs: that of the named wallet, or the run's own hotkey in its folder.
  *
- * Invariant: a run keeps its key. Its nodes accept no other one, so that a start with another is refused before it changes anything.
+ * Invariant: a run keeps its key. Its nodes accept no other, so a start with another key is refused before it changes
+ * anything.
  */
 
 import type { HotkeyPair } from "../../chain/wallet/hotkey.ts";
@@ -16,7 +17,7 @@ import type { RunPlan } from "./plan_run.ts";
 
 export interface HubKey {
   readonly signer: HotkeyPair;
-  /** Where the wallet's hotkey was found; null: it is the run's own. */
+  /** Where the wallet's hotkey was found; null: the run's own key. */
   readonly wallet: HotkeyPlace | null;
 }
 
@@ -42,7 +43,7 @@ async function openWallet(
     const isMissing = error instanceof UserError && error.cause instanceof WalletError &&
       error.cause.code === "missing";
     if (!isMissing || (plan.saved?.hub ?? null) === null) throw error;
-    throw otherKey(plan, error.message); // to make a new one would be no help
+    throw otherKey(plan, error.message); // a new key would not help
   }
 }
 
@@ -59,7 +60,7 @@ async function openOwnKey(context: CommandContext, plan: KeyPlan): Promise<HubKe
     return { signer: pair, wallet: null };
   } catch (error) {
     if (!(error instanceof WalletError)) throw error;
-    const next = "Put the orchestrator's key back from a copy, or sign with another one: --wallet NAME";
+    const next = "Restore the orchestrator's key from a copy, or sign with another one: --wallet NAME";
     throw new UserError(error.message, { next, cause: error });
   }
 }
@@ -69,11 +70,11 @@ function otherKey({ folder: { path }, saved }: KeyPlan, found: string): UserErro
   const place = wallet === undefined ? `'${path}/wallets'` : `wallet ${wallet}, hotkey ${hotkey}, in '${folder}'`;
   const again = shellWords(["iota", "orchestrate", "--data", path]);
   return new UserError(
-    `Cannot go on with the run in '${path}' as it must be signed by ${saved?.hub}, ` +
+    `Cannot resume the run in '${path}' as it must be signed by ${saved?.hub}, ` +
       `since its nodes accept no other key: ${found}`,
     {
       next: `That key belongs to ${place}: put it back from a copy if it is not there, name no other wallet, ` +
-        `then go on with: ${again}`,
+        `then resume with: ${again}`,
     },
   );
 }

@@ -1,8 +1,8 @@
 /**
  * Where an orchestrator listens and how others reach it, from its options.
  *
- * Owns: reading them, before anything of a run is written, and asking this machine for its interfaces. With --loopback whatever
- * was set about addresses and TLS is left aside: a swarm's nodes are on this machine.
+ * Owns: reading them before anything of a run is written, and asking this machine for its interfaces. --loopback
+ * overrides all settings of addresses and TLS: a swarm's nodes are on this machine.
  */
 
 import { basename } from "node:path";
@@ -14,16 +14,16 @@ import { type NamedPath, readTlsPair, type TlsPair } from "../roles/tls_files.ts
 
 export interface HubPlace extends WantedPlace {
   readonly tls: TlsPair | null;
-  readonly certificateFile: string | null; // its name without folders
-  /** What nodes dial, once the port is known. */
+  readonly certificateFile: string | null; // the file's name without folders
+  /** The URL that nodes dial, once the port is known. */
   urlAt(port: number): string;
-  /** What those may dial that do not reach it there. */
+  /** Other URLs for nodes that cannot reach that one. */
   othersAt(port: number): string[];
   /** Whether only this machine can reach it. */
   readonly isLoopback: boolean;
 }
 
-/** `saved`: where the run listened in its last life, which its nodes look for. */
+/** `saved`: where the run listened before, which is where its nodes look for it. */
 export async function hubPlace(options: OptionValues, saved: SavedRun | null): Promise<HubPlace> {
   const isLoopback = options.flag("loopback");
   const wanted = wantedPlace(options, saved);
@@ -48,11 +48,11 @@ export async function hubPlace(options: OptionValues, saved: SavedRun | null): P
   };
 }
 
-/** What the file gives was tried by its lines before (hub_file_check.ts). */
+/** Values from the file were already checked (hub_file_check.ts). */
 function pathOf(options: OptionValues, name: string): NamedPath | undefined {
   const text = options.text(name);
   return text === undefined ? undefined : { name: `--${name}`, text };
 }
 
-/** `[::1]` as `::1`, as people copy it from a URL. */
+/** `[::1]` as `::1`, because people copy it from a URL. */
 const unbracketed = (host: string) => host.replace(/^\[(.*)\]$/, "$1");

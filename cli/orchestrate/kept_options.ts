@@ -1,9 +1,9 @@
 /**
- * The options of an orchestrator that its run keeps: its key, TLS, address and log are those of the life before.
+ * The orchestrator options that a run keeps between starts: key, TLS, address and log.
  *
- * Owns: which of them are kept, in which words, and finding them before a command knows what it may touch. What is given now
- * counts, then what the run keeps, then the usual. Out of scope: host and port (hub_port.ts), and --loopback, which is of one
- * start only.
+ * Owns: which options are kept, in which words, and finding them before a command's rights are decided. Given options
+ * come first, then kept ones, then the defaults. Out of scope: host and port (hub_port.ts), and --loopback, which holds
+ * for one start only.
  */
 
 import { resolve } from "node:path";
@@ -24,7 +24,7 @@ const walletNames = ["wallet", "hotkey", "wallet-path"];
 
 const keptSpecs: readonly OptionSpec[] = hubOptions.filter(({ name }) => !ofOneStart.includes(name));
 
-/** What a run keeps of these options. `wallet`: where the key was found that signs; null: it is the run's own. */
+/** The options that a run keeps. `wallet`: where the signing key was found; null: the run's own key. */
 export function optionsToKeep(options: OptionValues, wallet: HotkeyPlace | null): KeptOptions {
   const kept: Record<string, string | number> = {};
   for (const { name, kind } of keptSpecs) {
@@ -36,7 +36,7 @@ export function optionsToKeep(options: OptionValues, wallet: HotkeyPlace | null)
   return { ...kept, wallet: wallet.wallet, hotkey: wallet.hotkey, "wallet-path": resolve(wallet.folder) };
 }
 
-/** Whatever is given now is left out; a wallet that is named now comes with its own hotkey and folder. */
+/** Options given now are left out; a wallet named now comes with its own hotkey and folder. */
 export function wordsOfKept(kept: KeptOptions, given: OptionValues): string[] {
   const isOtherWallet = given.given("wallet");
   return keptSpecs.flatMap((spec) => {
@@ -45,7 +45,7 @@ export function wordsOfKept(kept: KeptOptions, given: OptionValues): string[] {
   });
 }
 
-/** As words of the command line, for a run that will be gone on with; none where no run can be read, which planning explains. */
+/** As command-line words, for a run to be resumed; none if no run can be read, which planning reports. */
 export async function keptWords(
   { options, runFile, environment }: { options: OptionValues; runFile: ConfigFile | null; environment: Environment },
 ): Promise<string[]> {

@@ -1,8 +1,8 @@
 /**
- * Where a run begins: its journal if its last life left one that no checkpoint has overtaken, else its newest whole checkpoint,
- * else step 0. Checkpoints that are newer than that, since they are damaged or not of this run, make way and are kept.
+ * Where a run starts: from its journal if it has one that no checkpoint has overtaken, else from its newest whole
+ * checkpoint, else at step 0. Newer checkpoints, which are damaged or belong to another run, are put aside.
  *
- * Also sees to the blob store: what nothing needs is deleted, and a round's parameters that are gone are put back from the
+ * It also cleans the blob store: unneeded blobs are deleted, and a round's missing parameters are restored from the
  * checkpoint of the same round.
  */
 
@@ -19,12 +19,12 @@ import type { HubJournal, RecoveredRun } from "../hub/hub_journal.ts";
 import type { PreparedRun } from "./prepare_run.ts";
 import { openRunJournal } from "./recover_run.ts";
 
-const storedBlobs = 256; // of the largest size, at once
-const ownBlobs = 64; // of these, which only the hub may store: members cannot fill up what it needs to end a round
+const storedBlobs = 256; // of the largest size, at the same time
+const ownBlobs = 64; // of these, reserved for the hub: members cannot use up what it needs to end a round
 
 export interface OpenRunState {
   readonly store: DiskBlobs;
-  readonly memberBytes: number; // of the store's capacity, what members may fill
+  readonly memberBytes: number; // the part of the store's capacity that members may fill
   readonly journal: HubJournal;
   readonly recovered: RecoveredRun | null;
   readonly from: { readonly step: number; readonly sources: RoundSources } | null;
@@ -54,7 +54,7 @@ export async function openRunState(options: OpenRunOptions): Promise<OpenRunStat
   const round = recovered?.state.round ?? found?.manifest.round ?? 0;
   for (const kept of await putAsideNewer({ folder: `${path}/checkpoints`, round })) {
     warn(
-      `A checkpoint is newer than round ${round}, where the run goes on from, and cannot be used: it is kept as '${kept}'`,
+      `A checkpoint is newer than round ${round}, from which the run resumes, and cannot be used: it is kept as '${kept}'`,
     );
   }
   const { blobBytes } = config.limits;
@@ -75,7 +75,7 @@ export async function openRunState(options: OpenRunOptions): Promise<OpenRunStat
   return { store, memberBytes, journal, recovered: null, from: { step: found.manifest.step, sources } };
 }
 
-/** A killed process leaves blobs that nobody will ask for. */
+/** A killed process leaves blobs that are no longer needed. */
 async function sweep(store: DiskBlobs, used: ReadonlySet<string>): Promise<void> {
   const unused: BlobRef[] = [];
   for await (const ref of store.list()) if (!used.has(ref.hash)) unused.push(ref);

@@ -1,8 +1,8 @@
 /**
- * What a run will be, before anything is written: begun in its folder, or gone on with, and then with which settings.
+ * Plans a run before anything is written: begin it or resume it, and with which settings.
  *
- * Owns: the choice between the two, the settings of a run that goes on, and the end of one that is over. What the person says now
- * counts over what the run has; what nobody mentions stays. Refuses, by name, a setting that must stay (core/config/change.ts).
+ * Owns: this choice, the settings of a resumed run, and the message for a finished one. Settings given now override the
+ * run's; all others stay. A change to a setting that must stay is refused by name (core/config/change.ts).
  */
 
 import { resolve } from "node:path";
@@ -24,10 +24,10 @@ import { readSavedRun, type SavedRun } from "./saved_run.ts";
 
 export interface RunPlan {
   readonly folder: RunFolder;
-  readonly deletes: boolean; // the run that is there
+  readonly deletes: boolean; // the existing run
   readonly config: RunConfig;
   readonly origins: Origins;
-  readonly changes: readonly SettingChange[]; // of a run that goes on
+  readonly changes: readonly SettingChange[]; // of a resumed run
   readonly runId: string;
   readonly saved: SavedRun | null;
   readonly found: FoundCheckpoint | null;
@@ -35,13 +35,13 @@ export interface RunPlan {
   readonly advice: PlanAdvice;
 }
 
-/** What the person may change for another outcome, with the line of the file where it stands. */
+/** What can be changed for another outcome, with its line in the file. */
 export interface PlanAdvice {
-  readonly folder: string; // how another run gets another folder
-  readonly steps: string | null; // where a file sets the steps
+  readonly folder: string; // how to give another run another folder
+  readonly steps: string | null; // the line of the file that sets the steps
 }
 
-/** `ownPath`: where the run lies without --data. */
+/** `ownPath`: the run's folder without --data. */
 export async function planRun(
   context: CommandContext,
   ownPath: (name: string) => Promise<string> | string,
@@ -51,7 +51,7 @@ export async function planRun(
   if (given.problems.length > 0) throw await settingsError(given.problems, run);
   const name = given.values.get("name") ?? knobAt("name").default;
   const found = await findRunFolder(context, () => ownPath(String(name)));
-  const place = { ...found, path: resolve(found.path) }; // what is printed can be pasted in any folder
+  const place = { ...found, path: resolve(found.path) }; // so that printed commands work in any folder
   const isFresh = context.options.flag("fresh");
   if (place.holdsRun && !isFresh) return await planToGoOn(context, { path: place.path, given, file: run.file });
   const { config, origins } = await resolveRun(context, run);
@@ -98,7 +98,7 @@ async function settingsToGoOn(
       }`,
     }));
     const next = `Take that back, or begin another run: not in ${advice}, ` +
-      "or in this one with --fresh, which deletes the run that is there";
+      "or in this one with --fresh, which deletes the existing run";
     throw await settingsError(problems, { file, next });
   }
   const checked = checkRules({ config, origins: given.origins });
@@ -128,7 +128,7 @@ interface FoundRun {
   readonly runId: string;
 }
 
-/** What the folder says of the run; throws where neither its file nor a whole checkpoint tells which run it is. */
+/** What the folder says about the run; throws if neither its file nor a whole checkpoint identifies it. */
 async function findRun({ output: { log } }: CommandContext, folder: string): Promise<FoundRun> {
   const read = await readSavedRun(folder);
   const saved = read === "damaged" ? null : read;
@@ -137,14 +137,14 @@ async function findRun({ output: { log } }: CommandContext, folder: string): Pro
   const problem = `'${folder}/run.json' must say which run this is: it is ${read === null ? "missing" : "damaged"}`;
   if (found === null) {
     throw new UserError(`Cannot resume as ${problem}, and there is no whole checkpoint that does`, {
-      next: "Put the file back from a copy, or begin another run in another folder; nothing was changed",
+      next: "Restore the file from a copy, or begin another run in another folder; nothing was changed",
     });
   }
   log.warn(`${problem}; the checkpoint '${found.folder}' tells the same`);
   return { saved: null, found, config: found.manifest.config, runId: found.manifest.runId };
 }
 
-/** What there is to say of a run that is over: to go on with it is no failure, and there is nothing to do. */
+/** The message for a finished run: resuming it is not a failure, but there is nothing to do. */
 export function sayOver({ output }: CommandContext, { plan, command }: { plan: RunPlan; command: string }): void {
   const { folder: { path }, config, found } = plan;
   const { steps } = config.train;
@@ -162,7 +162,7 @@ export function sayOver({ output }: CommandContext, { plan, command }: { plan: R
   output.answer({ finished: true, isOver: true, steps: step, checkpoint: found?.folder ?? null, run: path }, text);
 }
 
-/** Says each changed setting, for people and programs. */
+/** Reports each changed setting, for people and programs. */
 export function sayChanges({ output }: CommandContext, changes: readonly SettingChange[]): void {
   for (const change of changes) {
     output.event({ type: "settingChanged", ...change });

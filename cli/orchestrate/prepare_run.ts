@@ -1,7 +1,7 @@
 /**
- * What a run needs once it is planned and its port is open: folder, files, text, the orchestrator's hotkey.
+ * Prepares what a planned run needs once its port is open: folder, files, text, the orchestrator's hotkey.
  *
- * Owns: the order of the first writes. A folder with run.toml holds a run, so that file comes last.
+ * Owns: the order of the first writes. A folder with run.toml counts as a run, so that file is written last.
  */
 
 import type { CommandContext } from "../command.ts";
@@ -27,7 +27,7 @@ export interface ServedAt {
   readonly port: number;
 }
 
-/** The folder of the plan, empty where it is to be. */
+/** The plan's folder, emptied if planned. */
 export async function makeRunFolder({ folder: { path }, deletes }: RunPlan): Promise<void> {
   if (deletes) {
     refuseWhileHeld(path);
@@ -58,14 +58,14 @@ export async function prepareRun(context: CommandContext, plan: RunPlan, at: Ser
   const text: TextFacts = { corpus, tokens: train.tokens, bytesPerToken, unigramEntropy };
   output.event({ type: "text", ...text });
   output.line(describeText(text));
-  if (!isResumed) { // not before its text is there: a run that cannot be has no settings to keep
+  if (!isResumed) { // only once its text exists: a run that cannot start has no settings to keep
     await writeSavedRun(path, { runId, config, ...at, ...keptOf(context, key) });
     await writeRunText(path, runText(config, origins));
   }
   return { ...plan, dataset, key };
 }
 
-/** What a run that goes on has now, once its state is open: from here on a restart knows it without being told. */
+/** Saves a resumed run's new settings once its state is open, so that the next restart knows them. */
 export async function saveResumedRun(
   context: CommandContext,
   { folder: { path, isResumed }, config, runId, changes, key }: PreparedRun,

@@ -1,28 +1,32 @@
 /**
- * The address under which other machines reach this orchestrator: what its join line says.
+ * The address at which other machines reach this orchestrator, for its join line.
  *
- * Owns: the choice, from what was set, where the port listens, and this machine's interfaces. Pure; the caller asks the system. An
- * IPv6 address stands in brackets. Out of scope: whether the address can be reached, which only another machine can tell.
+ * Owns: choosing it from the settings, where the port listens, and this machine's interfaces. Pure; the caller queries
+ * the system. IPv6 addresses are in brackets. Out of scope: whether the address is reachable, which only another
+ * machine can tell.
  */
 
 import { UsageError } from "../output/errors.ts";
 
 export interface NetworkAddress {
-  readonly name: string; // of its interface
+  readonly name: string; // the interface's name
   readonly family: "IPv4" | "IPv6";
   readonly address: string;
 }
 
 export interface BoundPort {
-  readonly host: string; // as it was asked for: 127.0.0.1, 0.0.0.0, ::, a name
+  readonly host: string; // as given: 127.0.0.1, 0.0.0.0, ::, a name
   readonly port: number;
   readonly isTls: boolean;
-  /** What --public-address says: `host`, `host:port`, or a whole URL; null: nothing. */
+  /** The value of --public-address: `host`, `host:port`, or a whole URL; null: not given. */
   readonly publicAddress: string | null;
   readonly interfaces: readonly NetworkAddress[];
 }
 
-/** `name`: what the person gave the address by. `ws://192.168.1.5:9009`, `wss://run.example`, `ws://[2001:db8::5]:9009`. */
+/**
+ * `name`: the option or setting that gave the address. `ws://192.168.1.5:9009`, `wss://run.example`,
+ * `ws://[2001:db8::5]:9009`.
+ */
 export function publicUrl(bound: BoundPort, name = "--public-address"): string {
   const { host, port, isTls, publicAddress, interfaces } = bound;
   if (publicAddress !== null) return givenUrl(publicAddress, { port, isTls, name });
@@ -30,9 +34,9 @@ export function publicUrl(bound: BoundPort, name = "--public-address"): string {
   return `${schemeOf(isTls)}//${bracketed(reached)}:${port}`;
 }
 
-const mostOthers = 8; // of one machine; more would bury the join line
+const mostOthers = 8; // per machine; more would bury the join line
 
-/** Where else other machines may reach a port at all addresses: on another interface, or by the other family. */
+/** Other URLs for a port that listens on all addresses: another interface, or the other IP family. */
 export function otherUrls(bound: BoundPort): string[] {
   const { host, port, isTls, publicAddress, interfaces } = bound;
   if (publicAddress !== null || !isAnyAddress(host)) return [];
@@ -61,7 +65,7 @@ function givenUrl(
   const url = URL.parse(isWhole ? text : `${schemeOf(isTls)}//${isBareIpv6 ? `[${text}]` : text}`);
   if (url === null || !/^wss?:$/.test(url.protocol) || url.hostname === "") {
     throw new UsageError(
-      `Cannot use ${name} as it must be an address that others can dial: current value is '${text}'`,
+      `Cannot use ${name} as it must be an address that other machines can dial: current value is '${text}'`,
       { next: "For example: --public-address 203.0.113.7, or --public-address wss://run.example behind a proxy" },
     );
   }
@@ -71,21 +75,21 @@ function givenUrl(
   }`;
 }
 
-/** `URL` drops a scheme's usual port; without a scheme it was typed on purpose. */
+/** `URL` drops a scheme's default port; without a scheme it was typed on purpose. */
 function portOf(text: string, url: URL): string {
   if (url.port !== "") return `:${url.port}`;
   return text.includes("://") ? "" : `:${/:(\d+)$/.exec(text)![1]}`;
 }
 
-/** Made by programs for their own guests: other machines do not reach them. */
+/** Interfaces that programs create for their own guests; other machines cannot reach them. */
 const virtualName = /^(docker|br-|veth|virbr|cni|flannel|lxc|podman|vmnet|vboxnet|lo)/;
 
-/** A port at `::` takes IPv4 as well. Where nothing is better, loopback: then only this machine can join. */
+/** A port at `::` accepts IPv4 as well. The fallback is loopback, with which only this machine can join. */
 function bestAddress(host: string, interfaces: readonly NetworkAddress[]): string {
   return ranked(host, interfaces)[0]?.address ?? (host === "::" ? "::1" : "127.0.0.1");
 }
 
-/** What other machines may know of this one, the likeliest first. */
+/** Addresses that other machines may reach, the likeliest first. */
 function ranked(host: string, interfaces: readonly NetworkAddress[]): NetworkAddress[] {
   const wanted = host === "::" ? ["IPv6", "IPv4"] : ["IPv4"];
   return interfaces
@@ -94,7 +98,7 @@ function ranked(host: string, interfaces: readonly NetworkAddress[]): NetworkAdd
     .toSorted((a, b) => a.rank - b.rank);
 }
 
-/** Loopback, or an address that counts on one link only and would need its interface named. */
+/** Loopback, or a link-local address, which would need its interface named. */
 function isLocal(address: string): boolean {
   return isLoopbackHost(address) || /^169\.254\./.test(address) || /^fe[89ab]/i.test(address);
 }

@@ -1,10 +1,10 @@
 /**
- * Opens a run's journal: the state to go on with, or a new journal where there is none that fits.
+ * Opens a run's journal: returns the state to resume from, or starts a new journal if none fits.
  *
- * What the journal says, how far its mark says it had come, and the newest whole checkpoint are compared; the newest that can be
- * proven wins. A journal of another program version or configuration, one damaged beyond its tail, one that a checkpoint has
- * overtaken, or an empty one of a run that had begun is put aside; the run then goes on from its last checkpoint, or from step 0
- * when it had not come to one. Whatever is lost by that is said. Where nothing is left to go on from, nothing is touched.
+ * It compares the journal, the progress in its mark, and the newest whole checkpoint; the newest verifiable state wins.
+ * A journal is put aside if it is of another program version or configuration, damaged beyond its tail, overtaken by a
+ * checkpoint, or empty although the run had begun. The run then resumes from its last checkpoint, or from step 0 if it
+ * had none. Any loss is reported. If no state is left to resume from, nothing is touched.
  */
 
 import { createHash } from "node:crypto";
@@ -27,7 +27,7 @@ const fileNames = [fileName, `${fileName}-wal`, `${fileName}-shm`, markPath(file
 /** Room for the wires of the open step and of audits, and for the events between two snapshots. */
 const largestShare = 8; // of all segments of a step
 
-/** How far a run is. */
+/** A run's progress. */
 export interface Progress {
   readonly round: number;
   readonly step: number;
@@ -37,7 +37,7 @@ export interface RecoverOptions {
   readonly folder: string;
   readonly runId: string;
   readonly config: RunConfig;
-  readonly hasBegun: boolean; // then a journal that is there says where the run is
+  readonly hasBegun: boolean; // then an existing journal says where the run is
   readonly checkpoint: Progress | null; // the newest whole one of this run
   readonly onReplayed: NonNullable<OpenHubJournal["onReplayed"]>;
   readonly warn: (text: string) => void;
@@ -55,7 +55,7 @@ export async function openRunJournal(options: RecoverOptions): Promise<OpenedJou
   const request: OpenHubJournal = { path, identity, maxBytes: journalBytes(config), onReplayed };
   if (!hasBegun) {
     const [kept] = await putJournalAside(folder);
-    if (kept !== undefined) warn(`'${folder}' has a journal and no run: it is kept as '${kept}', and a new run begins`);
+    if (kept !== undefined) warn(`'${folder}' has a journal but no run: it is kept as '${kept}', and a new run begins`);
     return openFile(request, folder);
   }
   const mark = readMark(markPath(path));
@@ -81,7 +81,7 @@ function openFile(request: OpenHubJournal, folder: string): OpenedJournal {
 
 type MarkFound = Mark | "damaged" | null;
 
-/** Throws a `JournalError` where the journal cannot be gone on from. */
+/** Throws a `JournalError` if the run cannot resume from the journal. */
 async function openOld(request: OpenHubJournal, options: RecoverOptions & { mark: MarkFound }): Promise<OpenedJournal> {
   const { folder, config, checkpoint, mark, warn } = options;
   const isThere = await hasJournal(folder);
@@ -114,7 +114,7 @@ async function openOld(request: OpenHubJournal, options: RecoverOptions & { mark
   return opened;
 }
 
-/** What the journal lost without a trace of its own. */
+/** Entries that the journal lost without any sign of it. */
 function missingText(mark: MarkFound, { sequence, at }: { sequence: number; at: string }): string | null {
   if (mark === null || mark === "damaged") {
     const what = mark === null ? "gone" : "damaged";
@@ -126,7 +126,7 @@ function missingText(mark: MarkFound, { sequence, at }: { sequence: number; at: 
     "the work they recorded will be done again";
 }
 
-/** Where the run goes on from without its journal, in words; throws where that is nowhere, with the folder as it is. */
+/** In words, where the run resumes without its journal; if it cannot, throws and leaves the folder untouched. */
 async function startWithout(error: JournalError, options: RecoverOptions & { mark: MarkFound }): Promise<string> {
   const { folder, checkpoint, mark } = options;
   if (checkpoint !== null) return `the checkpoint of ${describe(checkpoint)}`;
@@ -134,9 +134,9 @@ async function startWithout(error: JournalError, options: RecoverOptions & { mar
   const hasCheckpoints = (await checkpointNames(`${folder}/checkpoints`)).length > 0;
   if (error.code !== "foreign" && isYoung && !hasCheckpoints) return "step 0, as it had no checkpoint yet";
   const next = error.code === "foreign"
-    ? "Go on with the version and the settings that wrote it until there is a checkpoint; nothing was changed"
-    : "Put the folder's journal or checkpoints back from a copy, or begin another run in another folder; nothing was changed";
-  throw new UserError(`${error.message}${markText(mark)}, and there is no whole checkpoint to go on from`, {
+    ? "Continue with the version and the settings that wrote it until there is a checkpoint; nothing was changed"
+    : "Restore the folder's journal or checkpoints from a copy, or begin another run in another folder; nothing was changed";
+  throw new UserError(`${error.message}${markText(mark)}, and there is no whole checkpoint to resume from`, {
     next,
     cause: error,
   });
@@ -158,13 +158,13 @@ function emptyJournal(path: string): JournalError {
   return new JournalError("damaged", `Cannot read the journal '${path}' as it must have a state: it is empty`);
 }
 
-/** Kept for whoever wants to look at it. Returns where its files are now. */
+/** Kept for inspection. Returns where its files are now. */
 async function putJournalAside(folder: string): Promise<string[]> {
   const there = await Promise.all(fileNames.map((name) => exists(`${folder}/${name}`)));
   return await putAside({ folder, names: fileNames.filter((_, i) => there[i]) });
 }
 
-/** A run that is over needs no journal. */
+/** A finished run needs no journal. */
 export async function removeJournal(folder: string): Promise<void> {
   for (const name of fileNames) {
     if (await exists(`${folder}/${name}`)) await Deno.remove(`${folder}/${name}`);
@@ -175,7 +175,7 @@ export function hasJournal(folder: string): Promise<boolean> {
   return exists(`${folder}/${fileName}`);
 }
 
-/** Before a run is deleted: an orchestrator that runs would go on writing to it. */
+/** Called before a run is deleted, because a running orchestrator would keep writing to it. */
 export function refuseWhileHeld(folder: string): void {
   try {
     refuseHeld(`${folder}/${fileName}`);
@@ -192,7 +192,7 @@ export function userError(error: JournalError, folder: string): UserError {
   return new UserError(error.message, { next, cause: error });
 }
 
-/** Of all settings that must stay what they are. */
+/** Covers all settings that must not change. */
 function hashOf(config: RunConfig): string {
   return createHash("sha256").update(JSON.stringify(lastingSettings(config))).digest("hex");
 }

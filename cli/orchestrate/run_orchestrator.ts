@@ -24,6 +24,7 @@ import { systemRandom, systemTimers } from "../../net/timers.ts";
 import type { CommandContext } from "../command.ts";
 import type { Output } from "../output/output.ts";
 import { openHubChain } from "../duty/hub_chain.ts";
+import { saveWires, takeWires } from "../hub/saved_wires.ts";
 import { JournalError } from "../journal/journal_error.ts";
 import { explainRefusal, Terminated, UserError } from "../output/errors.ts";
 import { openLogFile } from "../service/long_run.ts";
@@ -87,7 +88,7 @@ async function untilTheEnd(
   interruption.addEventListener("abort", onAbort);
   if (interruption.aborted) onAbort();
   const { path } = prepared.folder;
-  let isOver = false; // then there is nothing left to go on with but the checkpoint
+  let isOver = false; // then only the checkpoint is left to resume from
   try {
     const result = await Promise.race([run.role.finished, run.chainFailed]);
     const summary = runSummary({
@@ -110,7 +111,7 @@ async function untilTheEnd(
     isOver = result.finished && upload === null;
     if (result.finished && upload !== null) {
       context.output.log.warn(
-        `Round ${upload.round} could not be stored as a checkpoint; the journal that tells of it is kept`,
+        `Round ${upload.round} could not be stored as a checkpoint; the journal that has it is kept`,
       );
     }
     await saveSummary(summary, { folder: path, warn: (text) => context.output.log.warn(text) });
@@ -127,7 +128,7 @@ async function untilTheEnd(
 
 interface StartedRun {
   readonly role: RunningOrchestrator;
-  readonly chainFailed: Promise<never>; // something of ours, not the chain
+  readonly chainFailed: Promise<never>; // our own failure, not the chain's
   readonly screen: RunScreen;
   readonly tokensBefore: number;
   readonly begun: BegunAt;
@@ -158,7 +159,7 @@ async function startRun(
   const { sequencesPerMicrobatch: sequences } = config.train;
   const tokensBefore = recovered?.state.counters.tokens ?? 0;
   const begun = begunAt({ recovered, from });
-  output.line(`Run kept in ${folder.path}; ${folder.isResumed ? `goes on at step ${begun.step}` : "begins"}`);
+  output.line(`Run kept in ${folder.path}; ${folder.isResumed ? `resumes at step ${begun.step}` : "begins"}`);
   screen.begin(begun);
   let firstStepAtMs: number | null = null;
   const role = startOrchestrator({
@@ -169,7 +170,8 @@ async function startRun(
     ...(from === null ? {} : { from }),
     journal,
     recovered,
-    gather: (callback) => setImmediate(callback), // after all sockets that can be read have been
+    savedWires: await takeWires(folder.path),
+    gather: (callback) => setImmediate(callback), // after all readable sockets have been read
     signer,
     verify: verifySignature,
     tickets,
@@ -200,6 +202,9 @@ async function startRun(
     await members.close();
     await chain.close({ isOver });
     journal.close();
+    await saveWires(folder.path, isOver ? [] : role.segments.all).catch((error) =>
+      warn(`The work of the open step is partly done again as its wires could not be saved: ${error.message}`)
+    );
   };
   return { role, chainFailed, screen, tokensBefore, begun, firstStepAtMs: () => firstStepAtMs, close };
 }
@@ -212,7 +217,7 @@ function begunAt({ recovered, from }: Pick<OpenRunState, "recovered" | "from">):
   };
 }
 
-/** Where the run begins, and the store its members use. */
+/** The run's initial state, and the store its members use. */
 async function openStorage(
   { limits, ...options }: OpenRunOptions & { prepared: PreparedRun; limits: NetLimits },
 ): Promise<OpenRunState & { members: HubStore }> {
@@ -242,7 +247,7 @@ function checkpointPlace(
   };
 }
 
-/** Tells what a boundary costs, once something has crossed one. */
+/** Reports the traffic at a boundary, once there is any. */
 function showWire(
   options: { output: Output; screen: RunScreen; traffic: Traffic; config: RunConfig },
 ): void {
@@ -253,7 +258,7 @@ function showWire(
   output.event({ type: "wire", ...cost });
 }
 
-/** A disk that refuses ends the run with its reason; what was saved before is whole. */
+/** A disk error ends the run with its reason; what was saved before is whole. */
 function explainStorage(error: unknown, path: string): unknown {
   const next = `Make room, then go on with: ${shellWords(["iota", "orchestrate", "--data", path])}`;
   if (error instanceof JournalError) return journalError(error, path);
@@ -261,12 +266,12 @@ function explainStorage(error: unknown, path: string): unknown {
   return explainRefusal(error, { action: "keep the run on disk", value: path }) ?? error;
 }
 
-/** For `/status`: where the run is. */
+/** For `/status`: the run's progress. */
 function statusOf({ phase, step, round, config, members }: OrchestratorState): Record<string, unknown> {
   return { name: config.name, size: config.size, phase, step, steps: config.train.steps, round, nodes: members.size };
 }
 
-/** Null before anything has crossed a boundary. */
+/** Null before any traffic at a boundary. */
 function wireCost(traffic: Traffic, config: RunConfig): WireCost | null {
   const forwardBytes = traffic.bytesPerToken("forward");
   const backwardBytes = traffic.bytesPerToken("backward");
@@ -277,7 +282,7 @@ function wireCost(traffic: Traffic, config: RunConfig): WireCost | null {
 function stoppedText({ step, config }: OrchestratorState, from: { reason: string; folder: string }): string {
   const { reason, folder } = from;
   return `Stopped (${reason}) after step ${step} of ${config.train.steps}; miners and validators wait for this orchestrator; ` +
-    `go on at this step with: ${shellWords(["iota", "orchestrate", "--data", folder])}`;
+    `resume at this step with: ${shellWords(["iota", "orchestrate", "--data", folder])}`;
 }
 
 function openScreen(
@@ -295,7 +300,7 @@ function openScreen(
     stepsPerRound: config.train.stepsPerRound,
     layersOfStages,
   }, startedMs);
-  view.step = step; // of the newest checkpoint, until the journal was read
+  view.step = step; // of the newest checkpoint, until the journal is read
   return openRunScreen({ output, view, nowMs: () => systemTimers.nowMs() });
 }
 
@@ -308,7 +313,7 @@ interface ServedParts {
   readonly tickets: TicketBox;
 }
 
-/** From now on nodes are let in; only those of this run may use its blobs. */
+/** From here on nodes are admitted; only this run's nodes may use its blobs. */
 function serve({ output }: CommandContext, { role, members, limits, port, self, tickets }: ServedParts): void {
   const gate = new RequestGate({
     self,

@@ -1,6 +1,4 @@
-/**
- * The summary of a run: what was measured, under names that stay, and the file that keeps it.
- */
+/** The summary of a run: what was measured, under stable names, and the file that keeps it. */
 
 import type { OrchestratorState } from "../../core/orchestrator/state.ts";
 import type { Dataset } from "../data/dataset.ts";
@@ -17,15 +15,15 @@ export interface RunSummaryInput {
   readonly startedMs: number;
   readonly firstStepAtMs: number | null;
   readonly endedMs: number;
-  readonly tokensBefore: number; // trained in earlier lives of this process
+  readonly tokensBefore: number; // trained before the last resume
   readonly begun: BegunAt;
 }
 
-/** Where this process took the run up. */
+/** Where this process resumed the run. */
 export interface BegunAt {
   readonly step: number;
   readonly round: number;
-  readonly isJournaled: boolean; // then the counters go on; otherwise they begin at zero
+  readonly isJournaled: boolean; // then the counters continue; otherwise they start at zero
 }
 
 const ofProcess = [
@@ -49,15 +47,15 @@ export interface RunSummary {
   readonly lossLast: number | null;
   readonly validationLossFirst: number | null;
   readonly validationLossLast: number | null;
-  readonly validationLossDisputed: readonly number[] | null; // what each said, where validators disagree and nobody settles it
+  readonly validationLossDisputed: readonly number[] | null; // each validator's loss, where they disagree and none settles it
   readonly unigramEntropy: number;
-  readonly bytesPerTokenForward: number | null; // on the socket, a boundary
+  readonly bytesPerTokenForward: number | null; // on the socket, per boundary
   readonly bytesPerTokenBackward: number | null;
   readonly bytesPerTokenBf16: number; // the same boundary uncompressed
-  readonly mergeBytesPerMiner: number | null; // uploaded a round
+  readonly mergeBytesPerMiner: number | null; // uploaded per round
   readonly microbatchesLost: number;
   readonly reLeases: number;
-  readonly speculations: number; // tasks given to a second miner while the first still worked
+  readonly speculations: number; // tasks given to a second miner while the first was still working
   readonly orchestratorRestarts: number;
   readonly stageHashesAgree: boolean | null; // null before the first merge
   readonly verdictsPassed: number;
@@ -68,7 +66,7 @@ export interface RunSummary {
   readonly [key: string]: unknown;
 }
 
-/** Which fields are not of the whole run where it was resumed: for the table that people read. */
+/** Fields that do not cover the whole run if it was resumed; for the table. */
 export function sessionFields({ isJournaled }: Pick<BegunAt, "isJournaled">): string[] {
   return isJournaled ? ofProcess : [...ofProcess, ...counted];
 }
@@ -111,7 +109,7 @@ export function runSummary(input: RunSummaryInput): RunSummary {
   };
 }
 
-/** A full disk costs the file; the summary was shown. */
+/** On a full disk only the file is lost; the summary was already shown. */
 export async function saveSummary(
   summary: Record<string, unknown>,
   { folder, warn }: { folder: string; warn: (text: string) => void },

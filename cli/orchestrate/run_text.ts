@@ -1,7 +1,8 @@
 /**
- * `run.toml` in a run's folder: its settings for people to read, where each comes from, and how they were changed.
+ * `run.toml` in a run's folder: its settings for people to read, with their origins and changes.
  *
- * Owns: the text. What counts is `run.json` beside it (saved_run.ts). Invariant: read as a file, it gives the run's configuration.
+ * Owns: the text. The authoritative file is `run.json` beside it (saved_run.ts). Invariant: read as a file, it gives
+ * the run's configuration.
  */
 
 import { describeChange, type SettingChange } from "../../core/config/change.ts";
@@ -11,15 +12,15 @@ import type { Origins } from "../../core/config/parse.ts";
 import { readIfPresent, realDisk, writeAtomically } from "../data/disk.ts";
 
 const header = [
-  "# The settings of this run, and where each comes from. Written by iota, and read by people only: to change a setting,",
-  "# start the orchestrator again with a file of your own (--config FILE) or with --set.",
+  "# The settings of this run and their origins. Written by iota and read by people only: to change a setting,",
+  "# start the orchestrator again with your own file (--config FILE) or with --set.",
 ];
 
 export function runText(config: RunConfig, origins: Origins): string {
   return `${[...header, ...describeConfig(config, origins)].join("\n")}\n`;
 }
 
-/** The same file with the new values in their places, and what was changed at its end. */
+/** The same file with the new values in place and the changes listed at its end. */
 export function changedRunText(
   text: string,
   { config, changes, step }: { config: RunConfig; changes: readonly SettingChange[]; step: number },

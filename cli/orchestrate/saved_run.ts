@@ -1,8 +1,9 @@
 /**
- * What a run's folder says about the run before any checkpoint exists: its id, configuration, and how its orchestrator was started:
- * where it listens, which key signs, and the options that were given (kept_options.ts).
+ * What a run's folder says about the run before any checkpoint exists: its id, configuration, and how its orchestrator
+ * was started: where it listens, which key signs, and the given options (kept_options.ts).
  *
- * Written whole or not at all, before anything else of the run. Without it a checkpoint can tell the same, but for the place.
+ * Written atomically, before anything else of the run. Without it a checkpoint provides the same, except where the
+ * orchestrator listens.
  */
 
 import { createHash } from "node:crypto";
@@ -13,13 +14,13 @@ import { readIfPresent, realDisk, writeAtomically } from "../data/disk.ts";
 export interface SavedRun {
   readonly runId: string;
   readonly config: RunConfig;
-  readonly host: string | null; // nodes look for a restarted orchestrator where it was
+  readonly host: string | null; // where nodes look for a restarted orchestrator
   readonly port: number | null;
-  readonly hub: string | null; // the key that signs; null: written before it was kept
+  readonly hub: string | null; // the key that signs; null: in files written before it was kept
   readonly options: KeptOptions;
 }
 
-/** By the option's name; paths are absolute. */
+/** By option name; paths are absolute. */
 export type KeptOptions = Readonly<Record<string, string | number>>;
 
 const fileName = "run.json";
@@ -31,13 +32,13 @@ export async function writeSavedRun(folder: string, run: SavedRun): Promise<void
   await writeAtomically(`${folder}/${fileName}`, { disk: realDisk, chunks: [new TextEncoder().encode(text)] });
 }
 
-/** Null where there is none. */
+/** Null if there is none. */
 export async function readSavedRun(folder: string): Promise<SavedRun | "damaged" | null> {
   const bytes = await readIfPresent(`${folder}/${fileName}`);
   return bytes === null ? null : parseSavedRun(new TextDecoder().decode(bytes)) ?? "damaged";
 }
 
-/** A file in which one digit became another is damaged too. */
+/** A file with one changed digit counts as damaged too. */
 function checkOf({ runId, config }: { runId: unknown; config: unknown }): string {
   return createHash("sha256").update(JSON.stringify([runId, config])).digest("hex");
 }
@@ -61,7 +62,7 @@ function parseSavedRun(text: string): SavedRun | null {
   return { runId, config: parsed.value, host, port, hub, options };
 }
 
-/** What is no text or number is not kept; the parser of the command line judges the rest. */
+/** Values other than text and numbers are dropped; the command-line parser checks the rest. */
 function parseOptions(value: unknown): KeptOptions {
   if (typeof value !== "object" || value === null) return {};
   const entries = Object.entries(value).filter((entry): entry is [string, string | number] =>

@@ -1,6 +1,4 @@
-/**
- * What an orchestrator says once its port is open: the line with which others join, and what may keep them from it.
- */
+/** What an orchestrator prints once its port is open: the join line, and what may prevent joining. */
 
 import { type Invite, inviteText } from "../find/invite.ts";
 import { joinCommand } from "../find/join_command.ts";
@@ -12,7 +10,7 @@ import { servedCertificate } from "../roles/tls_files.ts";
 export interface OpenPort {
   readonly place: Pick<HubPlace, "tls" | "certificateFile" | "isLoopback" | "othersAt">;
   readonly invite: Invite;
-  readonly miners: number; // that the run waits for
+  readonly miners: number; // for which the run waits
 }
 
 export function sayListening(output: Output, { place, invite, miners }: OpenPort): void {
@@ -30,18 +28,18 @@ export function sayListening(output: Output, { place, invite, miners }: OpenPort
   if (certificate === null) return;
   if (authorityFile !== null) {
     output.line(
-      `The certificate is self-signed: copy ${authorityFile} to each machine that joins, and join where it lies`,
+      `The certificate is self-signed: copy ${authorityFile} to each machine that joins, and join from the folder that holds it`,
     );
   }
   if (!certificate.names(url)) {
     output.log.warn(
-      `Nodes will refuse the certificate as it must name ${new URL(url).hostname}: make one that does ` +
+      `Nodes will refuse the certificate as it must name ${new URL(url).hostname}: create one that does ` +
         "(iota help orchestrate), or pass an address that it names with --public-address",
     );
   }
 }
 
-/** A URL without a port stands for the usual one of its scheme. */
+/** A URL without a port means the default one of its scheme. */
 function othersOf(place: Pick<HubPlace, "othersAt">, url: string): string[] {
   const { port, protocol } = new URL(url);
   return place.othersAt(port === "" ? (protocol === "wss:" ? 443 : 80) : Number(port));

@@ -1,16 +1,16 @@
 /**
- * What a person sees when a command cannot do what was asked.
+ * What a person sees when a command fails.
  *
- * Owns: the two error classes of the command line and the sentence for each common refusal of the system. Refuses: our own
- * bugs (assertions stay what they are, and are printed with --verbose) and remote input (a `Fault`).
- * Every text names the rule, the value and the next step; exit code 2 for a wrong command line, 1 for everything else.
+ * Owns: the two error classes of the command line and the message for each common system error. Out of scope: our own
+ * bugs (assertions stay assertions, and are printed with --verbose) and remote input (a `Fault`). Every message names
+ * the rule, the value and the next step; exit code 2 for a wrong command line, 1 for everything else.
  */
 
 import { dirname } from "node:path";
 import { exitFailed, exitUsage } from "./exit_codes.ts";
 import { shellWord } from "../shell_words.ts";
 
-/** The command line was right, the world was not. */
+/** The command line was right, but the command cannot be carried out. */
 export class UserError extends Error {
   override name = "UserError";
   readonly next: string | undefined; // the next step, a sentence or a command
@@ -28,19 +28,19 @@ export class UsageError extends UserError {
   override readonly exitCode = exitUsage;
 }
 
-/** SIGTERM, what a service manager sends to stop a role, or the end of its terminal. Stopping in order is no failure. */
+/** SIGTERM, which a service manager sends to stop a role, or a closed terminal. An orderly stop is not a failure. */
 export class Terminated extends UserError {
   override name = "Terminated";
 
   constructor() {
-    super("Stopped on request of the system");
+    super("Stopped at the system's request");
   }
 }
 
 export interface Attempt {
   readonly action: string; // "open the data folder"
   readonly value: string; // the path, port or URL it was tried with
-  /** It makes the file: what does not exist is then its folder. */
+  /** The action creates the file, so what does not exist is its folder. */
   readonly creates?: boolean;
 }
 
@@ -50,11 +50,11 @@ interface Refusal {
 }
 
 const refusals: Readonly<Record<string, Refusal>> = {
-  EACCES: { rule: "it must be open to this user", next: "Change its rights, or pass another one" },
-  EPERM: { rule: "it must be open to this user", next: "Change its rights, or pass another one" },
+  EACCES: { rule: "this user must have access to it", next: "Change its permissions, or pass another one" },
+  EPERM: { rule: "this user must have access to it", next: "Change its permissions, or pass another one" },
   ENOTCAPABLE: {
     rule:
-      "it must lie within the rights that this command keeps: its data folder, and plain files that its options name",
+      "it must be within the rights that this command keeps: its data folder, and plain files that its options name",
     next: "Pass another path, outside /dev, /proc and /sys",
   },
   EROFS: { rule: "it must be on a writable disk", next: "Pass a folder on another disk with --data DIR" },
@@ -68,17 +68,17 @@ const refusals: Readonly<Record<string, Refusal>> = {
   },
   ENOENT: { rule: "it must exist", next: "Check the spelling" },
   ENOTDIR: { rule: "every part of its path but the last must be a folder", next: "Check the spelling" },
-  EEXIST: { rule: "no file of that name may be in the way", next: "Remove the file, or pass another path" },
+  EEXIST: { rule: "no file of that name may exist", next: "Remove the file, or pass another path" },
   EISDIR: { rule: "it must be a file", next: "Pass the path of a file" },
-  EADDRINUSE: { rule: "nothing else may listen there", next: "Stop the other program, or pass another port" },
+  EADDRINUSE: { rule: "no other program may listen there", next: "Stop the other program, or pass another port" },
   EADDRNOTAVAIL: {
     rule: "the address must be this machine's",
     next: "Pass an address of this machine, such as 127.0.0.1",
   },
-  ECONNREFUSED: { rule: "something must listen there", next: "Check the address, and that the other side runs" },
+  ECONNREFUSED: { rule: "something must listen there", next: "Check the address, and that the other side is running" },
 };
 
-/** The sentence for a refusal of the system; undefined when it is none that a person can act on. */
+/** The message for a system error; undefined if a person cannot act on it. */
 export function explainRefusal(error: unknown, attempt: Attempt): UserError | undefined {
   const code = systemCode(error);
   const refusal = code === "ENOENT" && attempt.creates === true ? folderMissing(attempt.value) : refusals[code];
@@ -88,10 +88,10 @@ export function explainRefusal(error: unknown, attempt: Attempt): UserError | un
 }
 
 function folderMissing(path: string): Refusal {
-  return { rule: "its folder must exist", next: `Make the folder: mkdir -p ${shellWord(dirname(path))}` };
+  return { rule: "its folder must exist", next: `Create the folder: mkdir -p ${shellWord(dirname(path))}` };
 }
 
-/** Runs `body`; a refusal of the system becomes a `UserError`, everything else stays what it is. */
+/** Runs `body`; a system error becomes a `UserError`, any other error is passed on. */
 export async function attempting<T>(attempt: Attempt, body: () => T | Promise<T>): Promise<T> {
   try {
     return await body();
@@ -100,13 +100,13 @@ export async function attempting<T>(attempt: Attempt, body: () => T | Promise<T>
   }
 }
 
-/** POSIX code of a system error; Deno sets `code` on most, and only the class on some. */
+/** The POSIX code of a system error. Deno sets `code` on most; some have only their class. */
 function systemCode(error: unknown): string {
   if (!(error instanceof Error)) return "";
   const code = (error as Error & { code?: unknown }).code;
   if (typeof code === "string") return code;
   if (error instanceof Deno.errors.AddrInUse) return "EADDRINUSE";
-  if (error instanceof Deno.errors.NotCapable) return "ENOTCAPABLE"; // our own sandbox, and no setting of the disk
+  if (error instanceof Deno.errors.NotCapable) return "ENOTCAPABLE"; // our own sandbox, not a permission on disk
   if (error instanceof Deno.errors.PermissionDenied) return "EACCES";
   return error instanceof Deno.errors.NotFound ? "ENOENT" : "";
 }

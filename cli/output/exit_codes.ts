@@ -1,16 +1,16 @@
-/** How a process of iota can end. Scripts rely on these numbers: they do not change. */
+/** The exit codes of iota. Scripts rely on these numbers: they do not change. */
 
 export const exitFine = 0;
 export const exitFailed = 1;
 export const exitUsage = 2;
-export const exitInterrupted = 130; // 128 and SIGINT, as shells count
+export const exitInterrupted = 130; // 128 + SIGINT, the shell convention
 
 export const exitCodes: readonly { readonly code: number; readonly meaning: string }[] = [
-  { code: exitFine, meaning: "done; of status, doctor and check: nothing is wrong" },
+  { code: exitFine, meaning: "done; for status, doctor and check: nothing is wrong" },
   {
     code: exitFailed,
-    meaning: "not done, or something is wrong; the last lines of stderr say what, and the next step",
+    meaning: "not done, or something is wrong; the last lines of stderr give the reason and the next step",
   },
-  { code: exitUsage, meaning: "the command line is wrong; nothing was begun" },
-  { code: exitInterrupted, meaning: "left at once after a second Ctrl-C" },
+  { code: exitUsage, meaning: "the command line is wrong; nothing was started" },
+  { code: exitInterrupted, meaning: "exited at once after a second Ctrl-C" },
 ];

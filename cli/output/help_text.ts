@@ -1,6 +1,6 @@
 /**
- * Help as text, made from the command table alone, so that it cannot say what the parser does not do.
- * Pure. Lines are wrapped to the given width.
+ * Help as text, generated only from the command table, so it cannot describe what the parser does not do. Pure. Lines
+ * are wrapped to the given width.
  */
 
 import { type Command, commonOptions, type OptionSpec } from "../command.ts";
@@ -18,7 +18,7 @@ export function overviewText(commands: readonly Command[], page: Page): string {
   const { paint } = page;
   const rows = commands.map(({ name, summary }): [string, string] => [name, summary]);
   return [
-    `${paint.bold("iota")} trains one language model together with strangers, over ordinary internet links.`,
+    `With ${paint.bold("iota")}, strangers train one language model together over ordinary internet links.`,
     "",
     paint.bold("Usage"),
     `${indent}iota COMMAND [options]`,
@@ -33,7 +33,7 @@ export function overviewText(commands: readonly Command[], page: Page): string {
 
 const firstSteps: readonly (readonly [string, string])[] = [
   ["iota swarm", "a whole subnet on this machine: no GPU, account or wallet needed"],
-  ["iota doctor", "what this machine can do, and what is missing"],
+  ["iota doctor", "what this machine can do and what is missing"],
   ["iota help COMMAND", "options and examples of one command"],
   ["iota --version", "the version"],
 ];
@@ -55,7 +55,7 @@ export function commandText({ command, actions }: HelpSubject, page: Page): stri
     ...(actions.length === 0 ? [] : ["", paint.bold("Actions"), ...actionRows(actions, page)]),
     ...(own.length === 0 ? [] : ["", paint.bold("Options"), ...optionRows(own, page)]),
     "",
-    paint.bold("Options of every command"),
+    paint.bold("Options for every command"),
     ...optionRows(commonOptions, page),
     "",
     paint.bold("Examples"),
@@ -74,7 +74,7 @@ function titleLines({ name, summary }: Command, { paint, width }: Page): string[
   return [paint.bold(title) + first.slice(title.length), ...more];
 }
 
-/** Lines after the first stand deeper. */
+/** Lines after the first are indented. */
 function usageLines({ usage }: Command, { width }: Page): string[] {
   const lines = wrapped(`iota ${usage}`, width - 3 * indent.length);
   return lines.map((line, i) => (i === 0 ? indent : indent.repeat(3)) + line);
@@ -101,7 +101,7 @@ function optionDoc(spec: OptionSpec): string {
   return `${spec.doc}${choices}${standard === "" ? "" : ` [${standard}]`}`;
 }
 
-const widestHead = 28; // a longer head pushes its text to the next line
+const widestHead = 28; // after a longer head, the text starts on the next line
 
 function columns(rows: readonly (readonly [string, string])[], { paint, width }: Page): string[] {
   const head = Math.min(widestHead, Math.max(...rows.map(([name]) => name.length)));

@@ -1,8 +1,9 @@
 /**
  * The log of one process: lines on stderr with a time and a level.
  *
- * Owns: the levels, the line's form, and making any text safe to print (a remote text must not steer the terminal).
- * Refuses: knowing where lines go (`write` is given). On a terminal a line starts with the time of day, in a file with the date too.
+ * Owns: the levels, the line format, and making any text safe to print (remote text must not control the terminal). Out
+ * of scope: where lines go (`write` is injected). On a terminal a line starts with the time of day, in a file with date
+ * and time.
  */
 
 import type { Paint } from "./paint.ts";

@@ -1,4 +1,7 @@
-/** The error of a group, such as `wallet`, that was called without an action: what there is, and what to begin with. */
+/**
+ * The error of a group, such as `wallet`, that was called without an action: it lists the actions and suggests a first
+ * one.
+ */
 
 import type { CommandTable } from "../command.ts";
 import { UsageError } from "./errors.ts";

@@ -1,9 +1,10 @@
 /**
  * Everything a command prints goes through here.
  *
- * Owns: the two audiences (people, or programs with --json), the summary as the last thing on stdout, the log on stderr, and
- * the live screen's claim on the terminal. Refuses: any line that is not JSON on stdout in --json mode, and anything after
- * `close`. A reader that went away (`iota … | head`) is no error: stdout falls silent and `onReaderGone` is called once.
+ * Owns: the two audiences (people, or programs with --json), the summary as the last output on stdout, the log on
+ * stderr, and the live screen's use of the terminal. Invariants: in --json mode every line on stdout is JSON; nothing
+ * is printed after `close`. A reader that went away (`iota … | head`) is not an error: nothing more goes to stdout and
+ * `onReaderGone` is called once.
  */
 
 import { assert } from "../../core/assert.ts";
@@ -21,24 +22,24 @@ export interface Output {
   readonly mode: OutputMode;
   readonly quiet: boolean;
   readonly paint: Paint; // for stdout
-  readonly columns: number; // of the terminal; of text that goes elsewhere, 120
+  readonly columns: number; // of the terminal; 120 for text that goes elsewhere
   readonly log: Log;
-  /** For programs: one JSON line. Nothing for people. */
+  /** One JSON line for programs; nothing for people. */
   event(record: { readonly type: string } & Readonly<Record<string, unknown>>): void;
-  /** For people: one line. Nothing in --json mode and with --quiet. */
+  /** One line for people; nothing in --json mode or with --quiet. */
   line(text: string): void;
-  /** What a live screen shows in its own way, for the log file alone. */
+  /** A line for the log file only, because the live screen shows it in its own way. */
   keep(text: string): void;
-  /** The last thing on stdout, printed when the command ends; the last call counts. */
+  /** The last output on stdout, printed when the command ends; the last call counts. */
   summary(fields: SummaryFields): void;
-  /** A result that has a better form than a table: the text for people, a summary of the fields for programs. */
+  /** A result for which a table does not fit: the text for people, a summary of the fields for programs. */
   answer(fields: SummaryFields, text: string): void;
   /**
-   * Gives `sink` the whole log from now on: what is printed, lines for people with the time before them, and also what a live screen
+   * Gives `sink` the whole log from now on: log lines, lines for people with a timestamp, and lines that a live screen
    * or --quiet keeps off the terminal.
    */
   copyTo(sink: (line: string) => void, options: { readonly stampOf: () => string }): void;
-  /** The lower part of the terminal to draw on, null unless the mode is live. Lines and logs then go above it. */
+  /** The lower part of the terminal to draw on; null unless the mode is live. Lines and logs then go above it. */
   openLive(): LiveTerminal | null;
   closeLive(): void;
 }
@@ -61,7 +62,7 @@ export class TerminalOutput implements Output {
   readonly log: Log;
   readonly host: Host;
   onReaderGone: () => void = () => {};
-  onLiveOpened: () => void = () => {}; // whoever takes the cursor must see Ctrl-C, to give it back
+  onLiveOpened: () => void = () => {}; // code that hides the cursor must catch Ctrl-C to restore it
   #region: LiveTerminal | null = null;
   #summary: SummaryFields | null = null;
   #readerGone = false;
@@ -126,7 +127,7 @@ export class TerminalOutput implements Output {
     this.#summary = fields;
   }
 
-  /** A line on stderr as it is, above the live screen where both share a terminal. */
+  /** A line on stderr, unchanged, above the live screen if both share a terminal. */
   error(text: string): void {
     this.#copy?.(`${this.#stampOf()} ${withoutColour(text)}`);
     this.#showError(text);
@@ -142,7 +143,7 @@ export class TerminalOutput implements Output {
     else this.writeOut(`${text}\n`);
   }
 
-  /** Text on stdout as it is. */
+  /** Text on stdout, unchanged. */
   writeOut(text: string): void {
     if (this.#readerGone || quietly(() => this.host.write("stdout", text))) return;
     this.#readerGone = true;
@@ -172,7 +173,7 @@ export class TerminalOutput implements Output {
     this.writeOut("\n");
   }
 
-  /** Gives the terminal back, then prints the summary. */
+  /** Restores the terminal, then prints the summary. */
   close(): void {
     this.closeLive();
     const fields = this.#summary;
@@ -197,7 +198,7 @@ function quietly(write: () => void): boolean {
   }
 }
 
-/** A terminal that was closed. */
+/** The terminal was closed. */
 function isHungUp(error: unknown): boolean {
   return error instanceof Error && (error as Error & { code?: unknown }).code === "EIO";
 }

@@ -1,8 +1,8 @@
 /**
  * The summary of a command as an aligned table for people: the same fields `--json` prints, in their order.
  *
- * Owns: turning a field's name into words and, by its unit suffix, its value into a readable one; keeping apart what was measured over
- * the whole run and what only since it was resumed. Pure.
+ * Owns: turning a field's name into words and its value, by unit suffix, into readable text; separating values measured
+ * over the whole run from those measured since it was resumed. Pure.
  */
 
 import type { Paint } from "./paint.ts";
@@ -10,7 +10,7 @@ import { byteSize, decimal, duration, printable } from "../screen/format.ts";
 
 export type SummaryFields = Readonly<Record<string, unknown>>;
 
-const longText = 60; // characters; longer texts stand under the table
+const longText = 60; // characters; longer texts go below the table
 const widthOfText = 78;
 
 export function summaryTable(fields: SummaryFields, paint: Paint): string[] {
@@ -42,14 +42,14 @@ interface Row {
   readonly isOfSession: boolean;
 }
 
-/** What a node or run may be without; any other value that is missing was not measured, and has no line. */
+/** Fields that a node or run may lack. Any other missing value was not measured and has no line. */
 const sayNone: ReadonlySet<string> = new Set(["chain", "uid", "emissionRao", "checkpoint"]);
 
 const isMissing = (value: unknown): value is null | undefined => value === null || value === undefined;
 
 const unitSuffix = /(Ms|Bytes)$/;
 
-/** Names that stay for programs, and would puzzle a person. */
+/** Field names that programs rely on but people would not understand. */
 const words: Readonly<Record<string, string>> = {
   firstLossMs: "time to the first loss",
   reLeases: "tasks handed out again",

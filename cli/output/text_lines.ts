@@ -1,6 +1,6 @@
 /**
- * Cuts a stream of text into its lines, without their ends; empty lines are dropped. With `wholeOnly` a last line without an
- * end is dropped too: its writer was killed in the middle of it.
+ * Cuts a stream of text into its lines, without their ends; empty lines are dropped. With `wholeOnly` an unterminated
+ * last line is dropped too, because its writer was killed while writing it.
  */
 export class TextLineStream extends TransformStream<string, string> {
   constructor({ wholeOnly = false }: { wholeOnly?: boolean } = {}) {

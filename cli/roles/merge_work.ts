@@ -27,7 +27,7 @@ export async function subtractInPlace(start: Float32Array, current: Float32Array
   return current;
 }
 
-/** The bytes of a payload's slice: what a replica learned in it. `residual`: the same slice of the miner's, where one is kept. */
+/** The bytes of a payload slice: what a replica learned in it. `residual`: the same slice of the miner's residual, if it keeps one. */
 export async function formSlice(
   codec: PayloadCodec,
   { start, current, residual }: { start: Float32Array; current: Float32Array; residual: Float32Array | null },
@@ -84,6 +84,6 @@ export async function mergeStage({ start, slices, outer, codec, blobs }: MergeIn
   return { parameters, momentum };
 }
 
-/** Reducers agreed on bytes that are no slice of this stage: as bad as a blob that is not there. */
+/** The reducers agreed on bytes that are no slice of this stage: as bad as a missing blob. */
 const unreadable = ({ hash }: BlobRef) =>
   new BlobError("wrongHash", `Cannot merge slice ${hash} as the slices must stand for the stage's values`);

@@ -14,7 +14,7 @@ export interface PayloadStats {
 
 export const noValues: PayloadStats = { isFinite: true, squareSum: 0, largest: 0 };
 
-/** Of bytes that stand for no values, or for another number of them: as bad as values that are not finite. */
+/** Of bytes that are no payload, or one of another length: as bad as non-finite values. */
 export const unreadable: PayloadStats = { isFinite: false, squareSum: 0, largest: 0 };
 
 export function payloadStats(values: Float32Array): PayloadStats {

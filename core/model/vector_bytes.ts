@@ -1,20 +1,20 @@
 /**
- * A stage's vector as the bytes of a blob: parameters and outer momentum are little-endian float32, whatever a payload is
- * coded as.
+ * A stage's vector as the bytes of a blob: parameters and outer momentum are little-endian float32, whatever the codec of
+ * payloads.
  *
- * Owns the size of a float at rest. Out of scope: the bytes of a payload (`core/merge/payload`) and of a wire.
+ * Owns the size of a stored float. Out of scope: the bytes of a payload (`core/merge/payload`) and of a wire.
  */
 
 const floatBytes = 4;
 
-/** Bytes of a vector of so many values. */
+/** Bytes of a vector of this many values. */
 export function vectorBytes(values: number): number {
   return floatBytes * values;
 }
 
 /**
- * The values are the bytes' own memory where they can be, so that a large vector is in memory once. Throws a RangeError for
- * bytes that are no whole number of values.
+ * The values share the bytes' memory if they are aligned, so that a large vector is in memory once. Throws a RangeError if the
+ * bytes are not a whole number of values.
  */
 export function floatsOf(bytes: Uint8Array): Float32Array {
   const { buffer, byteOffset, byteLength } = bytes;
@@ -24,7 +24,7 @@ export function floatsOf(bytes: Uint8Array): Float32Array {
     : new Float32Array(bytes.slice().buffer);
 }
 
-/** The same memory. */
+/** Shares the memory of the values. */
 export function bytesOfFloats(values: Float32Array): Uint8Array {
   return new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
 }

@@ -1,5 +1,5 @@
 /**
- * AdamW (Loshchilov and Hutter 2017, arXiv 1711.05101): two running means for each parameter, of the gradient and of its square.
+ * AdamW (Loshchilov and Hutter 2017, arXiv 1711.05101): running means of each parameter's gradient and of its square.
  */
 
 import { longestAdamStep } from "./adam_bound.ts";

@@ -1,9 +1,9 @@
 /**
- * What an optimizer keeps for a stage, and how far it can go: all that others need to know of one.
+ * What the rest of the program needs to know of an optimizer: the state it keeps for a stage, and how far one step can go.
  *
- * State vectors are named lists of float32 that start at zero. Each covers ranges of the stage's parameter vector, one value of
- * state for each value of them, packed in the order of the ranges; so an optimizer may keep one vector for the matrices of the
- * blocks and two for everything else.
+ * A state vector is a named float32 vector that starts at zero. It covers ranges of the stage's parameter vector: one state
+ * value for each parameter in them, packed in the order of the ranges. So an optimizer may keep one vector for the matrices of
+ * the blocks and two for everything else.
  * Invariants: ranges start and end at multiples of 64 floats, as tensors do; names are unique within an optimizer.
  * Out of scope: the step itself (`gpu/optimizers` and its oracle in `gpu/reference`), schedules (`schedule.ts`).
  */
@@ -24,11 +24,11 @@ export interface StateVector {
 
 export interface Optimizer {
   stateVectors(table: ParameterTable): readonly StateVector[];
-  /** How far one step can move a value, in learning rates and before weight decay; Infinity where there is no bound. */
+  /** The farthest that one step can move a value, in learning rates and before weight decay; Infinity if unbounded. */
   longestStep(config: TrainConfig): number;
 }
 
-/** Everything an optimizer knows of a stage beside its parameters: what a miner keeps on disk. */
+/** An optimizer's whole state of a stage. */
 export interface OptimizerState {
   readonly vectors: Readonly<Record<string, Float32Array>>; // by name, each as long as what it covers
   readonly steps: number; // applied so far

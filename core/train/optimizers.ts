@@ -1,9 +1,9 @@
 /**
  * The table of optimizers, and which one a run uses.
  *
- * A new one is a file beside `adamw.ts` and a line here, its kernels in `gpu/optimizers` and its oracle in `gpu/reference`, each
- * with a line in the table of its folder. With the second one the run's configuration names it: a knob `train.optimizer` whose
- * choices are the keys of this table, read in `optimizerOf` and nowhere else.
+ * A new optimizer is a file beside `adamw.ts` and a line here, kernels in `gpu/optimizers` and an oracle in `gpu/reference`, each
+ * with a line in the table of its folder. The second optimizer makes the choice a setting of the run: a knob `train.optimizer`
+ * whose choices are the keys of this table, read only by `optimizerOf`.
  */
 
 import type { RunConfig } from "../config/config.ts";

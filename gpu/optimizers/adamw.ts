@@ -1,5 +1,5 @@
 /**
- * AdamW on the device, over whatever ranges its moments cover: all of a stage, or what another optimizer leaves to it.
+ * AdamW on the device, over the ranges that its moments cover: all of a stage, or the tensors another optimizer leaves to it.
  */
 
 import { present } from "../../core/assert.ts";

@@ -1,5 +1,5 @@
 /**
- * The squared norm of a stage's accumulated gradient, as partial sums that the host adds up.
+ * The squared norm of a stage's accumulated gradient, as partial sums for the host to add.
  */
 
 import { wholeVector } from "../../core/train/optimizer.ts";

@@ -1,9 +1,9 @@
 /**
- * What an optimizer's kernels are given and give back. An update is built once with its dispatches; a step uploads a few numbers
- * and replays them.
+ * The interface of an optimizer on the device. An update and its dispatches are built once; a step uploads a few numbers and
+ * replays them.
  *
- * Owns: cutting ranges of the parameter vector where they are larger than one storage binding. Invariant: an update reads the
- * accumulated gradient, clears it on the way, and touches no parameter outside the ranges that its state covers.
+ * Owns: cutting ranges of the parameter vector that are larger than one storage binding. Invariant: an update reads and clears
+ * the accumulated gradient, and changes no parameter outside the ranges that its state covers.
  */
 
 import { assert } from "../../core/assert.ts";
@@ -56,7 +56,7 @@ export interface Upload {
 
 export interface Update {
   readonly dispatches: readonly Dispatch[];
-  /** What to upload before the `steps`-th step, counted from 1. */
+  /** To be uploaded before the `steps`-th step, counted from 1. */
   uploads(options: StepOptions, steps: number): readonly Upload[];
 }
 

@@ -88,7 +88,7 @@ Deno.test("Clean stop: by every signal, before the first checkpoint and between 
     const world = await begin(`${root}/stopped`);
     const interrupted = await stopAndResume(world, { atStep: 2, signal: "SIGINT" });
     assertEquals([interrupted.code, interrupted.summary?.["checkpoint"]], [1, null], interrupted.stderr);
-    assertMatch(interrupted.stderr, /go on at this step with: iota orchestrate --data \S+$/m);
+    assertMatch(interrupted.stderr, /resume at this step with: iota orchestrate --data \S+$/m);
     assert(interrupted.step < roundSteps, `stopped after step ${interrupted.step}`);
     const terminated = await stopAndResume(world, { atStep: interrupted.step + 2, signal: "SIGTERM" });
     assertEquals([terminated.code, terminated.summary?.["finished"]], [0, false], terminated.stderr);

@@ -22,7 +22,7 @@ async function live(words: readonly string[], { home, cwd }: { home: string; cwd
   process.kill("SIGTERM");
   const { code, stderr } = await process.ended;
   assertEquals(code, 0, stderr);
-  const printed = /go on at this step with: iota (.*)$/m.exec(stderr);
+  const printed = /resume at this step with: iota (.*)$/m.exec(stderr);
   assert(printed !== null, stderr);
   return { url, hub, goOn: printed[1]!.split(" ") };
 }

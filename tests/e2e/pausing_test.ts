@@ -15,7 +15,7 @@ Deno.test({
       await miner.lines.next("roundMerged");
       miner.kill("SIGUSR2");
       assertMatch((await miner.lines.next("paused"))["reason"] as string, /SIGUSR2/);
-      assertEquals((await hub.lines.next("nodeLost"))["reason"], "its own rules tell it to rest");
+      assertEquals((await hub.lines.next("nodeLost"))["reason"], "its own rules tell it to pause");
       miner.kill("SIGUSR2");
       await miner.lines.next("resumed");
       await miner.lines.next("stageLoaded");

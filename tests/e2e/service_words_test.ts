@@ -120,7 +120,7 @@ Deno.test("Service: a role's option that stands before -- is refused, and the ne
 Deno.test("Service: help says which roles take a new version, and their units agree", async () => {
   const host = new FakeHost({ env });
   await main(["help", "service", "install"], host);
-  assertMatch(host.written.stdout.replaceAll(/\s+/g, " "), /an orchestrator runs the version it was started with/);
+  assertMatch(host.written.stdout.replaceAll(/\s+/g, " "), /an orchestrator keeps its version until/);
   for (const role of ["miner", "validate", "orchestrate"]) {
     const { stdout } = await install("--", role);
     assertEquals(line(stdout, "ExecStart")!.includes("--auto-restart"), role !== "orchestrate");

@@ -1,5 +1,5 @@
 /**
- * Payloads as they are: little-endian float32, four bytes a value, nothing left out. Payload and result have one form.
+ * Payloads of uncompressed values: little-endian float32, four bytes each. Payload and result have the same form.
  */
 
 import { type Parsed, parsed, refused } from "../../fault.ts";

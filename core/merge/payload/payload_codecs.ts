@@ -1,10 +1,10 @@
 /**
  * The table of payload codecs, and which one a run uses.
  *
- * A new codec is a file beside `float32.ts` and a line here. With the second one the run's configuration names it: a knob
- * `outer.payload` whose choices are the keys of this table, read in `payloadCodecOf` and nowhere else; the configuration travels
- * in `welcome`, so a node that does not know the name refuses the run. The bytes behind a name are frozen
- * (`tests/vectors/merge/payloads.json`): other bytes need a new version, and as all nodes must agree on it, a new
+ * A new codec is a file beside `float32.ts` and a line here. The second codec makes the choice a setting of the run: a knob
+ * `outer.payload` whose choices are the keys of this table, read only by `payloadCodecOf`. The configuration travels in
+ * `welcome`, so a node that does not know the name refuses the run. The bytes behind a name are frozen in
+ * `tests/vectors/merge/payloads.json`. Changed bytes need a new version and, since all nodes must agree on it, a new
  * PROTOCOL_VERSION, which the hello compares.
  */
 

@@ -79,7 +79,7 @@ Deno.test("Arguments: a missing value shows what belongs there", () => {
 });
 
 Deno.test("Arguments: words beside the options are counted, and stay words", () => {
-  checkRefused("extra", "Cannot use 'extra' as this command takes nothing beside its options");
+  checkRefused("extra", "Cannot use 'extra' as this command takes nothing besides its options");
   assertEquals(parse("007 --fast", 1).positionals, ["007"]);
 });
 

@@ -69,7 +69,7 @@ Deno.test("Config check and orchestrate: a certificate that is not there, or an 
       );
       assertStringIncludes(
         text,
-        `${path}:4: Cannot use hub.publicAddress as it must be an address that others can dial`,
+        `${path}:4: Cannot use hub.publicAddress as it must be an address that other machines can dial`,
       );
     }
   });
@@ -99,5 +99,5 @@ testWhere(noOpenssl(), "Config check and orchestrate: a sound pair passes, anoth
 Deno.test("Config check: help says which folder paths count from", async () => {
   const host = new FakeHost();
   await main(["help", "config", "check"], host);
-  assertMatch(host.written.stdout.replaceAll(/\s+/g, " "), /a relative path counts from the current folder/);
+  assertMatch(host.written.stdout.replaceAll(/\s+/g, " "), /relative paths start at the current folder/);
 });

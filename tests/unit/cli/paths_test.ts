@@ -20,7 +20,7 @@ Deno.test("Paths: the data folder follows each system's custom", () => {
 
 Deno.test("Paths: without a home folder the error says which options to pass", () => {
   const error = assertThrows(() => dataFolder(on("linux", {})), UserError, "HOME must be set");
-  assertEquals(error.next, "Pass folders yourself: --data DIR, and --wallet-path DIR where a wallet is used");
+  assertEquals(error.next, "Pass the folders: --data DIR, and --wallet-path DIR if a wallet is used");
 });
 
 Deno.test("Paths: wallets lie where Bittensor keeps them, a given data folder comes first, a given path alone", () => {

@@ -81,7 +81,7 @@ Deno.test("writeAtomically: a write that fails leaves nothing, and a missing fol
       UserError,
       `as its folder must exist: current value is '${path}'`,
     );
-    assertEquals(error.next, `Make the folder: mkdir -p '${folder}/none here'`);
+    assertEquals(error.next, `Create the folder: mkdir -p '${folder}/none here'`);
   });
 });
 
