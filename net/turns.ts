@@ -8,6 +8,8 @@
  * between immediates of 4 ms, 12 ms between timers).
  */
 
+import type { LongWork } from "../core/long_work.ts";
+
 export interface Work {
   readonly total: number;
   readonly unit: number; // done in one turn
@@ -33,6 +35,15 @@ export async function inTurns(
     const end = Math.min(total, start + unit);
     body(start, end);
     onProgress?.(end);
+  }
+}
+
+/** Runs core's own long work to its end, with a turn for each of its parts. */
+export async function workInTurns<Result>(work: LongWork<Result>): Promise<Result> {
+  for (;;) {
+    const step = work.next();
+    if (step.done === true) return step.value;
+    await nextTurn();
   }
 }
 

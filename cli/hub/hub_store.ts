@@ -4,6 +4,7 @@
  */
 
 import { type Allowance, storeAllowance } from "../../core/merge/allowance.ts";
+import type { PayloadCodec } from "../../core/merge/payload/payload_codec.ts";
 import type { Fault } from "../../core/fault.ts";
 import type { BlobHash, NodeId } from "../../core/ids.ts";
 import { BlobIntake } from "../../net/blobs/blob_intake.ts";
@@ -32,6 +33,7 @@ export interface HubStoreOptions {
   readonly folder: string; // of the run
   readonly store: LocalBlobStore;
   readonly stageFloats: readonly number[];
+  readonly codec: PayloadCodec; // of the run's payloads
   /** What members' blobs may bring the store to; the rest of its capacity is the hub's own. */
   readonly capacityBytes: number;
   readonly limits: NetLimits;
@@ -62,8 +64,8 @@ export class HubStore {
   }
 
   static async open(options: HubStoreOptions): Promise<HubStore> {
-    const { folder, store, limits, timers, stageFloats } = options;
-    const share = storeAllowance(stageFloats);
+    const { folder, store, limits, timers, stageFloats, codec } = options;
+    const share = storeAllowance(stageFloats, codec);
     const { blobBytes } = share;
     const uploads = await openRunUploads({
       ...{ folder: `${folder}/uploads`, store, timers },

@@ -7,6 +7,7 @@ import type { RunConfig } from "../../core/config/config.ts";
 import type { WireCost } from "../../core/view/view.ts";
 import { fault } from "../../core/fault.ts";
 import type { NodeId } from "../../core/ids.ts";
+import { payloadCodecOf } from "../../core/merge/payload/payload_codecs.ts";
 import { splitLayers } from "../../core/model/stages.ts";
 import { parameterTable, stageSpecs } from "../../core/model/spec.ts";
 import { mayRead } from "../../core/orchestrator/access.ts";
@@ -229,8 +230,9 @@ async function openStorage(
   const opened = await openRunState({ ...options, onLost: (hash) => members?.lost(hash) });
   const { store, memberBytes: capacityBytes } = opened;
   const stageFloats = options.stages.map((spec) => parameterTable(spec).length);
-  const folder = options.prepared.folder.path;
-  members = await HubStore.open({ folder, store, stageFloats, capacityBytes, limits, timers: systemTimers });
+  const { config, folder: { path: folder } } = options.prepared;
+  const codec = payloadCodecOf(config);
+  members = await HubStore.open({ folder, store, stageFloats, codec, capacityBytes, limits, timers: systemTimers });
   return { ...opened, members };
 }
 

@@ -46,7 +46,7 @@ function isOfMerge(merge: StageMerge, { node, hash }: BlobRead): boolean {
 }
 
 function isPayloadOf(merge: StageMerge, { index, hash }: { index: number; hash: BlobHash }): boolean {
-  for (const payload of merge.payloads.values()) if (payload[index] === hash) return true;
+  for (const { hashes } of merge.payloads.values()) if (hashes[index] === hash) return true;
   return false;
 }
 

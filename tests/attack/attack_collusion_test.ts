@@ -4,7 +4,7 @@
  */
 
 import { assert, assertEquals } from "@std/assert";
-import { bytesOfFloats } from "../../cli/roles/blob_access.ts";
+import { bytesOfFloats } from "../../core/model/vector_bytes.ts";
 import { refOf } from "../../net/blobs/blob_hash.ts";
 import { type Row, testAttacks, unitsByRound, wholeTableTest } from "../support/attack/attack_checks.ts";
 import { type Aftermath, type Attacker, runAttack } from "../support/attack/attack_world.ts";

@@ -2,6 +2,7 @@
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { storeAllowance } from "../../core/merge/allowance.ts";
+import { payloadCodecs } from "../../core/merge/payload/payload_codecs.ts";
 import { splitLayers } from "../../core/model/stages.ts";
 import { parameterTable, stageSpecs } from "../../core/model/spec.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
@@ -50,7 +51,7 @@ for (const blobBytes of [64, 20_000]) {
       await world.run();
       assert(attack !== null);
       const { blobs, bytes, end } = await attack as Awaited<ReturnType<typeof flood>>;
-      const allowance = storeAllowance(swarm.orchestrator.state.stageFloats);
+      const allowance = storeAllowance(swarm.orchestrator.state.stageFloats, payloadCodecs.float32);
       assertEquals(end.code, "noSpace");
       assertStringIncludes(end.message, "must be at most");
       assert(bytes <= allowance.bytes && blobs <= allowance.blobs, `${blobs} blobs of ${bytes} bytes`);
@@ -88,7 +89,7 @@ Deno.test("Quota: refusals again and again become one fault a second, however ma
     await world.settled();
     const { address } = swarm.members[0]!;
     const client = world.client(signerOf(address));
-    const { blobBytes } = storeAllowance(swarm.orchestrator.state.stageFloats);
+    const { blobBytes } = storeAllowance(swarm.orchestrator.state.stageFloats, payloadCodecs.float32);
     const count = () => recordsOf(swarm, "faultSeen").filter(({ code }) => code === "limitExceeded").length;
     for (let seed = 0; seed < 50; seed++) {
       refusals.push(await assertProblem(() => client.put(varied(blobBytes + 4, seed)), "tooLarge"));

@@ -2,7 +2,8 @@
 
 import { fault } from "../../core/fault.ts";
 import type { BlobHash, NodeId } from "../../core/ids.ts";
-import { wireBytes } from "../../core/model/spec.ts";
+import { wireBytes } from "../../core/codec/wire.ts";
+import { taskOutput } from "../../core/model/stage_wires.ts";
 import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
 import { commit, merging } from "../support/swarm/scripted_merge.ts";
 import { assertTrace, Trace } from "../support/swarm/trace.ts";
@@ -87,8 +88,7 @@ Deno.test("Trace: a wire of NaN goes nowhere, another replica does the task, and
   const trace = new Trace(hub);
   trace.note("The hub sees the numbers of every wire; what is not finite goes to nobody.");
   const { task } = hub.take(liar!, "runTask");
-  const wire = hub.stages[0]!.wireOut!;
-  const segments = [hub.blob(wireBytes(hub.stages[0]!, wire))];
+  const segments = [hub.blob(wireBytes(taskOutput(hub.stages[0]!, "forward")!))];
   hub.tell(liar!, { type: "taskDone", task, losses: null, computeMs: 1 }, segments, NaN);
   trace.note(
     "The other replica does its own task, then the one that was refused. It can be done, so the first was wrong.",

@@ -57,7 +57,7 @@ function neededBlobs(merge: StageMerge): BlobRef[] {
   for (const [index, { accepted, without }] of merge.slices.entries()) {
     if (accepted !== null) continue;
     for (const [node, payload] of merge.payloads) {
-      if (!without.has(node)) refs.push(payloadSlice(merge, { payload, index }));
+      if (!without.has(node)) refs.push(payloadSlice(payload, index));
     }
   }
   return refs;
@@ -142,7 +142,7 @@ function askToShow(
   for (const [node, payload] of merge.payloads) {
     if (merge.showing.has(node)) continue;
     for (const [index, slice] of open) {
-      if (!lost.has(present(payload[index], "a payload has every slice")) || slice.without.has(node)) continue;
+      if (!lost.has(payloadSlice(payload, index).hash) || slice.without.has(node)) continue;
       if (mayShow(merge, node)) {
         reach(state, "mend: a contributor shows its payload again");
         merge.shown.set(node, timesShown(merge, node) + 1);

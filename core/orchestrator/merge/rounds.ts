@@ -87,7 +87,7 @@ function acceptedSlices(stage: StageMerge): BlobRef[] {
 /** Every payload and reduced slice of the merge. */
 function mergeBlobs(stages: readonly StageMerge[]): BlobHash[] {
   return stages.flatMap(({ payloads, slices }) => [
-    ...[...payloads.values()].flat(),
+    ...[...payloads.values()].flatMap(({ hashes }) => hashes),
     ...slices.flatMap(({ results }) => [...results.values()].map((ref) => ref.hash)),
   ]);
 }

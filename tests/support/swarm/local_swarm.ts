@@ -241,7 +241,7 @@ export class LocalSwarm {
     const blobs = this.#blobsOf(link.signer, options.blobs);
     const { gate, onPause = () => {}, machine, onRecord = () => {} } = options;
     const start = () =>
-      startMiner({ link, device, blobs, moments: null, onRecord, ...(machine === undefined ? {} : { machine }) });
+      startMiner({ link, device, blobs, ownState: null, onRecord, ...(machine === undefined ? {} : { machine }) });
     const role = gate === undefined ? await start() : new PausingRole({
       gate,
       start,

@@ -26,7 +26,7 @@ async function train({ gpu, kernels }: GpuSupport, settings = softwareKernels) {
     if (microbatch % 2 === 1) await stage.step(hyper);
   }
   const parameters = await stage.readParameters();
-  const moments = await stage.readMoments();
+  const moments = await stage.readOptimizer();
   stage.close();
   return { parameters, moments, losses };
 }

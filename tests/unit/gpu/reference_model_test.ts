@@ -67,7 +67,7 @@ Deno.test("Model: an untrained model costs about ln(V)", () => {
 });
 
 async function openStages(specs: readonly StageSpec[]): Promise<StageCompute[]> {
-  const stages = specs.map(createReferenceStage);
+  const stages = specs.map((spec) => createReferenceStage(spec));
   for (const stage of stages) await stage.loadParameters(parametersOf(stage.spec));
   return stages;
 }
@@ -155,11 +155,11 @@ Deno.test("ReferenceStage: a stage restored from what it shows continues with th
   await advance(old!, 0);
   await advance(old!, 1);
   await young!.loadParameters(await old!.readParameters());
-  await young!.loadMoments(await old!.readMoments());
+  await young!.loadOptimizer(await old!.readOptimizer());
   await advance(old!, 2);
   await advance(young!, 2);
   assertEquals(await young!.readParameters(), await old!.readParameters());
-  assertEquals(await young!.readMoments(), await old!.readMoments());
+  assertEquals(await young!.readOptimizer(), await old!.readOptimizer());
 });
 
 Deno.test("ReferenceStage: a call after close is refused", async () => {

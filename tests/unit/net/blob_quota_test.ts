@@ -2,6 +2,7 @@
 
 import { assertEquals, assertThrows } from "@std/assert";
 import { storeAllowance } from "../../../core/merge/allowance.ts";
+import { payloadCodecs } from "../../../core/merge/payload/payload_codecs.ts";
 import { mostSlicesOf, sliceLayout } from "../../../core/merge/butterfly.ts";
 import type { BlobRef, NodeId } from "../../../core/ids.ts";
 import { hashOf } from "../../../net/blobs/blob_hash.ts";
@@ -105,7 +106,7 @@ Deno.test("Blob quota: an offender is told of once a second, and apart from othe
 });
 
 Deno.test("Store allowance: it is twice what one round of an honest miner takes, of the largest stage", () => {
-  const { blobBytes, bytes, blobs } = storeAllowance([640, 6_400, 1_280]);
+  const { blobBytes, bytes, blobs } = storeAllowance([640, 6_400, 1_280], payloadCodecs.float32);
   assertEquals([blobBytes, bytes, blobs], [25_600, 2 * 4 * 25_600, 2 * (2 * 100 + 2)]);
 });
 

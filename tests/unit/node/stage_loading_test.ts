@@ -1,7 +1,7 @@
 /** A stage that is loaded: what is said while it takes, what need not be done twice, and that nothing large is refused. */
 
 import { assert, assertEquals, assertLess } from "@std/assert";
-import { blobAccess, bytesOfFloats } from "../../../cli/roles/blob_access.ts";
+import { blobAccess } from "../../../cli/roles/blob_access.ts";
 import { minerLine } from "../../../cli/node/node_lines.ts";
 import { Segments } from "../../../cli/roles/segments.ts";
 import { StageHost } from "../../../cli/node/stage_host.ts";
@@ -14,6 +14,7 @@ import { miner } from "../../../core/miner/machine.ts";
 import { openMiner } from "../../../core/miner/state.ts";
 import { stageParameterLengths } from "../../../core/model/stages.ts";
 import { parameterTable, stageSpecs } from "../../../core/model/spec.ts";
+import { bytesOfFloats } from "../../../core/model/vector_bytes.ts";
 import type { HubMessage, LoadingPart, ParameterSource } from "../../../core/protocol/message.ts";
 import type { BlobStore } from "../../../net/blobs/blobs.ts";
 import { MemoryBlobs } from "../../../net/blobs/blob_memory.ts";
@@ -35,7 +36,7 @@ function slowHost(store: BlobStore = new MemoryBlobs({ blobBytes: 1e8, capacityB
     device: referenceHost(),
     blobs: blobAccess(store),
     segments: new Segments(),
-    moments: null,
+    ownState: null,
     activationBytes: 0,
     nowMs: () => nowMs += 5_000,
     onLoading: (part, { done, total }) => said.push([part, done, total]),
@@ -100,7 +101,7 @@ Deno.test("Loading a stage: a quick one says nothing", async () => {
     device: referenceHost(),
     blobs: blobAccess(new MemoryBlobs({ blobBytes: 1e8, capacityBytes: 1e9 })),
     segments: new Segments(),
-    moments: null,
+    ownState: null,
     activationBytes: 0,
     nowMs: () => 0,
     onLoading: (part) => said.push(part),
