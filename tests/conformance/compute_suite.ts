@@ -11,7 +11,7 @@ import { wireBytes } from "../../core/codec/wire.ts";
 import { parameterTable, type StageSpec } from "../../core/model/spec.ts";
 import { stageWires } from "../../core/model/stage_wires.ts";
 import type { OptimizerState } from "../../core/train/optimizer.ts";
-import type { StageCompute, StageVector, StepOptions } from "../../gpu/compute.ts";
+import type { StageCompute, StepOptions } from "../../gpu/compute.ts";
 import { adamw } from "../../gpu/reference/adamw.ts";
 import { createReferenceStage } from "../../gpu/reference/stage.ts";
 import {
