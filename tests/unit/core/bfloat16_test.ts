@@ -1,6 +1,4 @@
-/**
- * bfloat16 rounding at every kind of value, and the wire encodings built on it: offsets, lengths, values that are no number.
- */
+/** bfloat16 rounding at every kind of value, and the wire encodings built on it: offsets, lengths, NaN. */
 
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { decodeBfloat16, encodeBfloat16 } from "../../../core/codec/bfloat16.ts";

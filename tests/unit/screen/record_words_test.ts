@@ -12,7 +12,7 @@ import { createPlainLines } from "../../../cli/screen/plain.ts";
 import { newRunView } from "../../../cli/screen/view.ts";
 import { sampleFacts, sampleMiners, sampleRun } from "../../support/sample_run.ts";
 
-Deno.test("Plain lines: a node that joined anew is back, and one replica has no hashes to compare", () => {
+Deno.test("Plain lines: a node that joined again is back, and one replica has no hashes to compare", () => {
   const view = newRunView(sampleFacts, 0);
   for (const { record, atMs } of sampleRun(5)) applyRecord(view, record, atMs);
   const lineOf = (record: RunRecord) => createPlainLines().of(record, view, 0)[0]?.trim().replace(/^\S+\s+/, "") ?? "";
