@@ -271,5 +271,5 @@ Deno.test("Next steps: a refusal's command names the chain that refused", () => 
     action: "add stake",
     commandTo: (words) => `iota chain ${words} --endpoint local`,
   });
-  assertEquals(error.next, "See whether it has been: iota chain params --endpoint local");
+  assertEquals(error.next, "Check whether it has been: iota chain params --endpoint local");
 });
