@@ -95,6 +95,8 @@ export interface Command {
   readonly configures?: "run" | "either";
   /** Whether the [hub] table of a run's file sets options of this command. */
   readonly takesHubTable?: boolean;
+  /** Its own findings say what is wrong with the data folder. */
+  readonly judgesDataFolder?: boolean;
   /**
    * For a group such as `wallet`: its actions by name, each called as "wallet new". The group itself then only says
    * what is missing.

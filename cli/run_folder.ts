@@ -4,6 +4,7 @@
  *   dataset/ tokens and tokenizer checkpoints/round-000012/ blobs/ wallets/ miners/ logs/ run.toml the effective
  *   configuration run.json the same for programs summary.json the last summary chain/ the swarm's own chain, and the
  *   weight duty of each validator
+ *   wires.bin  the wires that a stopped orchestrator held
  *   journal.db  what happened since the last snapshot of the orchestrator's state; journal.db.mark: how far it had come
  *   put-aside-1-journal.db, checkpoints/put-aside-1-round-000012/  what a run could not go on from, or was newer than its start
  *
@@ -28,8 +29,9 @@ export interface RunPlace {
 }
 
 const journal = ["journal.db", "journal.db-wal", "journal.db-shm", "journal.db.mark"];
+export const wiresFile = "wires.bin"; // hub/saved_wires.ts
 const probeName = "room.probe"; // left over if a check for disk space was interrupted
-const files = ["run.toml", "run.json", "summary.json", probeName, ...journal];
+const files = [wiresFile, "run.toml", "run.json", "summary.json", probeName, ...journal];
 const parts = ["checkpoints", "blobs", "chain", "miners", "logs", ...files];
 
 /** Only reads. `ownPath` is the run's folder without --data. */

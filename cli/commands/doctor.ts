@@ -47,6 +47,7 @@ export const command: Command = {
     },
   ],
   configures: "either",
+  judgesDataFolder: true,
   rights: { read: "any", write: "any", net: "any", env: "any", sys: "any" },
   async run(context) {
     const { runDoctor } = await import("../doctor/run_doctor.ts");

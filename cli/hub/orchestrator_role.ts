@@ -44,7 +44,7 @@ export function startOrchestrator(options: OrchestratorRoleOptions): RunningOrch
 class OrchestratorRole implements RunningOrchestrator {
   readonly state: OrchestratorState;
   readonly traffic: Traffic;
-  readonly segments: Segments;
+  readonly segments = new Segments();
   readonly finished: Promise<Finished>;
   readonly members: MemberStore;
   readonly #options: OrchestratorRoleOptions;
@@ -61,7 +61,6 @@ class OrchestratorRole implements RunningOrchestrator {
   constructor(options: OrchestratorRoleOptions) {
     const { config, timers, journal = null, recovered = null } = options;
     this.#options = options;
-    this.segments = new Segments((hash) => journal?.drop(hash));
     this.#attachments = new Attachments({ config, batches: options.batches, segments: this.segments });
     this.traffic = new Traffic(config);
     this.finished = new Promise((resolve, reject) => {
@@ -70,15 +69,11 @@ class OrchestratorRole implements RunningOrchestrator {
     });
     this.state = recovered?.state ?? this.#newState();
     if (recovered === null) journal?.begin(this.state, timers.steadyMs());
-    else if (this.state.phase !== "finished") {
-      for (const bytes of journal?.takeSegments(heldSegments(this.state)) ?? []) this.segments.hold(bytes);
-    }
-    const shell = { state: this.state, bytesOf: (ref: BlobRef) => this.segments.get(ref) };
     this.#driver = new Driver({
       machine: orchestrator,
       state: this.state,
       perform: (effect) => this.#perform(effect),
-      commit: (batch) => this.#pause.commit(batch, () => journal?.commit(batch, shell)),
+      commit: (batch) => this.#pause.commit(batch, () => journal?.commit(batch, this.state)),
       tick: { type: "tick" },
       timers,
       ...(recovered === null ? {} : { startMs: recovered.nowMs }),
@@ -109,8 +104,19 @@ class OrchestratorRole implements RunningOrchestrator {
     this.#driver.enqueue(
       recovered === null // sets the first deadline
         ? { type: "tick" }
-        : { type: "restarted", changes: changesBetween(this.state.config, config) },
+        : { type: "restarted", changes: changesBetween(this.state.config, config), lost: this.#holdSaved() },
     );
+  }
+
+  /** What the last life held and saved. Returns what it did not save. */
+  #holdSaved(): BlobRef[] {
+    if (this.state.phase === "finished") return [];
+    const { savedWires } = this.#options;
+    return heldSegments(this.state).filter((ref) => {
+      const bytes = savedWires?.get(ref.hash);
+      if (bytes !== undefined) this.segments.hold(bytes, ref.hash);
+      return bytes === undefined;
+    });
   }
 
   #newState(): OrchestratorState {

@@ -26,7 +26,7 @@ export async function readOptions(command: Command, typed: Typed): Promise<Given
   await command.checkWords?.(typed.words);
   const given = await mergeFile(command, typed);
   mustNotContradict(given.options);
-  await mustBeFolder(given.options.text("data"));
+  if (command.judgesDataFolder !== true) await mustBeFolder(given.options.text("data"));
   return given;
 }
 

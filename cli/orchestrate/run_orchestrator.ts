@@ -23,6 +23,7 @@ import { systemRandom, systemTimers } from "../../net/timers.ts";
 import type { CommandContext } from "../command.ts";
 import type { Output } from "../output/output.ts";
 import { openHubChain } from "../duty/hub_chain.ts";
+import { saveWires, takeWires } from "../hub/saved_wires.ts";
 import { JournalError } from "../journal/journal_error.ts";
 import { explainRefusal, Terminated, UserError } from "../output/errors.ts";
 import { openLogFile } from "../service/long_run.ts";
@@ -168,6 +169,7 @@ async function startRun(
     ...(from === null ? {} : { from }),
     journal,
     recovered,
+    savedWires: await takeWires(folder.path),
     gather: (callback) => setImmediate(callback), // after all readable sockets have been read
     signer,
     verify: verifySignature,
@@ -199,6 +201,9 @@ async function startRun(
     await members.close();
     await chain.close({ isOver });
     journal.close();
+    await saveWires(folder.path, isOver ? [] : role.segments.all).catch((error) =>
+      warn(`The work of the open step is partly done again as its wires could not be saved: ${error.message}`)
+    );
   };
   return { role, chainFailed, screen, tokensBefore, begun, firstStepAtMs: () => firstStepAtMs, close };
 }

@@ -11,13 +11,12 @@ import { hashOf } from "../../net/blobs/blob_hash.ts";
 import type { NamedSegment } from "../../net/messages/frame.ts";
 
 export class Segments {
-  readonly #onFreed: (hash: BlobHash) => void;
   readonly #held = new Map<string, { bytes: Uint8Array; holders: number }>();
   #bytes = 0;
 
-  /** `onFreed` hears of every segment whose last holder is gone. */
-  constructor(onFreed: (hash: BlobHash) => void = () => {}) {
-    this.#onFreed = onFreed;
+  /** Each once. */
+  get all(): Uint8Array[] {
+    return [...this.#held.values()].map(({ bytes }) => bytes);
   }
 
   get bytes(): number {
@@ -52,7 +51,6 @@ export class Segments {
       if (entry.holders > 0) continue;
       this.#held.delete(ref.hash);
       this.#bytes -= entry.bytes.byteLength;
-      this.#onFreed(ref.hash);
     }
   }
 }

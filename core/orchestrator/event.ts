@@ -88,7 +88,11 @@ export type OrchestratorEvent =
     readonly missing: StageIndex | null; // whose blobs the store does not have
   }
   /** The state was read back from the journal: sessions and the hub's own work of the last life are gone. */
-  | { readonly type: "restarted"; readonly changes?: readonly SettingChange[] } // of settings that may change
+  | {
+    readonly type: "restarted";
+    readonly changes?: readonly SettingChange[]; // of settings that may change
+    readonly lost?: readonly BlobRef[]; // segments that only the last life had; the shell holds the others
+  }
   | { readonly type: "tick" };
 
 /** What the shell puts into a frame behind the header. */

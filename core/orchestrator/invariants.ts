@@ -9,6 +9,7 @@ import { mostLeases } from "./step/leases.ts";
 import { assertMerge } from "./merge/merge_invariants.ts";
 import { hasFreePlace } from "./members/replicas.ts";
 import type { Member, OrchestratorState, StageRoster } from "./state.ts";
+import { consumersOf, missingInputs } from "./step/wiring.ts";
 import { type Flow, isEmpty, type ItemQueue, type StepWork, unitsOf, type WorkItem } from "./step/step_state.ts";
 
 export function assertInvariants(state: OrchestratorState): void {
@@ -143,9 +144,15 @@ function assertItem(
     const holder = present(state.members.get(lease.node), "a lease's node is a member");
     assert(holder.leases.has(lease.task), "A lease must be known at its member");
   }
-  if (item.status !== "done") return;
-  const needsOutput = item.direction === "forward" ? flow.wires : flow.gradients;
-  assert(item.stage === 0 && item.direction !== "forward" || needsOutput[item.stage] !== null, "A result must be held");
+  if (item.status !== "done") {
+    const isReady = missingInputs(flow, item).length === 0;
+    assert(item.status === "blocked" || isReady, "An item that may be computed must have its inputs");
+    return;
+  }
+  const outputs = item.direction === "forward" ? flow.wires : flow.gradients;
+  const isHeld = item.stage === 0 && item.direction !== "forward" || outputs[item.stage] !== null;
+  const isOver = consumersOf(flow, item).every(({ status }) => status === "done");
+  assert(isHeld || isOver, "A result that somebody waits for must be held");
   if (item.direction === "forward") return;
   const task = present(item.task, "a done item has a task");
   assert(work.credited.get(task) === item, "A gradient must be credited");

@@ -64,11 +64,14 @@ import {
   replaceLateUploaders,
 } from "./merge/uploads.ts";
 import { openStep } from "./step/wiring.ts";
+import { noteAsked, noteHeard } from "./members/talk.ts";
 
 export const orchestrator: Machine<OrchestratorState, OrchestratorEvent, OrchestratorEffect> = {
   step(state, event, nowMs) {
     if (state.phase === "finished") return afterTheEnd(event);
-    return [...take(state, event, nowMs), ...runDue(state, nowMs), ...advance(state, nowMs)];
+    const effects = [...take(state, event, nowMs), ...runDue(state, nowMs), ...advance(state, nowMs)];
+    noteAsked(state, effects);
+    return effects;
   },
   nextDeadlineMs,
   assertInvariants,
@@ -118,7 +121,7 @@ function take(state: OrchestratorState, event: OrchestratorEvent, nowMs: number)
     case "checkpointFailed":
       return onCheckpointFailed(state, { ...event, nowMs });
     case "restarted":
-      return onRestarted(state, { changes: event.changes ?? [], nowMs });
+      return onRestarted(state, { changes: event.changes ?? [], lost: event.lost ?? [], nowMs });
     case "tick":
       return [];
     default:
@@ -154,6 +157,8 @@ function onMessage(
   },
 ): OrchestratorEffect[] {
   const { node, role, message, segments, scale, nowMs } = options;
+  const excess = noteHeard(state, node);
+  if (excess !== null) return [...releaseEffect(segments), ...reject(node, excess)];
   const lie = roleFault(message, { role, member: state.members.get(node) ?? null });
   if (lie !== null) return [...releaseEffect(segments), ...reject(node, lie)];
   if (message.type === "join") return [...releaseEffect(segments), ...onJoin(state, { node, message, nowMs })];

@@ -7,10 +7,13 @@
  */
 
 import { type SettingChange, withChanges } from "../config/change.ts";
+import type { BlobRef } from "../ids.ts";
 import { setAlarm } from "./alarms.ts";
 import { reissueAuditsOf } from "./audit/audit_requests.ts";
+import { dropWithout } from "./audit/auditing.ts";
 import { type OrchestratorEffect, record } from "./event.ts";
 import { returnLeases } from "./step/leases.ts";
+import { forgetWires } from "./step/taking_back.ts";
 import { lookEffect, openRequests } from "./merge/mending.ts";
 import { setAway } from "./members/replicas.ts";
 import { restoreEffect } from "./merge/restoring.ts";
@@ -19,9 +22,9 @@ import { repeatMerge, writeCheckpoint } from "./merge/uploads.ts";
 
 export function onRestarted(
   state: OrchestratorState,
-  options: { changes: readonly SettingChange[]; nowMs: number },
+  options: { changes: readonly SettingChange[]; lost: readonly BlobRef[]; nowMs: number },
 ): OrchestratorEffect[] {
-  const { changes, nowMs } = options;
+  const { changes, lost, nowMs } = options;
   changeSettings(state, changes);
   const { limits, swarm } = state.config;
   const backMs = nowMs + limits.restartGraceMs;
@@ -33,15 +36,24 @@ export function onRestarted(
     if (member.leases.size > 0) returnLeases(state, member);
   }
   for (const node of state.validators) reissueAuditsOf(state, node);
+  const forgotten = forgetSegments(state, lost);
   if (state.gatherUntilMs !== null) state.gatherUntilMs = backMs + swarm.gatherMs;
   if (state.closeUntilMs !== null) state.closeUntilMs = backMs + limits.mergePhaseMs;
   const { step, round } = state;
   return [
     record({ type: "resumed", step, round, nodes: state.members.size, miners: missingMiners(state) }),
+    ...forgotten,
     ...[...state.restoring.keys()].map((stage) => restoreEffect(state, stage)),
     ...resumeMerge(state, { nowMs, backMs }),
     ...resumeUpload(state, backMs),
   ];
+}
+
+/** What of the open step is made again is up to taking_back.ts; an audit without its wires cannot be made. */
+function forgetSegments(state: OrchestratorState, lost: readonly BlobRef[]): OrchestratorEffect[] {
+  const hashes = new Set<string>(lost.map(({ hash }) => hash));
+  forgetWires(state, hashes);
+  return dropWithout(state, hashes);
 }
 
 /** How many must come beside those who may return, before anything can be trained. */

@@ -123,6 +123,12 @@ export interface GoodRound {
   readonly isRetaken: boolean; // gone back to once already
 }
 
+/** Messages of a round. */
+export interface Talk {
+  asked: number; // messages to the node in this round
+  heard: number; // messages from it
+}
+
 export interface OrchestratorState {
   config: RunConfig; // settings that may change do so in restart.ts only
   readonly stages: readonly StageSpec[];
@@ -140,6 +146,7 @@ export interface OrchestratorState {
   readonly expelled: Set<NodeId>; // proven liars
   readonly convicted: { readonly node: NodeId; readonly reason: string }[]; // of these, who is still to be sent away
   readonly standings: Map<NodeId, Standing>;
+  readonly talk: Map<NodeId, Talk>; // of the open round
   readonly resting: NodeId[]; // who is to lose its place
   readonly unpaid: Set<NodeId>; // withheld a duty in the open round
   roundRates: number; // sum of the learning rates of the open round's closed steps
@@ -207,6 +214,7 @@ export function openOrchestrator(options: OpenOptions): OrchestratorState {
     expelled: new Set(),
     convicted: [],
     standings: new Map(),
+    talk: new Map(),
     resting: [],
     unpaid: new Set(),
     roundRates: 0,

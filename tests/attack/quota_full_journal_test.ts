@@ -113,8 +113,6 @@ Deno.test("Full disk: any other trouble of the journal still ends the run with i
       commit: () => {
         throw new JournalError("damaged", "Cannot write the journal as it is damaged");
       },
-      drop: () => {},
-      takeSegments: () => [],
     };
     const swarm = new LocalSwarm({ config, journal: broken });
     const end = await swarm.orchestrator.finished.catch((error) => error);

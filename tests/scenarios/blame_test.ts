@@ -2,8 +2,11 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { fault } from "../../core/fault.ts";
-import type { NodeId } from "../../core/ids.ts";
+import { microbatchId, type NodeId, stageIndex, taskId } from "../../core/ids.ts";
 import { wireBytes } from "../../core/model/spec.ts";
+import { send } from "../../core/orchestrator/event.ts";
+import { noteAsked } from "../../core/orchestrator/members/talk.ts";
+import type { NodeMessage } from "../../core/protocol/message.ts";
 import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
 import { prngOf } from "../support/small_prng.ts";
 
@@ -176,6 +179,38 @@ Deno.test("Blame: a flood of messages that must be refused is answered for a whi
   for (let i = 0; i < 3000; i++) hub.tell(liar!, { type: "payloadCommitted", round: 77, slices: [stale.parameters] });
   const answers = hub.inbox(liar!).filter(({ type }) => type === "reject").length;
   assertEquals([answers, hub.count("faultSeen"), hub.state.expelled.has(liar!)], [64, 64, true]);
+});
+
+Deno.test("Blame: a flood of messages that change nothing ends the membership, whatever they are", () => {
+  const floods: readonly ((i: number) => NodeMessage)[] = [
+    (i) => ({
+      type: "taskFailed",
+      task: taskId({ microbatch: microbatchId(i), stage: stageIndex(0), direction: "forward", attempt: 9 }),
+      fault: fault("badBlob", "no"),
+    }),
+    (i) => ({ type: "stepSealed", step: 0, request: 1e6 + i, tasks: 0, gradientSquareSum: 0 }),
+    () => ({ type: "loading", assignment: 0, part: "making", percent: 1 }),
+  ];
+  for (const message of floods) {
+    const hub = new ScriptedOrchestrator({ swarm: { replicas: 1, validators: 0 } });
+    const noisy = hub.ready("noisy");
+    const { type } = message(0);
+    let said = 0;
+    while (said < 10_000 && !hub.state.expelled.has(noisy)) hub.tell(noisy, message(said++));
+    assert(hub.state.expelled.has(noisy), `${type}: ${said} messages`);
+    assert(said < 4_000, `${type}: expelled after ${said}`);
+    assert(hub.count("faultSeen") <= 64, `${type}: ${hub.count("faultSeen")} records`);
+  }
+});
+
+Deno.test("Blame: whoever is asked much may answer all of it", () => {
+  const hub = new ScriptedOrchestrator({ swarm: { replicas: 1, validators: 0 } });
+  const node = hub.ready("diligent");
+  for (let i = 0; i < 3_000; i++) {
+    noteAsked(hub.state, [send(node, { type: "cancelTasks", tasks: [] })]);
+    hub.tell(node, { type: "loading", assignment: 0, part: "making", percent: 1 });
+  }
+  assertEquals([hub.state.expelled.has(node), hub.count("faultSeen")], [false, 0]);
 });
 
 Deno.test("Norms: one report of 1e300 moves nobody's step, is recorded, and its work in the step is not paid", () => {

@@ -156,12 +156,10 @@ for (const damage of ["delete", "rot"] as const) {
 function mortalJournal(inner: HubJournal, isDying: () => boolean): StateJournal {
   return {
     begin: (state, nowMs) => inner.begin(state, nowMs),
-    commit: (batch, shell) => {
+    commit: (batch, state) => {
       if (isDying()) throw new Crash();
-      inner.commit(batch, shell);
+      inner.commit(batch, state);
     },
-    drop: (hash) => inner.drop(hash),
-    takeSegments: (refs) => inner.takeSegments(refs),
   };
 }
 

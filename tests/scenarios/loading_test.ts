@@ -1,8 +1,9 @@
 /** A member that loads a stage: given up when it gets no further, never before. */
 
 import { assert, assertEquals } from "@std/assert";
-import type { NodeId } from "../../core/ids.ts";
-import type { LoadingPart } from "../../core/protocol/message.ts";
+import { type NodeId, stageIndex } from "../../core/ids.ts";
+import { sendToRest } from "../../core/orchestrator/members/blame.ts";
+import { type LoadingPart, loadingParts } from "../../core/protocol/message.ts";
 import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
 
 const mergePhaseMs = 10_000;
@@ -97,4 +98,61 @@ Deno.test("Loading: a stage that has nobody else does not wait for a member that
   }
   assertEquals(hub.state.rosters[1]!.members.length, 1);
   assert(hub.nowMs - beganMs <= 600_000, `after ${hub.nowMs - beganMs} ms`);
+});
+
+/** Says every now and then that it has got on by a percent; false once nobody listens any more. */
+function endlessLoader(hub: ScriptedOrchestrator, node: NodeId) {
+  let reached = 0;
+  const assignment = hub.state.members.get(node)!.assignment;
+  return (): boolean => {
+    const part = loadingParts[Math.floor(reached / 101)];
+    if (hub.state.members.get(node)?.status !== "loading" || part === undefined) return false;
+    hub.tell(node, { type: "loading", assignment, part, percent: reached++ % 101 });
+    return true;
+  };
+}
+
+Deno.test("Loading: a run begins without the member that loads for ever, once another stage can spare a miner", () => {
+  const hub = new ScriptedOrchestrator({
+    pipeline: { stages: 3, codec: "none" },
+    swarm: { replicas: 1, gatherMs: 1_000, validators: 0 },
+    limits: { leaseMs: 60_000, mergePhaseMs },
+  });
+  hub.ready("first");
+  const endless = hub.join("endless");
+  hub.ready("second");
+  hub.ready("third");
+  assertEquals(hub.state.members.get(endless)?.stage, 1);
+  const getsOn = endlessLoader(hub, endless);
+  const fromMs = hub.nowMs;
+  while (hub.state.members.get(endless)?.stage === 1 && hub.count("nodeMoved") === 0 && getsOn()) hub.wait(1_000);
+  assert(hub.nowMs - fromMs <= patienceMs + 2_000, `moved after ${hub.nowMs - fromMs} ms`);
+  const [moved] = hub.records.filter((record) => record.type === "nodeMoved");
+  assertEquals([moved?.from, moved?.to], [0, 1]);
+  hub.load(moved!.node);
+  hub.wait(2_000);
+  assertEquals([hub.state.phase, hub.state.members.get(endless)?.status], ["training", "loading"]);
+});
+
+Deno.test("Loading: a miner that rests is no reason to wait for a stage that only an endless loader has", () => {
+  const hub = new ScriptedOrchestrator({
+    pipeline: { stages: 2, codec: "none" },
+    swarm: { replicas: 3, gatherMs: 1_000, validators: 0 },
+    limits: { leaseMs: 60_000, mergePhaseMs },
+  });
+  const nodes = Array.from({ length: 6 }, (_, i) => hub.ready(`m${i}`));
+  const of = (stage: number) => nodes.filter((node) => hub.state.members.get(node)!.stage === stage);
+  const [resting] = of(0) as [NodeId];
+  const [endless, ...leavers] = of(1) as [NodeId, NodeId, NodeId];
+  hub.tell(resting, { type: "leaving", reason: "" });
+  sendToRest(hub.state, resting);
+  hub.join(resting);
+  assertEquals([hub.state.members.get(resting)?.stage, hub.state.waiting.has(resting)], [null, true]);
+  hub.tell(endless, { type: "leaving", reason: "" });
+  hub.join(endless, { previousStage: stageIndex(1) });
+  const getsOn = endlessLoader(hub, endless);
+  for (const node of leavers) hub.tell(node, { type: "leaving", reason: "" });
+  const fromMs = hub.nowMs;
+  while (hub.count("nodeMoved") === 0 && getsOn()) hub.wait(1_000);
+  assert(hub.nowMs - fromMs <= patienceMs + 2_000, `covered after ${hub.nowMs - fromMs} ms`);
 });

@@ -5,6 +5,7 @@
 
 import { assert } from "../../../core/assert.ts";
 import type { BlobRef } from "../../../core/ids.ts";
+import type { Dice } from "../dice.ts";
 
 export class HeldSegments {
   #holders = new Map<string, number>();
@@ -47,4 +48,12 @@ export class HeldSegments {
     for (const [hash, holders] of this.#holders) if (other.#holders.get(hash) !== holders) return false;
     return true;
   }
+}
+
+/** A process that is killed takes all with it; one that is stopped has saved them; of a file half written some are there. */
+export function lostWithProcess(dice: Dice, named: readonly BlobRef[]): BlobRef[] {
+  const kind = dice.below(3);
+  if (kind === 0) return [];
+  const hashes = new Set(named.map(({ hash }) => hash).filter(() => kind === 1 || dice.below(2) === 0));
+  return named.filter(({ hash }) => hashes.has(hash));
 }

@@ -20,7 +20,7 @@ import type { BlobSet } from "./blob_set.ts";
 import type { Dice } from "../dice.ts";
 import { digest } from "../digest.ts";
 import type { EventQueue } from "../event_queue.ts";
-import { HeldSegments } from "./held_segments.ts";
+import { HeldSegments, lostWithProcess } from "./held_segments.ts";
 import { MemoryStore } from "./hub_store.ts";
 import type { HubWatch } from "../checks/hub_watch.ts";
 import type { Network } from "../network/network.ts";
@@ -231,13 +231,8 @@ export class HubProcess implements HubEnd {
         return this.#deliver({ type: "stageRestored", round, stage: work.stage, ...this.#restored(work) });
       case "checkBlobs": {
         const { stage, phase, refs } = work;
-        return this.#deliver({
-          type: "blobsChecked",
-          round,
-          stage,
-          phase,
-          lost: refs.filter((ref) => !blobs.has(ref)),
-        });
+        const lost = refs.filter((ref) => !blobs.has(ref));
+        return this.#deliver({ type: "blobsChecked", round, stage, phase, lost });
       }
       case "writeCheckpoint":
         return this.#writeCheckpoint(work);
@@ -337,13 +332,17 @@ export class HubProcess implements HubEnd {
     const { state, events } = present(this.#store, "a hub that crashes keeps a journal").recover();
     for (const { nowMs, event } of events) machine.step(state, event, nowMs);
     assert(isSameState(state, this.#state), `A replay of ${events.length} events must end in the state that crashed`);
+    const named = heldSegments(state);
     const segments = new HeldSegments();
-    segments.hold(heldSegments(state));
+    segments.hold(named);
     assert(segments.equals(this.#segments), "The state must name exactly the segments that are held");
+    const lost = lostWithProcess(this.#options.dice, named);
+    segments.release(lost);
     this.#state = state;
     this.#segments = segments;
     this.#isDown = false;
     network.hubUp(this);
-    this.#deliver({ type: "restarted" });
+    this.#deliver({ type: "restarted", lost });
+    assert(heldSegments(state).length === segments.count, "The state must forget exactly the segments that are lost");
   }
 }

@@ -62,7 +62,7 @@ function replayable(state: OrchestratorState, work: StepWork): Map<NodeId, Repla
 function replayTask(state: OrchestratorState, options: { flow: Flow; item: WorkItem }): ReplayTask | null {
   const { flow, item } = options;
   const output = item.direction === "forward" ? flow.wires[item.stage] : flow.gradients[item.stage];
-  if (output === null || output === undefined || state.replaced.has(item.stage)) return null;
+  if (flow.isRemade || output === null || output === undefined || state.replaced.has(item.stage)) return null;
   const { node, task } = present(item.madeBy, "a kept output has a maker");
   return {
     round: state.round,
@@ -188,6 +188,23 @@ export function dropReplays(
   const dropped = [...audit.pending.filter(isVain), ...running.map(([, { request }]) => request)];
   audit.pending = audit.pending.filter((request) => !isVain(request));
   for (const request of dropped) closeRequest(audit, request);
+}
+
+/** What was computed from or came to segments that are gone cannot be repeated. No request is running. */
+export function dropWithout(state: OrchestratorState, lost: ReadonlySet<string>): OrchestratorEffect[] {
+  const { audit } = state;
+  const isLost = (ref: BlobRef | null) => ref !== null && lost.has(ref.hash);
+  for (const held of audit.held) held.refs = held.refs.filter((ref) => !isLost(ref));
+  const isVain = (request: AuditRequest) =>
+    request.type === "replay" && [request.replay.input, request.replay.gradient, request.replay.output].some(isLost);
+  const dropped = audit.pending.filter(isVain);
+  audit.pending = audit.pending.filter((request) => !isVain(request));
+  for (const request of dropped) closeRequest(audit, request);
+  if (dropped.length === 0) return [];
+  const what = dropped.length === 1 ? "1 audit was" : `${dropped.length} audits were`;
+  return [
+    record({ type: "warning", text: `${what} dropped as the wires were in the memory of a process that was killed` }),
+  ];
 }
 
 /** Frees wires and parameters of rounds that no open request needs. */

@@ -13,7 +13,8 @@
  */
 
 import { present } from "../../assert.ts";
-import { type StageIndex, stageIndex } from "../../ids.ts";
+import { type NodeId, type StageIndex, stageIndex } from "../../ids.ts";
+import { isResting } from "./blame.ts";
 import { speedOf, stageCapacities, type StageCapacity } from "./capacity.ts";
 import { type OrchestratorEffect, record, send } from "../event.ts";
 import { reissueWorkOf } from "../step/leases.ts";
@@ -140,11 +141,15 @@ function move(state: OrchestratorState, member: Member, to: StageIndex): Orchest
 
 // ----------------------------------------------------------------------------------------------- a stage without anybody
 
-/** A stage without a single miner gets one from the stage with most. */
+/** A stage without a single miner gets one from the stage with most, while the run stands still without it. */
 export function coverStages(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
-  if (state.phase !== "training") return [];
+  return state.phase === "training" ? coverDeserted(state, nowMs) : [];
+}
+
+/** Before the run begins, for when gathering is late: those who came last may have gone where they were not needed. */
+export function coverDeserted(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   const empty = state.rosters.findIndex((_, stage) => isDeserted(state, { stage: stageIndex(stage), nowMs }));
-  if (empty === -1 || [...state.waiting].some((node) => isComing(state.members.get(node), empty))) return [];
+  if (empty === -1 || [...state.waiting].some((node) => isComing(state, { node, stage: empty }))) return [];
   const mover = leastMissed(state, empty);
   if (mover === null) return [];
   const effects: OrchestratorEffect[] = [];
@@ -166,8 +171,11 @@ function isDeserted(state: OrchestratorState, { stage, nowMs }: { stage: StageIn
   return true;
 }
 
-/** It waits for any stage, and may get this one. */
-const isComing = (member: Member | undefined, stage: number) => member?.stage === null && fits(member, stage);
+/** It waits for any stage, and will get this one if no other needs it more. */
+function isComing(state: OrchestratorState, { node, stage }: { node: NodeId; stage: number }): boolean {
+  const member = state.members.get(node);
+  return member?.stage === null && fits(member, stage) && !isResting(state, node);
+}
 
 /** Of the stage with most connected miners that can hold `to`: one that is not working yet, else the one with least to do again. */
 function leastMissed(state: OrchestratorState, to: number): Member | null {

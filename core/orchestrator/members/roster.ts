@@ -20,7 +20,7 @@ import { lookSoon, reissueWorkOf } from "../step/leases.ts";
 import { isResting } from "./blame.ts";
 import { stageCapacities } from "./capacity.ts";
 import { awaitLoading } from "./loading.ts";
-import { floorReplicas } from "./rebalance.ts";
+import { coverDeserted, floorReplicas } from "./rebalance.ts";
 import { dropParticipants } from "../merge/reducers.ts";
 import { activate, awaitAssign, replicasOf, setAway, setBack, setStage } from "./replicas.ts";
 import { mayResume, resumeMember } from "./resume.ts";
@@ -175,8 +175,9 @@ export function beginWhenGathered(state: OrchestratorState, nowMs: number): Orch
   const isLate = !state.config.deterministic && nowMs >= present(state.gatherUntilMs, "a gathering deadline");
   const wanted = isLate ? 1 : state.config.swarm.replicas;
   if (counts.some((count) => count < wanted)) {
-    if (isLate) state.gatherUntilMs = nowMs + state.config.swarm.gatherMs;
-    return [];
+    if (!isLate) return [];
+    state.gatherUntilMs = nowMs + state.config.swarm.gatherMs;
+    return coverDeserted(state, nowMs);
   }
   state.gatherUntilMs = null;
   state.phase = "training";

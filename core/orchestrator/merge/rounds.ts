@@ -34,6 +34,7 @@ export function finishRound(state: OrchestratorState, nowMs: number): Orchestrat
   state.roundRates = 0;
   state.reloads.clear();
   ageStandings(state);
+  state.talk.clear();
   state.upload = {
     round: state.round,
     step: state.step,

@@ -8,7 +8,7 @@
 
 import { present } from "../../assert.ts";
 import { heapPush } from "../../heap.ts";
-import { type BlobRef, type NodeId, taskId } from "../../ids.ts";
+import { type BlobRef, taskId } from "../../ids.ts";
 import { setAlarm } from "../alarms.ts";
 import { isUnreliable, noteWithheld } from "../members/blame.ts";
 import { type OrchestratorEffect, record, send } from "../event.ts";
@@ -27,7 +27,8 @@ import {
   unitsOf,
   type WorkItem,
 } from "./step_state.ts";
-import { chainPosition, flowOf, isTail, queueItem, taskAttachments } from "./wiring.ts";
+import { awaitInputs, noteIdle, reissueCredited } from "./taking_back.ts";
+import { consumersOf, flowOf, isTail, queueItem, taskAttachments } from "./wiring.ts";
 
 const latePatience = 3; // times the expected time, then an idle replica gets the task too
 const tailPatience = 1.5; // when most of the stage's replicas have nothing to do
@@ -132,14 +133,6 @@ function endLease(state: OrchestratorState, { item, held }: { item: WorkItem; he
   noteIdle(state, member);
 }
 
-/** A contributor without a lease may be asked to confirm, unless it has been asked for just these tasks. */
-function noteIdle(state: OrchestratorState, member: Member): void {
-  const { node, stage } = member;
-  const work = openWork(state);
-  if (stage === null || member.leases.size > 0 || !work.contributors.has(node) || work.asked.has(node)) return;
-  present(work.idle[stage], "a set a stage").add(node);
-}
-
 /** Ends a lease that brought nothing to go on with: the item waits again, unless another lease of it lives. `isInDoubt`: it was answered. */
 export function releaseLease(
   state: OrchestratorState,
@@ -189,10 +182,10 @@ export function acceptResult(
     noteIdle(state, member);
   }
   if (losses !== null && flow.losses === null) flow.losses = losses;
-  const next = flow.items[chainPosition(state.stages.length, item) + 1];
-  if (next?.status === "blocked") queueItem(state, next);
+  const unused = keepOutput(state, { flow, item, held, output });
+  for (const next of consumersOf(flow, item)) if (next.status === "blocked") awaitInputs(state, next);
   return {
-    unused: keepOutput(state, { flow, item, held, output }),
+    unused,
     effects: rivals.map((rival) => send(rival.node, { type: "cancelTasks", tasks: [rival.task] })),
   };
 }
@@ -238,38 +231,6 @@ export function returnLeases(
   }
   state.counters.reLeases += returned;
   return returned;
-}
-
-/** Credited gradient tasks whose gradient is gone wait again. */
-export function reissueCredited(
-  state: OrchestratorState,
-  { member, tasks, avoid = null }: { member: Member; tasks: readonly Lease["task"][]; avoid?: NodeId | null },
-): number {
-  const work = state.work;
-  if (work === null || tasks.length === 0) return 0;
-  const gone = new Set(tasks);
-  for (const task of gone) {
-    const item = present(work.credited.get(task), "a credited task is in the table");
-    work.credited.delete(task);
-    work.left += 1;
-    item.doneBy = null;
-    item.task = null;
-    item.avoid = avoid;
-    queueItem(state, item);
-  }
-  member.stepTasks = member.stepTasks.filter((task) => !gone.has(task));
-  if (member.stepTasks.length === 0) dropContributor(state, member);
-  work.sealed.delete(member.node);
-  work.asked.delete(member.node);
-  noteIdle(state, member);
-  state.counters.reLeases += gone.size;
-  return gone.size;
-}
-
-function dropContributor(state: OrchestratorState, { node, stage }: Member): void {
-  const work = openWork(state);
-  work.contributors.delete(node);
-  if (stage !== null) work.idle[stage]?.delete(node);
 }
 
 /** Items that only this member should have taken are for everybody again. */

@@ -17,7 +17,7 @@ import type { StepSealed } from "../../protocol/message.ts";
 import { setAlarm } from "../alarms.ts";
 import { noteFulfilled, noteWithheld } from "../members/blame.ts";
 import { type OrchestratorEffect, record, reject, send } from "../event.ts";
-import { reissueCredited } from "./leases.ts";
+import { reissueCredited } from "./taking_back.ts";
 import { unitMsOf } from "../members/pace.ts";
 import { rosterOf } from "../members/replicas.ts";
 import { hasComeBackOften } from "../members/returns.ts";

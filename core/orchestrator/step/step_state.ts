@@ -48,6 +48,7 @@ export interface Flow {
   readonly wires: (BlobRef | null)[]; // output of each stage's forward
   readonly gradients: (BlobRef | null)[]; // output of each stage's backward, towards the stage before
   losses: readonly number[] | null;
+  isRemade: boolean; // some wires were lost and made again: what came of the first ones cannot be repeated from the second
 }
 
 /** Gradients before forwards: they free memory and let the step close; each in data order. */

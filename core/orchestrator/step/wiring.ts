@@ -51,7 +51,7 @@ function openFlow(state: OrchestratorState, index: number): Flow {
     });
   }
   const none = () => state.stages.map(() => null);
-  return { microbatch: microbatchId(index), items, wires: none(), gradients: none(), losses: null };
+  return { microbatch: microbatchId(index), items, wires: none(), gradients: none(), losses: null, isRemade: false };
 }
 
 export function openStep(state: OrchestratorState, nowMs: number): void {
@@ -150,6 +150,30 @@ export function isInOrder(state: OrchestratorState, { item, member }: { item: Wo
     const { status } = present(flow.items[position], "the same position");
     return status === "leased" || status === "done";
   });
+}
+
+/** What waits for an item's output: the next of the chain, and behind a forward the backward that starts from its wire. */
+export function consumersOf(flow: Flow, item: WorkItem): WorkItem[] {
+  const stages = flow.wires.length;
+  const next = flow.items[chainPosition(stages, item) + 1];
+  const wireOf = item.direction === "forward" && item.stage + 2 < stages ? item.stage + 1 : null;
+  const backward = wireOf === null
+    ? undefined
+    : flow.items[chainPosition(stages, { stage: wireOf, direction: "backward" })];
+  return [next, backward].filter((each) => each !== undefined);
+}
+
+/** The items whose output this one computes from and that is not here: not made yet, or gone. */
+export function missingInputs(flow: Flow, { stage, direction }: WorkItem): WorkItem[] {
+  const stages = flow.wires.length;
+  const missing: WorkItem[] = [];
+  if (stage > 0 && flow.wires[stage - 1] === null) {
+    missing.push(present(flow.items[stage - 1], "the forward before it"));
+  }
+  if (direction === "backward" && flow.gradients[stage + 1] === null) {
+    missing.push(present(flow.items[2 * stages - 3 - stage], "the gradient task behind it"));
+  }
+  return missing;
 }
 
 /** The input of a task, then its targets or the gradient it starts from. */

@@ -102,7 +102,8 @@ Deno.test("Journal: a tail is cut only from a file that SQLite finds intact; a b
     const { journal } = open(path);
     journal.snapshot(bytes("state"));
     const marked = new Uint8Array(50_000).fill(0xa7);
-    journal.append({ entries: entries(0, 5), segments: [{ hash: "wire", bytes: marked }], droppedSegments: [] });
+    append(journal, 0, 5);
+    journal.append([{ nowMs: 2000, event: marked }]);
     journal.close();
     tamper(path, "update entries set event = x'00' where sequence = 4");
     const file = await Deno.readFile(path);

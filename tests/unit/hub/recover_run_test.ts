@@ -38,7 +38,7 @@ async function live(folder: string, isCheckpointed: boolean): Promise<void> {
   for (let i = 0; i < connections; i++) {
     const event = { type: "nodeConnected", node: nodeId(`node-${i}`), role: "miner", resumed: false } as const;
     orchestrator.step(state, event, i + 2);
-    journal.commit([{ nowMs: i + 2, event }], { state, bytesOf: () => new Uint8Array() });
+    journal.commit([{ nowMs: i + 2, event }], state);
   }
   const copies = isCheckpointed ? [] : await Promise.all(
     ["", "-wal"].map(async (suffix) => ({ suffix, bytes: await Deno.readFile(`${folder}/journal.db${suffix}`) })),

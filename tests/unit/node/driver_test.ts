@@ -116,6 +116,36 @@ Deno.test("Driver: closed while a commit waits, it performs nothing of it", asyn
   assertEquals([state.taken, performed], [["a@0"], []]);
 });
 
+Deno.test("Driver: checks of the whole state take a fiftieth of the time at most, however long one takes", () => {
+  const timers = new ManualTimers();
+  let checks = 0;
+  const driver = new Driver<null, string, string>({
+    machine: {
+      step: () => [],
+      nextDeadlineMs: () => timers.steadyMs() + 10, // a tick every 10 ms
+      assertInvariants: () => {
+        checks += 1;
+        timers.advance(32); // no timer is set meanwhile
+      },
+    },
+    state: null,
+    perform: () => {},
+    tick: "tick",
+    timers,
+    inboxMessages: 3,
+    onPressure: () => {},
+    onFailure: (error) => {
+      throw error;
+    },
+  });
+  const fromMs = timers.steadyMs();
+  driver.enqueue("begin");
+  for (let i = 0; i < 1_600; i++) timers.advance(10);
+  const tookMs = timers.steadyMs() - fromMs;
+  assert(checks >= 9 && 32 * checks <= 0.02 * tookMs + 32, `${checks} checks in ${tookMs} ms`);
+  driver.close();
+});
+
 Deno.test("Driver: a full inbox is reported, even while held", () => {
   const { driver } = new World();
   driver.hold();
