@@ -71,7 +71,7 @@ testAttacks("collusion", rows);
 const finalHash = ({ parameters }: Aftermath): string => refOf(bytesOfFloats(parameters[1]!)).hash;
 
 wholeTableTest(
-  "Attack, collusion: what a replica expelled in a merge contributed is not in the mean, nor paid",
+  "Attack, collusion: the contribution of a replica expelled in a merge is neither in the mean nor paid",
   async () => {
     const fromRound = 3;
     const liar = together(commitsPayload(times(5)), falseSlices);

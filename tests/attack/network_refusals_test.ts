@@ -1,4 +1,7 @@
-/** `iota orchestrate` as a process, and strangers who say bad hellos: a number for the run, not events, records and disk. */
+/**
+ * `iota orchestrate` as a process, and strangers with bad hellos: they cost the run a counter, not events, records or
+ * disk.
+ */
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { encodeFrame } from "../../net/messages/frame.ts";

@@ -18,7 +18,7 @@ const config = configOf({ train: { steps: 6, stepsPerRound: 2 } });
 const modelFloats = stageSpecs(config, splitLayers(config)).reduce((sum, spec) => sum + parameterTable(spec).length, 0);
 const mostJunk = 4096; // of blobs, far above any share
 
-/** Stores until it is refused; what it could store. */
+/** Stores until it is refused; returns what it could store. */
 async function flood(client: HttpBlobs, blobBytes: number): Promise<{ blobs: number; bytes: number; end: BlobError }> {
   for (let blobs = 0; blobs < mostJunk; blobs++) {
     try {
@@ -65,7 +65,7 @@ for (const blobBytes of [64, 20_000]) {
     }));
 }
 
-Deno.test("Quota: what a node stored stops counting when the run needs it or deletes it, so honest miners never meet it", () =>
+Deno.test("Quota: a blob stops counting when the run needs or deletes it, so honest miners never hit the quota", () =>
   withScratchFolder(async (folder) => {
     const world = await StoredSwarm.open({ folder, config: configOf({ train: { steps: 24, stepsPerRound: 1 } }) });
     const { swarm, members } = world;
@@ -102,7 +102,7 @@ Deno.test("Quota: refusals again and again become one fault a second, however ma
     await world.run();
   }));
 
-Deno.test("Quota: only who has a stage may store; a validator is refused before a byte of it is read", () =>
+Deno.test("Quota: only a node with a stage may store; a validator is refused before any byte is read", () =>
   withScratchFolder(async (folder) => {
     const own = configOf({ train: { steps: 2, stepsPerRound: 2 }, swarm: { validators: 1, replicas: 1 } });
     const world = await StoredSwarm.open({ folder, config: own });
@@ -120,7 +120,7 @@ Deno.test("Quota: only who has a stage may store; a validator is refused before 
     assertWhole(swarm, 2);
   }));
 
-Deno.test("Quota: miners that fill all of the members' room cannot end the run; the hub has room of its own", () =>
+Deno.test("Quota: miners that fill the members' whole share cannot end the run; the hub has a reserve", () =>
   withScratchFolder(async (folder) => {
     let attack: Promise<unknown> | null = null;
     const memberBytes = 64_000;

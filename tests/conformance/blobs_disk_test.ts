@@ -56,7 +56,7 @@ Deno.test("Blobs in a folder: bytes that changed on the disk are handed out to n
     }
   }));
 
-Deno.test("Blobs in a folder: a file that is gone or cut is no blob, and the same bytes are taken anew", () =>
+Deno.test("Blobs in a folder: a missing or truncated file is not a blob, and the same bytes can be stored again", () =>
   withFolder(async (folder) => {
     const lost: LostBlob[] = [];
     const store = await open(folder, { onLost: (blob) => lost.push(blob) });

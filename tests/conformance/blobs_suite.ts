@@ -35,7 +35,7 @@ export async function assertProblem(body: () => Promise<unknown>, code: BlobProb
   return error.message;
 }
 
-/** `bytes` in pieces, then the end, or a failure of whoever feeds it. */
+/** `bytes` in pieces, then the end, or a failure of the source. */
 export function streamOf(bytes: Uint8Array, { fails = false } = {}): ByteStream {
   let at = 0;
   return new ReadableStream<Uint8Array>({
@@ -144,13 +144,13 @@ function readingCases(check: Check<BlobStore>): void {
     assertEquals(hashOf(await store.get(ref.hash)), ref.hash);
   });
 
-  check("find tells the size, and null for what is not there", async (store) => {
+  check("find returns the size, or null for a missing blob", async (store) => {
     const ref = await store.put(patterned(77, 1));
     assertEquals(await store.find(ref.hash), ref);
     assertEquals(await store.find(absent), null);
   });
 
-  check("what is not there is missing", async (store) => {
+  check("reading a missing blob fails with `missing`", async (store) => {
     await assertProblem(() => store.get(absent), "missing");
     await assertProblem(() => store.open(absent), "missing");
     await assertProblem(() => store.open(absent, { start: 0, end: 1 }), "missing");
@@ -169,7 +169,7 @@ function readingCases(check: Check<BlobStore>): void {
     }
   });
 
-  check("leaves are those of the bytes, one a mebibyte, and null for what is not there", async (store) => {
+  check("leaves match the bytes, one per mebibyte, or null for a missing blob", async (store) => {
     for (const size of [0, 5, 1_048_576, 1_048_577, 2_000_000]) {
       const bytes = patterned(size, size);
       const { hash } = await store.put(bytes);

@@ -312,7 +312,7 @@ async function partsAreTheWhole({ spec, stage }: Pair): Promise<void> {
   assertEquals(await stage.readParameters(), parameters, "a refused part changes nothing");
 }
 
-/** The rejection names what was expected and what came. */
+/** The rejection names the expected and the actual value. */
 async function assertRefused(call: () => Promise<unknown>, ...parts: readonly (string | number)[]): Promise<void> {
   const error = await assertRejects(call, Error);
   for (const part of parts) {

@@ -1,5 +1,5 @@
 /**
- * What the compute suite feeds a stage, and how it compares numbers.
+ * The compute suite's inputs for a stage, and its comparison of numbers.
  *
  * Owns the table of stage shapes, the random inputs (wires, gradients, tokens: the same for every implementation), the
  * perturbed parameters and the tolerances with their reasons.

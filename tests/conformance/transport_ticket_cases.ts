@@ -80,7 +80,7 @@ export function ticketCases(check: Check): void {
   });
 
   const third = counting();
-  check("before its ticket ends a node signs anew, and the session goes on", async (world) => {
+  check("before its ticket expires a node signs again, and the session continues", async (world) => {
     const member = await world.joined(1);
     for (let beat = 0; member.events.count("disconnected") === 0; beat++) {
       must(member.node.send({ note: beat }));

@@ -1,6 +1,6 @@
 /**
- * Every error says what to do next, and what it says works when it is pasted. Errors are provoked in real processes; each command and
- * each option in their next steps is then given to the program, in a folder whose name a shell would cut in two.
+ * Every error gives a next step, and the step works when pasted. Errors are provoked in real processes; each command
+ * and each option in their next steps is then given to the program, in a folder whose name a shell would split.
  */
 
 import { assert, assertEquals, assertMatch, assertNotEquals } from "@std/assert";

@@ -41,7 +41,7 @@ for (const size of sizeNames) {
   });
 }
 
-Deno.test("Size: parameters are what the name says", () => {
+Deno.test("Size: the number of parameters matches the name", () => {
   const millions: Readonly<Record<string, number>> = {
     tiny: 0.85,
     small: 8.4,

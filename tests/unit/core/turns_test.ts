@@ -109,7 +109,7 @@ Deno.test("Turns: payload, reduction and outer step of a large vector have the b
   );
 });
 
-Deno.test("Turns: a reduction still refuses what it refused in one pass", async () => {
+Deno.test("Turns: a reduction rejects the same as in one pass", async () => {
   const blobs = blobAccess(new MemoryBlobs({ blobBytes: 8 * length, capacityBytes: 40 * length }));
   const whole = vectorOf(1);
   const withNaN = whole.slice();

@@ -20,7 +20,7 @@ Deno.test("Work score: parts of a large swarm's report are one report", () => {
   assertEquals(scoresOf(book), [{ miner: a!, score: 1 }, { miner: b!, score: 2 }]);
 });
 
-Deno.test("Work score: who failed an audit gets nothing until the failure has left the window", () => {
+Deno.test("Work score: a miner that failed an audit gets nothing until the failure has left the window", () => {
   const book = openWorkBook();
   for (let round = 0; round < 2 * roundsInWindow; round++) {
     bookWork(book, { round, miners: [a!, c!], units: [1, 1] });

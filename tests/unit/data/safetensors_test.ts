@@ -1,4 +1,4 @@
-/** The file format: what is written reads back, byte for byte as specified; every kind of damage is named. */
+/** The file format: written files read back, byte for byte as specified; every kind of damage is reported. */
 
 import { assertEquals, assertRejects } from "@std/assert";
 import { SafetensorsFile, writeSafetensors } from "../../../cli/checkpoint/safetensors.ts";

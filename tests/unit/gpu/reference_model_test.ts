@@ -144,7 +144,7 @@ for (const codec of codecNames) {
   });
 }
 
-Deno.test("ReferenceStage: a stage restored from what it shows continues with the same bits", async () => {
+Deno.test("ReferenceStage: a stage restored from its exported state continues with the same bits", async () => {
   const config = smallConfig("none", { pipeline: { stages: 1 } });
   const [old, young] = await openStages([...specsOf(config), ...specsOf(config)]);
   const options = { learningRate: 1e-2, gradientScale: 1, beta1: 0.9, beta2: 0.95, epsilon: 1e-8, weightDecay: 0.1 };

@@ -1,4 +1,4 @@
-/** The journal's file: what was appended is there after any death, and nothing else can happen. */
+/** The journal's file: appended entries survive any kill, and no other outcome is possible. */
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { openJournalFile } from "../../../cli/journal/journal_file.ts";
@@ -47,7 +47,7 @@ Deno.test("Journal: another run, version or configuration is refused by name", a
   });
 });
 
-Deno.test("Journal: one process at a time, and whatever is no journal, is refused in words", async () => {
+Deno.test("Journal: a second process, and a file that is not a journal, are refused with a message", async () => {
   await withScratchFolder(async (folder) => {
     const path = `${folder}/journal.db`;
     const { journal } = open(path);
@@ -66,7 +66,7 @@ Deno.test("Journal: one process at a time, and whatever is no journal, is refuse
   });
 });
 
-Deno.test("Journal: a batch that does not fit is not half there, and what was there stays", async () => {
+Deno.test("Journal: a batch that does not fit is not partly written, and earlier entries stay", async () => {
   await withScratchFolder((folder) => {
     const path = `${folder}/journal.db`;
     const { journal } = open(path, { maxBytes: 200_000 });
@@ -76,7 +76,7 @@ Deno.test("Journal: a batch that does not fit is not half there, and what was th
     const error = failure(() => journal.append(large));
     assertEquals(error.code, "tooLarge");
     assertStringIncludes(error.message, "larger than 200000 bytes");
-    append(journal, 2, 3); // it goes on
+    append(journal, 2, 3); // it continues
     journal.close();
     const { journal: again, recovered } = open(path);
     assertEquals(textsOf(recovered), ["event 0", "event 1", "event 2"]);

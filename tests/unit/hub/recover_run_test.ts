@@ -1,4 +1,4 @@
-/** Opening a run's journal whatever happened to its files: the run as it was, a prefix of it with a sentence, or put aside. */
+/** Opening a run's journal after any damage to its files: the whole run, a prefix of it with a warning, or put aside. */
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { HubJournal } from "../../../cli/hub/hub_journal.ts";
@@ -112,7 +112,7 @@ Deno.test("Recovery: flipped, cut, zeroed and deleted bytes never lose anything 
       journal.close();
       if (warnings.length > 0) said += 1;
       else {
-        whole += 1; // the damage hit what nobody reads
+        whole += 1; // the damage hit unused bytes
         assertEquals([recovered?.events, recovered?.nowMs], [connections, connections + 1], `seed ${seed}`);
       }
     });

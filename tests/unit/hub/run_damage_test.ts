@@ -1,6 +1,6 @@
 /**
- * A run's folder after damage: of the journal, its mark and the newest whole checkpoint the newest wins that can be proven, what
- * is lost is said, and whatever was newer is kept.
+ * A run's folder after damage: the newest verifiable state among journal, mark and newest whole checkpoint wins, losses
+ * are reported, and anything newer is kept.
  */
 
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
@@ -42,7 +42,7 @@ async function withRun(
   });
 }
 
-/** Contents of every checkpoint file, wherever it lies below the checkpoints. */
+/** Contents of every checkpoint file, anywhere below the checkpoints. */
 async function checkpointHashes(folder: string): Promise<Set<string>> {
   const hashes = new Set<string>();
   for await (const { name } of Deno.readDir(`${folder}/checkpoints`)) {
@@ -123,7 +123,7 @@ Deno.test("Damage: whatever is lost of a journal, the newest provable state wins
   });
 });
 
-Deno.test("Damage: a journal that lost its tail says how much, and goes on where no checkpoint is newer", async () => {
+Deno.test("Damage: a journal that lost its tail says how much, and the run resumes from it if no checkpoint is newer", async () => {
   await withRun(async ({ again }) => {
     const folder = await again("half");
     await cut(`${folder}/journal.db-wal`, 0.7);
@@ -152,7 +152,7 @@ Deno.test("Damage: an older journal and its older mark are overtaken by a newer 
   });
 });
 
-Deno.test("Damage: every journal that is put aside gets a name of its own", async () => {
+Deno.test("Damage: every journal that is put aside gets its own name", async () => {
   await withRun(async ({ again }) => {
     const folder = await again("twice");
     for (const number of [1, 2, 3]) {

@@ -1,4 +1,4 @@
-/** The books of members' shares: what is charged, reserved, given back, and told. */
+/** The accounting of members' quotas: what is charged, reserved, released and reported. */
 
 import { assertEquals, assertThrows } from "@std/assert";
 import { storeAllowance } from "../../../core/merge/allowance.ts";
@@ -68,7 +68,7 @@ Deno.test("Blob quota: what arrives is reserved before it is stored, and given b
   assertEquals(quota.usage(one), { bytes: 0, blobs: 0 });
 });
 
-Deno.test("Blob quota: a blob counts until it is deleted or needed, once, and against whoever stored it first", () => {
+Deno.test("Blob quota: a blob counts until it is deleted or needed, once, and against the node that stored it first", () => {
   const world = new World();
   const { quota } = world;
   const [first, second] = [refOf(1, 60), refOf(2, 70)];
@@ -85,7 +85,7 @@ Deno.test("Blob quota: a blob counts until it is deleted or needed, once, and ag
   assertEquals(quota.usage(one), { bytes: 0, blobs: 0 });
 });
 
-Deno.test("Blob quota: all members together stop at what the store has for them, and nobody is to blame", () => {
+Deno.test("Blob quota: all members together stop at their share of the store, and none is blamed", () => {
   const world = new World({ capacityBytes: 200 });
   world.store(one, refOf(1, 100));
   const place = world.quota.reserve(two, 90);
@@ -95,7 +95,7 @@ Deno.test("Blob quota: all members together stop at what the store has for them,
   assertEquals(world.told, []);
 });
 
-Deno.test("Blob quota: an offender is told of once a second, and apart from others", () => {
+Deno.test("Blob quota: an offender is reported once a second, separately from others", () => {
   const { quota, timers, told } = new World();
   for (let i = 0; i < 20; i++) {
     assertThrows(() => quota.reserve(one, 101));

@@ -1,4 +1,4 @@
-/** The loop around a machine while it stands still: no event is taken, no effect performed, and the machine's time stands. */
+/** The loop around a machine while it is held: no event is taken, no effect performed, and the machine's time stops. */
 
 import { assert, assertEquals } from "@std/assert";
 import { Driver, type DriverOptions, type TimedEvent } from "../../../cli/roles/driver.ts";
@@ -38,7 +38,7 @@ class World {
   }
 }
 
-Deno.test("Driver: held, it takes nothing and its time stands; afterwards it goes on where it was", () => {
+Deno.test("Driver: while held, it takes nothing and its time stops; afterwards it resumes", () => {
   const { driver, timers, state, performed, pressure } = new World();
   driver.enqueue("a");
   timers.advance(1_000);
@@ -73,7 +73,7 @@ Deno.test("Driver: a commit that waits keeps its effects, and what comes meanwhi
   assertEquals([state.taken, driver.standsStill, pressure], [["a@0", "b@0"], false, [true, false]]);
 });
 
-Deno.test("Driver: held and waiting, it goes on when both are over, whichever ends first", async () => {
+Deno.test("Driver: held and waiting, it resumes when both are over, whichever ends first", async () => {
   for (const isHeldLonger of [true, false]) {
     const waiting = Promise.withResolvers<void>();
     const { driver, state, performed } = new World({
@@ -146,7 +146,7 @@ Deno.test("Driver: checks of the whole state take a fiftieth of the time at most
   driver.close();
 });
 
-Deno.test("Driver: a full inbox is told, also while it stands still", () => {
+Deno.test("Driver: a full inbox is reported, even while held", () => {
   const { driver } = new World();
   driver.hold();
   for (const event of ["a", "b"]) driver.enqueue(event);

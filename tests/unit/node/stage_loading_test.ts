@@ -1,4 +1,4 @@
-/** A stage that is loaded: what is said while it takes, what need not be done twice, and that nothing large is refused. */
+/** Loading a stage: progress reports, work that is not repeated, and that large stages are accepted. */
 
 import { assert, assertEquals, assertLess } from "@std/assert";
 import { blobAccess } from "../../../cli/roles/blob_access.ts";

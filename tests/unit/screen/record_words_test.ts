@@ -10,7 +10,7 @@ import { frame } from "../../../cli/screen/panels.ts";
 import { createPlainLines } from "../../../cli/screen/plain.ts";
 import { foldAt, openedView, sampleMiners, sampleRun } from "../../support/sample_run.ts";
 
-Deno.test("Plain lines: a node that joined anew is back, and one replica has no hashes to compare", () => {
+Deno.test("Plain lines: a node that joined again is back, and one replica has no hashes to compare", () => {
   const view = openedView();
   for (const { record, atMs } of sampleRun(5)) foldAt(view, record, atMs);
   const lineOf = (record: RunRecord) => createPlainLines().of(record, view, 0)[0]?.trim().replace(/^\S+\s+/, "") ?? "";

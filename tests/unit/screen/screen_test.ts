@@ -207,7 +207,7 @@ Deno.test("Format: curves and bars are as wide as asked, whatever they are given
   assertEquals(printable("a\u0000b\u202ec"), "a\ufffdb\ufffdc");
 });
 
-/** A terminal that keeps what it was sent, and what a person would see: enough of the escape codes to check the drawing. */
+/** A terminal that records its input and the visible result: enough of the escape codes to check the drawing. */
 class TinyTerminal {
   sent = "";
   rows: string[] = [""];
@@ -292,7 +292,7 @@ Deno.test("Run screen: --json passes every record through and prints nothing for
   assertEquals(lines, JSON.parse(JSON.stringify(records)));
 });
 
-Deno.test("Run screen: a note is a line with its time, and no JSON line of its own", () => {
+Deno.test("Run screen: a note is a line with its time, and has no JSON line", () => {
   const written = (json: boolean) => {
     const host = new FakeHost();
     const output = new TerminalOutput({ host, json, quiet: false, verbose: false, noColor: true });
@@ -310,7 +310,7 @@ Deno.test("Run screen: a note is a line with its time, and no JSON line of its o
   assertEquals(written(true), "");
 });
 
-Deno.test("Run screen: on a terminal the last frame stands above the summary, with the cursor shown", () => {
+Deno.test("Run screen: on a terminal the last frame is above the summary, with the cursor shown", () => {
   const host = new FakeHost({ terminal: { columns: 80, rows: 30 } });
   const output = new TerminalOutput({ host, json: false, quiet: false, verbose: false, noColor: true });
   let nowMs = 0;
