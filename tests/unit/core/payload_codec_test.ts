@@ -90,7 +90,7 @@ for (const codec of [...Object.values(payloadCodecs), topHalf]) {
       values[17] = value;
       return encoded(codec, values);
     };
-    const bad = codec === float32 ? [NaN, Infinity, -Infinity] : [Infinity, -Infinity]; // the test's own drops a NaN
+    const bad = float32 === codec ? [NaN, Infinity, -Infinity] : [Infinity, -Infinity]; // the test's own drops a NaN
     for (const value of bad) assertEquals(atOnce(codec.inspect(with_(value), 640)).isFinite, false);
     assertEquals(atOnce(codec.inspect(with_(3e38), 640)).largest, Math.fround(3e38));
     const inputs = [with_(Infinity), with_(1)].map((payload) => ({ payload, weight: 1, scale: 1 }));
