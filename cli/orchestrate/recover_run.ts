@@ -188,7 +188,7 @@ export function refuseWhileHeld(folder: string): void {
 export function userError(error: JournalError, folder: string): UserError {
   const next = error.code === "locked"
     ? "Stop the other orchestrator first, or choose another folder with --data DIR"
-    : `Make room or repair the folder, then go on with: ${shellWords(["iota", "orchestrate", "--data", folder])}`;
+    : `Make room or repair the folder, then resume with: ${shellWords(["iota", "orchestrate", "--data", folder])}`;
   return new UserError(error.message, { next, cause: error });
 }
 
