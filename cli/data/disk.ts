@@ -18,7 +18,7 @@ export interface OpenFile {
 
 export interface Disk {
   createFolder(path: string): Promise<void>;
-  /** Truncates what is there. */
+  /** Truncates an existing file. */
   create(path: string): Promise<OpenFile>;
   rename(from: string, to: string): Promise<void>;
   /** Removes a file, or a folder with its content; a missing one is not an error. */

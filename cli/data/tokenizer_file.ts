@@ -92,7 +92,7 @@ export function parseTokenizer(text: string, path: string): Tokenizer {
     const id = vocab[spelling];
     return id !== undefined && readSpelling(spelling) !== null
       ? id
-      : refuse(`'${spelling}' is no token of its vocabulary`);
+      : refuse(`'${spelling}' is not a token of its vocabulary`);
   };
   const model: BpeModel = {
     merges: merges.map((merge, index): [number, number] => {

@@ -47,7 +47,7 @@ export async function probeHub({ url, isNamed, deadlineMs, trust: opening }: Hub
       return { verdict: wrong(`${url} answers but is not serving yet (status 503)`, fix), clock };
     }
     if (!isNamed) return { verdict: skipped(`none named; what answers at ${usualHub} is another program`), clock };
-    const text = `${url} answers, but is no orchestrator (status ${answer.status})`;
+    const text = `${url} answers, but is not an orchestrator (status ${answer.status})`;
     return {
       verdict: wrong(text, "Check the address and the port: the orchestrator prints its own at start"),
       clock,

@@ -81,7 +81,7 @@ export class RunSearch {
     signal.addEventListener("abort", onAbort, { once: true });
     if (signal.aborted) onAbort();
     const looking = this.#lookUntilFound();
-    looking.catch(() => {/* the race hears of it, unless it was over */});
+    looking.catch(() => {/* the race gets the error, unless it was over */});
     try {
       return await Promise.race([looking, aborted.promise]);
     } finally {

@@ -60,7 +60,9 @@ export async function openRunState(options: OpenRunOptions): Promise<OpenRunStat
   }
   const { blobBytes } = config.limits;
   const onLost = ({ ref, why }: LostBlob) => {
-    warn(`Blob ${ref.hash} must be in the store as it was stored: it is ${why}; whoever has it will be asked for it`);
+    warn(
+      `Blob ${ref.hash} must be in the store unchanged: it is ${why}; it will be requested from the nodes that have it`,
+    );
     options.onLost?.(ref.hash);
   };
   const capacityBytes = storedBlobs * blobBytes;

@@ -254,7 +254,7 @@ function checkpointPlace(
 
 /** A disk error ends the run with its reason; what was saved before is whole. */
 function explainStorage(error: unknown, path: string): unknown {
-  const next = `Make room, then go on with: ${shellWords(["iota", "orchestrate", "--data", path])}`;
+  const next = `Make room, then resume with: ${shellWords(["iota", "orchestrate", "--data", path])}`;
   if (error instanceof JournalError) return journalError(error, path);
   if (error instanceof BlobError) return new UserError(error.message, { next, cause: error });
   return explainRefusal(error, { action: "keep the run on disk", value: path }) ?? error;

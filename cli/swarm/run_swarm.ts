@@ -45,7 +45,7 @@ export async function runSwarm(context: CommandContext): Promise<number> {
   const summary = swarm.summary();
   if (interruption.aborted) {
     const again = shellWords(["iota", "swarm", "--data", folder]);
-    context.output.log.warn(`Stopped after step ${summary["steps"]}; go on with: ${again}`);
+    context.output.log.warn(`Stopped after step ${summary["steps"]}; resume with: ${again}`);
   }
   if (exitCode === 0 && !interruption.aborted) summary["sample"] = await writeSample(context, folder);
   summary["wallMs"] = systemTimers.nowMs() - startedMs;

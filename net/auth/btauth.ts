@@ -117,7 +117,9 @@ export function checkClaim(
   const { self, isReceiverRequired = true } = at;
   const { receiver, nonceNs } = claim;
   if (receiver !== self && (receiver !== null || isReceiverRequired)) {
-    return unproven(`its receiver must be ${self}: current value is ${receiver ?? "none"}; ask that one, or sign anew`);
+    return unproven(
+      `its receiver must be ${self}: current value is ${receiver ?? "none"}; ask that one, or sign again`,
+    );
   }
   return untimely(nonceNs, at);
 }

@@ -82,7 +82,7 @@ export function verifyEpistula(body: Uint8Array, headers: HeaderSource, check: E
   const { self, verify } = check;
   const { signedFor, timestampMs } = stamp;
   if (signedFor !== null && signedFor !== self) {
-    return malformed(`its receiver must be ${self}: current value is ${signedFor}; ask that one, or sign anew`);
+    return malformed(`its receiver must be ${self}: current value is ${signedFor}; ask that one, or sign again`);
   }
   const late = untimely(nanosecondsOf(timestampMs), check);
   if (late !== null) return { ok: false, fault: late };

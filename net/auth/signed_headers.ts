@@ -52,7 +52,7 @@ export function untimely(timeNs: bigint, at: { nowMs: number; window: TimeWindow
   const offMs = (offNs + nsPerMs - 1n) / nsPerMs;
   return unproven(
     `its time must be at most ${limitMs} ms in the ${isPast ? "past" : "future"}: current value is ${offMs}; ` +
-      "sign every attempt anew, and set the clocks",
+      "sign every attempt separately, and set the clocks",
   );
 }
 

@@ -105,7 +105,7 @@ Deno.test("iota doctor: an orchestrator that is not there, or is something else,
     assertStringIncludes(String(finding(dead, "orchestrator")["text"]), "nothing listens there");
     await withServer({ status: null, aheadMs: 0, sockets: true }, async (url) => {
       const other = finding(await doctor(folder, [...noDevice, "--orchestrator", url]), "orchestrator");
-      assertStringIncludes(String(other["text"]), "is no orchestrator");
+      assertStringIncludes(String(other["text"]), "is not an orchestrator");
     });
     await withServer({ status, aheadMs: 0, sockets: false }, async (url) => {
       const proxy = finding(await doctor(folder, [...noDevice, "--orchestrator", url]), "orchestrator");

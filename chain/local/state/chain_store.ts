@@ -188,12 +188,12 @@ function identify(db: DatabaseSync, of: { readonly path: string; readonly genesi
   const what = meta.get("format") === format ? "another genesis" : `format '${meta.get("format")}'`;
   throw new ChainStoreError(
     "foreign",
-    `Cannot open the chain at ${of.path} as it was made with ${what}: use another path, or delete the file to begin anew`,
+    `Cannot open the chain at ${of.path} as it was made with ${what}: use another path, or delete the file to start over`,
   );
 }
 
 function damaged(path: string, what: string, cause?: unknown): ChainStoreError {
-  const text = `Cannot open the chain at ${path} as ${what}: restore the file from a copy, or delete it to begin anew`;
+  const text = `Cannot open the chain at ${path} as ${what}: restore the file from a copy, or delete it to start over`;
   return new ChainStoreError("damaged", text, { cause });
 }
 

@@ -158,7 +158,7 @@ export class Connection {
     for (const end of this.#endWaits) end();
     this.#session?.socket.terminate(this.#closed);
     await Promise.all(this.#closing);
-    await this.#dialling.catch(() => {/* whoever dialled heard of it */});
+    await this.#dialling.catch(() => {/* the caller that dialled gets the error */});
   }
 
   /** Connects to the next node; on failure the following one is next. */

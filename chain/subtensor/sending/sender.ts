@@ -72,7 +72,7 @@ export class Sender {
   async send(call: ChainCall, signer: ChainSigner): Promise<Receipt> {
     const before = this.#last.get(signer.address) ?? Promise.resolve();
     const sent = before.then(() => this.#deliver(call, signer));
-    const settled = sent.catch(() => {/* its own caller hears of it */});
+    const settled = sent.catch(() => {/* its own caller gets the error */});
     this.#last.set(signer.address, settled);
     try {
       return await sent;

@@ -79,7 +79,7 @@ Deno.test("Recovery: an empty journal of a run that had begun is put aside with 
       await empty(`${folder}/journal.db`);
       const { journal, recovered, warnings } = await open(folder);
       assertEquals([recovered, warnings.length], [null, 1]);
-      assertStringIncludes(warnings[0]!, "the run goes on from the checkpoint of round 0, step 0");
+      assertStringIncludes(warnings[0]!, "the run resumes from the checkpoint of round 0, step 0");
       const kept = ["", "-wal"].map((suffix) => exists(`${folder}/put-aside-1-journal.db${suffix}`));
       assert((await Promise.all(kept)).includes(true));
       journal.begin(newState(), 1);

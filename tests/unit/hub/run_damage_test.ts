@@ -130,7 +130,7 @@ Deno.test("Damage: a journal that lost its tail says how much, and the run resum
     const found = await reopen(folder, longRounds);
     assertEquals(found.round, 0);
     const text = found.warnings.find((warning) => /lost its last \d+ entries/.test(warning));
-    assertStringIncludes(text ?? found.warnings.join("\n"), "the run was at round 0, step 5, and goes on from round 0");
+    assertStringIncludes(text ?? found.warnings.join("\n"), "the run was at round 0, step 5, and resumes from round 0");
   }, { config: longRounds, until: { round: 0, step: 5 } });
 });
 
@@ -176,7 +176,7 @@ Deno.test("Damage: a rotten newest checkpoint is passed over, kept, and never in
     const { round, step, warnings } = await reopen(folder, config);
     assertEquals([round, step], [1, 2]);
     assertStringIncludes(warnings.join("\n"), `the run was at round 2, step ${left.step}`);
-    assertStringIncludes(warnings.join("\n"), "goes on from the checkpoint of round 1, step 2");
+    assertStringIncludes(warnings.join("\n"), "resumes from the checkpoint of round 1, step 2");
     const kept = await Deno.readFile(`${folder}/checkpoints/put-aside-1-round-000002/stage-0.safetensors`);
     assertEquals(kept, rotten);
   });
@@ -202,7 +202,7 @@ Deno.test("Damage: a journal lost before the first checkpoint begins the run aga
     const found = await reopen(folder, longRounds);
     assertEquals([found.round, found.step], [0, 0]);
     assertStringIncludes(found.warnings.join("\n"), "the run was at round 0, step 5");
-    assertStringIncludes(found.warnings.join("\n"), "goes on from step 0, as it had no checkpoint yet");
+    assertStringIncludes(found.warnings.join("\n"), "resumes from step 0, as it had no checkpoint yet");
   }, { config: longRounds, until: { round: 0, step: 5 } });
 });
 
