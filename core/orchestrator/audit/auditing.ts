@@ -14,7 +14,7 @@ import { nextBelow } from "../../prng.ts";
 import type { Replayed, RequestFailed } from "../../protocol/message.ts";
 import { passOn, takeLate, takeRunning } from "./audit_requests.ts";
 import { addRequest, type AuditRequest, closeRequest, isProbe, type ReplayTask, roundOf } from "./audit_state.ts";
-import { settleEvaluation } from "./evaluations.ts";
+import { onNothingFinite, settleEvaluation } from "./evaluations.ts";
 import { type OrchestratorEffect, record } from "../event.ts";
 import type { Member, OrchestratorState } from "../state.ts";
 import type { Flow, StepWork, WorkItem } from "../step/step_state.ts";
@@ -135,6 +135,9 @@ export function onRequestFailed(
   const { member, message } = options;
   const request = takeRunning(state, { ...options, request: message.request });
   if (request === null) return [];
+  if (request.type === "evaluate" && message.fault.code === "badNumbers") {
+    return onNothingFinite(state, { request, validator: member.node });
+  }
   return [
     ...(isProbe(request) ? [] : giveOn(state, { request, validator: member.node })),
     record({ type: "faultSeen", node: member.node, ...message.fault }),

@@ -80,7 +80,6 @@ export interface StageMerge {
   readonly shown: Map<NodeId, number>; // how often they were asked for it
   mend: "looking" | "showing" | null; // what the doubters wait for: mending.ts
   readonly applied: Map<NodeId, MergedStage>;
-  applicants: number; // replicas that were asked to apply it
   isHubAsked: boolean; // to take the outer step itself
   isHubUnable: boolean; // to take it, as the store lost what it needs; then one word must do
   refereed: MergedStage | null;

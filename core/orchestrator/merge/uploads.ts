@@ -13,7 +13,7 @@ import type { NodeId, StageIndex } from "../../ids.ts";
 import type { ParameterSource, ParametersUploaded } from "../../protocol/message.ts";
 import { addRequest, evaluationOf } from "../audit/audit_state.ts";
 import { dropReplays, isAudited } from "../audit/auditing.ts";
-import { isUnreliable, noteFulfilled, noteWithheld } from "../members/blame.ts";
+import { isUnreliable, noteAbsence, noteWithheld } from "../members/blame.ts";
 import { type OrchestratorEffect, record, reject, send } from "../event.ts";
 import { isSameStage, type MergedStage, type Reducer, type StageUpload, type UploadWork } from "./merge_state.ts";
 import { awaitAssign } from "../members/replicas.ts";
@@ -84,7 +84,8 @@ export function replaceLateUploaders(state: OrchestratorState, nowMs: number): O
   for (const stage of state.upload?.stages ?? []) {
     const { asked } = stage;
     if (stage.stored || asked === null || asked === "hub" || stage.deadlineMs > nowMs) continue;
-    if (state.members.get(asked)?.graceUntilMs === null) noteWithheld(state, { node: asked, duty: "uploading" });
+    const note = state.members.get(asked)?.graceUntilMs === null ? noteWithheld : noteAbsence;
+    note(state, { node: asked, duty: "uploading" });
     stage.holders = stage.holders.filter((holder) => holder !== asked);
     stage.asked = null;
     effects.push(
@@ -110,7 +111,6 @@ export function onParametersUploaded(
     return reject(member.node, fault("badBlob", "Cannot take an upload as it must have the round's agreed hashes"));
   }
   stage.stored = true;
-  noteFulfilled(state, { node: member.node, duty: "uploading" });
   return [];
 }
 

@@ -11,6 +11,7 @@ import type { BlobRef } from "../../ids.ts";
 import type { TaskFailed } from "../../protocol/message.ts";
 import { clipFactor, learningRateAt } from "../../train/schedule.ts";
 import { holdForAudit } from "../audit/auditing.ts";
+import { noteFirstLoss } from "../audit/evaluated_rounds.ts";
 import { blame, noteFulfilled } from "../members/blame.ts";
 import { type OrchestratorEffect, record, reject, send } from "../event.ts";
 import { gradientNorm } from "./gradient_norm.ts";
@@ -20,7 +21,7 @@ import { judgeResult, type TaskResult } from "./result_check.ts";
 import { noteWire } from "./scale_book.ts";
 import { isSealed } from "./sealing.ts";
 import { type Member, type OrchestratorState, tokensPerMicrobatch } from "../state.ts";
-import type { Lease, StepWork, WorkItem } from "./step_state.ts";
+import type { Flow, Lease, StepWork, WorkItem } from "./step_state.ts";
 import { countWork } from "../audit/work_report.ts";
 
 /** The lease a message speaks of, if it is the sender's. */
@@ -97,13 +98,9 @@ export function onTaskFailed(
   ];
 }
 
-function meanLoss(work: StepWork): number {
-  let sum = 0;
-  for (const flow of work.flows) {
-    const losses = present(flow.losses, "a finished flow has losses");
-    sum += losses.reduce((a, b) => a + b, 0) / losses.length;
-  }
-  return sum / work.flows.length;
+function lossOf(flow: Flow): number {
+  const losses = present(flow.losses, "a finished flow has losses");
+  return losses.reduce((a, b) => a + b, 0) / losses.length;
 }
 
 /** Sends the step header once every contributor has confirmed. */
@@ -113,12 +110,14 @@ export function closeStep(state: OrchestratorState, nowMs: number): Orchestrator
   const { squareSum, outliers, effects: outlierRecords } = gradientNorm(state, work);
   const learningRate = learningRateAt({ config: config.train, step: state.step });
   const clip = clipFactor({ squareSum, clipNorm: config.train.clipNorm });
-  const loss = meanLoss(work);
+  const losses = work.flows.map(lossOf);
+  const loss = losses.reduce((sum, each) => sum + each, 0) / losses.length;
   const tokens = work.flows.length * tokensPerMicrobatch(config);
   counters.microbatchesCredited += work.flows.length;
   counters.tokens += tokens;
   facts.lossFirst ??= loss;
   facts.lossLast = loss;
+  if (state.step === state.roundFirstStep) noteFirstLoss(state, losses);
   const effects: OrchestratorEffect[] = [
     ...outlierRecords,
     ...sendHeaders(state, { work, learningRate, clipFactor: clip }),
