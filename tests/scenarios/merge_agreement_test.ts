@@ -79,6 +79,21 @@ Deno.test("Merge: two that show the same while the third is late do not decide, 
   assertEquals([agreedOn(hub), hub.count("blamed")], [right, 2]);
 });
 
+Deno.test("Merge: two that show the same when the third was lost before it could show anything do not decide", () => {
+  const { hub, nodes } = merging(3);
+  for (const node of nodes) commit(hub, node);
+  hub.tell(nodes[2]!, { type: "leaving", reason: "laptop closes" });
+  for (let asked = -1; asked !== stageOf(hub).openSlices;) {
+    asked = stageOf(hub).openSlices;
+    reduceAll(hub, nodes.slice(0, 2));
+  }
+  const [lie, right] = [hub.blob(64), hub.blob(64)];
+  for (const node of nodes.slice(0, 2)) show(hub, node, lie);
+  assertEquals([stageOf(hub).phase, checks(hub)], ["applying", 1]);
+  hub.step({ type: "mergeRefereed", round: 0, stage, parameters: right, momentum: null });
+  assertEquals([agreedOn(hub), hub.count("blamed")], [right, 2]);
+});
+
 Deno.test("Merge: two of three that collude on false parameters do not rule the stage, and the third is not blamed", () => {
   const { hub, nodes } = applying(3);
   const [lie, right] = [hub.blob(64), hub.blob(64)];

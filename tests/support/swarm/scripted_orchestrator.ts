@@ -32,6 +32,7 @@ export class ScriptedOrchestrator {
   readonly effects: OrchestratorEffect[] = [];
   nowMs = 1_000_000;
   checksPayloads = true;
+  loss = 2; // that tails report
   statsOf: (node: NodeId) => PayloadStats | null = () => ({ isFinite: true, squareSum: 1e-12, largest: 1e-9 });
   reduced: BlobHash | null = null; // null: the test answers for the hub
   readonly #inboxes = new Map<NodeId, HubMessage[]>();
@@ -150,7 +151,7 @@ export class ScriptedOrchestrator {
     const spec = this.stages[task.stage]!;
     const wire = task.direction === "forward" ? spec.wireOut : spec.wireIn;
     const { sequencesPerMicrobatch } = this.state.config.train;
-    const losses = task.direction === "turnaround" ? new Array<number>(sequencesPerMicrobatch).fill(2) : null;
+    const losses = task.direction === "turnaround" ? new Array<number>(sequencesPerMicrobatch).fill(this.loss) : null;
     const segments = wire === null ? [] : [this.blob(wireBytes(spec, wire))];
     this.tell(node, { type: "taskDone", task: task.task, losses, computeMs: 1 }, segments);
   }
