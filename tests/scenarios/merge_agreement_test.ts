@@ -113,6 +113,23 @@ Deno.test("Merge: one word is taken when the store has lost the slices that it c
   assertEquals(hub.take(nodes[0]!, "uploadParameters").round, 1);
 });
 
+Deno.test("Merge: parameters that were taken on one word are looked at before others load them, and not kept unless finite", () => {
+  for (const isFinite of [true, false]) {
+    const { hub, nodes, parameters } = oneWord((hub) => hub.blob(64));
+    hub.step({ type: "mergeUnavailable", round: 0, stage, lost: "slices" });
+    hub.statsOf = () => ({ isFinite, squareSum: 1, largest: 1 });
+    const { round } = hub.take(nodes[0]!, "uploadParameters");
+    hub.tell(nodes[0]!, { type: "parametersUploaded", round, parameters, momentum: null });
+    const start = hub.blob(64);
+    if (!isFinite) hub.step({ type: "mergeRefereed", round: 0, stage, parameters: start, momentum: null });
+    hub.step({ type: "checkpointWritten", round, folder: "" });
+    const [source] = hub.state.sources.stages;
+    assertEquals(source?.type === "blobs" && source.parameters, isFinite ? parameters : start);
+    assertEquals(hub.take(nodes[1]!, "assign").source, source!);
+    assertEquals([hub.state.members.get(nodes[0]!)!.status, hub.count("blamed")], [isFinite ? "active" : "loading", 0]);
+  }
+});
+
 Deno.test("Merge: an upload that only a slow replica can make is waited for, not asked of the hub over and over", () => {
   const { hub, nodes } = applying(1);
   show(hub, nodes[0]!, hub.blob(64));

@@ -103,6 +103,7 @@ export interface StageUpload {
   slices: readonly BlobRef[]; // what made it, should every holder be lost
   holders: NodeId[];
   isHubUnable: boolean; // to repeat the merge, as the store lost what it needs
+  isBelieved: boolean; // agreed on as the hub could not take the step: it looks at what is uploaded (believed_upload.ts)
   asked: Reducer | null;
   deadlineMs: number; // of the one that was asked
   stored: boolean;
