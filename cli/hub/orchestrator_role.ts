@@ -9,6 +9,7 @@ import { unreachable } from "../../core/assert.ts";
 import { changesBetween } from "../../core/config/change.ts";
 import type { BlobRef, NodeId, StageIndex } from "../../core/ids.ts";
 import { secretKeyBytes } from "../../core/chacha.ts";
+import { wiresApart } from "../../core/codec/wire_apart.ts";
 import { wireScale } from "../../core/codec/wire_scale.ts";
 import { parameterTable, wireSpec } from "../../core/model/spec.ts";
 import type { OrchestratorEffect, OrchestratorEvent } from "../../core/orchestrator/event.ts";
@@ -205,6 +206,8 @@ class OrchestratorRole implements RunningOrchestrator {
       case "disconnect":
         this.#left(effect.node);
         return this.#hub.close(effect.node, effect.fault);
+      case "compareWires":
+        return this.#compareWires(effect);
       case "release":
         return this.segments.release(effect.refs);
       case "deleteBlobs":
@@ -234,6 +237,13 @@ class OrchestratorRole implements RunningOrchestrator {
     const sent = this.#hub.send(to, withPass(message, to, this.#options), segments);
     if (sent.ok || sent.fault.code === "notAdmitted") return; // a node that has just gone is told nothing
     this.#options.onRecord({ type: "warning", text: `${message.type} for ${to} was not sent: ${sent.fault.detail}` });
+  }
+
+  #compareWires(effect: Extract<OrchestratorEffect, { type: "compareWires" }>): void {
+    const { step, microbatch, making, stage, first, last } = effect;
+    const wires = [first, last].map((ref) => this.segments.get(ref)) as [Uint8Array, Uint8Array];
+    const apart = wiresApart(wireSpec(this.#options.config), wires);
+    this.#driver.enqueue({ type: "wiresCompared", step, microbatch, making, stage, last: last.hash, apart });
   }
 
   #hubWork(work: HubWork): void {

@@ -10,6 +10,7 @@ import { type OrchestratorEffect, record, send } from "../event.ts";
 import { returnLeases } from "../step/leases.ts";
 import { type OrchestratorState, tokensPerMicrobatch } from "../state.ts";
 import { releaseEffect } from "../step/steps.ts";
+import { wiresOfFlow } from "../step/step_state.ts";
 
 export function rewindWhenLost(state: OrchestratorState): OrchestratorEffect[] {
   const { counters, config, step, roundFirstStep: toStep } = state;
@@ -51,7 +52,7 @@ export function abandonStep(state: OrchestratorState): OrchestratorEffect[] {
     const nothing = { step: state.step, tasks: 0, learningRate: 0, clipFactor: 0 };
     if (state.members.has(node)) effects.push(send(node, { type: "applyStep", ...nothing }));
   }
-  const refs = work.flows.flatMap((flow) => [...flow.wires, ...flow.gradients].filter((ref) => ref !== null));
+  const refs = work.flows.flatMap(wiresOfFlow);
   state.counters.microbatchesIssued -= work.flows.length;
   state.work = null;
   return [...effects, ...releaseEffect(refs)];

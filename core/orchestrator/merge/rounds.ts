@@ -14,6 +14,7 @@ import { type OrchestratorEffect, record, send } from "../event.ts";
 import { holdsAgreed, type StageMerge } from "./merge_state.ts";
 import { rebalance } from "../members/rebalance.ts";
 import type { OrchestratorState } from "../state.ts";
+import { wiresOfFlow } from "../step/step_state.ts";
 import { reportRound } from "../audit/work_report.ts";
 
 /** Books the merge once every stage has agreed. */
@@ -127,6 +128,5 @@ export function finish(state: OrchestratorState, end: { finished: boolean; reaso
 /** Wires of the open step and of open audits: everything received that the shell must hold for this state. */
 export function heldSegments(state: OrchestratorState): BlobRef[] {
   const flows = state.work?.flows ?? [];
-  const wires = flows.flatMap((flow) => [...flow.wires, ...flow.gradients].filter((ref) => ref !== null));
-  return [...wires, ...state.audit.held.flatMap((entry) => entry.refs)];
+  return [...flows.flatMap(wiresOfFlow), ...state.audit.held.flatMap((entry) => entry.refs)];
 }

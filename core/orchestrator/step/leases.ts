@@ -114,6 +114,7 @@ export function onLeaseAlarm(
   const other = idleReplica(roster, { except: held.node });
   if (
     item.leases.length >= mostLeases || other === null || hasRefused(item, other.node) ||
+    item.makers.includes(other.node) ||
     !isEmpty(present(openWork(state).queues[item.stage], "a queue"))
   ) {
     return [];
@@ -131,6 +132,13 @@ function endLease(state: OrchestratorState, { item, held }: { item: WorkItem; he
   member.leasedUnits -= unitsOf(item.direction);
   markReady(state, member);
   noteIdle(state, member);
+}
+
+/** Ends every lease of an item whose input is to change; whoever computes it stops. */
+export function cancelLeases(state: OrchestratorState, item: WorkItem): OrchestratorEffect[] {
+  const cancelled = item.leases;
+  for (const held of cancelled) endLease(state, { item, held });
+  return cancelled.map(({ node, task }) => send(node, { type: "cancelTasks", tasks: [task] }));
 }
 
 /** Ends a lease that brought nothing to go on with: the item waits again, unless another lease of it lives. `isInDoubt`: it was answered. */

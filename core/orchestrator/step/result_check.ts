@@ -34,7 +34,8 @@ const leastRange = 1e-9; // zeros of a majority must not forbid every other valu
 /** Times the median of the last wires, or a part of it. Honest ones stay within 10 and 2.8, the largest also when the loss jumps. */
 const mostGrowth = { largest: 64, rms: 16 };
 const mostApart = 2; // two computations of one task differ by rounding
-const mostLoss = 1000; // nats; a guess costs at most ln(vocabulary size), 13
+const mostGuesses = 3; // losses are at most a few times that of a guess, ln(vocabulary size), unless two replicas say so
+export const mostLoss = 1000; // nats; no replica has more, whatever its input
 
 /** When every replica says so, a large value is the stage's and not a liar's; beyond this the stage has diverged. */
 const mostShared = 2 ** 30;
@@ -59,9 +60,10 @@ export function judgeResult(
     return { type: "implausible", doubt: { measure, value, excess: Number.isNaN(excess) ? Infinity : excess, detail } };
   }
   const loss = largestLoss(message);
-  if (loss <= mostLoss) return { type: "fine" };
-  const detail = `Cannot take ${message.task} as a loss must be at most ${mostLoss}: current value is ${loss}`;
-  return { type: "implausible", doubt: { measure: "loss", value: loss, excess: loss / mostLoss, detail } };
+  const most = mostGuesses * Math.log(state.config.model.vocabSize);
+  if (loss <= most) return { type: "fine" };
+  const detail = `Cannot take ${message.task} as a loss must be at most ${most.toFixed(1)}: current value is ${loss}`;
+  return { type: "implausible", doubt: { measure: "loss", value: loss, excess: loss / most, detail } };
 }
 
 const largestLoss = ({ losses }: TaskDone): number => Math.max(0, ...losses ?? []);

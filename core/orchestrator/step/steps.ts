@@ -15,12 +15,13 @@ import { blame, noteFulfilled } from "../members/blame.ts";
 import { type OrchestratorEffect, record, reject, send } from "../event.ts";
 import { gradientNorm } from "./gradient_norm.ts";
 import { acceptResult, releaseLease } from "./leases.ts";
-import { isAgreed, isHopeless, reloadStage, settleRefusals } from "./refusals.ts";
-import { judgeResult, type TaskResult } from "./result_check.ts";
+import { isAgreed, isContested, isHopeless, reloadStage, settleRefusals } from "./refusals.ts";
+import { compareMakings, mayRemake, remake, settleMakings } from "./remaking.ts";
+import { isUsable, judgeResult, type TaskResult } from "./result_check.ts";
 import { noteWire } from "./scale_book.ts";
 import { isSealed } from "./sealing.ts";
 import { type Member, type OrchestratorState, tokensPerMicrobatch } from "../state.ts";
-import type { Lease, StepWork, WorkItem } from "./step_state.ts";
+import { type Lease, type StepWork, wiresOfFlow, type WorkItem } from "./step_state.ts";
 import { countWork } from "../audit/work_report.ts";
 
 /** The lease a message speaks of, if it is the sender's. */
@@ -56,15 +57,23 @@ export function onTaskDone(
   if (judged.type === "implausible") {
     const { doubt } = judged;
     item.refused.push({ node: member.node, doubt });
-    if (!isAgreed(state, { item, result, doubt, sender: member.node })) {
-      const isBad = isHopeless(state, item);
+    const isTaken = isAgreed(state, { item, result, doubt, sender: member.node });
+    if (!isTaken || mayRemake(state, { item, why: "agreed" })) {
       return [
         ...releaseEffect(segments),
         ...releaseLease(state, { item, held, reason: doubt.detail, nowMs, isInDoubt: true }),
-        ...(isBad ? reloadStage(state, item) : []),
+        ...(isTaken || isHopeless(state, item) ? tryOtherwise(state, item) : []),
       ];
     }
+  } else if (isContested(state, { item, result, doer: member.node }) && mayRemake(state, { item, why: "contested" })) {
+    const reason = "others could not compute with its input, which is made again";
+    return [
+      ...releaseEffect(segments),
+      ...releaseLease(state, { item, held, reason, nowMs, isInDoubt: true }),
+      ...remake(state, { item, isUnanimous: false }),
+    ];
   }
+  item.isDoubtful = judged.type === "implausible";
   const output = segments[0] ?? null;
   const settled = settleRefusals(state, { item, doer: member.node, result });
   const { unused, effects } = acceptResult(state, { item, held, member, output, losses: message.losses, nowMs });
@@ -72,12 +81,20 @@ export function onTaskDone(
   const wire = { node: member.node, scale };
   if (output !== null) noteWire(present(state.scales.stages[stage], "scales a stage"), { direction, wire });
   noteFulfilled(state, { node: member.node, duty: "tasks" });
+  const compared = output === null || unused.length > 0 ? [] : compareMakings(state, { item, last: output });
   return [
     record({ type: "taskFinished", task: message.task, node: member.node, stage, direction, microbatch }),
     ...settled,
     ...effects,
+    ...compared,
     ...releaseEffect(unused),
   ];
+}
+
+/** Every replica has failed the item: its input is made again, and where that was of no use the stage is loaded again. */
+function tryOtherwise(state: OrchestratorState, item: WorkItem): OrchestratorEffect[] {
+  const why = item.refused.some(({ doubt }) => isUsable(doubt)) ? "agreed" : "hopeless";
+  return mayRemake(state, { item, why }) ? remake(state, { item, isUnanimous: true }) : reloadStage(state, item);
 }
 
 /** A task's input was checked when it came in, so who refuses it is wrong. */
@@ -120,6 +137,7 @@ export function closeStep(state: OrchestratorState, nowMs: number): Orchestrator
   facts.lossFirst ??= loss;
   facts.lossLast = loss;
   const effects: OrchestratorEffect[] = [
+    ...settleMakings(state, work),
     ...outlierRecords,
     ...sendHeaders(state, { work, learningRate, clipFactor: clip }),
     record({
@@ -135,7 +153,7 @@ export function closeStep(state: OrchestratorState, nowMs: number): Orchestrator
       stepMs: nowMs - work.startedMs,
     }),
   ];
-  const refs = work.flows.flatMap((flow) => [...flow.wires, ...flow.gradients].filter((ref) => ref !== null));
+  const refs = work.flows.flatMap(wiresOfFlow);
   effects.push(...(state.step === state.roundFirstStep ? holdForAudit(state, { work, refs }) : releaseEffect(refs)));
   for (const node of work.contributors) present(state.members.get(node), "a contributor").stepTasks = [];
   countWork(state, { work, unpaid: outliers });

@@ -1,0 +1,231 @@
+/**
+ * A microbatch that is made again by others, as those who computed with its wires could not, or disagreed.
+ *
+ * A wire of ordinary size can make whatever is computed from it unusable, so nobody is blamed for a result while its input has one
+ * maker only. All that was made of the microbatch in the step is dropped, gradients included; each task goes to a replica that has not
+ * done it before, the task in doubt first to those who failed it. When the step closes the makings are compared, wire by
+ * wire, down from the tokens, which are the hub's: of the first two wires that are far apart, made of equal inputs, the one that nobody
+ * could compute with was wrong; where none are, who failed the one and computed with the other, or failed them all while others
+ * did not, was wrong itself. What does not say whose fault it was is nobody's.
+ *
+ * Invariants: a microbatch is made `mostMakings` times in a step at most, and only while a replica is here that has not tried; it
+ * counts once. Out of scope: which results are in doubt (refusals.ts).
+ */
+
+import { heapKeep } from "../../heap.ts";
+import { fault } from "../../fault.ts";
+import type { BlobHash, BlobRef, MicrobatchId, NodeId, StageIndex } from "../../ids.ts";
+import { blame, suspect } from "../members/blame.ts";
+import { type OrchestratorEffect, record, reject } from "../event.ts";
+import { rosterOf } from "../members/replicas.ts";
+import type { OrchestratorState } from "../state.ts";
+import { cancelLeases } from "./leases.ts";
+import { isUsable } from "./result_check.ts";
+import {
+  countWaiting,
+  type Flow,
+  heapOf,
+  inDataOrder,
+  isEmpty,
+  type ItemQueue,
+  type Making,
+  refusersOf,
+  type StepWork,
+  type WorkItem,
+} from "./step_state.ts";
+import { awaitInputs, makeAgain } from "./taking_back.ts";
+import { chainPosition, flowOf } from "./wiring.ts";
+
+/** Of a microbatch in a step, after the first one. */
+const mostMakings = {
+  hopeless: 8, // nobody can compute with it
+  contested: 2, // one says it can
+  agreed: 1, // it makes results of an unusual size
+};
+const mostAgreed = 3; // microbatches of a step that a stage has made again for unusual sizes: it may be the stage's own
+const alike = 0.05; // replicas of a stage differ by rounding, see wire_apart.ts
+const unlike = 0.5; // no rounding makes that of a row
+
+export function mayRemake(
+  state: OrchestratorState,
+  { item, why }: { item: WorkItem; why: keyof typeof mostMakings },
+): boolean {
+  const flow = flowOf(state, item);
+  if (flow.past.length >= mostMakings[why]) return false;
+  if (why === "agreed" && remadeFor(state, item.stage) >= mostAgreed) return false;
+  return itemsBefore(flow, item).some((each) => each.stage !== item.stage && hasOtherMaker(state, each));
+}
+
+const remadeFor = ({ work }: OrchestratorState, stage: StageIndex): number =>
+  (work?.flows ?? []).filter(({ past }) => past.some(({ item }) => item.stage === stage)).length;
+
+const itemsBefore = ({ items, wires }: Flow, item: WorkItem): readonly WorkItem[] =>
+  items.slice(0, chainPosition(wires.length, item));
+
+function hasOtherMaker(state: OrchestratorState, item: WorkItem): boolean {
+  const maker = makerOf(item);
+  return rosterOf(state, item.stage).members.some(({ node, graceUntilMs }) =>
+    graceUntilMs === null && node !== maker && !item.makers.includes(node)
+  );
+}
+
+const makerOf = ({ madeBy, doneBy }: WorkItem): NodeId | null => madeBy?.node ?? doneBy;
+
+/** Drops all that was made of the item's microbatch and begins with its tokens again. */
+export function remake(
+  state: OrchestratorState,
+  { item, isUnanimous }: { item: WorkItem; isUnanimous: boolean },
+): OrchestratorEffect[] {
+  const flow = flowOf(state, item);
+  const forwards = flow.items.slice(0, item.stage);
+  const wires = flow.wires.slice(0, item.stage);
+  const unused = [...flow.wires.slice(item.stage), ...flow.gradients].filter((ref) => ref !== null);
+  const failed = [...item.refused];
+  flow.past.push({
+    ...{ item, wires, failed, isUnanimous, isVoid: false },
+    makers: forwards.map(makerOf),
+    apart: forwards.map(() => null),
+  });
+  for (const { apart } of flow.past) apart.fill(null);
+  flow.wires.fill(null);
+  flow.gradients.fill(null);
+  flow.losses = null;
+  const again = [...refusersOf(item)];
+  const effects = flow.items.flatMap((each) => reset(state, each));
+  item.again = again;
+  for (const each of flow.items) if (each.status === "done") makeAgain(state, each);
+  for (const each of flow.items) if (each.status === "blocked") awaitInputs(state, each);
+  return unused.length === 0 ? effects : [...effects, { type: "release", refs: unused }];
+}
+
+/** What is not done waits for its input again. */
+function reset(state: OrchestratorState, item: WorkItem): OrchestratorEffect[] {
+  const maker = makerOf(item);
+  if (maker !== null && !item.makers.includes(maker)) item.makers.push(maker);
+  item.madeBy = null;
+  item.avoid = null;
+  item.refused = [];
+  item.failed = [];
+  item.again = [];
+  if (item.status === "done") return [];
+  const isLeased = item.status === "leased";
+  if (item.status === "queued") unqueue(state, item);
+  item.status = "blocked";
+  if (!isLeased || state.work === null) return [];
+  countWaiting(state.work, { stage: item.stage, change: 1 });
+  return cancelLeases(state, item);
+}
+
+function unqueue(state: OrchestratorState, item: WorkItem): void {
+  const roster = rosterOf(state, item.stage);
+  const drop = (queue: ItemQueue) => heapKeep(heapOf(queue, item), (each) => each !== item, inDataOrder);
+  const shared = state.work?.queues[item.stage];
+  if (shared !== undefined) drop(shared);
+  for (const member of roster.members) {
+    drop(member.own);
+    if (!isEmpty(member.own)) continue;
+    roster.backlog.delete(member);
+    roster.due.delete(member);
+  }
+}
+
+// ---------------------------------------------------------------------------------------------------- comparing makings
+
+/** Every earlier wire of the same forward against the new one. */
+export function compareMakings(
+  state: OrchestratorState,
+  { item, last }: { item: WorkItem; last: BlobRef },
+): OrchestratorEffect[] {
+  if (item.direction !== "forward") return [];
+  const { microbatch, stage } = item;
+  const { step } = state;
+  return flowOf(state, item).past.flatMap(({ wires, apart }, making) => {
+    const first = wires[stage] ?? null;
+    if (first === null) return [];
+    if (first.hash !== last.hash) return [{ type: "compareWires", step, microbatch, making, stage, first, last }];
+    apart[stage] = 0;
+    return [];
+  });
+}
+
+interface Compared {
+  readonly step: number;
+  readonly microbatch: MicrobatchId;
+  readonly making: number;
+  readonly stage: StageIndex;
+  readonly last: BlobHash;
+  readonly apart: number;
+}
+
+export function onWiresCompared(
+  state: OrchestratorState,
+  { step, microbatch, making, stage, last, apart }: Compared,
+): OrchestratorEffect[] {
+  if (state.work === null || state.step !== step) return [];
+  const flow = state.work.flows.find((each) => each.microbatch === microbatch);
+  const compared = flow?.past[making];
+  if (compared !== undefined && flow?.wires[stage]?.hash === last) compared.apart[stage] = apart; // else made anew since
+  return [];
+}
+
+/** The step has gone all the way: what its makings say of those who took part. */
+export function settleMakings(state: OrchestratorState, { flows }: StepWork): OrchestratorEffect[] {
+  const effects: OrchestratorEffect[] = [];
+  for (const flow of flows) {
+    const named = new Set<NodeId>(); // one strike for a microbatch
+    for (const making of flow.past) {
+      if (making.isVoid || making.item.isDoubtful) continue;
+      const first = making.apart.findIndex((apart) => apart === null || apart > alike);
+      const proven = first === -1 ? falselyFailed(state, { flow, making }) : falselyMade({ flow, making, first });
+      for (const { node, detail, isProven } of proven) {
+        if (named.has(node)) continue;
+        named.add(node);
+        const wrong = fault("badNumbers", detail);
+        if (isProven) effects.push(...reject(node, wrong), ...blame(state, { node, fault: wrong }));
+        else effects.push(record({ type: "warning", text: detail }));
+      }
+    }
+  }
+  return effects;
+}
+
+interface Finding {
+  readonly node: NodeId;
+  readonly detail: string;
+  readonly isProven: boolean;
+}
+
+/** Two wires of one input are apart. */
+function falselyMade({ flow, making, first }: { flow: Flow; making: Making; first: number }): Finding[] {
+  const { item: { microbatch, stage }, apart, makers, failed, isUnanimous } = making;
+  const maker = makers[first] ?? null;
+  const other = flow.items[first]?.madeBy?.node ?? null;
+  const error = apart[first] ?? 0;
+  if (maker === null || other === null || error <= unlike) return [];
+  const failers = new Set(failed.map(({ node }) => node)).size;
+  const isProven = maker === other || (isUnanimous && failers > 1);
+  const detail =
+    `Cannot believe the wire of microbatch ${microbatch} that ${maker} made in stage ${first} as it must ` +
+    `be like the one that ${other} made of the same input: a row of it is ${error.toPrecision(3)} of its size apart; ` +
+    (isUnanimous
+      ? `none of ${failers} replicas of stage ${stage} could compute with it`
+      : `replicas of stage ${stage} disagree whether it can be computed with`);
+  return [{ node: maker, detail, isProven }];
+}
+
+/** The wires are equal, so the input was not the reason. Where all had failed the first one alike, nobody is to blame for it. */
+function falselyFailed(state: OrchestratorState, { flow, making }: { flow: Flow; making: Making }): Finding[] {
+  const { item, makers, failed, isUnanimous } = making;
+  const isOneMaker = makers.some((maker, stage) => maker === makerOf(flow.items[stage]!));
+  if (isOneMaker || isUnanimous) return [];
+  const isAlwaysWrong = (node: NodeId) =>
+    [...flow.past.map((each) => each.item === item ? each.failed : []), item.failed].every((failures) =>
+      failures.some((each) => each.node === node && !isUsable(each.doubt))
+    );
+  return failed.flatMap(({ node, doubt }) => {
+    suspect(state, node);
+    if (isUsable(doubt) || (item.doneBy !== node && !isAlwaysWrong(node))) return [];
+    const detail = `${doubt.detail}; others made the same input again, and it can be computed with`;
+    return [{ node, detail, isProven: true }];
+  });
+}
