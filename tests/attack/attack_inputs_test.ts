@@ -1,13 +1,15 @@
 /** Attack suite: wires that look ordinary and make the results of whoever computes with them unusable. */
 
-import { assertEquals } from "@std/assert";
+import { assert } from "@std/assert";
 import { type Row, testAttacks, unitsByRound } from "../support/attack/attack_checks.ts";
 import type { Aftermath } from "../support/attack/attack_world.ts";
-import { type Hostile, together } from "../support/attack/hostile_node.ts";
+import type { Hostile } from "../support/attack/hostile_node.ts";
 import {
   firstRowZero,
   oneOf,
+  reportsLoss,
   sendsNaNWhile,
+  shrinks,
   spoilsForward,
   spoilsGradients,
   tamed,
@@ -89,7 +91,26 @@ testAttacks("NaN", [
   { name: "of two of three in all gradients", culprit: "out", miners: two(() => spoilsGradients(oneOf(NaN))) },
   { name: "of two of three in all wires", culprit: "out", miners: two(() => sendsNaNWhile(() => true)) },
 ]);
-void together;
-void assertEquals;
-void unitsByRound;
-type _ = Aftermath;
+
+/** They are a majority of their stage; what an audit says of them is worth more. */
+function assertOthersArePaid(after: Aftermath): void {
+  for (const node of after.miners.filter((each) => !after.hostile.has(each))) {
+    const units = unitsByRound(after, node);
+    assert(units.slice(2).every((each) => each > 0), `the honest ${node} was paid ${units}`);
+  }
+}
+
+testAttacks("a window that moves", [
+  {
+    name: "two of three shrink their wires step by step",
+    culprit: "named",
+    lossTolerance: 0.2,
+    slowRounds: 3, // the one that is left does it all, after both others have tried
+    miners: two(shrinks),
+    also: assertOthersArePaid,
+  },
+]);
+
+testAttacks("told losses", [
+  { name: "of 999 by a tail", isQuick: true, culprit: "unpaid", miners: [{ stage: 2, hostile: reportsLoss(999) }] },
+]);

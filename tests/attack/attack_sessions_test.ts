@@ -1,7 +1,9 @@
 /** Attack suite: members that use lost sessions and their own pace to hold a step. */
 
+import { assert } from "@std/assert";
 import { type Row, testAttacks } from "../support/attack/attack_checks.ts";
 import { beginsAnew, everSlower, returnsEmptyHanded } from "../support/attack/hostile_sessions.ts";
+import type { Aftermath } from "../support/attack/attack_world.ts";
 import type { Hostile } from "../support/attack/hostile_node.ts";
 import type { Timers } from "../../net/timers.ts";
 
@@ -25,9 +27,17 @@ function slower(stage: number): Row {
     ...(stage === 1 ? { isQuick: true } : {}),
     steps: 24,
     culprit: "unpaid",
+    slowRounds: 4,
+    also: assertNotStretched,
     miners: [{ stage, hostile }],
     meddle: (swarm) => clock = swarm.timers,
   };
+}
+
+/** A calm round takes 10 s; without a bound this one's last rounds take 67 s and 182 s, with nobody late. */
+function assertNotStretched({ merged }: Aftermath): void {
+  const times = merged.map((atMs, i) => atMs - (merged[i - 1] ?? 0));
+  assert(times.every((timeMs) => timeMs < 30_000) && times.at(-1)! < 20_000, `rounds took ${times} ms`);
 }
 
 testAttacks("ever slower", [0, 1, 2].map(slower));

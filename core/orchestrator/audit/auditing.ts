@@ -17,6 +17,7 @@ import { addRequest, type AuditRequest, closeRequest, isProbe, type ReplayTask, 
 import { settleEvaluation } from "./evaluations.ts";
 import { type OrchestratorEffect, record } from "../event.ts";
 import type { Member, OrchestratorState } from "../state.ts";
+import { noteVerdict } from "../step/scale_book.ts";
 import type { Flow, StepWork, WorkItem } from "../step/step_state.ts";
 import { blobsOf, deleteUnused } from "../stored_blobs.ts";
 
@@ -111,6 +112,7 @@ export function onReplayed(
   const { round, miner, stage, task } = request.replay;
   const passed = innovationError <= tolerance && (lossError === null || lossError <= tolerance);
   state.facts[passed ? "verdictsPassed" : "verdictsFailed"] += 1;
+  noteVerdict(state.scales, { node: miner, passed });
   return [
     record({
       type: "verdict",

@@ -9,7 +9,7 @@
 import { assert, present } from "../../assert.ts";
 import { type Before, heapPop, heapPush } from "../../heap.ts";
 import type { NodeId, StageIndex } from "../../ids.ts";
-import { countPace, recountPace, unitMsOf } from "./pace.ts";
+import { countPace, noteMedian, recountPace, unitMsOf } from "./pace.ts";
 import type { Member, MemberStatus, OrchestratorState, ReadyPlace, StageRoster } from "../state.ts";
 import { isEmpty } from "../step/step_state.ts";
 
@@ -125,6 +125,7 @@ export function levelReplicas(state: OrchestratorState): void {
     roster.ready.length = 0;
     roster.clockMs = 0;
     recountPace(roster);
+    noteMedian(roster);
     for (const member of roster.members) {
       member.busyMs = 0;
       member.isReady = false;

@@ -12,7 +12,7 @@ import { type BlobRef, type NodeId, taskId } from "../../ids.ts";
 import { setAlarm } from "../alarms.ts";
 import { isUnreliable, noteWithheld } from "../members/blame.ts";
 import { type OrchestratorEffect, record, send } from "../event.ts";
-import { distrustPace, measure, unitMsOf } from "../members/pace.ts";
+import { awaitedUnitMs, distrustPace, measure, noteOvertaken, unitMsOf } from "../members/pace.ts";
 import { idleReplica, markReady, rosterOf } from "../members/replicas.ts";
 import { type Member, type OrchestratorState, tokensPerMicrobatch } from "../state.ts";
 import {
@@ -83,7 +83,7 @@ function nextLookMs(
   const patience = isTail(state, stage) ? tailPatience : latePatience;
   const unitMs = isUnreliable(state, { node: member.node, duty: "tasks" }) // it has no pace, nothing comes
     ? roster.unitMs ?? leastPatienceMs
-    : unitMsOf(roster, member);
+    : awaitedUnitMs(roster, member);
   const patienceMs = Math.max(leastPatienceMs, patience * member.leasedUnits * unitMs);
   return Math.min(deadlineMs, nowMs + patienceMs);
 }
@@ -176,7 +176,9 @@ export function acceptResult(
   const rivals = item.leases.filter((each) => each !== held);
   measure(state, member, { units: unitsOf(item.direction), leasedMs: held.leasedMs, nowMs });
   for (const each of [held, ...rivals]) endLease(state, { item, held: each });
-  for (const { node } of rivals) {
+  for (const { node, leasedMs } of rivals) {
+    const rival = state.members.get(node);
+    if (rival !== undefined) noteOvertaken(state, rival, { units: unitsOf(item.direction), leasedMs, nowMs });
     if (isUnreliable(state, { node, duty: "tasks" })) noteWithheld(state, { node, duty: "tasks" });
   }
   item.status = "done";

@@ -4,9 +4,9 @@
  * A wire of ordinary size can make whatever is computed from it unusable, so nobody is blamed for a result while its input has one
  * maker only. All that was made of the microbatch in the step is dropped, gradients included; each task goes to a replica that has not
  * done it before, the task in doubt first to those who failed it. When the step closes the makings are compared, wire by
- * wire, down from the tokens, which are the hub's: of the first two wires that are far apart, made of equal inputs, the one that nobody
- * could compute with was wrong; where none are, who failed the one and computed with the other, or failed them all while others
- * did not, was wrong itself. What does not say whose fault it was is nobody's.
+ * wire, down from the tokens, which are the hub's. Who failed them all while others did not was wrong. In a round's first step,
+ * where replicas hold the same parameters, of the first two wires that are far apart the one that nobody could compute with was
+ * wrong too, and, where none are, who failed the one and computed with the other. Everything else is nobody's fault.
  *
  * Invariants: a microbatch is made `mostMakings` times in a step at most, and only while a replica is here that has not tried; it
  * counts once. Out of scope: which results are in doubt (refusals.ts).
@@ -173,17 +173,12 @@ export function settleMakings(state: OrchestratorState, { flows }: StepWork): Or
   const effects: OrchestratorEffect[] = [];
   for (const flow of flows) {
     const named = new Set<NodeId>(); // one strike for a microbatch
-    for (const making of flow.past) {
-      if (making.isVoid || making.item.isDoubtful) continue;
-      const first = making.apart.findIndex((apart) => apart === null || apart > alike);
-      const proven = first === -1 ? falselyFailed(state, { flow, making }) : falselyMade({ flow, making, first });
-      for (const { node, detail, isProven } of proven) {
-        if (named.has(node)) continue;
-        named.add(node);
-        const wrong = fault("badNumbers", detail);
-        if (isProven) effects.push(...reject(node, wrong), ...blame(state, { node, fault: wrong }));
-        else effects.push(record({ type: "warning", text: detail }));
-      }
+    for (const { node, detail, isProven } of flow.past.flatMap((making) => findingsOf(state, { flow, making }))) {
+      if (named.has(node)) continue;
+      named.add(node);
+      const wrong = fault("badNumbers", detail);
+      if (isProven) effects.push(...reject(node, wrong), ...blame(state, { node, fault: wrong }));
+      else effects.push(record({ type: "warning", text: detail }));
     }
   }
   return effects;
@@ -195,15 +190,31 @@ interface Finding {
   readonly isProven: boolean;
 }
 
+/** In a round's first step all replicas of a stage hold the same parameters; after that they are apart by what they learned. */
+const areEqual = (state: OrchestratorState): boolean => state.step === state.roundFirstStep;
+
+function findingsOf(state: OrchestratorState, { flow, making }: { flow: Flow; making: Making }): Finding[] {
+  if (making.isVoid || making.item.isDoubtful) return [];
+  const most = areEqual(state) ? alike : unlike;
+  const first = making.apart.findIndex((apart) => apart === null || apart > most);
+  return [
+    ...falselyFailed(state, { flow, making, isInnocent: first === -1 }),
+    ...(first === -1 ? [] : falselyMade(state, { flow, making, first })),
+  ];
+}
+
 /** Two wires of one input are apart. */
-function falselyMade({ flow, making, first }: { flow: Flow; making: Making; first: number }): Finding[] {
+function falselyMade(
+  state: OrchestratorState,
+  { flow, making, first }: { flow: Flow; making: Making; first: number },
+): Finding[] {
   const { item: { microbatch, stage }, apart, makers, failed, isUnanimous } = making;
   const maker = makers[first] ?? null;
   const other = flow.items[first]?.madeBy?.node ?? null;
   const error = apart[first] ?? 0;
   if (maker === null || other === null || error <= unlike) return [];
   const failers = new Set(failed.map(({ node }) => node)).size;
-  const isProven = maker === other || (isUnanimous && failers > 1);
+  const isProven = areEqual(state) && (maker === other || (isUnanimous && failers > 1));
   const detail =
     `Cannot believe the wire of microbatch ${microbatch} that ${maker} made in stage ${first} as it must ` +
     `be like the one that ${other} made of the same input: a row of it is ${error.toPrecision(3)} of its size apart; ` +
@@ -213,19 +224,38 @@ function falselyMade({ flow, making, first }: { flow: Flow; making: Making; firs
   return [{ node: maker, detail, isProven }];
 }
 
-/** The wires are equal, so the input was not the reason. Where all had failed the first one alike, nobody is to blame for it. */
-function falselyFailed(state: OrchestratorState, { flow, making }: { flow: Flow; making: Making }): Finding[] {
-  const { item, makers, failed, isUnanimous } = making;
-  const isOneMaker = makers.some((maker, stage) => maker === makerOf(flow.items[stage]!));
-  if (isOneMaker || isUnanimous) return [];
+/**
+ * Who failed whatever others made, where somebody did not; or failed an input and computed with an equal one. Where all had failed
+ * the first one alike, nobody is to blame for it.
+ */
+function falselyFailed(
+  state: OrchestratorState,
+  { flow, making, isInnocent }: { flow: Flow; making: Making; isInnocent: boolean },
+): Finding[] {
+  const { item, failed, isUnanimous } = making;
+  if (isUnanimous || hasOneMaker(flow, item)) return [];
+  const ofItem = flow.past.filter((each) => each.item === item);
   const isAlwaysWrong = (node: NodeId) =>
-    [...flow.past.map((each) => each.item === item ? each.failed : []), item.failed].every((failures) =>
+    [...ofItem.map((each) => each.failed), item.failed].every((failures) =>
       failures.some((each) => each.node === node && !isUsable(each.doubt))
     );
   return failed.flatMap(({ node, doubt }) => {
-    suspect(state, node);
-    if (isUsable(doubt) || (item.doneBy !== node && !isAlwaysWrong(node))) return [];
-    const detail = `${doubt.detail}; others made the same input again, and it can be computed with`;
-    return [{ node, detail, isProven: true }];
+    if (isInnocent) suspect(state, node);
+    if (isUsable(doubt)) return [];
+    const isContrary = isInnocent && areEqual(state) && item.doneBy === node;
+    if (!isContrary && !isAlwaysWrong(node)) return [];
+    return [{
+      node,
+      detail: `${doubt.detail}; others made the same input, and it can be computed with`,
+      isProven: true,
+    }];
+  });
+}
+
+/** Some wire before the item had the same maker every time. */
+function hasOneMaker(flow: Flow, item: WorkItem): boolean {
+  return flow.items.slice(0, item.stage).some((each, stage) => {
+    const makers = new Set(flow.past.map((making) => making.makers[stage] ?? null));
+    return makers.add(makerOf(each)).size < 2;
   });
 }

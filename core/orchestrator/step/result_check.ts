@@ -12,7 +12,7 @@ import type { BlobRef } from "../../ids.ts";
 import { wireBytes } from "../../model/spec.ts";
 import type { TaskDone } from "../../protocol/message.ts";
 import { replicasOf } from "../members/replicas.ts";
-import { middleWires, wiresOf } from "./scale_book.ts";
+import { middleWires, trustedWires, wiresOf } from "./scale_book.ts";
 import type { OrchestratorState } from "../state.ts";
 import type { Doubt, WorkItem } from "./step_state.ts";
 
@@ -112,7 +112,7 @@ function rangeOf(
   const wires = wiresOf(present(state.scales.stages[stage], "scales a stage"), direction);
   const isOneWord = new Set(wires.map(({ node }) => node)).size < Math.min(2, replicasOf(state, stage).length);
   if (wires.length < wiresForRange || isOneWord) return { least: 1 / firstRange ** 2, most: firstRange };
-  const { lower, upper } = middleWires(wires, measure);
+  const { lower, upper } = middleWires(trustedWires(state.scales, wires), measure);
   const growth = mostGrowth[measure];
   return { least: lower / growth, most: Math.min(mostShared, Math.max(leastRange, growth * upper)) };
 }

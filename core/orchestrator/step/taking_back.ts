@@ -28,6 +28,7 @@ export function awaitInputs(state: OrchestratorState, item: WorkItem): void {
   const missing = missingInputs(flowOf(state, item), item);
   if (missing.length === 0) return queueItem(state, item);
   item.status = "blocked";
+  item.refused = []; // of an input that is gone
   for (const maker of missing) if (maker.status === "done") makeAgain(state, maker);
 }
 
