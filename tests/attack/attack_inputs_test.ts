@@ -19,7 +19,7 @@ const zeroRow = spoilsForward(firstRowZero);
 
 const rows: readonly Row[] = [
   { name: "a row of zeros, four layers a stage", isQuick: true, layers: 12, culprit: "out" },
-  { name: "a row of zeros, three layers a stage", layers: 9, culprit: "out" },
+  { name: "a row of zeros, three layers a stage", layers: 9, culprit: "tolerated" },
   { name: "a row of zeros, two layers a stage", layers: 6, culprit: "tolerated" },
   { name: "a row of zeros, eight layers a stage: honest results overflow", layers: 24, culprit: "out" },
 ].map((row) => ({ ...row, lossTolerance: 0.06, miners: [{ stage: 0, hostile: zeroRow }] }) as Row);

@@ -1,7 +1,8 @@
 /**
  * Who did what in a round, for the validators that turn it into scores.
  *
- * Every item of a closed step is counted once, for the miner whose result was credited, in units of device work. A report goes out
+ * Every item of a closed step is counted once, for the miner whose result was credited, in units of device work; work that was
+ * dropped as its input was in doubt (step/remaking.ts) counts as well. A report goes out
  * when the round is merged; the last few are kept for validators that join later. What a run goes back over is not reported.
  */
 
@@ -19,10 +20,13 @@ export function countWork(
   { work, unpaid }: { work: StepWork; unpaid: ReadonlySet<NodeId> },
 ): void {
   const { roundUnits } = state;
+  const add = (node: NodeId, units: number) => {
+    if (!unpaid.has(node) && !state.expelled.has(node)) roundUnits.set(node, (roundUnits.get(node) ?? 0) + units);
+  };
   for (const flow of work.flows) {
+    for (const { paid } of flow.past) for (const [node, units] of paid) add(node, units);
     for (const { doneBy, direction } of flow.items) {
-      if (doneBy === null || unpaid.has(doneBy) || state.expelled.has(doneBy)) continue;
-      roundUnits.set(doneBy, (roundUnits.get(doneBy) ?? 0) + unitsOf(direction));
+      if (doneBy !== null) add(doneBy, unitsOf(direction));
     }
   }
 }

@@ -8,7 +8,7 @@
  * where replicas hold the same parameters, of the first two wires that are far apart the one that nobody could compute with was
  * wrong too, and, where none are, who failed the one and computed with the other. Everything else is nobody's fault.
  *
- * Invariants: a microbatch is made `mostMakings` times in a step at most, and only while a replica is here that has not tried; it
+ * Invariants: a microbatch is made again `mostMakings` times in a step at most, and only while somebody else is here to make it; it
  * counts once. Out of scope: which results are in doubt (refusals.ts).
  */
 
@@ -31,6 +31,7 @@ import {
   type Making,
   refusersOf,
   type StepWork,
+  unitsOf,
   type WorkItem,
 } from "./step_state.ts";
 import { awaitInputs, makeAgain } from "./taking_back.ts";
@@ -44,6 +45,7 @@ const mostMakings = {
 };
 const mostAgreed = 3; // microbatches of a step that a stage has made again for unusual sizes: it may be the stage's own
 const alike = 0.05; // replicas of a stage differ by rounding, see wire_apart.ts
+const harmless = 2 ** 20; // honest results are far below; what is smaller may be unusual only as others' are
 const unlike = 0.5; // no rounding makes that of a row
 
 export function mayRemake(
@@ -53,7 +55,10 @@ export function mayRemake(
   const flow = flowOf(state, item);
   if (flow.past.length >= mostMakings[why]) return false;
   if (why === "agreed" && remadeFor(state, item.stage) >= mostAgreed) return false;
-  return itemsBefore(flow, item).some((each) => each.stage !== item.stage && hasOtherMaker(state, each));
+  const isAny = why === "hopeless"; // a good making may have been dropped before
+  return itemsBefore(flow, item).some((each) =>
+    each.stage !== item.stage && hasOtherMaker(state, { item: each, isAny })
+  );
 }
 
 const remadeFor = ({ work }: OrchestratorState, stage: StageIndex): number =>
@@ -62,10 +67,10 @@ const remadeFor = ({ work }: OrchestratorState, stage: StageIndex): number =>
 const itemsBefore = ({ items, wires }: Flow, item: WorkItem): readonly WorkItem[] =>
   items.slice(0, chainPosition(wires.length, item));
 
-function hasOtherMaker(state: OrchestratorState, item: WorkItem): boolean {
+function hasOtherMaker(state: OrchestratorState, { item, isAny }: { item: WorkItem; isAny: boolean }): boolean {
   const maker = makerOf(item);
   return rosterOf(state, item.stage).members.some(({ node, graceUntilMs }) =>
-    graceUntilMs === null && node !== maker && !item.makers.includes(node)
+    graceUntilMs === null && node !== maker && (isAny || !item.makers.includes(node))
   );
 }
 
@@ -84,6 +89,7 @@ export function remake(
   flow.past.push({
     ...{ item, wires, failed, isUnanimous, isVoid: false },
     makers: forwards.map(makerOf),
+    paid: unitsDone(flow),
     apart: forwards.map(() => null),
   });
   for (const { apart } of flow.past) apart.fill(null);
@@ -91,11 +97,22 @@ export function remake(
   flow.gradients.fill(null);
   flow.losses = null;
   const again = [...refusersOf(item)];
+  const makers = flow.items.map(makerOf);
   const effects = flow.items.flatMap((each) => reset(state, each));
   item.again = again;
   for (const each of flow.items) if (each.status === "done") makeAgain(state, each);
+  for (const [i, each] of flow.items.entries()) each.avoid = makers[i] ?? null;
   for (const each of flow.items) if (each.status === "blocked") awaitInputs(state, each);
   return unused.length === 0 ? effects : [...effects, { type: "release", refs: unused }];
+}
+
+function unitsDone({ items }: Flow): Map<NodeId, number> {
+  const units = new Map<NodeId, number>();
+  for (const { status, doneBy, direction } of items) {
+    if (status !== "done" || doneBy === null) continue;
+    units.set(doneBy, (units.get(doneBy) ?? 0) + unitsOf(direction));
+  }
+  return units;
 }
 
 /** What is not done waits for its input again. */
@@ -174,6 +191,7 @@ export function settleMakings(state: OrchestratorState, { flows }: StepWork): Or
   for (const flow of flows) {
     const named = new Set<NodeId>(); // one strike for a microbatch
     for (const { node, detail, isProven } of flow.past.flatMap((making) => findingsOf(state, { flow, making }))) {
+      for (const { paid } of flow.past) paid.delete(node);
       if (named.has(node)) continue;
       named.add(node);
       const wrong = fault("badNumbers", detail);
@@ -214,13 +232,14 @@ function falselyMade(
   const error = apart[first] ?? 0;
   if (maker === null || other === null || error <= unlike) return [];
   const failers = new Set(failed.map(({ node }) => node)).size;
-  const isProven = areEqual(state) && (maker === other || (isUnanimous && failers > 1));
+  const isOfNoUse = isUnanimous && failed.every(({ doubt }) => !(doubt.value <= harmless));
+  const isProven = areEqual(state) && (maker === other || (isOfNoUse && failers > 1));
   const detail =
     `Cannot believe the wire of microbatch ${microbatch} that ${maker} made in stage ${first} as it must ` +
     `be like the one that ${other} made of the same input: a row of it is ${error.toPrecision(3)} of its size apart; ` +
-    (isUnanimous
+    (isOfNoUse
       ? `none of ${failers} replicas of stage ${stage} could compute with it`
-      : `replicas of stage ${stage} disagree whether it can be computed with`);
+      : `results of stage ${stage} differ, or are of an unusual size`);
   return [{ node: maker, detail, isProven }];
 }
 
@@ -233,17 +252,17 @@ function falselyFailed(
   { flow, making, isInnocent }: { flow: Flow; making: Making; isInnocent: boolean },
 ): Finding[] {
   const { item, failed, isUnanimous } = making;
-  if (isUnanimous || hasOneMaker(flow, item)) return [];
-  const ofItem = flow.past.filter((each) => each.item === item);
+  if (isUnanimous) return [];
+  const isTried = !hasUntriedMaker(state, { flow, item });
   const isAlwaysWrong = (node: NodeId) =>
-    [...ofItem.map((each) => each.failed), item.failed].every((failures) =>
+    [...flow.past.map((each) => each.item === item ? each.failed : []), item.failed].every((failures) =>
       failures.some((each) => each.node === node && !isUsable(each.doubt))
     );
   return failed.flatMap(({ node, doubt }) => {
-    if (isInnocent) suspect(state, node);
+    if (isInnocent && isTried) suspect(state, node);
     if (isUsable(doubt)) return [];
     const isContrary = isInnocent && areEqual(state) && item.doneBy === node;
-    if (!isContrary && !isAlwaysWrong(node)) return [];
+    if (!isContrary && !(isTried && isAlwaysWrong(node))) return [];
     return [{
       node,
       detail: `${doubt.detail}; others made the same input, and it can be computed with`,
@@ -252,10 +271,12 @@ function falselyFailed(
   });
 }
 
-/** Some wire before the item had the same maker every time. */
-function hasOneMaker(flow: Flow, item: WorkItem): boolean {
+const mostCompared = 3; // makers of a wire
+
+/** Some wire before the item was made by few of those who could: they may have made it wrong alike. */
+function hasUntriedMaker(state: OrchestratorState, { flow, item }: { flow: Flow; item: WorkItem }): boolean {
   return flow.items.slice(0, item.stage).some((each, stage) => {
-    const makers = new Set(flow.past.map((making) => making.makers[stage] ?? null));
-    return makers.add(makerOf(each)).size < 2;
+    const makers = new Set(flow.past.map((making) => making.makers[stage] ?? null)).add(makerOf(each));
+    return makers.size < Math.max(2, Math.min(mostCompared, rosterOf(state, each.stage).assigned));
   });
 }

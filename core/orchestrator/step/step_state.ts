@@ -59,6 +59,7 @@ export interface Making {
   readonly failed: readonly Failure[];
   readonly isUnanimous: boolean; // nobody made anything plausible of it
   isVoid: boolean; // what came after it has another cause
+  readonly paid: Map<NodeId, number>; // units of the work that was dropped with it; without those who seem to be the reason
 }
 
 /** A microbatch on its way; `items` in the order of its chain: forwards, turnaround, backwards. */
