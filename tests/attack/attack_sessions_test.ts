@@ -24,7 +24,6 @@ function slower(stage: number): Row {
   const hostile = everSlower({ timers: () => clock, mostMs: 18_500 });
   return {
     name: `of stage ${stage}, never late`,
-    ...(stage === 1 ? { isQuick: true } : {}),
     steps: 24,
     culprit: "unpaid",
     slowRounds: 4,

@@ -162,14 +162,7 @@ Deno.test("Remaking: two that fail everything do not end the run while the third
     const { hub, nodes } = training([3, 3, 3]);
     const [first, second, third] = nodes[1] as [NodeId, NodeId, NodeId];
     if (how === "away") hub.step({ type: "nodeDisconnected", node: third });
-    else {hub.tell(third, {
-        type: "join",
-        role: "miner",
-        adapter: "t",
-        previousStage: null,
-        listens: null,
-        holding: null,
-      });}
+    else hub.join(third, { previousStage: stageIndex(1) });
     const largest: Largest = ({ node }) => node === first || node === second ? Infinity : 1;
     run(hub, { largest, most: how === "away" ? 50 : 12, isIdle: (node) => node === third });
     assertEquals([hub.state.phase, hub.state.step, hub.state.reloads.size], ["training", 0, 0], how);

@@ -8,7 +8,7 @@
 
 import { present } from "../../assert.ts";
 import { heapPush } from "../../heap.ts";
-import { type BlobRef, type NodeId, taskId } from "../../ids.ts";
+import { type BlobRef, taskId } from "../../ids.ts";
 import { setAlarm } from "../alarms.ts";
 import { isUnreliable, noteWithheld } from "../members/blame.ts";
 import { type OrchestratorEffect, record, send } from "../event.ts";

@@ -43,7 +43,6 @@ export interface Attack {
   readonly seed?: number;
   readonly layers?: number; // of the model
   readonly steps?: number;
-  readonly overrides?: Parameters<typeof configOf>[0];
   readonly meddle?: (swarm: LocalSwarm, miners: readonly string[]) => void; // every tick
 }
 
@@ -65,8 +64,7 @@ export interface Aftermath {
 }
 
 function configFor(
-  { seed = 1, replicas = 3, validators = [], deadlineMs = 20_000, layers, steps: given = steps, overrides = {} }:
-    Attack,
+  { seed = 1, replicas = 3, validators = [], deadlineMs = 20_000, layers, steps: given = steps }: Attack,
 ): RunConfig {
   return configOf({
     seed,
