@@ -54,6 +54,7 @@ import {
 } from "./members/roster.ts";
 import { roleFault } from "./role_check.ts";
 import { closeRun, closesAtMs, finishRound } from "./merge/rounds.ts";
+import { onWiresCompared } from "./step/remaking.ts";
 import { onSealAlarm, onStepSealed, sealIdle } from "./step/sealing.ts";
 import type { Alarm, Member, OrchestratorState } from "./state.ts";
 import { closeStep, onTaskDone, onTaskFailed, releaseEffect, roundIsOver } from "./step/steps.ts";
@@ -121,6 +122,8 @@ function take(state: OrchestratorState, event: OrchestratorEvent, nowMs: number)
       return onCheckpointWritten(state, { ...event, nowMs });
     case "checkpointFailed":
       return onCheckpointFailed(state, { ...event, nowMs });
+    case "wiresCompared":
+      return onWiresCompared(state, event);
     case "restarted":
       return onRestarted(state, { changes: event.changes ?? [], lost: event.lost ?? [], nowMs });
     case "tick":

@@ -80,6 +80,7 @@ export interface StageRoster {
   assigned: number; // members whose stage it is, loading ones included
   clockMs: number; // busyMs of the one that got work last
   unitMs: number | null; // mean of what was measured here
+  medianMs: number | null; // of the members' steady paces when the step began
   movedRound: number | null; // in which a miner was moved from or to here
   readonly pace: { measured: number; unitsPerMs: number }; // members with a `steadyMs`, and what they do together
 }
@@ -282,6 +283,7 @@ const newRoster = (): StageRoster => ({
   assigned: 0,
   clockMs: 0,
   unitMs: null,
+  medianMs: null,
   movedRound: null,
   pace: { measured: 0, unitsPerMs: 0 },
 });

@@ -25,7 +25,7 @@ import { coverDeserted, floorReplicas } from "./rebalance.ts";
 import { dropParticipants } from "../merge/reducers.ts";
 import { activate, awaitAssign, replicasOf, setAway, setBack, setStage } from "./replicas.ts";
 import { mayResume, resumeMember } from "./resume.ts";
-import { noteReturn } from "./returns.ts";
+import { hasComeBackOften, noteReturn } from "./returns.ts";
 import { benchMember, forgetMember } from "./roster_changes.ts";
 import { departSealed, renewPatience } from "../step/sealing.ts";
 import { type Member, newMember, type OrchestratorState } from "../state.ts";
@@ -111,7 +111,7 @@ export function assignWaiting(state: OrchestratorState, nowMs: number): Orchestr
   const effects: OrchestratorEffect[] = [];
   for (const node of [...state.waiting]) {
     const member = present(state.members.get(node), "a waiting miner is a member");
-    if (isResting(state, node) && !isShort(state)) continue;
+    if ((isResting(state, node) || hasComeBackOften(state, member)) && !isShort(state)) continue;
     const stage = member.stage ?? chooseStage(state, member);
     if (stage === null || state.restoring.has(stage)) continue;
     state.waiting.delete(node);
@@ -132,7 +132,7 @@ export function assignWaiting(state: OrchestratorState, nowMs: number): Orchestr
   return effects;
 }
 
-/** Somebody who is resting is better than nobody. */
+/** Somebody who is resting, or comes and goes, is better than nobody. */
 const isShort = (state: OrchestratorState): boolean => state.rosters.some((roster) => roster.assigned === 0);
 
 const mostPeers = 8;
@@ -265,6 +265,7 @@ export function loseNode(
   const member = state.members.get(node);
   if (member === undefined) return [];
   setAway(state, member, nowMs);
+  if (member.leases.size > 0 || member.stepTasks.length > 0) noteReturn(state, member);
   const tasksKept = departSealed(state, member);
   const tasksReissued = reissueWorkOf(state, member);
   const merge = state.merge?.stages.find((stage) => stage.participants.has(node));
