@@ -53,7 +53,7 @@ export async function openNode(
   const { options, output } = context;
   const giveUpAfterMs = durationOption("give-up-after", options.text("give-up-after"));
   const trust = await hubTrust(options.text("tls-ca"));
-  const { place, chain, pin: named } = await findHub(context, { signer, role, giveUpAfterMs });
+  const { place, chain, pin: named } = await findHub(context, { signer, role, dial: trust.dial, giveUpAfterMs });
   const pin = await HubPin.open({ folder: context.dataFolder(), socket: place.socket }, named);
   const device = await openDevice(options.text("device"));
   output.event({ type: "device", ...device.adapter });

@@ -189,7 +189,7 @@ async function startRun(
     },
   });
   chain.onRenewed(() => role.review());
-  serve(context, { role, members, limits, port, self: signer.address, tickets });
+  serve(context, { role, members, limits, port, self: signer.address, runId, tickets });
   const invite = { socket: place.urlAt(port.at.port), hub: signer.address, run: runId };
   sayListening(output, { place, invite, miners: config.swarm.replicas * stages.length });
   chain.announce({ invite, signer });
@@ -303,11 +303,12 @@ interface ServedParts {
   readonly limits: NetLimits;
   readonly port: HubPort;
   readonly self: NodeId;
+  readonly runId: string;
   readonly tickets: TicketBox;
 }
 
 /** From here on nodes are admitted; only this run's nodes may use its blobs. */
-function serve({ output }: CommandContext, { role, members, limits, port, self, tickets }: ServedParts): void {
+function serve({ output }: CommandContext, { role, members, limits, port, self, runId, tickets }: ServedParts): void {
   const gate = new RequestGate({
     self,
     verify: verifySignature,
@@ -322,7 +323,13 @@ function serve({ output }: CommandContext, { role, members, limits, port, self, 
       check: (request, headers) => gate.check(request, headers),
       mayRead: (asked) => mayRead(role.state, asked),
     }),
-    status: () => ({ ...statusOf(role.state), isPaused: role.members.isFull, refused: role.refusals }),
+    status: () => ({
+      ...statusOf(role.state),
+      runId,
+      hub: self,
+      isPaused: role.members.isFull,
+      refused: role.refusals,
+    }),
     onError: (error) => output.log.error(`A request failed: ${error.message}`),
   });
   port.serve({
