@@ -15,7 +15,7 @@ import { systemRandom, systemTimers } from "../../net/timers.ts";
 import type { CommandContext } from "../command.ts";
 import type { NamedChain } from "../duty/chain_options.ts";
 import { durationOption } from "../options/duration_text.ts";
-import { Terminated } from "../output/errors.ts";
+import { Stopped, Terminated } from "../output/errors.ts";
 import { findHub } from "../find/find_hub.ts";
 import { newVersion } from "../service/long_run.ts";
 import { giveUpReading } from "../rights/confinement.ts";
@@ -53,7 +53,11 @@ export async function openNode(
   const { options, output } = context;
   const giveUpAfterMs = durationOption("give-up-after", options.text("give-up-after"));
   const trust = await hubTrust(options.text("tls-ca"));
-  const { place, chain, pin: named } = await findHub(context, { signer, role, dial: trust.dial, giveUpAfterMs });
+  const finding = findHub(context, { signer, role, dial: trust.dial, giveUpAfterMs });
+  const { place, chain, pin: named } = await finding.catch((error) => {
+    if (error instanceof Stopped) output.summary({ node: signer.address, finished: false, reason: "interrupted" });
+    throw error;
+  });
   const pin = await HubPin.open({ folder: context.dataFolder(), socket: place.socket }, named);
   const device = await openDevice(options.text("device"));
   output.event({ type: "device", ...device.adapter });
