@@ -69,8 +69,6 @@ interface Connected {
 export const ownNetwork = "local";
 export const usualChain: NamedChain = { network: "finney", netuid: 9 };
 const lookEveryMs = 2_000;
-/** An endpoint that is not the world's is looked at again within this, as it may be down with the machine it runs on. */
-const ownEndpointMs = 4_000;
 
 export class RunSearch {
   readonly #world: SearchWorld;
@@ -148,9 +146,10 @@ export class RunSearch {
     } catch (error) {
       if (!(error instanceof ChainError)) throw error;
       connected.failures += 1;
-      const delayMs = reconnectDelayMs({ failures: connected.failures, isRateLimited: false, dice: random.unit() });
-      const longestMs = this.#world.isPublic(network) ? Infinity : ownEndpointMs;
-      connected.nextAttemptMs = timers.steadyMs() + Math.min(longestMs, delayMs);
+      const { failures } = connected;
+      const isPublic = this.#world.isPublic(network);
+      const delayMs = reconnectDelayMs({ failures, isPublic, isRateLimited: false, dice: random.unit() });
+      connected.nextAttemptMs = timers.steadyMs() + delayMs;
       const lost = connected.chain;
       connected.chain = null;
       await lost?.close();
