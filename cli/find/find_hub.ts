@@ -17,7 +17,7 @@ import type { CommandContext } from "../command.ts";
 import { chainWords, givenChain, type NamedChain } from "../duty/chain_options.ts";
 import { enrolOnDevelopmentChain } from "../duty/development_chain.ts";
 import { UsageError, UserError } from "../output/errors.ts";
-import { hubAddress } from "../roles/addresses.ts";
+import { bareWord, hubAddress } from "../roles/addresses.ts";
 import { type Pinned, typedPin } from "../node/hub_pin.ts";
 import { shortAddress } from "../screen/format.ts";
 import { shellWords } from "../shell_words.ts";
@@ -43,18 +43,20 @@ export interface FindOptions {
   readonly signer: HotkeyPair;
   readonly role: Role;
   readonly dial: Dial;
+  /** An orchestrator's words, with commands that name this node's wallet. */
+  readonly inWords: (text: string) => string;
   readonly giveUpAfterMs?: number | null;
 }
 
 export async function findHub(
   context: CommandContext,
-  { signer, role, dial, giveUpAfterMs = null }: FindOptions,
+  { signer, role, dial, inWords, giveUpAfterMs = null }: FindOptions,
 ): Promise<FoundHub> {
   const { options, output } = context;
   const given = givenChain(context);
   const typed = typedPin(options);
   const orchestrator = options.text("orchestrator");
-  if (orchestrator !== undefined) return typedHub(context, { orchestrator, typed, given });
+  if (orchestrator !== undefined) return typedHub(context, { orchestrator: bareWord(orchestrator), typed, given });
   if (given?.network === "none") return typedHub(context, { orchestrator: ownHub, typed, given });
   const meeting: MeetingOptions = {
     ...{ identity: { signer, role }, verify: verifySignature, dial, limits: defaultNetLimits },
@@ -70,11 +72,13 @@ export async function findHub(
         ...{ hotkey: signer.address, isValidator: role === "validator", isPublic },
         say: (text) => output.line(text),
       }),
-    onWaiting: (why) => sayWaiting(context, why),
+    onWaiting: (why) => sayWaiting(context, inWords(why)),
     onAmbiguous: ambiguousError,
     giveUpAfterMs,
     onGivenUp: (why) =>
-      new UserError(`Cannot wait longer for a run: ${why}`, { next: `See what is announced: ${runsCommand(given)}` }),
+      new UserError(`Cannot wait longer for a run: ${inWords(why)}`, {
+        next: `See what is announced: ${runsCommand(given)}`,
+      }),
     signal: context.interruption(),
   }).find();
   sayFound(context, found);
