@@ -1,8 +1,8 @@
 /**
  * `iota runs`: the runs that a subnet's chain announces, who vouches for each, and whether it answers.
  *
- * Owns: asking each run's orchestrator briefly, all at once, and showing it. What an orchestrator says there proves nothing; a node
- * that joins has the key proven. Refuses: announcements of those whom nobody vouches for.
+ * Owns: probing all orchestrators briefly in parallel, and showing the result. Those answers prove nothing; a joining
+ * node verifies the key. Out of scope: announcements without a voucher.
  */
 
 import { parseEndpoints } from "../../chain/subtensor/connection/endpoints.ts";
@@ -23,9 +23,8 @@ import { askStatus, type RunStatus } from "./run_status.ts";
 
 export interface ShownRun {
   readonly announcement: Announcement;
-  readonly status: RunStatus | null; // null: nobody answers there
-  /** Who answers at the announced address, as it says. */
-  readonly answers: "itself" | "another" | "nobody";
+  readonly status: RunStatus | null; // null: no answer
+  readonly answers: "itself" | "another" | "nobody"; // at the announced address, by its own words
 }
 
 export async function listRuns(context: CommandContext): Promise<number> {
@@ -55,12 +54,12 @@ export async function listRuns(context: CommandContext): Promise<number> {
   return 0;
 }
 
-/** The chain that was named, or the one that a node without a name would look at. */
 export function answererOf({ invite: { run, hub } }: Announcement, status: RunStatus | null): ShownRun["answers"] {
   if (status === null) return "nobody";
   return status.runId === run && status.hub === hub ? "itself" : "another";
 }
 
+/** The named chain, or the one that a node without --chain would read. */
 async function placeOf(context: CommandContext): Promise<NamedChain> {
   const given = givenChain(context);
   if (given?.network === "none") {

@@ -1,10 +1,10 @@
 /**
- * Which of the announced runs a node takes part in: the first, in the order of vouching, whose orchestrator proves the announced key
- * and run.
+ * Which of the announced runs a node joins: the first, in the order of vouching, whose orchestrator proves the announced
+ * key and run.
  *
- * A run that was stopped stays announced, so an announcement without an orchestrator behind it is passed over. Between several that
- * answer and that stake alone vouches for, a person decides. Owns: the order, and how long a run that says "try again" comes before
- * the next one. Out of scope: sockets (meet_hub.ts), the chain, when to try again (run_search.ts).
+ * A stopped run stays announced, so announcements without their orchestrator are passed over. If only stake vouches for
+ * several runs that answer, a person must decide. Owns: the order, and how long a run that says "try again" is waited
+ * for. Out of scope: sockets (meet_hub.ts), the chain, when to try again (run_search.ts).
  */
 
 import type { Announcement } from "./announcements.ts";

@@ -1,9 +1,9 @@
 /**
- * How long to wait before the next connection: exponential, jittered, longer for a node that says "too many requests".
+ * The wait before the next connection: exponential, jittered, longer for a node that answers "too many requests".
  *
- * Owns: the arithmetic. Invariant: a pure function of its arguments. The jitter keeps the thousand clients of an endpoint that
- * went down from coming back in the same second. A node of one's own counts no requests, and work waits for it, so it is tried again
- * within seconds.
+ * Owns: the arithmetic. Invariant: a pure function of its arguments. The jitter keeps the clients of an endpoint that
+ * went down from all reconnecting in the same second. A private node counts no requests and work waits for it, so it is
+ * retried within seconds.
  */
 
 const firstMs = 500;
@@ -18,7 +18,10 @@ export interface Reconnect {
   readonly dice: number;
 }
 
-/** `failures`: connections lost or refused since one lasted; `dice` in [0, 1). The result lies in the upper half of the range. */
+/**
+ * `failures`: connections lost or refused since one lasted; `dice` in [0, 1). The result is in the upper half of the
+ * range.
+ */
 export function reconnectDelayMs({ failures, isPublic, isRateLimited, dice }: Reconnect): number {
   const doubled = Math.min(isPublic ? mostMs : ownMostMs, firstMs * 2 ** Math.max(0, failures - 1));
   const rangeMs = isRateLimited ? Math.max(rateLimitedMs, doubled) : doubled;
