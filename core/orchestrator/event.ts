@@ -133,7 +133,7 @@ export type OrchestratorEffect =
     readonly stage: StageIndex;
     readonly node: NodeId;
     readonly slices: readonly BlobRef[];
-    readonly layout: readonly Slice[]; // what each of them stands for
+    readonly layout: readonly Slice[] | null; // null: vectors of the whole stage, as plain values
   }
   /** The hub reduces a slice itself: answered by `sliceRefereed` or `sliceUnavailable`. */
   | {

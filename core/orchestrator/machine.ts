@@ -16,7 +16,7 @@ import { onAuditAlarm, onReplayed, onRequestFailed, settleRounds } from "./audit
 import { noteRefused } from "./members/blame.ts";
 import { leaseWork } from "./step/dispatch.ts";
 import { endWhenDone } from "./step/early_end.ts";
-import { onEvaluated } from "./audit/evaluations.ts";
+import { onEvaluated, settleDisputes } from "./audit/evaluations.ts";
 import { type OrchestratorEffect, type OrchestratorEvent, reject, send } from "./event.ts";
 import { expelConvicted, restWithholders } from "./members/expulsion.ts";
 import { assertInvariants } from "./invariants.ts";
@@ -48,6 +48,7 @@ import {
   onDisconnected,
   onDismissed,
   onJoin,
+  onLeaving,
   onReady,
   onReconnected,
 } from "./members/roster.ts";
@@ -207,7 +208,7 @@ function onPlainMessage(
     case "requestFailed":
       return onRequestFailed(state, { member, message, nowMs });
     case "leaving":
-      return loseNode(state, { node: member.node, reason: message.reason, nowMs });
+      return onLeaving(state, { member, reason: message.reason, nowMs });
     default:
       return unreachable(message);
   }
@@ -263,6 +264,7 @@ const mostTurns = 64;
 function advance(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   if (state.phase === "finished") return [];
   const effects = [
+    ...settleDisputes(state),
     ...retakeRound(state),
     ...rewindWhenLost(state),
     ...endWhenDone(state, nowMs),

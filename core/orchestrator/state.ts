@@ -85,12 +85,16 @@ export interface StageRoster {
 }
 
 /** What a member owes the others; `tasks` are leases that ran out. */
-export type Duty = "tasks" | "confirming" | "committing" | "reducing" | "applying" | "uploading";
+export type Duty = "tasks" | "confirming" | MergeDuty;
+export type MergeDuty = "committing" | "reducing" | "applying" | "uploading";
 
 /** What a hotkey answers for, beyond its membership: blame.ts. */
 export interface Standing {
   strikes: number; // proven faults
-  readonly withheld: Partial<Record<Duty, number>>; // in a row, since it last did that duty in time
+  readonly withheld: Record<"tasks" | "confirming", number>; // of late; of tasks in a row
+  lapses: number; // rounds in which it withheld a duty of the merge, less what later rounds have made up for
+  lapsedRound: number | null; // the last of these
+  absentRound: number | null; // in which it was last away when it owed the merge an answer
   refused: number; // messages of this round
   late: number; // of these, results that came too late
   round: number; // of the newest entry
@@ -175,6 +179,7 @@ export interface OrchestratorState {
   upload: UploadWork | null;
   good: GoodRound | null; // null: nothing evaluated yet
   readonly firstSteps: Map<number, number>; // by round, of rounds not yet evaluated
+  readonly firstLosses: Map<number, number>; // by round, of the last ones: what training found of the parameters it began with
   poorest: StageIndex | null; // which stage lacked capacity at the last edge: rebalance.ts
   retakeBecause: string | null; // an evaluation asks to go back: retake.ts
   readonly audit: AuditWork;
@@ -244,6 +249,7 @@ export function openOrchestrator(options: OpenOptions): OrchestratorState {
     upload: null,
     good: null,
     firstSteps: new Map([[sources.round, step]]),
+    firstLosses: new Map(),
     poorest: null,
     retakeBecause: null,
     audit,
@@ -263,6 +269,7 @@ const newAuditWork = (): AuditWork => ({
   slowestMs: null,
   open: new Map(),
   requests: 0,
+  disputes: [],
   isAloneSaid: false,
 });
 

@@ -18,7 +18,7 @@ import { reissueAuditOf } from "../audit/audit_requests.ts";
 import { placeValidator } from "../audit/validator_places.ts";
 import { type OrchestratorEffect, record, reject, send } from "../event.ts";
 import { lookSoon, reissueWorkOf } from "../step/leases.ts";
-import { isResting } from "./blame.ts";
+import { isResting, noteAbsence, noteWithheld } from "./blame.ts";
 import { stageCapacities } from "./capacity.ts";
 import { awaitLoading } from "./loading.ts";
 import { coverDeserted, floorReplicas } from "./rebalance.ts";
@@ -246,6 +246,16 @@ export function onDismissed(
   ];
 }
 
+/** It says goodbye. What it owes a merge is withheld by that. */
+export function onLeaving(
+  state: OrchestratorState,
+  { member: { node }, reason, nowMs }: { member: Member; reason: string; nowMs: number },
+): OrchestratorEffect[] {
+  const merge = state.merge?.stages.find(({ owing }) => owing.has(node));
+  if (merge !== undefined && merge.phase !== "agreed") noteWithheld(state, { node, duty: merge.phase });
+  return loseNode(state, { node, reason, nowMs });
+}
+
 /** Forgets a node and hands everything it held to others. */
 export function loseNode(
   state: OrchestratorState,
@@ -258,6 +268,7 @@ export function loseNode(
   const tasksKept = departSealed(state, member);
   const tasksReissued = reissueWorkOf(state, member);
   const merge = state.merge?.stages.find((stage) => stage.participants.has(node));
+  if (merge?.owing.has(node) && merge.phase !== "agreed") noteAbsence(state, { node, duty: merge.phase });
   forgetMember(state, member);
   reissueAuditOf(state, node);
   replaceUploader(state, node);

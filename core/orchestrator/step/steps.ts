@@ -10,6 +10,7 @@ import { fault } from "../../fault.ts";
 import type { BlobRef } from "../../ids.ts";
 import type { TaskFailed } from "../../protocol/message.ts";
 import { auditStep, isAudited } from "../audit/auditing.ts";
+import { noteFirstLoss } from "../audit/evaluated_rounds.ts";
 import { blame, noteFulfilled } from "../members/blame.ts";
 import { type OrchestratorEffect, record, reject, send } from "../event.ts";
 import { reach } from "../marks.ts";
@@ -117,6 +118,7 @@ export function closeStep(state: OrchestratorState, nowMs: number): Orchestrator
   const gradient = gradientNorm(state, work);
   const outcome = outcomeOf(state, { work, gradient, keepsWires: isFirst && isAudited(state), nowMs });
   countStep(state, outcome);
+  if (isFirst) noteFirstLoss(state, outcome.pathways.map(({ losses }) => meanOf(losses)));
   const effects: OrchestratorEffect[] = [
     ...gradient.effects,
     ...sendHeaders(state, { work, outcome }),
@@ -129,6 +131,8 @@ export function closeStep(state: OrchestratorState, nowMs: number): Orchestrator
   if (isFirst) effects.push(...auditStep(state, outcome));
   return effects;
 }
+
+const meanOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 function countStep(state: OrchestratorState, outcome: StepOutcome): void {
   const { counters, facts } = state;

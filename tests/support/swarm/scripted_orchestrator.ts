@@ -34,6 +34,7 @@ export class ScriptedOrchestrator {
   readonly effects: OrchestratorEffect[] = [];
   nowMs = 1_000_000;
   checksPayloads = true;
+  loss = 2; // that tails report
   statsOf: (node: NodeId) => PayloadStats | null = () => ({ isFinite: true, squareSum: 1e-12, largest: 1e-9 });
   reduced: BlobHash | null = null; // null: the test answers for the hub
   watch: (event: OrchestratorEvent, effects: readonly OrchestratorEffect[]) => void = () => {};
@@ -154,7 +155,7 @@ export class ScriptedOrchestrator {
   finish(node: NodeId, task: Sent<"runTask">): void {
     const wire = taskOutput(this.stages[task.stage]!, task.direction);
     const { sequencesPerMicrobatch } = this.state.config.train;
-    const losses = task.direction === "turnaround" ? new Array<number>(sequencesPerMicrobatch).fill(2) : null;
+    const losses = task.direction === "turnaround" ? new Array<number>(sequencesPerMicrobatch).fill(this.loss) : null;
     const segments = wire === null ? [] : [this.blob(wireBytes(wire))];
     this.tell(node, { type: "taskDone", task: task.task, losses, computeMs: 1 }, segments);
   }
