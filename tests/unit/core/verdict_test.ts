@@ -32,7 +32,7 @@ Deno.test("Verdict: a task that nobody could repeat is not held against its mine
 });
 
 function actingOn(verdict: Verdict): ScriptedOrchestrator {
-  const { hub, nodes } = merging(3);
+  const { hub, nodes } = merging(4); // one may go, and the rest is still a majority
   const judge = hub.validator("validator");
   hub.inbox(judge).length = 0;
   const effects = actOnVerdict(hub.state, { verdict, validator: judge });
