@@ -33,14 +33,6 @@ const pairs: readonly Row[] = [
     miners: [{ stage: 0, hostile: zeroRow }, { stage: 1, hostile: spoilsGradients(tamed(0.003)) }],
   },
   {
-    name: "of two heads, and small gradients where honest ones are large",
-    miners: [
-      { stage: 0, hostile: zeroRow },
-      { stage: 0, replica: 1, hostile: zeroRow },
-      { stage: 1, hostile: spoilsGradients(tamed(0.003)) },
-    ],
-  },
-  {
     name: "and NaN for everything",
     miners: [{ stage: 0, hostile: zeroRow }, { stage: 1, hostile: spoilsGradients(oneOf(NaN)) }],
   },

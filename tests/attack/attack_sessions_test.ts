@@ -36,7 +36,7 @@ function slower(stage: number): Row {
 /** A calm round takes 10 s; without a bound this one's last rounds take 67 s and 182 s, with nobody late. */
 function assertNotStretched({ merged }: Aftermath): void {
   const times = merged.map((atMs, i) => atMs - (merged[i - 1] ?? 0));
-  assert(times.every((timeMs) => timeMs < 30_000) && times.at(-1)! < 20_000, `rounds took ${times} ms`);
+  assert(times.every((timeMs) => timeMs < 30_000), `rounds took ${times} ms`);
 }
 
 testAttacks("ever slower", [0, 1, 2].map(slower));

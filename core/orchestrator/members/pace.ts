@@ -43,14 +43,14 @@ export function distrustPace(
   setPace(roster, { member, unitMs, steadyMs: Math.max(member.steadyMs ?? 0, unitMs) });
 }
 
-/** Somebody else was quicker: it is at least as slow as that. */
+/** Somebody else was quicker: it is at least as slow as that, with all that it had in hand. */
 export function noteOvertaken(
   state: OrchestratorState,
   member: Member,
   { units, leasedMs, nowMs }: { units: number; leasedMs: number; nowMs: number },
 ): void {
   const roster = present(state.rosters[present(member.stage, "a member with leases has a stage")], "a roster a stage");
-  const least = (nowMs - Math.max(leasedMs, member.lastResultMs)) / units;
+  const least = (nowMs - Math.max(leasedMs, member.lastResultMs)) / (units + member.leasedUnits);
   if (member.unitMs === null || least <= member.unitMs) return;
   setPace(roster, { member, unitMs: Math.min(mostUnitMs, least), steadyMs: member.steadyMs ?? least });
 }

@@ -98,8 +98,8 @@ export function remake(
   flow.gradients.fill(null);
   flow.losses = null;
   const again = [...refusersOf(item)];
-  const makers = flow.items.map(makerOf);
-  const effects = flow.items.flatMap((each) => reset(state, each));
+  const makers = flow.items.map((each) => each.stage === item.stage ? null : makerOf(each)); // its own stage is not in doubt
+  const effects = flow.items.flatMap((each, i) => reset(state, { item: each, maker: makers[i] ?? null }));
   item.again = again;
   for (const each of flow.items) if (each.status === "done") makeAgain(state, each);
   for (const [i, each] of flow.items.entries()) each.avoid = makers[i] ?? null;
@@ -107,18 +107,24 @@ export function remake(
   return unused.length === 0 ? effects : [...effects, { type: "release", refs: unused }];
 }
 
+/** Whoever did a forward would have had the backward as well, which another does now: always meeting a bad maker must cost nobody. */
 function unitsDone({ items }: Flow): Map<NodeId, number> {
   const units = new Map<NodeId, number>();
-  for (const { status, doneBy, direction } of items) {
+  const last = items.length - 1;
+  for (const [i, { status, doneBy, direction }] of items.entries()) {
     if (status !== "done" || doneBy === null) continue;
-    units.set(doneBy, (units.get(doneBy) ?? 0) + unitsOf(direction));
+    const isHalf = direction === "forward" && items[last - i]?.status !== "done";
+    const done = unitsOf(direction) + (isHalf ? unitsOf("backward") : 0);
+    units.set(doneBy, (units.get(doneBy) ?? 0) + done);
   }
   return units;
 }
 
 /** What is not done waits for its input again. */
-function reset(state: OrchestratorState, item: WorkItem): OrchestratorEffect[] {
-  const maker = makerOf(item);
+function reset(
+  state: OrchestratorState,
+  { item, maker }: { item: WorkItem; maker: NodeId | null },
+): OrchestratorEffect[] {
   if (maker !== null && !item.makers.includes(maker)) item.makers.push(maker);
   item.madeBy = null;
   item.avoid = null;
@@ -191,8 +197,14 @@ export function settleMakings(state: OrchestratorState, { flows }: StepWork): Or
   const effects: OrchestratorEffect[] = [];
   for (const flow of flows) {
     const named = new Set<NodeId>(); // one strike for a microbatch
-    for (const { node, detail, isProven } of flow.past.flatMap((making) => findingsOf(state, { flow, making }))) {
-      for (const { paid } of flow.past) paid.delete(node);
+    for (
+      const { node, detail, isProven, inVain = [] } of flow.past.flatMap((making) =>
+        findingsOf(state, { flow, making })
+      )
+    ) {
+      const { item, paid } = flow.past[0]!;
+      for (const each of inVain) paid.set(each, (paid.get(each) ?? 0) + unitsOf(item.direction));
+      for (const making of flow.past) making.paid.delete(node);
       if (named.has(node)) continue;
       named.add(node);
       const wrong = fault("badNumbers", detail);
@@ -207,6 +219,7 @@ interface Finding {
   readonly node: NodeId;
   readonly detail: string;
   readonly isProven: boolean;
+  readonly inVain?: readonly NodeId[]; // who computed with it, and is paid for that
 }
 
 /** In a round's first step all replicas of a stage hold the same parameters; after that they are apart by what they learned. */
@@ -241,7 +254,7 @@ function falselyMade(
     (isOfNoUse
       ? `none of ${failers} replicas of stage ${stage} could compute with it`
       : `results of stage ${stage} differ, or are of an unusual size`);
-  return [{ node: maker, detail, isProven }];
+  return [{ node: maker, detail, isProven, inVain: [...new Set(failed.map(({ node }) => node))] }];
 }
 
 /**
