@@ -1,13 +1,13 @@
 /**
  * Least access: which stored blobs a node may read, and which names it may claim as its own work.
  *
- * A miner reads what its stage is loaded from, the payload slices that it was asked to reduce, and the slices that its stage's
- * outer step is made of. A validator reads the parameters that its running request names. Everything else is refused alike,
- * stored or not, so an answer tells nothing of other stages and no single miner can carry the whole model away.
+ * A miner reads what its stage is loaded from, the payload slices it was asked to reduce, and the slices that make up its
+ * stage's outer step. A validator reads the parameters that its running request names. Everything else is refused in the same
+ * way, stored or not, so an answer reveals nothing about other stages and no single miner can carry the whole model away.
  *
- * Owns the decision, asked for every request: it looks at one stage's merge or one validator's request, never at all members.
- * Refuses: who is asking (proven by the shell), reads from peers (they check the hub's pass). Invariant: a member's own word
- * opens nothing of another stage: work that names another stage's parameters is a lie and is not booked.
+ * Owns the decision, made for every request: it looks at one stage's merge or one validator's request, never at all members.
+ * Out of scope: the requester's identity (proven by the shell), reads from peers (they check the hub's pass). Invariant: a
+ * member's own claim never opens another stage's blobs: work that names another stage's parameters is a lie and is not booked.
  */
 
 import type { BlobHash, NodeId, StageIndex } from "../ids.ts";
@@ -62,7 +62,7 @@ function isAskedAbout(state: OrchestratorState, { node, hash }: BlobRead): boole
   return isParameters(sourcesOf(state, round)?.stages[stage]);
 }
 
-/** Whether these are another stage's parameters: of the present round, the next one, or one that is still audited. */
+/** Whether these are another stage's parameters, of the current round, the next one, or one still under audit. */
 export function isOfAnotherStage(
   state: OrchestratorState,
   { stage, hash }: { stage: StageIndex; hash: BlobHash },

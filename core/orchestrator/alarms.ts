@@ -1,6 +1,6 @@
 /**
- * Deadlines of single leases and nodes: one heap by time. An alarm that lost its reason is dropped when it rings, so nothing
- * is ever searched for in the heap; its size is bounded by what happens within the longest deadline.
+ * Deadlines of single leases and nodes: one heap by time. An alarm whose reason has gone is dropped when it rings, so the heap
+ * is never searched; its size is bounded by the events within the longest deadline.
  */
 
 import { type Before, heapPop, heapPush } from "../heap.ts";
@@ -12,7 +12,7 @@ export function setAlarm(state: OrchestratorState, alarm: Alarm): void {
   heapPush(state.alarms, alarm, earlier);
 }
 
-/** The next alarm that rings by `nowMs`, taken out. */
+/** Removes and returns the next alarm due by `nowMs`. */
 export function nextAlarm(state: OrchestratorState, nowMs: number): Alarm | null {
   const first = state.alarms[0];
   if (first === undefined || first.atMs > nowMs) return null;

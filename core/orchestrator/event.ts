@@ -1,8 +1,8 @@
 /**
- * What the orchestrator machine is told, and what it asks for. Two closed unions; cli/hub performs the effects and brings
+ * The orchestrator machine's inputs (events) and outputs (effects). Two closed unions; cli/hub performs the effects and brings
  * every result back as an event. Tensors stay outside: events name received segments by BlobRef, in order.
  *
- * Ownership: each segment of a `message` event is held once by the shell for this machine, until a `release` effect names it.
+ * Ownership: the shell holds each segment of a `message` event once for this machine, until a `release` effect names it.
  */
 
 import type { WireScale } from "../codec/wire.ts";
@@ -17,15 +17,15 @@ import type { MergePhase } from "./merge/merge_state.ts";
 export type OrchestratorEvent =
   | { readonly type: "nodeConnected"; readonly node: NodeId; readonly role: Role; readonly resumed: boolean }
   | { readonly type: "nodeDisconnected"; readonly node: NodeId }
-  /** Whoever decides who may take part has changed its mind. */
+  /** The admission decision for a node has changed. */
   | { readonly type: "nodeDismissed"; readonly node: NodeId; readonly fault: Fault }
   | {
     readonly type: "messageReceived";
     readonly node: NodeId;
-    readonly role: Role; // that the node proved in the hello of this session
+    readonly role: Role; // proven by the node in this session's hello
     readonly message: NodeMessage;
     readonly segments: readonly BlobRef[];
-    /** Of the wires of a `taskDone`; zeros for other messages. */
+    /** Scales of the wires of a `taskDone`; zeros for other messages. */
     readonly scale: WireScale;
   }
   | { readonly type: "faultReceived"; readonly node: NodeId; readonly fault: Fault }
@@ -35,9 +35,9 @@ export type OrchestratorEvent =
     readonly edition: number;
     readonly stage: StageIndex;
     readonly slice: number;
-    readonly result: BlobRef | null; // null: the payloads were unusable
+    readonly result: BlobRef | null; // null if the payloads were unusable
   }
-  /** `stats` of all slices together; null: one is not in the store, or is damaged. */
+  /** `stats` over all slices; null if one is missing from the store or damaged. */
   | {
     readonly type: "payloadChecked";
     readonly round: number;
@@ -45,7 +45,7 @@ export type OrchestratorEvent =
     readonly node: NodeId;
     readonly stats: PayloadStats | null;
   }
-  /** A payload that the hub should reduce is not in the store, or is damaged. */
+  /** A payload that the hub should reduce is missing from the store or damaged. */
   | {
     readonly type: "sliceUnavailable";
     readonly round: number;
@@ -66,7 +66,7 @@ export type OrchestratorEvent =
     readonly parameters: BlobRef;
     readonly momentum: BlobRef | null;
   }
-  /** What the hub's outer step starts from, or a slice, is not in the store, or is damaged. */
+  /** The start of the hub's outer step, or a slice, is missing from the store or damaged. */
   | {
     readonly type: "mergeUnavailable";
     readonly round: number;
@@ -85,27 +85,27 @@ export type OrchestratorEvent =
     readonly type: "checkpointFailed";
     readonly round: number;
     readonly detail: string;
-    readonly missing: StageIndex | null; // whose blobs the store does not have
+    readonly missing: StageIndex | null; // whose blobs are missing from the store
   }
-  /** Two wires that were made of one input. */
+  /** Result of comparing two wires made from one input. */
   | {
     readonly type: "wiresCompared";
     readonly step: number;
     readonly microbatch: MicrobatchId;
     readonly making: number;
     readonly stage: StageIndex;
-    readonly last: BlobHash; // of the wire that was made last
+    readonly last: BlobHash; // of the wire made last
     readonly apart: number; // the largest error of a row, as a share of the larger row
   }
-  /** The state was read back from the journal: sessions and the hub's own work of the last life are gone. */
+  /** The state was restored from the journal: the last process's sessions and the hub's own work are gone. */
   | {
     readonly type: "restarted";
-    readonly changes?: readonly SettingChange[]; // of settings that may change
-    readonly lost?: readonly BlobRef[]; // segments that only the last life had; the shell holds the others
+    readonly changes?: readonly SettingChange[]; // to settings that may change
+    readonly lost?: readonly BlobRef[]; // segments that died with the last process; the shell holds the others
   }
   | { readonly type: "tick" };
 
-/** What the shell puts into a frame behind the header. */
+/** The frame's content after the header, added by the shell. */
 export type Attachment =
   | { readonly type: "blob"; readonly ref: BlobRef }
   | { readonly type: "inputs"; readonly microbatch: MicrobatchId }
@@ -122,7 +122,7 @@ export type OrchestratorEffect =
   }
   /** Ends the session; a fault of code notAdmitted or tooLarge is final, after others the node may join again. */
   | { readonly type: "disconnect"; readonly node: NodeId; readonly fault: Fault }
-  /** How far two wires are apart: answered by `wiresCompared`. Both are held until then. */
+  /** Measures how far apart two wires are: answered by `wiresCompared`. Both are held until then. */
   | {
     readonly type: "compareWires";
     readonly step: number;
@@ -132,13 +132,13 @@ export type OrchestratorEffect =
     readonly first: BlobRef;
     readonly last: BlobRef;
   }
-  /** Segments that are not needed any more. */
+  /** Releases segments that are no longer needed. */
   | { readonly type: "release"; readonly refs: readonly BlobRef[] }
-  /** Stored blobs that are not needed any more. */
+  /** Deletes stored blobs that are no longer needed. */
   | { readonly type: "deleteBlobs"; readonly hashes: readonly BlobHash[] }
-  /** Once a round: what is not among these now and was not the last time may go; answers that came too late left it. */
+  /** Once a round: blobs absent from this list and from the previous one may be deleted; late answers left them behind. */
   | { readonly type: "sweepBlobs"; readonly used: ReadonlySet<string> }
-  /** Reads these blobs to the end and tells which are lost: answered by `blobsChecked`. */
+  /** Reads these blobs in full and reports which are lost: answered by `blobsChecked`. */
   | {
     readonly type: "checkBlobs";
     readonly round: number;
@@ -146,14 +146,14 @@ export type OrchestratorEffect =
     readonly phase: MergePhase;
     readonly refs: readonly BlobRef[];
   }
-  /** Reads a committed payload to the end: answered by `payloadChecked`. */
+  /** Reads a committed payload in full: answered by `payloadChecked`. */
   | {
     readonly type: "checkPayload";
     readonly round: number;
     readonly stage: StageIndex;
     readonly node: NodeId;
     readonly slices: readonly BlobRef[];
-    readonly layout: readonly Slice[] | null; // null: vectors of the whole stage, as plain values
+    readonly layout: readonly Slice[] | null; // null for vectors of the whole stage, as plain values
   }
   /** The hub reduces a slice itself: answered by `sliceRefereed` or `sliceUnavailable`. */
   | {
@@ -172,7 +172,7 @@ export type OrchestratorEffect =
     readonly source: ParameterSource;
     readonly slices: readonly BlobRef[];
   }
-  /** A miner could not load the stage: see whether it is stored, or bring it back: answered by `stageRestored`. */
+  /** A miner could not load the stage: checks whether it is stored, or restores it: answered by `stageRestored`. */
   | {
     readonly type: "restoreStage";
     readonly round: number;
@@ -187,7 +187,7 @@ export type OrchestratorEffect =
     readonly sources: readonly ParameterSource[];
   }
   | { readonly type: "record"; readonly record: RunRecord }
-  /** The run is over, `finished` or because it cannot go on: flush, close, leave. */
+  /** The run is over, `finished` or unable to continue: flush, close, exit. */
   | { readonly type: "finish"; readonly finished: boolean; readonly reason: string };
 
 export const send = (
@@ -198,7 +198,7 @@ export const send = (
 
 export const record = (value: RunRecord): OrchestratorEffect => ({ type: "record", record: value });
 
-/** Answers a wrong message: the sender reads why, the run's record shows it. */
+/** Answers an invalid message: the reason goes to the sender and into the run's record. */
 export function reject(node: NodeId, fault: Fault): OrchestratorEffect[] {
   return [
     send(node, { type: "reject", fault }),

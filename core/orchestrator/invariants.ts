@@ -16,7 +16,7 @@ import { consumersOf, missingInputs } from "./step/wiring.ts";
 import { type Flow, isEmpty, type ItemQueue, type StepWork, unitsOf, type WorkItem } from "./step/step_state.ts";
 
 export function assertInvariants(state: OrchestratorState): void {
-  if (state.phase === "finished") return; // it may have been stopped in the middle of anything
+  if (state.phase === "finished") return; // it may have stopped at any point
   const { counters } = state;
   const open = state.work?.flows.length ?? 0;
   assert(

@@ -1,7 +1,7 @@
 /**
  * The orchestrator: one event in, effects out. Dispatches to the modules of this folder and runs what is due.
  *
- * Refuses nothing silently: a message of a stranger, of the wrong role or at the wrong time is answered with `reject`.
+ * No message is refused silently: one from a stranger, from the wrong role or at the wrong time is answered with `reject`.
  */
 
 import { assert, unreachable } from "../assert.ts";
@@ -79,7 +79,7 @@ export const orchestrator: Machine<OrchestratorState, OrchestratorEvent, Orchest
   assertInvariants,
 };
 
-/** Who comes late is told that it is over; a life that begins after the end ends at once. */
+/** Latecomers learn that the run is over; a process started after the end exits at once. */
 function afterTheEnd(event: OrchestratorEvent): OrchestratorEffect[] {
   if (event.type === "restarted") return [{ type: "finish", finished: true, reason: "all steps are done" }];
   if (event.type !== "messageReceived") return [];
@@ -88,7 +88,7 @@ function afterTheEnd(event: OrchestratorEvent): OrchestratorEffect[] {
   return isLate ? [...releaseEffect(event.segments), stop] : releaseEffect(event.segments);
 }
 
-/** Books what happened; acting on it is `advance`'s. */
+/** Books the event; `advance` acts on it. */
 function take(state: OrchestratorState, event: OrchestratorEvent, nowMs: number): OrchestratorEffect[] {
   switch (event.type) {
     case "nodeConnected":
@@ -133,7 +133,7 @@ function take(state: OrchestratorState, event: OrchestratorEvent, nowMs: number)
   }
 }
 
-/** Answers and records of refused messages, while they are few enough to be read. */
+/** Answers and records refused messages, while they are few enough to be read. */
 function boundRefusals(
   state: OrchestratorState,
   { node, effects }: { node: NodeId; effects: OrchestratorEffect[] },
@@ -166,7 +166,7 @@ function onMessage(
   const lie = roleFault(message, { role, member: state.members.get(node) ?? null });
   if (lie !== null) return [...releaseEffect(segments), ...reject(node, lie)];
   if (message.type === "join") return [...releaseEffect(segments), ...onJoin(state, { node, message, nowMs })];
-  if (state.expelled.has(node)) return releaseEffect(segments); // it was on its way
+  if (state.expelled.has(node)) return releaseEffect(segments); // sent before the expulsion
   const member = state.members.get(node);
   if (member === undefined) {
     const stranger = fault("wrongPhase", `Cannot take ${message.type} as the first message must be join`);
@@ -217,7 +217,7 @@ function onPlainMessage(
   }
 }
 
-/** Everything whose deadline has passed. */
+/** Handles everything whose deadline has passed. */
 function runDue(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   const effects: OrchestratorEffect[] = [];
   for (let alarm = nextAlarm(state, nowMs); alarm !== null; alarm = nextAlarm(state, nowMs)) {
@@ -249,7 +249,7 @@ function onAlarm(state: OrchestratorState, { alarm, nowMs }: { alarm: Alarm; now
   }
 }
 
-/** It may join again. */
+/** The node may join again. */
 function throwOut(
   state: OrchestratorState,
   { node, reason, nowMs }: { node: NodeId; reason: string; nowMs: number },
@@ -260,10 +260,10 @@ function throwOut(
   ];
 }
 
-/** Phases that may follow each other without an event between them; more is a loop. */
+/** Most phases that may follow each other without an event in between; more is a loop. */
 const mostTurns = 64;
 
-/** Acts on the state until nothing more can be done: phases first, then work for whoever is free. */
+/** Acts on the state until nothing more can be done: phases first, then work for free replicas. */
 function advance(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   if (state.phase === "finished") return [];
   const effects = [
@@ -284,7 +284,7 @@ function advance(state: OrchestratorState, nowMs: number): OrchestratorEffect[] 
       ...advanceMerge(state, nowMs),
       ...expelConvicted(state, nowMs),
       ...restWithholders(state, nowMs),
-      ...coverStages(state, nowMs), // who was just sent away may have been the last of its stage
+      ...coverStages(state, nowMs), // a member just sent away may have been the last of its stage
       ...assignWaiting(state, nowMs),
       ...mendMerges(state),
       ...finishRound(state, nowMs),
@@ -302,7 +302,7 @@ function advance(state: OrchestratorState, nowMs: number): OrchestratorEffect[] 
   return [...effects, ...closeRun(state, nowMs)];
 }
 
-/** What comes after a closed step: the next one, or the merge that ends the round. */
+/** Starts what follows a closed step: the next one, or the merge that ends the round. */
 function openWork(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   if (state.phase !== "training" || state.work !== null) return [];
   if (roundIsOver(state)) return state.upload === null ? startMerge(state, nowMs) : [];
@@ -316,7 +316,7 @@ function nextDeadlineMs(state: OrchestratorState): number | null {
   const consider = (deadlineMs: number | null | undefined) => {
     if (deadlineMs !== null && deadlineMs !== undefined) earliest = Math.min(earliest, deadlineMs);
   };
-  if (state.phase === "gathering" && !state.config.deterministic) consider(state.gatherUntilMs); // fixed wiring waits for all
+  if (state.phase === "gathering" && !state.config.deterministic) consider(state.gatherUntilMs); // fixed wiring waits for every member
   if (state.phase === "closing") consider(closesAtMs(state));
   consider(state.alarms[0]?.atMs);
   for (const stage of state.upload?.stages ?? []) {

@@ -36,7 +36,7 @@ export const marks = [
 
 export type Mark = typeof marks[number];
 
-/** How often each was reached, over every life of the run. */
+/** How often each mark was reached, over every process of the run. */
 export type MarkCounts = Map<Mark, number>;
 
 export function reach({ marks }: { readonly marks: MarkCounts }, mark: Mark): void {

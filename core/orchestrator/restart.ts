@@ -1,9 +1,9 @@
 /**
- * A new life of the orchestrator with the state of the last one: what only the dead process knew is asked for again.
+ * Restart of the orchestrator with the state of the last process: what only the dead process knew is requested again.
  *
  * Sessions are gone, so every member is away until it comes back (resume.ts) or the grace is over. Leases end, running audits
- * wait again, the hub's own work (reductions, merges, checkpoints) is begun anew, and deadlines start afresh: nobody is late
- * because the orchestrator was. Settings that were changed meanwhile count from here on.
+ * wait again, the hub's own work (reductions, merges, checkpoints) starts over, and deadlines restart: no member is late
+ * because the orchestrator was down. Settings changed meanwhile take effect here.
  */
 
 import { type SettingChange, withChanges } from "../config/change.ts";
@@ -51,14 +51,14 @@ export function onRestarted(
   ];
 }
 
-/** What of the open step is made again is up to taking_back.ts; an audit without its wires cannot be made. */
+/** taking_back.ts decides which work of the open step is redone; an audit without its wires is impossible. */
 function forgetSegments(state: OrchestratorState, lost: readonly BlobRef[]): OrchestratorEffect[] {
   const hashes = new Set<string>(lost.map(({ hash }) => hash));
   forgetWires(state, hashes);
   return dropWithout(state, hashes);
 }
 
-/** How many must come beside those who may return, before anything can be trained. */
+/** How many members must join, besides those that may return, before training can start. */
 function missingMiners(state: OrchestratorState): number {
   const { config, phase, rosters, step } = state;
   if (phase === "closing" || step >= config.train.steps) return 0;
@@ -66,7 +66,7 @@ function missingMiners(state: OrchestratorState): number {
   return rosters.reduce((sum, { assigned }) => sum + Math.max(wanted - assigned, 0), 0);
 }
 
-/** Whoever starts a run again may ask for more steps also while its last round is being stored. */
+/** A restart may also ask for more steps while the run's last round is being stored. */
 function changeSettings(state: OrchestratorState, changes: readonly SettingChange[]): void {
   state.config = withChanges(state.config, changes);
   if (state.phase !== "closing" || state.step >= state.config.train.steps) return;
@@ -74,9 +74,11 @@ function changeSettings(state: OrchestratorState, changes: readonly SettingChang
   state.closeUntilMs = null;
 }
 
-const returnMs = 10_000; // most nodes come back so soon
+const returnMs = 10_000; // most nodes come back within this time
 
-/** A phase with its quorum goes on when those who return have had their say; else all who may return are waited for. */
+/**
+ * A phase with a quorum goes on when the returning members have had time to answer; otherwise it waits for all that may return.
+ */
 function resumeMerge(
   state: OrchestratorState,
   { nowMs, backMs }: { nowMs: number; backMs: number },

@@ -1,5 +1,5 @@
 /**
- * Who may send what: the role that a node proved in its hello decides, not what its messages say.
+ * Which role may send which message, decided by the role that a node proved in its hello, not by what its messages claim.
  *
  * Owns the table of messages by role. Each message comes with the role of the session it came on, so nothing has to be
  * remembered here, and neither a restart nor the order of events changes the answer. Invariant: a member's role is a proven
@@ -29,7 +29,7 @@ const senders: Readonly<Record<NodeMessage["type"], Role | "both">> = {
   requestFailed: "validator",
 };
 
-/** What is wrong with a message from a session of this proven role; null: nothing. */
+/** The fault of a message from a session of this proven role; null if there is none. */
 export function roleFault(
   message: NodeMessage,
   { role, member }: { role: Role; member: Member | null },

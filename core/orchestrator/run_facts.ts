@@ -1,5 +1,5 @@
 /**
- * What a run has counted and what its summary tells, over every life of the process. Plain data; each module counts its own.
+ * A run's counters and the contents of its summary, across restarts. Plain data; each module updates its own counters.
  */
 
 import type { Evaluation } from "./audit/audit_state.ts";
@@ -18,10 +18,10 @@ export interface Counters {
   mergeBytes: number; // uploaded payloads and reduced slices, summed over miners
   mergeMiners: number; // miner-rounds in that sum
   restarts: number; // of the orchestrator
-  rewinds: number; // rounds that were begun again as everybody was gone
+  rewinds: number; // rounds restarted because every miner was gone
 }
 
-/** What a summary tells of the whole run, over every life of the process. Losses in nats per token. */
+/** The summary of the whole run, across restarts. Losses in nats per token. */
 export interface RunFacts {
   lossFirst: number | null;
   lossLast: number | null;

@@ -1,8 +1,8 @@
 /**
  * The orchestrator's whole state: plain data, mutated only by the modules of this folder, no tensors, no clock.
  *
- * Everything that is looked at for every event has an index here (replicas of a stage, who waits for a stage, alarms by time),
- * so that an event costs the same with ten miners and with ten thousand. Invariants are checked in invariants.ts.
+ * Everything consulted on every event has an index here (replicas of a stage, members waiting for one, alarms by time), so that
+ * an event costs the same with ten miners as with ten thousand. Invariants are checked in invariants.ts.
  */
 
 import type { RunConfig } from "../config/config.ts";
@@ -41,19 +41,19 @@ export interface Member {
   previousStage: StageIndex | null;
   status: MemberStatus;
   stage: StageIndex | null; // null: waiting, or a validator
-  assignment: number; // of the last `assign`; orders the replicas of a stage
+  assignment: number; // number of the last `assign`; orders the replicas of a stage
   loadingRound: number | null; // of the parameters it was told to load
   loadFailures: number; // in a row
-  loadedTo: number; // the furthest it said it is: loading.ts
-  loadUntilMs: number; // then it must have got on, or be ready
-  loadLateMs: number; // from then on its stage does not count on it
-  readonly unfitStages: StageIndex[]; // which its device cannot hold
+  loadedTo: number; // the furthest progress it has reported: loading.ts
+  loadUntilMs: number; // deadline to make progress or be ready
+  loadLateMs: number; // after this its stage no longer counts on it
+  readonly unfitStages: StageIndex[]; // stages its device cannot hold
   graceUntilMs: number | null; // disconnected until then at most
   readonly leases: Set<TaskId>;
   leasedUnits: number; // of work, see unitsOf
-  movedRound: number | null; // in which it was moved to its stage
+  movedRound: number | null; // round in which it was moved to its stage
   results: number; // behind `unitMs`
-  unitMs: number | null; // measured time of one unit, of late; null: nothing measured yet
+  unitMs: number | null; // recently measured time of one unit; null if nothing is measured yet
   steadyMs: number | null; // the same over many results
   lastResultMs: number;
   busyMs: number; // expected busy time handed to it, on its stage's clock (interleaved weighted round robin)
@@ -74,33 +74,33 @@ export interface ReadyPlace {
 export interface StageRoster {
   readonly members: Member[]; // in slot order: by assignment
   readonly ready: ReadyPlace[]; // heap by busyMs: connected, with a free place; stale entries are skipped
-  readonly due: Set<Member>; // ready, and its own queue may hold something for it
-  readonly backlog: Set<Member>; // whose own queue is not empty
+  readonly due: Set<Member>; // ready members whose own queue may hold work
+  readonly backlog: Set<Member>; // members whose own queue is not empty
   present: number; // connected ones
   assigned: number; // members whose stage it is, loading ones included
-  clockMs: number; // busyMs of the one that got work last
-  unitMs: number | null; // mean of what was measured here
-  medianMs: number | null; // of the members' steady paces when the step began
-  movedRound: number | null; // in which a miner was moved from or to here
-  readonly pace: { measured: number; unitsPerMs: number }; // members with a `steadyMs`, and what they do together
+  clockMs: number; // busyMs of the member that got work last
+  unitMs: number | null; // mean of the times measured here
+  medianMs: number | null; // of the members' steady paces at the start of the step
+  movedRound: number | null; // round in which a miner was moved from or to here
+  readonly pace: { measured: number; unitsPerMs: number }; // members with a `steadyMs`, and their combined speed
 }
 
-/** What a member owes the others; `tasks` are leases that ran out. */
+/** Duties a member owes the others; `tasks` are expired leases. */
 export type Duty = "tasks" | "confirming" | MergeDuty;
 export type MergeDuty = "committing" | "reducing" | "applying" | "uploading";
 
-/** What a hotkey answers for, beyond its membership: blame.ts. */
+/** A hotkey's record, which outlives its membership: blame.ts. */
 export interface Standing {
   strikes: number; // proven faults
-  readonly withheld: Record<"tasks" | "confirming", number>; // of late; of tasks in a row
-  lapses: number; // rounds in which it withheld a duty of the merge, less what later rounds have made up for
+  readonly withheld: Record<"tasks" | "confirming", number>; // recently; for tasks, in a row
+  lapses: number; // rounds in which it withheld a merge duty, less what later rounds made up for
   lapsedRound: number | null; // the last of these
-  absentRound: number | null; // in which it was last away when it owed the merge an answer
+  absentRound: number | null; // round in which it was last away while owing the merge an answer
   refused: number; // messages of this round
   late: number; // of these, results that came too late
   round: number; // of the newest entry
   restUntilRound: number; // without a stage until then
-  suspectedRound: number | null; // in which something of it was out of the ordinary, though nothing is proven
+  suspectedRound: number | null; // round of its last unusual but unproven behaviour
 }
 
 export type Alarm =
@@ -110,7 +110,7 @@ export type Alarm =
   | { readonly atMs: number; readonly type: "audit"; readonly request: number }
   | { readonly atMs: number; readonly type: "loading"; readonly node: NodeId; readonly assignment: number };
 
-/** What each miner did in a merged round, in forwards of a stage; a gradient task is three. */
+/** Each miner's work in a merged round, in forwards of a stage; a gradient task counts as three. */
 export interface RoundReport {
   readonly round: number;
   readonly units: Map<NodeId, number>;
@@ -123,12 +123,12 @@ export interface RoundSources {
   readonly stages: readonly ParameterSource[];
 }
 
-/** The newest round whose held-out loss is not worse than the one before it: what a bad merge goes back to. */
+/** The newest round whose held-out loss is not worse than the one before it: where the run goes back to after a bad merge. */
 export interface GoodRound {
   readonly sources: RoundSources;
   readonly step: number; // its first
   readonly loss: number; // held-out, nats per token
-  readonly isRetaken: boolean; // gone back to once already
+  readonly isRetaken: boolean; // whether the run has already gone back to it
 }
 
 /** Messages of a round. */
@@ -138,11 +138,11 @@ export interface Talk {
 }
 
 export interface OrchestratorState {
-  config: RunConfig; // settings that may change do so in restart.ts only
+  config: RunConfig; // changeable settings change only in restart.ts
   readonly stages: readonly StageSpec[];
   readonly layersOfStages: readonly number[];
   readonly stageFloats: readonly number[]; // length of each stage's parameter vector
-  readonly secret: SecretKey; // nobody is told: what members must not foresee is drawn from keys made of it
+  readonly secret: SecretKey; // never shared: draws that members must not foresee use keys derived from it
   stream: Stream; // of the open round
   phase: Phase;
   gatherUntilMs: number | null;
@@ -152,37 +152,37 @@ export interface OrchestratorState {
   readonly waiting: Set<NodeId>; // connected miners that need an `assign`
   readonly validators: Set<NodeId>;
   readonly expelled: Set<NodeId>; // proven liars
-  readonly convicted: { readonly node: NodeId; readonly reason: string }[]; // of these, who is still to be sent away
+  readonly convicted: { readonly node: NodeId; readonly reason: string }[]; // those of them still to be sent away
   readonly standings: Map<NodeId, Standing>;
   readonly talk: Map<NodeId, Talk>; // of the open round
-  readonly resting: NodeId[]; // who is to lose its place
+  readonly resting: NodeId[]; // members about to lose their place
   readonly unpaid: Set<NodeId>; // withheld a duty in the open round
   roundRates: number; // sum of the learning rates of the open round's closed steps
-  readonly reloads: Map<StageIndex, number>; // of all replicas of a stage in the open round, as it diverged
-  readonly scales: ScaleBook; // what results were like so far
+  readonly reloads: Map<StageIndex, number>; // of all replicas of a diverged stage in the open round
+  readonly scales: ScaleBook; // scales of results so far
   readonly alarms: Alarm[]; // heap by atMs; stale ones are dropped when they ring
   assignments: number;
   round: number; // of the parameters in use
   roundFirstStep: number;
   step: number; // closed steps
   progress: number; // gradient tasks of the round's closed steps that active members hold: the sum of their roundTasks
-  sources: RoundSources; // newest round whose parameters anyone can fetch
-  /** Stages whose parameters could not be loaded: the shell looks for them, or only replicas hold them. */
+  sources: RoundSources; // newest round whose parameters can be fetched
+  /** Stages whose parameters could not be loaded: the shell is looking for them, or only replicas hold them. */
   readonly restoring: Map<StageIndex, "looking" | "held">;
-  readonly replaced: Set<StageIndex>; // whose parameters of this round are not those it began with: not audited
+  readonly replaced: Set<StageIndex>; // stages whose parameters this round differ from those it began with: not audited
   readonly roundUnits: Map<NodeId, number>; // of the open round's closed steps
   readonly reports: RoundReport[]; // of the last merged rounds
   readonly gradientSquares: number[]; // of each stage, squared norm of the last closed step's mean gradient
   retired: RoundSources[]; // older ones that an open audit still needs
   work: StepWork | null;
-  outcomes: StepOutcome[]; // of closed steps, the newest last: step/outcomes.ts says which are kept
+  outcomes: StepOutcome[]; // of closed steps, newest last; step/outcomes.ts decides which are kept
   merge: MergeWork | null;
   upload: UploadWork | null;
   good: GoodRound | null; // null: nothing evaluated yet
   readonly firstSteps: Map<number, number>; // by round, of rounds not yet evaluated
-  readonly firstLosses: Map<number, number>; // by round, of the last ones: what training found of the parameters it began with
-  poorest: StageIndex | null; // which stage lacked capacity at the last edge: rebalance.ts
-  retakeBecause: string | null; // an evaluation asks to go back: retake.ts
+  readonly firstLosses: Map<number, number>; // by round, for recent rounds: the training loss of the parameters it began with
+  poorest: StageIndex | null; // stage that lacked capacity at the end of the last round: rebalance.ts
+  retakeBecause: string | null; // an evaluation calls for going back: retake.ts
   readonly audit: AuditWork;
   readonly counters: Counters;
   readonly facts: RunFacts;

@@ -1,6 +1,6 @@
 /**
  * Which blobs of the store may go. Content addressing lets different things be one blob (after the first round the outer
- * momentum is the averaged slice, byte for byte), so a blob goes only when nothing that stays has its hash.
+ * momentum is the averaged slice, byte for byte), so a blob is deleted only when nothing that stays has its hash.
  */
 
 import type { BlobHash, BlobRef } from "../ids.ts";
@@ -18,7 +18,7 @@ export function blobsOf(sources: readonly ParameterSource[]): BlobRef[] {
   );
 }
 
-/** Hashes of everything that a round in use, an upload, a merge or an open audit may still be asked for. */
+/** Hashes of all blobs that a round in use, an upload, a merge or an open audit may still need. */
 export function usedBlobs(state: OrchestratorState): Set<string> {
   const used = new Set<string>();
   const use = (refs: readonly BlobRef[]) => {
@@ -38,7 +38,7 @@ export function usedBlobs(state: OrchestratorState): Set<string> {
   return used;
 }
 
-/** Deletes those that nothing needs any more. */
+/** Deletes blobs that are no longer needed. */
 export function deleteUnused(state: OrchestratorState, hashes: readonly BlobHash[]): OrchestratorEffect[] {
   if (hashes.length === 0) return [];
   const used = usedBlobs(state);

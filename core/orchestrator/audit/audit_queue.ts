@@ -1,9 +1,10 @@
 /**
- * The audits that wait for a validator, in order, so that asking "is there one for this validator?" does not look at all of them.
+ * The audits that wait for a validator, in order, indexed so that finding one for a given validator does not scan them all.
  *
- * Owns the order (oldest first, what was passed on before all others) and the groups: requests of one round that the same
- * validators have tried are alike to everybody else, so only the first of each group is ever looked at. There are as many groups
- * as rounds with open audits, and one more for each set of validators that could not answer. Out of scope: who is asked.
+ * Owns the order (passed-on requests first, then oldest first) and the groups: requests of one round that the same validators
+ * have tried are interchangeable to every other validator, so only the first of each group is examined. There are as many
+ * groups as rounds with open audits, plus one for each set of validators that could not answer. Out of scope: which validator
+ * is asked.
  */
 
 import { assert } from "../../assert.ts";
@@ -22,14 +23,14 @@ const inOrder: Before<QueuedAudit> = (a, b) => a.place < b.place;
 
 export const newAuditQueue = (): AuditQueue => ({ groups: new Map(), size: 0, front: 0, back: 0 });
 
-/** A new request, behind all others. */
+/** Queues a new request behind all others. */
 export function addRequest(audit: AuditWork, request: AuditRequest): void {
   const round = roundOf(request);
   audit.open.set(round, (audit.open.get(round) ?? 0) + 1);
   enter(audit.queue, { place: audit.queue.back++, request });
 }
 
-/** Before all others: it has waited already. */
+/** Queues a request ahead of all others: it has already waited. */
 export function requeueAudit(queue: AuditQueue, request: AuditRequest): void {
   enter(queue, { place: --queue.front, request });
 }
@@ -48,7 +49,7 @@ function enter(queue: AuditQueue, queued: QueuedAudit): void {
 
 const keyOf = (request: AuditRequest): string => [roundOf(request), ...request.tried.toSorted()].join(" ");
 
-/** Groups of rounds that pass. */
+/** The groups whose round passes the filter. */
 export function groupsOf({ groups }: AuditQueue, isOpen: (round: number) => boolean): AuditGroup[] {
   return [...groups.values()].filter(({ round }) => isOpen(round));
 }
@@ -58,7 +59,7 @@ export function hasAuditFor(groups: readonly AuditGroup[], validator: NodeId): b
   return groups.some(({ tried, requests }) => requests.length > 0 && !tried.includes(validator));
 }
 
-/** The first request of these groups that the validator has not tried, taken out; null: there is none. */
+/** Removes and returns the first request of these groups that the validator has not tried; null if there is none. */
 export function takeAudit(
   queue: AuditQueue,
   { groups, validator }: { groups: readonly AuditGroup[]; validator: NodeId },
@@ -75,7 +76,7 @@ export function takeAudit(
   return first.request;
 }
 
-/** Takes out whatever passes. Looks at everything: for the few times a round when much changes. */
+/** Removes every request that passes the filter. Scans the whole queue: for the few times in a round when much changes. */
 export function removeAudits(queue: AuditQueue, isVain: (request: AuditRequest) => boolean): AuditRequest[] {
   const removed: QueuedAudit[] = [];
   for (const [key, { requests }] of queue.groups) {
@@ -93,7 +94,7 @@ export function queuedAudits({ groups }: AuditQueue): AuditRequest[] {
   return all.toSorted((a, b) => a.place - b.place).map(({ request }) => request);
 }
 
-/** What this file promises of a queue. */
+/** Asserts this file's invariants on a queue. */
 export function assertAuditQueue({ groups, size, front, back }: AuditQueue): void {
   let count = 0;
   for (const [key, group] of groups) {

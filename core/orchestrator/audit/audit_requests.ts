@@ -1,9 +1,10 @@
 /**
- * Which validator gets which request, until when it must answer, and who gets it next.
+ * Which validator gets which request, its deadline, and which validator gets it next.
  *
- * A request that was not answered in time goes to another validator, never twice to the same one. Who let a deadline pass is
- * asked again when nobody else is left, or when it has answered after all. As soon as one has been silent, those that never
- * answered are probed, all at once. So any number of silent validators costs a run one or two deadlines, not its audits.
+ * A request that was not answered in time goes to another validator, never twice to the same one. A validator that let a
+ * deadline pass is asked again when no other is left, or once it has answered after all. As soon as one has been silent, those
+ * that never answered are probed, all at once. So any number of silent validators costs a run one or two deadlines, not its
+ * audits.
  */
 
 import { present } from "../../assert.ts";
@@ -24,11 +25,11 @@ import { freeValidators, placeValidator } from "./validator_places.ts";
 import { type Attachment, type OrchestratorEffect, send } from "../event.ts";
 import type { Member, OrchestratorState, RoundSources } from "../state.ts";
 
-const firstPatience = 1; // times mergePhaseMs, while no answer was measured
+const firstPatience = 1; // times mergePhaseMs, until an answer has been measured
 const answerPatience = 8; // times the slowest answer
 const leastPatienceMs = 10_000;
 
-/** Where the stages of a round are loaded from; null: it is over. */
+/** Where the stages of a round are loaded from; null if the round is over. */
 export function sourcesOf(state: OrchestratorState, round: number): RoundSources | null {
   if (state.sources.round === round) return state.sources;
   return state.retired.find((sources) => sources.round === round) ?? null;
@@ -42,7 +43,7 @@ export function requestAudits(state: OrchestratorState, nowMs: number): Orchestr
   const { asked, unheard } = freeValidators(audit);
   const takers = groups.length === 0 ? [] : asked.filter((validator) => hasAuditFor(groups, validator));
   const effects: OrchestratorEffect[] = [];
-  for (const validator of shuffle(state.stream, takers)) { // drawn, or the quickest would judge everybody
+  for (const validator of shuffle(state.stream, takers)) { // drawn at random, or the fastest would judge everybody
     const request = takeAudit(audit.queue, { groups, validator });
     if (request !== null) effects.push(sendRequest(state, { validator, request, nowMs }));
   }
@@ -97,7 +98,7 @@ function patienceMs(state: OrchestratorState): number {
   return slowestMs === null ? longestMs : Math.min(longestMs, Math.max(leastPatienceMs, answerPatience * slowestMs));
 }
 
-/** The request is no validator's any more. */
+/** Takes the request from its validator. */
 export function endRunning(state: OrchestratorState, id: number): void {
   const { running, runningOf } = state.audit;
   const { validator } = present(running.get(id), "a running request");
@@ -106,7 +107,7 @@ export function endRunning(state: OrchestratorState, id: number): void {
   placeValidator(state, validator);
 }
 
-/** Ends a running request of this validator, which its caller closes or passes on; null when it never had it. */
+/** Ends this validator's running request, which the caller closes or passes on; null if the validator never had it. */
 export function takeRunning(
   state: OrchestratorState,
   { member: { node }, request: id, nowMs }: { member: Member; request: number; nowMs: number },
@@ -125,7 +126,7 @@ export function takeRunning(
   return running.request;
 }
 
-/** Another validator will be asked. False: everybody has been, and the request is closed. */
+/** Queues the request for another validator. False if all have been asked; the request is then closed. */
 export function passOn(
   state: OrchestratorState,
   { request, validator }: { request: AuditRequest; validator: NodeId },
@@ -139,8 +140,8 @@ export function passOn(
 }
 
 /**
- * A running request whose deadline has passed, taken from its validator; null when it was answered. While there is nobody else
- * to ask, the validator keeps it: late is better than never.
+ * A running request whose deadline has passed, taken from its validator; null if it was answered. While there is no other
+ * validator to ask, this one keeps it: late is better than never.
  */
 export function takeLate(
   state: OrchestratorState,

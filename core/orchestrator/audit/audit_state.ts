@@ -1,5 +1,6 @@
 /**
- * What validators were asked and will be. Plain data. Invariant: `open` counts the waiting and running requests of each round.
+ * What validators have been and will be asked. Plain data. Invariant: `open` counts the waiting and running requests of each
+ * round.
  */
 
 import type { BlobRef, Direction, MicrobatchId, NodeId, StageIndex, TaskId } from "../../ids.ts";
@@ -19,8 +20,8 @@ export interface ReplayTask {
 }
 
 /**
- * `tried`: validators that are not asked again, as they let its deadline pass or have answered. A probe only finds out whether
- * a validator answers at all: what it says does not count, nothing waits for it, and `open` does not count it.
+ * `tried`: validators that are not asked again because they let its deadline pass or have answered. A probe only tests whether
+ * a validator answers at all: its answer does not count, nothing waits for it, and `open` excludes it.
  */
 export type AuditRequest =
   | {
@@ -34,10 +35,10 @@ export type AuditRequest =
 
 export type EvaluateRequest = Extract<AuditRequest, { type: "evaluate" }>;
 
-/** What a validator says of a round's parameters. */
+/** A validator's evaluation of a round's parameters. */
 export interface Evaluation {
   readonly validator: NodeId;
-  readonly loss: number; // mean nats per token; Infinity: nothing finite comes out
+  readonly loss: number; // mean nats per token; Infinity: the output is not finite
 }
 
 export interface RunningAudit {
@@ -61,7 +62,7 @@ export interface QueuedAudit {
   readonly request: AuditRequest;
 }
 
-/** Waiting requests that are alike to every validator. */
+/** Waiting requests that are interchangeable to every validator. */
 export interface AuditGroup {
   readonly round: number;
   readonly tried: readonly NodeId[];
@@ -70,9 +71,9 @@ export interface AuditGroup {
 
 /** Waiting requests: audit_queue.ts. */
 export interface AuditQueue {
-  readonly groups: Map<string, AuditGroup>; // by round and by who has tried them
+  readonly groups: Map<string, AuditGroup>; // by round and by the validators that tried them
   size: number; // requests in all groups
-  front: number; // place of the first that was ever passed on
+  front: number; // place of the frontmost request ever passed on
   back: number; // place of the next new one
 }
 
@@ -89,13 +90,13 @@ export interface AuditWork {
   readonly running: Map<number, RunningAudit>;
   readonly runningOf: Map<NodeId, number>; // by validator: its request
   readonly places: ValidatorPlaces;
-  readonly silent: Map<NodeId, number>; // who let a deadline pass: the request; asked when nobody else is left
+  readonly silent: Map<NodeId, number>; // validators that let a deadline pass, by request; asked when no other is left
   readonly proven: Set<NodeId>; // validators that have answered
   slowestMs: number | null; // answer so far
   readonly open: Map<number, number>; // requests of a round that are pending or running
   requests: number;
-  readonly disputes: EvaluateRequest[]; // closed, with answers that the next step's loss tells apart
-  isAloneSaid: boolean; // that requests are dropped for want of any validator
+  readonly disputes: EvaluateRequest[]; // closed, with conflicting answers that the next step's loss will decide
+  isAloneSaid: boolean; // whether the warning that requests are dropped for lack of validators was issued
 }
 
 export const roundOf = (request: AuditRequest): number =>

@@ -3,9 +3,10 @@
  * every miner and round.
  *
  * Replayed tasks come from the round's first step, where every replica still holds exactly the round's parameters, and are
- * drawn after the miners have delivered, from the round's secret key. Their wires are held until the answer is there. Backlog is
- * bounded: at most one older round waits; beyond that requests are dropped and a warning says so, once while there is no validator. Who is asked, and what
- * follows when it does not answer, is audit_requests.ts's; what evaluations say together, evaluations.ts's.
+ * drawn after the miners have delivered, from the round's secret key. Their wires are held until the answer arrives. The
+ * backlog is bounded: at most one older round waits; beyond that requests are dropped with a warning, given only once while
+ * there is no validator. Out of scope: assigning requests and handling missing answers (audit_requests.ts), combining
+ * evaluations (evaluations.ts).
  */
 
 import { present } from "../../assert.ts";
@@ -26,12 +27,12 @@ import { auditedOutcomes, loseWires, mostAudited, releaseWires } from "../step/o
 import { minerAt, type StepOutcome } from "../step/step_outcome.ts";
 import { blobsOf, deleteUnused } from "../stored_blobs.ts";
 
-/** Whether anyone will ever answer. */
+/** Whether any validator can be expected to answer. */
 export function isAudited(state: OrchestratorState): boolean {
   return state.config.swarm.validators > 0 || state.validators.size > 0;
 }
 
-/** Picks the round's replays among what the outcome of its first step has kept. */
+/** Picks the round's replays from the work kept in its first step's outcome. */
 export function auditStep(state: OrchestratorState, outcome: StepOutcome): OrchestratorEffect[] {
   const { audit, config } = state;
   for (const candidates of replayable(state, outcome).values()) {
@@ -43,7 +44,7 @@ export function auditStep(state: OrchestratorState, outcome: StepOutcome): Orche
   return [...dropOverflow(state), ...dropBacklog(state)];
 }
 
-/** What each miner did in the step and a validator can repeat. */
+/** The work of each miner in the step that a validator can repeat. */
 function replayable(state: OrchestratorState, outcome: StepOutcome): Map<NodeId, ReplayTask[]> {
   const byMiner = new Map<NodeId, ReplayTask[]>();
   for (const [index, wires] of (outcome.wires ?? []).entries()) {
@@ -82,7 +83,7 @@ function replayTask(
   };
 }
 
-/** Rounds that are begun again and again would hold ever more wires: the oldest audit is given up. */
+/** Repeatedly restarted rounds would hold ever more wires, so the oldest audit is given up. */
 function dropOverflow(state: OrchestratorState): OrchestratorEffect[] {
   const audited = auditedOutcomes(state);
   const [oldest] = audited;
@@ -172,7 +173,7 @@ function giveOn(
   return actOnVerdict(state, { verdict, validator: null });
 }
 
-/** The run closes: what has been said so far is all there will be. */
+/** The run is closing: no further answers will come. */
 export function settleOpenEvaluations(state: OrchestratorState): OrchestratorEffect[] {
   const { queue, running } = state.audit;
   const asked = [...running.values()].map(({ request }) => request).filter((request) => !isProbe(request));
@@ -180,7 +181,7 @@ export function settleOpenEvaluations(state: OrchestratorState): OrchestratorEff
   return requests.flatMap((request) => request.type === "evaluate" ? settleEvaluation(state, request) : []);
 }
 
-/** What was done with parameters that are no more cannot be repeated. */
+/** Work done with parameters that no longer exist cannot be repeated. */
 export function dropReplays(
   state: OrchestratorState,
   { round, stage }: { round: number; stage: StageIndex },
@@ -191,7 +192,7 @@ export function dropReplays(
   );
 }
 
-/** Pending and running ones alike: no answer to them counts any more. */
+/** Drops pending and running requests alike: their answers no longer count. */
 function dropRequests(state: OrchestratorState, isVain: (request: AuditRequest) => boolean): number {
   const { audit } = state;
   const running = [...audit.running].filter(([, { request }]) => isVain(request));
@@ -201,7 +202,7 @@ function dropRequests(state: OrchestratorState, isVain: (request: AuditRequest) 
   return dropped.length;
 }
 
-/** What was computed from or came to segments that are gone cannot be repeated. No request is running. */
+/** Work whose input or output segments are gone cannot be repeated. No request is running. */
 export function dropWithout(state: OrchestratorState, lost: ReadonlySet<string>): OrchestratorEffect[] {
   const isLost = (ref: BlobRef | null) => ref !== null && lost.has(ref.hash);
   loseWires(state, isLost);

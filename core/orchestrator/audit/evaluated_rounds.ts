@@ -1,8 +1,8 @@
 /**
- * What the held-out loss of a round means for the run: a new good round, or a jump that asks to go back (retake.ts).
+ * What the held-out loss of a round means for the run: a new good round, or a jump that calls for going back (retake.ts).
  *
- * Owns also what the hub knows of a round's parameters without any validator: the loss of the round's first step, which trains on
- * text that is as new to them as the held-out text. It is the middle one of the microbatches', so a few lying tails do not move it.
+ * Also owns the hub's own measure of a round's parameters: the loss of the round's first step, whose text is as new to them as
+ * the held-out text. It is the median over microbatches, so a few lying tails do not move it.
  */
 
 import { lowerMedian } from "../step/scale_book.ts";
@@ -21,17 +21,17 @@ export function noteFirstLoss({ round, firstLosses }: OrchestratorState, losses:
   firstLosses.delete(round - lossesKept);
 }
 
-/** What training says of a round's parameters. Infinity: nobody can compute with them. Null: not known yet. */
+/** The training loss of a round's parameters. Infinity if nobody can compute with them; null if not known yet. */
 export function trainedLoss(state: OrchestratorState, round: number): number | null {
   const { config, facts, firstLosses, phase, reloads } = state;
   const known = firstLosses.get(round);
   if (known !== undefined) return known;
-  if (round === 0) return Math.log(config.model.vocabSize); // before its first step the model guesses
+  if (round === 0) return Math.log(config.model.vocabSize); // an untrained model guesses uniformly
   if (round === state.round && reloads.size > 0) return Infinity;
   return phase === "closing" ? facts.lossLast : null;
 }
 
-/** Whether a loss that two validators have found should be looked at by a third: the run would go back, or training found another. */
+/** Whether a loss reported by two validators needs a third: the run would go back, or the training loss differs. */
 export function isDoubtful(state: OrchestratorState, { round, loss }: { round: number; loss: number }): boolean {
   const { good } = state;
   const trained = trainedLoss(state, round);
@@ -61,7 +61,7 @@ export function noteEvaluation(
     state.retakeBecause = rise;
     return [];
   }
-  // Until a round is no worse than the last one, going back is no help: who says so every time does not hold up the run.
+  // Until a round is no worse than the last one, going back does not help; repeated claims of a jump must not hold up the run.
   if (Number.isFinite(loss)) state.good = { ...found, isRetaken: good.isRetaken };
   const why = validators < 2 ? "one validator alone says so" : "taking the round again did not help";
   return [warning(`${rise}; the run goes on as ${why}`)];

@@ -1,11 +1,11 @@
 /**
- * What validators say of a round's parameters, and what the run believes of it.
+ * How the run decides among validators' evaluations of a round's parameters.
  *
- * Where there are two validators or more, two evaluate each round, on the same held-out text with the same parameters. When they
- * agree, that is the round's loss, unless it is out of the ordinary: then a third is asked too, as when they do not agree. Of two
- * against one nobody is right by number. Believed is who is nearer to what training found of the same parameters, where need be
- * once the round's first step is done; if that is the one, the run says all and believes none. With a single validator its
- * word is all there is. That nothing finite comes out of a round is an evaluation like any other.
+ * Where there are two validators or more, two evaluate each round, on the same held-out text with the same parameters. When
+ * they agree, that is the round's loss, unless it is out of the ordinary: then a third is asked too, as when they do not agree.
+ * Two against one is not decided by number. The run believes the side nearer to the training loss of the same parameters,
+ * waiting for the round's first step if need be; if that is the single one, the run reports all and believes none. A single
+ * validator is believed as it is. A non-finite result is an evaluation like any other.
  */
 
 import { fault } from "../../fault.ts";
@@ -33,7 +33,7 @@ export function onEvaluated(
   return [said, ...onAnswer(state, { request, answer: { validator, loss } })];
 }
 
-/** A validator has found that nothing finite comes out of a round. */
+/** A validator found that a round's parameters give a non-finite loss. */
 export function onNothingFinite(
   state: OrchestratorState,
   { request, validator }: { request: EvaluateRequest; validator: NodeId },
@@ -60,7 +60,7 @@ function onAnswer(
   return settleEvaluation(state, request);
 }
 
-/** The loss that two say; the only one when there is one. */
+/** The loss that two validators agree on; with one validator, its loss. */
 function agreedOn(answers: readonly Evaluation[]): number | null {
   const [first] = answers;
   if (first !== undefined && answers.length === 1) return first.loss;
@@ -73,7 +73,7 @@ function agreedOn(answers: readonly Evaluation[]): number | null {
 const isNear = (a: number, b: number): boolean =>
   a === b || Math.abs(a - b) <= tolerance * Math.max(Math.abs(a), Math.abs(b)) && Number.isFinite(a + b);
 
-/** Nobody more will be asked. */
+/** Settles the evaluation: no further validator will be asked. */
 export function settleEvaluation(state: OrchestratorState, request: EvaluateRequest): OrchestratorEffect[] {
   const { round, answers } = request;
   if (answers.length === 0) return [];
@@ -95,7 +95,7 @@ export function settleEvaluation(state: OrchestratorState, request: EvaluateRequ
   ];
 }
 
-/** Whom two others and the training contradict. */
+/** Validators contradicted by two others and by training. */
 function nameOthers(
   { round, agreed, others }: { round: number; agreed: number; others: readonly Evaluation[] },
 ): OrchestratorEffect[] {
@@ -126,7 +126,7 @@ function believe(
   return noteEvaluation(state, { round, loss: agreed, validators });
 }
 
-/** All is said, none believed. */
+/** Reports every evaluation and believes none. */
 function dispute(
   state: OrchestratorState,
   { request: { round, answers }, why }: { request: EvaluateRequest; why: string },
@@ -137,7 +137,7 @@ function dispute(
   return [record({ type: "warning", text })];
 }
 
-/** Those for which training has something to say by now. */
+/** Disputes for which a training loss is now available. */
 export function settleDisputes(state: OrchestratorState): OrchestratorEffect[] {
   const { disputes } = state.audit;
   if (disputes.length === 0) return [];

@@ -1,8 +1,8 @@
 /**
- * Which validators could be asked something: connected and without a request, by what is known of their answering.
+ * Which validators are available: connected and without a request, grouped by how they have answered so far.
  *
- * Owns this index. `placeValidator` is called whenever one of the facts behind it changes: a link, a request, an answer, a
- * deadline that passed. So an event with nothing to audit looks at no validator.
+ * Owns this index. `placeValidator` is called whenever one of the underlying facts changes: a link, a request, an answer, a
+ * passed deadline. So an event with nothing to audit scans no validators.
  */
 
 import { assert } from "../../assert.ts";
@@ -10,7 +10,7 @@ import type { NodeId } from "../../ids.ts";
 import type { OrchestratorState } from "../state.ts";
 import type { AuditWork } from "./audit_state.ts";
 
-/** Brings the index up to date with what is known of this node; a node that is no validator has no place. */
+/** Updates the index for this node; a node that is not a validator has no place. */
 export function placeValidator(state: OrchestratorState, node: NodeId): void {
   const { places } = state.audit;
   const { free, isAnswering } = placeOf(state, node);
@@ -26,7 +26,7 @@ function put(set: Set<NodeId>, { node, isIn }: { node: NodeId; isIn: boolean }):
 }
 
 interface Place {
-  readonly free: typeof kinds[number] | null; // null: busy, or not there
+  readonly free: typeof kinds[number] | null; // null: busy or absent
   readonly isAnswering: boolean;
 }
 
@@ -42,7 +42,10 @@ export interface FreeValidators {
   readonly unheard: readonly NodeId[]; // probed first
 }
 
-/** After somebody was silent those that answered before, and the silent ones only when nobody is left. */
+/**
+ * Validators in the order to ask. After any silence those that answered before come first; silent ones only when no other is
+ * left.
+ */
 export function freeValidators({ places, silent }: AuditWork): FreeValidators {
   const { heard, unheard, answering } = places;
   if (silent.size === 0) return { asked: [...heard, ...unheard], unheard: [] };
@@ -50,7 +53,7 @@ export function freeValidators({ places, silent }: AuditWork): FreeValidators {
   return { asked: [...places.silent], unheard: [] };
 }
 
-/** What this file promises of the index. */
+/** Asserts this file's invariants on the index. */
 export function assertValidatorPlaces(state: OrchestratorState): void {
   const { places, running, runningOf } = state.audit;
   for (const node of state.members.keys()) {

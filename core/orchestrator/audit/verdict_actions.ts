@@ -1,6 +1,6 @@
 /**
  * What the hub does about a verdict (core/score/verdict.ts), in one place: the run's facts and records, the miner's membership,
- * its pay, and what validators are told of it.
+ * its pay, and what validators learn of it.
  *
  * A conviction reaches all three: the miner leaves (members/expulsion.ts), its units go with it, and the next work report names
  * it to every validator. Pay that one validator withholds is withheld in that validator's scores. Out of scope: the rule itself.
@@ -14,7 +14,7 @@ import { convict } from "../members/blame.ts";
 import type { OrchestratorState } from "../state.ts";
 import { noteVerdict } from "../step/scale_book.ts";
 
-/** `validator`: whose repetition it was; null: nobody's, the verdict is inconclusive. */
+/** `validator`: the validator that repeated the work; null if none did, so the verdict is inconclusive. */
 export function actOnVerdict(
   state: OrchestratorState,
   { verdict, validator }: { verdict: Verdict; validator: NodeId | null },

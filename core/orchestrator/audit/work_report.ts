@@ -1,9 +1,9 @@
 /**
- * Who did what in a round, for the validators that turn it into scores.
+ * Each miner's work in a round, reported to the validators that turn it into scores.
  *
- * Every item of a closed step is counted once, for the miner whose result was credited, in units of device work; work that was
- * dropped as its input was in doubt (step/remaking.ts) counts as well. A report goes out
- * when the round is merged; the last few are kept for validators that join later. What a run goes back over is not reported.
+ * Every item of a closed step is counted once, for the miner whose result was credited, in units of device work; work dropped
+ * because its input was in doubt (step/remaking.ts) counts as well. A report goes out when the round is merged; the last few
+ * are kept for validators that join later. Work of abandoned rounds is not reported.
  */
 
 import type { NodeId } from "../../ids.ts";
@@ -14,16 +14,16 @@ import type { StepOutcome } from "../step/step_outcome.ts";
 export const reportsKept = 8;
 const mostMinersInMessage = 8192; // about 450 kB of header
 
-/** Adds a closed step to what the round's report will say. */
+/** Adds a closed step to the round's report. */
 export function countWork({ roundUnits }: OrchestratorState, { miners }: StepOutcome): void {
   for (const { node, units, isPaid } of miners) {
     if (isPaid && units > 0) roundUnits.set(node, (roundUnits.get(node) ?? 0) + units);
   }
 }
 
-const shareOfWithholders = 0.5; // of a round's pay, for who did its tasks but let the others wait in the merge
+const shareOfWithholders = 0.5; // of a round's pay, for miners that did their tasks but withheld a merge duty
 
-/** Of the round that was merged just now. */
+/** The report of the round just merged. */
 export function reportRound(state: OrchestratorState, round: number): OrchestratorEffect[] {
   const report: RoundReport = { round, units: new Map(state.roundUnits) };
   for (const node of state.unpaid) {
@@ -38,7 +38,7 @@ export function reportRound(state: OrchestratorState, round: number): Orchestrat
   return [...state.validators].flatMap((node) => messagesOf(node, { report, expelled }));
 }
 
-/** What a validator that has just joined missed. */
+/** The reports that a newly joined validator missed. */
 export function pastReports(state: OrchestratorState, node: NodeId): OrchestratorEffect[] {
   const expelled = [...state.expelled].slice(-mostMinersInMessage);
   return state.reports.flatMap((report) => messagesOf(node, { report, expelled }));

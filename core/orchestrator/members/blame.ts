@@ -1,15 +1,16 @@
 /**
- * What members answer for: proven faults, duties they withheld, and messages that had to be refused.
+ * What members answer for: proven faults, withheld duties, and refused messages.
  *
- * Owns the standing of each hotkey, which outlives its membership, and what follows from it: a strike, an expulsion, a rest.
- * Refuses to judge: whoever calls `blame` or `convict` has proof, not the word of another member. Invariants: an expelled node
- * is never admitted again; standings without an entry for `roundsRemembered` rounds are forgotten.
+ * Owns the standing of each hotkey, which outlives its membership, and the consequences: a strike, an expulsion, a rest. Out of
+ * scope: judging; callers of `blame` and `convict` have proof, not another member's word. Invariants: an expelled node is never
+ * admitted again; standings without an entry for `roundsRemembered` rounds are forgotten.
  *
- * A strike is a result that no honest program makes (a value that is not finite, a false accusation). One may be a broken
- * device, `mostStrikes` within the remembered rounds end the membership. A lie that is proven by computing ends it at once.
- * A duty that was not done in time may be a slow link: it costs pay, the others do not wait for that node again for a while, and
- * when it repeats, its place goes to another. A merge's duties are one: who withholds another one each round, or every second
- * one, is as unreliable as who withholds always, so one done in time forgives nothing, and every round without a lapse a part.
+ * A strike is a result that no honest program makes (a non-finite value, a false accusation). One may come from a broken
+ * device; `mostStrikes` within the remembered rounds end the membership. A lie proven by computation ends it at once. A duty
+ * not done in time may be a slow link: it costs pay, the others do not wait for that node for a while, and on repetition its
+ * place goes to another. A merge's duties count as one: a node that withholds a different one each round, or one every second
+ * round, is as unreliable as one that always withholds. So one duty done in time forgives nothing, and each round without a
+ * lapse forgives a part.
  */
 
 import type { Fault } from "../../fault.ts";
@@ -21,16 +22,16 @@ export const mostStrikes = 3;
 export const roundsRemembered = 8;
 
 const mostWithheld = {
-  tasks: 6, // in a row: a miner that stands still lets all its leases run out at once
-  confirming: 2, // of a gradient; its tasks are done again by others each time
+  tasks: 6, // in a row: a stalled miner lets all its leases expire at once
+  confirming: 2, // of a gradient; others redo its tasks each time
 };
-const confirmedPardon = 1 / 4; // of such a lapse, for one in time: every second one is too few
+const confirmedPardon = 1 / 4; // of such a lapse, for one in time: confirming every second one is too few
 
 const mostLapses = 3; // rounds
-const roundPardon = 1 / 4; // of a lapse, for a round without one: one round of six may be bad for ever
+const roundPardon = 1 / 4; // of a lapse, for a round without one: one bad round in six is tolerated indefinitely
 
 const mostRefused = 2048; // messages of one node in a round
-const reportedRefusals = 64; // of these; the rest is only counted
+const reportedRefusals = 64; // of these; the rest are only counted
 
 function standingOf(state: OrchestratorState, node: NodeId): Standing {
   let standing = state.standings.get(node);
@@ -53,7 +54,7 @@ function standingOf(state: OrchestratorState, node: NodeId): Standing {
   return standing;
 }
 
-/** A proven fault, no proven intent: counted, and at last too much. */
+/** Counts a proven fault without proven intent; too many end the membership. */
 export function blame(
   state: OrchestratorState,
   { node, fault: { code, detail } }: { node: NodeId; fault: Fault },
@@ -66,7 +67,7 @@ export function blame(
   return [record({ type: "blamed", node, code, detail })];
 }
 
-/** A proven lie. The node leaves before anything else is done with what it said (expulsion.ts). */
+/** Records a proven lie. The node leaves before anything else it said is used (expulsion.ts). */
 export function convict(state: OrchestratorState, { node, reason }: { node: NodeId; reason: string }): void {
   if (state.expelled.has(node)) return;
   state.expelled.add(node);
@@ -80,18 +81,18 @@ interface DutyOf {
   readonly duty: Duty;
 }
 
-/** It owed an answer and let the deadline pass, or has said that none will come. */
+/** The member owed an answer and let the deadline pass, or said that none will come. */
 export function noteWithheld(state: OrchestratorState, { node, duty }: DutyOf): void {
   const standing = standingOf(state, node);
-  if (duty !== "tasks") state.unpaid.add(node); // a task that it did not do is not paid in any case
+  if (duty !== "tasks") state.unpaid.add(node); // an undone task is unpaid anyway
   if (duty !== "tasks" && duty !== "confirming") return noteLapse(state, node);
   standing.withheld[duty] += 1;
   if (standing.withheld[duty] < mostWithheld[duty]) return;
-  standing.withheld[duty] -= 1; // one more sends it to rest again
+  standing.withheld[duty] -= 1; // one more lapse rests it again
   sendToRest(state, node);
 }
 
-/** However many duties of a round's merge it withheld, it is one lapse. */
+/** Any number of withheld duties in one round's merge is one lapse. */
 function noteLapse(state: OrchestratorState, node: NodeId): void {
   const standing = standingOf(state, node);
   if (standing.lapsedRound === state.round) return;
@@ -103,8 +104,8 @@ function noteLapse(state: OrchestratorState, node: NodeId): void {
 }
 
 /**
- * It had no link when an answer was due, or was lost while it owed one: bad luck, unless it was the same in another round of late.
- * Then the pay of a whole round would be to be had for work that is in no merge.
+ * The member had no link when an answer was due, or was lost while it owed one. That is bad luck unless it also happened in
+ * another recent round: otherwise work that is in no merge would earn a whole round's pay.
  */
 export function noteAbsence(state: OrchestratorState, { node, duty }: { node: NodeId; duty: MergeDuty }): void {
   const standing = standingOf(state, node);
@@ -114,12 +115,12 @@ export function noteAbsence(state: OrchestratorState, { node, duty }: { node: No
   if (absentRound !== state.round) noteWithheld(state, { node, duty });
 }
 
-/** Everybody lost its link, by the hub's own fault. */
+/** All members lost their links through the hub's own fault. */
 export function forgetAbsences(state: OrchestratorState): void {
   for (const standing of state.standings.values()) standing.absentRound = null;
 }
 
-/** It did the duty in time. Of a merge's duties see `ageStandings`. */
+/** The member did the duty in time. For a merge's duties see `ageStandings`. */
 export function noteFulfilled(
   state: OrchestratorState,
   { node, duty }: { node: NodeId; duty: Exclude<Duty, MergeDuty> },
@@ -129,7 +130,7 @@ export function noteFulfilled(
   withheld[duty] = duty === "tasks" ? 0 : Math.max(0, withheld[duty] - confirmedPardon);
 }
 
-/** Whether the others have waited for it in vain and should not again. */
+/** Whether others have waited for this member in vain and should not wait again. */
 export function isUnreliable(state: OrchestratorState, { node, duty }: DutyOf): boolean {
   const standing = state.standings.get(node);
   if (standing === undefined) return false;
@@ -137,13 +138,13 @@ export function isUnreliable(state: OrchestratorState, { node, duty }: DutyOf): 
   return standing.lapsedRound !== null && standing.lapsedRound + roundsRemembered >= state.round;
 }
 
-/** It loses its place until the rounds that are remembered have passed. */
+/** The member loses its place until the remembered rounds have passed. */
 export function sendToRest(state: OrchestratorState, node: NodeId): void {
   standingOf(state, node).restUntilRound = state.round + roundsRemembered;
   state.resting.push(node);
 }
 
-/** Nothing proven, but something out of the ordinary. */
+/** Notes something out of the ordinary that proves nothing. */
 export function suspect(state: OrchestratorState, node: NodeId): void {
   standingOf(state, node).suspectedRound = state.round;
 }
@@ -161,8 +162,8 @@ export function isResting(state: OrchestratorState, node: NodeId): boolean {
 // ----------------------------------------------------------------------------------------------- refused messages
 
 /**
- * Counts a refused message. False: it is one of so many that it is not worth an answer or a record. Late results are not held
- * against anyone: a slow miner has as many as it has leases.
+ * Counts a refused message. False if there have been too many to answer or record. Late results are not held against a miner: a
+ * slow one has as many as it has leases.
  */
 export function noteRefused(
   state: OrchestratorState,
@@ -177,7 +178,7 @@ export function noteRefused(
   return standing.refused <= reportedRefusals;
 }
 
-/** At the edge of two rounds, when the new one has begun. */
+/** Called between two rounds, when the new one has begun. */
 export function ageStandings(state: OrchestratorState): void {
   for (const [node, standing] of state.standings) {
     standing.refused = standing.late = 0;

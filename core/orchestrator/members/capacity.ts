@@ -1,10 +1,10 @@
 /**
- * What stages can do, in microbatches per millisecond, so that they can be compared: a tail spends fewer units on a microbatch than
- * the others, and a unit of one stage costs more than one of another.
+ * The capacity of stages in microbatches per millisecond, which makes them comparable: a tail spends fewer units on a
+ * microbatch than the others, and units of different stages differ in cost.
  *
  * Speeds are FLOPs per token and millisecond, by the measured times of pace.ts and the known cost of a stage: a miner keeps its
- * speed when it changes its stage. Who was not measured counts as the mean of its stage, else of the run. One look at each stage
- * and none at each replica, since every newcomer asks.
+ * speed when it changes stage. An unmeasured miner counts as the mean of its stage, else of the run. The cost is one look per
+ * stage and none per replica, since every newcomer asks.
  */
 
 import { present } from "../../assert.ts";
@@ -16,11 +16,11 @@ import type { Member, OrchestratorState } from "../state.ts";
 
 export interface StageCapacity {
   readonly stage: StageIndex;
-  readonly assigned: number; // replicas, loading ones included
+  readonly assigned: number; // replicas, including loading ones
   readonly cost: number; // FLOPs per token of a microbatch
   readonly meanSpeed: number; // of a replica
-  readonly active: number; // of those who work
-  readonly expected: number; // once those who are loading work too
+  readonly active: number; // of the working replicas
+  readonly expected: number; // once the loading replicas work too
 }
 
 export function stageCapacities(state: OrchestratorState): StageCapacity[] {
@@ -42,7 +42,7 @@ export function stageCapacities(state: OrchestratorState): StageCapacity[] {
   });
 }
 
-/** Of a replica that was measured. */
+/** The speed of a measured replica. */
 export function speedOf(state: OrchestratorState, member: Member): number {
   const stage = present(member.stage, "a replica has a stage");
   const { forward } = stageFlopsPerToken(present(state.stages[stage], "the stage exists"));

@@ -1,8 +1,8 @@
 /**
- * Carries out what blame.ts decided: liars leave the run, withholders give their place to another.
+ * Carries out what blame.ts decided: liars leave the run, withholders give up their places.
  *
- * Owns what goes with an expelled node: its units of the open round and of the reports that are kept, its payload in the merge
- * under way, its place. Scores of earlier rounds are the validators': the next work report names who was expelled.
+ * Owns what is removed with an expelled node: its units in the open round and in kept reports, its payload in the current
+ * merge, its place. Out of scope: scores of earlier rounds, which validators own; the next work report names the expelled.
  */
 
 import { fault } from "../../fault.ts";
@@ -28,7 +28,7 @@ export function expelConvicted(state: OrchestratorState, nowMs: number): Orchest
   return effects;
 }
 
-/** They stay members without a stage, and get one again when the rest is over or nobody else is there. */
+/** They stay members without a stage and get one again when the rest is over or no other member is available. */
 export function restWithholders(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   const effects: OrchestratorEffect[] = [];
   for (let node = state.resting.shift(); node !== undefined; node = state.resting.shift()) {

@@ -1,10 +1,10 @@
 /**
- * How long a member may take to load its stage: as long as it gets on. A large stage over a slow line takes an hour, and a miner
- * that says nothing new for `patience` is given up.
+ * How long a member may take to load its stage: as long as it makes progress. A large stage over a slow link takes an hour; a
+ * miner that reports no progress for `patience` is given up.
  *
- * What it says of itself is not believed beyond this: each step forward buys it one more patience and counts once, and there are
- * three parts of 101 percents, so whoever lies is gone at last too. A stage that has nobody else does not wait for it longer than
- * one patience (rebalance.ts).
+ * A member's own reports are trusted only so far: each step forward extends the deadline by one patience and counts once. There
+ * are three parts of 101 percentage values, so a lying member also runs out. A stage without another replica waits at most one
+ * patience (rebalance.ts).
  */
 
 import { present } from "../../assert.ts";
@@ -16,7 +16,7 @@ import type { Member, OrchestratorState } from "../state.ts";
 
 const patience = 2; // times mergePhaseMs, without progress
 
-/** It has just been told what to load. */
+/** The member has just been told what to load. */
 export function awaitLoading(state: OrchestratorState, { member, nowMs }: { member: Member; nowMs: number }): void {
   member.loadedTo = -1;
   member.loadUntilMs = member.loadLateMs = nowMs + patience * state.config.limits.mergePhaseMs;
@@ -32,12 +32,12 @@ export function onLoading(
   const reached = 101 * loadingParts.indexOf(part) + percent;
   if (member.status !== "loading" || assignment !== member.assignment || reached <= member.loadedTo) return [];
   member.loadedTo = reached;
-  member.loadUntilMs = nowMs + patience * state.config.limits.mergePhaseMs; // the alarm looks at it when it rings
+  member.loadUntilMs = nowMs + patience * state.config.limits.mergePhaseMs; // checked when the alarm rings
   const stage = present(member.stage, "a loading member has a stage");
   return [record({ type: "nodeLoading", node: member.node, stage, part, percent })];
 }
 
-/** Whether this assignment's alarm rings for a member that has not got on; one that has gets a new alarm. */
+/** Whether this assignment's alarm rings for a member without progress; one with progress gets a new alarm. */
 export function isStuckLoading(
   state: OrchestratorState,
   { node, assignment, nowMs }: { node: NodeId; assignment: number; nowMs: number },

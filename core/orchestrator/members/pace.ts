@@ -1,19 +1,19 @@
 /**
- * How fast replicas work: the time of one unit, measured between a replica's results, never taken from its own word.
+ * How fast replicas work: the time of one unit, measured between a replica's results, never self-reported.
  *
- * Owns these estimates and a stage's sum of them, which is kept as members come, go and are measured: it is asked for with
- * every newcomer, and must not cost a look at every replica.
+ * Owns these estimates and each stage's sum of them, updated as members come, go and are measured: every newcomer needs the
+ * sum, so it must not cost a look at every replica.
  */
 
 import { present } from "../../assert.ts";
 import type { Member, OrchestratorState, StageRoster } from "../state.ts";
 
 const memory = 0.8; // share of the old value in a running mean
-const steadyMemory = 0.95; // the same where noise matters more than news: a task's time varies by a third, this mean by 5 %
+const steadyMemory = 0.95; // the same where stability matters more than recency: a task's time varies by a third, this mean by 5 %
 const leastUnitMs = 1e-3; // below that all are equally fast
-const mostUnitMs = 3_600_000; // above that all are equally hopeless
+const mostUnitMs = 3_600_000; // above that all are equally slow
 
-/** Books the time between this result and whatever the member was busy with before. */
+/** Books the time between this result and the member's previous work. */
 export function measure(
   state: OrchestratorState,
   member: Member,
@@ -32,7 +32,7 @@ export function measure(
   roster.unitMs = roster.unitMs === null ? unitMs : 0.98 * roster.unitMs + 0.02 * unitMs;
 }
 
-/** It let a task down: it counts as half as fast, and as no faster than the time it was given. */
+/** The member failed a task: it counts as half as fast, and as no faster than the time it was given. */
 export function distrustPace(
   state: OrchestratorState,
   member: Member,
@@ -43,7 +43,7 @@ export function distrustPace(
   setPace(roster, { member, unitMs, steadyMs: Math.max(member.steadyMs ?? 0, unitMs) });
 }
 
-/** Somebody else was quicker: it is at least as slow as that, with all that it had in hand. */
+/** Another replica was faster: this one is at least as slow as that, with all its leased work. */
 export function noteOvertaken(
   state: OrchestratorState,
   member: Member,
@@ -55,15 +55,18 @@ export function noteOvertaken(
   setPace(roster, { member, unitMs: Math.min(mostUnitMs, least), steadyMs: member.steadyMs ?? least });
 }
 
-const mostSlower = 4; // than the stage's median: beyond that nobody is waited for any longer
+const mostSlower = 4; // times the stage's median: the longest that any replica is waited for
 
-/** What the others wait for: whoever sets its own pace could stretch every step by being slower each time, and never late. */
+/**
+ * The pace that others wait for. A member that sets its own pace could stretch every step by being slower each time, and never
+ * late.
+ */
 export function awaitedUnitMs(roster: StageRoster, member: Member): number {
   const own = unitMsOf(roster, member);
   return roster.medianMs === null ? own : Math.min(own, mostSlower * roster.medianMs);
 }
 
-/** Taken between two steps. Of an even number the quicker one of the middle. */
+/** Taken between two steps. For an even count, the faster of the middle two. */
 export function noteMedian(roster: StageRoster): void {
   const measured = roster.members.flatMap(({ steadyMs }) => steadyMs === null ? [] : [steadyMs]).sort((a, b) => a - b);
   roster.medianMs = measured[(measured.length - 1) >> 1] ?? null;
@@ -73,14 +76,14 @@ export function unitMsOf(roster: StageRoster, member: Member): number {
   return Math.max(leastUnitMs, member.unitMs ?? roster.unitMs ?? 1);
 }
 
-/** Over many results: what a stage can do is judged by it. */
+/** The pace over many results, by which a stage's capacity is judged. */
 export function steadyMsOf(roster: StageRoster, member: Member): number {
   return Math.max(leastUnitMs, member.steadyMs ?? roster.unitMs ?? 1);
 }
 
 // ---------------------------------------------------------------------------------------------------------- the sum
 
-/** An active replica comes (1) or goes (-1). */
+/** An active replica is added (1) or removed (-1). */
 export function countPace(roster: StageRoster, { member, by }: { member: Member; by: 1 | -1 }): void {
   if (member.steadyMs === null) return;
   roster.pace.measured += by;
@@ -88,7 +91,7 @@ export function countPace(roster: StageRoster, { member, by }: { member: Member;
   if (roster.pace.measured === 0) roster.pace.unitsPerMs = 0;
 }
 
-/** From scratch: what adding and taking away leaves behind in the last bits must not pile up. */
+/** Recomputes the sum, so that rounding errors from additions and removals do not accumulate. */
 export function recountPace(roster: StageRoster): void {
   roster.pace.measured = 0;
   roster.pace.unitsPerMs = 0;

@@ -1,15 +1,15 @@
 /**
- * Moves miners between stages, at the edge of a round, where nothing of the miner is under way: its round has just been merged.
+ * Moves miners between stages at the end of a round, when a miner has no work in progress: its round has just been merged.
  *
- * First the floor: a stage with fewer than two replicas cannot check itself and is lost with the next miner, so it gets one from a
- * stage with more than two. Then the pace: one miner at an edge goes from the stage with most capacity to the one with least.
- * Paces are noisy, and a moved miner loses its optimizer's moments, so a move has to be worth it: the gap is large and was there
- * at the edge before too; the slower stage gains at least half of what the miner brings; neither the miner's own speed nor its new
- * neighbours' makes a gap the other way; whoever has moved stays for a while, and so do the two stages. No stage is brought
+ * First the floor: a stage with fewer than two replicas cannot check itself and is lost with the next miner, so it gets one
+ * from a stage with more than two. Then the pace: one miner per round goes from the stage with the most capacity to the one
+ * with the least. Paces are noisy, and a moved miner loses its optimizer's moments, so a move has to be worth it: the gap is
+ * large and existed a round earlier too; the slower stage gains at least half of what the miner brings; neither the miner's own
+ * speed nor its new neighbours' reverses the gap; the moved miner and the two stages then rest for a while. No stage is brought
  * below two for pace.
  *
- * And at once to a stage that has lost everybody, since the run stands still without it: what the miner had of the open step
- * is done again.
+ * A stage that has lost every replica gets a miner at once, since the run stalls without it: the miner's part of the open step
+ * is redone.
  */
 
 import { present } from "../../assert.ts";
@@ -24,11 +24,11 @@ import type { Member, OrchestratorState } from "../state.ts";
 import { fits } from "./unfit.ts";
 import { replaceUploader } from "../merge/uploads.ts";
 
-/** Two can reduce each other's slices, and one of them may go. */
+/** Two can reduce each other's slices, and one of them may leave. */
 export const floorReplicas = 2;
-const worthMoving = 4 / 3; // of the largest capacity to the smallest
+const worthMoving = 4 / 3; // ratio of the largest capacity to the smallest
 const restRounds = 8; // from one move of a miner, or between two stages, to the next
-const leastResults = 32; // of a replica whose pace is believed
+const leastResults = 32; // of a replica before its pace is trusted
 const leastMeasured = 2 / 3; // of a stage's replicas
 
 export function rebalance(state: OrchestratorState): OrchestratorEffect[] {
@@ -39,7 +39,7 @@ export function rebalance(state: OrchestratorState): OrchestratorEffect[] {
 
 // --------------------------------------------------------------------------------------------------------- the floor
 
-/** Every stage gets its second replica, as long as another one has a third. */
+/** Gives every stage a second replica, as long as another stage has a third. */
 function raiseFloor(state: OrchestratorState): OrchestratorEffect[] {
   const effects: OrchestratorEffect[] = [];
   for (const spec of state.stages) {
@@ -53,7 +53,7 @@ function raiseFloor(state: OrchestratorState): OrchestratorEffect[] {
   return effects;
 }
 
-/** Of the stage with most miners: the slowest one, or rather one that has not moved lately. */
+/** From the stage with the most miners: preferably one that has not moved lately, else the slowest. */
 function spareReplica(state: OrchestratorState, to: StageIndex): Member | null {
   const donors = stageCapacities(state).map(({ stage, assigned }) => ({
     assigned,
@@ -108,14 +108,14 @@ function isMeasured(state: OrchestratorState, stage: StageIndex): boolean {
 const isRested = (state: OrchestratorState, movedRound: number | null): boolean =>
   movedRound === null || Math.abs(state.round - movedRound) >= restRounds;
 
-/** The replica whose move lifts the slower of the two stages most; null when none is worth it. */
+/** The replica whose move helps the slower of the two stages most; null if none is worth it. */
 function bestMover(state: OrchestratorState, { from, to }: Ends): Member | null {
   let best: { member: Member; slower: number; speed: number } | null = null;
   for (const member of movable(state, from.stage)) {
     if (member.results < leastResults || !isRested(state, member.movedRound) || !fits(member, to.stage)) continue;
     const speed = speedOf(state, member);
     const left = from.active - speed / from.cost;
-    const brings = Math.min(speed, to.meanSpeed) / to.cost; // it may be the stage that is slow, and not its miners
+    const brings = Math.min(speed, to.meanSpeed) / to.cost; // the stage may be slow, not its miners
     const slower = Math.min(left, to.expected + brings);
     const isGain = slower >= to.expected + brings / 2 && to.expected + speed / to.cost <= worthMoving * left;
     if (!isGain) continue;
@@ -141,12 +141,12 @@ function move(state: OrchestratorState, member: Member, to: StageIndex): Orchest
 
 // ----------------------------------------------------------------------------------------------- a stage without anybody
 
-/** A stage without a single miner gets one from the stage with most, while the run stands still without it. */
+/** While the run stalls for a stage without miners, that stage gets one from the stage with the most. */
 export function coverStages(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   return state.phase === "training" ? coverDeserted(state, nowMs) : [];
 }
 
-/** Before the run begins, for when gathering is late: those who came last may have gone where they were not needed. */
+/** Before the run begins, when gathering is late: the last to join may have gone where they were not needed. */
 export function coverDeserted(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   const empty = state.rosters.findIndex((_, stage) => isDeserted(state, { stage: stageIndex(stage), nowMs }));
   if (empty === -1 || [...state.waiting].some((node) => isComing(state, { node, stage: empty }))) return [];
@@ -154,14 +154,14 @@ export function coverDeserted(state: OrchestratorState, nowMs: number): Orchestr
   if (mover === null) return [];
   const effects: OrchestratorEffect[] = [];
   if (mover.leases.size > 0) effects.push(send(mover.node, { type: "cancelTasks", tasks: [...mover.leases] }));
-  setAway(state, mover, nowMs); // for no longer than this: nothing of its work may come back to it
+  setAway(state, mover, nowMs); // only for this call: none of its work may return to it
   reissueWorkOf(state, mover);
   setBack(state, mover);
   replaceUploader(state, mover.node);
   return [...effects, ...move(state, mover, stageIndex(empty))];
 }
 
-/** Nobody has the stage, and nobody who was sent there will have it soon. */
+/** No member has the stage, and none sent there will have it soon. */
 function isDeserted(state: OrchestratorState, { stage, nowMs }: { stage: StageIndex; nowMs: number }): boolean {
   const { assigned, members } = rosterOf(state, stage);
   if (assigned === 0 || members.length > 0) return assigned === 0;
@@ -171,13 +171,16 @@ function isDeserted(state: OrchestratorState, { stage, nowMs }: { stage: StageIn
   return true;
 }
 
-/** It waits for any stage, and will get this one if no other needs it more. */
+/** The member waits for any stage, and will get this one if no other needs it more. */
 function isComing(state: OrchestratorState, { node, stage }: { node: NodeId; stage: number }): boolean {
   const member = state.members.get(node);
   return member?.stage === null && fits(member, stage) && !isResting(state, node);
 }
 
-/** Of the stage with most connected miners that can hold `to`: one that is not working yet, else the one with least to do again. */
+/**
+ * From the stage with the most connected miners that can hold `to`: one that is not working yet, else the one with the least
+ * work to redo.
+ */
 function leastMissed(state: OrchestratorState, to: number): Member | null {
   const connected = state.rosters.map((): Member[] => []);
   for (const member of state.members.values()) {

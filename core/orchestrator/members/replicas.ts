@@ -1,9 +1,9 @@
 /**
- * The active replicas of each stage: who is one, who has a free place, whose turn it is.
+ * The active replicas of each stage: membership, free places, turns.
  *
- * Owns membership of rosters and the order in which replicas get work. Interleaved weighted round robin (SWARM, section 4):
- * whoever has been handed the least expected busy time comes first, so a replica twice as fast gets twice the tasks. How fast
- * each is, is pace.ts's.
+ * Owns membership of rosters and the order in which replicas get work. Interleaved weighted round robin (SWARM, section 4): the
+ * replica with the least expected busy time comes first, so one that is twice as fast gets twice the tasks. Out of scope:
+ * measuring speed (pace.ts).
  */
 
 import { assert, present } from "../../assert.ts";
@@ -46,7 +46,7 @@ export function activate(state: OrchestratorState, member: Member): void {
   markReady(state, member);
 }
 
-/** Ends an active replica's part; its queued and leased work is the caller's to hand on before. */
+/** Removes an active replica; the caller hands on its queued and leased work first. */
 export function deactivate(state: OrchestratorState, member: Member, status: MemberStatus): void {
   if (member.status === "active") {
     const roster = rosterOf(state, present(member.stage, "an active member has a stage"));
@@ -66,7 +66,7 @@ export function setStage(state: OrchestratorState, member: Member, stage: StageI
   member.stage = stage;
 }
 
-/** It needs an `assign`; one that is away may have lost its session, and is looked at again when it is back. */
+/** Marks the member as needing an `assign`; one that is away may have lost its session and is reconsidered when it is back. */
 export function awaitAssign(state: OrchestratorState, member: Member): void {
   const isStale = member.status === "loading" && member.loadingRound !== state.round;
   const isConcerned = member.role === "miner" && (member.status === "waiting" || isStale);
@@ -75,7 +75,7 @@ export function awaitAssign(state: OrchestratorState, member: Member): void {
 
 // -------------------------------------------------------------------------------------------------- silence
 
-/** The link broke: no new work until it is back. */
+/** The link broke: no new work until it is restored. */
 export function setAway(state: OrchestratorState, member: Member, graceUntilMs: number): void {
   if (member.status === "active" && member.graceUntilMs === null) {
     const roster = rosterOf(state, present(member.stage, "an active member has a stage"));
@@ -120,8 +120,8 @@ export function markReady(state: OrchestratorState, member: Member): void {
 }
 
 /**
- * Everybody begins a step level, so each replica gets a task before anyone gets a second: one that is never handed any could
- * not be audited, and its pace would never be known.
+ * All replicas start a step level, so each gets a task before any gets a second: a replica without tasks could not be audited,
+ * and its pace would never be known.
  */
 export function levelReplicas(state: OrchestratorState): void {
   for (const roster of state.rosters) {
@@ -145,7 +145,7 @@ function dropStale(roster: StageRoster): void {
 
 const isValid = ({ busyMs, member }: ReadyPlace): boolean => member.isReady && member.busyMs === busyMs;
 
-/** Whose turn it is, without taking it. */
+/** The replica whose turn it is, without taking the turn. */
 export function firstReady(roster: StageRoster): Member | null {
   for (let first = roster.ready[0]; first !== undefined; first = roster.ready[0]) {
     if (isValid(first)) return first.member;
@@ -164,7 +164,7 @@ export function takeReady(roster: StageRoster): Member | null {
 
 const mostCompared = 32;
 
-/** The fastest of some replicas that wait for work, other than this one: whose turn it is would often be a slow one's. */
+/** The fastest of some idle replicas, other than this one: the next in turn would often be slow. */
 export function idleReplica(roster: StageRoster, options: { except: NodeId | null }): Member | null {
   let best: Member | null = null;
   let compared = 0;
@@ -177,7 +177,7 @@ export function idleReplica(roster: StageRoster, options: { except: NodeId | nul
   return best;
 }
 
-/** Takes the fastest idle one for an item that the step waits for. */
+/** Takes the turn of the fastest idle replica for an item that the step waits for. */
 export function takeIdle(roster: StageRoster): Member | null {
   const member = idleReplica(roster, { except: null });
   if (member !== null) member.isReady = false; // its place in the heap is stale now

@@ -1,11 +1,11 @@
 /**
- * A node that comes back with a new session and says what it still holds: what fits is kept, what was lost on the way is sent
+ * A node that returns with a new session and reports what it still holds: what fits is kept, what was lost in transit is sent
  * again. So neither a restart of the orchestrator nor a lost session costs a gradient.
  *
  * Kept: an active replica of the same assignment that has applied every step header but possibly the last. Its leases end (the
  * task or its result may have been lost), credited tasks that are not in its log wait again, and every request it has not
- * answered is repeated; a miner answers a repeated request as it did the first. Who comes back over and over in one step
- * (returns.ts) gains no time by it, what it had goes to others, and credited work that it does not have any more was withheld.
+ * answered is repeated; a miner answers a repeated request as it did the first. A node that returns too often in one step
+ * (returns.ts) gains no time by it, its work goes to others, and credited work that it no longer has counts as withheld.
  */
 
 import { present } from "../../assert.ts";
@@ -28,7 +28,7 @@ export function mayResume(
   { member, holding }: { member: Member; holding: Holding | null },
 ): boolean {
   if (holding === null || member.status !== "active" || member.assignment !== holding.assignment) return false;
-  if (holding.round === state.round + 1) { // it took the outer step; its word may have been lost, or others are not so far
+  if (holding.round === state.round + 1) { // it took the outer step; its message may have been lost, or others are behind
     const phase = mergeOf(state, member)?.phase;
     return phase === "applying" || phase === "agreed";
   }
@@ -76,7 +76,7 @@ export function resumeMember(
   return effects;
 }
 
-/** It is asked for less than before, and has no more time for that. */
+/** Asks for less than before, with the same deadline. */
 function keepAsked(state: OrchestratorState, { member, asked }: { member: Member; asked: SealRequest }): void {
   const { work } = state;
   if (work === null || member.stepTasks.length === 0) return;

@@ -1,21 +1,23 @@
 /**
- * How often a member comes back within one step: with a new session, only a new link, or as a new member after its work was lost.
+ * How often a member comes back within one step: with a new session, just a new link, or as a new member after its work was
+ * lost.
  *
- * A lost session is nobody's fault and costs nothing the first times. Whoever uses it to hand tasks back or to have its deadlines begin
- * anew would stop the step without ever being late, so from then on its deadlines stand and its tasks go to others; as a
- * new member it gets a stage with the next step. A restart of the orchestrator (restart.ts) forgets what was counted, as everybody loses the session by it.
+ * A lost session is nobody's fault and is free the first few times. A member that used it to hand tasks back or to restart its
+ * deadlines could stop the step without ever being late, so from then on its deadlines stand and its tasks go to others; as a
+ * new member it gets a stage with the next step. A restart of the orchestrator (restart.ts) clears the count, because all
+ * sessions are lost with it.
  */
 
 import type { Member, OrchestratorState } from "../state.ts";
 
 const freeReturns = 2; // in a step
 
-/** Once for each; outside of a step none counts. */
+/** Counts one return; outside a step none counts. */
 export function noteReturn({ work }: OrchestratorState, { node }: Member): void {
   work?.returns.set(node, (work.returns.get(node) ?? 0) + 1);
 }
 
-/** More often than counts as bad luck. */
+/** Whether it has returned more often than bad luck explains. */
 export function hasComeBackOften({ work }: OrchestratorState, { node }: Member): boolean {
   return (work?.returns.get(node) ?? 0) > freeReturns;
 }

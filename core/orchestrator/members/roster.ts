@@ -1,11 +1,10 @@
 /**
- * Who takes part: joining, assignment to a stage, silence, loss, leaving.
+ * Membership: joining, assignment to a stage, silence, loss, leaving.
  *
- * A newcomer goes to a stage that lacks replicas, else to the one that limits the run (to its previous one if that is as short of
- * miners), loads the newest round's parameters and is active at once when the round is still the same, else it is assigned
- * again. How long loading may take is loading.ts's. A silent node keeps its
- * work for `disconnectGraceMs`; after that it is lost and its work goes to others. Who comes back with what it had is
- * resume.ts's.
+ * A newcomer goes to a stage that lacks replicas, else to the one that limits the run (to its previous one if that is as short
+ * of miners), loads the newest round's parameters and is active at once if the round is still the same, else it is assigned
+ * again. A silent node keeps its work for `disconnectGraceMs`; after that it is lost and its work goes to others. Out of scope:
+ * how long loading may take (loading.ts), returning with kept work (resume.ts).
  */
 
 import { present } from "../../assert.ts";
@@ -72,7 +71,7 @@ function admitValidator(state: OrchestratorState, node: NodeId): void {
   placeValidator(state, node);
 }
 
-/** Null: there is a place for this node, or it has one. Not final: a node that is told this comes again. */
+/** Null if the node has a place or can get one. Otherwise not final: a refused node tries again. */
 export function roomFault(
   state: OrchestratorState,
   { node, role }: { node: NodeId; role: Role },
@@ -82,12 +81,12 @@ export function roomFault(
   return fault("limitExceeded", `Cannot join as every stage has ${most} miners, which is the most; try again later`);
 }
 
-/** Whoever waits for a stage has its place already, so that everybody who was let in gets one. */
+/** Members waiting for a stage already have their place, so that everyone admitted gets one. */
 function isFull(state: OrchestratorState): boolean {
   return state.members.size - state.validators.size >= state.stages.length * state.config.limits.minersPerStage;
 }
 
-/** The stage that needs a miner most, of those that its device can hold; null: all of these are full. */
+/** Of the stages its device can hold, the one that needs a miner most; null if all are full. */
 function chooseStage(state: OrchestratorState, member: Member): StageIndex | null {
   const { limits, swarm } = state.config;
   const open = stageCapacities(state).filter(({ stage, assigned }) =>
@@ -132,7 +131,7 @@ export function assignWaiting(state: OrchestratorState, nowMs: number): Orchestr
   return effects;
 }
 
-/** Somebody who is resting, or comes and goes, is better than nobody. */
+/** A resting or unreliable member is better than none. */
 const isShort = (state: OrchestratorState): boolean => state.rosters.some((roster) => roster.assigned === 0);
 
 const mostPeers = 8;
@@ -174,7 +173,7 @@ export function onReady(
   return [record({ type: "nodeReady", node, stage, round: state.round, parameters: message.parameters.hash })];
 }
 
-/** Starts the run when every stage has its replicas, or at least one after `gatherMs`. */
+/** Starts the run when every stage has all its replicas or, after `gatherMs`, at least one. */
 export function beginWhenGathered(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   if (state.phase !== "gathering") return [];
   const counts = state.stages.map((spec) => replicasOf(state, spec.index).length);
@@ -224,7 +223,7 @@ export function onReconnected(
   return [];
 }
 
-/** Whether the silence is over the grace; a later grace sets the alarm anew. */
+/** Whether the silence exceeds the grace; a later grace resets the alarm. */
 export function isLost(state: OrchestratorState, { node, nowMs }: { node: NodeId; nowMs: number }): boolean {
   const graceUntilMs = state.members.get(node)?.graceUntilMs ?? null;
   if (graceUntilMs === null) return false;
@@ -233,7 +232,7 @@ export function isLost(state: OrchestratorState, { node, nowMs }: { node: NodeId
   return false;
 }
 
-/** It is told why; what it had confirmed stays counted. */
+/** Dismisses a member with a reason; its confirmed work stays counted. */
 export function onDismissed(
   state: OrchestratorState,
   options: { node: NodeId; fault: Fault; nowMs: number },
@@ -246,7 +245,7 @@ export function onDismissed(
   ];
 }
 
-/** It says goodbye. What it owes a merge is withheld by that. */
+/** The member says goodbye; anything it owes a merge counts as withheld. */
 export function onLeaving(
   state: OrchestratorState,
   { member: { node }, reason, nowMs }: { member: Member; reason: string; nowMs: number },
@@ -256,7 +255,7 @@ export function onLeaving(
   return loseNode(state, { node, reason, nowMs });
 }
 
-/** Forgets a node and hands everything it held to others. */
+/** Forgets a node and hands all it held to others. */
 export function loseNode(
   state: OrchestratorState,
   options: { node: NodeId; reason: string; nowMs: number },

@@ -1,14 +1,14 @@
 /**
  * A member stops being an active replica: benched (it loads parameters anew) or forgotten (it is gone).
  *
- * Only membership: whatever it held of the open step, of a merge or of an upload is handed on by the caller.
+ * Only membership: the caller hands on its part of the open step, of a merge or of an upload.
  */
 
 import { awaitAssign, deactivate, setStage } from "./replicas.ts";
 import type { Member, OrchestratorState } from "../state.ts";
 import { rewire } from "../step/wiring.ts";
 
-/** Its parameters are not the run's: the next sources bring it back. */
+/** The member's parameters are not the run's: the next sources bring it back. */
 export function benchMember(state: OrchestratorState, member: Member): void {
   const { stage } = member;
   deactivate(state, member, "waiting");

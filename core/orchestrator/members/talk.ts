@@ -1,9 +1,9 @@
 /**
- * How much a node says against how much it was asked, so that messages which change nothing cannot fill the journal.
+ * Limits how much a node says relative to how much it was asked, so that messages without effect cannot fill the journal.
  *
- * Many messages are legitimately ignored: an answer crosses a cancellation, a late report of progress. An honest node says about
- * one thing for each that it was asked, whatever became of it. Beyond `freeMessages` and twice what it was asked, a round's
- * messages are refused unread, and refusals are counted by blame.ts, which ends the membership of whoever goes on.
+ * Many messages are legitimately ignored: an answer that crosses a cancellation, a late progress report. An honest node sends
+ * about one message per request, whatever becomes of it. Beyond `freeMessages` and twice the requests, a round's messages are
+ * refused unread; blame.ts counts refusals and ends the membership of a node that persists.
  */
 
 import { type Fault, fault } from "../../fault.ts";
@@ -20,7 +20,7 @@ function talkOf(state: OrchestratorState, node: NodeId): Talk {
   return talk;
 }
 
-/** Counts a message of the node; the fault when it is one too many. */
+/** Counts a message of the node; returns a fault if it is one too many. */
 export function noteHeard(state: OrchestratorState, node: NodeId): Fault | null {
   const talk = talkOf(state, node);
   talk.heard += 1;

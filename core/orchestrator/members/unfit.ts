@@ -1,8 +1,8 @@
 /**
- * Stages that a miner's device cannot hold, by its own word: it gets another one, and is sent away when none is left.
+ * Stages that a miner says its device cannot hold: it gets another stage, and is sent away when none is left.
  *
- * Nobody is blamed and nothing is restored, because the stage itself is sound. A miner's word counts for as long as it is a member, so a
- * node with a new adapter only has to join anew.
+ * Nobody is blamed and nothing is restored, because the stage itself is sound. A miner's claim lasts as long as its membership,
+ * so a node with a new adapter only has to rejoin.
  */
 
 import { fault } from "../../fault.ts";
@@ -15,7 +15,7 @@ import type { Member, OrchestratorState } from "../state.ts";
 
 export const fits = (member: Member, stage: number): boolean => !member.unfitStages.some((unfit) => unfit === stage);
 
-/** `stage`: the one that the member was told to load. */
+/** `stage`: the stage that the member was told to load. */
 export function onTooLarge(
   state: OrchestratorState,
   { member, stage, message }: { member: Member; stage: StageIndex; message: LoadFailed },

@@ -1,9 +1,9 @@
 /**
- * Parameters that a stage went on with on a word, as the store had lost what the hub would have checked it with.
+ * Parameters that a stage adopted unchecked because the store had lost what the hub needed to check them.
  *
- * The hub looks at them when they are uploaded, before anybody else loads them. With values that are not finite nothing can be
- * computed, whoever made them: the stage keeps what the round began with, and its replicas load that. Nobody is blamed, since
- * an honest replica makes such parameters of slices that others have spoiled. Finite ones are taken, as ever.
+ * The hub checks them when they are uploaded, before any other node loads them. Non-finite values are useless whoever made
+ * them: the stage keeps the parameters the round began with, and its replicas load those. Nobody is blamed, since an honest
+ * replica makes such parameters from slices that others have spoiled. Finite ones are accepted, as usual.
  */
 
 import { present } from "../../assert.ts";
@@ -30,7 +30,7 @@ export function onUploadLooked(
 ): OrchestratorEffect[] {
   const upload = state.upload?.stages[stage];
   if (upload === undefined || !upload.isBelieved || upload.stored || upload.asked !== node) return [];
-  if (stats === null) { // said to be uploaded, and not there: another is asked
+  if (stats === null) { // reported as uploaded but missing: another holder is asked
     upload.holders = upload.holders.filter((holder) => holder !== node);
     upload.asked = null;
     return [];
@@ -41,7 +41,7 @@ export function onUploadLooked(
     return [];
   }
   upload.slices = [];
-  upload.holders = []; // so the hub makes it, of what the round began with
+  upload.holders = []; // so the hub makes it from what the round began with
   upload.asked = null;
   for (const member of [...replicasOf(state, stage)]) {
     reissueWorkOf(state, member);

@@ -1,8 +1,8 @@
 /**
- * The hub takes a merge's outer step itself, again, after it had to be found out what it starts from.
+ * The hub takes a merge's outer step itself, again, once its starting point has been found.
  *
- * Where the stage's own parameters are gone, the slices are a difference to something that nobody has: the stage goes on with
- * what was put in its place.
+ * Where the stage's own parameters are gone, the slices are a difference from something that nobody has: the stage continues
+ * with their replacement.
  */
 
 import type { StageIndex } from "../../ids.ts";
@@ -30,7 +30,7 @@ export function uploadOfHub(
   return upload?.asked === "hub" && !upload.stored ? upload : null;
 }
 
-/** The stage's start is there again, or something else in its place. */
+/** The stage's start, or a replacement for it, is available again. */
 export function hubMergesAgain(
   state: OrchestratorState,
   { round, stage, isReplaced }: { round: number; stage: StageIndex; isReplaced: boolean },

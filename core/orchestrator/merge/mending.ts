@@ -1,11 +1,12 @@
 /**
- * Blobs that a merge needs and the store has lost (a disk, an operator, bit rot): found out, shown again by whoever made them,
- * or done without.
+ * Blobs that a merge needs and the store has lost (a disk, an operator, bit rot): detected, uploaded again by their makers, or
+ * done without.
  *
- * Owns what follows when a reducer or a replica could not read a blob. Its word is not taken: the shell looks through what the
- * phase needs. Nothing lost: it is asked once more, then it leaves the merge. A lost payload is shown again by its contributor;
- * where that fails, the hub reduces the slice without it, alone, so that no late answer over other payloads can count. A
- * lost result is reduced again. Invariant: nobody honest is expelled or benched for what the store lost, while anyone has it.
+ * Owns the handling of a reducer or replica that could not read a blob. Its claim is verified: the shell checks all that the
+ * phase needs. If nothing is lost, it is asked once more, then leaves the merge. A lost payload is uploaded again by its
+ * contributor; where that fails, the hub alone reduces the slice without it, so that no late answer over other payloads can
+ * count. A lost result is reduced again. Invariant: no honest member is expelled or benched for what the store lost while
+ * anyone has it.
  */
 
 import { present } from "../../assert.ts";
@@ -20,14 +21,14 @@ import { askForPayload, checkPayload } from "./payload_check.ts";
 import { dropParticipants, owe, reduceEffects, type ReduceRequest, settle } from "./reducers.ts";
 import type { OrchestratorState } from "../state.ts";
 
-const mostShown = 4; // times a contributor is asked; more is a store that keeps nothing, or a contributor that stores nothing
+const mostShown = 4; // times a contributor is asked; needing more means a broken store or a contributor that stores nothing
 
 interface Mend {
   readonly merge: StageMerge;
   readonly nowMs: number;
 }
 
-/** Looks for what is lost when somebody missed a blob, and asks them again when it was shown anew. */
+/** Looks for lost blobs when a member missed one, and asks that member again once they are restored. */
 export function mendMerges(state: OrchestratorState): OrchestratorEffect[] {
   const effects: OrchestratorEffect[] = [];
   for (const merge of state.merge?.stages ?? []) {
@@ -39,17 +40,17 @@ export function mendMerges(state: OrchestratorState): OrchestratorEffect[] {
   return effects;
 }
 
-/** Whoever read its slices before they were lost has what the others need: its answer, or its deadline, comes first. */
+/** A replica that read its slices before they were lost has what the others need: first wait for its answer or its deadline. */
 const mayStillApply = (merge: StageMerge): boolean =>
   merge.phase === "applying" && [...merge.owing.keys()].some((node) => !merge.doubters.has(node));
 
-/** Also to look again in a new life. */
+/** Starts the check; also repeats it after a restart. */
 export function lookEffect(state: OrchestratorState, merge: StageMerge): OrchestratorEffect {
   const { stage, phase } = merge;
   return { type: "checkBlobs", round: state.round, stage, phase, refs: neededBlobs(merge) };
 }
 
-/** What this phase's work reads. */
+/** The blobs that this phase's work reads. */
 function neededBlobs(merge: StageMerge): BlobRef[] {
   if (merge.phase === "applying") return merge.slices.flatMap(({ accepted }) => accepted ?? []);
   if (merge.phase !== "reducing") return [];
@@ -77,7 +78,7 @@ export function onBlobsChecked(
   const merge = state.merge?.stages[options.stage];
   if (merge?.mend !== "looking" || round !== state.round || phase !== merge.phase) return [];
   merge.mend = null;
-  merge.deadlineMs = Math.max(merge.deadlineMs, nowMs + state.config.limits.mergePhaseMs); // nobody is late for our loss
+  merge.deadlineMs = Math.max(merge.deadlineMs, nowMs + state.config.limits.mergePhaseMs); // our loss must not make anyone late
   const lost = new Set(options.lost.map((ref) => ref.hash));
   if (lost.size === 0) return doubtDoubters(state, { merge, nowMs });
   const text =
@@ -86,7 +87,7 @@ export function onBlobsChecked(
   return [seen, ...(phase === "applying" ? reopen : askToShow)(state, { merge, lost, nowMs })];
 }
 
-/** The store has everything: what they missed may have come back meanwhile; at the second time it is their own trouble. */
+/** The store has everything: what they missed may have come back meanwhile; a second failure is their own problem. */
 function doubtDoubters(state: OrchestratorState, { merge, nowMs }: Mend): OrchestratorEffect[] {
   const own = [...merge.doubters].filter((node): node is NodeId => node !== "hub" && merge.doubted.has(node));
   for (const node of own) {
@@ -106,7 +107,7 @@ function askDoubters(state: OrchestratorState, merge: StageMerge): OrchestratorE
   return doubters.flatMap((reducer) => openRequests(state, { merge, reducer }));
 }
 
-/** What a replica or the hub was asked in this phase and has not answered, to be asked again. */
+/** Repeats what a replica or the hub was asked in this phase and has not answered. */
 export function openRequests(
   state: OrchestratorState,
   { merge, reducer }: { merge: StageMerge; reducer: Reducer },
@@ -130,7 +131,7 @@ function isPayloadOwed(merge: StageMerge, node: NodeId): boolean {
   return merge.phase === "committing" ? !merge.payloads.has(node) : merge.showing.has(node);
 }
 
-/** Reducing: contributors show lost payloads again; what nobody can show is left out. */
+/** Reducing: contributors upload lost payloads again; those that nobody can supply are left out. */
 function askToShow(
   state: OrchestratorState,
   { merge, lost, nowMs }: Mend & { lost: ReadonlySet<string> },
@@ -179,12 +180,15 @@ function leftOutText(
 
 const timesShown = (merge: StageMerge, node: NodeId): number => merge.shown.get(node) ?? 0;
 
-/** Once it has applied the merge, what it contributed is gone. Who let a deadline pass does not hold up the others again. */
+/**
+ * Whether a contributor can still supply its payload. Once it has applied the merge, its contribution is gone; one that let a
+ * deadline pass does not hold up the others again.
+ */
 const mayShow = (merge: StageMerge, node: NodeId): boolean =>
   merge.participants.has(node) && !merge.applied.has(node) && !merge.slow.has(node) &&
   timesShown(merge, node) < mostShown;
 
-/** The hub reduces these, alone. */
+/** The hub alone reduces these slices. */
 function leaveToHub(
   state: OrchestratorState,
   { merge, slices }: { merge: StageMerge; slices: readonly number[] },
@@ -199,8 +203,8 @@ function leaveToHub(
 }
 
 /**
- * Applying: the lost slices are reduced again. When somebody has applied them already the others load what it has, for the
- * slices might come out different.
+ * Applying: the lost slices are reduced again. If a replica has already applied them, the others load its result, because the
+ * new slices might differ.
  */
 function reopen(
   state: OrchestratorState,

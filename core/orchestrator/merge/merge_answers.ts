@@ -1,5 +1,5 @@
 /**
- * The replicas' answers during a merge, checked and booked, and the hub's own. What follows from them is merging.ts's.
+ * Answers from replicas and from the hub during a merge, checked and booked. Out of scope: the consequences (merging.ts).
  */
 
 import { present } from "../../assert.ts";
@@ -41,7 +41,7 @@ export function onPayloadCommitted(
   const merge = mergeOf(state, { member, round: message.round });
   if (merge?.phase === "reducing" && merge.showing.delete(member.node)) {
     settle(merge, member.node);
-    return []; // whether it is the same again shows when it is read
+    return []; // reading it will show whether it is the same
   }
   if (merge === null || merge.phase !== "committing" || !merge.weights.has(member.node)) {
     return reject(member.node, fault("wrongPhase", `Cannot take a payload of round ${message.round} now`));
@@ -59,7 +59,7 @@ export function onPayloadCommitted(
     return reject(member.node, claimsOthers("a payload"));
   }
   const { node } = member;
-  if (merge.payloads.has(node)) return []; // told again after a broken link
+  if (merge.payloads.has(node)) return []; // repeated after a broken link
   merge.payloads.set(node, payloadOf(message.slices));
   merge.checking.add(node);
   merge.committedWeight += present(merge.weights.get(node), "a contributor has a weight");
@@ -80,7 +80,7 @@ export function onSliceReduced(
   }
   if (slice.results.has(member.node) || message.edition !== merge.edition) return [];
   const bounds = payloadCodecOf(state.config).resultBytes(valuesOfSlice(merge, message.slice));
-  if (!isWithin(bounds, message.result.bytes)) { // with the right hash it would be voted for, and then nobody could fetch it
+  if (!isWithin(bounds, message.result.bytes)) { // with the right hash it could win the vote, and then nobody could fetch it
     const detail = `Cannot take slice ${message.slice} as it must have ${boundsText(bounds)} bytes`;
     return [
       ...reject(member.node, fault("badBlob", detail)),
@@ -113,7 +113,7 @@ export function onSliceRefereed(
   }
   const { nowMs } = options;
   if (options.edition !== merge.edition) return [];
-  if (slice.accepted !== null || slice.results.has("hub") || !slice.asked.includes("hub")) return []; // it was asked twice
+  if (slice.accepted !== null || slice.results.has("hub") || !slice.asked.includes("hub")) return []; // the hub was asked twice
   if (options.result === null) return skipMerge(state, { merge, nowMs });
   slice.results.set("hub", options.result);
   merge.unjudged.push(options.slice);
@@ -152,7 +152,7 @@ export function onMergeRefereed(
   return [];
 }
 
-/** The hub misses a payload as a replica would. */
+/** Handles a payload missed by the hub as one missed by a replica. */
 export function onSliceUnavailable(
   state: OrchestratorState,
   { round, stage }: { round: number; stage: StageIndex },
@@ -162,7 +162,10 @@ export function onSliceUnavailable(
   return [];
 }
 
-/** A replica that cannot do its part leaves the merge and half of its pay; the rest goes on. If it misses a blob, the store may be to blame. */
+/**
+ * A replica that cannot do its part leaves the merge and loses half of its pay; the others go on. If it misses a blob, the
+ * store may be to blame.
+ */
 export function onMergeFailed(
   state: OrchestratorState,
   { member, message, nowMs }: Answer<MergeFailed>,
@@ -171,11 +174,11 @@ export function onMergeFailed(
   const seen = record({ type: "faultSeen", node: member.node, ...message.fault });
   if (merge === null) return [seen];
   if (message.fault.code === "badBlob" && (merge.phase === "reducing" || merge.phase === "applying")) {
-    if (merge.owing.has(member.node)) merge.doubters.add(member.node); // else it was asked in another phase
+    if (merge.owing.has(member.node)) merge.doubters.add(member.node); // else the request came from another phase
     return [seen];
   }
   const isAccusing = merge.phase === "reducing" && merge.owing.has(member.node);
-  if (merge.phase !== "agreed") noteWithheld(state, { node: member.node, duty: merge.phase }); // it has a part in the merge and does not do it
+  if (merge.phase !== "agreed") noteWithheld(state, { node: member.node, duty: merge.phase }); // it does not do its part in the merge
   return [
     seen,
     ...(isAccusing ? blame(state, { node: member.node, fault: falseReport(message) }) : []),
@@ -183,7 +186,7 @@ export function onMergeFailed(
   ];
 }
 
-/** An answer that no honest program gives. */
+/** Blames an answer that no honest program gives. */
 function leaveOut(
   state: OrchestratorState,
   { node, detail }: { node: NodeId; detail: string },
@@ -192,7 +195,7 @@ function leaveOut(
   return blame(state, { node, fault: fault("badBlob", detail) });
 }
 
-/** Payloads are checked before they are reduced: nothing of them can be in a reducer's way. */
+/** Payloads are checked before they are reduced, so none can make a reducer fail. */
 function falseReport({ round, fault: { code, detail } }: MergeFailed): Fault {
   return fault(
     code,
@@ -200,7 +203,7 @@ function falseReport({ round, fault: { code, detail } }: MergeFailed): Fault {
   );
 }
 
-/** Who claims such a name would be let read it. */
+/** A member that claims such a name would gain access to it. */
 const claimsOthers = (what: string): Fault =>
   fault("badBlob", `Cannot take ${what} as its blobs must be this stage's: it names another stage's parameters`);
 

@@ -1,10 +1,10 @@
 /**
- * When a phase of a merge stops waiting. All answers end it at once; a quorum of them leaves the rest a grace; the phase's
- * deadline ends it in any case.
+ * When a phase of a merge stops waiting. It ends at once when all have answered, after a grace when a quorum has, and at its
+ * deadline in any case.
  *
- * Who is late loses as little as the phase allows. Committing: its payload is left out, it stays a replica. Reducing: its open
- * slices go to others. Applying: it leaves the active replicas and loads the agreed parameters. Nobody is disconnected for
- * being slow.
+ * A late replica loses as little as the phase allows. Committing: its payload is left out, but it stays a replica. Reducing:
+ * its open slices go to others. Applying: it leaves the active replicas and loads the agreed parameters. No member is
+ * disconnected for being slow.
  */
 
 import type { NodeId } from "../../ids.ts";
@@ -14,7 +14,7 @@ import type { StageMerge } from "./merge_state.ts";
 import { dropParticipants, dropWeight, replaceReducer } from "./reducers.ts";
 import type { OrchestratorState } from "../state.ts";
 
-/** Once a quorum has answered, the phase waits for the grace only. */
+/** Once a quorum has answered, the phase waits only for the grace period. */
 export function noteQuorum(
   state: OrchestratorState,
   { merge, nowMs }: { merge: StageMerge; nowMs: number },
@@ -25,14 +25,14 @@ export function noteQuorum(
   merge.deadlineMs = Math.min(merge.deadlineMs, nowMs + mergeGraceMs);
 }
 
-/** Of the round's work while payloads are committed, of the slices while they are reduced, then of the replicas. */
+/** Share answered: of the round's work while committing, of the slices while reducing, then of the replicas. */
 function answeredShare(merge: StageMerge): number {
   if (merge.phase === "reducing") return 1 - merge.openSlices / Math.max(1, merge.slices.length);
   if (merge.phase === "committing") return merge.wholeWeight === 0 ? 1 : merge.committedWeight / merge.wholeWeight;
   return merge.applied.size / Math.max(1, merge.participants.size);
 }
 
-/** When the answers of this phase are due; null while no replica owes one (the hub is at work itself). */
+/** When this phase's answers are due; null while no replica owes one (the hub itself is working). */
 export function answersDueMs(merge: StageMerge): number | null {
   return merge.phase !== "agreed" && merge.owing.size > 0 ? merge.deadlineMs : null;
 }
@@ -46,14 +46,14 @@ export function endLateAnswers(state: OrchestratorState, nowMs: number): Orchest
     if (dueMs === null || dueMs > nowMs) continue;
     for (const node of [...merge.owing.keys()]) effects.push(...goOnWithout(state, { merge, node, nowMs }));
     const { mergeGraceMs, mergePhaseMs } = state.config.limits;
-    merge.deadlineMs = nowMs + (merge.hasQuorum ? mergeGraceMs : mergePhaseMs); // for whoever is asked instead
+    merge.deadlineMs = nowMs + (merge.hasQuorum ? mergeGraceMs : mergePhaseMs); // for the replicas asked instead
   }
   return effects;
 }
 
 const leastWaitMs = 1000;
 
-/** Who made the others wait before gets as long as they needed, and no longer. */
+/** A node that made the others wait before gets only as long as they needed. */
 function shortenForUnreliable(
   state: OrchestratorState,
   { merge, nowMs }: { merge: StageMerge; nowMs: number },

@@ -1,5 +1,5 @@
 /**
- * A stage's merge goes from one phase to the next: what was owed before is void, the deadline begins anew.
+ * Moves a stage's merge from one phase to the next: answers owed before are void, the deadline restarts.
  */
 
 import { type OrchestratorEffect, record } from "../event.ts";

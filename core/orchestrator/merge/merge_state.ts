@@ -1,8 +1,8 @@
 /**
- * A merge under way and the upload that follows it. Plain data, and when two replicas have made the same of it.
+ * A merge in progress and the upload that follows it. Plain data, plus when two replicas' results are equal.
  *
  * Invariants: a participant is an active replica of its stage; `owing` counts exactly the answers that participants still owe
- * in the present phase; `openSlices` counts the slices without an accepted result.
+ * in the current phase; `openSlices` counts the slices without an accepted result.
  */
 
 import { present } from "../../assert.ts";
@@ -13,9 +13,9 @@ export type Reducer = NodeId | "hub";
 
 export interface SliceWork {
   readonly asked: Reducer[];
-  readonly told: Set<NodeId>; // ever asked: who is replaced may still be reading
+  readonly told: Set<NodeId>; // all ever asked: a replaced reducer may still be reading
   readonly results: Map<Reducer, BlobRef>;
-  readonly without: Set<NodeId>; // contributors whose payload of it is lost for good
+  readonly without: Set<NodeId>; // contributors whose payload for it is permanently lost
   accepted: BlobRef | null;
 }
 
@@ -25,8 +25,8 @@ export interface MergedStage {
 }
 
 /**
- * What counts as one vote: the whole result. With right parameters and another momentum the next outer step goes elsewhere, and
- * a right hash of another size cannot be fetched.
+ * The unit of voting: the whole result. With the right parameters but a different momentum the next outer step diverges, and a
+ * right hash with a wrong size cannot be fetched.
  */
 export function voteOf({ parameters, momentum }: MergedStage): string {
   const [first, second] = [parameters, momentum].map((ref) => ref === null ? "none" : `${ref.hash}/${ref.bytes}`);
@@ -37,7 +37,7 @@ export function isSameStage(a: MergedStage, b: MergedStage): boolean {
   return voteOf(a) === voteOf(b);
 }
 
-/** What a contributor has committed, a slice each, in the order of the layout. */
+/** What a contributor has committed, one blob per slice, in layout order. */
 export interface Payload {
   readonly hashes: readonly BlobHash[];
   readonly bytes: readonly number[]; // within what the payload codec allows
@@ -47,7 +47,7 @@ export function payloadOf(slices: readonly BlobRef[]): Payload {
   return { hashes: slices.map(({ hash }) => hash), bytes: slices.map(({ bytes }) => bytes) };
 }
 
-/** One slice of it. */
+/** One slice of a payload. */
 export function payloadSlice({ hashes, bytes }: Payload, index: number): BlobRef {
   return {
     hash: present(hashes[index], "a payload has every slice"),
@@ -55,12 +55,12 @@ export function payloadSlice({ hashes, bytes }: Payload, index: number): BlobRef
   };
 }
 
-/** How many values a slice stands for. */
+/** Number of values in a slice. */
 export function valuesOfSlice(merge: StageMerge, index: number): number {
   return present(merge.layout[index], "a slice has its place").size;
 }
 
-/** Whether the node has shown exactly what was agreed on. */
+/** Whether the node's result is exactly the agreed one. */
 export function holdsAgreed(merge: StageMerge, node: NodeId): boolean {
   const shown = merge.applied.get(node);
   return shown !== undefined && isSameStage(shown, present(merge.agreed, "an agreed stage"));
@@ -73,34 +73,34 @@ export interface StageMerge {
   phase: MergePhase;
   readonly replicas: number; // when it began
   readonly participants: Set<NodeId>; // in slot order
-  readonly weights: Map<NodeId, number>; // of those whose payload counts, in slot order
+  readonly weights: Map<NodeId, number>; // of nodes whose payload counts, in slot order
   readonly layout: readonly Slice[];
   readonly payloads: Map<NodeId, Payload>;
-  readonly checking: Set<NodeId>; // whose payload the hub reads
+  readonly checking: Set<NodeId>; // nodes whose payload the hub is reading
   readonly lengths: Map<NodeId, number>; // of checked payloads: payload_check.ts
-  readonly scales: Map<NodeId, number>; // of those that are scaled down
+  readonly scales: Map<NodeId, number>; // of payloads that are scaled down
   edition: number; // of the requests to reduce: rises when payloads have changed
-  isStale: boolean; // a payload has gone since they were sent
+  isStale: boolean; // a payload was removed since they were sent
   slices: SliceWork[];
   openSlices: number;
-  readonly unjudged: number[]; // slices that got an answer or lost a reducer
+  readonly unjudged: number[]; // slices that gained an answer or lost a reducer
   readonly owing: Map<NodeId, number>;
   readonly slow: Set<NodeId>; // reducers that did not answer in time; not asked again
   readonly doubters: Set<Reducer>; // could not read a blob in this phase
-  readonly doubted: Set<NodeId>; // had doubts in this phase that the store did not confirm
+  readonly doubted: Set<NodeId>; // reported a loss in this phase that the store did not confirm
   readonly showing: Set<NodeId>; // contributors that owe a lost payload
-  readonly shown: Map<NodeId, number>; // how often they were asked for it
+  readonly shown: Map<NodeId, number>; // how often each was asked for it
   mend: "looking" | "showing" | null; // what the doubters wait for: mending.ts
   readonly applied: Map<NodeId, MergedStage>;
   isHubAsked: boolean; // to take the outer step itself
-  isHubUnable: boolean; // to take it, as the store lost what it needs; then one word must do
+  isHubUnable: boolean; // to take it because the store lost what it needs; then a single result must suffice
   refereed: MergedStage | null;
   agreed: MergedStage | null;
   phaseStartedMs: number;
   deadlineMs: number;
-  hasQuorum: boolean; // of this phase: the rest has only the grace left
+  hasQuorum: boolean; // of this phase: the others have only the grace left
   wholeWeight: number; // sum of `weights`
-  committedWeight: number; // of those whose payload is there
+  committedWeight: number; // of nodes whose payload has arrived
   uploadedBytes: number;
 }
 
@@ -112,12 +112,12 @@ export interface MergeWork {
 export interface StageUpload {
   readonly stage: StageIndex;
   merged: MergedStage;
-  slices: readonly BlobRef[]; // what made it, should every holder be lost
+  slices: readonly BlobRef[]; // the inputs of the merge, in case every holder is lost
   holders: NodeId[];
-  isHubUnable: boolean; // to repeat the merge, as the store lost what it needs
-  isBelieved: boolean; // agreed on as the hub could not take the step: it looks at what is uploaded (believed_upload.ts)
+  isHubUnable: boolean; // to repeat the merge because the store lost what it needs
+  isBelieved: boolean; // agreed unchecked because the hub could not take the step: it checks the upload (believed_upload.ts)
   asked: Reducer | null;
-  deadlineMs: number; // of the one that was asked
+  deadlineMs: number; // of the holder that was asked
   stored: boolean;
 }
 

@@ -2,9 +2,10 @@
  * The merge that ends a round: every stage at once, each through committing, reducing, applying, agreed.
  *
  * Payloads are checked when they are committed (payload_check.ts), slices are reduced by pairs of replicas (reducing.ts). Then
- * every replica takes the outer step and shows the hashes of its parameters and outer momentum. When more than
- * two thirds of the replicas that the merge began with show the same, and nobody anything else, it is agreed; otherwise the hub takes the step itself, and whoever showed another result is blamed and loads the agreed one.
- * Phases close by answers, by quorum and grace, or by deadline, never by hope; the deadlines are merge_deadlines.ts's.
+ * every replica takes the outer step and reports the hashes of its parameters and outer momentum. When more than two thirds of
+ * the replicas that the merge began with report the same result, and none reports another, it is agreed; otherwise the hub
+ * takes the step itself, and replicas with another result are blamed and load the agreed one. Phases close by answers, by
+ * quorum and grace, or by deadline (merge_deadlines.ts), so no phase can wait forever.
  */
 
 import { assert, present } from "../../assert.ts";
@@ -85,7 +86,7 @@ function openStage(state: OrchestratorState, options: { stage: StageIndex; nowMs
 
 // ------------------------------------------------------------------------------------------------------- phases
 
-/** Moves every stage on as far as the answers allow. */
+/** Advances every stage as far as the answers allow. */
 export function advanceMerge(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   const effects: OrchestratorEffect[] = [];
   for (const merge of state.merge?.stages ?? []) {
@@ -118,7 +119,7 @@ function advanceStage(state: OrchestratorState, options: { merge: StageMerge; no
 function apply(state: OrchestratorState, options: { merge: StageMerge; nowMs: number }): OrchestratorEffect[] {
   const { merge, nowMs } = options;
   const entered = enter(state, { merge, phase: "applying", nowMs });
-  const nodes = [...merge.participants].filter((node) => !merge.applied.has(node)); // some may have, if slices were lost since
+  const nodes = [...merge.participants].filter((node) => !merge.applied.has(node)); // some may have applied it, if slices were lost since
   for (const node of nodes) owe(merge, node);
   return [entered, ...nodes.map((node) => askToApply(state, { merge, node }))];
 }
@@ -139,7 +140,7 @@ export function keepStart(merge: StageMerge): void {
   merge.openSlices = 0;
 }
 
-/** Nothing of this round can be used for the stage: it keeps the parameters it began with. */
+/** Nothing from this round is usable for the stage: it keeps the parameters it began with. */
 export function skipMerge(
   state: OrchestratorState,
   options: { merge: StageMerge; nowMs: number },
@@ -182,8 +183,9 @@ export function askHubToApply(state: OrchestratorState, merge: StageMerge): Orch
 }
 
 /**
- * Who was alone from the start has nobody to agree with. Otherwise one word is not enough, one dissent is too much, and more
- * than two thirds of those that began the merge must have spoken: a few liars must not decide because others are late or lost.
+ * A replica that was alone from the start has no one to agree with. Otherwise one result is not enough, one dissent is too
+ * many, and more than two thirds of the replicas that began the merge must have answered: a few liars must not decide because
+ * others are late or lost.
  */
 function unanimous(merge: StageMerge): MergedStage | null {
   const [first, ...others] = merge.applied.values();
@@ -191,7 +193,7 @@ function unanimous(merge: StageMerge): MergedStage | null {
   return merge.replicas === 1 || (others.length > 0 && 3 * merge.applied.size > 2 * merge.replicas) ? first : null;
 }
 
-/** The store has lost what the hub would need to decide. */
+/** The store has lost what the hub needs to decide. */
 function majority(merge: StageMerge): MergedStage | null {
   const counts = new Map<string, number>();
   for (const merged of merge.applied.values()) {

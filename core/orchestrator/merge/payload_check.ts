@@ -1,12 +1,13 @@
 /**
- * What a committed payload may be, there, finite and no longer than the round's steps can make it, and what it counts beside its peers.
+ * Checks that a committed payload exists, is finite and is no longer than the round's steps can make it, and sets its weight
+ * among its peers.
  *
- * The hub reads every payload when it is committed, so nothing that a reducer could trip over reaches one, and a reducer that
- * complains is wrong. Lengths are norms as a share of the sum of the round's learning rates: an optimizer moves a value by at
- * most `longestStep` of them a step, and a codec with a residual may hold back several rounds' worth. Only what is beyond that is
- * left out, unpaid and blamed. A payload longer than its peers and the stage's last rounds is scaled down, to their median if it is
- * far longer: it stays in the merge and keeps its pay, as the peers may be the liars. Peers that make next to no progress
- * compared with the other stages are no reference. Directions are not judged here.
+ * The hub reads every payload when it is committed, so no payload can make a reducer fail, and a reducer that complains is
+ * wrong. Lengths are norms as a share of the sum of the round's learning rates: an optimizer moves a value by at most
+ * `longestStep` of them a step, and a codec with a residual may hold back several rounds' worth. Only a payload beyond that is
+ * left out, unpaid and blamed. A payload longer than its peers and the stage's last rounds is scaled down, to their median if
+ * it is far longer: it stays in the merge and keeps its pay, because the peers may be the liars. Peers that make almost no
+ * progress compared with the other stages are not used as a reference. Out of scope: directions.
  */
 
 import { present } from "../../assert.ts";
@@ -24,12 +25,12 @@ import { largestOf, lowerMedian, notePayload } from "../step/scale_book.ts";
 import type { OrchestratorState } from "../state.ts";
 
 const leastLimits = { length: 4, value: 32, honestLength: 1.2 }; // weight decay and rounding come on top of AdamW's bound
-const farAbovePeers = 4; // times the reference, then it counts as if it were the reference
-const mostWeighed = 2; // times the reference, then it is scaled down
+const farAbovePeers = 4; // times the reference; beyond that a payload counts as if it were the reference
+const mostWeighed = 2; // times the reference; beyond that a payload is scaled down
 const roundsForPast = 2;
-const leastBesideOthers = 1 / 16; // of the other stages' middle length: below that a stage's peers are no reference
+const leastBesideOthers = 1 / 16; // of the other stages' median length: below that a stage's peers are not a reference
 const leastAlone = 1 / 256; // of the longest honest length, where there is no other stage
-const mostAsked = 4; // times for one payload, then it is left out: a store that keeps nothing, or a contributor that stores nothing
+const mostAsked = 4; // times for one payload, then it is left out: the store is broken or the contributor stores nothing
 
 export function checkPayload(
   state: OrchestratorState,
@@ -68,14 +69,14 @@ export function onPayloadChecked(
     const detail =
       `Cannot merge a payload of round ${round} as ${longest.toPrecision(3)} is the longest way the round's ` +
       `steps can go: it has ${found}`;
-    state.roundUnits.delete(node); // what it computed in the round is not in the merge
+    state.roundUnits.delete(node); // its work of the round is not in the merge
     return blame(state, { node, fault: fault("badNumbers", detail) });
   }
   merge.lengths.set(node, length);
   return [];
 }
 
-/** Of a payload's root mean square and of its largest value, in sums of learning rates; what honest ones stay below. */
+/** Bounds on a payload's root mean square and its largest value, in sums of learning rates; honest payloads stay below. */
 function limitsOf({ config }: OrchestratorState): typeof leastLimits {
   const longest = optimizers[optimizerOf(config)].longestStep(config.train);
   const { mostRounds } = payloadCodecOf(config);
@@ -86,7 +87,7 @@ function limitsOf({ config }: OrchestratorState): typeof leastLimits {
   };
 }
 
-/** Committed, but not in the store: the store may have lost it, so it is asked for again. */
+/** A payload committed but not in the store: the store may have lost it, so it is requested again. */
 function payloadMissing(
   state: OrchestratorState,
   { merge, node }: { merge: StageMerge; node: NodeId },
@@ -105,7 +106,7 @@ function payloadMissing(
   return [record({ type: "mergeLate", round: state.round, stage: merge.stage, node, phase: merge.phase })];
 }
 
-/** Decides what each payload counts, before they are reduced. */
+/** Decides each payload's weight before reducing. */
 export function weighPayloads(state: OrchestratorState, merge: StageMerge): void {
   const { reference, isOwn } = referenceOf(state, merge);
   merge.scales.clear();
@@ -117,7 +118,7 @@ export function weighPayloads(state: OrchestratorState, merge: StageMerge): void
   }
 }
 
-/** Once a round, of what has been merged. */
+/** Notes the lengths of merged payloads, once a round. */
 export function noteLengths(state: OrchestratorState, merge: StageMerge): void {
   const middle = lowerMedian([...merge.lengths.values()]);
   if (middle !== null) notePayload(present(state.scales.stages[merge.stage], "scales a stage"), middle);
@@ -125,10 +126,10 @@ export function noteLengths(state: OrchestratorState, merge: StageMerge): void {
 
 interface Reference {
   readonly reference: number;
-  readonly isOwn: boolean; // the stage's, so that whoever is far above it is out of the ordinary
+  readonly isOwn: boolean; // the stage's own, so a payload far above it is out of the ordinary
 }
 
-/** What lengths of this stage are measured by. */
+/** The reference for lengths in this stage. */
 function referenceOf(state: OrchestratorState, merge: StageMerge): Reference {
   const { honestLength } = limitsOf(state);
   const own = ownReference(state, { merge, honestLength });
@@ -139,7 +140,7 @@ function referenceOf(state: OrchestratorState, merge: StageMerge): Reference {
   return { reference: Math.min(most, honestLength, others ?? honestLength / farAbovePeers), isOwn };
 }
 
-/** Of two payloads neither is a majority: a short one, or a past made of short ones, must not make an honest one count less. */
+/** Of two payloads neither is a majority: a short payload, or a history of short ones, must not reduce an honest one's weight. */
 function ownReference(
   state: OrchestratorState,
   { merge, honestLength }: { merge: StageMerge; honestLength: number },
@@ -153,7 +154,7 @@ function ownReference(
   return largestOf([lowerMedian(lengths), past, least]) ?? 0;
 }
 
-/** How long the other stages' payloads are, as far as is known: their last rounds', else those of this merge. Null: no other. */
+/** The length of the other stages' payloads, if known: from their last rounds, else from this merge. Null if there is none. */
 function middleOfOthers(state: OrchestratorState, { stage }: StageMerge): number | null {
   const middles: number[] = [];
   for (const [index, { payloadNorms }] of state.scales.stages.entries()) {

@@ -1,5 +1,5 @@
 /**
- * Who reduces a slice, who still owes an answer, and what happens to a stage's merge when a replica leaves it.
+ * Reducers of each slice, answers still owed, and what happens to a stage's merge when a replica leaves it.
  */
 
 import { assert, present } from "../../assert.ts";
@@ -21,20 +21,20 @@ export function settle(merge: StageMerge, node: NodeId): void {
   else merge.owing.set(node, left);
 }
 
-/** It owes nothing any more. */
+/** The node owes nothing any more. */
 export function forgive(merge: StageMerge, node: NodeId): void {
   merge.owing.delete(node);
   merge.showing.delete(node);
   merge.doubters.delete(node);
 }
 
-/** Its work of the round is not waited for any more. */
+/** The merge no longer waits for this node's work of the round. */
 export function dropWeight(merge: StageMerge, node: NodeId): void {
   merge.wholeWeight -= merge.weights.get(node) ?? 0;
   merge.weights.delete(node);
 }
 
-/** A slice and who is to reduce it. */
+/** A slice and its assigned reducers. */
 export interface ReduceRequest {
   readonly index: number;
   readonly reducer: Reducer;
@@ -53,7 +53,7 @@ export function askReducers(
   return reduceEffects(state, { merge, requests });
 }
 
-/** The requests themselves, also to send them again. */
+/** Builds the requests; also used to repeat them. */
 export function reduceEffects(
   state: OrchestratorState,
   { merge, requests }: { merge: StageMerge; requests: readonly ReduceRequest[] },
@@ -120,16 +120,16 @@ export function dropParticipants(
   return effects;
 }
 
-/** An expelled node's payload; what was reduced with it is reduced again. */
+/** Removes an expelled node's payload; slices reduced with it are reduced again. */
 function withdraw(merge: StageMerge, node: NodeId): void {
-  if (merge.phase !== "committing" && merge.phase !== "reducing") return; // it was checked, and others have applied it
+  if (merge.phase !== "committing" && merge.phase !== "reducing") return; // the payload was checked, and others have applied it
   if (merge.payloads.has(node)) {
     withdrawPayload(merge, node);
     merge.isStale = merge.phase === "reducing";
   }
 }
 
-/** It does not count. */
+/** Removes a payload from the merge. */
 export function withdrawPayload(merge: StageMerge, node: NodeId): void {
   if (merge.payloads.delete(node)) merge.committedWeight -= merge.weights.get(node) ?? 0;
   merge.checking.delete(node);
@@ -137,7 +137,7 @@ export function withdrawPayload(merge: StageMerge, node: NodeId): void {
   dropWeight(merge, node);
 }
 
-/** The open slices of a reducer go to others, at last to the hub. */
+/** Gives a reducer's open slices to others, finally to the hub. */
 export function replaceReducer(
   state: OrchestratorState,
   options: { merge: StageMerge; node: NodeId },

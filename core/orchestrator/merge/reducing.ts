@@ -1,9 +1,9 @@
 /**
- * The reducing phase: who reduces which slice, and whose result is taken.
+ * The reducing phase: which replica reduces which slice, and which result is accepted.
  *
  * Butterfly all-reduce: each slice goes to two replicas, and a secret share of them to the hub as well (all of them while that
- * costs it little). Equal results of two are accepted; where they differ, the hub computes the slice and whoever had another
- * result is expelled. It is never a vote among the accused. Payloads that go (their node was expelled) begin a new edition.
+ * is cheap). Equal results from two are accepted; where they differ, the hub computes the slice and reducers with another
+ * result are expelled. The accused never vote. Removing a payload (its node was expelled) starts a new edition.
  */
 
 import { present } from "../../assert.ts";
@@ -20,7 +20,7 @@ import { weighPayloads } from "./payload_check.ts";
 import { askReducers } from "./reducers.ts";
 import type { OrchestratorState } from "../state.ts";
 
-/** Begins to reduce, or begins again without payloads that have gone. */
+/** Starts reducing, or restarts without removed payloads. */
 export function reduce(state: OrchestratorState, options: { merge: StageMerge; nowMs: number }): OrchestratorEffect[] {
   const { merge, nowMs } = options;
   weighPayloads(state, merge);
@@ -50,9 +50,9 @@ export function reduce(state: OrchestratorState, options: { merge: StageMerge; n
   return [...entered, ...askReducers(state, { merge, requests })];
 }
 
-const mostRepeated = 2 ** 26; // floats that the hub reads for it in a stage and round
+const mostRepeated = 2 ** 26; // floats that the hub reads for this in a stage and round
 
-/** Slices that the hub reduces as well, drawn in secret: all while that costs little, a share of a large stage's. */
+/** Slices that the hub reduces as well, drawn in secret: all while that is cheap, a share in a large stage. */
 function repeatedSlices(state: OrchestratorState, merge: StageMerge): ReadonlySet<number> {
   const count = merge.layout.length;
   const floats = merge.payloads.size * present(state.stageFloats[merge.stage], "a length a stage");
@@ -68,7 +68,7 @@ const newSlice = (given: Pick<SliceWork, "asked" | "accepted">): SliceWork => ({
   without: new Set(),
 });
 
-/** Looks at every slice that got an answer or lost a reducer. */
+/** Examines every slice that gained an answer or lost a reducer. */
 export function judgeSlices(
   state: OrchestratorState,
   options: { merge: StageMerge; nowMs: number },
@@ -82,7 +82,7 @@ export function judgeSlices(
   return effects;
 }
 
-/** The hub's own result decides; without one, all must agree. Where they do not, the hub computes the slice. */
+/** The hub's own result decides; without one, all must agree. Otherwise the hub computes the slice. */
 function judgeSlice(
   state: OrchestratorState,
   options: { merge: StageMerge; index: number; nowMs: number },
@@ -104,7 +104,7 @@ function judgeSlice(
   return liars.map(disputed);
 }
 
-/** Of two reducers or more, all alike. */
+/** Whether two or more reducers answered, all with the same result. */
 function agreedResult(results: readonly BlobRef[]): BlobRef | null {
   const [first, ...others] = results;
   return first !== undefined && others.length > 0 && others.every(({ hash }) => hash === first.hash) ? first : null;

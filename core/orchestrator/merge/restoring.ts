@@ -1,11 +1,10 @@
 /**
- * A stage that somebody could not load: is its blob still in the store? If it is not, the shell brings the stage back, from the
- * checkpoint of the same round, from its neighbours, or from the seed, and the run says so.
+ * A stage that a miner could not load: is its blob still in the store? If not, the shell restores the stage from the checkpoint
+ * of the same round, from its neighbours, or from the seed, and the run reports it.
  *
- * While that is going on nobody is sent to the stage. Replicas that hold the stage are worth more than anything restored: one
- * uploads it again, and should that fail newcomers wait for the next round's upload. Whatever is put in a stage's place makes
- * what was done before unfit for audits. Older rounds' parameters are deleted, not lost: who cannot load them any more loads the
- * newest.
+ * Meanwhile no miner is sent to the stage. Replicas that hold the stage are worth more than anything restored: one uploads it
+ * again; if that fails, newcomers wait for the next round's upload. Replacing a stage makes earlier work unfit for audits.
+ * Older rounds' parameters are deleted, not lost: a miner that can no longer load them loads the newest.
  */
 
 import { present } from "../../assert.ts";
@@ -23,7 +22,7 @@ import type { Member, OrchestratorState } from "../state.ts";
 import { onTooLarge } from "../members/unfit.ts";
 import { onParametersUploaded, repeatMerge } from "./uploads.ts";
 
-/** Where a stage's parameters were found or what they were made of. */
+/** Where a stage's parameters were found, or what they were made from. */
 export type Restored = "stored" | "checkpoint" | "neighbours" | "initial";
 
 const mostFailures = 3; // of one miner in a row; then it is sent away
@@ -34,7 +33,7 @@ export function onLoadFailed(
 ): OrchestratorEffect[] {
   if (member.status !== "loading" || message.assignment !== member.assignment || member.stage === null) return [];
   const { node, stage } = member;
-  if (member.loadingRound !== state.sources.round) { // it was away while the round moved on
+  if (member.loadingRound !== state.sources.round) { // the member was away while the round moved on
     benchMember(state, member);
     return [];
   }
@@ -60,7 +59,7 @@ export function restoreEffect(state: OrchestratorState, stage: StageIndex): Orch
   return { type: "restoreStage", round, stage, sources: stages, gradientSquares: [...state.gradientSquares] };
 }
 
-/** Replicas were worth waiting for, and now they are gone: what can be restored must do. */
+/** The replicas worth waiting for are gone: a restored stage must do. */
 export function restoreAbandoned(state: OrchestratorState): OrchestratorEffect[] {
   const effects: OrchestratorEffect[] = [];
   for (const [stage, status] of state.restoring) {
@@ -97,7 +96,7 @@ export function onStageRestored(
   ];
 }
 
-/** Replicas of the round have what the store lost. They upload the next round's in any case. */
+/** Replicas of the round have what the store lost. They upload the next round's parameters anyway. */
 function askHolder(state: OrchestratorState, stage: StageIndex): OrchestratorEffect[] {
   state.restoring.set(stage, "held");
   const { round } = state.sources;
@@ -110,7 +109,7 @@ function askHolder(state: OrchestratorState, stage: StageIndex): OrchestratorEff
   return [record({ type: "warning", text }), send(holder.node, { type: "uploadParameters", round })];
 }
 
-/** A round's parameters for the checkpoint, or again for the store that lost them. */
+/** Uploads a round's parameters for the checkpoint, or again if the store lost them. */
 export function onUploaded(
   state: OrchestratorState,
   { member, message }: { member: Member; message: ParametersUploaded },
@@ -146,8 +145,8 @@ interface LostForHub {
 }
 
 /**
- * The hub could not take an outer step as blobs were lost. Replicas that have the result upload it; else the stage does
- * without what is lost: without slices it keeps its start, without a start it is restored.
+ * The hub could not take an outer step because blobs were lost. Replicas that have the result upload it; otherwise the stage
+ * does without: if slices are lost it keeps its start, if the start is lost it is restored.
  */
 export function onMergeUnavailable(
   state: OrchestratorState,
@@ -178,7 +177,7 @@ export function onMergeUnavailable(
   return [lostText(options, `the stage keeps the parameters of round ${round}`), again];
 }
 
-/** What one replica has made of the merge cannot be checked, but is worth more than anything put in its place. */
+/** One replica's result of the merge cannot be checked, but is worth more than any replacement. */
 function believeOne(
   state: OrchestratorState,
   { merge, lost }: { merge: StageMerge; lost: LostForHub },

@@ -1,12 +1,13 @@
 /**
- * A merge that made the model much worse is not kept: the run goes back to the last round that validators found good.
+ * A merge that made the model much worse is discarded: the run goes back to the last round that validators found good.
  *
- * The bounds of payload_check.ts stop what is absurd in numbers; this stops what is absurd in effect, whoever made it. Two
- * validators must have found the jump. Whoever was blamed or had its payload scaled down since the good round has no part in
- * the round that is taken again. Each good round is gone back to once: if the loss jumps again without the suspects, it is the
- * training itself, and a warning says so.
+ * The bounds of payload_check.ts stop payloads with absurd values; this file stops merges with an absurd effect, whatever the
+ * cause. Two validators must have found the jump. Miners that were blamed or had a payload scaled down since the good round are
+ * excluded from the repeated round. The run goes back to each good round once: if the loss jumps again without the suspects,
+ * the training itself is the cause, and a warning says so.
  *
- * Round numbers go on rising, so that nothing of the abandoned rounds is taken for the new one, and its checkpoint is newer.
+ * Round numbers keep rising, so that nothing from the abandoned rounds is mistaken for the new one, and its checkpoint is
+ * newer.
  */
 
 import { derivedKey } from "../../chacha.ts";
@@ -21,7 +22,7 @@ import { benchMember } from "../members/roster_changes.ts";
 import { type GoodRound, type OrchestratorState, tokensPerMicrobatch } from "../state.ts";
 import { undoOutcomes } from "../step/outcomes.ts";
 
-/** Goes back, when an evaluation has asked for it. */
+/** Goes back if an evaluation called for it. */
 export function retakeRound(state: OrchestratorState): OrchestratorEffect[] {
   const { retakeBecause, good } = state;
   state.retakeBecause = null;
@@ -74,7 +75,7 @@ function checkpointOf({ round }: OrchestratorState, { sources, step }: GoodRound
   return { round, step, stages, payloads: [], writing: false };
 }
 
-/** Returns how many microbatches do not count any more. */
+/** Returns how many microbatches no longer count. */
 function goBack(state: OrchestratorState, good: GoodRound): number {
   const { counters, config } = state;
   const microbatches = (state.step - good.step) * config.train.microbatchesPerStep;

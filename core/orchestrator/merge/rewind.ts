@@ -1,9 +1,9 @@
 /**
- * When everybody who trained in this round is gone (a power cut, a swarm that was killed), its progress is in nobody's
- * parameters: the run goes back to the round's first step, so that nothing counts as trained that was lost.
+ * When every miner that trained in this round is gone (a power cut, a killed swarm), no parameters hold its progress: the run
+ * goes back to the round's first step, so that lost work does not count as trained.
  *
- * With one of them left the run goes on: stages that lost all of theirs begin the round anew, the others keep what they have.
- * Attempts are numbered on, so that a late result of the abandoned step is not taken for one of the new.
+ * If one of them is left, the run goes on: stages that lost all their replicas begin the round anew, the others keep what they
+ * have. Attempt numbers continue, so that a late result of the abandoned step is not mistaken for one of the new step.
  */
 
 import { type OrchestratorEffect, record, send } from "../event.ts";
@@ -30,7 +30,7 @@ export function rewindWhenLost(state: OrchestratorState): OrchestratorEffect[] {
   return [...abandoned, record({ type: "rewound", step, toStep, tokens })];
 }
 
-/** The open step is nobody's any more: newcomers that have begun with it drop what they have. */
+/** Abandons the open step: newcomers that have begun it drop their work. */
 export function abandonStep(state: OrchestratorState): OrchestratorEffect[] {
   const { work } = state;
   if (work === null) return [];
@@ -38,7 +38,7 @@ export function abandonStep(state: OrchestratorState): OrchestratorEffect[] {
   for (const { members } of state.rosters) {
     for (const member of members) {
       if (member.leases.size > 0) effects.push(send(member.node, { type: "cancelTasks", tasks: [...member.leases] }));
-      returnLeases(state, member); // which may queue a task of its own for any other replica
+      returnLeases(state, member); // which may queue its own tasks for any other replica
       member.stepTasks = [];
     }
   }

@@ -18,7 +18,7 @@ import { keptRefs } from "../step/step_outcome.ts";
 import { refsOfWork } from "../step/step_state.ts";
 import { reportRound } from "../audit/work_report.ts";
 
-/** Books the merge once every stage has agreed. */
+/** Completes the merge once every stage has agreed. */
 export function finishRound(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   const { merge, counters } = state;
   if (merge === null || merge.stages.some((stage) => stage.phase !== "agreed")) return [];
@@ -95,7 +95,7 @@ function mergeBlobs(stages: readonly StageMerge[]): BlobHash[] {
 
 // ---------------------------------------------------------------------------------------------------------- closing
 
-/** Ends the run once everything that was promised is there, or time is up. The last checkpoint is worth a few deadlines more. */
+/** Ends the run once all pending work is done, or time is up. The last checkpoint is worth a few more deadlines. */
 export function closeRun(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   if (state.phase !== "closing") return [];
   const hasValidator = state.validators.size > 0;
@@ -113,8 +113,8 @@ export function closesAtMs(state: OrchestratorState): number {
 }
 
 /**
- * Only a run that is over tells its nodes to stop, as all steps are done or none can be; an orchestrator that ends before that
- * leaves them waiting for its next life.
+ * Nodes are told to stop only when the run is over, with all steps done or none possible; an orchestrator that exits earlier
+ * leaves them waiting for its restart.
  */
 export function finish(state: OrchestratorState, end: { finished: boolean; reason: string }): OrchestratorEffect[] {
   state.phase = "finished";

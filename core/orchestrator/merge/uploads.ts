@@ -2,9 +2,9 @@
  * The new round's parameters on their way into the hub's store: one replica of each stage uploads them, the shell writes the
  * checkpoint, then they are the sources that newcomers and validators fetch.
  *
- * Runs beside training; the next merge waits for it, so that at any moment the store holds a round's parameters or what makes
- * them. A holder that is slow, gone, or whose word turns out false is replaced by another, at last by the hub, which repeats
- * the merge and must get the agreed hash.
+ * Runs beside training; the next merge waits for it, so that at any moment the store holds a round's parameters or what they
+ * can be made from. A holder that is slow, gone or dishonest is replaced by another, finally by the hub, which repeats the
+ * merge and must get the agreed hash.
  */
 
 import { present } from "../../assert.ts";
@@ -45,7 +45,7 @@ export function continueUpload(state: OrchestratorState, nowMs: number): Orchest
   return effects;
 }
 
-/** Who has let an upload wait comes last, after the hub itself, unless the hub cannot do it. */
+/** A holder that delayed an upload comes last, after the hub itself, unless the hub cannot do it. */
 function firstToAsk(state: OrchestratorState, { holders, isHubUnable }: StageUpload): Reducer {
   const reliable = holders.find((node) => !isUnreliable(state, { node, duty: "uploading" }));
   return reliable ?? (isHubUnable ? holders[0] : undefined) ?? "hub";
@@ -55,7 +55,7 @@ export function writeCheckpoint(upload: UploadWork): OrchestratorEffect {
   return { type: "writeCheckpoint", round: upload.round, step: upload.step, sources: sourcesOf(upload) };
 }
 
-/** Every replica that had the parameters is gone: what made them is still here. */
+/** Every replica that had the parameters is gone, but their inputs are still here. */
 export function repeatMerge(
   state: OrchestratorState,
   { upload, stage }: { upload: UploadWork; stage: StageUpload },
@@ -72,7 +72,7 @@ export function onMergeRepeated(
   if (stage?.asked !== "hub") return [];
   stage.stored = true;
   if (isSameStage(stage.merged, options.merged)) return [];
-  stage.merged = options.merged; // the replicas that had agreed on something else are gone, and so is what they had
+  stage.merged = options.merged; // the replicas that had agreed on another result are gone, and their result with them
   const { round } = state;
   state.replaced.add(stage.stage);
   dropReplays(state, { round, stage: stage.stage });
@@ -80,7 +80,7 @@ export function onMergeRepeated(
   return [record({ type: "warning", text })];
 }
 
-/** Holders that do not deliver in time: others are asked. */
+/** Replaces holders that do not deliver in time. */
 export function replaceLateUploaders(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   const effects: OrchestratorEffect[] = [];
   for (const stage of state.upload?.stages ?? []) {
@@ -154,8 +154,8 @@ function publishSources(
 }
 
 /**
- * A stage whose blob is not there was never uploaded, or the store lost it: another holder is asked, at last the hub. Otherwise
- * the disk refused: the blobs are still in the store, so the run goes on and the next round tries again.
+ * If a stage's blob is missing, it was never uploaded or the store lost it: another holder is asked, finally the hub. Otherwise
+ * the disk failed: the blobs are still in the store, so the run goes on and the next round tries again.
  */
 export function onCheckpointFailed(
   state: OrchestratorState,

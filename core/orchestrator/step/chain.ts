@@ -20,7 +20,7 @@ export function chainPosition(stages: number, item: { stage: number; direction: 
   return item.stage;
 }
 
-/** What is done at a position. */
+/** The task at a position. */
 export function chainLink(stages: number, position: number): ChainLink {
   assert(position >= 0 && position < chainLength(stages), "A chain must have this position");
   return {

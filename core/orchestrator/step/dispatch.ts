@@ -1,7 +1,7 @@
 /**
  * Which waiting item goes to which replica: own work first, then the stage's, then an overloaded neighbour's.
  *
- * Costs a logarithm for each task handed out and next to nothing for a stage where nothing can be done.
+ * Costs O(log n) for each task handed out and almost nothing for a stage where nothing can be done.
  */
 
 import { present } from "../../assert.ts";
@@ -44,7 +44,7 @@ function leaseOwn(state: OrchestratorState, { roster, nowMs, effects }: Turn): v
       if (item === null) break;
       effects.push(lease(state, { item, member, nowMs }));
     }
-    roster.due.delete(member); // a lease puts it back while it has more
+    roster.due.delete(member); // a new lease puts it back while it has more
   }
 }
 
@@ -93,8 +93,8 @@ function takeFor(member: Member, { roster, queue }: { roster: StageRoster; queue
 }
 
 /**
- * Who let the task down comes after those who never had it, who made an earlier version of it after those, and who refused it comes
- * last, when all have who may still come back.
+ * The order in which replicas get a task: first those that never had it, then those that failed it, then the makers of an
+ * earlier version, and last those that refused it, once all that may still come back have refused.
  */
 function mayTake(roster: StageRoster, { item, member }: { item: WorkItem; member: Member }): boolean {
   const { avoid, makers, again } = item;
@@ -117,7 +117,7 @@ function mayTake(roster: StageRoster, { item, member }: { item: WorkItem; member
 const presentRefusers = ({ members }: StageRoster, item: WorkItem): number =>
   members.filter(({ node, graceUntilMs }) => graceUntilMs === null && hasRefused(item, node)).length;
 
-/** A replica without any work takes what waits for one that has its hands full: every backward can be recomputed. */
+/** An idle replica takes work that waits for a busy one: every backward can be recomputed. */
 function takeOver(state: OrchestratorState, { roster, nowMs, effects }: Turn): void {
   for (;;) {
     const idle = firstReady(roster);

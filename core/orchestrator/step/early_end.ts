@@ -1,6 +1,6 @@
 /**
- * A run whose settings now say no more steps than it has done opens no other: what is open of one is given up. In the middle of a
- * round the merge comes as at a normal end; between two rounds the run closes, whoever is there.
+ * A run whose settings now allow no more steps than it has done opens no other and abandons the open one. In the middle of a
+ * round the merge follows as at a normal end; between two rounds the run closes, whichever members are present.
  */
 
 import type { OrchestratorEffect } from "../event.ts";

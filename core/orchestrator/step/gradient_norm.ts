@@ -1,11 +1,12 @@
 /**
- * The norm of a step's gradient over the whole model, from what contributors report of theirs.
+ * The norm of a step's gradient over the whole model, from the contributors' reports.
  *
  * The squared norm is the sum over stages of the mean over replicas of ||g||^2, g being the mean over a replica's tasks; with
- * one replica a stage that is single-process training. Invariant: no report scales the others' step by more than honest ones
- * differ. Each is compared with the median of its peers and of the stage's last steps, and one far above counts as the median. To
- * be unlike one's peers costs no more than that, as the peers may be the liars: only a report that no gradient of float32 values
- * has is recorded, and its work in the step not paid. A median of next to nothing beside the other stages is no reference.
+ * one replica per stage that equals single-process training. Invariant: no report scales the others' step by more than honest
+ * ones differ. Each is compared with the median of its peers and of the stage's last steps, and one far above counts as the
+ * median. Differing from one's peers costs no more than that, because the peers may be the liars: only a report impossible for
+ * a float32 gradient is recorded, and its work in the step is unpaid. A median that is negligible beside the other stages is
+ * not a reference.
  */
 
 import { assert, present } from "../../assert.ts";
@@ -21,17 +22,17 @@ const mostAbovePeers = 16; // of the square; honest replicas with one and with m
 const mostAboveAlone = 1e4; // for a stage's only replica, compared with its own last steps
 const mostBetweenStages = 1e6; // of the square, from the middle stage
 const largestFloat = 2 ** 128; // no float32 value is beyond it
-const stepsForPast = 4; // below so many there is no past to compare with
+const stepsForPast = 4; // with fewer there is no history to compare with
 
 interface Report {
-  readonly node: NodeId | null; // null: it has left since
+  readonly node: NodeId | null; // null if it has left since
   readonly square: number; // of its mean gradient
   readonly sum: number; // of its whole gradient
 }
 
 export interface GradientNorm {
   readonly squareSum: number;
-  readonly outliers: ReadonlySet<NodeId>; // whose report cannot be right
+  readonly outliers: ReadonlySet<NodeId>; // nodes whose report cannot be right
   readonly effects: readonly OrchestratorEffect[];
 }
 
@@ -78,7 +79,7 @@ const reportOf = (node: NodeId | null, { squareSum, tasks }: { squareSum: number
   sum: squareSum,
 });
 
-/** What a report of this stage is measured by. */
+/** The reference for reports in this stage. */
 function referenceOf(
   { gradientSquares }: StageScales,
   { reports, middle, stages }: { reports: readonly Report[]; middle: number; stages: number },
@@ -90,7 +91,7 @@ function referenceOf(
   const reference = own ?? now;
   const largest = largestOf(squares) ?? 0;
   if (stages === 1 || middle === 0) return reference === 0 ? largest : reference;
-  if (mostBetweenStages * reference < middle) return Math.min(largest, middle); // a majority that reports nothing
+  if (mostBetweenStages * reference < middle) return Math.min(largest, middle); // a majority that reports almost nothing
   return Math.min(reference, mostBetweenStages * middle);
 }
 

@@ -1,9 +1,9 @@
 /**
  * Leases: a task handed to a miner until a deadline, ended by its result, its failure, its deadline or the loss of the miner.
  *
- * A task that takes several times as long as its miner's pace promises is handed to an idle replica as well; the first result
+ * A task that takes several times as long as its miner's pace predicts is handed to an idle replica as well; the first result
  * counts, the other lease ends and its result is refused as stale, so every task is credited once. Gradients live at the miner
- * that made them: when it goes, its credited tasks of the open step wait again, their inputs are still held here.
+ * that made them: when it leaves, its credited tasks of the open step wait again; their inputs are still held here.
  */
 
 import { present } from "../../assert.ts";
@@ -34,7 +34,7 @@ import { consumersOf, flowOf, isTail, queueItem, taskAttachments } from "./wirin
 const latePatience = 3; // times the expected time, then an idle replica gets the task too
 const tailPatience = 1.5; // when most of the stage's replicas have nothing to do
 const leastPatienceMs = 1000;
-export const mostLeases = 4; // of one item at once: among thousands of miners two that are stuck do meet
+export const mostLeases = 4; // of one item at once: among thousands of miners one item can meet two stuck ones
 
 const openWork = (state: OrchestratorState): StepWork => present(state.work, "an open step");
 
@@ -89,12 +89,12 @@ function nextLookMs(
   return Math.min(deadlineMs, nowMs + patienceMs);
 }
 
-/** Somebody may take over soon what a member without a link was doing. */
+/** Work of a member without a link may soon go to another. */
 export function lookSoon(state: OrchestratorState, { member, nowMs }: { member: Member; nowMs: number }): void {
   for (const task of member.leases) setAlarm(state, { type: "lease", task, atMs: nowMs + leastPatienceMs });
 }
 
-/** A lease's alarm: past its deadline the task goes to someone else, before that to an idle replica as well. */
+/** A lease's alarm: past its deadline the task goes to another replica, before that to an idle one as well. */
 export function onLeaseAlarm(
   state: OrchestratorState,
   { task, nowMs }: { task: Lease["task"]; nowMs: number },
@@ -136,14 +136,16 @@ function endLease(state: OrchestratorState, { item, held }: { item: WorkItem; he
   noteIdle(state, member);
 }
 
-/** Ends every lease of an item whose input is to change; whoever computes it stops. */
+/** Ends every lease of an item whose input is about to change; its miners stop computing. */
 export function cancelLeases(state: OrchestratorState, item: WorkItem): OrchestratorEffect[] {
   const cancelled = item.leases;
   for (const held of cancelled) endLease(state, { item, held });
   return cancelled.map(({ node, task }) => send(node, { type: "cancelTasks", tasks: [task] }));
 }
 
-/** Ends a lease that brought nothing to go on with: the item waits again, unless another lease of it lives. `isInDoubt`: it was answered. */
+/**
+ * Ends a lease without a usable result: the item waits again, unless another lease of it is live. `isInDoubt`: it was answered.
+ */
 export function releaseLease(
   state: OrchestratorState,
   options: { item: WorkItem; held: Lease; reason: string; nowMs: number; isInDoubt?: boolean },
@@ -168,7 +170,7 @@ export interface Accepted {
   readonly nowMs: number;
 }
 
-/** Books a checked result and unblocks what follows; a rival lease ends. `unused`: refs that nobody needs. */
+/** Books a checked result and unblocks what follows; a competing lease ends. `unused`: refs that are not needed. */
 export function acceptResult(
   state: OrchestratorState,
   { item, held, member, output, losses, nowMs }: Accepted,
@@ -202,7 +204,7 @@ export function acceptResult(
   };
 }
 
-/** A repeated task's output is not needed: what came first has been used already. */
+/** A repeated task's output is not needed: the first one is already in use. */
 function keepOutput(
   state: OrchestratorState,
   options: { flow: Flow; item: WorkItem; held: Lease; output: BlobRef | null },
@@ -227,7 +229,7 @@ function keepOutput(
 
 // ------------------------------------------------------------------------------------------------- what a loss takes back
 
-/** Ends every lease of the member without blame: its session began anew and the tasks may be lost on the way. */
+/** Ends every lease of the member without blame: its session restarted and the tasks may have been lost in transit. */
 export function returnLeases(
   state: OrchestratorState,
   member: Member,
@@ -245,7 +247,7 @@ export function returnLeases(
   return returned;
 }
 
-/** Items that only this member should have taken are for everybody again. */
+/** Items reserved for this member are open to every replica again. */
 export function openOwnQueue(state: OrchestratorState, member: Member): void {
   const stage = member.stage;
   if (stage === null || isEmpty(member.own)) return;
@@ -259,7 +261,7 @@ export function openOwnQueue(state: OrchestratorState, member: Member): void {
   for (const item of items) heapPush(heapOf(shared, item), item, inDataOrder);
 }
 
-/** Everything of the open step that goes down with a member waits again. Returns how many tasks. The member is away already. */
+/** Requeues everything in the open step that is lost with a member. Returns how many tasks. The member is already away. */
 export function reissueWorkOf(state: OrchestratorState, member: Member): number {
   if (state.work === null) return 0;
   const returned = returnLeases(state, member) + reissueCredited(state, { member, tasks: [...member.stepTasks] });

@@ -1,10 +1,10 @@
 /**
  * Makes a step's outcome when it closes, keeps it for a while, and drops it.
  *
- * Owns the only way from the open step's work to a `StepOutcome`, and the room that outcomes take: the newest `outcomesKept`
- * stay, and those whose wires an open audit needs, at most `mostAudited` of these. A consumer that needs more history (sums
- * for attribution, for example) folds each outcome into its own state when the step closes. The outcome of a step that the run
- * has rewound is dropped, or marked while its audit is open.
+ * Owns the only conversion of the open step's work to a `StepOutcome`, and the memory that outcomes take: it keeps the newest
+ * `outcomesKept`, and those whose wires an open audit needs, at most `mostAudited` of these. A consumer that needs more history
+ * (sums for attribution, for example) folds each outcome into its own state when the step closes. The outcome of a step that
+ * the run has rewound is dropped, or marked while its audit is open.
  */
 
 import { assert, present } from "../../assert.ts";
@@ -25,7 +25,7 @@ interface Closing {
   readonly nowMs: number;
 }
 
-/** Of a step in which everything is done and confirmed. */
+/** Makes the outcome of a step in which everything is done and confirmed. */
 export function outcomeOf(state: OrchestratorState, { work, gradient, keepsWires, nowMs }: Closing): StepOutcome {
   const { config, step, round } = state;
   const { squareSum, outliers } = gradient;
@@ -67,7 +67,7 @@ interface Tally {
   units: number;
 }
 
-/** In the order in which their first task comes in the step's data; after them those whose work was all done again. */
+/** Miners in the order of their first task in the step's data; then those whose work was all redone. */
 function minersOf(flows: readonly Flow[]): Map<NodeId, Tally> {
   const miners = new Map<NodeId, Tally>();
   const enter = (node: NodeId): Tally => {
@@ -126,7 +126,7 @@ function meanLoss({ flows }: StepWork): number {
 
 // --------------------------------------------------------------------------------------------------- keeping and dropping
 
-/** Returns wires that nothing needs any more, for the shell to release. */
+/** Returns wires that are no longer needed, for the shell to release. */
 export function keepOutcome(
   state: OrchestratorState,
   { outcome, work }: { outcome: StepOutcome; work: StepWork },
@@ -136,7 +136,7 @@ export function keepOutcome(
   return outcome.wires === null ? refsOfWork(work) : work.flows.flatMap(pastWires);
 }
 
-/** No audit of it is open any more: what the shell may release. */
+/** Ends an outcome's audit; returns what the shell may release. */
 export function releaseWires(state: OrchestratorState, outcome: StepOutcome): BlobRef[] {
   const refs = keptRefs(outcome);
   outcome.wires = null;
@@ -158,7 +158,7 @@ export function auditedOutcomes({ outcomes }: OrchestratorState): StepOutcome[] 
   return outcomes.filter(({ wires }) => wires !== null);
 }
 
-/** The run has gone back to the step `toStep`: what closed since does not count. */
+/** The run has gone back to the step `toStep`: outcomes closed since do not count. */
 export function undoOutcomes(state: OrchestratorState, toStep: number): void {
   for (const outcome of state.outcomes) if (outcome.step >= toStep) outcome.isUndone = true;
   dropOld(state);
@@ -172,7 +172,7 @@ function dropOld(state: OrchestratorState): void {
 const mayStay = ({ wires, isUndone }: StepOutcome, { isNew }: { isNew: boolean }): boolean =>
   wires !== null || (isNew && !isUndone);
 
-/** What this file promises of `state.outcomes`. */
+/** Asserts this file's invariants on `state.outcomes`. */
 export function assertOutcomes(state: OrchestratorState): void {
   const { outcomes, audit } = state;
   let before = -1;

@@ -1,11 +1,11 @@
 /**
- * Who is to blame for an implausible result: the miner that sent it, whoever made its input, or the stage's parameters.
+ * The cause of an implausible result: the miner that sent it, the maker of its input, or the stage's parameters.
  *
- * The hub computes nothing of the model, so another replica tries the same item. Where every replica fails (`isShared`), or they
- * disagree about a gradient, the input is suspect before them, and other makers repeat it (remaking.ts). Only where that does not help
- * either, a large value that two agree on is taken; if none has a usable value the stage's parameters have gone bad, so its
- * replicas load the round's parameters again, and if that does not help the run stops rather than train on nothing. A replica
- * that is away or loading has a say in that: it is waited for. A stage's only replica has nobody to agree with: it is blamed.
+ * The hub never runs the model, so another replica tries the same item. Where every replica fails (`isShared`), or they
+ * disagree about a gradient, the input is suspected first, and other makers repeat it (remaking.ts). Only if that does not help
+ * is a large value that two agree on accepted; if none has a usable value the stage's parameters have gone bad, so its replicas
+ * reload the round's parameters, and if that does not help the run stops rather than train on nothing. A replica that is away
+ * or loading counts here, so the decision waits for it. A stage's only replica has no one to agree with: it is blamed.
  */
 
 import { fault } from "../../fault.ts";
@@ -27,8 +27,8 @@ const attemptsAlone = 2; // of a stage's only replica
 const mostReloads = 2; // of a stage in a round
 
 /**
- * Every replica has failed the item, also those whose link is broken for the moment. Who has left since does not stand for one
- * that never tried.
+ * Whether every replica has failed the item, including those whose link is currently broken. One that has left since does not
+ * replace one that never tried.
  */
 export function isShared(state: OrchestratorState, item: WorkItem): boolean {
   const { members, assigned } = rosterOf(state, item.stage);
@@ -38,7 +38,10 @@ export function isShared(state: OrchestratorState, item: WorkItem): boolean {
   return failed >= Math.min(members.length, mostAsked) && !isAwaited(state.rosters[item.stage]!, item);
 }
 
-/** Somebody who has not tried the item may still come back, or have loaded the stage before long where nothing usable was made. */
+/**
+ * Whether a replica that has not tried the item may still come back, or may soon have loaded the stage if no usable result
+ * exists.
+ */
 export function isAwaited({ members, assigned }: StageRoster, item: WorkItem): boolean {
   const failers = refusersOf(item);
   if (failers.size >= mostAsked) return false;
@@ -47,9 +50,9 @@ export function isAwaited({ members, assigned }: StageRoster, item: WorkItem): b
 }
 
 /**
- * Whether an implausible result is taken, as every replica that could try the item has made an implausible one. It must be usable, and
- * another's numbers must confirm it. Where two others agree theirs is waited for; where no two do, the one that is least out of range
- * is taken, which does least harm.
+ * Whether an implausible result is accepted, because every replica that could try the item made an implausible one. It must be
+ * usable and confirmed by another's numbers. If two others agree, theirs is awaited; if no two agree, the result least out of
+ * range is accepted, since it does the least harm.
  */
 export function isAgreed(
   state: OrchestratorState,
@@ -64,14 +67,14 @@ export function isAgreed(
 
 const isAlike = (a: Doubt, b: Doubt): boolean => a.measure === b.measure && isClose(a.value, b.value);
 
-/** Whether no replica of the stage has made anything that can be computed with. */
+/** Whether no replica of the stage has made anything usable. */
 export function isHopeless(state: OrchestratorState, item: WorkItem): boolean {
   return isShared(state, item) && !item.refused.some(({ doubt }) => isUsable(doubt));
 }
 
 /**
- * Whether those who failed a gradient task speak against the one that has done it: a wire of ordinary size may make honest gradients
- * explode, and an accomplice may deny it. What a suspect says has been looked into before in this round.
+ * Whether the replicas that failed a gradient task contradict the one that did it: a wire of ordinary size may make honest
+ * gradients explode, and an accomplice may deny it. A suspect's claim has already been examined in this round.
  */
 export function isContested(
   state: OrchestratorState,
@@ -87,10 +90,10 @@ export function isContested(
 }
 
 /**
- * Another replica has done the item: whoever failed it with numbers that no honest replica makes of any input was wrong. Gradients
- * depend on the input, so there remaking.ts says who it was, if two makings do. Large but usable numbers may be the honest answer
- * to a liar's wire: one word against another, which an audit tells apart. A loss is bounded whatever the wire, and its bound
- * never moves.
+ * Another replica has done the item, so a replica that failed it with numbers impossible for any input was wrong. Gradients
+ * depend on the input, so for them remaking.ts decides, if two makings allow it. Large but usable numbers may be the honest
+ * result of a liar's wire: one claim against another, which an audit decides. A loss is bounded whatever the wire, and its
+ * bound never moves.
  */
 export function settleRefusals(
   state: OrchestratorState,
@@ -101,7 +104,7 @@ export function settleRefusals(
   item.failed = refused;
   const isOfInput = item.direction !== "forward" && item.stage > 0;
   const effects: OrchestratorEffect[] = [];
-  const settled = new Set<NodeId>([doer]); // who failed and then did it has shown that it can
+  const settled = new Set<NodeId>([doer]); // a replica that failed and then succeeded has shown that it can
   for (const { node, doubt } of refused) {
     if (settled.has(node) || confirms(result, doubt)) continue;
     settled.add(node);
@@ -116,7 +119,7 @@ export function settleRefusals(
   return effects;
 }
 
-/** No replica of the stage makes finite values: they begin anew with the round's parameters. */
+/** No replica of the stage makes finite values: all restart with the round's parameters. */
 export function reloadStage(state: OrchestratorState, item: WorkItem): OrchestratorEffect[] {
   const { stage } = item;
   const effects: OrchestratorEffect[] = [];

@@ -1,14 +1,15 @@
 /**
- * A microbatch that is made again by others, as those who computed with its wires could not, or disagreed.
+ * A microbatch remade by other miners because the replicas that computed with its wires failed or disagreed.
  *
- * A wire of ordinary size can make whatever is computed from it unusable, so nobody is blamed for a result while its input has one
- * maker only. All that was made of the microbatch in the step is dropped, gradients included; each task goes to a replica that has not
- * done it before, the task in doubt first to those who failed it. When the step closes the makings are compared, wire by
- * wire, down from the tokens, which are the hub's. Who failed them all while others did not was wrong. In a round's first step,
- * where replicas hold the same parameters, of the first two wires that are far apart the one that nobody could compute with was
- * wrong too, and, where none are, who failed the one and computed with the other. Everything else is nobody's fault.
+ * A wire of ordinary size can make whatever is computed from it unusable, so nobody is blamed for a result while its input has
+ * only one maker. All work on the microbatch in the step is dropped, including gradients; each task goes to a replica that has
+ * not done it before, the task in doubt first to those that failed it. When the step closes the makings are compared, wire by
+ * wire, starting from the tokens, which are the hub's. A replica that failed all makings while others did not was wrong. In a
+ * round's first step replicas hold the same parameters, so there the maker of an unusable wire was wrong too if it is one of
+ * the first two that are far apart; if none are far apart, a replica that failed one and computed with the other was wrong. In
+ * every other case nobody is at fault.
  *
- * Invariants: a microbatch is made again `mostMakings` times in a step at most, and only while somebody else is here to make it; it
+ * Invariants: a microbatch is remade at most `mostMakings` times in a step, and only while another replica is available; it
  * counts once. Out of scope: which results are in doubt (refusals.ts).
  */
 
@@ -40,14 +41,14 @@ import { flowOf } from "./wiring.ts";
 
 /** Of a microbatch in a step, after the first one. */
 const mostMakings = {
-  hopeless: 8, // nobody can compute with it
-  contested: 2, // one says it can
+  hopeless: 8, // no replica can compute with it
+  contested: 2, // one replica says it can
   agreed: 1, // it makes results of an unusual size
 };
-const mostAgreed = 3; // microbatches of a step that a stage has made again for unusual sizes: it may be the stage's own
+const mostAgreed = 3; // microbatches of a step that a stage may have remade for unusual sizes: the stage itself may be the cause
 const alike = 0.05; // replicas of a stage differ by rounding, see wire_apart.ts
-const harmless = 2 ** 20; // honest results are far below; what is smaller may be unusual only as others' are
-const unlike = 0.5; // no rounding makes that of a row
+const harmless = 2 ** 20; // honest results are far below; smaller ones may be unusual only because of other results
+const unlike = 0.5; // rounding cannot cause this in a row
 
 export function mayRemake(
   state: OrchestratorState,
@@ -77,7 +78,7 @@ function hasOtherMaker(state: OrchestratorState, { item, isAny }: { item: WorkIt
 
 const makerOf = ({ madeBy, doneBy }: WorkItem): NodeId | null => madeBy?.node ?? doneBy;
 
-/** Drops all that was made of the item's microbatch and begins with its tokens again. */
+/** Drops all work on the item's microbatch and restarts from its tokens. */
 export function remake(
   state: OrchestratorState,
   { item, isUnanimous }: { item: WorkItem; isUnanimous: boolean },
@@ -107,7 +108,10 @@ export function remake(
   return unused.length === 0 ? effects : [...effects, { type: "release", refs: unused }];
 }
 
-/** Whoever did a forward would have had the backward as well, which another does now: always meeting a bad maker must cost nobody. */
+/**
+ * The replica that did a forward would also have had the backward, which another now does: meeting a bad maker often must cost
+ * nobody.
+ */
 function unitsDone({ items }: Flow): Map<NodeId, number> {
   const units = new Map<NodeId, number>();
   const last = items.length - 1;
@@ -120,7 +124,7 @@ function unitsDone({ items }: Flow): Map<NodeId, number> {
   return units;
 }
 
-/** What is not done waits for its input again. */
+/** Items not done wait for their input again. */
 function reset(
   state: OrchestratorState,
   { item, maker }: { item: WorkItem; maker: NodeId | null },
@@ -155,7 +159,7 @@ function unqueue(state: OrchestratorState, item: WorkItem): void {
 
 // ---------------------------------------------------------------------------------------------------- comparing makings
 
-/** Every earlier wire of the same forward against the new one. */
+/** Compares every earlier wire of the same forward with the new one. */
 export function compareMakings(
   state: OrchestratorState,
   { item, last }: { item: WorkItem; last: BlobRef },
@@ -192,11 +196,11 @@ export function onWiresCompared(
   return [];
 }
 
-/** The step has gone all the way: what its makings say of those who took part. */
+/** The step is complete: judges the participants by its makings. */
 export function settleMakings(state: OrchestratorState, { flows }: StepWork): OrchestratorEffect[] {
   const effects: OrchestratorEffect[] = [];
   for (const flow of flows) {
-    const named = new Set<NodeId>(); // one strike for a microbatch
+    const named = new Set<NodeId>(); // one strike per microbatch
     for (
       const { node, detail, isProven, inVain = [] } of flow.past.flatMap((making) =>
         findingsOf(state, { flow, making })
@@ -219,10 +223,10 @@ interface Finding {
   readonly node: NodeId;
   readonly detail: string;
   readonly isProven: boolean;
-  readonly inVain?: readonly NodeId[]; // who computed with it, and is paid for that
+  readonly inVain?: readonly NodeId[]; // replicas that computed with it and are paid for that
 }
 
-/** In a round's first step all replicas of a stage hold the same parameters; after that they are apart by what they learned. */
+/** In a round's first step all replicas of a stage hold the same parameters; after that they differ by what they learned. */
 const areEqual = (state: OrchestratorState): boolean => state.step === state.roundFirstStep;
 
 function findingsOf(state: OrchestratorState, { flow, making }: { flow: Flow; making: Making }): Finding[] {
@@ -235,7 +239,7 @@ function findingsOf(state: OrchestratorState, { flow, making }: { flow: Flow; ma
   ];
 }
 
-/** Two wires of one input are apart. */
+/** Judges two wires of one input that are far apart. */
 function falselyMade(
   state: OrchestratorState,
   { flow, making, first }: { flow: Flow; making: Making; first: number },
@@ -258,8 +262,8 @@ function falselyMade(
 }
 
 /**
- * Who failed whatever others made, where somebody did not; or failed an input and computed with an equal one. Where all had failed
- * the first one alike, nobody is to blame for it.
+ * Finds replicas that failed every making where another did not, or that failed one input and computed with an equal one. If
+ * all had failed the first one, nobody is to blame for it.
  */
 function falselyFailed(
   state: OrchestratorState,
@@ -287,7 +291,7 @@ function falselyFailed(
 
 const mostCompared = 3; // makers of a wire
 
-/** Some wire before the item was made by few of those who could: they may have made it wrong alike. */
+/** Whether some wire before the item was made by only a few of the available replicas: they may all have made it wrong. */
 function hasUntriedMaker(state: OrchestratorState, { flow, item }: { flow: Flow; item: WorkItem }): boolean {
   return flow.items.slice(0, item.stage).some((each, stage) => {
     const makers = new Set(flow.past.map((making) => making.makers[stage] ?? null)).add(makerOf(each));

@@ -1,9 +1,10 @@
 /**
- * Whether a task's result can be right, as far as the hub sees without computing it: shape, finite values, a plausible range.
+ * Whether a task's result can be right, as far as the hub can tell without computing it: shape, finite values, a plausible
+ * range.
  *
- * A misshapen result proves its sender wrong by itself. An implausible one (not finite, or far larger than what the stage's
- * replicas made of late) may have its cause in the microbatch or in the stage, so refusals.ts asks another replica first.
- * Whatever passes keeps the consumer's arithmetic far from overflow, so a consumer has no reason to refuse it.
+ * A misshapen result proves its sender wrong by itself. An implausible one (not finite, or far larger than recent results of
+ * the stage) may be caused by the microbatch or by the stage, so refusals.ts asks another replica first. A result that passes
+ * keeps the consumer's arithmetic far from overflow, so a consumer has no reason to refuse it.
  */
 
 import { present } from "../../assert.ts";
@@ -28,19 +29,25 @@ export type Judgement =
   | { readonly type: "implausible"; readonly doubt: Doubt };
 
 const measures = [["largest", "largest"], ["rms", "root mean square"]] as const;
-const wiresForRange = 4; // below so many, the first range is all there is
+const wiresForRange = 4; // with fewer, only the first range is available
 const firstRange = 1024; // before training wires are below 10, gradients below 1
-const leastRange = 1e-9; // zeros of a majority must not forbid every other value
-/** Times the median of the last wires, or a part of it. Honest ones stay within 10 and 2.8, the largest also when the loss jumps. */
+const leastRange = 1e-9; // a majority's zeros must not rule out every other value
+/**
+ * Multiples or fractions of the median of recent wires. Honest ones stay within 10 and 2.8, the largest also when the loss
+ * jumps.
+ */
 const mostGrowth = { largest: 64, rms: 16 };
 const mostApart = 2; // two computations of one task differ by rounding
 const mostGuesses = 3; // losses are at most a few times that of a guess, ln(vocabulary size), unless two replicas say so
-export const mostLoss = 1000; // nats; no replica has more, whatever its input
+export const mostLoss = 1000; // nats; no honest replica exceeds this on any input
 
-/** When every replica says so, a large value is the stage's and not a liar's; beyond this the stage has diverged. */
+/**
+ * When every replica reports one, a large value comes from the stage, not from a liar; beyond this limit the stage has
+ * diverged.
+ */
 const mostShared = 2 ** 30;
 
-/** Whether an honest replica can have made it: a wire within its range may still put its consumer's gradient out of it. */
+/** Whether an honest replica can have made it: a wire within its range may still push its consumer's gradient out of range. */
 export const isUsable = ({ value }: Doubt): boolean => value <= mostShared;
 
 export function judgeResult(
@@ -69,14 +76,14 @@ export function judgeResult(
 const largestLoss = ({ losses }: TaskDone): number => Math.max(0, ...losses ?? []);
 
 /**
- * Whether another replica's result of the same task is like the one in doubt. What is plausible moves with every accepted wire, so
- * two honest replicas can be judged differently; their numbers are all but equal.
+ * Whether another replica's result of the same task matches the one in doubt. The plausible range moves with every accepted
+ * wire, so two honest replicas can be judged differently although their numbers are nearly equal.
  */
 export function confirms({ message, scale }: TaskResult, { measure, value }: Doubt): boolean {
   return isClose(value, measure === "loss" ? largestLoss(message) : scale[measure]);
 }
 
-/** Whether two finite numbers may be two computations of one. */
+/** Whether two finite numbers can be computations of the same value. */
 export const isClose = (a: number, b: number): boolean =>
   Number.isFinite(a) && a <= mostApart * b && b <= mostApart * a;
 
@@ -101,9 +108,10 @@ function shapeProblem(
 }
 
 /**
- * Of a wire's largest value, or of its root mean square. A wire of zeros is as bad as a huge one: the normalisation behind it divides by nearly nothing,
- * and the consumer's gradient, honestly computed, is out of all proportion. Of two replicas neither is a majority: what is
- * near either's wires is plausible, and the quicker one alone makes no range for the other.
+ * The plausible range of a wire's largest value, or of its root mean square. A wire of zeros is as bad as a huge one: the
+ * normalisation after it divides by almost zero, and the consumer's honestly computed gradient explodes. Of two replicas
+ * neither is a majority: values near either's wires are plausible, and the faster one alone does not set the range for the
+ * other.
  */
 function rangeOf(
   state: OrchestratorState,

@@ -1,10 +1,10 @@
 /**
- * How large the numbers of a run are: for each stage the scales of the wires it made of late, the squared norms of its
- * gradients, the norms of its payloads. What one member reports is bounded by what its peers reported.
+ * The typical magnitudes in a run: for each stage the scales of its recent wires, the squared norms of its gradients, the norms
+ * of its payloads. What one member reports is bounded by what its peers reported.
  *
  * Owns the windows and the references taken from them. A reference is a median, so fewer than half of the reports move it
- * little; of wires, fewer than half of the nodes, however many tasks they do,
- * and none whose audit failed while another's has not. Plain data; refuses values that are not finite: callers have dealt with those.
+ * little; for wires, fewer than half of the nodes, however many tasks they do, excluding nodes whose audit failed while
+ * another's has not. Plain data. Out of scope: non-finite values, which callers have already handled.
  */
 
 import { assert } from "../../assert.ts";
@@ -24,11 +24,11 @@ export interface StageScales {
 
 export interface ScaleBook {
   readonly stages: readonly StageScales[];
-  readonly distrusted: Set<NodeId>; // whose newest audit failed: what others send is not measured by their wires
+  readonly distrusted: Set<NodeId>; // nodes whose newest audit failed: their wires are not a reference for others
 }
 
 const wiresRemembered = 64;
-const wiresOfNode = 8; // of these: who computes nothing is quick, and has no more to say for that
+const wiresOfNode = 8; // of these: a node that computes nothing is fast, but that must not give it more weight
 const stepsRemembered = 16;
 const roundsRemembered = 8;
 
@@ -43,7 +43,7 @@ export function lowerMedian(values: readonly number[]): number | null {
   return values.toSorted((a, b) => a - b)[(values.length - 1) >> 1]!;
 }
 
-/** The larger of the references there are; null without any. */
+/** The largest of the available references; null without any. */
 export function largestOf(references: readonly (number | null)[]): number | null {
   let largest: number | null = null;
   for (const reference of references) {
@@ -64,20 +64,20 @@ export function noteWire(scales: StageScales, { direction, wire }: { direction: 
   remember(window, { value: wire, most: wiresRemembered });
 }
 
-/** A majority could move the reference as it likes; a repetition does not care how many they are. */
+/** A majority could move the reference at will; an audit's outcome does not depend on numbers. */
 export function noteVerdict({ distrusted }: ScaleBook, { node, passed }: { node: NodeId; passed: boolean }): void {
   if (passed) distrusted.delete(node);
   else distrusted.add(node);
 }
 
-/** Those of members whose audits do not speak against them; all where there are no others. */
+/** Wires of members without a failed audit; all wires if there are no such members. */
 export function trustedWires({ distrusted }: ScaleBook, wires: readonly NotedWire[]): readonly NotedWire[] {
   if (distrusted.size === 0) return wires;
   const trusted = wires.filter(({ node }) => !distrusted.has(node));
   return trusted.length === 0 ? wires : trusted;
 }
 
-/** By one measure, the two middle ones of what each node's wires are like; of two nodes, both. */
+/** By one measure, the two middle values of the nodes' typical wires; with two nodes, both. */
 export function middleWires(wires: readonly NotedWire[], measure: keyof WireScale): { lower: number; upper: number } {
   const byNode = new Map<NodeId, number[]>();
   for (const { node, scale } of wires) byNode.set(node, [...byNode.get(node) ?? [], scale[measure]]);

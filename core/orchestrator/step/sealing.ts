@@ -1,13 +1,13 @@
 /**
  * Sealing: each contributor of the open step confirms a gradient over exactly its accepted tasks.
  *
- * A contributor is asked as soon as hardly more is to come: it has no lease, and its stage few items that wait, or none. So the stages
- * behind the last gradient confirm while the others still work, and with thousands of miners, of whom somebody is always being lost,
- * what was lost is made again by a few while the others have confirmed long since. Who gets another gradient task is asked again.
+ * A contributor is asked as soon as little more can come: it has no lease, and its stage has few or no waiting items. So the
+ * stages past the last gradient confirm while the others still work. With thousands of miners some are always being lost; a few
+ * then redo the lost work while the others have long confirmed. A contributor that gets another gradient task is asked again.
  *
- * Who is lost after its confirmation is as good as lost right after the step header: its share of the step goes with it, as its
- * shares of the round's earlier steps do, and the tasks stay counted. A stage's last contributor is not spared that way. Who does
- * not confirm within its patience keeps its place, but its tasks are done again by others.
+ * A miner lost after its confirmation is treated as lost right after the step header: its share of the step is lost, like its
+ * shares of the round's earlier steps, and the tasks stay counted. This does not apply to a stage's last contributor. A miner
+ * that does not confirm within its patience keeps its place, but others redo its tasks.
  */
 
 import { present } from "../../assert.ts";
@@ -25,11 +25,11 @@ import type { Member, OrchestratorState } from "../state.ts";
 import { noteFault, type StepWork, unitsOf } from "./step_state.ts";
 import { isTail } from "./wiring.ts";
 
-const mostSquareSum = 1e90; // no gradient of float32 values has more, and sums of such reports stay finite
+const mostSquareSum = 1e90; // no float32 gradient exceeds this, and sums of such reports stay finite
 const leastPatienceMs = 5000;
-const returnMs = 10_000; // longer for one without a link: it may be on its way back
+const returnMs = 10_000; // extra time for one without a link: it may be on its way back
 
-/** Asks every contributor whose part can only change by a loss. */
+/** Asks every contributor whose part can now change only through a loss. */
 export function sealIdle(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   const { work } = state;
   if (work === null) return [];
@@ -59,7 +59,7 @@ export function askForSeal(
   return send(node, { type: "sealStep", step: state.step, request, tasks: [...stepTasks] });
 }
 
-/** Its link was broken: the request may have reached it only now. */
+/** The member's link was broken: the request may only just have reached it. */
 export function renewPatience(state: OrchestratorState, { member, nowMs }: { member: Member; nowMs: number }): void {
   const { work } = state;
   const request = work?.asked.get(member.node);
@@ -70,7 +70,7 @@ export function renewPatience(state: OrchestratorState, { member, nowMs }: { mem
   work.asked.set(member.node, { ...request, lookMs, deadlineMs });
 }
 
-/** As long as it would take to repeat all its tasks, if it has to: by then others could have done them as well. */
+/** The time it would need to repeat all its tasks: by then others could have done them as well. */
 function patienceMs(state: OrchestratorState, member: Member): number {
   const { deterministic, limits } = state.config;
   if (deterministic) return limits.leaseMs;
@@ -79,7 +79,7 @@ function patienceMs(state: OrchestratorState, member: Member): number {
   return Math.min(limits.leaseMs, Math.max(leastPatienceMs, units * awaitedUnitMs(roster, member)));
 }
 
-/** What is to be done about a contributor that has not confirmed: nothing yet, its tasks for others, or it is thrown out. */
+/** Handles a contributor that has not confirmed: wait, give its tasks to others, or remove it. */
 export type SealAlarm = { readonly effects: OrchestratorEffect[]; readonly isLost: boolean };
 
 export function onSealAlarm(
@@ -100,7 +100,7 @@ export function onSealAlarm(
   const isAway = member.graceUntilMs !== null;
   if (isAway && nowMs < lookMs + returnMs) return later(lookMs + returnMs);
   if (mayTakeOver(state, member)) return { effects: takeOver(state, member), isLost: false };
-  if (deadlineMs <= nowMs && !isAway) return { effects: [], isLost: true }; // its silence has an alarm of its own
+  if (deadlineMs <= nowMs && !isAway) return { effects: [], isLost: true }; // its silence has its own alarm
   return later(Math.max(nowMs + leastPatienceMs, deadlineMs));
 }
 
@@ -129,7 +129,7 @@ export function onStepSealed(
     work === null || message.step !== state.step || message.request !== work.asked.get(member.node)?.request ||
     message.tasks !== member.stepTasks.length
   ) {
-    return []; // an answer to a request that something has changed since; a new one is on its way
+    return []; // the answer is to an outdated request; a new one is on its way
   }
   if (!(message.gradientSquareSum >= 0) || !Number.isFinite(message.gradientSquareSum)) {
     const detail =
@@ -142,12 +142,12 @@ export function onStepSealed(
   return [];
 }
 
-/** Nothing is left to do, and every contributor has confirmed. */
+/** Whether nothing is left to do and every contributor has confirmed. */
 export function isSealed(work: StepWork): boolean {
   return work.left === 0 && work.sealed.size === work.contributors.size;
 }
 
-/** A lost member's confirmed tasks stay counted, where its stage has another contributor. Returns how many. */
+/** Keeps a lost member's confirmed tasks counted if its stage has another contributor. Returns how many. */
 export function departSealed(state: OrchestratorState, member: Member): number {
   const { node, stage, stepTasks } = member;
   const { work } = state;

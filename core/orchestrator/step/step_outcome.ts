@@ -1,29 +1,29 @@
 /**
- * What became of a closed step: which miners each microbatch met, what it lost, who did what, and the wires while they are kept.
+ * The outcome of a closed step: each microbatch's miners and losses, each miner's work, and the wires while they are kept.
  *
  * Owns the value and how it is read. Plain data that outlives the step's work: outcomes.ts makes it in one place, when the step
- * closes; pay, audits, the record `stepClosed` and attribution read it, and none of them the work itself. Nodes are named once
- * and referred to by their place in `miners`, as an address is 48 characters and a step has thousands of tasks.
+ * closes; pay, audits, the record `stepClosed` and attribution read it, and none of them reads the work itself. Nodes are named
+ * once and referred to by their place in `miners`, because an address is 48 characters and a step has thousands of tasks.
  */
 
 import { present } from "../../assert.ts";
 import type { BlobRef, MicrobatchId, NodeId, StageIndex, TaskId } from "../../ids.ts";
 
-/** What a miner did in the step. */
+/** A miner's work in the step. */
 export interface StepMiner {
   readonly node: NodeId;
-  readonly tasks: number; // accepted; 0: what it made was used, and done again by another
-  readonly units: number; // of work in these and in dropped makings (remaking.ts), see unitsOf
+  readonly tasks: number; // accepted; 0: its output was used, but the task was redone by another
+  readonly units: number; // of work in these tasks and in dropped makings (remaking.ts), see unitsOf
   readonly isPaid: boolean; // false: it was expelled, or its gradient norm cannot be right
 }
 
 /** The miners that a microbatch met, by place in `miners`, at each of the 2K - 1 positions of its chain (chain.ts). */
 export interface Pathway {
   readonly microbatch: MicrobatchId;
-  readonly makers: readonly number[]; // whose output went on to the next
-  readonly doers: readonly number[]; // whose work counts; another than the maker where its gradient was lost and made again
+  readonly makers: readonly number[]; // miners whose output went to the next position
+  readonly doers: readonly number[]; // miners whose work counts; differs from the maker where its gradient was lost and remade
   readonly losses: readonly number[]; // of each sequence, mean nats per token
-  readonly isRemade: boolean; // wires were lost and made again: what came of the first cannot be repeated from the second
+  readonly isRemade: boolean; // wires were lost and remade: results of the first cannot be repeated from the second
 }
 
 /** A gradient that was confirmed before the step closed. */
@@ -32,7 +32,7 @@ export interface ConfirmedGradient {
   readonly stage: StageIndex;
   readonly tasks: number;
   readonly squareSum: number; // of the plain sum over the tasks
-  readonly hasLeft: boolean; // since; its tasks count, and its gradient went with it
+  readonly hasLeft: boolean; // since then; its tasks count, but its gradient is lost
 }
 
 /**
@@ -44,13 +44,13 @@ export type StepFaultType = "misshapen" | "implausible" | "failed" | "expired" |
 export interface StepFault {
   readonly type: StepFaultType;
   readonly node: NodeId;
-  readonly task: TaskId | null; // null: it concerns all of its tasks
+  readonly task: TaskId | null; // null: it concerns all the miner's tasks
 }
 
 /** Accepted output of a position, held by the shell. */
 export interface KeptWire {
   readonly ref: BlobRef;
-  readonly task: TaskId; // that made it
+  readonly task: TaskId; // the task that made it
 }
 
 export interface StepOutcome {
@@ -66,10 +66,10 @@ export interface StepOutcome {
   readonly pathways: readonly Pathway[]; // one for each microbatch, in data order
   readonly gradients: readonly ConfirmedGradient[];
   readonly faults: readonly StepFault[]; // in the order they came
-  readonly faultsLeftOut: number; // for want of room
-  /** By microbatch and position; null where a position has no output. Null as a whole: they were released. */
+  readonly faultsLeftOut: number; // because the list was full
+  /** By microbatch and position; null where a position has no output. All null: they were released. */
   wires: readonly (readonly (KeptWire | null)[])[] | null;
-  isUndone: boolean; // the run has gone back behind this step: it does not count
+  isUndone: boolean; // the run has gone back before this step: it does not count
 }
 
 /** Everything that the shell holds for this outcome. */

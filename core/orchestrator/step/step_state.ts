@@ -23,7 +23,7 @@ export interface Lease {
 export interface Doubt {
   readonly measure: keyof WireScale | "loss";
   readonly value: number;
-  readonly excess: number; // how many times outside the plausible range; Infinity where the value is not finite
+  readonly excess: number; // factor outside the plausible range; Infinity if the value is not finite
   readonly detail: string;
 }
 
@@ -32,7 +32,7 @@ export interface Failure {
   readonly doubt: Doubt;
 }
 
-/** One microbatch through one stage in one direction, whoever does it. */
+/** One microbatch through one stage in one direction, whichever replica does it. */
 export interface WorkItem {
   readonly microbatch: MicrobatchId;
   readonly stage: StageIndex;
@@ -44,23 +44,23 @@ export interface WorkItem {
   doneBy: NodeId | null;
   madeBy: { readonly node: NodeId; readonly task: TaskId } | null; // of the output that is kept: the first attempt's
   avoid: NodeId | null; // the last node to fail it
-  refused: Failure[]; // who failed it since its input is there: refusals.ts
-  makers: NodeId[]; // whose output was dropped with an earlier making of the microbatch: others come first
-  again: NodeId[]; // who failed it in the last making: they are asked first, so that the two inputs can be told apart
-  failed: readonly Failure[]; // who failed it before it was accepted
-  isDoubtful: boolean; // what was accepted was implausible
+  refused: Failure[]; // failures since its input arrived: refusals.ts
+  makers: NodeId[]; // makers whose output was dropped with an earlier making of the microbatch: others come first
+  again: NodeId[]; // replicas that failed it in the last making: asked first, so that the two inputs can be told apart
+  failed: readonly Failure[]; // failures before it was accepted
+  isDoubtful: boolean; // the accepted result was implausible
 }
 
-/** A making of a microbatch that was dropped, as some result of it was in doubt: remaking.ts. */
+/** A making of a microbatch that was dropped because one of its results was in doubt: remaking.ts. */
 export interface Making {
-  readonly item: WorkItem; // whose result was in doubt
+  readonly item: WorkItem; // the item whose result was in doubt
   readonly wires: (BlobRef | null)[]; // of the forwards before it, held until the step closes
   readonly makers: readonly (NodeId | null)[]; // of these wires
-  readonly apart: (number | null)[]; // of each wire and the one made last of the same input; null: not known
+  readonly apart: (number | null)[]; // distance of each wire from the last one made from the same input; null if unknown
   readonly failed: readonly Failure[];
-  readonly isUnanimous: boolean; // nobody made anything plausible of it
-  isVoid: boolean; // what came after it has another cause
-  readonly paid: Map<NodeId, number>; // units of the work that was dropped with it; without those who seem to be the reason
+  readonly isUnanimous: boolean; // no replica made a plausible result from it
+  isVoid: boolean; // later trouble has another cause
+  readonly paid: Map<NodeId, number>; // units of work dropped with it; excludes the apparent culprits
 }
 
 /** A microbatch on its way; `items` in the order of its chain: forwards, turnaround, backwards. */
@@ -71,14 +71,14 @@ export interface Flow {
   readonly gradients: (BlobRef | null)[]; // output of each stage's backward, towards the stage before
   losses: readonly number[] | null;
   past: Making[];
-  isRemade: boolean; // some wires were lost and made again: what came of the first ones cannot be repeated from the second
+  isRemade: boolean; // some wires were lost and remade: results of the first cannot be repeated from the second
 }
 
-/** The segments that belong to it. */
+/** The segments that belong to the microbatch. */
 export const wiresOfFlow = (flow: Flow): BlobRef[] =>
   [...flow.wires, ...flow.gradients, ...pastWires(flow)].filter((ref) => ref !== null);
 
-/** Those of makings that were dropped. */
+/** The segments of dropped makings. */
 export const pastWires = ({ past }: Flow): BlobRef[] =>
   past.flatMap(({ wires }) => wires.filter((ref) => ref !== null));
 
@@ -94,7 +94,7 @@ export const heapOf = (queue: ItemQueue, item: WorkItem): WorkItem[] =>
   item.direction === "forward" ? queue.forwards : queue.gradients;
 export const isEmpty = (queue: ItemQueue): boolean => queue.gradients.length === 0 && queue.forwards.length === 0;
 
-/** Who failed the item since its input is there. */
+/** Replicas that failed the item since its input arrived. */
 export const refusersOf = ({ refused }: WorkItem): Set<NodeId> => new Set(refused.map(({ node }) => node));
 export const hasRefused = ({ refused }: WorkItem, node: NodeId): boolean => refused.some((each) => each.node === node);
 
@@ -104,9 +104,9 @@ export interface SealedGradient {
 }
 
 export interface SealRequest {
-  readonly request: number; // only its answer counts: it alone says what the device has now
-  readonly lookMs: number; // then others may do its tasks
-  readonly deadlineMs: number; // then it is lost
+  readonly request: number; // only its answer counts: it alone reflects what the device has now
+  readonly lookMs: number; // after this others may do its tasks
+  readonly deadlineMs: number; // after this the contributor counts as lost
 }
 
 export interface DepartedGradient extends SealedGradient {
@@ -117,19 +117,19 @@ export interface DepartedGradient extends SealedGradient {
 
 export interface StepWork {
   readonly flows: readonly Flow[];
-  readonly queues: readonly ItemQueue[]; // a stage each: items that any replica may take
+  readonly queues: readonly ItemQueue[]; // one per stage: items that any replica may take
   readonly leased: Map<TaskId, WorkItem>;
   readonly credited: Map<TaskId, WorkItem>; // accepted gradient tasks
-  readonly contributors: Set<NodeId>; // who has credited tasks
-  readonly touched: Set<NodeId>; // who was handed a gradient task: its accumulator may hold something
+  readonly contributors: Set<NodeId>; // nodes with credited tasks
+  readonly touched: Set<NodeId>; // nodes handed a gradient task: their accumulators may be non-empty
   left: number; // items not done
-  readonly waiting: number[]; // a stage each: its items that are blocked or queued
-  readonly idle: Set<NodeId>[]; // a stage each: contributors without a lease that have not been asked to confirm what they have
+  readonly waiting: number[]; // one per stage: its blocked or queued items
+  readonly idle: Set<NodeId>[]; // one per stage: contributors without a lease, not yet asked to confirm
   readonly asked: Map<NodeId, SealRequest>; // to confirm what they have
   seals: number; // requests so far
-  readonly returns: Map<NodeId, number>; // how often each has come back in this step
+  readonly returns: Map<NodeId, number>; // how often each has returned in this step
   readonly startedMs: number;
-  readonly sealed: Map<NodeId, SealedGradient>; // confirmed and nothing added since
+  readonly sealed: Map<NodeId, SealedGradient>; // confirmed, with nothing added since
   readonly departed: DepartedGradient[]; // confirmed by nodes that were lost since: their tasks count
   readonly faults: StepFault[]; // the first `mostFaults` of the step
   faultsLeftOut: number;
@@ -137,13 +137,13 @@ export interface StepWork {
 
 const mostFaults = 1024;
 
-/** For the step's outcome; what follows from a fault is its finder's. */
+/** Notes a fault for the step's outcome; its finder handles the consequences. */
 export function noteFault(work: StepWork, fault: StepFault): void {
   if (work.faults.length < mostFaults) work.faults.push(fault);
   else work.faultsLeftOut += 1;
 }
 
-/** Every wire that the step has taken so far. */
+/** Every wire that the step has accepted so far. */
 export const refsOfWork = ({ flows }: StepWork): BlobRef[] => flows.flatMap(wiresOfFlow);
 
 export function countWaiting(work: StepWork, { stage, change }: { stage: StageIndex; change: number }): void {
@@ -151,8 +151,8 @@ export function countWaiting(work: StepWork, { stage, change }: { stage: StageIn
 }
 
 /**
- * What a device spends on a task at most, in forwards: a gradient task does two of its size, and repeats the forward unless the
- * miner had room to keep its activations.
+ * The most that a device spends on a task, in forwards: a gradient task costs two, plus a repeated forward unless the miner had
+ * room to keep its activations.
  */
 export function unitsOf(direction: Direction): number {
   return direction === "forward" ? 1 : 3;

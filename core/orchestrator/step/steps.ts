@@ -27,7 +27,7 @@ import type { StepFaultType, StepOutcome } from "./step_outcome.ts";
 import { type Lease, noteFault, type StepWork, type WorkItem } from "./step_state.ts";
 import { countWork } from "../audit/work_report.ts";
 
-/** The lease a message speaks of, if it is the sender's. */
+/** The lease that a message refers to, if it belongs to the sender. */
 function heldBy(
   state: OrchestratorState,
   { member, task }: { member: Member; task: Lease["task"] },
@@ -103,13 +103,13 @@ function noteTaskFault(
   noteFault(present(state.work, "an open step"), { type, node, task });
 }
 
-/** Every replica has failed the item: its input is made again, and where that was of no use the stage is loaded again. */
+/** Every replica has failed the item: its input is remade; if that does not help, the stage is reloaded. */
 function tryOtherwise(state: OrchestratorState, item: WorkItem): OrchestratorEffect[] {
   const why = item.refused.some(({ doubt }) => isUsable(doubt)) ? "agreed" : "hopeless";
   return mayRemake(state, { item, why }) ? remake(state, { item, isUnanimous: true }) : reloadStage(state, item);
 }
 
-/** A task's input was checked when it came in, so who refuses it is wrong. */
+/** A task's input was checked on arrival, so a miner that refuses it is wrong. */
 export function onTaskFailed(
   state: OrchestratorState,
   options: { member: Member; message: TaskFailed; nowMs: number },
@@ -127,7 +127,7 @@ export function onTaskFailed(
   ];
 }
 
-/** Sends the step header once every contributor has confirmed; whoever wants to know more of the step reads its outcome. */
+/** Sends the step header once every contributor has confirmed; everything else about the step is in its outcome. */
 export function closeStep(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   const { work } = state;
   if (work === null || !isSealed(work)) return [];
@@ -171,7 +171,7 @@ function stepClosed({ config }: OrchestratorState, outcome: StepOutcome): Orches
   return record({ type: "stepClosed", step: step + 1, steps, round, ...measured });
 }
 
-/** Whoever may hold a gradient hears what becomes of it; with no task that counts it is thrown away. */
+/** Nodes that may hold a gradient learn what becomes of it; if none of their tasks counts, it is discarded. */
 function sendHeaders(
   state: OrchestratorState,
   { work, outcome: { step, learningRate, clipFactor } }: { work: StepWork; outcome: StepOutcome },

@@ -1,10 +1,10 @@
 /**
- * Finished work of the open step that is needed once more: gradients that went with their miner, wires that went with the hub.
+ * Finished work of the open step that must be redone: gradients lost with their miner, wires lost with the hub.
  *
- * Gradients live at the miner that made them: when it goes, its credited tasks wait again. Wires live in the hub's memory: what
- * only a dead process had is made again by whoever is free, from the tokens on where it must be, and only as far as somebody
- * waits for it. A gradient wire is made again by taking its task's credit back, so that no gradient counts twice. Leases that
- * end are leases.ts's.
+ * Gradients live at the miner that made them: when it leaves, its credited tasks wait again. Wires live in the hub's memory:
+ * those lost with a dead process are remade by free replicas, from the tokens if necessary, and only as far as something waits
+ * for them. A gradient wire is remade by withdrawing its task's credit, so that no gradient counts twice. Out of scope: ending
+ * leases (leases.ts).
  */
 
 import { present } from "../../assert.ts";
@@ -15,7 +15,7 @@ import { flowOf, missingInputs, queueItem } from "./wiring.ts";
 
 const openWork = (state: OrchestratorState): StepWork => present(state.work, "an open step");
 
-/** A contributor without a lease may be asked to confirm, unless it has been asked for just these tasks. */
+/** A contributor without a lease may be asked to confirm, unless it has already been asked for exactly these tasks. */
 export function noteIdle(state: OrchestratorState, member: Member): void {
   const { node, stage } = member;
   const work = openWork(state);
@@ -23,16 +23,18 @@ export function noteIdle(state: OrchestratorState, member: Member): void {
   present(work.idle[stage], "a set a stage").add(node);
 }
 
-/** An item that is neither done nor leased is queued once its inputs are here; until then, what makes them is done again. */
+/**
+ * An item that is neither done nor leased is queued once its inputs are here; until then, the items that make them are redone.
+ */
 export function awaitInputs(state: OrchestratorState, item: WorkItem): void {
   const missing = missingInputs(flowOf(state, item), item);
   if (missing.length === 0) return queueItem(state, item);
   item.status = "blocked";
-  item.refused = []; // of an input that is gone
+  item.refused = []; // failures with an input that is gone
   for (const maker of missing) if (maker.status === "done") makeAgain(state, maker);
 }
 
-/** The output of a done item is gone. */
+/** Handles the loss of a done item's output. */
 export function makeAgain(state: OrchestratorState, item: WorkItem): void {
   if (item.direction === "forward") return reopen(state, [item]);
   const work = openWork(state);
@@ -43,14 +45,14 @@ export function makeAgain(state: OrchestratorState, item: WorkItem): void {
   reissueCredited(state, { member, tasks: [task] });
 }
 
-/** The sum over its tasks cannot be parted: all of them are done again. */
+/** The sum over a member's tasks cannot be split: all of them are redone. */
 function takeBackDeparted(state: OrchestratorState, departed: DepartedGradient): void {
   const work = openWork(state);
   work.departed.splice(work.departed.indexOf(departed), 1);
   reopen(state, departed.items);
 }
 
-/** All are open before the first one waits: what makes an input again may be among them. */
+/** Opens all before queueing any: an item that remakes an input may be among them. */
 function reopen(state: OrchestratorState, items: readonly WorkItem[], avoid: NodeId | null = null): void {
   const work = openWork(state);
   for (const item of items) {
@@ -65,7 +67,7 @@ function reopen(state: OrchestratorState, items: readonly WorkItem[], avoid: Nod
   for (const item of items) awaitInputs(state, item);
 }
 
-/** Credited gradient tasks whose gradient is gone wait again. */
+/** Requeues credited gradient tasks whose gradient is gone. */
 export function reissueCredited(
   state: OrchestratorState,
   { member, tasks, avoid = null }: { member: Member; tasks: readonly TaskId[]; avoid?: NodeId | null },

@@ -3,7 +3,7 @@
  *
  * A backward waits for the replica that did the forward, where it is connected; other items wait for any replica of the stage.
  * Fixed wiring (`deterministic`) sends microbatch i to replica i mod n and its gradients in ascending order, so that every sum
- * is made in the same order in every run. Who gets what is dispatch.ts's, leases are leases.ts's.
+ * is made in the same order in every run. Out of scope: choosing a replica (dispatch.ts), leases (leases.ts).
  */
 
 import { assert, present } from "../../assert.ts";
@@ -90,7 +90,7 @@ export function flowOf(state: OrchestratorState, item: WorkItem): Flow {
 
 const replicasForAnItem = 8;
 
-/** So few of the stage's items wait that most of its replicas will get nothing more in this step. */
+/** Whether so few of the stage's items wait that most of its replicas will get nothing more in this step. */
 export function isTail(state: OrchestratorState, stage: StageIndex): boolean {
   const waiting = present(present(state.work, "an open step").waiting[stage], "a count a stage");
   return waiting * replicasForAnItem <= rosterOf(state, stage).present;
@@ -112,7 +112,7 @@ function pushItem(queue: ItemQueue, item: WorkItem): void {
   heapPush(heapOf(queue, item), item, inDataOrder);
 }
 
-/** Whose turn alone it is; null: any replica's. */
+/** The only replica that may take the item; null if any may. */
 function ownerOf(state: OrchestratorState, item: WorkItem): Member | null {
   const { stage } = item;
   if (state.config.deterministic) {
@@ -154,7 +154,10 @@ export function isInOrder(state: OrchestratorState, { item, member }: { item: Wo
   });
 }
 
-/** What waits for an item's output: the next of the chain, and behind a forward the backward that starts from its wire. */
+/**
+ * The items that wait for an item's output: the next in the chain, and for a forward also the backward that starts from its
+ * wire.
+ */
 export function consumersOf(flow: Flow, item: WorkItem): WorkItem[] {
   const stages = flow.wires.length;
   const next = flow.items[chainPosition(stages, item) + 1];
@@ -165,7 +168,7 @@ export function consumersOf(flow: Flow, item: WorkItem): WorkItem[] {
   return [next, backward].filter((each) => each !== undefined);
 }
 
-/** The items whose output this one computes from and that is not here: not made yet, or gone. */
+/** The items whose output this one needs and that is missing: not made yet, or gone. */
 export function missingInputs(flow: Flow, { stage, direction }: WorkItem): WorkItem[] {
   const stages = flow.wires.length;
   const missing: WorkItem[] = [];
