@@ -16,7 +16,7 @@ export function unreachable(value: never): never {
   throw new AssertionFailure(`Unreachable case: ${JSON.stringify(value)}`);
 }
 
-/** The value, or a stop when our own bookkeeping lost it. */
+/** The value; stops the process if our own bookkeeping lost it. */
 export function present<T>(value: T | undefined | null, rule: string): T {
   assert(value !== undefined && value !== null, rule);
   return value;

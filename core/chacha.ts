@@ -1,9 +1,9 @@
 /**
  * Secret randomness that replays: the ChaCha20 block function (RFC 8439, section 2.3).
  *
- * A block of sixteen words is a pure function of a key of 256 bits and a position, and nobody without the key can tell it from
- * chance: for draws that members must not foresee. Owns the block and the derivation of keys; prng.ts draws from it. Refuses
- * to keep a secret: whoever holds the key must.
+ * A block of sixteen words is a pure function of a key of 256 bits and a position, and is indistinguishable from random without
+ * the key: for draws that members must not foresee. Owns the block and the derivation of keys; prng.ts draws from it. Out of
+ * scope: keeping the key secret, which is its holder's duty.
  */
 
 import { assert } from "./assert.ts";
@@ -26,14 +26,14 @@ export function secretKeyOf(bytes: Uint8Array): SecretKey {
   return Array.from({ length: secretKeyBytes / 4 }, (_, i) => view.getUint32(4 * i, true));
 }
 
-/** A key of its own for each number: to reveal one says nothing of the others. */
+/** A separate key for each number: revealing one says nothing about the others. */
 export function derivedKey(key: SecretKey, index: number): SecretKey {
   const block = new Uint32Array(blockWords);
   chacha20(key, { counter: 0, nonce: [1, index >>> 0, Math.floor(index / 2 ** 32) >>> 0] }, block);
   return [...block.subarray(0, secretKeyBytes / 4)];
 }
 
-/** As 64 hexadecimal digits, in the order of the key's bytes. */
+/** The key as 64 hexadecimal digits, in byte order. */
 export function hexOfKey(key: SecretKey): string {
   const byte = (word: number, i: number) => ((word >>> (8 * i)) & 0xff).toString(16).padStart(2, "0");
   return key.map((word) => [0, 1, 2, 3].map((i) => byte(word, i)).join("")).join("");

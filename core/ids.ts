@@ -1,7 +1,7 @@
 /**
  * The identifiers of a run, branded so that swapping two of them does not compile.
  *
- * Owns: the id types and their one constructor each. Refuses: parsing network input (net/schema does that).
+ * Owns: the id types, each with one constructor. Out of scope: parsing network input (net/schema).
  */
 
 declare const brand: unique symbol;
@@ -37,7 +37,7 @@ export function taskId(parts: TaskParts): TaskId {
   return `${parts.microbatch}.${parts.stage}.${parts.direction}.${parts.attempt}` as TaskId;
 }
 
-/** The direction that a task's name tells. */
+/** The direction in a task's name. */
 export function directionOf(task: TaskId): Direction {
   return task.split(".")[2] as Direction; // taskId puts it there, and net/messages refuses any other text
 }

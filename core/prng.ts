@@ -3,8 +3,8 @@
  * 1, 2, 3", SC 2011). A block of four words is a pure function of (counter, key), so any value can be made without the ones
  * before it, on any machine, in any order.
  *
- * Owns the generator, the keys and `Stream`, the plain JSON value that machine state holds. Refuses floats: every draw is an
- * integer, so results are the same bits everywhere. Not for secrets: a key has 64 bits; a stream with a key of eight words draws
+ * Owns the generator, the keys and `Stream`, the plain JSON value that machine state holds. Every draw is an integer, never a
+ * float, so results are the same bits everywhere. Not for secrets: a key has 64 bits; a stream with a key of eight words draws
  * from ChaCha20 instead (chacha.ts).
  */
 

@@ -1,5 +1,5 @@
 /**
- * A tensor of parameters as whoever needs it asks for it: name, shape and how it starts.
+ * A tensor of parameters as requested by the code that needs it: name, shape and initial values.
  *
  * Owns the description only. Where a tensor lies in a stage's vector is in model/spec.ts, how its values are drawn in
  * model/initial.ts. Below both, so that a codec can ask for tensors without knowing the model.
@@ -13,7 +13,7 @@ export interface TensorDraft {
   readonly initial: Initial;
 }
 
-/** Scale 1/sqrt(fan in), so that what a linear layer puts out is as large as what it takes in. */
+/** Scale 1/sqrt(fan in), so that a linear layer's output is as large as its input. */
 export function normalFor(fanIn: number, scale = 1): Initial {
   return { type: "normal", std: scale / Math.sqrt(fanIn) };
 }

@@ -1,9 +1,9 @@
 /**
- * Format bfloat16: the upper half of a float32 (8 exponent bits, 7 mantissa bits), two little-endian bytes a value.
+ * Format bfloat16: the upper half of a float32 (8 exponent bits, 7 mantissa bits), two little-endian bytes per value.
  *
- * Owns the rounding: to nearest, ties to even, so every machine puts the same bytes on the wire. NaN stays NaN (its quiet
- * bit is set, or a mantissa whose upper bits are zero would turn into infinity); infinities and signed zeros survive. The
- * kernels of gpu/codecs/bfloat16_transfer.ts round to the same bits. Refuses: byte strings of odd length.
+ * Owns the rounding: to nearest, ties to even, so every machine puts the same bytes on the wire. NaN stays NaN (its quiet bit
+ * is set, or a mantissa whose upper bits are zero would turn into infinity); infinities and signed zeros survive. The kernels
+ * of gpu/codecs/bfloat16_transfer.ts round to the same bits. Rejects: byte strings of odd length.
  */
 
 import { assert } from "../assert.ts";
@@ -51,13 +51,13 @@ function isFinite(bytes: Uint8Array): boolean {
   return true;
 }
 
-/** There are so few patterns that a table of their squares is quicker than making numbers of them. */
+/** There are so few patterns that a table of their squares is faster than converting them to numbers. */
 function sums(bytes: Uint8Array): { largest: number; squareSum: number } {
   const table = squares ??= makeSquares();
   let pattern = 0, squareSum = 0;
   for (let i = 0; i < bytes.length; i += bytesPerValue) {
     const magnitude = bytes[i]! | ((bytes[i + 1]! & 0x7f) << 8);
-    if (magnitude > pattern) pattern = magnitude; // without their signs patterns order as their values do
+    if (magnitude > pattern) pattern = magnitude; // without their signs, patterns sort like their values
     squareSum += table[magnitude]!;
   }
   return { largest: Math.sqrt(table[pattern]!), squareSum };

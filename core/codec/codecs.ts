@@ -1,6 +1,6 @@
 /**
- * The table of wire codecs, by the name that people type and that travels in a run's configuration. A new codec is a file
- * beside this one and a line here; the compiler then asks for its kernels (gpu/codecs/codecs.ts) and for its reference
+ * The table of wire codecs, by the name that people type and that a run's configuration carries. A new codec is a file beside
+ * this one and a line here; the compiler then asks for its kernels (gpu/codecs/codecs.ts) and for its reference
  * (gpu/reference/codecs/codecs.ts).
  */
 

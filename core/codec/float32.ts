@@ -37,7 +37,7 @@ function isFinite(bytes: Uint8Array): boolean {
 
 function sums(bytes: Uint8Array): { largest: number; squareSum: number } {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  let largest = 0, squareSum = 0; // squares of floats are far from the end of doubles
+  let largest = 0, squareSum = 0; // squares of floats are far below the limit of doubles
   for (let i = 0; i < bytes.length; i += bytesPerValue) {
     const value = view.getFloat32(i, true);
     const magnitude = Math.abs(value);

@@ -11,7 +11,7 @@ import type { WireCodec } from "./codec.ts";
 
 /** (r, d), of the stage before boundary `index`. */
 export const encoderName = (index: number) => `model.boundary.${index}.encoder.weight`;
-/** (d, r), of the stage behind it. */
+/** (d, r), of the stage after it. */
 export const decoderName = (index: number) => `model.boundary.${index}.decoder.weight`;
 
 export const iotaCodec: WireCodec = {
@@ -20,7 +20,7 @@ export const iotaCodec: WireCodec = {
   wireWidth: ({ pipeline }) => pipeline.bottleneckWidth,
   formats: { forward: bfloat16, gradient: bfloat16 },
   sender: {
-    // Divided by sqrt(2 L), as all that writes into the residual stream is.
+    // Divided by sqrt(2 L), like everything that writes into the residual stream.
     tensors: ({ index, layers, modelWidth, wireWidth }) => [{
       name: encoderName(index),
       shape: [wireWidth, modelWidth],

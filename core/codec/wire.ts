@@ -1,8 +1,8 @@
 /**
- * A wire or the gradient on one, as values and as bytes: the one way to either for everybody who is not a codec.
+ * A wire, or the gradient on one, as values and as bytes: the only conversion for code outside the codecs.
  *
  * Owns the checks around a codec's formats: our own values and bytes have the right length (asserted), a peer's bytes are
- * judged (`wireFault`). Byte strings may start at any offset of their buffer, since they are segments of network frames.
+ * checked (`wireFault`). Byte strings may start at any offset of their buffer, since they are segments of network frames.
  */
 
 import { assert } from "../assert.ts";
@@ -10,10 +10,10 @@ import { type Fault, fault } from "../fault.ts";
 import type { WireDirection, WireFormat, WireShape } from "./codec.ts";
 import { type Codec, codecs } from "./codecs.ts";
 
-/** What all wires of a run have in common. Plain data: it travels to workers and rests in snapshots. */
+/** What all wires of a run have in common. Plain data: it is sent to workers and stored in snapshots. */
 export interface WireSpec {
   readonly codec: Codec;
-  readonly width: number; // values per token, as the codec says
+  readonly width: number; // values per token, set by the codec
 }
 
 /** The tensor that crosses a boundary, in one direction: (rows, width). */
@@ -49,7 +49,7 @@ export function decodeWire(wire: Wire, bytes: Uint8Array): Float32Array<ArrayBuf
   return formatOf(wire).decode(bytes, wire);
 }
 
-/** What is wrong with a wire a peer sent, or null: its length, or a value that is not finite. */
+/** The fault of a wire that a peer sent (its length, or a non-finite value), or null. */
 export function wireFault(wire: Wire, bytes: Uint8Array): Fault | null {
   const expected = wireBytes(wire);
   if (bytes.length !== expected) {
@@ -64,16 +64,16 @@ export function wireFault(wire: Wire, bytes: Uint8Array): Fault | null {
   return null;
 }
 
-/** How large the values of a wire are; both are Infinity when one of them is NaN or infinite. */
+/** How large a wire's values are; both are Infinity if any value is NaN or infinite. */
 export interface WireScale {
   readonly largest: number; // absolute value
   readonly rms: number; // root mean square
 }
 
 /**
- * Two measures, since either alone can be had by a single value: the largest says nothing of the rest, the root mean square
- * hides one huge value among many. Zeros for bytes of a wrong length, which have no values: their sender is refused for that
- * (orchestrator/step/result_check.ts, which also says which scales are plausible).
+ * Two measures, since either alone can be fooled: the largest says nothing about the rest, and the root mean square hides one
+ * huge value among many. Zeros for bytes of a wrong length, which have no values: their sender is refused for that
+ * (orchestrator/step/result_check.ts, which also defines the plausible scales).
  */
 export function wireScale(wire: Wire, bytes: Uint8Array): WireScale {
   if (bytes.length !== wireBytes(wire)) return noScale;
@@ -82,5 +82,5 @@ export function wireScale(wire: Wire, bytes: Uint8Array): WireScale {
   return { largest, rms: Math.sqrt(squareSum / (wire.rows * wire.width)) };
 }
 
-/** Of a message that brings no wire. */
+/** The scale of a message without a wire. */
 export const noScale: WireScale = { largest: 0, rms: 0 };

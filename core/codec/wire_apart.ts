@@ -1,9 +1,9 @@
 /**
- * How far two wires are apart that should be equal: the largest error of a row, as a share of the larger of the two rows.
+ * The distance between two wires that should be equal: the largest error of a row, as a share of the larger of the two rows.
  *
- * By row, since one row among thousands can make a consumer's gradient explode and hardly shows in a sum over all. 0: equal;
- * 1: one of the rows is zero, or they have nothing in common; 2: one is the other's negative. Replicas of a stage on different
- * devices stay far below 0.05. Values are finite: what is not is refused where it comes in.
+ * By row, since one row among thousands can make a consumer's gradient explode and barely shows in a sum over all. 0: equal; 1:
+ * one of the rows is zero, or they have nothing in common; 2: one is the other's negative. Replicas of a stage on different
+ * devices stay far below 0.05. Values are finite: non-finite ones are refused on arrival.
  */
 
 import { assert } from "../assert.ts";

@@ -1,7 +1,7 @@
 /**
- * How a run's settings may become others while the run lives: which may at all is the table's word (knobs.ts).
+ * How a run's settings may change during the run; the table in knobs.ts says which ones may.
  *
- * A change takes effect when the orchestrator starts again, as one event, so that a replay of its journal knows it too.
+ * A change takes effect when the orchestrator starts again, as one event, so that a replay of its journal includes it.
  */
 
 import { assert } from "../assert.ts";
@@ -26,12 +26,12 @@ export function changesBetween(from: RunConfig, to: RunConfig): SettingChange[] 
   });
 }
 
-/** The settings that must stay, to tell one run's journal from another's. */
+/** The settings that must not change, which tell one run's journal from another's. */
 export function lastingSettings(config: RunConfig): readonly (readonly [KnobPath, KnobValue])[] {
   return knobPaths.filter((path) => !mayChange(path)).map((path) => [path, valueAt(config, path)] as const);
 }
 
-/** Only of settings that may change. */
+/** Accepts only settings that may change. */
 export function withChanges(config: RunConfig, changes: readonly SettingChange[]): RunConfig {
   const values = new Map(knobPaths.map((path) => [path, valueAt(config, path)]));
   for (const { path, to } of changes) {

@@ -1,8 +1,8 @@
 /**
  * The resolved configuration of a run: every number a role machine reads. Plain JSON, so it travels in `welcome`.
  *
- * Owns: the shape, but for what the model itself depends on (core/model/shape.ts). The knobs (default, unit, limit, sentence) are in knobs.ts, the `--size` dial in size.ts,
- * the reading of foreign objects in parse.ts.
+ * Owns: the shape, except for what the model itself depends on (core/model/shape.ts). The knobs (default, unit, limit,
+ * sentence) are in knobs.ts, the `--size` dial in size.ts, the parsing of untrusted objects in parse.ts.
  */
 
 import type { ModelShape, PipelineShape } from "../model/shape.ts";
@@ -32,7 +32,7 @@ export interface OuterConfig {
 export interface DataConfig {
   corpus: string; // "sotu" or the path of a text file
   heldOutFraction: number;
-  maxBytes: number; // of the corpus that is used; 0 = all
+  maxBytes: number; // used of the corpus; 0 = all
 }
 
 export interface ValidateConfig {
@@ -44,7 +44,7 @@ export interface ValidateConfig {
 export interface SwarmConfig {
   replicas: number; // per stage, wanted before the first step
   validators: number;
-  gatherMs: number; // then start with what is there, if every stage has one
+  gatherMs: number; // then start with those present, if every stage has one
 }
 
 export type Admission = "registered" | "anyone";
@@ -52,15 +52,15 @@ export type Admission = "registered" | "anyone";
 export interface ChainConfig {
   network: string; // "none", a preset of chain/subtensor/connection/endpoints.ts, or addresses
   netuid: number;
-  admission: Admission; // who may join; a run without a chain takes anyone
+  admission: Admission; // who may join; a run without a chain admits anyone
 }
 
 export interface LimitConfig {
   leaseMs: number; // a task's lease
   disconnectGraceMs: number; // a silent miner keeps its work this long
-  restartGraceMs: number; // nodes may take to come back to a restarted orchestrator
+  restartGraceMs: number; // time for nodes to come back to a restarted orchestrator
   mergePhaseMs: number; // each phase of a merge
-  mergeQuorum: number; // share of a stage's work or replicas after which only the grace is left
+  mergeQuorum: number; // share of a stage's work or replicas after which only the grace remains
   mergeGraceMs: number; // for answers after the quorum
   leasesPerMiner: number; // tasks outstanding at one miner
   minersPerStage: number;

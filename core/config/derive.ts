@@ -1,9 +1,10 @@
 /**
  * From a size and the given values to a whole configuration.
  *
- * Order: constant defaults, the size's preset, given values, then the derivations below for what nobody gave. A derivation
+ * Order: constant defaults, the size's preset, given values, then the derivations below for values not given. A derivation
  * reads values of the same configuration, so `--steps 5` shortens warm-up and round with it. Invariant: a derived value obeys
- * its knob's limits. Refuses nothing: given values were checked one by one before (parse.ts), together afterwards (rules.ts).
+ * its knob's limits. Out of scope: checks; given values are checked one by one before (parse.ts) and together afterwards
+ * (rules.ts).
  */
 
 import { assert } from "../assert.ts";
@@ -56,7 +57,7 @@ function withinLimits(path: KnobPath, value: number): number {
   return Math.min(Math.max(value, knob.min), knob.max);
 }
 
-/** The largest frame of a run: a replay carries a backward's input, its gradient and the result, or tokens in their place. */
+/** The largest frame of a run: a replay carries a backward's input, its gradient and the result, or tokens instead. */
 export function neededFrameBytes(config: RunConfig): number {
   const tokenBytes = 4;
   const { contextLength } = config.model;
@@ -68,7 +69,7 @@ export function neededFrameBytes(config: RunConfig): number {
   return config.limits.headerBytes + Math.max(task, evaluation);
 }
 
-/** Nested from flat. `values` has every knob path, each of its knob's type: that makes the result a `RunConfig`. */
+/** Converts flat values to nested ones. `values` has every knob path, each of its knob's type, so the result is a `RunConfig`. */
 export function assembleConfig(values: ReadonlyMap<KnobPath, KnobValue>): RunConfig {
   const config: Record<string, KnobValue | Record<string, KnobValue>> = {};
   for (const path of knobPaths) {

@@ -1,5 +1,5 @@
 /**
- * The whole configuration for people: a TOML file in which every line says where its value comes from.
+ * The whole configuration for people: a TOML file in which every line names the source of its value.
  *
  * Invariant: read back as a file, the lines give the same configuration.
  */
@@ -25,7 +25,7 @@ export function describeConfig(config: RunConfig, origins: Origins): string[] {
   return lines;
 }
 
-/** One line of it. */
+/** One line of the file. */
 export function describeSetting(config: RunConfig, { path, origin }: { path: KnobPath; origin: string }): string {
   const key = path.slice(path.indexOf(".") + 1);
   const { unit, doc } = knobAt(path);

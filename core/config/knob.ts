@@ -2,7 +2,7 @@
  * What a knob is: the description of one number, switch, text or choice of `RunConfig`, and the check of a value against it.
  *
  * Owns: the paths (derived from the type, so a misspelt or forgotten one does not compile), the kinds and their limits, and how
- * a value is shown. The table of all knobs is knobs.ts. Checks never throw: a wrong value becomes a rule to read.
+ * a value is shown. The table of all knobs is knobs.ts. Checks never throw: a wrong value yields the text of the broken rule.
  */
 
 import type { RunConfig } from "./config.ts";
@@ -21,14 +21,14 @@ export type KnobValueAt<Path extends string, T = RunConfig> = Path extends keyof
   : Path extends `${infer Head}.${infer Rest}` ? Head extends keyof T ? KnobValueAt<Rest, T[Head]> : never
   : never;
 
-/** In place of a default: size.ts or derive.ts gives the value. */
+/** Instead of a default: size.ts or derive.ts gives the value. */
 export const derived = "derived from size";
 export type Derived = typeof derived;
 
 interface KnobBase {
   readonly doc: string; // one sentence
   readonly unit: string; // "" where there is none
-  readonly mayChange?: true; // of a run that goes on: nothing that was computed or stored depends on the old value
+  readonly mayChange?: true; // during a run: nothing computed or stored depends on the old value
 }
 
 export interface NumberKnob extends KnobBase {
@@ -65,7 +65,7 @@ export type KnobFor<Value> = [Value] extends [boolean] ? BooleanKnob
   : [Value] extends [number] ? NumberKnob
   : StringKnob | ChoiceKnob;
 
-/** The rule a value breaks, to be read after "as it must be"; null when it breaks none. */
+/** The rule that a value breaks, phrased to follow "as it must be"; null if it breaks none. */
 export function brokenRule(knob: Knob, value: unknown): string | null {
   switch (knob.kind) {
     case "int":
@@ -93,7 +93,7 @@ function brokenNumberRule(knob: NumberKnob, value: unknown): string | null {
 
 const shownLength = 60;
 
-/** A foreign value for people: short, quoted where it is a text, never a dump. */
+/** An untrusted value for people: short, quoted if it is text, never a dump. */
 export function showValue(value: unknown): string {
   if (typeof value === "string") {
     return JSON.stringify(value.length > shownLength ? `${value.slice(0, shownLength)}…` : value);

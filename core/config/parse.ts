@@ -1,9 +1,9 @@
 /**
- * Foreign objects to a configuration: a TOML file with flags on top, or the one that arrives in `welcome`.
+ * Parses untrusted objects into a configuration: a TOML file with flags on top, or the configuration in `welcome`.
  *
  * Owns the order of precedence (flag over file over size over default) and the sentence of every problem. All problems are
- * collected, one per wrong field; nothing here throws, whatever the object is. Unknown keys are refused: a typing error
- * must not train a model with a default.
+ * collected, one per wrong field; nothing here throws, whatever the object is. Unknown keys are refused: a typo must not train
+ * a model with a default.
  */
 
 import { type Parsed, parsed, refused } from "../fault.ts";
@@ -34,7 +34,7 @@ export type ResolvedConfig =
   | { readonly ok: true; readonly config: RunConfig; readonly origins: Origins }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
-/** What somebody set, each right by itself; a flag's value where both a flag and the file have one. */
+/** The settings given, each valid by itself; a flag takes precedence over the file. */
 export interface GivenSettings {
   readonly values: ReadonlyMap<KnobPath, KnobValue>;
   readonly origins: Origins;
@@ -63,7 +63,7 @@ export function resolveConfig(input: ResolveInput): ResolvedConfig {
   return problems.length === 0 ? checkRules({ config, origins }) : { ok: false, problems };
 }
 
-/** Rules between knobs; they would only repeat what is wrong with one of them, so that is checked before. */
+/** Rules between knobs; each knob is checked first, since these rules would only repeat its problem. */
 export function checkRules({ config, origins }: { config: RunConfig; origins: Origins }): ResolvedConfig {
   const problems = brokenRules(config).map((broken) => blame(broken, origins));
   return problems.length === 0 ? { ok: true, config, origins } : { ok: false, problems };
@@ -77,13 +77,13 @@ function originOf(path: KnobPath): Origin {
   return isSizedPath(path) || knobAt(path).default === derived ? "size" : "default";
 }
 
-/** The field a person wrote is the one to name, if it takes part in the broken rule. */
+/** Names the field that a person set, if it takes part in the broken rule. */
 function blame({ fields, text }: BrokenRule, origins: Origins): Problem {
   const path = fields.find((field) => origins[field] === "flag" || origins[field] === "file") ?? fields[0];
   return { path, text: `Cannot use ${path} as ${text}`, origin: origins[path] };
 }
 
-/** A configuration from another node: every field must be there, right, and known. */
+/** A configuration from another node: every field must be present, valid and known. */
 export function parseRunConfig(foreign: unknown): Parsed<RunConfig> {
   const { settings, complaints } = readTable(foreign);
   const missing = knobPaths.filter((path) => !settings.has(path)).map((path) => checkSetting(path, undefined));
@@ -101,13 +101,13 @@ interface Complaint {
   readonly text: string;
 }
 
-/** The settings of an object that are right, and a complaint for whatever else it holds. */
+/** The valid settings of an object, and a complaint for everything else in it. */
 interface Reading {
   readonly settings: Map<KnobPath, KnobValue>;
   readonly complaints: readonly Complaint[];
 }
 
-const maxComplaints = 20; // about one object; who sends more gets no longer answer
+const maxComplaints = 20; // about one object; more mistakes do not make the answer longer
 
 function readTable(foreign: unknown): Reading {
   if (!isTable(foreign)) {
@@ -119,7 +119,7 @@ function readTable(foreign: unknown): Reading {
     if (knobGroups.includes(key) && isTable(value)) {
       for (const [inner, leaf] of Object.entries(value)) entries.push([`${key}.${inner}`, leaf]);
     } else {
-      entries.push([key.includes(".") ? JSON.stringify(key) : key, value]); // "train.steps" in quotes is no table and key
+      entries.push([key.includes(".") ? JSON.stringify(key) : key, value]); // "train.steps" in quotes is not a table and a key
     }
   }
   return readSettings(entries);
@@ -167,7 +167,7 @@ function isTable(value: unknown): value is Record<string, unknown> {
   return prototype === null || prototype === Object.prototype;
 }
 
-/** A flag's text as the value its knob wants; text that is none stays text, for `resolveConfig` to refuse. */
+/** A flag's text converted to its knob's type; text that cannot be converted stays text, for `resolveConfig` to refuse. */
 export function valueFromText({ path, text }: { path: string; text: string }): KnobValue {
   if (!isKnobPath(path)) return text;
   const { kind } = knobAt(path);

@@ -1,5 +1,5 @@
 /**
- * Rules between knobs: what no knob can check alone. Run after every value is known and obeys its own limits.
+ * Rules between knobs, which no knob can check alone. Run after every value is known and obeys its own limits.
  *
  * Invariant: a configuration without broken rules can be split, laid out and framed without an assertion failing.
  */
@@ -13,7 +13,7 @@ import { type KnobPath, showValue } from "./knob.ts";
 
 export interface BrokenRule {
   readonly fields: readonly [KnobPath, ...KnobPath[]]; // any of them may be the one to change
-  readonly text: string; // to be read after "Cannot use <field> as"
+  readonly text: string; // phrased to follow "Cannot use <field> as"
 }
 
 interface Rule {
@@ -22,7 +22,7 @@ interface Rule {
   holds(config: RunConfig): boolean;
 }
 
-const mostAdamStep = 24; // 0.9 and 0.9999 give 23; payloads are held against what the optimizer can do
+const mostAdamStep = 24; // 0.9 and 0.9999 give 23; payloads are judged by what the optimizer can do
 
 const shapeRules: readonly Rule[] = [
   {

@@ -14,7 +14,7 @@ export const sizeNames = ["toy", "tiny", "small", "100m", "1b", "3b", "8b", "15b
 export type SizeName = typeof sizeNames[number];
 export const defaultSize: SizeName = "tiny";
 
-/** What a size decides, and nothing else does. */
+/** The values that only the size decides. */
 export type SizedPath =
   | Exclude<Extract<KnobPath, `model.${string}`>, "model.normEpsilon">
   | "pipeline.stages"

@@ -1,10 +1,10 @@
 /**
  * Which tokens microbatch i trains on: a pure function of the dataset, the seed and i.
  *
- * So nobody chooses its own data, and an auditor can recompute any input. The stream is cut into windows of T tokens; a pass
- * visits each window once in an order of its own, and the next pass starts where the last one ended, even inside a
- * microbatch. Targets are shifted by one, so window w reads tokens [wT, wT + T], and the last up to T tokens of the stream
- * are never inputs.
+ * So no miner chooses its own data, and an auditor can recompute any input. The stream is cut into windows of T tokens; a pass
+ * visits each window once in an order of its own, and the next pass starts where the last one ended, even inside a microbatch.
+ * Targets are shifted by one, so window w reads tokens [wT, wT + T], and the last up to T tokens of the stream are never
+ * inputs.
  */
 
 import { assert } from "../assert.ts";
@@ -42,7 +42,7 @@ export function microbatchSequences(request: MicrobatchRequest): number[] {
   });
 }
 
-/** First tokens of `sequences` windows spread evenly over a held-out stream; the same for everybody, every time. */
+/** First tokens of `sequences` windows spread evenly over a held-out stream; the same for every node, every time. */
 export function heldOutSequences(options: { sequences: number; contextLength: number; tokens: number }): number[] {
   const windows = windowsPerPass(options);
   assert(

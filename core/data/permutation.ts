@@ -2,7 +2,7 @@
  * A keyed bijection of [0, size): the shuffle of a pass over the data, one element at a time, without an array.
  *
  * A balanced Feistel network over the smallest even number of bits that holds `size`, with Philox as its round function;
- * results outside [0, size) are walked on until they fall inside (Black and Rogaway, CT-RSA 2002). The domain is less than
+ * results outside [0, size) are permuted again until they fall inside (Black and Rogaway, CT-RSA 2002). The domain is less than
  * four times `size`, so a walk takes fewer than four steps on average.
  */
 

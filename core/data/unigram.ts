@@ -1,8 +1,8 @@
 /**
- * What a model that only knows how often each token occurs would lose: the bar a trained model must get under.
+ * The loss of a model that only knows token frequencies: the upper bound that a trained model must beat.
  *
- * H = -Σ p ln p in nats per token, p the token's share of this very text (`<|endoftext|>` included). It is the lowest loss
- * any context-free model can reach on the text, so beating it proves that context is used.
+ * H = -Σ p ln p in nats per token, p being the token's share of this text (`<|endoftext|>` included). It is the lowest loss any
+ * context-free model can reach on the text, so beating it proves that context is used.
  */
 export function unigramEntropy(tokens: Iterable<number>): number {
   const counts = new Map<number, number>();

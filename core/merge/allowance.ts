@@ -1,9 +1,9 @@
 /**
- * What an honest miner may have to store at the hub, so that nobody is given more room than that.
+ * The most that an honest miner may have to store at the hub: the limit for every member.
  *
  * In one round: its payload, the slices it reduces (all of its stage when few replicas are left), and when it is asked to
- * upload, parameters and outer momentum. Counted over `roundsKept` rounds, since what came too late to be used stays until the
- * second sweep after it.
+ * upload, parameters and outer momentum. Counted over `roundsKept` rounds, since blobs that arrive too late stay until the
+ * second sweep after.
  */
 
 import { assert } from "../assert.ts";
@@ -19,7 +19,7 @@ export interface Allowance {
   readonly blobs: number;
 }
 
-/** For a run whose stages have so many floats. */
+/** The allowance for a run whose stages have these numbers of floats. */
 export function storeAllowance(stageFloats: readonly number[], codec: PayloadCodec): Allowance {
   assert(stageFloats.length > 0, "Cannot say what a miner stores as the run must have a stage");
   const floats = Math.max(...stageFloats);

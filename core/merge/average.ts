@@ -1,9 +1,10 @@
 /**
  * The reducer's arithmetic: a weighted mean of one slice over the contributors, the same bits on every machine.
  *
- * Inputs may be scaled down first (a payload much longer than its peers'). Per value it adds in the order of the inputs in float64 (IEEE add and multiply, which no engine may fuse or reorder), divides
- * once and rounds once to float32. Order is therefore part of the result: callers sort contributors with `inMergeOrder`.
- * Refuses inputs of another length and values that are no numbers; it never returns one.
+ * Inputs may be scaled down first (a payload much longer than its peers'). Per value it adds in the order of the inputs in
+ * float64 (IEEE add and multiply, which no engine may fuse or reorder), divides once and rounds once to float32. Order is
+ * therefore part of the result: callers sort contributors with `inMergeOrder`. Rejects: inputs of another length and non-finite
+ * values; it never returns one.
  */
 
 import { type Parsed, parsed, refused } from "../fault.ts";
@@ -52,7 +53,10 @@ export function averageSlices({ inputs, weights, scales }: AverageInput): Parsed
 
 const addedInUnit = 2 ** 19; // values, a few milliseconds
 
-/** The same of long slices, with pauses: each value depends on its own position only, so parts give the bits of the whole. */
+/**
+ * The same for long slices, with pauses: each value depends only on its own position, so computing in parts gives the same
+ * bits.
+ */
 export function* averageInUnits({ inputs, ...rest }: AverageInput): LongWork<Parsed<Float32Array<ArrayBuffer>>> {
   const length = Math.max(0, ...inputs.map((input) => input.length));
   const average = new Float32Array(length);
@@ -67,7 +71,7 @@ export function* averageInUnits({ inputs, ...rest }: AverageInput): LongWork<Par
   return refusals[0] ?? parsed(average);
 }
 
-/** Position of the first input with a NaN or an infinity; a zero weight excuses nothing (0 * NaN is NaN). */
+/** Position of the first input with a NaN or an infinity; a zero weight does not help (0 * NaN is NaN). */
 function firstBadInput(inputs: readonly Float32Array[]): number | null {
   const position = inputs.findIndex((input) => !isFiniteVector(input));
   return position < 0 ? null : position;
@@ -80,7 +84,7 @@ export function isFiniteVector(values: Float32Array): boolean {
   return true;
 }
 
-/** Weights by work done, capped at twice the median: a miner that claims much must not decide. */
+/** Weights by work done, capped at twice the median: a miner that claims much must not decide the result. */
 export function contributionWeights(tokens: readonly number[]): number[] {
   const sorted = [...tokens].sort((a, b) => a - b);
   const middle = sorted.length >> 1;

@@ -1,10 +1,10 @@
 /**
- * Who reduces what in a merge: the butterfly all-reduce with every slice computed twice.
+ * Which miner reduces which slice in a merge: butterfly all-reduce with every slice computed twice.
  *
  * A stage's vector is cut into slices, each slice goes to two different miners, and every pair of miners shares slices, so one
- * liar disagrees with everybody. Traffic per miner does not grow with the number of miners.
- * Invariants: slices are multiples of 64 floats (as every tensor is), in order, without gap or overlap; reducers of a slice
- * differ; the numbers of slices two miners reduce differ by at most one. All choices come from the given stream.
+ * liar disagrees with everybody. Traffic per miner does not grow with the number of miners. Invariants: slices are multiples of
+ * 64 floats (as every tensor is), in order, without gap or overlap; reducers of a slice differ; the slice counts of any two
+ * miners differ by at most one. All choices come from the given stream.
  */
 
 import { assert } from "../assert.ts";
@@ -17,18 +17,18 @@ export type ReducerPair = readonly [number, number];
 export interface SliceLayoutOptions {
   readonly length: number; // floats of the stage's vector
   readonly contributors: number; // miners whose payloads count
-  readonly minFloats?: number; // a smaller slice is not worth its message; default 64
+  readonly minFloats?: number; // smaller slices are not worth a message; default 64
   readonly maxFloats?: number; // what a reducer holds per contributor; default `maxSliceFloats` (64 MiB)
 }
 
 /** Slices begin and end at multiples of this, as every tensor does. */
 export const alignFloats = 64;
 
-/** Every payload names every slice; above 23 miners not each pair shares one in each merge. */
+/** Every payload names every slice; above 23 miners not every pair shares one in each merge. */
 const mostSlices = 256;
 const maxSliceFloats = 2 ** 24; // 64 MiB
 
-/** More slices than this no layout of such a vector has, however many contribute. */
+/** The most slices any layout of such a vector has, for any number of contributors. */
 export function mostSlicesOf(length: number): number {
   return Math.min(Math.ceil(length / alignFloats), mostSlices + Math.ceil(length / maxSliceFloats));
 }
@@ -68,8 +68,8 @@ export interface AssignReducersOptions {
 }
 
 /**
- * The two reducers of every slice. Every pair gets its share in a secret order; slices beyond a multiple of the number of
- * pairs go to whoever has least. Two miners reduce everything both; one miner has nothing to reduce and gets an empty list.
+ * The two reducers of every slice. Every pair gets its share in a secret order; slices beyond a multiple of the number of pairs
+ * go to the least loaded. With two miners, both reduce everything; a single miner has nothing to reduce and gets an empty list.
  */
 export function assignReducers({ slices, miners, stream }: AssignReducersOptions): ReducerPair[] {
   if (miners < 2) return [];
@@ -89,8 +89,8 @@ function allPairs(miners: number): ReducerPair[] {
 }
 
 /**
- * Fewer pairs than there are: each slice takes the miner with the least load and, of the least loaded others, the one it has
- * shared least with. Two of the smallest loads grow at a time, so loads never differ by more than one.
+ * Uses fewer than all pairs: each slice takes the least loaded miner and, of the least loaded others, the one it has shared
+ * least with. Two of the smallest loads grow at a time, so loads never differ by more than one.
  */
 function evenPairs({ count, miners, stream }: { count: number; miners: number; stream: Stream }): ReducerPair[] {
   const order = shuffle(stream, Array.from({ length: miners }, (_, miner) => miner));

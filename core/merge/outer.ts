@@ -1,13 +1,13 @@
 /**
- * The outer optimizer of a round: what a replica learned, and the step the stage takes with the average of it.
+ * The outer optimizer of a round: what a replica learned, and the step that the stage takes with the average.
  *
  * DiLoCo (Douillard et al. 2023, arXiv 2311.08105): the pseudo-gradient is the round's start minus the
  * replica's parameters, the outer step is SGD with Nesterov momentum in the form PyTorch gives it,
  *
  *     v <- mu v + g          theta <- theta - lr (g + mu v)          g: averaged pseudo-gradient
  *
- * Each value depends on its own position only and is computed in float64 and rounded once to float32, so slices may be
- * stepped apart, in any order, on any machine, with the same bits. mu = 0 and lr = 1 is plain averaging: theta is start - g.
+ * Each value depends only on its own position and is computed in float64 and rounded once to float32, so slices may be stepped
+ * separately, in any order, on any machine, with the same bits. mu = 0 and lr = 1 is plain averaging: theta is start - g.
  */
 
 import { assert } from "../assert.ts";

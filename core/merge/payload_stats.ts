@@ -1,9 +1,9 @@
 /**
- * What one pass over a payload tells about it: is every value finite, how long is it, how large its largest value.
+ * Statistics from one pass over a payload: whether every value is finite, its length (norm), its largest value.
  *
  * For vectors that a member sent and the hub reads. Sums in float64 in the order of the values, so every machine gets the same
- * bits. A square of a float32 fits a float64 with room to spare (at most 1.2e77 a value), so finite values never overflow.
- * Out of scope: what is too long or too large for an honest member.
+ * bits. A square of a float32 fits a float64 with room to spare (at most 1.2e77 a value), so finite values never overflow. Out
+ * of scope: limits on what is too long or too large for an honest member.
  */
 
 export interface PayloadStats {
@@ -14,7 +14,7 @@ export interface PayloadStats {
 
 export const noValues: PayloadStats = { isFinite: true, squareSum: 0, largest: 0 };
 
-/** Of bytes that are no payload, or one of another length: as bad as non-finite values. */
+/** For bytes that are not a payload, or one of another length: treated like non-finite values. */
 export const unreadable: PayloadStats = { isFinite: false, squareSum: 0, largest: 0 };
 
 export function payloadStats(values: Float32Array): PayloadStats {
@@ -33,7 +33,7 @@ export function payloadStats(values: Float32Array): PayloadStats {
   return { isFinite, squareSum, largest };
 }
 
-/** Of two parts together. */
+/** Combines the statistics of two parts. */
 export function joinStats(a: PayloadStats, b: PayloadStats): PayloadStats {
   return {
     isFinite: a.isFinite && b.isFinite,

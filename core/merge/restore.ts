@@ -1,9 +1,9 @@
 /**
- * A stage whose parameters are nowhere any more, made from its neighbours (CheckFree, arXiv 2506.15461): each layer is the mean
- * of the nearest layer before and behind it, weighted by the squared gradient norm of the stage they come from.
+ * Rebuilds a stage whose parameters are lost from its neighbours (CheckFree, arXiv 2506.15461): each layer is the mean of the
+ * nearest layers before and after it, weighted by the squared gradient norm of the stage they come from.
  *
- * What neighbours have no counterpart of (embedding, head, the two ends of a compressed boundary) begins anew from the seed.
- * Float64 in a fixed order, rounded once, so it gives the same bits everywhere.
+ * Tensors without a counterpart in the neighbours (embedding, head, the two ends of a compressed boundary) restart from the
+ * seed. Float64 in a fixed order, rounded once, so it gives the same bits everywhere.
  */
 
 import { fillInitial } from "../model/initial.ts";

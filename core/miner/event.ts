@@ -1,6 +1,6 @@
 /**
- * What the miner machine is told and what it asks for. Work runs outside, one job at a time on the device; payload
- * reductions and uploads run beside it. Segments of a message are held once by the shell until `release` names them.
+ * The miner machine's events and effects. Work runs outside, one job at a time on the device; payload reductions and uploads
+ * run beside it. Segments of a message are held once by the shell until `release` names them.
  */
 
 import type { ChainConfig, RunConfig } from "../config/config.ts";
@@ -9,7 +9,7 @@ import type { BlobRef, Direction, StageIndex, TaskId } from "../ids.ts";
 import type { HubMessage, LoadingPart, NodeMessage, ParameterSource, Peer } from "../protocol/message.ts";
 import type { Slice, WeightedPayload } from "../protocol/message.ts";
 
-/** A task's place in the gradient and what it takes to repeat it. */
+/** A task's place in the gradient and what is needed to repeat it. */
 export interface LoggedTask {
   readonly task: TaskId;
   readonly direction: Direction;
@@ -41,7 +41,7 @@ export type MinerWork =
   | { readonly type: "zeroGradients" }
   | { readonly type: "formPayload"; readonly slices: readonly Slice[] }
   | { readonly type: "reduceSlice"; readonly inputs: readonly WeightedPayload[] }
-  /** No slices: back to the round's start. `round` begins with the result. */
+  /** Without slices: back to the round's start. `round` begins with the result. */
   | { readonly type: "applyMerge"; readonly round: number; readonly slices: readonly BlobRef[] }
   | { readonly type: "uploadParameters" };
 
@@ -67,7 +67,7 @@ export type MinerEvent =
   | { readonly type: "messageReceived"; readonly message: HubMessage; readonly segments: readonly BlobRef[] }
   | { readonly type: "workDone"; readonly job: number; readonly result: MinerResult }
   | { readonly type: "workFailed"; readonly job: number; readonly fault: Fault }
-  /** How far the stage that is being loaded is, in bytes of this part. */
+  /** Progress of the stage being loaded, in bytes of this part. */
   | { readonly type: "loadProgressed"; readonly part: LoadingPart; readonly bytes: { done: number; total: number } }
   | { readonly type: "stopRequested"; readonly reason: string };
 
@@ -93,7 +93,7 @@ export type MinerEffect =
   | { readonly type: "release"; readonly refs: readonly BlobRef[] }
   | { readonly type: "perform"; readonly job: number; readonly work: MinerWork }
   | { readonly type: "record"; readonly record: MinerRecord }
-  /** Flush what was sent, then leave. */
+  /** Flush what was sent, then exit. */
   | { readonly type: "finish"; readonly finished: boolean; readonly reason: string };
 
 export const send = (message: NodeMessage, attachments: readonly BlobRef[] = []): MinerEffect => ({

@@ -1,5 +1,5 @@
 /**
- * What each queued job asks of the device and what its result means for the hub.
+ * Each queued job's request to the device and what its result means for the hub.
  */
 
 import { assert, present, unreachable } from "../assert.ts";
@@ -32,7 +32,7 @@ export function workOf(state: MinerState, job: Job): MinerWork {
   }
 }
 
-/** Null when the accumulated tasks are the ones that count; otherwise these, from the log, in the hub's order. */
+/** Null if the accumulated tasks are the ones that count; otherwise those that count, from the log, in the hub's order. */
 function replayFor(state: MinerState, tasks: readonly TaskId[]): LoggedTask[] | null {
   const isSame = tasks.length === state.log.length && tasks.every((task, i) => state.log[i]?.task === task);
   if (isSame) return null;
@@ -146,7 +146,7 @@ function stepApplied(state: MinerState, job: Extract<Job, { type: "applyStep" }>
   return [...release(refs), applied];
 }
 
-/** Work could not be done: the hub is told, and gives it to someone else. */
+/** Work failed: reports it to the hub, which gives it to another miner. */
 export function jobFailed(state: MinerState, options: { job: Job; fault: Fault }): MinerEffect[] {
   const { job, fault } = options;
   switch (job.type) {

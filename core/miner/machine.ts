@@ -1,7 +1,7 @@
 /**
- * The miner: takes what the hub sends, does it in order, answers. It decides nothing about the run.
+ * The miner: receives work from the hub, does it in order, answers. It decides nothing about the run.
  *
- * Device work is a first-in-first-out queue, so a step header takes effect after the tasks before it and before those behind.
+ * Device work is a first-in-first-out queue, so a step header takes effect after the tasks before it and before those after it.
  * When the tasks that count differ from the tasks it accumulated (a lease had expired meanwhile), the gradient is made anew
  * from its log: the same code a validator uses to repeat a step.
  */
@@ -54,7 +54,7 @@ function take(state: MinerState, event: MinerEvent): MinerEffect[] {
   }
 }
 
-/** A new session: requests of the last one are void, what was computed stays until the hub says otherwise. */
+/** A new session: requests of the last one are void, results stay until the hub decides otherwise. */
 function join(state: MinerState): MinerEffect[] {
   const queued = state.queue.flatMap(refsOf);
   state.queue.length = 0;
@@ -67,7 +67,7 @@ function join(state: MinerState): MinerEffect[] {
   return [...release(queued), hello];
 }
 
-/** A header that is being applied counts as applied: its job is not undone. */
+/** A header being applied counts as applied: its job is not undone. */
 function holdingOf(state: MinerState): Holding | null {
   const { assignment, round, running } = state;
   if (assignment === null) return null;
@@ -98,7 +98,7 @@ function stop(state: MinerState, options: { reason: string; finished?: boolean }
   return [...dropped, record({ type: "stopped", finished, reason }), { type: "finish", finished, reason }];
 }
 
-/** Forgets queue and log; a running job goes on, its result will not count. */
+/** Clears queue and log; a running job continues, but its result will not count. */
 function dropWork(state: MinerState): MinerEffect[] {
   const queued = state.queue.flatMap(refsOf);
   const logged = state.log.flatMap((entry) => [entry.input, entry.second]);
@@ -119,7 +119,7 @@ function refsOf(job: Job): BlobRef[] {
   return job.second === null ? [job.input] : [job.input, job.second];
 }
 
-/** Anything else was meant for the session before; what is still wanted of it is asked for again after the welcome. */
+/** Anything else was meant for the previous session; the hub repeats requests still wanted after the welcome. */
 const beforeWelcome: ReadonlySet<HubMessage["type"]> = new Set(["welcome", "reject", "stop"]);
 
 function onMessage(
@@ -244,7 +244,7 @@ function startNext(state: MinerState): MinerEffect[] {
   return effects;
 }
 
-/** Better gone than a step with another gradient than the one that was counted. */
+/** Leaves the run rather than apply a gradient other than the one counted. */
 function miscounted({ step, tasks }: Extract<Job, { type: "applyStep" }>, accumulated: number): Fault {
   return fault(
     "staleResult",
@@ -261,7 +261,7 @@ function onWorkDone(state: MinerState, event: Extract<MinerEvent, { type: "workD
   return release([...output, ...refsOf(running.job), ...running.held]);
 }
 
-/** Only of the load that is still wanted: an obsolete one runs to its end, and nobody cares how far it is. */
+/** Reports progress only for the load still wanted: an obsolete one runs to its end unreported. */
 function onLoadProgressed(
   { running, stage, round }: MinerState,
   { part, bytes }: Extract<MinerEvent, { type: "loadProgressed" }>,
@@ -275,7 +275,7 @@ function onLoadProgressed(
   ];
 }
 
-/** Without what the hub asked in a session that is over. */
+/** Drops what the hub asked in a session that is over. */
 function told(running: RunningJob, effects: MinerEffect[]): MinerEffect[] {
   return running.isUntold ? effects.filter((effect) => effect.type !== "send") : effects;
 }

@@ -45,8 +45,8 @@ export interface MinerState {
   assignment: number | null; // of the loaded stage
   round: number;
   countedStep: number | null; // of the last header that counted tasks of this assignment
-  merged: MergeApplied | null; // the last merge's answer, should it be asked for again
-  isRamping: boolean; // began with empty moments in a run that was under way
+  merged: MergeApplied | null; // the last merge's answer, in case it is requested again
+  isRamping: boolean; // began with empty moments in a run already in progress
   localSteps: number;
   readonly queue: Job[];
   running: RunningJob | null;
@@ -59,8 +59,8 @@ export interface MinerState {
 export interface RunningJob {
   readonly id: number;
   readonly job: Job;
-  isObsolete: boolean; // its stage was dropped: the result is for nothing
-  isUntold: boolean; // asked in a session that is over: the result is booked, the hub asks again
+  isObsolete: boolean; // its stage was dropped: the result is discarded
+  isUntold: boolean; // requested in a session that is over: the result is booked, the hub asks again
   readonly held: BlobRef[]; // log segments it may still read although the log was dropped
 }
 

@@ -12,8 +12,7 @@ import type { ParameterTable, ParameterTensor } from "./spec.ts";
 
 /**
  * The normal is approximated by a sum of eight uniform 16-bit integers (one Philox block), centred and scaled to the exact
- * variance: excess kurtosis -0.15, largest |z| = sqrt(24) = 4.9. A truncated normal in all but name, which is what
- * initialisers like.
+ * variance: excess kurtosis -0.15, largest |z| = sqrt(24) = 4.9. In effect a truncated normal, as initialisers prefer.
  */
 const summands = 8;
 const sumMean = summands * 65535 / 2;

@@ -25,7 +25,7 @@ export interface PipelineShape {
   bottleneckWidth: number; // r, values per token on the wire (codec `iota`)
 }
 
-/** As much of a run's configuration as its stages depend on. */
+/** The part of a run's configuration that its stages depend on. */
 export interface ModelPlan {
   readonly model: Readonly<ModelShape>;
   readonly pipeline: Readonly<PipelineShape>;

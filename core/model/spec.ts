@@ -67,7 +67,7 @@ export function stageSpecs(config: ModelPlan, layersOfStages: readonly number[])
 
 /**
  * The stage's tensors. Scales: 1/sqrt(fan in); outputs into the residual stream divided by sqrt(2 L), as in GPT-2. A codec's
- * stand where its ends are, at the way in and at the way out.
+ * tensors stand at its ends, the input and the output.
  */
 export function parameterTable(stage: StageSpec): ParameterTable {
   const { wireIn, wireOut, model: { width: d, vocabSize } } = stage;

@@ -1,6 +1,6 @@
 /**
  * The wires that a stage's tasks read and make, by name. Each boundary has two: the wire, forward, and the gradient on it,
- * back. How their bytes come about is the codec's (core/codec).
+ * back. Out of scope: their encoding (core/codec).
  */
 
 import type { WireDirection } from "../codec/codec.ts";
@@ -28,7 +28,7 @@ export function stageWires({ wireIn, wireOut, sequences, model }: StageSpec): St
   };
 }
 
-/** What a task of this direction puts out: a wire forward, a gradient otherwise; null where the pipeline ends. */
+/** The output of a task in this direction: a wire for a forward, a gradient otherwise; null where the pipeline ends. */
 export function taskOutput(stage: StageSpec, direction: Direction): Wire | null {
   const { output, inputGradient } = stageWires(stage);
   return direction === "forward" ? output : inputGradient;

@@ -1,11 +1,11 @@
 /**
- * How the layers of a model are dealt out to stages, and what a stage costs per token.
+ * How a model's layers are divided into stages, and what a stage costs per token.
  *
- * Costs are FLOPs of matrices and attention, a multiply-add counted as two. A stage that is not the tail recomputes its
- * forward before its backward unless it had room to keep it; counted is the repeat: two forwards and a backward of twice a
- * forward. The tail turns around at once and saves one forward, but holds the vocabulary matrix. Equal layer counts are
- * therefore not equal work.
- * Invariants: stages are contiguous, cover every layer once, hold at least one, and no other split has a cheaper slowest stage.
+ * Costs are FLOPs of matrices and attention, a multiply-add counted as two. A stage that is not the tail recomputes its forward
+ * before its backward unless it had room to keep it; the cost includes the repeat: two forwards and a backward that costs twice
+ * a forward. The tail turns around at once and saves one forward, but holds the vocabulary matrix. Equal layer counts are
+ * therefore not equal work. Invariants: stages are contiguous, cover every layer once, hold at least one, and no other split
+ * has a cheaper slowest stage.
  */
 
 import { assert, present } from "../assert.ts";
@@ -45,9 +45,9 @@ function endFlops(d: number, { codec, width }: WireSpec, end: "sender" | "receiv
 }
 
 /**
- * Layers of each stage. Of all splits with the cheapest slowest stage it takes the one with the least sum of squared costs,
- * so the other stages are as even as they can be. Fewer layers than stages is our bug here: core/config/rules.ts has
- * refused such a configuration with a problem to read.
+ * Layers of each stage. Of all splits with the cheapest slowest stage it takes the one with the least sum of squared costs, so
+ * the other stages are as even as possible. Fewer layers than stages is our bug here: core/config/rules.ts has already refused
+ * such a configuration with a readable problem.
  */
 export function splitLayers(config: ModelPlan): number[] {
   const { layers } = config.model;
@@ -76,7 +76,7 @@ interface SplitProblem {
   readonly costs: readonly (readonly number[])[]; // [stage][layer count], rising with the count
   readonly layers: number;
   readonly limit: number; // no stage may cost more
-  add(soFar: number, stageCost: number): number; // what one more stage makes of a split's cost
+  add(soFar: number, stageCost: number): number; // a split's cost with one more stage
 }
 
 interface Split {

@@ -1,10 +1,10 @@
 /**
  * Every message between a node (miner, validator) and the hub (orchestrator), version PROTOCOL_VERSION of the protocol.
  *
- * Owns: the two closed unions and what each message's raw segments are. Refuses: bytes (net/frame), checks of foreign
- * values (net/schema). A message that carries tensors names them only in its comment: segment i of the frame is the i-th
- * listed one, and the receiver hashes what it got. Bulk (parameters, payload slices) travels as blobs over HTTP and is named
- * here by BlobRef. Any change of a shape below needs a new PROTOCOL_VERSION.
+ * Owns: the two closed unions and what each message's raw segments are. Out of scope: bytes (net/frame), checks of untrusted
+ * values (net/schema). A message that carries tensors names them only in its comment: segment i of the frame is the i-th listed
+ * one, and the receiver hashes what it got. Bulk (parameters, payload slices) travels as blobs over HTTP and is named here by
+ * BlobRef. Any change of a shape below needs a new PROTOCOL_VERSION.
  */
 
 import type { RunConfig } from "../config/config.ts";
@@ -25,17 +25,17 @@ export interface Slice {
 export interface Peer {
   readonly node: NodeId;
   readonly url: string; // base URL
-  readonly pass: string | null; // the hub's word, to be shown there, that the reader may copy the stage; its shell writes it
+  readonly pass: string | null; // the hub's permission for the reader to copy the stage, shown to the peer; written by the hub's shell
 }
 
-/** Where a stage's parameters come from: grown from the run's seed, or fetched by hash. */
+/** Where a stage's parameters come from: generated from the run's seed, or fetched by hash. */
 export type ParameterSource =
   | { readonly type: "initial" }
   | { readonly type: "blobs"; readonly parameters: BlobRef; readonly momentum: BlobRef | null };
 
 // ---------------------------------------------------------------------------------------------------- node to hub
 
-/** What a miner still has of an assignment when its session was lost. */
+/** What a miner still holds of an assignment after its session was lost. */
 export interface Holding {
   readonly assignment: number;
   readonly round: number; // whose parameters it began with
@@ -43,7 +43,7 @@ export interface Holding {
   readonly tasks: readonly TaskId[]; // whose gradients it has accumulated, in order
 }
 
-/** First message of a session. A node that joins again says what it holds, and may be kept as it is. */
+/** First message of a session. A node that rejoins says what it holds, and may keep it. */
 export interface Join {
   readonly type: "join";
   readonly role: Role;
@@ -57,7 +57,7 @@ export interface Join {
 export const loadingParts = ["making", "fetching", "placing"] as const;
 export type LoadingPart = typeof loadingParts[number];
 
-/** How far it is with that part of its assignment. */
+/** Progress of that part of the assignment. */
 export interface Loading {
   readonly type: "loading";
   readonly assignment: number;
@@ -65,7 +65,7 @@ export interface Loading {
   readonly percent: number; // whole ones, 0 to 100
 }
 
-/** The assigned stage is loaded and computed once. */
+/** The assigned stage is loaded and has been run once. */
 export interface Ready {
   readonly type: "ready";
   readonly assignment: number;
@@ -102,7 +102,7 @@ export interface StepSealed {
   readonly gradientSquareSum: number;
 }
 
-/** The pseudo-gradient's slices are in the blob store; their hashes are the commitment, nobody else knows them before. */
+/** The pseudo-gradient's slices are in the blob store; their hashes are the commitment, unknown to others before. */
 export interface PayloadCommitted {
   readonly type: "payloadCommitted";
   readonly round: number;
@@ -131,7 +131,7 @@ export interface ParametersUploaded {
   readonly momentum: BlobRef | null;
 }
 
-/** A phase of the merge could not be done here (missing blob, bad numbers). */
+/** A phase of the merge failed at this node (missing blob, bad numbers). */
 export interface MergeFailed {
   readonly type: "mergeFailed";
   readonly round: number;
@@ -185,7 +185,7 @@ export type NodeMessage =
 
 // ---------------------------------------------------------------------------------------------------- hub to node
 
-/** `isKept`: the node goes on with what it holds; else it drops it and waits for `assign`. */
+/** `isKept`: the node continues with what it holds; otherwise it drops that and waits for `assign`. */
 export interface Welcome {
   readonly type: "welcome";
   readonly config: RunConfig;
@@ -193,7 +193,7 @@ export interface Welcome {
   readonly isKept: boolean;
 }
 
-/** Load this stage, from peers where some are named, else from the hub; answered by `ready`. A node drops what it had. */
+/** Load this stage, from the named peers if any, else from the hub; answered by `ready`. The node drops what it had. */
 export interface Assign {
   readonly type: "assign";
   readonly assignment: number; // grows with every assignment of the run
@@ -223,11 +223,11 @@ export interface CancelTasks {
 export interface SealStep {
   readonly type: "sealStep";
   readonly step: number;
-  readonly request: number; // rises with every request of the step
+  readonly request: number; // increases with every request of the step
   readonly tasks: readonly TaskId[];
 }
 
-/** The step header. `tasks` 0: nothing of this node counts, zero the gradient and take no step. */
+/** The step header. `tasks` 0: none of this node's work counts: zero the gradient and take no step. */
 export interface ApplyStep {
   readonly type: "applyStep";
   readonly step: number;
@@ -247,7 +247,7 @@ export interface StartMerge {
 export interface ReduceSlice {
   readonly type: "reduceSlice";
   readonly round: number;
-  readonly edition: number; // rises when the round's payloads have changed; older requests are void
+  readonly edition: number; // increases when the round's payloads change; older requests are void
   readonly slice: number;
   readonly inputs: readonly WeightedPayload[];
 }
@@ -255,7 +255,7 @@ export interface ReduceSlice {
 export interface WeightedPayload {
   readonly payload: BlobRef;
   readonly weight: number;
-  readonly scale: number; // at most 1: shortens one that is much longer than its peers'
+  readonly scale: number; // at most 1: shortens a payload much longer than its peers'
 }
 
 /** Take the outer step with these averaged slices; no slices: go back to the round's start. */

@@ -2,8 +2,8 @@
  * The largest header that an honest node of a run sends, so that the hub need not read a larger one.
  *
  * Owns: the bound, worked out from message.ts. Three messages grow with the run: a payload's slices (`payloadCommitted`), the
- * tasks in a gradient (`join`), the losses of a microbatch (`taskDone`); everything else is a few numbers and a sentence.
- * Doubled, because a bound that is too tight loses honest work and one that is twice too wide costs a millisecond.
+ * tasks in a gradient (`join`), the losses of a microbatch (`taskDone`); everything else is a few numbers and a sentence. The
+ * bound is doubled, because too tight a bound loses honest work and one twice too wide costs a millisecond.
  */
 
 import type { RunConfig } from "../config/config.ts";

@@ -7,7 +7,7 @@
 import type { Direction, MicrobatchId, NodeId, StageIndex, TaskId } from "../ids.ts";
 import type { LoadingPart } from "./message.ts";
 
-/** The reason of a `nodeLost` whose node is there again, with a new session. */
+/** The reason of a `nodeLost` whose node is back with a new session. */
 export const joinedAnew = "it joined anew";
 
 export type RunRecord =
@@ -58,11 +58,11 @@ export type RunRecord =
     round: number; // that begins with its parameters
     step: number;
     tokens: number; // that do not count any more
-    suspects: readonly NodeId[]; // without a part in it
+    suspects: readonly NodeId[]; // excluded from it
   }
   | { type: "mergePhase"; round: number; stage: StageIndex; phase: "committing" | "reducing" | "applying" | "agreed" }
   | {
-    type: "mergeLate"; // the stage goes on without this answer
+    type: "mergeLate"; // the stage continues without this answer
     round: number;
     stage: StageIndex;
     node: NodeId;

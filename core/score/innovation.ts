@@ -1,9 +1,9 @@
 /**
- * How far a claimed output is from a repeated one, measured on what the stage changed.
+ * The distance between a claimed output and a repeated one, relative to what the stage changed.
  *
  *     error = || claimed - repeated || / || repeated - lazy ||        lazy: the output of a stage that passes its input through
  *
- * A residual stream is mostly what came in, so cosine similarity accepts a stage that does nothing; this does not. Same
+ * A residual stream is mostly its input, so cosine similarity accepts a stage that does nothing; this measure does not. Same
  * kernels on the same kind of adapter give 0.
  */
 
@@ -20,7 +20,7 @@ export interface Innovation {
   readonly equalShare: number; // of values equal to the last bit
 }
 
-/** For a repetition that changes nothing: any difference is as bad as this. */
+/** The error used when the repetition changes nothing: any difference counts as this. */
 const worstError = 1e6;
 
 export function innovation({ claimed, repeated, lazy }: InnovationInput): Innovation {

@@ -1,14 +1,14 @@
 /**
- * What an audit says of a miner's task, and what follows from it: the one rule, for the hub and for every validator.
+ * What an audit says about a miner's task and what follows: the one rule, shared by the hub and every validator.
  *
- * Owns the verdict as a value: what was found, what share of its pay the miner keeps, and the action. Out of scope: how far a
- * repetition is off (innovation.ts) and carrying the action out: at the hub core/orchestrator/audit/verdict_actions.ts does
+ * Owns the verdict as a value: what was found, what share of its pay the miner keeps, and the action. Out of scope: measuring a
+ * repetition's error (innovation.ts) and carrying out the action: at the hub core/orchestrator/audit/verdict_actions.ts does
  * that, in a validator's scores work_score.ts.
  */
 
 import type { NodeId, StageIndex, TaskId } from "../ids.ts";
 
-/** What was repeated, and who had done it. */
+/** The repeated task and the miner that did it. */
 export interface AuditedTask {
   readonly round: number;
   readonly miner: NodeId;
@@ -24,9 +24,9 @@ export interface Repetition {
 }
 
 /**
- * none: nothing follows. withholdPay: the miner keeps `score` of its pay while the round is in a validator's window; today
- * only in the book of the validator that found it, as one validator's word proves nothing to the others. expel: proven to
- * everybody; the miner loses its place and the round's pay, and the next work report tells every validator.
+ * none: nothing follows. withholdPay: the miner keeps `score` of its pay while the round is in a validator's window; today only
+ * in the book of the validator that found it, because one validator's claim proves nothing to the others. expel: proven to all;
+ * the miner loses its place and the round's pay, and the next work report tells every validator.
  */
 export type VerdictAction = "none" | "withholdPay" | "expel";
 
@@ -38,7 +38,7 @@ export interface Verdict extends AuditedTask {
   readonly evidence: (Repetition & { readonly tolerance: number }) | null; // null: nothing was repeated
 }
 
-/** A task passes when neither its output nor its losses are further off than the run's tolerance. */
+/** A task passes if neither its output nor its losses exceed the run's tolerance. */
 export function judgeRepetition(
   { round, miner, stage, task }: AuditedTask,
   { found: { innovationError, equalShare, lossError }, tolerance }: { found: Repetition; tolerance: number },
@@ -58,12 +58,12 @@ export function judgeRepetition(
   };
 }
 
-/** Nobody could repeat the task: that is not held against its miner. */
+/** No validator could repeat the task: that does not count against its miner. */
 export function inconclusive({ round, miner, stage, task }: AuditedTask, reason: string): Verdict {
   return { type: "inconclusive", round, miner, stage, task, reason, score: 1, action: "none", evidence: null };
 }
 
-/** The fields of the records `verdict`, of the run and of a validator; null: there is nothing to tell. */
+/** The fields of the `verdict` records of the run and of a validator; null if there is nothing to report. */
 export function verdictFacts({ type, round, miner, stage, task, evidence }: Verdict): VerdictFacts | null {
   if (evidence === null) return null;
   const { innovationError, equalShare, lossError, tolerance } = evidence;

@@ -1,9 +1,8 @@
 /**
- * From what miners did to what they deserve: the sum of their credited work over the last rounds, less what the verdicts of
- * these rounds withhold.
+ * Miners' scores: the sum of their credited work over the last rounds, less what the verdicts of these rounds withhold.
  *
- * Owns the window and the sum; what a verdict withholds is verdict.ts's. Pure; a validator keeps one book, chain/duty turns its
- * scores into weights.
+ * Owns the window and the sum. Out of scope: how much a verdict withholds (verdict.ts). Pure; a validator keeps one book,
+ * chain/duty turns its scores into weights.
  */
 
 import type { NodeId } from "../ids.ts";
@@ -24,14 +23,14 @@ export interface WorkBook {
 
 interface Withheld {
   readonly round: number; // newest one with a verdict against the miner
-  readonly share: number; // of its pay that it keeps: the least that any of them leaves
+  readonly share: number; // of its pay that the miner keeps: the smallest left by any verdict
 }
 
 export function openWorkBook(): WorkBook {
   return { rounds: new Map(), withheld: new Map(), newestRound: -1 };
 }
 
-/** Books a report, or a part of one; what is booked already is replaced, so a report may come twice. */
+/** Books a report, or a part of one; it replaces what is already booked, so a report may arrive twice. */
 export function bookWork(
   book: WorkBook,
   { round, miners, units }: { round: number; miners: readonly NodeId[]; units: readonly number[] },

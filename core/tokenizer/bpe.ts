@@ -46,7 +46,7 @@ export class Tokenizer {
     return ids;
   }
 
-  /** Bytes that are no UTF-8 (half a character, at the edge of a sample) show as U+FFFD. */
+  /** Bytes that are not UTF-8 (half a character at the edge of a sample) become U+FFFD. */
   decode(ids: Iterable<number>): string {
     const parts = [...ids].map((id) => this.bytesOf(id));
     const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));

@@ -2,8 +2,8 @@
  * Trains a byte-level BPE from word counts (Sennrich et al. 2016; bytes as in GPT-2).
  *
  * Deterministic: the most frequent pair is merged first, ties go to the smaller (left, right) ids. Merge i makes id 256 + i.
- * Tokens are unique: until a stretch of bytes is one token, merges that stay inside it happen alike wherever it stands, so
- * it has one last merge. Hence a merge never has an earlier rank than what it is built from (bpe.ts relies on that).
+ * Tokens are unique: until a byte sequence is one token, merges inside it happen the same way wherever it occurs, so it has one
+ * last merge. Hence a merge never has an earlier rank than what it is built from (bpe.ts relies on that).
  */
 
 import { assert, present } from "../assert.ts";

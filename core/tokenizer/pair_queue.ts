@@ -1,7 +1,7 @@
 /**
  * The next pair to merge: a binary heap of (count, pair), highest count first, ties by the smaller pair.
  *
- * Counts of a pair only fall after it was pushed, so stale entries are corrected when they surface and never before.
+ * A pair's count only falls after it was pushed, so stale entries are corrected only when they reach the top.
  */
 
 import { present } from "../assert.ts";

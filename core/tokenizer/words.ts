@@ -2,7 +2,7 @@
  * Cuts text into words, the pieces no merge ever crosses: GPT-2's pre-tokenisation.
  *
  * Owns: the pattern and the one special token. Invariant: the words of a text, joined, are the text. White space is Unicode's
- * White_Space property and not JavaScript's `\s` (they differ at U+0085 and U+FEFF), as in Hugging Face's `ByteLevel`.
+ * White_Space property, not JavaScript's `\s` (they differ at U+0085 and U+FEFF), as in Hugging Face's `ByteLevel`.
  */
 
 /** Ends every document. Recognised in text, as Hugging Face does with a special token. */
@@ -18,7 +18,7 @@ export function splitWords(text: string): string[] {
   return text.match(wordPattern) ?? [];
 }
 
-/** How often each word occurs: all that training needs to know of a corpus. */
+/** How often each word occurs: all that training needs from a corpus. */
 export function countWords(texts: Iterable<string>): Map<string, number> {
   const counts = new Map<string, number>();
   for (const text of texts) {

@@ -21,14 +21,14 @@ export function learningRateAt({ config, step }: { config: TrainConfig; step: nu
   return learningRate * Math.min(rising, falling);
 }
 
-/** The share of the learning rate a miner takes whose moments began empty `localSteps` steps ago. */
+/** The share of the learning rate for a miner whose moments started empty `localSteps` steps ago. */
 export function joinWarmup({ localSteps, joinWarmupSteps }: { localSteps: number; joinWarmupSteps: number }): number {
   return joinWarmupSteps === 0 ? 1 : Math.min(1, (localSteps + 1) / joinWarmupSteps);
 }
 
 /**
- * What to multiply a gradient with so that its norm is at most `clipNorm`. `squareSum` adds up numbers from strangers, so it
- * may be anything: for a sum that is no number no factor helps, and 0 says "take no step".
+ * The factor that limits a gradient's norm to `clipNorm`. `squareSum` adds up untrusted numbers, so it may be anything: no
+ * factor can repair a NaN sum, so 0 means "take no step".
  */
 export function clipFactor({ squareSum, clipNorm }: { squareSum: number; clipNorm: number }): number {
   if (!Number.isFinite(squareSum) || squareSum < 0) return 0;

@@ -1,5 +1,5 @@
 /**
- * What the validator machine is told and what it asks for: evaluations and replays, one at a time.
+ * The validator machine's events and effects: evaluations and replays, one at a time.
  */
 
 import type { ChainConfig, RunConfig } from "../config/config.ts";

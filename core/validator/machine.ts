@@ -1,7 +1,7 @@
 /**
- * The validator: evaluates held-out text and repeats miners' tasks when the hub asks, one request at a time, and says with
- * numbers what it found. What they mean is core/score/verdict.ts's; integers or equal bits make the error zero on the same
- * adapter. From the hub's reports and its own verdicts it makes the scores.
+ * The validator: evaluates held-out text and repeats miners' tasks when the hub asks, one request at a time, and reports its
+ * findings as numbers. core/score/verdict.ts interprets them; integers or equal bits make the error zero on the same adapter.
+ * It computes the scores from the hub's reports and its own verdicts.
  */
 
 import { assert, present, unreachable } from "../assert.ts";
@@ -145,7 +145,7 @@ function onMessage(
   }
 }
 
-/** The newest scores: after a report, and when somebody failed. */
+/** The newest scores: sent after a report, and when a miner failed. */
 function scored(state: ValidatorState): ValidatorEffect[] {
   const { book } = state;
   const scores = scoresOf(book);
@@ -231,7 +231,7 @@ function onRepeated(
   ];
 }
 
-/** A validator acts on a verdict by what it pays; all else is the hub's. */
+/** A validator acts on a verdict only through what it pays; the hub does the rest. */
 function actOn(state: ValidatorState, verdict: Verdict): ValidatorEffect[] {
   const facts = verdictFacts(verdict);
   bookVerdict(state.book, verdict);

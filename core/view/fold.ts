@@ -79,7 +79,7 @@ function change(view: RunView, record: ViewRecord, atMs: number): void {
     case "blamed":
     case "warning":
     case "noted":
-      return; // news and nothing else
+      return; // only news
     default:
       return unknownType(record);
   }
@@ -97,7 +97,7 @@ function isNews(view: RunView, record: ViewRecord): record is NewsRecord {
   return news.has(record.type);
 }
 
-/** The latest news, the oldest making room; as JSON would keep it, so that a view read from a log is the same. */
+/** Adds news, dropping the oldest; stored as JSON would keep it, so that a view read from a log is the same. */
 function addNews(view: RunView, record: NewsRecord, atMs: number): void {
   view.news.push({ atMs, record: JSON.parse(JSON.stringify(record)) });
   if (view.news.length > newsCount) view.news.shift();

@@ -7,9 +7,9 @@
 import type { Hop, RunView, StageView } from "./view.ts";
 import type { RecordOf } from "./view_record.ts";
 
-const maxHops = 2 ** 16; // above what a step may have; what comes beyond is not followed
+const maxHops = 2 ** 16; // above what a step may have; microbatches beyond are not followed
 
-/** Follows a microbatch from hop to hop; where it waits is what the lanes show as in flight. */
+/** Follows a microbatch from hop to hop; the lanes show where it waits as in flight. */
 export function moveMicrobatch(view: RunView, { microbatch, stage, direction }: RecordOf<"taskFinished">): void {
   const lane = (hop: Hop | undefined): StageView | undefined => hop === undefined ? undefined : view.stages[hop.stage];
   const before = view.hops[microbatch];

@@ -10,7 +10,7 @@ import type { RecordOf, TakenUpNode } from "./view_record.ts";
 
 const maxNodes = 2 ** 16;
 
-/** Null: there are too many. */
+/** Null if there are too many. */
 export function nodeOf(view: RunView, node: NodeId): NodeView | null {
   return view.nodes[node] ?? addNode(view, newNode(node));
 }

@@ -1,5 +1,5 @@
 /**
- * The view of a run as plain data: the only thing that the terminal, `/status`, a dashboard or a replay reads.
+ * The view of a run as plain data: the only source for the terminal, `/status`, a dashboard or a replay.
  *
  * Owns: the shape, its beginning, and what is computed from it. Only `fold` (fold.ts) changes a view. Invariants:
  * a view survives JSON unchanged, so it holds no Map, no bigint and no non-finite number; it is bounded, however long the run is:
@@ -28,7 +28,7 @@ export interface NodeView {
   readonly role: Role;
   state: "loading" | "ready" | "lost";
   stage: number | null;
-  loading: number | null; // percent of what it is at; null: not known, or ready
+  loading: number | null; // percent of the current part; null if unknown or ready
   tasks: number; // finished
 }
 
@@ -85,11 +85,11 @@ export interface RunView {
   facts: RunFacts;
   startedAtMs: number; // of the process that shows the run
   phase: ViewPhase;
-  isPaused: boolean; // for lack of room on the orchestrator's disk
+  isPaused: boolean; // because the orchestrator's disk is full
   step: number; // closed
   round: number;
   stepAtStart: number; // more than 0 when a run is resumed
-  trainingSinceMs: number | null; // when the first step could begin
+  trainingSinceMs: number | null; // when the first step could start
   stages: StageView[];
   nodes: Record<NodeId, NodeView>;
   nodeCount: number; // entries of `nodes`
@@ -99,7 +99,7 @@ export interface RunView {
   lossFirst: number | null;
   lossLast: number | null;
   learningRate: number | null;
-  recentSteps: { tokens: number; closedAtMs: number }[]; // the last few; the first only says when the second began
+  recentSteps: { tokens: number; closedAtMs: number }[]; // the last few; the first only gives the start of the second
   validation: { round: number; loss: number }[]; // first and latest evaluation
   wire: WireCost | null; // null: nothing measured yet
   chain: ChainActivity | null; // null: no chain
@@ -169,7 +169,7 @@ export function tokensPerSecond(view: RunView): number | null {
   return ms > 0 ? (tokens * 1_000) / ms : null;
 }
 
-/** From the pace of this session, merges included; null while it says too little or the run is over. */
+/** From the pace of this session, merges included; null while there is too little data or the run is over. */
 export function remainingMs(view: RunView, nowMs: number): number | null {
   const done = view.step - view.stepAtStart;
   if (view.trainingSinceMs === null || done < 2 || view.step >= view.facts.steps) return null;

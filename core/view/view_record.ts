@@ -39,9 +39,9 @@ export type ShellRecord =
   | { type: "deviceFound"; device: string }
   /** Bytes per token across one boundary, as counted on the sockets, and what bf16 activations would take. */
   | { type: "wire"; forwardBytes: number; backwardBytes: number; bf16Bytes: number }
-  /** What a swarm's own chain has done so far; `minersRao`, paid to miners in all, is a decimal number. */
+  /** What a swarm's own chain has done so far; `minersRao`, the total paid to miners, is a decimal number. */
   | { type: "chain"; block: number; weightsSet: number; epochs: number; minersRao: string }
-  /** News that no record tells. */
+  /** News that is in no record. */
   | { type: "noted"; label: string; text: string };
 
 export type ViewRecord = RunRecord | ShellRecord;
@@ -54,5 +54,5 @@ export interface StampedRecord {
   readonly record: ViewRecord;
 }
 
-/** A stage with one replica has nobody to differ from. */
+/** A stage with one replica has no other to differ from. */
 export const isCompared = ({ stages }: RecordOf<"roundMerged">): boolean => stages.some(({ replicas }) => replicas > 1);

@@ -1,6 +1,6 @@
 /**
  * Everything that depends on a merge payload codec: the bytes of a slice of the pseudo-gradient and their possible lengths, the
- * statistics the hub takes of a stranger's, the mean of several, and what a miner keeps because its payload left it out.
+ * statistics the hub takes of an untrusted one, the mean of several, and the residual that a miner keeps.
  *
  * There are two forms of bytes: a *payload* slice comes from one contributor; a *result* slice comes from the reducers and is
  * read by every replica. They may differ: the mean of sparse payloads is denser than each of them.
@@ -22,7 +22,7 @@ export interface ByteBounds {
 
 export interface EncodeInput {
   readonly values: Float32Array; // of the slice; the codec may overwrite it and return its memory as bytes
-  /** The slice of the miner's residual. On entry: what earlier payloads left out. On return: what is left out now. */
+  /** The slice of the miner's residual. On entry: what earlier payloads left out. On return: what this one left out. */
   readonly residual: Float32Array | null; // null if the codec keeps none
 }
 
@@ -36,9 +36,9 @@ export interface PayloadCodec {
   readonly name: string; // its key in the table
   readonly version: number; // of its bytes; changed bytes need a new one
 
-  /** Of a payload slice of this many values. */
+  /** Size limits of a payload slice of this many values. */
   payloadBytes(values: number): ByteBounds;
-  /** Of a result slice of this many values. */
+  /** Size limits of a result slice of this many values. */
   resultBytes(values: number): ByteBounds;
   /** Each cut of a vector adds at most this many bytes. */
   readonly bytesPerCut: number;
@@ -51,11 +51,11 @@ export interface PayloadCodec {
   readonly mostRounds: number;
 
   encode(input: EncodeInput): LongWork<Uint8Array>;
-  /** Statistics of a stranger's payload slice; `unreadable` unless it holds exactly this many values. */
+  /** Statistics of an untrusted payload slice; `unreadable` unless it holds exactly this many values. */
   inspect(payload: Uint8Array, values: number): LongWork<PayloadStats>;
-  /** The result slice of one payload or more, in merge order. Refuses weights, lengths and values that have no mean. */
+  /** The result slice of one payload or more, in merge order. Rejects: weights, lengths and values that have no mean. */
   average(inputs: readonly WeightedSlice[]): LongWork<Parsed<Uint8Array>>;
-  /** The values of a result slice, possibly in the bytes' own memory; null if the bytes are no result slice. */
+  /** The values of a result slice, possibly in the bytes' own memory; null if the bytes are not a result slice. */
   decodeResult(result: Uint8Array): LongWork<Float32Array | null>;
 }
 

@@ -88,7 +88,7 @@ export function noteWithheld(state: OrchestratorState, { node, duty }: DutyOf): 
   if (duty !== "tasks" && duty !== "confirming") return noteLapse(state, node);
   standing.withheld[duty] += 1;
   if (standing.withheld[duty] < mostWithheld[duty]) return;
-  standing.withheld[duty] -= 1; // one more lapse rests it again
+  standing.withheld[duty] -= 1; // one more withheld duty rests it again
   sendToRest(state, node);
 }
 
