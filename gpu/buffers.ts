@@ -45,7 +45,7 @@ export class StageBuffers {
     return { buffer, offset: 0, size };
   }
 
-  /** Of all storage so far, scratch not counted. */
+  /** Bytes of all storage so far, excluding scratch. */
   get storageBytes(): number {
     return [...this.#shared.values()].reduce((left, { size }) => left - size, this.#storageBytes);
   }
@@ -75,7 +75,7 @@ export class StageBuffers {
     const { queue } = this.#gpu.device;
     for (let start = 0; start < data.byteLength; start += chunkBytes) {
       const bytes = Math.min(chunkBytes, data.byteLength - start);
-      // The view is cut by hand: writeBuffer's own offsets count elements, not bytes.
+      // The view is cut explicitly: writeBuffer's own offsets count elements, not bytes.
       const part = new Uint8Array(data.buffer as ArrayBuffer, data.byteOffset + start, bytes);
       queue.writeBuffer(range.buffer, range.offset + start, part);
       if (data.byteLength > chunkBytes) queue.submit([]);
@@ -126,8 +126,8 @@ export class StageBuffers {
   }
 
   /**
-   * For work without a result. In Deno asking for the queue's end blocks until the GPU is idle, and awaiting the answer would
-   * add 10 ms; later work is ordered behind this in any case, and a failure is found by the next call at the latest.
+   * For work without a result. In Deno, asking for the queue's end blocks until the GPU is idle, and awaiting the answer would
+   * add 10 ms. Later work is ordered after this anyway, and the next call finds a failure at the latest.
    */
   finish(): Promise<void> {
     this.#gpu.device.queue.onSubmittedWorkDone().catch(() => {

@@ -23,7 +23,7 @@ export interface AdapterDescription {
   readonly isSoftware: boolean;
 }
 
-/** The step header's numbers and the settings of the run's optimizers; each takes what it knows. */
+/** The step header's numbers and the settings of the run's optimizers; each uses what it knows. */
 export interface StepOptions extends Pick<TrainConfig, "beta1" | "beta2" | "epsilon"> {
   readonly learningRate: number;
   readonly gradientScale: number; // multiplies the accumulated gradient: clip factor / number of microbatches
@@ -43,7 +43,7 @@ export interface StageOptions {
   readonly optimizer?: OptimizerName;
   /** Memory for the activations of forwards that wait for their backward. @default 0: each is computed again */
   readonly activationBytes?: number;
-  /** How many forwards may wait at once, which more memory is not taken for. @default as many as there is memory for */
+  /** The most forwards that may wait at once, which limits the memory taken. @default as many as fit in memory */
   readonly openForwards?: number;
 }
 
@@ -61,16 +61,16 @@ export interface StageCompute {
   loadOptimizer(state: OptimizerState): Promise<void>;
   readOptimizer(): Promise<OptimizerState>;
   /**
-   * Large vectors in parts, so that nobody holds a second copy of them. Values from `offset` on; neither gradients nor the count
-   * of steps change.
+   * Large vectors in parts, so that no second copy is held. Values from `offset` on; neither gradients nor the count of steps
+   * change.
    */
   writePart(vector: StageVector, part: { offset: number; values: Float32Array }): Promise<void>;
   readPart(vector: StageVector, part: { offset: number; length: number }): Promise<Float32Array>;
   /** How many steps the optimizer's state has seen. */
   countSteps(): Promise<number>;
-  /** For a state that was written in parts. */
+  /** Sets the step count of a state that was written in parts. */
   setSteps(steps: number): Promise<void>;
-  /** Not for the tail. Under a name its activations may be kept, until the backward of this name or until parameters change. */
+  /** Not for the tail. With a name, its activations may be kept until the backward of that name or until parameters change. */
   forward(input: StageInput, options?: PassOptions): Promise<Uint8Array>;
   /**
    * Accumulates the stage's gradients. Computes the forward again unless it was kept under this name, with the same result, bit

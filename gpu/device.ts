@@ -1,13 +1,13 @@
 /**
- * The WebGPU device of this thread: adapter choice, explicit limits, and failures that nobody can miss.
+ * The WebGPU device of this thread: adapter choice, explicit limits, and failures that cannot be missed.
  *
  * Owns the GPUDevice. Uncaptured validation errors and a lost device are silent by default; here the first one is kept,
- * told to `onFailure` and thrown by every later call (`throwIfFailed`). Refuses to start without an adapter.
+ * reported to `onFailure` and thrown by every later call (`throwIfFailed`). Fails to start without an adapter.
  */
 
 import type { AdapterDescription } from "./compute.ts";
 
-/** No adapter: the text carries the next step, so that callers can print it as it is. */
+/** No adapter: the text includes the next step, so that callers can print it unchanged. */
 export class NoAdapterError extends Error {
   override name = "NoAdapterError";
   constructor() {
@@ -23,7 +23,7 @@ export class GpuFailure extends Error {
   override name = "GpuFailure";
 }
 
-/** Asked for up to what the adapter offers; the defaults (128 MiB bindings, 256 MiB buffers) are too small for a stage. */
+/** Requested up to what the adapter offers; the defaults (128 MiB bindings, 256 MiB buffers) are too small for a stage. */
 const raisedLimits = [
   "maxBufferSize",
   "maxStorageBufferBindingSize",
@@ -47,7 +47,7 @@ const shownLimits = [
 export interface OpenGpuOptions {
   /** Where to ask for an adapter. @default navigator.gpu */
   readonly gpu?: Pick<GPU, "requestAdapter"> | undefined;
-  /** Told once, when the device stops working. */
+  /** Called once, when the device stops working. */
   readonly onFailure?: (failure: GpuFailure) => void;
 }
 

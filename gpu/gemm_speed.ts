@@ -1,8 +1,8 @@
 /**
- * How fast this device multiplies matrices with the kernel that stages use, in FLOP/s: what a miner's work mostly is.
+ * How fast this device multiplies matrices with the kernel that stages use, in FLOP/s: the bulk of a miner's work.
  *
- * Owns: the size, the warm-up and the clock. Batches grow until one takes a good part of the budget, so that the wait for the queue
- * (about 10 ms in Deno) hardly counts; the best batch is the answer. Invariant: its buffers are gone when it returns.
+ * Owns: the size, the warm-up and the clock. Batches grow until one takes a good part of the budget, so that the wait for the
+ * queue (about 10 ms in Deno) barely counts; the best batch is the result. Invariant: its buffers are gone when it returns.
  */
 
 import { StageBuffers } from "./buffers.ts";
@@ -13,7 +13,7 @@ import { hardwareKernels, Ops, softwareKernels } from "./ops.ts";
 export interface GemmSpeed {
   readonly flopsPerSecond: number; // a multiply-add counted as two
   readonly width: number; // of the square matrices
-  readonly measuredMs: number; // the best batch took so long
+  readonly measuredMs: number; // duration of the best batch
 }
 
 const softwareWidth = 512; // one product takes llvmpipe some 10 ms

@@ -1,9 +1,9 @@
 /**
- * Forwards whose activations are kept until their backward: as many passes of their own as a budget of memory pays for, and one
- * spare for everything else.
+ * Forwards whose activations are kept until their backward: as many dedicated passes as a memory budget allows, and one spare
+ * for everything else.
  *
- * Owns who has which pass. A forward that finds none free is not kept, so the oldest, whose backward comes first, stay. Refuses
- * nothing: whoever asks for a pass that is not here computes the forward again.
+ * Owns which forward has which pass. A forward that finds none free is not kept, so the oldest, whose backward comes first,
+ * stay. A caller that asks for a pass that is not kept computes the forward again.
  */
 
 export class KeptPasses<Pass> {
@@ -27,7 +27,7 @@ export class KeptPasses<Pass> {
     return pass;
   }
 
-  /** For its backward: the pass that still has its activations, which is free again; null: there is none. */
+  /** For its backward: the pass that still has its activations, now free again; null if there is none. */
   take(name: string | undefined): Pass | null {
     const pass = name === undefined ? undefined : this.#taken.get(name);
     if (name === undefined || pass === undefined) return null;
@@ -36,7 +36,7 @@ export class KeptPasses<Pass> {
     return pass;
   }
 
-  /** The parameters have changed: no activation is worth anything. */
+  /** The parameters have changed: all kept activations are invalid. */
   forget(): void {
     this.#taken.clear();
     this.#free.splice(0, this.#free.length, ...this.#all);

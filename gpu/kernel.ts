@@ -38,7 +38,7 @@ export class ShaderError extends Error {
 
 const scratchFloat = new DataView(new ArrayBuffer(4));
 
-/** The bit pattern of an f32, to stand in a list of u32 constants. */
+/** The bit pattern of an f32, for a list of u32 constants. */
 export function floatBits(value: number): number {
   scratchFloat.setFloat32(0, value, true);
   return scratchFloat.getUint32(0, true);
@@ -84,8 +84,8 @@ export class Kernels {
   }
 
   /**
-   * Rejects if any new shader is broken, then makes the driver compile the new pipelines, which it would otherwise do at
-   * the first task: each runs once with a single workgroup, on buffers whose content does not matter yet.
+   * Rejects if any new shader is broken, then makes the driver compile the new pipelines, which would otherwise happen at the
+   * first task: each runs once with a single workgroup, on buffers whose content does not matter yet.
    */
   async warmUp(): Promise<void> {
     const unchecked = this.#unchecked;

@@ -24,7 +24,7 @@ import rowPerWorkgroup from "./wgsl/row_per_workgroup.wgsl" with { type: "text" 
 import swiglu from "./wgsl/swiglu.wgsl" with { type: "text" };
 import swigluBackward from "./wgsl/swiglu_backward.wgsl" with { type: "text" };
 
-/** What the adapter likes. Results are deterministic for one setting; only the GEMM's do not depend on it at all. */
+/** Tuning for the adapter. Results are deterministic for one setting; only the GEMM's do not depend on it at all. */
 export interface KernelSettings {
   readonly gemm: GemmSettings;
   readonly attentionLanes: number;
@@ -63,7 +63,7 @@ export class Ops {
       rows: sizes.rows,
       columns: sizes.outWidth,
       depth: sizes.inWidth,
-      // Every binding must hold a buffer; without a residual it is read and thrown away.
+      // Every binding must hold a buffer; without a residual it is read and discarded.
       bindings: [input, weight, output, residual ?? input],
       addResidual: residual !== undefined,
     });
@@ -125,7 +125,7 @@ export class Ops {
     });
   }
 
-  /** Gradient of the input (added to what is there, or overwriting it) and of the gain. */
+  /** Gradient of the input (added to the existing value, or overwriting it) and of the gain. */
   rmsNormBackward(
     sizes: { rows: number; width: number; accumulate: boolean },
     tensors: {
@@ -225,7 +225,7 @@ export class Ops {
     });
   }
 
-  /** `index` is what token_index.ts makes of the tokens. */
+  /** `index` is the output of token_index.ts for the tokens. */
   embedBackward(
     sizes: { rows: number; width: number },
     tensors: { index: BufferRange; outputGradient: BufferRange; embeddingGradient: BufferRange },

@@ -2,7 +2,7 @@
  * `StageCompute` on WebGPU. Owns the stage's flat vectors (parameters, gradients, optimizer state) and its dispatch lists; a call
  * is uploads, one encoder, one submit and at most one read-back, and allocates nothing on the GPU.
  *
- * Refuses, as our bug: calls that this stage does not have (a tail has no `forward`), inputs of the wrong kind or length, and
+ * Rejects, as our bug: calls that this stage does not have (a tail has no `forward`), inputs of the wrong kind or length, and
  * any call after `close`. A GPU failure rejects the call that finds it and every later one.
  */
 
@@ -107,7 +107,7 @@ class WebGpuStage implements StageCompute {
     buffers.reserveStaging(Math.max(this.#largestReadBytes(), readChunkBytes));
   }
 
-  /** Compiles what is new on this device. The trial runs leave rubbish behind, so all state is cleared. */
+  /** Compiles what is new on this device. The trial runs leave garbage behind, so all state is cleared. */
   async warmUp(): Promise<void> {
     await this.#kernels.warmUp();
     const { parameters, gradients, state } = this.#device;
@@ -144,7 +144,7 @@ class WebGpuStage implements StageCompute {
   async writePart(vector: StageVector, { offset, values }: { offset: number; values: Float32Array }): Promise<void> {
     this.#check();
     this.#buffers.upload(this.#partOf(vector, { offset, length: values.length }), values);
-    this.#gpu.device.queue.submit([]); // what an upload stages is freed by the next submit
+    this.#gpu.device.queue.submit([]); // an upload's staging memory is freed by the next submit
     if (vector === "parameters") this.#passes.forget();
     await this.#buffers.finish();
   }

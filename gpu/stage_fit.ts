@@ -1,9 +1,9 @@
 /**
- * Whether a stage fits an adapter, found out by building it with the production code on a device made of paper: it has the
- * adapter's limits, counts the bytes it is asked for, and computes nothing.
+ * Whether a stage fits an adapter, determined by building it with the production code on a paper device, which has the
+ * adapter's limits, counts the requested bytes, and computes nothing.
  *
- * Owns: the paper device. Refuses: guessing how much memory a real one has (WebGPU does not tell). What does not fit is the very
- * error that a miner would meet.
+ * Owns: the paper device. Out of scope: the memory of a real one (WebGPU does not reveal it). A stage that does not fit gives
+ * the same error that a miner would get.
  */
 
 import type { StageSpec } from "../core/model/spec.ts";
@@ -17,12 +17,12 @@ export interface StageFit {
 
 export interface FitAdapter {
   readonly limits: DeviceLimits;
-  readonly isSoftware: boolean; // decides which kernels are taken
+  readonly isSoftware: boolean; // decides which kernels are used
 }
 
 export async function fitStage(spec: StageSpec, { limits, isSoftware }: FitAdapter): Promise<StageFit> {
   const paper = new PaperDevice(limits);
-  const gpu = new GpuDevice(paper as unknown as GPUDevice, { // no more of it is used before the first task
+  const gpu = new GpuDevice(paper as unknown as GPUDevice, { // nothing else of it is used before the first task
     adapter: { device: "webgpu", name: "paper", isSoftware },
     features: [],
   });
@@ -36,7 +36,7 @@ export async function fitStage(spec: StageSpec, { limits, isSoftware }: FitAdapt
   }
 }
 
-/** As much of GPUDevice as building a stage and warming it up touches. */
+/** The part of GPUDevice used in building a stage and warming it up. */
 class PaperDevice {
   bytes = 0;
   readonly limits: DeviceLimits;

@@ -1,7 +1,7 @@
 /**
  * A stage as one list of dispatches per direction: way in (embedding, or a codec's receiver), blocks, way out (head, or a
- * codec's sender). Everything a task will touch is allocated here, once. Another program on the same buffers has activations of
- * its own and shares the rest.
+ * codec's sender). Everything a task will touch is allocated here, once. Another program on the same buffers has its own
+ * activations and shares the rest.
  */
 
 import { present } from "../core/assert.ts";
@@ -29,9 +29,9 @@ export interface StageProgram {
   readonly wireIn: WirePort | null; // not at the head
   readonly wireOut: WirePort | null; // not at the tail
   readonly head: Head | null; // tail only
-  /** Way in and blocks, from what was uploaded up to the wire's values or the head's input. */
+  /** Input and blocks, from the uploads to the wire's values or the head's input. */
   readonly trunk: readonly Dispatch[];
-  /** From dL/d(trunk output) to the stage's gradients, and to what is read back of `wireIn.gradient`. */
+  /** From dL/d(trunk output) to the stage's gradients, and to the read-back part of `wireIn.gradient`. */
   readonly trunkBackward: readonly Dispatch[];
 }
 
@@ -87,7 +87,7 @@ interface Blocks {
   readonly wireOut: WireBuffers | null;
 }
 
-/** The first block starts with what was embedded or received; the last one ends with a sender, or plainly before the head. */
+/** The first block starts with embedded or received values; the last one ends with a sender, or plainly before the head. */
 function buildBlocks(context: LayerContext, embed: Embed | null): Blocks {
   const { spec: { wireIn, wireOut, firstLayer, layerCount }, buffers, rows, width } = context;
   const layers = Array.from({ length: layerCount }, (_, i): BlockTensors => ({

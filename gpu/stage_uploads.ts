@@ -1,8 +1,8 @@
 /**
- * What a task brings to the GPU: tokens, targets, wires and gradients on wires, checked and put where the program reads them.
+ * A task's inputs to the GPU: tokens, targets, wires and gradients on wires, checked and put where the program reads them.
  *
- * Refuses, as our bug, inputs of the wrong kind or length and ids outside the vocabulary; nothing is uploaded then. Foreign
- * bytes have been through the shell's own checks before they come here.
+ * Rejects, as our bug: inputs of the wrong kind or length and ids outside the vocabulary; nothing is uploaded then. Untrusted
+ * bytes have passed the shell's own checks before they get here.
  */
 
 import { assert } from "../core/assert.ts";

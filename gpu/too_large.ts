@@ -1,4 +1,4 @@
-/** A stage that this adapter cannot hold: which tensor, how much it takes, how much there may be. For the person, not our bug. */
+/** A stage that this adapter cannot hold: which tensor, its size, the limit. For the user; not our bug. */
 
 export interface TooLarge {
   readonly label: string; // of the buffer

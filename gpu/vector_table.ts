@@ -43,7 +43,7 @@ export class VectorTable {
     );
   }
 
-  /** The values of each state vector, in order. Asserts that the state has all of them and no other. */
+  /** The values of each state vector, in order. Asserts that the state has exactly these vectors. */
   valuesOf({ vectors }: OptimizerState): readonly (readonly [StageVector, Float32Array])[] {
     const names = Object.keys(vectors);
     assert(

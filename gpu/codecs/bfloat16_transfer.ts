@@ -1,6 +1,6 @@
 /**
  * Bfloat16 wires between device and host: the device rounds and widens, and half of the bytes cross. Both kernels work on bit
- * patterns, so every adapter makes the bytes of core/codec/bfloat16.ts, subnormals and NaN included.
+ * patterns, so every adapter produces the bytes of core/codec/bfloat16.ts, subnormals and NaN included.
  */
 
 import { assert } from "../../core/assert.ts";

@@ -1,6 +1,6 @@
 /**
- * Wires of any codec between device and host, without kernels: the values cross, and the host encodes and decodes them with
- * the codec's CPU code. Right for every codec, and the place to begin with a new one.
+ * Wires of any codec between device and host, without kernels: the values cross, and the host encodes and decodes them with the
+ * codec's CPU code. Works for every codec, and is the place to start with a new one.
  */
 
 import { decodeWire, encodeWire } from "../../core/codec/wire.ts";

@@ -1,5 +1,5 @@
 /**
- * Codec `none` on a GPU: blocks at a boundary are as plain as inside a stage. The wire is the residual stream and its gradient
+ * Codec `none` on a GPU: blocks at a boundary are the same as inside a stage. The wire is the residual stream and its gradient
  * the residual gradient, in the very buffers of the blocks.
  */
 

@@ -1,9 +1,9 @@
 /**
- * What a block has before its attention half and behind its FFN half. Inside a stage both ends are plain: the residual stream
+ * What a block has before its attention half and after its FFN half. Inside a stage both ends are plain: the residual stream
  * comes in, is added to, and goes out. At a boundary the codec puts its own there (gpu/codecs).
  *
- * Contract for both directions: `residualGradient` of the context is dL/d(residual stream) wherever a plain end would leave
- * it, so a block need not know what its neighbour is.
+ * Contract for both directions: `residualGradient` of the context is dL/d(residual stream) wherever a plain end would leave it,
+ * so a block need not know its neighbour.
  */
 
 import type { BufferRange } from "../buffers.ts";

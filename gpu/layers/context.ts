@@ -27,7 +27,7 @@ export interface LayerContext {
   readonly width: number; // d
   readonly attention: AttentionSizes;
   readonly ropeTable: BufferRange;
-  /** dL/d(residual stream), (rows, d): every layer turns it from its output's into its input's, in place. */
+  /** dL/d(residual stream), (rows, d): every layer converts it in place from its output's gradient to its input's. */
   readonly residualGradient: BufferRange;
   readonly parameter: (first: string, last?: string) => BufferRange;
   readonly gradient: (first: string, last?: string) => BufferRange;

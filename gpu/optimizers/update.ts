@@ -21,7 +21,7 @@ export interface DeviceVectors {
   readonly state: ReadonlyMap<StageVector, DeviceState>;
 }
 
-/** A state vector: one value for each value of what it covers, packed in this order. */
+/** A state vector: one value for each value it covers, packed in this order. */
 export interface DeviceState {
   readonly range: BufferRange;
   readonly covers: readonly VectorRange[];
@@ -56,11 +56,11 @@ export interface Upload {
 
 export interface Update {
   readonly dispatches: readonly Dispatch[];
-  /** To be uploaded before the `steps`-th step, counted from 1. */
+  /** The constants to upload before the `steps`-th step, counted from 1. */
   uploads(options: StepOptions, steps: number): readonly Upload[];
 }
 
-/** A piece of the parameter vector and where the state of it begins. */
+/** A piece of the parameter vector and where its state begins. */
 export interface Piece extends VectorRange {
   readonly stateOffset: number;
 }

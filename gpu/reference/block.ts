@@ -1,6 +1,6 @@
 /**
  * One transformer block: a = x + Attn(x), output = a + Ffn(a). The first and the last block of a stage have a codec's ends
- * instead, either or both (codecs/): x and a are made of the wire that was received, the output is the wire to send.
+ * instead, either or both (codecs/): x and a are made from the received wire, the output is the wire to send.
  */
 
 import { type AttentionHalf, attentionHalf, attentionHalfBackward } from "./attention_half.ts";

@@ -35,7 +35,7 @@ export interface NormGradients extends NormOperands {
 }
 
 /**
- * dx (N, d). With s = 1/rms and u = g * dy: dx = s * (u - x * s^2 * mean(u * x)), the second term being the way through the
+ * dx (N, d). With s = 1/rms and u = g * dy: dx = s * (u - x * s^2 * mean(u * x)), the second term being the path through the
  * rms itself.
  */
 export function rmsNormBackward({ x, gain, dy, dGain }: NormGradients, shape: NormShape): Float64Array {

@@ -2,8 +2,8 @@
  * The reference implementation of `StageCompute`: float64 inside, float32 parameters and optimizer state at rest, encoded wires
  * outside. Slow and plain on purpose; it is the oracle of the conformance suite and the compute of machine-level tests.
  *
- * Refuses, as our bug, inputs of the wrong kind or length, ids outside the vocabulary, calls that this stage does not have,
- * and any call after `close`; the promise is rejected and nothing has changed.
+ * Rejects, as our bug: inputs of the wrong kind or length, ids outside the vocabulary, calls that this stage does not have, and
+ * any call after `close`; the promise is rejected and nothing has changed.
  */
 
 import { assert, present } from "../../core/assert.ts";
@@ -184,7 +184,7 @@ class ReferenceStage implements StageCompute {
     this.#isClosed = true;
   }
 
-  /** The work runs at once; what it throws becomes the promise's rejection. */
+  /** The work runs synchronously; an exception becomes the promise's rejection. */
   #run<T>(work: () => T): Promise<T> {
     return new Promise((resolve) => {
       this.#check(!this.#isClosed, "it must be open: it was closed before this call");

@@ -1,8 +1,8 @@
 /**
  * A whole stage forward and backward in float64: embedding or wire values in, wire values or logits out.
  *
- * Knows nothing of bytes and rounding (stage.ts does), so a chain of passes is one smooth function that finite differences
- * can check. Gradients accumulate in the model; the passes own only activations.
+ * Out of scope: bytes and rounding (stage.ts), so a chain of passes is one smooth function that finite differences can check.
+ * Gradients accumulate in the model; the passes own only activations.
  */
 
 import { blockBackward, blockForward, type BlockPass } from "./block.ts";
