@@ -1,9 +1,9 @@
 /**
- * What a connecting node costs the hub's thread: the production hub over wires in memory, signed hellos by a key of their own
- * and those that show a ticket.
+ * What a connecting node costs the hub's thread: the production hub over wires in memory, hellos signed by the node's own key
+ * and hellos with a ticket.
  *
- * Owns: counting only the hub's own work (the challenge, the check, the answer); the node's half is made between. The
- * operations that are nearly all of a signed hello are also measured alone.
+ * Owns: counting only the hub's own work (the challenge, the check, the answer); the node's half runs in between. The
+ * operations that dominate a signed hello are also measured separately.
  */
 
 import { randomBytes } from "node:crypto";

@@ -2,7 +2,7 @@
  * `iota bench hub`: what an orchestrator on this machine can carry.
  *
  * Owns: the parts, their order, and how their numbers are shown: one JSON line for each measurement, or one row; the summary
- * has what the parts are judged by. A new part is one line in `parts` and one file beside this one.
+ * has the numbers by which the parts are judged. A new part is one line in `parts` and one file beside this one.
  */
 
 import type { CommandContext } from "../command.ts";
@@ -17,18 +17,18 @@ import { unknownName } from "./unknown_name.ts";
 interface PartOptions {
   readonly seconds: number;
   readonly signal: AbortSignal;
-  /** A measurement: for people as words, for programs as it is. */
+  /** A measurement: words for people, raw values for programs. */
   report(fields: Fields, words: string): void;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
-/** Measures, and gives what the summary shall say. */
+/** Measures, and returns the part's line of the summary. */
 type Part = (options: PartOptions) => Promise<Fields>;
 
 const parts: Readonly<Record<string, Part>> = { relay, hello, messages, restart, machine };
 
 const mebibyte = 1024 * 1024;
-const judgedBytes = mebibyte; // the segment that the summary speaks of
+const judgedBytes = mebibyte; // the segment size used in the summary
 const segmentSizes = [64 * 1024, judgedBytes, 4 * mebibyte];
 const relayWays: readonly RelayWay[] = ["session", "session, hashed", "session, journaled", "ws"];
 const relayGoal = 300; // MB/s at 1 MiB, the journal included

@@ -2,9 +2,9 @@
  * What the orchestrator machine costs and how well it fills a pipeline, in virtual time: production machines, simulated network
  * and compute (cli/sim).
  *
- * The usual formula lets a step of M microbatches through K equal stages take M + K - 1 times what one microbatch costs a stage,
- * forward and gradient. Ours may be a little faster: the last stage repeats no forward. The strict bound is what the slowest
- * stage has to do. What is missing to it went into filling the pipeline, wiring, sealing and one millisecond of latency.
+ * The usual formula lets a step of M microbatches through K equal stages take M + K - 1 times what one microbatch costs a
+ * stage, forward and gradient. Ours may be a little faster: the last stage repeats no forward. The strict bound is the slowest
+ * stage's work. The difference to it is spent on filling the pipeline, wiring, sealing and one millisecond of latency.
  */
 
 import { orchestrator } from "../../core/orchestrator/machine.ts";
@@ -24,7 +24,7 @@ export interface PipelineResult extends PipelineCase {
 }
 
 const forwardMs = 1000;
-const unitsOfMicrobatch = 4; // forward, then a gradient task of three: what a stage but the last one spends
+const unitsOfMicrobatch = 4; // forward, then a gradient task of three: cost at every stage but the last
 const steps = 4;
 const startWithinMs = 600_000;
 

@@ -1,5 +1,5 @@
 /**
- * Small messages from the hub to a node and back, as many as get through: `runTask` without segments, answered by `taskDone`.
+ * Small messages from the hub to a node and back, at full rate: `runTask` without segments, answered by `taskDone`.
  *
  * In memory both ends share this process, so a turn is the whole cost of our own code, four times over: encode and decode on
  * each side. Over sockets it is `measureRelay`'s world with nothing to carry.

@@ -1,8 +1,8 @@
 /**
- * Counts work that arrives by itself and says what it cost: after a warm-up, for so many seconds.
+ * Counts work that arrives by itself and reports its cost: after a warm-up, for a given number of seconds.
  *
- * Owns: the clock of a measurement, the processor time and memory of this process. Refuses: timers; it looks at the clock when
- * work is counted, so nothing runs beside what is measured.
+ * Owns: the clock of a measurement, the processor time and memory of this process. Uses no timers: it reads the clock when work
+ * is counted, so nothing runs beside what is measured.
  */
 
 import process from "node:process";

@@ -26,7 +26,7 @@ export interface PeerSpec {
 /** What our frame adds to one segment, for a fair comparison. */
 export const frameOverheadBytes = 128;
 
-/** Role of a node by its part, so that the hub knows who is who. */
+/** Role of a node by its part, so that the hub can tell them apart. */
 export const roleOfPart = { source: "miner", sink: "validator" } as const;
 
 export function runPeer(text: string): Promise<number> {

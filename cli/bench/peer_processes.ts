@@ -1,7 +1,7 @@
 /**
  * The two processes at the ends of a relay, for as long as a measurement takes.
  *
- * Owns: starting and ending them, and the error when one ends before it should. Invariant: none outlives the measurement.
+ * Owns: starting and ending them, and the error when one ends too early. Invariant: none outlives the measurement.
  */
 
 import { type Child, lastLines, startChild } from "../swarm/role_process.ts";

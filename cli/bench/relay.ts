@@ -3,8 +3,8 @@
  * with the same segment attached out. Each turn is hub → source → hub → sink → hub, and counts when the sink's answer is back.
  *
  * Owns: the hub's side, with our session layer (`session`, which hashes every segment for its MAC; "hashed" also holds them by
- * that name as the orchestrator does, "journaled" makes the event of each durable before it goes on) and with the bare WebSocket library
- * (`ws`): the limit on this machine. The ends are processes of their own.
+ * hash as the orchestrator does, "journaled" makes each one's event durable before it goes on) and with the bare WebSocket
+ * library (`ws`): the limit on this machine. The ends are processes of their own.
  */
 
 import { createServer } from "node:http";
@@ -39,7 +39,7 @@ export interface RelayOptions {
 
 const inFlightBytes = 16 * 1024 * 1024;
 
-/** Turns at a time: enough to fill the pipes, bounded as credits bound a miner. */
+/** Turns in flight: enough to fill the pipes, bounded as credits bound a miner. */
 const turnsAtOnce = (segmentBytes: number) => Math.min(64, Math.max(4, Math.round(inFlightBytes / segmentBytes)));
 
 export async function measureRelay(options: RelayOptions): Promise<Measured> {

@@ -1,8 +1,8 @@
 /**
- * What a restart of the orchestrator costs, at the worst moment: just before the next snapshot of the state was due.
+ * What a restart of the orchestrator costs, at the worst moment: just before the next snapshot of the state is due.
  *
- * The events are those of a simulated swarm (cli/sim) in its second step, the journal is the production one on
- * disk. Owns: bringing it there, and reading it back as a new process would. What a returning miner costs is `hello`.
+ * The events are those of a simulated swarm (cli/sim) in its second step, the journal is the production one on disk. Owns:
+ * getting the journal to that point, and reading it back as a new process would. What a returning miner costs is `hello`.
  */
 
 import { serialize } from "node:v8";

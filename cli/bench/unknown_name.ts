@@ -1,4 +1,4 @@
-/** The error for a benchmark, or a part of one, that does not exist: what there is, and what was probably meant. */
+/** The error for a benchmark, or a part of one, that does not exist: the valid names, and the one probably meant. */
 
 import { closest } from "../options/args.ts";
 import { UsageError } from "../output/errors.ts";

@@ -7,8 +7,8 @@
  *              kill-validator [INDEX] | kill-orchestrator
  *   time       at step N | every N steps | at round N | after merge N | in merge N | every N rounds
  *
- * Owns: the grammar and the sentence for every way to get it wrong. Refuses: knowing which miners there are (a missing one is
- * told when the moment comes) and when a moment has come (schedule.ts). Pure; never throws.
+ * Owns: the grammar and the sentence for every way to get it wrong. Out of scope: which miners exist (a missing one is reported
+ * when its moment comes) and when a moment has come (schedule.ts). Pure; never throws.
  */
 
 import { didYouMean } from "../../core/config/suggest.ts";
@@ -92,7 +92,7 @@ function shown(text: string): string {
 
 // ---------------------------------------------------------------------------------------------------- statements
 
-/** What was read from the front of the words, and the words behind it; or the rule that `word` breaks. */
+/** What was parsed from the front of the words, and the remaining words; or the rule that `word` breaks. */
 type Read<T> =
   | { readonly ok: true; readonly value: T; readonly rest: readonly string[] }
   | { readonly ok: false; readonly rule: string; readonly word: string; readonly meant: string | null };

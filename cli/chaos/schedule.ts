@@ -2,8 +2,8 @@
  * When the statements of a chaos plan are due, judged by the records of a run.
  *
  * Owns: how far the run has come, and the draw of targets. The run's progress only rises here: an orchestrator that was
- * restarted may close a step, or merge a round, a second time, and a statement is due once for each moment all the same. What
- * lay behind the run when the swarm was started (--resume) is past. Pure: same plan, seed and records, same actions.
+ * restarted may close a step, or merge a round, a second time, and a statement is still due only once for each moment. Moments
+ * before the swarm was started (--resume) are past. Pure: same plan, seed and records, same actions.
  */
 
 import { keyOf, nextBelow, openStream, type Stream } from "../../core/prng.ts";
@@ -45,7 +45,7 @@ export function drawTarget<T>(schedule: ChaosSchedule, candidates: readonly T[])
   return candidates.length === 0 ? null : candidates[nextBelow(schedule.draws, candidates.length)] ?? null;
 }
 
-/** What a record says of the run's progress; null when it says nothing. */
+/** The run's progress according to a record; null if the record does not show it. */
 function progressOf(record: RunRecord): Progress | null {
   switch (record.type) {
     case "runStarted":
@@ -60,7 +60,7 @@ function progressOf(record: RunRecord): Progress | null {
   }
 }
 
-/** Where the run stood before its first record that tells; null for a record that does not. */
+/** The run's position before the first record that shows it; null for a record that does not. */
 function startOf(record: RunRecord): Progress | null {
   if (record.type === "runStarted") return { step: record.step, round: record.round, merge: record.round };
   if (record.type === "stepClosed") return { step: record.step - 1, round: record.round, merge: record.round };

@@ -1,4 +1,7 @@
-/** What opens the ports of the peers that a newcomer is sent to: the hub's pass for its stage's blobs (net/auth/peer_pass.ts). */
+/**
+ * The pass that a newcomer shows to the peers it is sent to: the hub's permission for its stage's blobs
+ * (net/auth/peer_pass.ts).
+ */
 
 import type { NodeId } from "../../core/ids.ts";
 import { blobsOf } from "../../core/orchestrator/stored_blobs.ts";

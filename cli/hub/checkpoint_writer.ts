@@ -39,7 +39,7 @@ export interface RoundState {
   readonly sources: readonly ParameterSource[];
 }
 
-/** A stage's blobs are not in the store, or are not what their name says. */
+/** A stage's blobs are missing from the store, or do not match their hash. */
 export class StageUnavailable extends Error {
   override name = "StageUnavailable";
   readonly stage: StageIndex;
@@ -98,18 +98,18 @@ export async function sourcesFrom(
   return { round: found.manifest.round, stages: sources };
 }
 
-/** Puts a round's vectors back into the store; false where no whole checkpoint of it is left. */
+/** Puts a round's vectors back into the store; false if no intact checkpoint of it is left. */
 export async function putBackRound(
   place: CheckpointPlace,
   { round, blobs }: { round: number; blobs: BlobAccess },
 ): Promise<boolean> {
-  const found = await latestCheckpoint(place.folder, () => {}); // a torn one is as good as none here
+  const found = await latestCheckpoint(place.folder, () => {}); // a torn one counts as none here
   if (found?.manifest.round !== round) return false;
   try {
     await sourcesFrom(found, { stages: place.stages, blobs });
     return true;
   } catch (error) {
-    if (error instanceof CheckpointError) return false; // torn since it was looked at
+    if (error instanceof CheckpointError) return false; // torn since it was checked
     throw error;
   }
 }

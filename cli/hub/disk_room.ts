@@ -1,10 +1,10 @@
-/** Whether an error says that the disk is full, whoever met it, and a look whether there is room again. */
+/** Recognises disk-full errors from any source, and probes whether there is room again. */
 
 import { BlobError } from "../../net/blobs/blobs.ts";
 import { isNoRoom } from "../../net/blobs/disk_problem.ts";
 import { JournalError } from "../journal/journal_error.ts";
 
-/** Also when a sentence for people is wrapped around it. */
+/** Also recognises one wrapped in a sentence for people. */
 export function isDiskFull(error: unknown): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if (cause instanceof BlobError && cause.code === "diskFull") return true;
@@ -14,10 +14,10 @@ export function isDiskFull(error: unknown): boolean {
   return false;
 }
 
-const mostProbedBytes = 64 * 2 ** 20; // enough to see room, and not hours of writing while there is none
+const mostProbedBytes = 64 * 2 ** 20; // enough to detect room without writing for hours while there is none
 const chunkBytes = 2 ** 20;
 
-/** Writes and removes as many bytes as somebody needs, up to a bound; throws what the disk says. */
+/** Writes and removes the number of bytes needed, up to a bound; throws the disk's error. */
 export async function probeRoom(folder: string, neededBytes: number): Promise<void> {
   const path = `${folder}/room.probe`;
   try {

@@ -1,6 +1,6 @@
 /**
- * The orchestrator machine's life on disk: its events before their effects, its state now and then. Wires are not in it: what a
- * killed process held of them is made again (core/orchestrator/step/taking_back.ts), a stopped one saves them (saved_wires.ts).
+ * The orchestrator machine's history on disk: its events before their effects, its state at intervals. Wires are not included:
+ * those of a killed process are remade (core/orchestrator/step/taking_back.ts), a stopped one saves them (saved_wires.ts).
  *
  * Owns the encoding (V8's own, which keeps maps, sets and shared objects) and the way back: snapshot, then every event after it
  * through the same machine. An orchestrator that is stopped and one that is killed leave the same journal.
@@ -16,7 +16,7 @@ import { JournalError } from "../journal/journal_error.ts";
 import type { JournalIdentity } from "../journal/journal_file.ts";
 import type { TimedEvent } from "../roles/driver.ts";
 
-/** A run as it was when its last life ended. */
+/** A run as it was when its last process ended. */
 export interface RecoveredRun {
   readonly state: OrchestratorState;
   readonly nowMs: number; // of the machine's clock at the last event
@@ -29,7 +29,7 @@ export interface OpenHubJournal {
   readonly path: string;
   readonly identity: JournalIdentity;
   readonly maxBytes: number;
-  /** Hears the effects of replayed events again; nothing of them is performed. */
+  /** Receives the effects of replayed events again; none is performed. */
   readonly onReplayed?: (effects: readonly OrchestratorEffect[]) => void;
 }
 
@@ -52,7 +52,7 @@ export function replay({ snapshot, entries }: Whole, onReplayed?: OpenHubJournal
   return { state, nowMs: entries.at(-1)?.nowMs ?? nowMs };
 }
 
-/** As the journal keeps it. */
+/** A state as the journal stores it. */
 export function snapshotOf(state: OrchestratorState, nowMs: number): Uint8Array {
   return serialize({ state, nowMs } satisfies Snapshot);
 }
@@ -63,7 +63,7 @@ export function markPath(journalPath: string): string {
 
 /** What the orchestrator's role needs of a journal. */
 export interface StateJournal {
-  /** Before the first event of a life: the state it begins with. */
+  /** Called before a process's first event, with the state it begins with. */
   begin(state: OrchestratorState, nowMs: number): void;
   /** After stepping a batch, before performing its effects. May be called again with a batch that it failed for. */
   commit(batch: readonly TimedEvent<OrchestratorEvent>[], state: OrchestratorState): void;
@@ -115,7 +115,7 @@ export class HubJournal implements StateJournal {
 
   commit(batch: readonly TimedEvent<OrchestratorEvent>[], state: OrchestratorState): void {
     if (this.#appended !== batch) this.#append(batch);
-    this.#appended = batch; // what follows may fail for lack of room, then the same batch comes again
+    this.#appended = batch; // later writes may fail on a full disk, then the same batch comes again
     this.#promise(state);
     if (this.#journal.needsSnapshot) this.begin(state, this.#lastMs);
   }
@@ -125,7 +125,7 @@ export class HubJournal implements StateJournal {
     this.#lastMs = batch.at(-1)?.nowMs ?? this.#lastMs;
   }
 
-  /** What is durable now may be acted on. */
+  /** The batch is now durable, so its effects may be performed. */
   #promise({ round, step }: OrchestratorState): void {
     this.#mark.write({ sequence: this.#journal.sequence, round, step });
   }

@@ -1,9 +1,9 @@
 /**
  * The orchestrator's port: taken before anything is written, and answering from then on.
  *
- * Owns: where it listens by what was typed and what the run's last life had, and the answers until the role is there: nodes and
- * programs are told to come again. So a second orchestrator on a used port changes nothing, and a node that comes while a journal
- * is replayed knows why it waits.
+ * Owns: the address, from the options typed and the run's last process, and the answers until the role is ready: nodes and
+ * programs are asked to retry. So a second orchestrator on a used port changes nothing, and a node that connects while a
+ * journal is replayed knows why it waits.
  */
 
 import { fault } from "../../core/fault.ts";
@@ -23,7 +23,7 @@ type Service = Pick<ListenOptions, "accept" | "fetch">;
 export interface HubPort {
   readonly url: string;
   readonly at: ServedAt;
-  /** The role is there. */
+  /** The role is ready. */
   serve(service: Service): void;
   close(): Promise<void>;
 }
@@ -41,7 +41,7 @@ export interface HubPortOptions {
   readonly onNotice: (text: string) => void;
 }
 
-/** What was typed; else where the run was; else the usual place. Port 0 takes any free one, the run's own if that is free. */
+/** The address typed; else the run's last one; else the default. Port 0 takes any free port, the run's own if that is free. */
 export function wantedPlace(options: OptionValues, saved: SavedRun | null): WantedPlace {
   const host = options.given("host") ? options.text("host") : saved?.host ?? options.text("host");
   const port = options.given("port") ? options.number("port") : saved?.port ?? options.number("port");
@@ -80,7 +80,7 @@ async function firstThat(
   }
 }
 
-/** For whoever starts an orchestrator here later: a port that is taken is known before anything is changed. */
+/** For a caller that starts an orchestrator here later: detects a taken port before anything is changed. */
 export async function tryPort(port: number): Promise<void> {
   if (port === 0) return;
   const wanted: WantedPlace = { host: "127.0.0.1", ports: [port] };

@@ -17,15 +17,15 @@ import { UploadSlots } from "../../net/blobs/upload_slots.ts";
 import { type HubBlobs, hubBlobs } from "../roles/blob_access.ts";
 import { openRunUploads } from "../roles/stores.ts";
 
-/** What the store asks the run. */
+/** What the store needs to know from the run. */
 export interface MemberStore {
-  /** Null: it is the node's duty to store something. */
+  /** Null if the node has a duty to store something. */
   mayStore(node: NodeId): Fault | null;
-  /** The node asked for more than an honest one needs, or is said so again after a second. */
+  /** The node asked for more than an honest one needs; repeated at most once a second. */
   quotaExceeded(node: NodeId, fault: Fault): void;
   /** Whether the run waits for room. */
   readonly isFull: boolean;
-  /** The disk has no room for so many bytes of a member. */
+  /** The disk has no room for this many bytes from a member. */
   onDiskFull(bytes: number): void;
 }
 
@@ -34,13 +34,13 @@ export interface HubStoreOptions {
   readonly store: LocalBlobStore;
   readonly stageFloats: readonly number[];
   readonly codec: PayloadCodec; // of the run's payloads
-  /** What members' blobs may bring the store to; the rest of its capacity is the hub's own. */
+  /** The store size that members' blobs may reach; the rest of its capacity is reserved for the hub. */
   readonly capacityBytes: number;
   readonly limits: NetLimits;
   readonly timers: Timers;
 }
 
-const unfinishedBlobs = 4; // of the largest size: one or two are being sent, the others were given up
+const unfinishedBlobs = 4; // of the largest size: one or two are being sent, the others were abandoned
 
 export class HubStore {
   readonly blobs: HubBlobs;
@@ -74,7 +74,7 @@ export class HubStore {
     return new HubStore(options, { uploads, share });
   }
 
-  /** What HTTP needs of it, from now on for this run. */
+  /** What HTTP needs from the store, bound to this run from now on. */
   routes(members: MemberStore, checks: Pick<BlobRoutesOptions, "check" | "mayRead">): BlobRoutesOptions {
     const { store, limits, timers } = this.#options;
     this.#members = members;
@@ -89,7 +89,7 @@ export class HubStore {
     return { store, uploads: this.#uploads, intake, ...checks };
   }
 
-  /** The world took a blob away. */
+  /** Removes a blob that was lost from outside. */
   lost(hash: BlobHash): void {
     this.quota.deleted(hash);
   }

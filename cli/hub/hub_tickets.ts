@@ -1,5 +1,5 @@
 /**
- * The tickets of a hub. Their key follows from its hotkey, so that those of this life are good in the next one.
+ * The tickets of a hub. Their key is derived from its hotkey, so that tickets stay valid after a restart.
  */
 
 import type { HotkeyPair } from "../../chain/wallet/hotkey.ts";

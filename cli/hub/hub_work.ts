@@ -1,6 +1,6 @@
 /**
- * What the hub does itself with stored blobs: reductions, outer steps, restored stages, a look at what is lost. Each answers
- * with the machine's event; a lost blob is an answer too. Anything else that throws is ours or the disk's and ends the run.
+ * The hub's own work on stored blobs: reductions, outer steps, restored stages, checks for lost blobs. Each answers with the
+ * machine's event; a lost blob is an answer too. Any other exception is our bug or a disk failure and ends the run.
  */
 
 import { present, unreachable } from "../../core/assert.ts";

@@ -1,5 +1,5 @@
 /**
- * What the world does to stored blobs: telling a lost one (gone, or not what its name says) from any other trouble.
+ * Distinguishes a lost blob (gone, or not matching its hash) from other failures.
  */
 
 import type { BlobRef } from "../../core/ids.ts";
@@ -10,7 +10,7 @@ export function isLostBlob(error: unknown): boolean {
   return error instanceof BlobError && (error.code === "missing" || error.code === "wrongHash");
 }
 
-/** The result; null when a blob that it needs is lost. */
+/** The result; null if a blob it needs is lost. */
 export async function unlessLost<T>(work: Promise<T>): Promise<T | null> {
   try {
     return await work;
@@ -20,7 +20,7 @@ export async function unlessLost<T>(work: Promise<T>): Promise<T | null> {
   }
 }
 
-/** Those that cannot be read, each read to its end. */
+/** The blobs that cannot be read in full. */
 export async function lostAmong(blobs: BlobAccess, refs: readonly BlobRef[]): Promise<BlobRef[]> {
   const lost: BlobRef[] = [];
   for (const ref of refs) if (await unlessLost(blobs.get(ref)) === null) lost.push(ref);

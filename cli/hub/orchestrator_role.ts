@@ -1,8 +1,8 @@
 /**
  * The orchestrator in the real world: hub, machine, blobs, data and checkpoints joined together.
  *
- * Owns the translation of transport events, the attachments of messages, and the measured traffic. It computes nothing of the
- * model but what a dispute asks of the hub.
+ * Owns the translation of transport events, the attachments of messages, and the measured traffic. It runs no part of the model
+ * except what a dispute requires of the hub.
  */
 
 import { unreachable } from "../../core/assert.ts";
@@ -37,7 +37,7 @@ import { Segments } from "../roles/segments.ts";
 import { storeDuties } from "./store_duties.ts";
 import { Traffic } from "./traffic.ts";
 
-/** How long nodes may take to hear that the run is over. */
+/** How long nodes may take to learn that the run is over. */
 const farewellMs = 3000;
 
 export function startOrchestrator(options: OrchestratorRoleOptions): RunningOrchestrator {
@@ -111,7 +111,7 @@ class OrchestratorRole implements RunningOrchestrator {
     );
   }
 
-  /** What the last life held and saved. Returns what it did not save. */
+  /** Holds the segments that the last process saved. Returns those it did not save. */
   #holdSaved(): BlobRef[] {
     if (this.state.phase === "finished") return [];
     const { savedWires } = this.#options;
@@ -139,7 +139,7 @@ class OrchestratorRole implements RunningOrchestrator {
     return this.#hub.refusals;
   }
 
-  /** A run that stands still takes no more news than it has room for; who is here stays. */
+  /** A paused run takes no more events than it has room for; connected nodes stay. */
   accept(wire: Wire): WireHandler {
     if (!this.#driver.standsStill || !this.#driver.isFull) return this.#hub.accept(wire);
     wire.close("the orchestrator waits for room on its disk; try again later");
@@ -194,7 +194,7 @@ class OrchestratorRole implements RunningOrchestrator {
       case "fault":
         return this.#driver.enqueue({ type: "faultReceived", node: event.peer, fault: event.fault });
       case "linkDamaged":
-        return; // its end says why
+        return; // its end states why
       case "refusals":
         return this.#options.onRecord({ type: "warning", text: event.text });
       default:
@@ -243,7 +243,7 @@ class OrchestratorRole implements RunningOrchestrator {
   #send({ to, message, attachments }: Extract<OrchestratorEffect, { type: "send" }>): void {
     const segments = attachments.map((attachment) => this.#attachments.segmentOf(attachment));
     const sent = this.#hub.send(to, withPass(message, to, this.#options), segments);
-    if (sent.ok || sent.fault.code === "notAdmitted") return; // a node that has just gone is told nothing
+    if (sent.ok || sent.fault.code === "notAdmitted") return; // a node that has just left gets no message
     this.#options.onRecord({ type: "warning", text: `${message.type} for ${to} was not sent: ${sent.fault.detail}` });
   }
 
@@ -271,7 +271,7 @@ class OrchestratorRole implements RunningOrchestrator {
     );
   }
 
-  /** Work whose failure is ours. */
+  /** Runs work whose failure is our own bug. */
   #work(body: () => Promise<void>): void {
     body().catch((error) => this.#fail(error));
   }
@@ -279,7 +279,7 @@ class OrchestratorRole implements RunningOrchestrator {
   #finish({ finished, reason }: Finished): void {
     this.#driver.close();
     this.#pause.close();
-    if (this.#driver.standsStill) this.#hub.resume(); // to hear how the nodes leave
+    if (this.#driver.standsStill) this.#hub.resume(); // to receive the nodes' departures
     const end = () => {
       this.#onLastLeft = null;
       cancel();
@@ -305,7 +305,7 @@ function missingStage(error: unknown): StageIndex | null {
   return error instanceof StageUnavailable ? error.stage : null;
 }
 
-/** Of a result's wire; a result brings one at most. */
+/** The scale of a result's wire; a result has at most one. */
 function scaleOf(
   config: RunConfig,
   { message, segments }: { message: NodeMessage; segments: readonly Uint8Array[] },

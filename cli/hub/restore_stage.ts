@@ -1,6 +1,6 @@
 /**
- * A stage that somebody could not load: found in the store after all, put back from the round's checkpoint, made from its
- * neighbours, or begun anew.
+ * A stage that a miner could not load: found in the store after all, restored from the round's checkpoint, rebuilt from its
+ * neighbours, or reinitialised.
  */
 
 import { present } from "../../core/assert.ts";
@@ -39,7 +39,7 @@ export async function bringBack(
 ): Promise<{ source: ParameterSource; from: Restored }> {
   const { stage, sources, round } = lost;
   const source = present(sources[stage], "a source a stage");
-  await lostAmong(place.blobs, blobsOf([source])); // so that none of them passes for stored when it is uploaded again
+  await lostAmong(place.blobs, blobsOf([source])); // so that none counts as stored when it is uploaded again
   if (await vectorsOf(stage, { lost, place }) !== null) return { source, from: "stored" };
   if (await place.putBackRound?.(round) && await vectorsOf(stage, { lost, place }) !== null) {
     return { source, from: "checkpoint" };
@@ -56,7 +56,7 @@ export async function bringBack(
   return { source: { type: "blobs", parameters, momentum: null }, from: "neighbours" };
 }
 
-/** Null: not to be had. */
+/** Null if unavailable. */
 async function vectorsOf(
   stage: number,
   { lost, place }: { lost: LostStage; place: RestorePlace },

@@ -1,8 +1,8 @@
 /**
- * Waits until a full disk has room: what could not be written is tried again, ever more rarely, until it fits.
+ * Waits until a full disk has room: a failed write is retried, at growing intervals, until it fits.
  *
- * Owns the attempts and the sentence. Out of scope: what stands still meanwhile; `onFull` hears when the first of several
- * waits begins, `onRoom` when the last one has ended. Whatever is no lack of room is passed on at once.
+ * Owns the attempts and the sentence. Out of scope: what is paused meanwhile; `onFull` is called when the first of several
+ * waits begins, `onRoom` when the last one ends. Errors other than a full disk are passed on at once.
  */
 
 import type { Cancel, Timers } from "../../net/timers.ts";
@@ -37,7 +37,7 @@ export class RoomWait {
     return this.#waiting > 0;
   }
 
-  /** The outcome of the first attempt that does not fail for lack of room. */
+  /** The outcome of the first attempt that does not fail on a full disk. */
   async until<T>(need: RoomNeed, attempt: () => T | Promise<T>): Promise<T> {
     let isCounted = false;
     try {
@@ -57,7 +57,7 @@ export class RoomWait {
     }
   }
 
-  /** Nothing is tried any more, and who waits hears nothing. */
+  /** Stops all attempts; pending waits never settle. */
   close(): void {
     this.#isClosed = true;
     for (const cancel of this.#timers) cancel();

@@ -1,8 +1,8 @@
 /**
- * The run stands still while the hub's disk is full: which of its writes wait for room, and what is said about it.
+ * Pauses the run while the hub's disk is full: which of its writes wait for room, and what is reported.
  *
- * The hub's own work and a journal entry are tried again until they fit; for a member's upload, which the member sends again,
- * room is probed. Out of scope: waiting (room_wait.ts), standing still (driver.ts). Any other trouble with a disk is passed on.
+ * The hub's own work and journal entries are retried until they fit; for a member's upload, which the member sends again, the
+ * disk is probed. Out of scope: waiting (room_wait.ts), pausing events (driver.ts). Other disk errors are passed on.
  */
 
 import { vectorBytes } from "../../core/model/vector_bytes.ts";
@@ -19,7 +19,7 @@ export interface RunPauseOptions {
   readonly timers: Timers;
   readonly driver: { hold(): void; resume(): void };
   readonly onRecord: (record: RunRecord) => void;
-  /** Throws while the disk has no room for so many bytes. */
+  /** Throws while the disk has no room for this many bytes. */
   readonly probeRoom: (bytes: number) => Promise<void>;
 }
 
@@ -79,13 +79,13 @@ export class RunPause {
     await this.#room.until(need, () => this.#options.probeRoom(bytes));
   }
 
-  /** Who waits hears nothing any more. */
+  /** Pending waits never settle. */
   close(): void {
     this.#room.close();
   }
 }
 
-/** What the hub's own work leaves on the disk. */
+/** The bytes that the hub's own work leaves on the disk. */
 const makes: Readonly<Record<HubWork["type"], string>> = {
   refereeSlice: "a slice that the orchestrator reduces",
   refereeMerge: "a stage that the orchestrator merges",
@@ -103,12 +103,12 @@ export function needOfCheckpoint(round: number, stageFloats: readonly number[]):
   return { what: `the checkpoint of round ${round}`, bytes: vectorsOf * vectorBytes(floats) };
 }
 
-/** SQLite does not say everywhere that a disk or a quota is full; writing something else shows it. */
+/** SQLite does not always report that a disk or a quota is full; writing something else reveals it. */
 function isUnclear(error: unknown): boolean {
   return error instanceof JournalError && error.code === "storage";
 }
 
-/** All but the events' own few. */
+/** All but the events' own few bytes. */
 function bytesOf(batch: readonly TimedEvent<OrchestratorEvent>[]): number {
   const refs = batch.flatMap(({ event }) => event.type === "messageReceived" ? event.segments : []);
   return refs.reduce((sum, { bytes }) => sum + bytes, 0);

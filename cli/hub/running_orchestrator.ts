@@ -1,4 +1,4 @@
-/** What the orchestrator's role is started with, and what its owner may ask of it while it runs. */
+/** What the orchestrator's role is started with, and what its owner may call while it runs. */
 
 import type { RunConfig } from "../../core/config/config.ts";
 import type { BlobHash, NodeId } from "../../core/ids.ts";
@@ -26,13 +26,13 @@ export interface OrchestratorRoleOptions {
   readonly stages: readonly StageSpec[];
   readonly layersOfStages: readonly number[];
   readonly from?: { readonly step: number; readonly sources: RoundSources };
-  /** Events go there before they have any effect; null: a restart goes on from the checkpoint. */
+  /** Events are written there before their effects; null: a restart continues from the checkpoint. */
   readonly journal?: StateJournal | null;
   /** Events that arrive together are made durable together: see the driver. */
   readonly gather?: (callback: () => void) => void;
-  /** The last life's state; `from` is not looked at then. */
+  /** The last process's state; `from` is then ignored. */
   readonly recovered?: RecoveredRun | null;
-  /** Of the wires that the last life held, those that it saved. */
+  /** The wires that the last process saved. */
   readonly savedWires?: ReadonlyMap<BlobHash, Uint8Array>;
   readonly signer: Signer;
   readonly verify: Verify;
@@ -44,15 +44,15 @@ export interface OrchestratorRoleOptions {
   readonly blobs: HubBlobs;
   readonly batches: BatchSource;
   readonly storeRound: (round: RoundState) => Promise<string>;
-  /** Puts the round's blobs back from its checkpoint; false where there is none. */
+  /** Restores the round's blobs from its checkpoint; false if there is none. */
   readonly putBackRound?: (round: number) => Promise<boolean>;
   readonly onRecord: (record: RunRecord) => void;
-  /** Throws while the disk has no room for so many bytes; default: it always has. */
+  /** Throws while the disk has no room for so many bytes; default: never throws. */
   readonly probeRoom?: (bytes: number) => Promise<void>;
 }
 
 export interface RunningOrchestrator {
-  readonly state: OrchestratorState; // to look at, not to touch
+  readonly state: OrchestratorState; // read-only
   readonly traffic: Traffic;
   readonly segments: Segments;
   readonly finished: Promise<Finished>;
@@ -61,11 +61,11 @@ export interface RunningOrchestrator {
   isMember(node: NodeId): boolean;
   /** For the store that members upload to. */
   readonly members: MemberStore;
-  /** Asks `admit` about every member again and dismisses whom it refuses for good. */
+  /** Asks `admit` about every member again and dismisses those it refuses for good. */
   review(): void;
   /**
-   * Ends this life and not the run, at once: every event taken so far is durable and its effects are performed. Nodes are told
-   * nothing but that the link is closed, so they wait for the next life as they do after a kill. A run that is over ends by itself.
+   * Ends this process but not the run, at once: every event taken so far is durable and its effects are performed. Nodes only
+   * see the link close, so they wait for the next process as they do after a kill. A run that is over ends by itself.
    */
   stop(reason: string): void;
 }

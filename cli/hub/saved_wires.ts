@@ -1,8 +1,8 @@
 /**
- * The wires that a stopped orchestrator held, on disk until its next life, so that a clean stop loses no work.
+ * The wires that a stopped orchestrator held, on disk until its restart, so that a clean stop loses no work.
  *
- * One file: a line of JSON with the length of each wire, then their bytes. What is read back counts by its hash, so a damaged
- * or outdated file costs no more than its wires. Out of scope: a killed orchestrator, whose wires are made again.
+ * One file: a line of JSON with the length of each wire, then their bytes. Wires are read back by their hashes, so a damaged or
+ * outdated file costs only its wires. Out of scope: a killed orchestrator, whose wires are remade.
  */
 
 import type { BlobHash } from "../../core/ids.ts";
@@ -12,7 +12,7 @@ import { wiresFile } from "../run_folder.ts";
 
 const mostWires = 2 ** 20;
 
-/** Replaces what is there; without wires there is no file. */
+/** Replaces the saved wires; without wires there is no file. */
 export async function saveWires(folder: string, wires: readonly Uint8Array[]): Promise<void> {
   const path = `${folder}/${wiresFile}`;
   if (wires.length === 0) return await realDisk.remove(path);
@@ -23,7 +23,7 @@ export async function saveWires(folder: string, wires: readonly Uint8Array[]): P
 export const unsavedText = (error: Error): string =>
   `Part of the open step will be computed again because the wires could not be saved: ${error.message}`;
 
-/** By their hashes; empty where nothing was saved or nothing of it can be read. The file is removed: it is of one life. */
+/** The saved wires by hash; empty if none were saved or none can be read. The file is removed: it is valid for one restart. */
 export async function takeWires(folder: string): Promise<ReadonlyMap<BlobHash, Uint8Array>> {
   const path = `${folder}/${wiresFile}`;
   const file = await readIfPresent(path);
@@ -46,6 +46,6 @@ function lengthsOf(header: Uint8Array): number[] {
     const isList = Array.isArray(value) && value.length <= mostWires;
     return isList && value.every((each) => Number.isSafeInteger(each) && each > 0) ? value : [];
   } catch {
-    return []; // no header that can be read: the wires are made again
+    return []; // the header is unreadable: the wires are remade
   }
 }

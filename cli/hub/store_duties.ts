@@ -1,4 +1,7 @@
-/** What the hub's store asks the running orchestrator: whose duty it is to store, what to do with offenders and a full disk. */
+/**
+ * What the hub's store needs from the running orchestrator: which nodes have a duty to store, how to handle offenders and a
+ * full disk.
+ */
 
 import { fault } from "../../core/fault.ts";
 import type { NodeId } from "../../core/ids.ts";
@@ -17,7 +20,7 @@ export interface StoreDutiesOptions {
 
 export function storeDuties({ state, driver, pause, isMember, onFailure }: StoreDutiesOptions): MemberStore {
   return {
-    /** Miners store what they computed; nobody else has anything to store. */
+    /** Miners store what they computed; no other node stores anything. */
     mayStore(node) {
       const member = state.members.get(node);
       if (member?.role === "miner" && member.stage !== null) return null;

@@ -3,10 +3,10 @@
  *
  * Entries and snapshots are opaque bytes here. Each entry's checksum covers its predecessor's, the first one's the snapshot's,
  * and a head row of the same transaction names the last one. So a damaged, half-written or missing tail is found on open and
- * cut back to the last good entry, once SQLite finds the file itself sound; damage before that is refused, and what is refused
- * is not written to. Write-ahead logging with synchronous = full: what `append` returned from is on the medium and survives a
- * power cut, as far as the medium keeps its word. That costs one sync a batch, whatever is in it. One process at a time holds the file. The entries are bounded by snapshots, the
- * file by `maxBytes`.
+ * cut back to the last good entry, once SQLite finds the file itself sound; damage before that is refused, and a refused file
+ * is not written to. Write-ahead logging with synchronous = full: once `append` returns, its entries are on the medium and
+ * survive a power cut, if the medium is honest about syncs. That costs one sync per batch of any size. One process at a time
+ * holds the file. The entries are bounded by snapshots, the file by `maxBytes`.
  */
 
 import { Buffer } from "node:buffer";
@@ -30,7 +30,7 @@ export interface Recovered {
 const slackBytes = 16 * pageBytes; // of tables around what is written
 const longEntries = 4096; // replaying them takes well below a second
 const longBytes = 32 * 2 ** 20; // of entries
-const mostEntries = 8 * longEntries; // however large the state: a few seconds' replay (iota bench hub restart)
+const mostEntries = 8 * longEntries; // for any size of state: a few seconds' replay (iota bench hub restart)
 
 interface Statements {
   readonly addEntry: StatementSync;
@@ -72,7 +72,7 @@ export class Journal {
     };
   }
 
-  /** One transaction: all of it is there after a crash, or nothing. */
+  /** One transaction: after a crash all of it is there, or none. */
   append(entries: readonly JournalEntry[]): void {
     const { addEntry, setHead } = this.#statements;
     let sequence = this.#sequence;
@@ -93,21 +93,21 @@ export class Journal {
     this.#entryBytes += bytes;
   }
 
-  /** Of the last entry; it only grows, over all lives. */
+  /** Sequence of the last entry; it only grows, across restarts. */
   get sequence(): number {
     return this.#sequence;
   }
 
   /**
-   * Whether enough has come since the last snapshot that replaying it would take long. A large state is written more rarely,
-   * when as much has come: else a hub of thousands would write little but snapshots.
+   * Whether so many entries follow the last snapshot that replaying them would take long. A large state is written less often,
+   * when its size in entries has accumulated: otherwise a hub of thousands would write little but snapshots.
    */
   get needsSnapshot(): boolean {
     const isLong = this.#entries >= longEntries || this.#entryBytes >= longBytes;
     return isLong && (this.#entryBytes >= this.#stateBytes || this.#entries >= mostEntries);
   }
 
-  /** The state after every entry so far; older entries are not needed any more. */
+  /** Writes the state after every entry so far; older entries are no longer needed. */
   snapshot(state: Uint8Array): void {
     const crc = snapshotCrc(this.#sequence, state);
     this.#transaction(state.byteLength, () => {
@@ -138,14 +138,14 @@ export class Journal {
         body();
         this.#db.exec("commit");
       } catch (error) {
-        if (this.#db.isTransaction) this.#db.exec("rollback"); // a full disk may have done it already
+        if (this.#db.isTransaction) this.#db.exec("rollback"); // a full disk may have rolled it back already
         if (error instanceof AssertionFailure) throw error;
         throw journalProblem(error, { path: this.#path, maxBytes: this.#maxBytes, isAtLimit: !this.#hasPages(bytes) });
       }
     });
   }
 
-  /** Whether the file's own limit leaves room for so many bytes and the pages around them. */
+  /** Whether the file's own limit leaves room for this many bytes and the pages around them. */
   #hasPages(bytes: number): boolean {
     const count = (name: string) => Number(this.#db.prepare(`pragma ${name}`).get()?.[name]);
     const free = count("max_page_count") - count("page_count") + count("freelist_count");
@@ -164,7 +164,7 @@ export class Journal {
     return { snapshot, entries, cut };
   }
 
-  /** Null where the journal has just been made and nothing was written. */
+  /** Null if the journal has just been created and nothing was written. */
   #snapshot(): Uint8Array | null {
     const row = this.#db.prepare("select sequence, crc, bytes from snapshot").get();
     if (row === undefined) {
@@ -182,7 +182,7 @@ export class Journal {
     return bytes;
   }
 
-  /** The entries behind the snapshot up to the first that is missing or damaged. */
+  /** The entries after the snapshot, up to the first missing or damaged one. */
   #goodEntries(): JournalEntry[] {
     const good: JournalEntry[] = [];
     const rows = this.#db.prepare("select sequence, crc, now_ms, event from entries order by sequence").iterate();
@@ -201,7 +201,7 @@ export class Journal {
     return good;
   }
 
-  /** What is wrong behind the last good entry; null: that is the one which was made durable last. */
+  /** The damage after the last good entry; null if that entry was the last one made durable. */
   #cutText(damaged: number): string | null {
     const head = this.#db.prepare("select sequence, crc from head").get();
     const last = head?.["sequence"];
@@ -229,7 +229,7 @@ export class Journal {
   }
 }
 
-/** Where the chain of the entries behind it begins. */
+/** The checksum at which the chain of later entries begins. */
 function snapshotCrc(sequence: number, state: Uint8Array): number {
   const head = Buffer.alloc(8);
   head.writeDoubleLE(sequence);
@@ -249,7 +249,7 @@ function attempt<T>(path: string, body: () => T): T {
   try {
     return body();
   } catch (error) {
-    if (error instanceof AssertionFailure) throw error; // our own bug stays one
+    if (error instanceof AssertionFailure) throw error; // our own bug is rethrown as it is
     throw journalProblem(error, { path, maxBytes: null });
   }
 }

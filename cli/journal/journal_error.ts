@@ -1,5 +1,5 @@
 /**
- * What can be wrong with a journal, as one error class with a code, and the translation from SQLite's errors.
+ * Journal failures, as one error class with a code, and the translation from SQLite's errors.
  */
 
 export type JournalProblem =
@@ -21,7 +21,7 @@ export class JournalError extends Error {
   }
 }
 
-/** Deno's SQLite tells the kind of an error only by its text. */
+/** Deno's SQLite reveals the kind of an error only in its text. */
 const texts: readonly (readonly [RegExp, JournalProblem])[] = [
   [/locked|busy/i, "locked"],
   [/full|no space|ENOSPC/i, "noSpace"],
@@ -31,7 +31,7 @@ const texts: readonly (readonly [RegExp, JournalProblem])[] = [
 export interface JournalFacts {
   readonly path: string;
   readonly maxBytes: number | null;
-  readonly isAtLimit?: boolean; // what was to be written does not fit the file's own limit
+  readonly isAtLimit?: boolean; // the write does not fit the file's own limit
 }
 
 /** Any error of a journal operation as a `JournalError` that says what to do. */

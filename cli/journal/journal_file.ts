@@ -1,14 +1,14 @@
 /**
- * The SQLite file under the journal: its settings, its tables, whose it is.
+ * The SQLite file under the journal: its settings, tables and identity.
  *
  * Makes the tables and writes the identity in one transaction, and only into a new file. Refuses a file of another run, program
- * version or configuration (`foreign`), and one that has lost its beginning (`damaged`) before SQLite would begin it anew.
+ * version or configuration (`foreign`), and one that has lost its beginning (`damaged`) before SQLite would reinitialise it.
  */
 
 import { DatabaseSync } from "node:sqlite";
 import { JournalError, journalProblem } from "./journal_error.ts";
 
-/** What must be the same for a journal to be of use. */
+/** What must match for a journal to be usable. */
 export interface JournalIdentity {
   readonly run: string;
   readonly program: string; // its version: another one may replay the same events to another state
@@ -24,7 +24,7 @@ export interface OpenJournalOptions {
 const format = "iota-journal-4";
 export const pageBytes = 16_384;
 const checkpointPages = 1000; // 16 MiB of log
-const logSlackBytes = 64 * 2 ** 20; // of the log, kept for what comes
+const logSlackBytes = 64 * 2 ** 20; // of the log, kept for later entries
 
 const schema = `
   create table meta (key text primary key, value text not null) without rowid;
@@ -59,7 +59,7 @@ export function openJournalFile(options: OpenJournalOptions): DatabaseSync {
   }
 }
 
-/** Throws while another process holds the journal; what else may be wrong with it is not looked at. */
+/** Throws while another process holds the journal; checks nothing else. */
 export function refuseHeld(path: string): void {
   if (bytesOf(path) === 0) return;
   try {
@@ -75,14 +75,14 @@ export function refuseHeld(path: string): void {
   }
 }
 
-/** SQLite takes an empty file for a new one, and deletes the log that still has what was in it. */
+/** SQLite treats an empty file as new, and deletes the log that still holds its content. */
 function refuseHeadless(path: string): void {
   if (bytesOf(path) === 0 && bytesOf(`${path}-wal`) > 0) {
     throw damaged(path, "it must not be empty while its log is not: its beginning is gone");
   }
 }
 
-/** Zero also where there is no file. */
+/** Also zero if there is no file. */
 function bytesOf(path: string): number {
   try {
     return Deno.statSync(path).size;

@@ -1,10 +1,10 @@
 /**
  * How far the journal had come, in a small file of its own beside it: the witness against a journal that lost its tail.
  *
- * SQLite takes a log that ends early, or is gone, for one of which no more was written. The mark names the last entry whose
- * effects the world may have seen, so that what is missing is known and can be said. Written after every batch, in place, not
- * synced: behind the journal it says nothing, and it is never ahead of what was durable. A mark that cannot be written or read
- * costs no more than the knowledge.
+ * SQLite treats a log that ends early, or is gone, as one that was never longer. The mark names the last entry whose effects
+ * may have been seen outside, so that missing entries are detected and reported. Written after every batch, in place, not
+ * synced: a mark behind the journal proves nothing, and it is never ahead of durable entries. If it cannot be written or read,
+ * only the detection is lost.
  */
 
 import { crc32 } from "node:zlib";
@@ -42,7 +42,7 @@ export class JournalMark {
   }
 }
 
-/** Null where there is none. */
+/** Null if there is none. */
 export function readMark(path: string): Mark | "damaged" | null {
   try {
     return parseMark(Deno.readTextFileSync(path)) ?? "damaged";

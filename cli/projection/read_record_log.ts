@@ -14,7 +14,7 @@ import { viewProblem } from "./view_shape.ts";
 export interface ReadRecords {
   readonly view: RunView;
   readonly sequence: number; // of the last record; 0: there is none
-  readonly problem: string | null; // why the view is empty though there are records
+  readonly problem: string | null; // why the view is empty although there are records
 }
 
 /** `cuts`: removes a torn last line, before anything is appended. */
@@ -71,13 +71,13 @@ interface LogLine {
   readonly view?: RunView;
 }
 
-/** Null: not a line of a record log. */
+/** Null if it is not a line of a record log. */
 function parseLine(line: string): LogLine | null {
   let value: unknown;
   try {
     value = JSON.parse(line);
   } catch {
-    return null; // torn, when a full disk took only a part of it
+    return null; // torn: a full disk took only a part of it
   }
   if (typeof value !== "object" || value === null) return null;
   const { sequence, atMs } = value as Record<string, unknown>;

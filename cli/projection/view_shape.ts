@@ -1,4 +1,4 @@
-/** Checks that what was read from a disk is a view: its shape, field by field. */
+/** Checks that data read from a disk is a view: its shape, field by field. */
 
 import * as v from "valibot";
 import type { RunView } from "../../core/view/view.ts";
@@ -87,7 +87,7 @@ const viewShape = v.object(
   } satisfies Record<keyof RunView, unknown>,
 );
 
-/** Null: it is a view. */
+/** Null if it is a view. */
 export function viewProblem(value: unknown): string | null {
   const { issues } = v.safeParse(viewShape, value, { abortEarly: true });
   return issues === undefined ? null : `'${v.getDotPath(issues[0]) ?? "view"}' is not of a view: ${issues[0].message}`;

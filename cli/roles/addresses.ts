@@ -17,7 +17,7 @@ const schemes: Readonly<Record<string, [string, string]>> = {
   "https:": ["wss:", "https:"],
 };
 
-/** Without what copying leaves around a word: blanks, line ends, a second pair of quotes. */
+/** Strips what copying leaves around a word: blanks, line ends, a second pair of quotes. */
 export const bareWord = (text: string): string => text.trim().replace(/^(['"`])(.*)\1$/s, "$2").trim();
 
 export function hubAddress(given: string): HubAddress {

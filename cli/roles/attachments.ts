@@ -1,4 +1,4 @@
-/** The bytes behind the attachments of a message: held segments, and tokens made from the dataset when they are sent. */
+/** The bytes of a message's attachments: held segments, and tokens generated from the dataset when sent. */
 
 import { unreachable } from "../../core/assert.ts";
 import type { RunConfig } from "../../core/config/config.ts";

@@ -13,21 +13,21 @@ import type { Timers } from "../../net/timers.ts";
 
 export interface BlobAccess {
   put(bytes: Uint8Array): Promise<BlobRef>;
-  /** The whole blob, checked against its hash; throws when it cannot be had. */
+  /** The whole blob, checked against its hash; throws if it is unavailable. */
   get(ref: BlobRef, from?: BlobOrigin): Promise<Uint8Array>;
 }
 
 export interface BlobOrigin {
   readonly peers?: readonly Peer[]; // that may have it
-  /** Hears how many bytes are here, as they come. */
+  /** Called with the number of bytes received so far. */
   readonly onBytes?: (bytes: number) => void;
 }
 
 /** The hub's own view of its store. */
 export interface HubBlobs extends BlobAccess {
-  /** Deleting what is not there is no error. */
+  /** Deleting a missing blob is not an error. */
   delete(hash: BlobHash): Promise<void>;
-  /** Deletes what is not used and was not at the last sweep either: what is on its way to be named stays. */
+  /** Deletes blobs unused both now and at the last sweep, so that new blobs not yet referenced stay. */
   sweep(used: ReadonlySet<string>): Promise<void>;
 }
 
@@ -40,7 +40,7 @@ export interface PeerAccess {
   readonly onProblem: (problem: SourceProblem) => void;
 }
 
-const peersOfBlob = 8; // more would not be faster; the list comes from the network
+const peersOfBlob = 8; // more would not be faster, and the list is untrusted
 const leavesUnderWay = 8;
 
 /** Without `access`, or where no peers are named, every blob comes from the store. */
@@ -76,7 +76,7 @@ export function blobAccess(store: BlobStore, access: PeerAccess | null = null): 
   return { put, get };
 }
 
-/** As the store's own `get`, and no more memory than the blob should take. */
+/** Like the store's own `get`, with no more memory than the blob should take. */
 async function collectCounted(
   store: BlobStore,
   { ref, onBytes }: { ref: BlobRef; onBytes: (bytes: number) => void },
@@ -96,13 +96,13 @@ async function collectCounted(
 const wrongSize = ({ hash, bytes }: BlobRef) =>
   new BlobError("wrongHash", `Cannot read blob ${hash} as it must have ${bytes} bytes`);
 
-/** The address alone, without path or credentials; null: not one to ask. */
+/** The address alone, without path or credentials; null if it must not be asked. */
 export function peerUrl(text: string): string | null {
   const url = URL.parse(text);
   return url !== null && /^https?:$/.test(url.protocol) && url.username === "" ? url.origin : null;
 }
 
-/** `quota` hears what members are not charged for any more. */
+/** `quota` is notified of blobs that members are no longer charged for. */
 export function hubBlobs(store: LocalBlobStore, quota: Pick<BlobQuota, "deleted" | "needed"> | null = null): HubBlobs {
   const remove = async (hash: BlobHash) => {
     await store.delete(hash);

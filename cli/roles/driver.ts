@@ -3,14 +3,14 @@
  *
  * Owns: the order of events, the machine's clock, the deadline timer, the bound of the inbox (a full one pauses the network
  * until it has drained). Events are taken in batches: each is stepped, then `commit` makes the whole batch durable, then its
- * effects are performed in order, so nothing leaves this process that a restart would not know. Whatever throws in a machine,
- * in `commit` or in performing an effect ends the role through `onFailure`.
+ * effects are performed in order, so nothing leaves this process that a restart would not know. An exception in a machine, in
+ * `commit` or in performing an effect ends the role through `onFailure`.
  *
- * The driver stands still while its owner says so or while a commit waits: no event is taken, no effect is performed, the
- * network is paused, and the machine's clock stands, so nobody is late for it.
+ * The driver pauses while its owner holds it or while a commit waits: no event is taken, no effect is performed, the network is
+ * paused, and the machine's clock stops, so the pause makes no node late.
  *
- * The machine's clock never goes back and does not follow steps of the wall clock; `startMs` lets it go on where the journal's
- * last entry was.
+ * The machine's clock never goes back and does not follow steps of the wall clock; `startMs` lets it continue from the
+ * journal's last entry.
  */
 
 import type { Machine } from "../../core/protocol/machine.ts";
@@ -35,25 +35,25 @@ export interface DriverOptions<State, Event, Effect> {
   readonly inboxMessages: number;
   readonly onPressure: (isFull: boolean) => void;
   readonly onFailure: (error: unknown) => void;
-  /** Calls back when what arrives together has arrived, so that it is made durable together; absent: each event at once. */
+  /** Calls back when all events that arrive together are in, so that they become durable together; absent: each event at once. */
   readonly gather?: (callback: () => void) => void;
 }
 
 const batchEvents = 64; // made durable at once
-const checkShare = 0.02; // of the time, for looking at the whole state
+const checkShare = 0.02; // of the time, for checking the whole state
 
 export class Driver<State, Event, Effect> {
   readonly #options: DriverOptions<State, Event, Effect>;
   readonly #inbox: Event[] = [];
   #aheadMs: number; // of the steady clock
   #lastMs = -Infinity;
-  #stoppedMs: number | null = null; // the steady clock when the driver began to stand still
+  #stoppedMs: number | null = null; // the steady clock when the driver paused
   #isHeld = false; // by the owner
-  #uncommitted: object | null = null; // the commit that is waited for
+  #uncommitted: object | null = null; // the pending commit
   #isDraining = false;
   #isGathering = false;
   #isClosed = false;
-  #isPressed = false; // what `onPressure` heard last
+  #isPressed = false; // the last value passed to `onPressure`
   #cancelTimer: Cancel = () => {};
   #nextCheckMs = -Infinity;
 
@@ -73,7 +73,7 @@ export class Driver<State, Event, Effect> {
     return this.#isHeld || this.#uncommitted !== null;
   }
 
-  /** As many events wait as may. */
+  /** The inbox is full. */
   get isFull(): boolean {
     return this.#inbox.length >= this.#options.inboxMessages;
   }
@@ -92,13 +92,13 @@ export class Driver<State, Event, Effect> {
     if (!this.#isDraining) this.#drain();
   }
 
-  /** Takes what has arrived so far, now. */
+  /** Takes the events that have arrived so far, now. */
   flush(): void {
     this.#isGathering = false;
     if (!this.#isDraining && !this.#isClosed && !this.standsStill) this.#drain();
   }
 
-  /** No event is taken any more. */
+  /** Takes no further events. */
   close(): void {
     this.#isClosed = true;
     this.#cancelTimer();
@@ -129,7 +129,7 @@ export class Driver<State, Event, Effect> {
     this.#stoppedMs = null;
   }
 
-  /** `first` comes before what waits in the inbox. */
+  /** `first` comes before the events waiting in the inbox. */
   #drain(first: () => void = () => {}): void {
     this.#isDraining = true;
     this.#attempt(() => {
@@ -207,7 +207,7 @@ export class Driver<State, Event, Effect> {
     });
   }
 
-  /** Its cost grows with the swarm: a check that took long waits until its share of the time is due again. */
+  /** Its cost grows with the swarm: after a long check the next one waits until its share of the time is due again. */
   #check(): void {
     const { machine, state, timers } = this.#options;
     const fromMs = timers.steadyMs();

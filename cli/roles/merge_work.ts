@@ -2,7 +2,8 @@
  * The array work of a merge on one machine: form a slice of the payload, reduce a slice, take the outer step. The same functions
  * serve miners and the hub as referee, so their hashes can be compared. What the bytes of a slice mean is the payload codec's.
  *
- * All of it in turns (net/turns.ts): each value depends on its own position only, so parts give the same bits as the whole.
+ * All of it runs in turns (net/turns.ts): each value depends only on its own position, so parts give the same bits as the
+ * whole.
  */
 
 import type { OuterConfig } from "../../core/config/config.ts";
@@ -18,7 +19,7 @@ import type { StageVectors } from "../node/stage_source.ts";
 
 const valuesOfTurn = 2 ** 19; // a few milliseconds of adding
 
-/** What a replica learned, written over its current parameters. */
+/** What a replica learned, overwriting its current parameters. */
 export async function subtractInPlace(start: Float32Array, current: Float32Array): Promise<Float32Array> {
   await inTurns({ total: current.length, unit: valuesOfTurn }, (from, to) => {
     const part = current.subarray(from, to);
@@ -55,7 +56,7 @@ export interface MergeInput {
   readonly blobs: BlobAccess;
 }
 
-/** The start stays as it is, as others may read it: the result is new memory, and no more than one slice beside it. */
+/** The start is unchanged, since others may read it: the result is new memory, with at most one slice beside it. */
 export async function mergeStage({ start, slices, outer, codec, blobs }: MergeInput): Promise<StageVectors> {
   if (slices.length === 0) return start;
   const { length } = start.parameters;
@@ -84,6 +85,6 @@ export async function mergeStage({ start, slices, outer, codec, blobs }: MergeIn
   return { parameters, momentum };
 }
 
-/** The reducers agreed on bytes that are no slice of this stage: as bad as a missing blob. */
+/** The reducers agreed on bytes that are not a slice of this stage: treated like a missing blob. */
 const unreadable = ({ hash }: BlobRef) =>
   new BlobError("wrongHash", `Cannot merge slice ${hash} as the slices must stand for the stage's values`);

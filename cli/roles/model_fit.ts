@@ -1,8 +1,8 @@
 /**
  * Whether an adapter can hold the stages of a model, and what to change where it cannot.
  *
- * Owns: building every kind of stage on paper (gpu/stage_fit.ts), the words for what does not fit, and the search for a change that
- * was tried and fits. Out of scope: the memory of a GPU, which WebGPU does not tell. A software adapter has the machine's.
+ * Owns: building every kind of stage on paper (gpu/stage_fit.ts), the words for what does not fit, and the search for a change
+ * that fits when tried. Out of scope: the memory of a GPU, which WebGPU does not reveal. A software adapter has the machine's.
  */
 
 import type { RunConfig } from "../../core/config/config.ts";
@@ -35,7 +35,7 @@ export async function fitModel(config: RunConfig, adapter: FitAdapter): Promise<
   };
 }
 
-/** Stages of one shape take the same. */
+/** Stages of one shape need the same memory. */
 const shapeOf = ({ wireIn, layerCount, wireOut }: StageSpec) => `${wireIn !== null} ${layerCount} ${wireOut !== null}`;
 
 function problemText(error: Error): string {
@@ -43,7 +43,7 @@ function problemText(error: Error): string {
   return `its ${error.label} take ${byteSize(error.bytes)}, more than the adapter's ${byteSize(error.limitBytes)}`;
 }
 
-/** Before a swarm starts: throws where its nodes could not hold the model. `memoryBytes`: what this machine has to spare. */
+/** Before a swarm starts: throws if its nodes could not hold the model. `memoryBytes`: this machine's free memory. */
 export async function mustFit(
   config: RunConfig,
   { worker, memoryBytes }: { worker: ComputeWorker; memoryBytes: () => number },
@@ -76,7 +76,7 @@ export async function mustFit(
   );
 }
 
-/** Changes, each as it is typed, that were tried and fit: smaller tasks, more stages, a smaller size. */
+/** Changes, each as typed, that fit when tried: smaller tasks, more stages, a smaller size. */
 async function remediesFor(config: RunConfig, adapter: FitAdapter): Promise<string[]> {
   const isRight = async (changed: RunConfig) => (await fitModel(changed, adapter)).problem === null;
   const remedies: string[] = [];

@@ -1,5 +1,5 @@
 /**
- * The device that `--device` names, opened, or what a person can do where there is none.
+ * Opens the device that `--device` names, or says what a person can do if there is none.
  */
 
 import { ComputeError, type ComputeWorker, openComputeWorker } from "../../gpu/worker_client.ts";

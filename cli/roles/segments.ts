@@ -1,8 +1,8 @@
 /**
- * Bytes that a machine knows only by hash: wires, tokens, gradients between their arrival and their last use.
+ * Bytes that a machine knows only by hash: wires, tokens and gradients, from their arrival to their last use.
  *
- * Counted: `hold` adds one holder, `release` takes one away, the bytes go with the last. In memory, because wires are small
- * and short-lived; anything large or lasting is a blob.
+ * Counted: `hold` adds one holder, `release` removes one, the bytes go with the last. In memory, because wires are small and
+ * short-lived; anything large or lasting is a blob.
  */
 
 import { assert, present } from "../../core/assert.ts";
@@ -23,7 +23,7 @@ export class Segments {
     return this.#bytes;
   }
 
-  /** `hash`: their name, where it is known. */
+  /** `hash`: their name, if known. */
   hold(bytes: Uint8Array, hash: BlobHash = hashOf(bytes)): BlobRef {
     const ref = { hash, bytes: bytes.length };
     const entry = this.#held.get(ref.hash);
@@ -43,7 +43,7 @@ export class Segments {
     return present(this.#held.get(ref.hash), `segment ${ref.hash} is held`).bytes;
   }
 
-  /** To be sent: its name is known. */
+  /** For sending: the name is known. */
   named(ref: BlobRef): NamedSegment {
     return { hash: ref.hash, bytes: this.get(ref) };
   }

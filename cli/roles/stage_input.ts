@@ -1,5 +1,5 @@
 /**
- * Turns received segments into what a stage computes on, refusing what a stranger got wrong: length, token ids, numbers.
+ * Turns received segments into a stage's input, rejecting untrusted data with a wrong length, token ids or numbers.
  */
 
 import { type Wire, wireFault } from "../../core/codec/wire.ts";
@@ -22,7 +22,7 @@ export function readTokens(stage: StageSpec, bytes: Uint8Array): Parsed<Uint32Ar
   return refused("badNumbers", `Cannot use token ${wrong} as ids must be below ${stage.model.vocabSize}`);
 }
 
-/** Segments may start at any byte, a typed array may not: copies. */
+/** Copies, because segments may start at any byte and a typed array may not. */
 export function u32Of(bytes: Uint8Array): Uint32Array {
   const copy = new Uint8Array(bytes.byteLength);
   copy.set(bytes);

@@ -1,8 +1,8 @@
 /**
- * Which store is behind each use of blobs: the only place in cli that names concrete stores.
+ * Which store serves each use of blobs: the only place in cli that names concrete stores.
  *
- * Everywhere else a blob store is what net/blobs/blobs.ts promises. Another kind is a file beside the others in net/blobs, which
- * runs the conformance suite, and a line here.
+ * Everywhere else a blob store is the interface in net/blobs/blobs.ts. Another kind is a file beside the others in net/blobs,
+ * which runs the conformance suite, and a line here.
  */
 
 import { DiskBlobs, type DiskBlobsOptions } from "../../net/blobs/blob_disk.ts";
@@ -16,7 +16,7 @@ export function openRunStore(options: DiskBlobsOptions): Promise<LocalBlobStore>
   return DiskBlobs.open(options);
 }
 
-/** What members have begun to send to it. */
+/** Unfinished uploads from members. */
 export function openRunUploads(options: DiskUploadsOptions): Promise<KeptUploads> {
   return DiskUploads.open(options);
 }
@@ -26,7 +26,7 @@ export function remoteStore(options: HttpBlobsOptions): BlobStore {
   return new HttpBlobs(options);
 }
 
-/** What a node hands out to its peers. */
+/** The store that a node serves to its peers. */
 export function peerStore(capacity: BlobCapacity): MemoryBlobs {
   return new MemoryBlobs(capacity);
 }

@@ -1,8 +1,8 @@
 /**
  * The files of TLS: an orchestrator's certificate and key, and the authority that a node trusts beside the system's.
  *
- * Owns: reading them and saying what is wrong, because a server with a bad pair listens all the same and refuses every node. Out of
- * scope: who the hub is, which its hotkey proves in the hello; TLS keeps what is sent from being read on the way.
+ * Owns: reading them and reporting problems, because a server with a bad pair still listens but refuses every node. Out of
+ * scope: the hub's identity, which its hotkey proves in the hello; TLS keeps traffic from being read in transit.
  */
 
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
@@ -14,13 +14,13 @@ export interface TlsPair {
   readonly key: string; // PEM
 }
 
-/** A path, and what the person gave it by: an option, or a setting of a file. */
+/** A path and its source: an option, or a setting in a file. */
 export interface NamedPath {
   readonly name: string;
   readonly text: string;
 }
 
-/** Null: neither is given, and the port speaks plain HTTP. */
+/** Null if neither is given: the port speaks plain HTTP. */
 export async function readTlsPair(
   { certificate, key }: { certificate: NamedPath | undefined; key: NamedPath | undefined },
 ): Promise<TlsPair | null> {
@@ -53,7 +53,7 @@ function halfPair(given: string): UserError {
   });
 }
 
-/** What --tls-ca names, in PEM. */
+/** The content of the --tls-ca file, in PEM. */
 export async function readTlsAuthority(given: NamedPath): Promise<string> {
   const text = await readPem(given);
   parseCertificate(given, text);

@@ -22,7 +22,7 @@ export function duration(ms: number): string {
   return `${Math.floor(whole / dayMs)} d ${two((whole % dayMs) / hourMs)} h`;
 }
 
-/** For estimates, which deserve no more digits: `40 s`, `12 min`, `3.5 h`, `2.1 days`. */
+/** For estimates, which justify no more digits: `40 s`, `12 min`, `3.5 h`, `2.1 days`. */
 export function roughly(ms: number): string {
   if (ms < 90 * secondMs) return `${Math.ceil(ms / secondMs)} s`;
   if (ms < 90 * minuteMs) return `${Math.round(ms / minuteMs)} min`;
@@ -34,7 +34,7 @@ export function plural(count: number, noun: string): string {
   return `${decimal(count)} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-/** Elapsed time that does not change its shape: `0:07`, `12:34`, `3:04:05`. */
+/** Elapsed time in a fixed format: `0:07`, `12:34`, `3:04:05`. */
 export function clock(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / secondMs));
   const two = (value: number) => String(value).padStart(2, "0");
@@ -55,7 +55,7 @@ export function byteSize(bytes: number): string {
   return unit === 0 ? `${decimal(value)} B` : `${value.toFixed(1)} ${units[unit]}`;
 }
 
-/** Three digits that matter, thousands apart by a comma: `7.25`, `33`, `1,234`, `4,100,000`. */
+/** Three significant digits, thousands separated by commas: `7.25`, `33`, `1,234`, `4,100,000`. */
 export function decimal(value: number): string {
   if (!Number.isFinite(value)) return "–";
   const size = Math.abs(value);
@@ -97,7 +97,7 @@ export function shortAddress(address: string): string {
 
 const bars = "▁▂▃▄▅▆▇█";
 
-/** One character a value, the newest right, scaled to the values shown; what is no number leaves a gap. */
+/** One character per value, the newest on the right, scaled to the values shown; a non-number leaves a gap. */
 export function sparkline(values: readonly number[], width: number): string {
   const shown = binned(values, width);
   const finite = shown.filter(Number.isFinite);
@@ -109,7 +109,7 @@ export function sparkline(values: readonly number[], width: number): string {
   }).join("");
 }
 
-/** At most `width` values: the mean of neighbours when there are more, so the whole run stays in sight. */
+/** At most `width` values: the mean of neighbours if there are more, so the whole run stays visible. */
 function binned(values: readonly number[], width: number): number[] {
   if (values.length <= width) return [...values];
   return Array.from({ length: width }, (_, bin) => {
@@ -132,7 +132,7 @@ const escapes = /\x1b\[[0-9;]*m/g;
 
 export const withoutColour = (text: string): string => text.replaceAll(escapes, "");
 
-/** Characters a line takes on the screen, colours not counted. */
+/** Visible characters of a line, excluding colours. */
 export function visibleWidth(text: string): number {
   return [...text.replace(escapes, "")].length;
 }
@@ -153,7 +153,7 @@ export function padStart(text: string, width: number): string {
   return " ".repeat(Math.max(0, width - visibleWidth(text))) + text;
 }
 
-/** Foreign text on one line and without control characters, so that no peer can steer somebody's terminal. */
+/** Foreign text on one line and without control characters, so that no peer can control a user's terminal. */
 export function printable(text: string): string {
   return text.replace(/\s*[\r\n]+\s*/g, " · ").replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, "\ufffd");
 }

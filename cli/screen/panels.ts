@@ -2,8 +2,8 @@
  * The parts of the live screen: each is a pure function from the view and a width to lines no wider than that, from 40 columns on
  * (in a narrower window the terminal cuts them: wrapping is off while the screen draws).
  *
- * Owns: what stands where, and what gives way when the window is small (events first, then stages). Refuses: drawing (terminal.ts).
- * Only measured numbers appear; what is not known yet is left out.
+ * Owns: the layout, and what is dropped when the window is small (events first, then stages). Out of scope: drawing
+ * (terminal.ts). Only measured numbers appear; unknown ones are left out.
  */
 
 import type { Paint } from "../output/paint.ts";
@@ -146,7 +146,7 @@ function comparedWithBf16({ forwardBytes, backwardBytes, bf16Bytes }: WireCost):
   return `${there!.factor} and ${back!.factor} ${back!.word}`;
 }
 
-/** What the swarm's own chain has done. */
+/** The activity of the swarm's own chain. */
 export function chainPanel({ chain }: RunView, { width, paint }: PanelOptions): string[] {
   if (chain === null) return [];
   const { block, weightsSet, epochs, minersRao } = chain;
@@ -156,7 +156,7 @@ export function chainPanel({ chain }: RunView, { width, paint }: PanelOptions): 
   return [label("chain", paint) + cut(text, width - labelWidth)];
 }
 
-/** One lane a stage: its layers, the microbatches on their way through it, its miners. */
+/** One lane per stage: its layers, the microbatches in flight through it, its miners. */
 export function stagePanel(view: RunView, options: FrameOptions): string[] {
   const { paint, width, height } = options;
   const room = Math.max(0, height - 2);
@@ -199,7 +199,7 @@ function lane(view: RunView, { index, miners, width, paint }: LaneOptions): stri
   return head + minerCells(miners.filter((node) => node.stage === index), { room: width - head.length, paint });
 }
 
-/** As many miners as fit, each with its address where there is room for all of them. */
+/** As many miners as fit, with addresses if there is room for all of them. */
 function minerCells(miners: readonly NodeView[], { room, paint }: { room: number; paint: Paint }): string {
   if (miners.length === 0) return paint.yellow(cut("nobody serves this stage", room));
   const cell = (node: NodeView, named: boolean) => {

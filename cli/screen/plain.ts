@@ -1,8 +1,8 @@
 /**
- * The run as plain lines, for a file or a pipe: what the live screen shows, one fact a line.
+ * The run as plain lines, for a file or a pipe: the content of the live screen, one fact per line.
  *
- * Owns: the sentence of each record and how often steps may speak. A step says at most one line a second (the first and the last
- * always); single tasks say nothing. Pure but for the time of the last line, which the caller passes in.
+ * Owns: the sentence of each record and how often steps are printed: at most one line a second (the first and the last always);
+ * single tasks print nothing. Pure but for the time of the last line, which the caller passes in.
  */
 
 import { unreachable } from "../../core/assert.ts";
@@ -152,7 +152,7 @@ function stepSentence(record: Of<"stepClosed">, view: RunView): string {
 
 function mergeSentence(record: Of<"roundMerged">): string {
   const split = record.stages.filter((stage) => !stage.agree).map((stage) => stage.stage);
-  const compared = record.stages.filter((stage) => stage.replicas > 1).length; // one replica has nobody to differ from
+  const compared = record.stages.filter((stage) => stage.replicas > 1).length; // one replica has no other to differ from
   const equal = compared === 0 ? "" : `hashes equal on ${plural(compared, "stage")}, `;
   const hashes = split.length === 0 ? equal : `hashes UNEQUAL on stage ${split.join(", ")}, `;
   const bytes = `${byteSize(record.bytesPerMiner)} sent by a miner`;

@@ -18,7 +18,7 @@ export function restoredText({ stage, round, from }: Of<"stageRestored">): strin
   return `stage ${stage} of round ${round} was missing and ${restoredFrom[from]}`;
 }
 
-/** Whom the orchestrator waits for when it is back: those of before, and the miners that are missing beside them. */
+/** The nodes a restarted orchestrator waits for: the previous ones, and any further miners still missing. */
 export function awaitedText({ nodes, miners = 0 }: Of<"resumed">): string {
   if (miners === 0) return `waiting for ${plural(nodes, "node")}`;
   return `${plural(nodes, "node")} of before ${nodes === 1 ? "is" : "are"} expected back; waiting for ${
@@ -28,8 +28,8 @@ export function awaitedText({ nodes, miners = 0 }: Of<"resumed">): string {
 
 export const handedOut = (tasks: number): string => `${plural(tasks, "task")} handed out again`;
 
-/** Behind a node's loss or return: nothing where it had no task. */
+/** Text after a node's loss or return: empty if it had no task. */
 export const reissuedClause = (tasks: number): string => tasks === 0 ? "" : `; ${handedOut(tasks)}`;
 
-/** A node that came back with nothing of its session left is no loss to a person. */
+/** A node that came back without its old session is not shown as lost. */
 export const isReturn = ({ reason }: Of<"nodeLost">): boolean => reason === joinedAnew;

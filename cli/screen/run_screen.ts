@@ -43,7 +43,7 @@ export function openRunScreen({ output, view, nowMs }: ConsumerContext): Project
       drawSoon();
       for (const line of plain.of(record, view, atMs)) {
         if (region === null) output.line(line);
-        else output.keep(line); // the screen shows it in its own way; a log file gets every line all the same
+        else output.keep(line); // the screen shows it in its own way; a log file still gets every line
       }
     },
     close() {

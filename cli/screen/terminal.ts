@@ -1,10 +1,10 @@
 /**
- * The lower part of a terminal that is drawn again and again, while other lines pass above it.
+ * The lower part of a terminal, redrawn repeatedly while other lines scroll above it.
  *
- * Owns: the cursor, from the first frame to `close`, which leaves the last frame standing and shows the cursor again.
- * Draws only lines that changed, inside a synchronised update where the terminal knows it, so nothing flickers. Invariant: the cursor
+ * Owns: the cursor, from the first frame to `close`, which leaves the last frame standing and shows the cursor again. Draws
+ * only lines that changed, inside a synchronised update if the terminal supports it, so nothing flickers. Invariant: the cursor
  * rests at the start of the line below the last frame. After a change of width the old frame may have been wrapped; the rows it
- * takes now are counted and cleared.
+ * now takes are counted and cleared.
  */
 
 import { visibleWidth } from "./format.ts";
@@ -70,7 +70,7 @@ export class LiveTerminal {
     this.#write(wrapOn + showCursor);
   }
 
-  /** From below the frame to its first line, and everything from there cleared. */
+  /** Moves from below the frame to its first line and clears everything from there. */
   #rewind(columns: number): string {
     const rows = this.#shown.reduce((sum, line) => sum + Math.max(1, Math.ceil(visibleWidth(line) / columns)), 0);
     return `${up(rows)}\r${clearBelow}`;

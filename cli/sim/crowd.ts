@@ -1,5 +1,5 @@
 /**
- * Who lives, in a list that gives any of them at random in constant time. Its order depends only on who came and went.
+ * Live processes, in a list that draws one at random in constant time. Its order depends only on arrivals and departures.
  */
 
 import type { NodeId } from "../../core/ids.ts";

@@ -1,8 +1,9 @@
 /**
- * Draws of one simulation, each purpose from its own stream of the seed, so that more draws of one kind move no other.
+ * Draws of one simulation, each purpose from its own stream of the seed, so that more draws of one kind do not affect others.
  *
- * A generator with a state (sfc32 of Chris Doty-Humphrey's PractRand) instead of the counter-based one of core: a simulation draws
- * twice a message, always in order. Refuses logarithms and exponentials, which machines may round differently: shapes of distributions are tables.
+ * A generator with a state (sfc32 of Chris Doty-Humphrey's PractRand) instead of the counter-based one of core: a simulation
+ * draws twice per message, always in order. It uses no logarithms or exponentials, which machines may round differently: shapes
+ * of distributions are tables.
  */
 
 import { assert } from "../../core/assert.ts";

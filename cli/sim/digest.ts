@@ -1,5 +1,5 @@
 /**
- * Names for things that are never computed: a 64-bit digest of what a tensor was made of stands for its SHA-256.
+ * Names for tensors that are never computed: a 64-bit digest of a tensor's inputs stands for its SHA-256.
  *
  * Owns the mixing (two 32-bit lanes of multiply and xor, no cryptography: nobody attacks a simulation from inside it). Equal parts
  * give equal digests; ("ab", "c") and ("a", "bc") differ.

@@ -1,9 +1,10 @@
 /**
  * What goes wrong in a simulated swarm, and when.
  *
- * Owns the kinds. The seed switches each kind on or off unless the command line names them: a run without, say, restarts reaches
- * states that one with everything at once never does. Each kind strikes at random times of its own, the more often the larger
- * the swarm, so leaving one kind out moves the others little: that lets a failure shrink. Faults of the frame level (loss, doubling, reordering) show as `cut`. A node's clock has no kind: no node machine reads one.
+ * Owns the kinds. The seed switches each kind on or off unless the command line names them: a run without, say, restarts
+ * reaches states that one with everything at once never does. Each kind strikes at its own random times, more often in a larger
+ * swarm, so omitting one kind barely affects the others: that lets a failure shrink. Faults of the frame level (loss, doubling,
+ * reordering) show as `cut`. A node's clock has no kind: no node machine reads one.
  */
 
 import { unreachable } from "../../core/assert.ts";
@@ -28,7 +29,7 @@ export const faultKinds = [
   "fullDisk", // checkpoints fail
   "blobLoss", // stored blobs vanish, at times the last checkpoint with them
   "liar", // wrong results of the right size
-  "badResult", // wrong sizes, numbers that are none
+  "badResult", // wrong sizes, non-finite numbers
   "flood", // bursts of stale messages
   "validator", // validators come and go
   "crash", // the orchestrator is killed and restarted
@@ -37,7 +38,7 @@ export const faultKinds = [
 
 export type FaultKind = typeof faultKinds[number];
 
-/** What happens to a miner that lives on. */
+/** Faults that a miner survives. */
 type Disturbance = Extract<
   FaultKind,
   "cut" | "partition" | "slowLink" | "straggler" | "stuck" | "liar" | "badResult" | "flood"
@@ -57,7 +58,7 @@ const smallestShare = 0.5; // of the first miners that stay alive and awake
 const liarShare = 0.1;
 const lostShares = [0.02, 0.1, 0.5, 1]; // of all stored blobs
 const firstCrashMs = 20_000;
-const crashGapMs = 60_000; // as often as a small swarm has it: every crash costs what its miners were computing
+const crashGapMs = 60_000; // as often as in a small swarm: every crash loses what its miners were computing
 
 export class Faults {
   readonly #world: World;
@@ -83,7 +84,7 @@ export class Faults {
     for (const kind of this.#kinds) this.#strikeLater(kind, new Dice(this.#seed, `fault ${kind}`));
   }
 
-  /** No more strikes, and what goes on ends. */
+  /** Ends all current faults and strikes no more. */
   stop(): void {
     this.#isOver = true;
     const { network, hub } = this.#world;

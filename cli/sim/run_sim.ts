@@ -1,5 +1,5 @@
 /**
- * `iota sim`, from the command line to the summary, or to the line that replays what failed.
+ * `iota sim`, from the command line to the summary, or to the line that replays a failure.
  */
 
 import type { CommandContext } from "../command.ts";
@@ -34,7 +34,7 @@ export async function runSim({ options, output, interruption }: CommandContext):
   return 1;
 }
 
-/** Between turns the process hears signals; rejects with the signal's reason when it is aborted. */
+/** Between turns the process handles signals; rejects with the signal's reason when aborted. */
 async function inTurns<T>(turns: Generator<void, T>, signal: AbortSignal): Promise<T> {
   for (;;) {
     const { done, value } = turns.next();
@@ -56,7 +56,7 @@ function faultsOf(text: string): SimOptions["faults"] {
   });
 }
 
-/** The command that does the same again; kinds by name, so that it also holds when the list of kinds grows. */
+/** The command that repeats the same run; kinds by name, so that it stays valid when the list of kinds grows. */
 export function replayLine({ seed, miners, minutes, faults, forwardMs }: SimOptions): string {
   const kinds = faults === "drawn" ? "drawn" : faults.length === 0 ? "none" : faults.join(",");
   const pace = forwardMs === undefined ? "" : ` --forward-ms ${forwardMs}`;

@@ -1,8 +1,8 @@
 /**
- * Whether two values of plain objects, arrays, maps and sets are the same to a machine: equal parts in the same order, and where
- * one of them has an object twice the other has too.
+ * Whether two values of plain objects, arrays, maps and sets are the same to a machine: equal parts in the same order, and an
+ * object that occurs twice in one also occurs twice in the other.
  *
- * Refuses classes of its own: a state is plain data. An object that is in both of them is the same without a look.
+ * Rejects: class instances; a state is plain data. An object shared by both counts as equal without a comparison.
  */
 
 interface Pairs {

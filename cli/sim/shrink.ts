@@ -1,7 +1,7 @@
 /**
  * A smaller simulation that still fails: fewer kinds of fault, fewer miners, less time.
  *
- * Greedy and bounded. Any broken rule counts as failing, for a smaller swarm may hit the same mistake at another rule.
+ * Greedy and bounded. Any broken rule counts as failing, because a smaller swarm may hit the same bug at another rule.
  */
 
 import type { FaultKind } from "./faults.ts";
@@ -35,7 +35,7 @@ export function* shrinkInTurns(failing: SimOptions, failure: SimFailure): Genera
   return { ...best, runs };
 }
 
-/** The boldest cuts first. */
+/** The largest cuts first. */
 function smaller(options: SimOptions, { virtualMs }: SimFailure): SimOptions[] {
   const { miners, minutes } = options;
   const kinds = options.faults as readonly FaultKind[];

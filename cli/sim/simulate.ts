@@ -1,6 +1,6 @@
 /**
- * One simulation from options to result: faults for so many virtual minutes (nothing may ever be wrong), then none (the run must
- * go on), then the end (nothing may be left over).
+ * One simulation from options to result: faults for a number of virtual minutes (safety must hold), then none (the run must
+ * progress), then the end (nothing may be left over).
  *
  * The same options give the same result on any machine, wall time and heap aside.
  */
@@ -86,7 +86,7 @@ export function atOnce<T>(turns: Generator<void, T>): T {
   }
 }
 
-/** The same in turns of a few milliseconds, so that the caller can do something else in between, or stop. */
+/** The same in turns of a few milliseconds, so that the caller can do other work in between, or stop. */
 export function* simulateInTurns(options: SimOptions): Generator<void, SimResult> {
   const kinds = kindsOf(options);
   const simulation = new Simulation(options, kinds);
@@ -182,7 +182,7 @@ class Simulation {
     }
   }
 
-  /** Never done: a place to look at the heap now and then. */
+  /** Never done: a hook to sample the heap periodically. */
   #watchHeap(): false {
     if ((this.#looks++ & 0xffff) === 0) {
       this.#peakHeapBytes = Math.max(this.#peakHeapBytes, Deno.memoryUsage().heapUsed);

@@ -1,9 +1,9 @@
 /**
  * The run a simulation trains: a configuration for so many miners, the sizes of its stages, and how fast machines and links are.
  *
- * Owns the choice of shape. The seed varies what may vary in a real run (depth, merge rule, patience, round length), so that one
- * batch of seeds sees many shapes. The model is tiny because only sizes in bytes matter; the more stages it is cut into, the
- * shorter a task.
+ * Owns the choice of shape. The seed varies what can vary in a real run (depth, merge rule, patience, round length), so that
+ * one batch of seeds sees many shapes. The model is tiny because only sizes in bytes matter; the more stages it is cut into,
+ * the shorter a task.
  */
 
 import { assert } from "../../core/assert.ts";
@@ -22,7 +22,7 @@ export interface SwarmShape {
   readonly stages: readonly StageSpec[];
   readonly stageFloats: readonly number[];
   readonly forwardMs: number; // of the median miner; turnaround and backward take three times that
-  /** Machines and links without chance, for measurements. */
+  /** Machines and links without randomness, for measurements. */
   readonly equal?: EqualLinks & { readonly stagePaces: readonly number[] }; // a stage's time as a multiple
 }
 
@@ -65,7 +65,7 @@ export function shapeOf({ seed, miners, forwardMs: givenMs }: ShapeOptions): Swa
   return { ...shapeFrom(config), forwardMs };
 }
 
-/** A pipeline of equal miners, one or more a stage, that trains without merging. */
+/** A pipeline of equal miners, one or more per stage, that trains without merging. */
 export function pipelineShape(options: {
   readonly microbatches: number;
   readonly replicas: number;
@@ -102,7 +102,7 @@ function configOf(overrides: Readonly<Record<string, string | number>>): RunConf
   return resolved.config;
 }
 
-/** Read from the knob, so that a larger limit of the program is a larger one here. */
+/** Read from the knob, so that raising the program's limit raises it here. */
 function maxOf(path: "limits.minersPerStage" | "swarm.replicas"): number {
   const knob = knobAt(path);
   assert(knob.kind === "int", `${path} is a whole number`);

@@ -1,7 +1,8 @@
 /**
  * One simulated swarm: the orchestrator, its nodes, the network between them, and the checkers that watch.
  *
- * Owns who lives. Everything happens in one thread in the order of the event queue, so the same options give the same run.
+ * Owns the set of live processes. Everything happens in one thread in the order of the event queue, so the same options give
+ * the same run.
  */
 
 import { type BlobRef, type NodeId, nodeId, type StageIndex } from "../../core/ids.ts";
@@ -112,13 +113,13 @@ export class World {
     this.#start(new ValidatorProcess(nodeId(`validator-${++this.#named}`), this.#services));
   }
 
-  /** From now on nothing this hotkey does is held against the machines. */
+  /** From now on this hotkey's behaviour does not count against the machines. */
   corrupt(process: NodeProcess): void {
     process.isHonest = false;
     this.dishonest.add(process.node);
   }
 
-  /** Runs until a condition holds or the time has come; says whether it held. */
+  /** Runs until a condition holds or time is up; returns whether it held. */
   runUntil(isDone: () => boolean, untilMs: number): boolean {
     while (!isDone()) {
       if (this.queue.nextMs > untilMs) return false;

@@ -1,8 +1,8 @@
 /**
- * What must be true of a whole run, watched from outside the machines while they run.
+ * What must hold for a whole run, checked from outside the machines while they run.
  *
- * Owns the rules that no single machine can assert: credit, order, agreement, quorum, nobody honest expelled or convicted, no
- * blob gone that somebody still needs. Counts what the summary tells. A broken rule throws `Violation`.
+ * Owns the rules that no single machine can assert: credit, order, agreement, quorum, no honest node expelled or convicted, no
+ * blob deleted that is still needed. Counts the numbers of the summary. A broken rule throws `Violation`.
  */
 
 import type { Fault } from "../../../core/fault.ts";
@@ -33,14 +33,14 @@ export interface CheckersOptions {
   readonly isHonest: (node: NodeId) => boolean;
 }
 
-const alwaysUpTo = 64; // miners; then less often, as a check costs as much as there are miners
+const alwaysUpTo = 64; // miners; then less often, because a check's cost grows with the miners
 
 export class Checkers implements HubWatch, NodeWatch {
   readonly #options: CheckersOptions;
   readonly #credit: CreditCheck;
   readonly #merges = new MergeCheck();
   readonly #checkEvery: number; // events
-  readonly #dismissed = new Set<NodeId>(); // and not back
+  readonly #dismissed = new Set<NodeId>(); // and have not come back
   #untilCheck = 0;
   #crashedAtMs: number | null = null;
   steps = 0;
@@ -198,7 +198,7 @@ export class Checkers implements HubWatch, NodeWatch {
   }
 }
 
-/** Whether the stage's merge still wants just this reduction of the node: payloads that go begin a new edition. */
+/** Whether the stage's merge still wants exactly this reduction from the node: removed payloads start a new edition. */
 function isAsked(merge: StageMerge, { node, payloads }: { node: NodeId; payloads: readonly BlobRef[] }): boolean {
   const stored = [...merge.payloads.values()];
   const isInput = (index: number) => ({ hash }: BlobRef) => stored.some(({ hashes }) => hashes[index] === hash);

@@ -2,9 +2,10 @@
  * Each microbatch is credited exactly once, by a gradient at every stage.
  *
  * Reads what the orchestrator sends: the tasks it asked each miner to seal, and the step headers that make them count. When a
- * step closes, the headers together must name every (microbatch, stage) of the step once, with what lost miners had confirmed.
- * A header needs the miner's answer to the last seal, and later each honest miner must apply exactly what that named. A lost
- * miner's tasks are kept only if it confirmed just those, and only if its stage's share of the step is not lost as a whole.
+ * step closes, the headers together must name every (microbatch, stage) of the step once, including those that lost miners had
+ * confirmed. A header needs the miner's answer to the last seal, and later each honest miner must apply exactly what that
+ * named. A lost miner's tasks are kept only if it confirmed exactly those, and only if its stage's share of the step is not
+ * lost as a whole.
  */
 
 import type { RunConfig } from "../../../core/config/config.ts";

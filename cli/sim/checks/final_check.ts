@@ -1,6 +1,6 @@
 /**
- * What must be true when a simulation is over: nothing is held that no state names, nothing grew without bound, nobody honest
- * was expelled, and no microbatch is missing.
+ * What must be true when a simulation is over: nothing is held without a reference in some state, nothing grew without bound,
+ * no honest node was expelled, and no microbatch is missing.
  */
 
 import { heldSegments } from "../../../core/orchestrator/merge/rounds.ts";
@@ -44,20 +44,20 @@ export function mustEndClean(world: World): void {
   );
 }
 
-/** At least so many stored blobs are named by nothing any more. */
+/** The least number of stored blobs that are no longer referenced. */
 export function strayBlobs({ blobs, hub }: World): number {
   return Math.max(0, blobs.size - namedBlobs(hub.state));
 }
 
 /**
- * Blobs of an answer that came too late, was wrong, or never came, stay in the store until the second sweep after: at most
- * what two rounds' miners can have stored, however long the run.
+ * Blobs of an answer that was late, wrong or missing stay in the store until the second sweep after: at most what the miners of
+ * two rounds can store, however long the run.
  */
 function mostStrayBlobs({ checkers, miners }: World): number {
   return 2 * miners.size * (checkers.mostSlices + 2);
 }
 
-/** At most so many blobs are what the open rounds, the upload and the merge consist of. */
+/** The most blobs that the open rounds, the upload and the merge can consist of. */
 function namedBlobs({ stages, retired, upload, merge }: OrchestratorState): number {
   const ofRounds = 2 * stages.length * (1 + retired.length);
   const ofUpload = upload === null ? 0 : 2 * stages.length + upload.payloads.length;

@@ -1,5 +1,5 @@
 /**
- * What the simulated orchestrator shows the checkers.
+ * What the simulated orchestrator reports to the checkers.
  */
 
 import type { Fault } from "../../../core/fault.ts";
@@ -10,7 +10,7 @@ import type { HubMessage } from "../../../core/protocol/message.ts";
 import type { RunRecord } from "../../../core/protocol/record.ts";
 
 export interface HubWatch {
-  /** The machine is about to be checked; large swarms check some of the times. */
+  /** The machine is about to be checked; large swarms skip some checks. */
   isCheckDue(): boolean;
   onEvent(event: OrchestratorEvent, state: OrchestratorState): void;
   onSend(to: NodeId, message: HubMessage, state: OrchestratorState): void;

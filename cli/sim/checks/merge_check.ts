@@ -1,6 +1,6 @@
 /**
- * Merges: rounds follow each other, no slice is taken on one word, and all honest replicas of a stage begin a round with the
- * same parameters and outer momentum.
+ * Merges: rounds follow each other, no slice is accepted from a single node, and all honest replicas of a stage begin a round
+ * with the same parameters and outer momentum.
  *
  * Votes are counted from the events the orchestrator was given, hashes from the miners' own symbolic state.
  */
@@ -15,7 +15,7 @@ import type { ApplyMerge, HubMessage } from "../../../core/protocol/message.ts";
 import type { RunRecord } from "../../../core/protocol/record.ts";
 import { must } from "./violation.ts";
 
-/** What a miner makes of a merge. */
+/** A miner's own result of a merge. */
 export interface OwnMerge {
   readonly stage: StageIndex;
   readonly parameters: BlobHash;
@@ -25,7 +25,7 @@ export interface OwnMerge {
 const roundsRemembered = 8;
 const mostHonest = 1; // far above any value that an honest symbolic payload holds
 
-/** What the store told of a payload, judged without the orchestrator's help. */
+/** The store's statistics of a payload, judged independently of the orchestrator. */
 const isMergeable = (stats: PayloadStats | null): boolean =>
   stats !== null && stats.isFinite && stats.largest <= mostHonest;
 
@@ -39,13 +39,13 @@ export class MergeCheck {
   #payloads = new Map<StageIndex, Set<NodeId>>(); // of the layout that was asked for
   #slices = new Map<NodeId, number>();
   #asked = new Map<StageIndex, string>(); // the slices of the last applyMerge
-  #remade = new Set<StageIndex>(); // stages that had to do without what some have applied, as the store lost it
+  #remade = new Set<StageIndex>(); // stages that lost from the store what some have already applied
   readonly #uncertain = new Map<number, ReadonlySet<StageIndex>>(); // the same of rounds that have begun
 
   onEvent(event: OrchestratorEvent, state: OrchestratorState): void {
     if (state.merge === null) return;
     const isRestored = event.type === "stageRestored" && (event.from === "neighbours" || event.from === "initial");
-    const isUnchecked = event.type === "mergeUnavailable" && event.lost === "slices"; // one word may have to do
+    const isUnchecked = event.type === "mergeUnavailable" && event.lost === "slices"; // a single result may have to suffice
     if (isRestored || isUnchecked) this.#remade.add(event.stage);
     if (event.type === "sliceRefereed" && event.result !== null) this.#votes.set(event.result.hash, hubVotes);
     if (event.type === "payloadChecked" && !isMergeable(event.stats)) {
@@ -71,7 +71,7 @@ export class MergeCheck {
     else if (message.type === "applyMerge") this.#onApplyMerge(to, message, state);
   }
 
-  /** Says which slices were accepted. */
+  /** Checks which slices were accepted. */
   #onApplyMerge(to: NodeId, message: ApplyMerge, state: OrchestratorState): void {
     const stage = state.members.get(to)?.stage ?? null;
     if (stage === null) return;

@@ -1,5 +1,5 @@
 /**
- * What simulated nodes tell the checkers about themselves.
+ * What simulated nodes report to the checkers about themselves.
  */
 
 import type { Fault } from "../../../core/fault.ts";
@@ -18,16 +18,16 @@ export interface WatchedWork {
 }
 
 export interface NodeWatch {
-  /** A node's machine is about to be checked; large swarms check some of the times. */
+  /** A node's machine is about to be checked; large swarms skip some checks. */
   isCheckDue(): boolean;
   /** A miner applies a step to a gradient over exactly these tasks. */
   stepApplied(node: WatchedNode, step: { step: number; tasks: readonly TaskId[] }): void;
   /** A miner has taken the outer step that begins `round`. */
   merged(node: WatchedNode, merged: OwnMerge & { readonly round: number }): void;
   taskComputed(): void;
-  /** Work failed at a node, in production for want of a blob. */
+  /** Work failed at a node, in production because a blob is missing. */
   workFailed(node: WatchedNode, failed: WatchedWork & { readonly fault: Fault }): void;
-  /** Whether the hub waits for this work; what it has given up may find its blobs gone or closed. */
+  /** Whether the hub waits for this work; abandoned work may find its blobs gone or closed. */
   isWanted(node: WatchedNode, work: WatchedWork): boolean;
   /** The hub refused the node for good. */
   refused(node: WatchedNode): void;

@@ -1,8 +1,8 @@
 /**
  * One direction of a session: messages that the other side does not have yet, oldest first, across the links that carry them.
  *
- * Owns order and sizes. A message leaves the lane when it is delivered, so what a broken link swallowed is still here for the
- * next one.
+ * Owns order and sizes. A message leaves the lane when it is delivered, so one lost on a broken link is still here for the next
+ * link.
  */
 
 import type { BlobRef } from "../../../core/ids.ts";
@@ -49,7 +49,7 @@ export class Lane {
     return letter;
   }
 
-  /** A new link begins empty. */
+  /** A new link starts empty. */
   relink(nowMs: number): void {
     this.freeAtMs = nowMs;
     this.lastArrivalMs = nowMs;
@@ -60,7 +60,7 @@ export class Lane {
 const headerBytes = 160;
 const refBytes = 80;
 
-/** What a message puts on the link: its header, the references it lists, its segments. */
+/** A message's size on the link: its header, the references it lists, its segments. */
 export function letterOf(message: HubMessage | NodeMessage, segments: readonly BlobRef[]): Letter {
   let bytes = headerBytes + refBytes * listedRefs(message);
   for (const segment of segments) bytes += segment.bytes;

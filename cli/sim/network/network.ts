@@ -3,7 +3,7 @@
  * order, each after latency, jitter and its bytes over the bandwidth; links break, nodes dial again, sessions resume or are
  * lost.
  *
- * Lost, doubled and reordered frames show at this height as a broken link and a resumed session (the frame level has its own
+ * Lost, doubled and reordered frames appear at this level as a broken link and a resumed session (the frame level has its own
  * suite), so they are breaks here. A hello ends at both sides in one instant. Invariants: a node has at most one session and
  * one link, the newest hello wins; after `sessionLost` nothing of the old session arrives.
  */
@@ -149,7 +149,7 @@ export class Network {
     });
   }
 
-  /** How long a blob of so many bytes takes between this node and the store. */
+  /** How long a blob of this size takes between this node and the store. */
   transferMs(node: NodeId, bytes: number): number {
     const peer = this.#peer(node);
     return 2 * peer.latencyMs + bytes / this.#bandwidth(peer);
@@ -165,7 +165,7 @@ export class Network {
     this.#break(peer, { nodeNoticesMs: notice(), hubNoticesMs: notice() });
   }
 
-  /** Nothing passes one way for a while; the other way goes on until somebody misses heartbeats. */
+  /** Nothing passes one way for a while; the other way works until one side misses heartbeats. */
   partition(node: NodeId, options: { towards: "hub" | "node"; forMs: number }): void {
     const peer = this.#peer(node);
     const { link } = peer;
@@ -182,14 +182,14 @@ export class Network {
     this.#peer(node).slowUntilMs = this.#nowMs + forMs;
   }
 
-  /** A machine asleep neither hears nor speaks; it finds its link dead when it wakes. */
+  /** A sleeping machine neither receives nor sends; it finds its link dead when it wakes. */
   sleep(node: NodeId, forMs: number): void {
     const peer = this.#peer(node);
     peer.unreachableUntilMs = Math.max(peer.unreachableUntilMs, this.#nowMs + forMs);
     this.#break(peer, { nodeNoticesMs: forMs, hubNoticesMs: silenceOf(peer) });
   }
 
-  /** Every fault of links is over. */
+  /** Ends every link fault. */
   heal(): void {
     for (const peer of this.#peers.values()) peer.unreachableUntilMs = peer.slowUntilMs = 0;
   }

@@ -7,7 +7,7 @@ import type { HubMessage, NodeMessage, Role } from "../../../core/protocol/messa
 import type { Dice } from "../dice.ts";
 import { Lane } from "./lane.ts";
 
-/** Whose session a message came on, with the role of its hello. */
+/** The node whose session a message came on, with the role of its hello. */
 export interface HubSender {
   readonly node: NodeId;
   readonly role: Role;
@@ -47,10 +47,10 @@ export interface Link {
 /** What the network knows of a hotkey. */
 export interface Peer {
   readonly node: NodeId;
-  readonly dice: Dice; // of its own, so that what happens to others moves nothing here
+  readonly dice: Dice; // its own, so that events at other nodes do not affect it
   readonly latencyMs: number; // one way
   readonly bytesPerMs: number;
-  end: NodeEnd | null; // the process that runs
+  end: NodeEnd | null; // the running process
   hubSession: Session | null;
   detachedAtMs: number; // meaningful while the hub sees no link
   nodeSession: Session | null;
@@ -60,7 +60,7 @@ export interface Peer {
   slowUntilMs: number;
 }
 
-/** One way, both the same for every node: a measurement without chance. */
+/** One-way latency and bandwidth, the same for every node: a measurement without randomness. */
 export interface EqualLinks {
   readonly latencyMs: number;
   readonly bytesPerMs: number;

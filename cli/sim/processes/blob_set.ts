@@ -33,14 +33,14 @@ export class BlobSet {
     return refs.find((ref) => !this.#stored.has(ref.hash)) ?? null;
   }
 
-  /** What is not used now and was not at the last sweep goes. */
+  /** Deletes blobs unused both now and at the last sweep. */
   sweep(used: ReadonlySet<string>): void {
     const unused = new Set([...this.#stored].filter((hash) => !used.has(hash)));
     for (const hash of unused) if (this.#unused.has(hash)) this.#stored.delete(hash);
     this.#unused = unused;
   }
 
-  /** The world takes blobs away that nobody deleted. */
+  /** Loses blobs that no process deleted. */
   lose(isHit: () => boolean): void {
     for (const hash of [...this.#stored]) {
       if (!isHit()) continue;
@@ -49,7 +49,7 @@ export class BlobSet {
     }
   }
 
-  /** Whether the world took it away once: then nobody is to blame that it is missing. */
+  /** Whether the blob was once lost by a fault: then nobody is to blame that it is missing. */
   wasLost(ref: BlobRef): boolean {
     return this.#lost.has(ref.hash);
   }

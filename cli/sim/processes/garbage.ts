@@ -1,8 +1,8 @@
 /**
- * What a broken or hostile node puts on the wire: results of the wrong size, numbers that are none, bursts of stale messages.
+ * What a broken or hostile node puts on the wire: results of the wrong size, non-finite numbers, bursts of stale messages.
  *
- * Owns the shapes of wrong messages, all of a kind that the orchestrator must refuse or ignore without harm. Refuses payloads
- * that name blobs nobody stored: those harm only the miners asked to reduce them, which is the store's affair.
+ * Owns the shapes of wrong messages, all of a kind that the orchestrator must refuse or ignore without harm. Out of scope:
+ * payloads that name unstored blobs, which harm only the miners asked to reduce them and are the store's concern.
  */
 
 import type { BlobRef } from "../../../core/ids.ts";
@@ -45,7 +45,7 @@ export function spoil(outgoing: Outgoing, garbage: Garbage): Outgoing {
 
 const shapes = 9;
 
-/** One message of a flood: well-formed, about something long over or never asked for. */
+/** One message of a flood: well-formed, about something long over or never requested. */
 export function staleMessage(dice: Dice, progress: { step: number; round: number; microbatch: number }): Outgoing {
   const round = Math.max(0, progress.round - 1 - dice.below(3));
   const ref: BlobRef = { hash: digest("stale", dice.below(64)), bytes: 64 };

@@ -1,6 +1,6 @@
 /**
- * The counts of segments a process holds, without their bytes: who releases what it does not hold, or reads what it has
- * released, fails the run.
+ * The counts of segments a process holds, without their bytes: releasing a segment that is not held, or reading a released one,
+ * fails the run.
  */
 
 import { assert } from "../../../core/assert.ts";
@@ -50,7 +50,7 @@ export class HeldSegments {
   }
 }
 
-/** A process that is killed takes all with it; one that is stopped has saved them; of a file half written some are there. */
+/** A killed process loses all its segments; a stopped one has saved them; a half-written file has some. */
 export function lostWithProcess(dice: Dice, named: readonly BlobRef[]): BlobRef[] {
   const kind = dice.below(3);
   if (kind === 0) return [];

@@ -1,9 +1,9 @@
 /**
- * The simulated orchestrator: the production machine, its segments and blobs counted, its own work answered after a while.
+ * The simulated orchestrator: the production machine, its segments and blobs counted, its own work answered after a delay.
  *
  * Does what cli/hub/orchestrator_role.ts and driver.ts do: events in, effects out, a tick at the machine's deadline. Survives
- * `crash` by snapshot and replay; a replay that does not end in the state that crashed fails the run. Refuses to read a
- * deleted blob or a released segment; a blob that a fault took away is answered with the machine's event.
+ * `crash` by snapshot and replay; a replay that does not end in the state that crashed fails the run. Reading a deleted blob or
+ * a released segment fails the run; a blob lost to a fault is answered with the machine's event.
  */
 
 import { assert, present, unreachable } from "../../../core/assert.ts";
@@ -106,7 +106,7 @@ export class HubProcess implements HubEnd {
     this.#deliver({ type: "messageReceived", node, role, message, segments, scale });
   }
 
-  /** The chain does not know it any more. */
+  /** The chain no longer lists the node. */
   dismiss(node: NodeId): void {
     this.#deliver({ type: "nodeDismissed", node, fault: fault("notAdmitted", "its place in the subnet is gone") });
   }
@@ -207,7 +207,7 @@ export class HubProcess implements HubEnd {
     }
   }
 
-  /** What the hub does itself, in another thread or on the disk. */
+  /** The hub's own work, in another thread or on the disk. */
   #work(work: OwnWork): void {
     const { queue, dice } = this.#options;
     const run = this.#runs;
@@ -302,7 +302,7 @@ export class HubProcess implements HubEnd {
     this.#deliver({ type: "checkpointWritten", round, folder: `round-${round}` });
   }
 
-  /** Whether the world took one of these away. That one is missing for another reason is a broken rule, unless the round has merged. */
+  /** Whether a fault took one of these blobs. One missing for another reason is a broken rule, unless the round has merged. */
   #lacks(refs: readonly BlobRef[], { round, purpose }: { round?: number; purpose: string }): boolean {
     const { blobs } = this.#options;
     const missing = blobs.missing(refs);
@@ -312,7 +312,7 @@ export class HubProcess implements HubEnd {
     return true;
   }
 
-  /** The newest folder is torn; what is written next is whole. */
+  /** Tears the newest checkpoint folder; later ones are intact. */
   loseCheckpoint(): void {
     this.#checkpoint = null;
   }

@@ -1,8 +1,8 @@
 /**
  * What a simulated orchestrator keeps when it is killed: a snapshot of its state and every event since, in memory.
  *
- * Owns the contract that a journal on disk has too: an event is appended before its effects are performed. `recover` gives back
- * what `replay` needs; the state is a copy that shares nothing with the one that ran on.
+ * Owns the same contract as a journal on disk: an event is appended before its effects are performed. `recover` gives back what
+ * `replay` needs; the state is a copy that shares nothing with the one that ran on.
  */
 
 import { Buffer } from "node:buffer";
@@ -38,7 +38,7 @@ export class MemoryStore implements HubStore {
     this.#events.push({ nowMs, event });
   }
 
-  /** Between two events only. */
+  /** Call only between two events. */
   snapshot(state: OrchestratorState): void {
     this.#snapshot = serialize(state);
     this.#events = [];

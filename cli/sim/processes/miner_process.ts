@@ -83,7 +83,7 @@ export class MinerProcess extends NodeProcess {
     work: MinerWork;
     outcome: WorkOutcome;
     computeMs: number;
-    watched: WatchedWork | null; // null: nobody wants it any more
+    watched: WatchedWork | null; // null: the work is no longer wanted
   }): void {
     const { job, work, outcome, computeMs, watched } = options;
     const { watch, blobs } = this.services;

@@ -1,8 +1,8 @@
 /**
  * What simulated miners and validators share: a process behind a hotkey, its link, its held segments, its pace.
  *
- * Does for a role machine what cli/node/node_role.ts does: link events in, `send` out, nothing sent between the loss of a session
- * and the next one. Adds what can happen to a machine: it is killed, falls asleep, stops computing, slows down.
+ * Does for a role machine what cli/node/node_role.ts does: link events in, `send` out, nothing sent between the loss of a
+ * session and the next one. Adds machine faults: being killed, sleeping, no longer computing, slowing down.
  */
 
 import { assert } from "../../../core/assert.ts";
@@ -23,7 +23,7 @@ export interface NodeServices {
   readonly queue: EventQueue;
   readonly network: Network;
   readonly blobs: BlobSet;
-  /** The first of these that the hub's store does not give to the node: it is not there, or none of its business. */
+  /** The first of these blobs that the hub's store does not give to the node: missing, or not permitted. */
   readonly missing: (node: NodeId, refs: readonly BlobRef[]) => BlobRef | null;
   readonly seed: number;
   readonly watch: NodeWatch;
@@ -124,7 +124,7 @@ export abstract class NodeProcess implements NodeEnd {
 
   // ----------------------------------------------------------------------------------------------------- compute
 
-  /** Calls back when work of so much of a median machine's time is done; `bytes` go to or come from the store. */
+  /** Calls back when work of this much median-machine time is done; `bytes` go to or come from the store. */
   protected compute(
     work: { medianMs: number; bytes: number; onDevice: boolean },
     done: (computeMs: number) => void,
@@ -168,7 +168,7 @@ export abstract class NodeProcess implements NodeEnd {
     this.#garbage = { left: count };
   }
 
-  /** Whatever slowed or spoiled this process is over. */
+  /** Ends everything that slowed or corrupted this process. */
   recover(): void {
     this.#stuckUntilMs = this.#slowUntilMs = 0;
     this.#garbage = null;

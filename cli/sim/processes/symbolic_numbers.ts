@@ -1,5 +1,5 @@
 /**
- * What a symbolic tensor holds, as far as anybody looks at its numbers: ordinary values, values far too large, or NaN.
+ * What a symbolic tensor holds, as far as its numbers are examined: ordinary values, values far too large, or NaN.
  *
  * A bad tensor carries its kind at the front of its name, where no digest has it.
  */
@@ -17,7 +17,7 @@ export function spoiltHash(kind: BadNumbers, hash: BlobHash): BlobHash {
   return blobHash(`${kind} ${hash}`);
 }
 
-/** Largest absolute value, Infinity where one is not finite. */
+/** Largest absolute value; Infinity if any value is non-finite. */
 export function largestOf({ hash }: BlobRef): number {
   for (const [kind, largest] of Object.entries(kinds)) if (hash.startsWith(`${kind} `)) return largest;
   return ordinary;

@@ -1,9 +1,9 @@
 /**
  * A miner's stage without tensors: every vector is the digest of what made it.
  *
- * Owns the digests of parameters, round start, outer momentum and accumulated gradient. Two replicas that took the same way have
- * equal digests and one that missed a part has another, so a wrong protocol shows as a wrong hash. Sizes in bytes are the
- * genuine ones. Work is worked out when it begins; what it uploads is handed to the caller, who knows when it ends.
+ * Owns the digests of parameters, round start, outer momentum and accumulated gradient. Two replicas with the same history have
+ * equal digests and one that missed a part has another, so a wrong protocol shows as a wrong hash. Sizes in bytes are the real
+ * ones. A job's result is computed when it begins; its uploads are handed to the caller, which knows when it ends.
  */
 
 import { present, unreachable } from "../../../core/assert.ts";
@@ -20,7 +20,7 @@ import { reducedSlice, symbolicPayload, symbolicVector } from "./symbolic_payloa
 import type { HeldSegments } from "./held_segments.ts";
 import type { SwarmShape } from "../swarm_shape.ts";
 
-/** What a lying miner makes wrong; sizes stay right. */
+/** What a lying miner falsifies; sizes stay correct. */
 export const lies = [
   "tasks",
   "nan",
@@ -54,7 +54,7 @@ const noGradient = digest("no gradient");
 
 export interface SymbolicStageOptions {
   readonly shape: SwarmShape;
-  readonly missing: (refs: readonly BlobRef[]) => BlobRef | null; // the first that cannot be read
+  readonly missing: (refs: readonly BlobRef[]) => BlobRef | null; // the first blob that cannot be read
   readonly segments: HeldSegments;
   readonly owner: string;
 }
@@ -286,7 +286,7 @@ export interface TaskResult {
   readonly losses: readonly number[] | null;
 }
 
-/** What any honest machine gets for a task from the same parameters and inputs. */
+/** The result of any honest machine for a task with the same parameters and inputs. */
 export function taskResult({ spec, work, parameters, steps }: TaskInput): TaskResult {
   const { direction, input, second } = work;
   const made = digest(direction, spec.index, input.hash, second?.hash ?? "", parameters);
