@@ -89,7 +89,7 @@ export class HubStore {
     return { store, uploads: this.#uploads, intake, ...checks };
   }
 
-  /** Removes a blob that was lost from outside. */
+  /** A stored blob was lost: members are no longer charged for it. */
   lost(hash: BlobHash): void {
     this.quota.deleted(hash);
   }

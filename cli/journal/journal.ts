@@ -100,7 +100,7 @@ export class Journal {
 
   /**
    * Whether so many entries follow the last snapshot that replaying them would take long. A large state is written less often,
-   * when its size in entries has accumulated: otherwise a hub of thousands would write little but snapshots.
+   * once the entries are as large as the state: otherwise a hub of thousands would write little but snapshots.
    */
   get needsSnapshot(): boolean {
     const isLong = this.#entries >= longEntries || this.#entryBytes >= longBytes;

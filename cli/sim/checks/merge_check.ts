@@ -71,7 +71,7 @@ export class MergeCheck {
     else if (message.type === "applyMerge") this.#onApplyMerge(to, message, state);
   }
 
-  /** Checks which slices were accepted. */
+  /** Books the accepted slices, which this message names. */
   #onApplyMerge(to: NodeId, message: ApplyMerge, state: OrchestratorState): void {
     const stage = state.members.get(to)?.stage ?? null;
     if (stage === null) return;

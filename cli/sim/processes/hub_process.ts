@@ -312,7 +312,7 @@ export class HubProcess implements HubEnd {
     return true;
   }
 
-  /** Tears the newest checkpoint folder; later ones are intact. */
+  /** The newest checkpoint folder is torn; the next one written will be intact. */
   loseCheckpoint(): void {
     this.#checkpoint = null;
   }
