@@ -1,4 +1,4 @@
-/** Wrong numbers, false refusals and floods: who is blamed for what, and that nobody honest is. */
+/** Wrong numbers, false refusals and floods: the right node is blamed, and no honest one. */
 
 import { assert, assertEquals } from "@std/assert";
 import { fault } from "../../core/fault.ts";
@@ -12,7 +12,7 @@ import { assertReached } from "../support/swarm/reached.ts";
 import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
 import { prngOf } from "../support/small_prng.ts";
 
-/** Two stages of so many replicas at the beginning of a step. */
+/** Two stages of this many replicas at the start of a step. */
 function training(replicas: number) {
   const hub = new ScriptedOrchestrator({
     train: { microbatchesPerStep: 8, steps: 100, stepsPerRound: 2 },
@@ -27,7 +27,7 @@ function training(replicas: number) {
 const blamed = (hub: ScriptedOrchestrator): NodeId[] =>
   hub.records.flatMap((record) => record.type === "blamed" ? [record.node] : []);
 
-/** Answers the node's oldest task with a wire whose largest value is this, also where no wire belongs. */
+/** Answers the node's oldest task with a wire of this largest value, even where no wire belongs. */
 function answer(hub: ScriptedOrchestrator, node: NodeId, largest: number, rms = largest): void {
   const task = hub.take(node, "runTask");
   const wire = runWire(hub.state.config, task.direction);
@@ -123,7 +123,7 @@ Deno.test("Blame: replicas that all find the same values large do not send their
     const isBackward = (node: NodeId) => middle.includes(node) && hub.tasksOf(node)[0]?.direction === "backward";
     const ordinary = () => nodes.filter((node) => !isBackward(node));
     let answers = 0;
-    const isLockStep = below(2) === 0; // all that hold an item answer at once, always in the same order
+    const isLockStep = below(2) === 0; // all holders of an item answer at once, always in the same order
     const order = middle.toSorted(() => below(2) - 0.5);
     while (backwards() < 3 && answers < 60) {
       hub.work(ordinary(), { until: () => isLockStep ? middle.every(isBackward) : middle.some(isBackward) });

@@ -1,6 +1,6 @@
 /**
- * A hub with a real disk whose blobs vanish or rot at any moment of a round, once or all the time: the run ends whole, with the
- * hashes of an undisturbed one wherever anybody still has what was lost.
+ * A hub with a real disk whose blobs vanish or rot at any moment of a round, once or all the time: the run ends complete, with
+ * the hashes of an undisturbed one wherever any node still has what was lost.
  */
 
 import { assert, assertEquals } from "@std/assert";
@@ -31,7 +31,7 @@ async function openSwarm(
   { replicas = 2, awaitsNewcomer = false, journal, watch }: {
     replicas?: number;
     journal?: StateJournal;
-    awaitsNewcomer?: boolean; // nobody computes in round 1 before somebody has loaded its stage
+    awaitsNewcomer?: boolean; // no miner computes in round 1 before a newcomer has loaded its stage
     watch: (record: RunRecord, swarm: LocalSwarm) => void;
   },
 ): Promise<DiskSwarm> {
@@ -107,7 +107,7 @@ function expectedHashes(): Promise<string[]> {
 interface Moment {
   readonly name: string;
   readonly when: (record: RunRecord) => boolean;
-  readonly isNeeded: boolean; // whether somebody will read what is stored then
+  readonly isNeeded: boolean; // whether what is stored then will still be read
 }
 
 const entering = (phase: MergePhase) => (record: RunRecord) => record.type === "mergePhase" && record.phase === phase;
@@ -121,7 +121,7 @@ const moments: readonly Moment[] = [
   { name: "when its checkpoint is written", when: (record) => record.type === "checkpointWritten", isNeeded: false },
 ];
 
-/** What the run says when it goes on without something that somebody had computed. */
+/** What the run reports when it continues without something that a node had computed. */
 const doneWithout = (swarm: LocalSwarm): string[] =>
   recordsOf(swarm, "warning").map(({ text }) => text).filter((text) => /without what|keeps? the parameters/.test(text));
 
@@ -171,7 +171,7 @@ function openJournal(folder: string) {
   return HubJournal.open({ path: `${folder}/journal.db`, identity, maxBytes: 2 ** 28 });
 }
 
-/** No more time is needed then. */
+/** No more time is needed after that. */
 const isEverybodyBack = ({ orchestrator: { state } }: LocalSwarm): boolean =>
   [...state.members.values()].every((member) => member.graceUntilMs === null);
 

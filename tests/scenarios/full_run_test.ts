@@ -1,4 +1,4 @@
-/** A run in which every stage has its most miners: one more is told to come again, and gets the first place that is free. */
+/** A run in which every stage has its most miners: one more is asked to retry, and gets the first free place. */
 
 import { assertEquals, assertMatch } from "@std/assert";
 import { nodeId } from "../../core/ids.ts";

@@ -1,4 +1,6 @@
-/** A stage whose blob goes while the run still gathers: a replica that has loaded it brings it back, so that the run can begin. */
+/**
+ * A stage whose blob is lost while the run still gathers: a replica that has loaded it restores it, so that the run can begin.
+ */
 
 import { assertEquals } from "@std/assert";
 import { fault } from "../../core/fault.ts";

@@ -1,4 +1,4 @@
-/** Duties of the merge that a node does not do: however it goes about it, it is counted, and bad luck is not. */
+/** Merge duties that a node withholds: every pattern is counted, and bad luck is not. */
 
 import { assertEquals } from "@std/assert";
 import { fault } from "../../core/fault.ts";
@@ -15,7 +15,7 @@ const shareOf = (hub: ScriptedOrchestrator, node: NodeId): number => {
   return (units.get(node) ?? 0) / Math.max(...units.values());
 };
 
-/** Ends the merge, which this node has no part in any more, and trains the next round up to its merge. */
+/** Ends the merge, in which this node no longer takes part, and trains the next round up to its merge. */
 function goOn(hub: ScriptedOrchestrator, others: readonly NodeId[], all: readonly NodeId[]): void {
   reduceAll(hub, others);
   const merged = { parameters: hub.blob(64), momentum: null };

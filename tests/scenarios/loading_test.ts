@@ -1,4 +1,4 @@
-/** A member that loads a stage: given up when it gets no further, never before. */
+/** A member that loads a stage: given up when it makes no progress, never before. */
 
 import { assert, assertEquals } from "@std/assert";
 import { type NodeId, stageIndex } from "../../core/ids.ts";
@@ -100,7 +100,7 @@ Deno.test("Loading: a stage that has nobody else does not wait for a member that
   assert(hub.nowMs - beganMs <= 600_000, `after ${hub.nowMs - beganMs} ms`);
 });
 
-/** Says every now and then that it has got on by a percent; false once nobody listens any more. */
+/** Reports one percent of progress at intervals; false once the hub no longer accepts it. */
 function endlessLoader(hub: ScriptedOrchestrator, node: NodeId) {
   let reached = 0;
   const assignment = hub.state.members.get(node)!.assignment;

@@ -1,4 +1,4 @@
-/** Whose parameters a stage goes on with: two that show the same are believed, one of several never while the hub can check. */
+/** Which parameters a stage adopts: two equal results are believed, a single one of several never while the hub can check. */
 
 import { assertEquals } from "@std/assert";
 import { type BlobRef, type NodeId, stageIndex } from "../../core/ids.ts";
@@ -17,7 +17,7 @@ const checks = (hub: ScriptedOrchestrator): number =>
 
 const agreedOn = (hub: ScriptedOrchestrator): BlobRef | undefined => hub.state.upload?.stages[0]?.merged.parameters;
 
-/** Only the first of two replicas is left with what it shows, as the other's time is over. */
+/** Leaves only the result of the first of two replicas, because the other's time is up. */
 function oneWord(shown: (hub: ScriptedOrchestrator) => BlobRef): ScriptedMerge & { parameters: BlobRef } {
   const { hub, nodes } = applying(2);
   const parameters = shown(hub);

@@ -1,4 +1,7 @@
-/** When a merge stops waiting: a quorum leaves the rest a grace, a deadline ends it, and who was late loses as little as can be. */
+/**
+ * When a merge stops waiting: a quorum leaves the rest a grace, a deadline ends it, and a late replica loses as little as
+ * possible.
+ */
 
 import { assertEquals } from "@std/assert";
 import type { NodeId } from "../../core/ids.ts";

@@ -17,19 +17,19 @@ function reducing() {
   return { hub, nodes: nodes as [NodeId, NodeId] };
 }
 
-/** The shell has looked through what the phase needs. */
+/** The shell has checked the blobs that the phase needs. */
 function looked(hub: ScriptedOrchestrator, lost: readonly BlobRef[]): void {
   const { phase } = stageOf(hub);
   hub.step({ type: "blobsChecked", round: hub.state.round, stage, phase, lost });
 }
 
-/** What the shell was asked to look through the last time. */
+/** The blobs that the shell was last asked to check. */
 function needed(hub: ScriptedOrchestrator): readonly BlobRef[] {
   const asked = hub.effects.findLast((effect) => effect.type === "checkBlobs");
   return asked?.type === "checkBlobs" ? asked.refs : [];
 }
 
-/** Both show the same parameters; who is asked for them uploads or not. */
+/** Both show the same parameters; the one asked for them uploads or not. */
 function agree(hub: ScriptedOrchestrator, nodes: readonly NodeId[]): BlobRef {
   const parameters = hub.blob(64);
   const round = hub.state.round + 1;

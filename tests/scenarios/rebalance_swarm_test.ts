@@ -1,4 +1,4 @@
-/** Miners between stages over many rounds: the floor of two replicas, moves that pay, and no moving to and fro. */
+/** Miners between stages over many rounds: the floor of two replicas, worthwhile moves, and no oscillation. */
 
 import { assert, assertEquals, assertGreater, assertLess } from "@std/assert";
 import { PacedSwarm } from "../support/swarm/paced_swarm.ts";
@@ -56,7 +56,7 @@ Deno.test("Rebalance: a newcomer goes to a stage with one replica, though anothe
   assertEquals(swarm.stageOf(swarm.join(1)), 1);
 });
 
-/** Random swarms: speeds, costs and noise are drawn; members come and go for half of the time, then nobody does. */
+/** Random swarms: speeds, costs and noise are drawn; members come and go for half of the time, then none does. */
 Deno.test("Rebalance: over random swarms no stage starves, nobody goes to and fro, and moves come to an end", () => {
   let moves = 0;
   for (let seed = 1; seed <= 24; seed++) {

@@ -1,4 +1,4 @@
-/** Who serves which stage: newcomers go where they are missed, and a miner moves when that helps. */
+/** Which miner serves which stage: newcomers go where they are needed, and a miner moves when that helps. */
 
 import { assertEquals } from "@std/assert";
 import type { NodeId } from "../../core/ids.ts";

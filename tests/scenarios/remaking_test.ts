@@ -1,4 +1,4 @@
-/** Results that nobody can use of an input that looks ordinary: it is made again by others, and whoever was wrong is found. */
+/** Unusable results from an ordinary-looking input: others remake it, and the wrong node is found. */
 
 import { assert, assertEquals } from "@std/assert";
 import { type NodeId, stageIndex } from "../../core/ids.ts";
@@ -9,10 +9,10 @@ import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts"
 
 type Task = Extract<HubMessage, { type: "runTask" }>;
 
-/** What an item's result is like: an ordinary wire where nothing else is said. */
+/** An item's result: an ordinary wire unless stated otherwise. */
 type Largest = (options: { node: NodeId; task: Task; hub: ScriptedOrchestrator }) => number;
 
-/** Three stages of so many replicas, of whom some have left; `nodes[stage]` are those that are here. */
+/** Three stages of this many replicas, some of which have left; `nodes[stage]` are those still present. */
 function training(replicas: readonly [number, number, number]) {
   const most = Math.max(...replicas);
   const hub = new ScriptedOrchestrator({
@@ -31,7 +31,7 @@ function training(replicas: readonly [number, number, number]) {
   return { hub, nodes };
 }
 
-/** Everybody computes and confirms until the step has closed, or nothing goes on any more. */
+/** Every node computes and confirms until the step has closed, or nothing more happens. */
 function run(
   hub: ScriptedOrchestrator,
   options: { largest: Largest; most?: number; isIdle?: (node: NodeId) => boolean },
@@ -77,7 +77,7 @@ const blamed = (hub: ScriptedOrchestrator): Set<NodeId> =>
 const makerOf = (hub: ScriptedOrchestrator, { task, stage }: { task: Task; stage: number }): NodeId | null =>
   hub.state.work!.flows.find(({ microbatch }) => microbatch === task.microbatch)!.items[stage]!.madeBy?.node ?? null;
 
-/** Wires of these heads are apart from everybody's, and what stage 1 makes of them backward is this. */
+/** Wires of these heads are far from all others, and stage 1 makes this gradient from them. */
 function badHeads(hub: ScriptedOrchestrator, options: { liars: readonly NodeId[]; gradient: number }): Largest {
   const bad = new Set<string>();
   hub.apart = (first, last) => bad.has(first.hash) === bad.has(last.hash) ? 0.01 : 1;

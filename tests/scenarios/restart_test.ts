@@ -1,6 +1,6 @@
 /**
- * The orchestrator dies at every entry of its journal, before and after the entry is durable, and goes on from what is there:
- * the run ends whole and with the same parameter hashes as one that nobody interrupted.
+ * The orchestrator dies at every entry of its journal, before and after the entry is durable, and continues from what is
+ * stored: the run ends complete and with the same parameter hashes as an uninterrupted one.
  */
 
 import { assert, assertEquals } from "@std/assert";
@@ -50,7 +50,7 @@ function mergedHashes(records: readonly RunRecord[]): string[] {
   );
 }
 
-/** Thousands of lives: in memory where the system has such a folder, as a sync of each entry is not what is tried here. */
+/** Thousands of restarts: in memory where the system has such a folder, since syncing each entry is not under test here. */
 const inMemory = await Deno.stat("/dev/shm").then(() => ({ dir: "/dev/shm" }), () => ({}));
 
 async function withJournal<T>(body: (path: string) => Promise<T>): Promise<T> {

@@ -1,4 +1,4 @@
-/** A miner whose session was lost comes back and says what it holds: what fits stays, the rest is done or sent again. */
+/** A miner whose session was lost comes back and reports what it holds: what fits is kept, the rest is redone or sent again. */
 
 import { assert, assertEquals } from "@std/assert";
 import { type NodeId, stageIndex } from "../../core/ids.ts";
@@ -96,7 +96,7 @@ Deno.test("Resume: every request of a merge that is unanswered is asked again, a
     }
     hub.step({ type: "sliceRefereed", round, edition: 1, stage: stageIndex(0), slice, result });
   }
-  comeBack(hub, head, holdingOf(hub, head, { tasks: [], round: round + 1 })); // applied, but its word was lost
+  comeBack(hub, head, holdingOf(hub, head, { tasks: [], round: round + 1 })); // applied, but its message was lost
   const parameters = hub.blob(64);
   hub.take(head, "applyMerge");
   for (const node of [head, peer]) {

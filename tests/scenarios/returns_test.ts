@@ -1,4 +1,4 @@
-/** A member that comes back over and over, to hand its tasks back or to have its deadlines begin anew, does not stop a step. */
+/** A member that keeps coming back, to hand its tasks back or to restart its deadlines, does not stop a step. */
 
 import { assert, assertEquals } from "@std/assert";
 import type { NodeId } from "../../core/ids.ts";

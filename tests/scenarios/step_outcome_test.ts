@@ -1,4 +1,4 @@
-/** What a closed step leaves behind: pathways, losses, who did what, faults; what is kept of it and for how long. */
+/** What a closed step leaves behind: pathways, losses, each miner's work, faults; what is kept of it and for how long. */
 
 import { assert, assertEquals } from "@std/assert";
 import type { NodeId } from "../../core/ids.ts";

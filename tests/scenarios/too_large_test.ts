@@ -1,4 +1,4 @@
-/** Devices that cannot hold a stage: the miner gets another one, or leaves with the reason; nobody loops. */
+/** Devices that cannot hold a stage: the miner gets another one, or leaves with the reason; no miner loops. */
 
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import type { MinerRecord } from "../../core/miner/event.ts";

@@ -1,4 +1,4 @@
-/** One word against another: a liar that is one of two replicas must not get the honest one blamed, unpaid or left out. */
+/** One claim against another: a liar among two replicas must not get the honest one blamed, unpaid or left out. */
 
 import { assertEquals } from "@std/assert";
 import type { NodeId } from "../../core/ids.ts";

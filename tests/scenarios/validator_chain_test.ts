@@ -1,4 +1,4 @@
-/** A validator at a chain whose endpoint goes away: what its owner is told, and what its summary says. */
+/** A validator at a chain whose endpoint disappears: its messages to the owner and its summary. */
 
 import { assertEquals, assertMatch } from "@std/assert";
 import { localGenesis } from "../../chain/local/genesis.ts";

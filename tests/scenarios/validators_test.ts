@@ -21,7 +21,7 @@ function watched(validators: number, { joined = validators }: { joined?: number 
   return { hub, judges, nodes };
 }
 
-/** A whole round, up to the checkpoint of what comes out. */
+/** A whole round, up to the checkpoint of its result. */
 function trainRound(hub: ScriptedOrchestrator, nodes: readonly NodeId[]): void {
   hub.work(nodes);
   for (const node of [...hub.state.work!.contributors]) hub.seal(node);
@@ -35,7 +35,7 @@ function trainRound(hub: ScriptedOrchestrator, nodes: readonly NodeId[]): void {
   hub.step({ type: "checkpointWritten", round, folder: "" });
 }
 
-/** Answers every evaluation that these validators were asked for, until nobody is asked any more. */
+/** Answers every evaluation requested from these validators, until none is open. */
 function evaluate(hub: ScriptedOrchestrator, judges: readonly NodeId[], lossOf: (judge: NodeId) => number): void {
   for (let busy = true; busy;) {
     busy = false;

@@ -1,7 +1,7 @@
 /**
  * Seeded chaos over the production machines in one process: miners die, join, leave, lose their link, get stuck; validators
- * come and go. The seed decides which kinds of fault are on and when they strike. Safety is checked after every record;
- * then the faults stop and the run must finish whole.
+ * come and go. The seed decides which kinds of fault are on and when they strike. Safety is checked after every record; then
+ * the faults stop and the run must finish complete.
  *
  * SEEDS=n runs a twentieth of n seeds (12 at least: these roles really compute), SEED=n replays one. A failure names its seed and the line that replays it.
  */
@@ -46,7 +46,7 @@ class Chaos {
     const untilMs = this.swarm.timers.nowMs() + 30_000;
     const isCalm = () => this.#left === 0 || this.#isOver() || this.swarm.timers.nowMs() > untilMs;
     await this.swarm.runUntil(isCalm, { stepMs: 500, atMostMs: 60_000 });
-    this.#left = 0; // faults stop; whoever is left and three newcomers must bring it to its end
+    this.#left = 0; // faults stop; the remaining miners and three newcomers must finish the run
     this.#stuck?.link.release();
     for (const _ of this.swarm.stages) await this.swarm.addMiner();
     await this.swarm.runThrough({ stepMs: 500, atMostMs: 600_000 });
@@ -102,7 +102,7 @@ async function simulate(seed: number): Promise<void> {
   }
 }
 
-/** The steps that count as trained: where everybody who trained was gone, the run went back and said so. */
+/** The steps that count as trained: where every miner that trained was gone, the run went back and reported it. */
 function closedSteps(records: readonly RunRecord[]): number[] {
   const closed: number[] = [];
   for (const record of records) {

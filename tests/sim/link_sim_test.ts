@@ -31,7 +31,7 @@ const strikes = [
   ...["hub restart", "node restart", "flood"] as const,
 ];
 type Strike = typeof strikes[number];
-/** With these on, sessions end, and both sides must be told; without them none may. */
+/** With these on, sessions end, and both sides must learn it; without them none may end. */
 const endSessions: readonly Strike[] = ["hub restart", "node restart", "flood"];
 
 const nodes = 3;
@@ -127,7 +127,7 @@ class Storm {
     }
   }
 
-  /** One side learns that the link is over; towards the other nothing comes any more, not even that. */
+  /** One side learns that the link is over; nothing more reaches the other side, not even that. */
   #halfOpen(link: Link | undefined): void {
     if (link === undefined) return;
     const told = this.#below(2);
@@ -141,7 +141,7 @@ class Storm {
     this.#expectGone(end);
   }
 
-  /** A side that hears nothing must give its link up in time; while it pauses it does not listen. */
+  /** A side that receives nothing must give its link up in time; while paused it does not listen. */
   #expectGone(end: LossyEnd): void {
     const latestMs = Math.max(silenceMs, limits.helloMs) + this.world.network.latencyAtMostMs + 1;
     const dueMs = end.deafSinceMs! + latestMs;
@@ -166,7 +166,7 @@ class Storm {
     clock.offsetMs += (this.#below(3) - 1) * this.#below(10) * 3_600_000;
   }
 
-  /** Also when the storm is over: what was begun comes to its end. */
+  /** Also after the faults: work already begun is completed. */
   #later(atMostMs: number, task: () => void): void {
     this.timers.after(1 + this.#below(atMostMs), task);
   }

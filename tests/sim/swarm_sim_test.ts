@@ -1,6 +1,6 @@
 /**
  * Whole swarms in virtual time: the production machines under each kind of fault, with every rule of cli/sim checked; and the
- * simulator itself: equal seeds give equal runs, failures are found and made smaller. Seeded mixtures are in seeds_*_test.ts.
+ * simulator itself: equal seeds give equal runs, failures are found and shrunk. Seeded mixtures are in seeds_*_test.ts.
  */
 
 import { assert, assertEquals } from "@std/assert";

@@ -1,4 +1,6 @@
-/** Records as a fuzzer likes them: every type, about nodes, stages and microbatches that may not exist, with numbers that are none. */
+/**
+ * Records as a fuzzer likes them: every type, about nodes, stages and microbatches that may not exist, with non-finite numbers.
+ */
 
 import {
   blobHash,

@@ -1,4 +1,4 @@
-/** Counts what is under way outside of promises alone, such as a disk's work, so that a test moves time only when all of it is done. */
+/** Counts work in progress outside promises, such as disk operations, so that a test moves time only when all of it is done. */
 
 export class BusyCount {
   #busy = 0;

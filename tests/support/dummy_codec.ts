@@ -53,7 +53,7 @@ function sumsOf(values: Float32Array): WireSums {
   return { largest, squareSum };
 }
 
-/** A token: the scale as float32, then `width` signed bytes. A value that is not finite makes its scale so. */
+/** A token: the scale as float32, then `width` signed bytes. A non-finite value makes its scale non-finite. */
 const codes: WireFormat = {
   byteLength: ({ rows, width }) => rows * (4 + width),
   encode(values, { rows, width }) {

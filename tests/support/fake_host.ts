@@ -1,4 +1,4 @@
-/** A process that is none: what a command writes is kept, the terminal and the environment are what the test says. */
+/** A fake process: a command's output is kept; the test sets the terminal and the environment. */
 
 import type { Host, Interrupt, Stream } from "../../cli/host.ts";
 import type { HeldRights } from "../../cli/rights/rights.ts";

@@ -1,5 +1,5 @@
 /**
- * Resolves when everything has run that waits for no timer, socket or disk.
+ * Resolves when everything that waits for no timer, socket or disk has run.
  *
  * An immediate comes after all promises. A message through a channel does not: Deno may deliver it among them.
  */

@@ -1,4 +1,7 @@
-/** Tests that need something of the machine. Where it is missing the report shows why, as a quiet run hides what a test prints. */
+/**
+ * Tests that need a feature of the machine. If it is missing the report shows why, because a quiet run hides what a test
+ * prints.
+ */
 
 /** `missing`: why it cannot run here, or null. */
 export function testWhere(missing: string | null, name: string, body: (t: Deno.TestContext) => void | Promise<void>) {

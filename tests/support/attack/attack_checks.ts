@@ -1,6 +1,6 @@
 /**
  * What must hold after every attack: training is done, the model is as good as a calm run's, the culprit is named and out or
- * unpaid, and nobody honest is worse off. Also the table's rows as tests: which of them run, and how often.
+ * unpaid, and no honest node is worse off. Also the table's rows as tests: which of them run, and how often.
  *
  * Without SEEDS the quick rows run; with SEEDS=n all of them, each with the seeds 1 to n, at most 4; SEED=n takes only that one.
  * `--filter` picks by name:
@@ -94,7 +94,7 @@ export function assertInTime(
   assert(closingMs <= 2 * mergePhaseMs, `the run closed ${closingMs} ms after its last merge`);
 }
 
-/** What the summary says of the last round: the truth; or at least nothing else, where nobody honest could be told apart. */
+/** What the summary says about the last round: the truth, or at least nothing false where honest nodes cannot be told apart. */
 export function assertLossIsTold({ state, trueLoss }: Aftermath, told: "true" | "nothingFalse"): void {
   const { heldOutLast } = state.facts;
   if (told === "nothingFalse" && heldOutLast?.round !== rounds) return;
@@ -118,7 +118,7 @@ export function assertLossLikeCalm(
   }
 }
 
-/** Codes of refusals that an honest node meets when somebody was faster than it. */
+/** Refusal codes that an honest node gets when another was faster. */
 const harmless = new Set(["staleResult", "wrongPhase"]);
 
 /** As anybody's may be when two compute the same. */
@@ -136,7 +136,7 @@ export function isNamed({ records }: Aftermath, node: string): boolean {
   );
 }
 
-/** No record accuses anybody honest, whoever the majority is. */
+/** No record accuses an honest node, whatever the majority. */
 export function assertNobodyHonestNamed(
   after: Aftermath,
   { inWarnings = true }: { inWarnings?: boolean } = {}, // a dispute names all that have a part in it
@@ -159,7 +159,7 @@ export function payOf({ state, swarm, validators, hostile }: Aftermath, node: st
   return `units ${unitsByRound({ state }, node)}; scores ${scores}`;
 }
 
-/** What it is reported to have done, of each round. */
+/** Its reported work in each round. */
 export function unitsByRound({ state }: Pick<Aftermath, "state">, node: string): number[] {
   return state.reports.map((report) => unitsOf(report.units, node));
 }
@@ -187,7 +187,7 @@ export function isUnpaid(after: Aftermath, node: string): boolean {
   return since(node) <= 0.75 * peers.reduce((a, b) => a + b, 0) / Math.max(1, peers.length);
 }
 
-/** Nobody honest is out, blamed, refused or paid much less than in a calm run. */
+/** No honest node is out, blamed, refused or paid much less than in a calm run. */
 export function assertHonestUnharmed(
   { after, before, mayLose = [] }: { after: Aftermath; before: Aftermath; mayLose?: readonly number[] },
 ): void {

@@ -2,7 +2,8 @@
  * Runs under attack: three stages of three replicas and two validators, real roles with real arithmetic, some of them hostile.
  *
  * Owns the calm run that an attacked one is compared with, what is kept of a run, and its clock: computing takes its time here,
- * so that paces and deadlines mean something. What must hold afterwards is attack_checks.ts's. Deterministic for a seed.
+ * so that paces and deadlines mean something. Out of scope: what must hold afterwards (attack_checks.ts). Deterministic for a
+ * seed.
  */
 
 import { present } from "../../../core/assert.ts";
@@ -46,7 +47,7 @@ export interface Attack {
   readonly meddle?: (swarm: LocalSwarm, miners: readonly string[]) => void; // every tick
 }
 
-/** What is left of a run. */
+/** What is kept of a run. */
 export interface Aftermath {
   readonly attack: Attack;
   readonly swarm: LocalSwarm;
@@ -167,7 +168,7 @@ async function passTime(swarm: LocalSwarm, meddle: () => void): Promise<void> {
   if (failure !== null) throw failure; // the hub itself failed
 }
 
-/** As the writer of checkpoints does: reads every stage, and says which one is not there. */
+/** Like the checkpoint writer: reads every stage, and reports a missing one. */
 async function readRound(store: MemoryHubBlobs, { round, sources }: RoundState): Promise<string> {
   for (const [stage, source] of sources.entries()) {
     if (source.type !== "blobs") continue;
@@ -201,7 +202,7 @@ async function finalModel(
 
 const calmRuns = new Map<string, Promise<Aftermath>>();
 
-/** The same run with nobody hostile in it; computed once. */
+/** The same run without hostile nodes; computed once. */
 export function calm({ seed = 1, replicas = 3, layers, steps: given }: Attack = {}): Promise<Aftermath> {
   const key = `${seed} ${replicas} ${layers} ${given}`;
   const known = calmRuns.get(key) ?? runAttack({

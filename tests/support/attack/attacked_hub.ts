@@ -1,4 +1,4 @@
-/** Starts a hub in a process of its own (attacked_hub_main.ts) and asks it how it is. */
+/** Starts a hub in a process of its own (attacked_hub_main.ts) and asks for its state. */
 
 import { WebSocket } from "ws";
 import { defaultNetLimits, type NetLimits } from "../../../net/limits.ts";
@@ -83,7 +83,7 @@ export interface Newcomer {
   readonly events: EventLog<NodeEvent<Note>>;
 }
 
-/** A node with all its manners, from one of this machine's addresses. */
+/** A well-behaved node, from one of this machine's addresses. */
 export function newcomer({ port }: { port: number }, seed: number, from = "127.0.0.1"): Newcomer {
   const link = new LinkControl(dialFrom(from));
   const events = new EventLog<NodeEvent<Note>>();

@@ -1,4 +1,4 @@
-/** The hub's HTTP side, fed with fuzzed requests; every answer must be one that was meant. */
+/** The hub's HTTP side, fed with fuzzed requests; every answer must be an intended one. */
 
 import { assert } from "@std/assert";
 import { MemoryBlobs } from "../../../net/blobs/blob_memory.ts";
@@ -62,7 +62,7 @@ export class FuzzedApi {
     }
     this.outcomes.set(`http: ${response.status}`, (this.outcomes.get(`http: ${response.status}`) ?? 0) + 1);
     assert(this.#world.errors.length === 0, told);
-    if (below(50) === 0) this.#world.timers.advance(5_000); // so that nonces are forgotten, as they are in time
+    if (below(50) === 0) this.#world.timers.advance(5_000); // so that nonces expire, as they do in production
   }
 
   #headers(below: Below, to: { method: string; path: string; name: string }): Record<string, string> {

@@ -21,10 +21,10 @@ export type Below = (below: number) => number;
 const hubAddress = nodeId("5FHneW46xGXgs5mUiveU4sbTyGBzmstUspZC92UhjJM694ty");
 const signer: Signer = {
   address: nodeId("5GrwvaEF5zXb26Fz9rcQpDWS57CtERHpNehXCPcNoHGKutQY"),
-  sign: () => new Uint8Array(64).fill(7), // what this world takes for a signature; real ones are slow
+  sign: () => new Uint8Array(64).fill(7), // this world's signature; real ones are slow
 };
 
-/** What a wire's hub sent, and whether it hung up. */
+/** What the hub of a wire sent, and whether it closed the link. */
 class Ear {
   readonly frames: Uint8Array[] = [];
   isClosed = false;
@@ -100,7 +100,7 @@ export class FuzzedHub {
     if (below(10) === 0) this.timers.advance(limits.helloMs);
   }
 
-  /** How many reports of refused strangers may have come. */
+  /** The most reports of refused strangers that may have arrived. */
   get reportsDue(): number {
     return 1 + Math.ceil((this.timers.steadyMs() - this.#beganMs) / limits.refusalReportMs);
   }

@@ -9,7 +9,7 @@ import { type Hostile, instead, together } from "./hostile_node.ts";
 import type { Spoil } from "./hostile_wires.ts";
 import type { MemoryHubBlobs } from "../swarm/local_swarm.ts";
 
-/** What it says of its gradient's squared norm. */
+/** Falsifies its gradient's squared norm. */
 export const reportsNorm = (change: (squareSum: number) => number): Hostile =>
   instead("stepSealed", ({ message }) => ({ ...message, gradientSquareSum: change(message.gradientSquareSum) }));
 
@@ -51,13 +51,13 @@ export const accusesInput = (position: number): Hostile =>
     fault: fault("badNumbers", `Cannot average slices as input ${position} holds a value that is no finite number`),
   }));
 
-/** Reduces as it should and names the result, which is then nowhere. */
+/** Reduces correctly and names the result, but does not store it. */
 export const reducesWithoutStoring: Hostile = instead("sliceReduced", ({ message, store }) => {
   store.held.delete(message.result.hash);
   return message;
 });
 
-/** Says of every reduction that a payload cannot be had. */
+/** Claims for every reduction that a payload is unavailable. */
 export const missesPayloads: Hostile = instead("sliceReduced", ({ message: { round } }) => ({
   type: "mergeFailed",
   round,
@@ -90,7 +90,7 @@ function falsified<Shown extends { readonly parameters: BlobRef; readonly moment
   return { ...shown, [part]: lie(shown.parameters) };
 }
 
-/** Never says these; the hub waits for them. */
+/** Withholds these messages; the hub waits for them. */
 export const keepsBack = (...types: readonly NodeMessage["type"][]): Hostile => ({
   say: ({ message }) => types.includes(message.type) ? [] : [message],
 });
@@ -114,7 +114,7 @@ export const refuses = (type: "payloadCommitted" | "sliceReduced" | "mergeApplie
     fault: fault("limitExceeded", "not today"),
   }));
 
-/** A right hash of a false size: it could not be fetched. */
+/** A correct hash with a false size, which cannot be fetched. */
 export const reducesToSize = (bytes: number): Hostile =>
   instead("sliceReduced", ({ message }) => ({ ...message, result: { ...message.result, bytes } }));
 
@@ -131,7 +131,7 @@ export const leavesInsteadOf = (type: NodeMessage["type"]): Hostile => ({
   say: ({ message }) => message.type === type ? [{ type: "leaving", reason: "bye" }, joinsAnew] : [message],
 });
 
-/** As a miner does that was killed and started again. */
+/** Like a miner that was killed and started again. */
 export const joinsInsteadOf = (type: NodeMessage["type"]): Hostile => ({
   say: ({ message }) => message.type === type ? [joinsAnew] : [message],
 });

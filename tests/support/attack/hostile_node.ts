@@ -1,9 +1,9 @@
 /**
- * A member that does not play fair: an honest role whose device or whose words are exchanged, everything else is production code.
+ * A dishonest member: an honest role whose device or messages are replaced; everything else is production code.
  *
  * Owns how patches are put into a miner or a validator, and how several become one. The patches themselves are in the other
- * hostile_*.ts files. A patch sees what its node would have computed or said, and gives what it does instead; what it says may
- * name blobs that it has put into the store. Invariant: a patch touches nothing that a stranger's own machine does not own.
+ * hostile_*.ts files. A patch sees what its node would have computed or said, and returns what it does instead; its messages
+ * may name blobs that it has stored. Invariant: a patch touches nothing that a stranger's own machine does not own.
  */
 
 import { miner } from "../../../core/miner/machine.ts";
@@ -33,7 +33,7 @@ export interface Hostile {
 type MessageType = NodeMessage["type"];
 type MessageOf<Type extends MessageType> = Extract<NodeMessage, { type: Type }>;
 
-/** Another word for messages of one type. */
+/** Replaces messages of one type. */
 export function instead<Type extends MessageType>(
   type: Type,
   change: (words: Words<MessageOf<Type>>) => NodeMessage | null,
@@ -61,7 +61,7 @@ export function together(...parts: readonly Hostile[]): Hostile {
   };
 }
 
-/** The patch, every second time that it would change or keep back a word. */
+/** Applies the patch only every second time that it would change or withhold a message. */
 export function everySecond(part: Hostile): Hostile {
   let times = 0;
   return {
@@ -113,7 +113,7 @@ function hostileDevice({ host, hostile: { compute }, isOn }: Bad): ComputeHost {
   };
 }
 
-/** The machine decides as ever; on the way out its words are exchanged. A segment goes with the first of them. */
+/** The machine decides as usual; its messages are replaced on the way out. A segment goes with the first of them. */
 function saying<State, Event, Effect extends { readonly type: string }>(
   machine: Machine<State, Event, Effect>,
   { hostile: { say }, store, isOn }: Pick<Bad, "hostile" | "store" | "isOn">,

@@ -2,7 +2,7 @@
  * `iota miner` with a device that sends NaN, as a program of its own: the same options, the same production code but for the
  * passes of its device. For tests of real processes.
  *
- * It keeps all rights of its process, as a stranger's own program would.
+ * It keeps all permissions of its process, as a stranger's own program would.
  */
 
 import type { Command, CommandContext } from "../../../cli/command.ts";

@@ -1,4 +1,4 @@
-/** Attackers that use sessions and time: back with empty hands, leaving in place of an answer, ever slower but never late. */
+/** Attackers that use sessions and time: coming back empty-handed, leaving instead of answering, ever slower but never late. */
 
 import type { Holding, NodeMessage } from "../../../core/protocol/message.ts";
 import type { Timers } from "../../../net/timers.ts";

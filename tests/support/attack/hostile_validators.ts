@@ -1,4 +1,4 @@
-/** Hostile validators: silent ones, and ones that say of parameters or of miners what is not so. */
+/** Hostile validators: silent ones, and ones that lie about parameters or miners. */
 
 import { type Hostile, instead } from "./hostile_node.ts";
 import { keepsBack } from "./hostile_merges.ts";

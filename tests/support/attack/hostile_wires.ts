@@ -1,4 +1,4 @@
-/** Attackers on the wires between stages: values that poison whoever computes with them, and words about results. */
+/** Attackers on the wires between stages: values that poison their consumers, and false claims about results. */
 
 import { decodeWire, encodeWire, type Wire } from "../../../core/codec/wire.ts";
 import { fault } from "../../../core/fault.ts";
@@ -85,7 +85,7 @@ export const reportsLoss = (loss: number): Hostile =>
     return message.losses === null ? message : { ...message, losses: message.losses.map(() => loss) };
   });
 
-/** Says of every input that it is no good, as if whoever made it had sent NaN. */
+/** Claims that every input is bad, as if its maker had sent NaN. */
 export const refusesInputs: Hostile = instead("taskDone", ({ message: { task } }) => ({
   type: "taskFailed",
   task,

@@ -1,7 +1,7 @@
 /**
- * A node with a real key and a real link that says whatever a test wants: what a stranger can make of the program.
+ * A node with a real key and a real link that says whatever a test wants: what a stranger can do with the program.
  *
- * Owns the link and the log of what the hub told it. It computes nothing and answers nothing by itself.
+ * Owns the link and the log of what the hub sent. It computes nothing and answers nothing by itself.
  */
 
 import type { HubMessage, NodeMessage, Role } from "../../../core/protocol/message.ts";

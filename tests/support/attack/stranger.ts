@@ -1,4 +1,4 @@
-/** A raw connection of somebody who knows no manners: bytes out, what comes back, and when it ends. */
+/** A raw, ill-behaved connection: bytes out, bytes in, and when it ends. */
 
 import { connect, type Socket } from "node:net";
 

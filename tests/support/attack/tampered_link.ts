@@ -1,8 +1,8 @@
 /**
- * Somebody between a node and its hub who can do to frames whatever a network can, and repairs their checksums.
+ * An attacker between a node and its hub who can do anything to frames that a network can, and repairs their checksums.
  *
- * He sees every frame of the hello and after it, and knows the protocol; he has no key. Owns: the position. What he does is
- * each test's.
+ * The attacker sees every frame from the hello on and knows the protocol, but has no key. Owns: the position. Each test decides
+ * the attack.
  */
 
 import { writeChecksums } from "../../../net/messages/frame.ts";

@@ -44,7 +44,7 @@ type Fate =
   | { readonly type: "hold"; readonly release: Promise<void> } // the answer takes a while
   | { readonly type: "refuse"; readonly error: NodeError }
   | { readonly type: "answer"; readonly result: unknown } // without the node
-  | { readonly type: "garble" }; // the answer is no JSON
+  | { readonly type: "garble" }; // the answer is not JSON
 
 interface Rule {
   readonly method: string;
@@ -75,11 +75,11 @@ export class ChainFaultProxy {
   isBlackHole = false;
   /** Sockets stay open and nothing passes, in either direction. */
   isSilent = false;
-  /** Calls are answered, heads are not told. */
+  /** Calls are answered, heads are not announced. */
   hidesHeads = false;
-  /** Each head is told three times, with its predecessor in between. */
+  /** Each head is announced three times, with its predecessor in between. */
   repeatsHeads = false;
-  /** What becomes of sent extrinsics is not told. */
+  /** The fate of sent extrinsics is not reported. */
   hidesWatches = false;
   /** What reaches the client in place of each message of the node: none, one or more; null breaks the connection. */
   alter: ((text: string) => readonly string[] | null) | null = null;
@@ -175,7 +175,7 @@ export class ChainFaultProxy {
     for (const { client } of this.#links) client.terminate();
   }
 
-  /** From now on another node answers, on the same sockets; `isTold`: subscribers hear of its version. */
+  /** From now on another node answers, on the same sockets; `isTold`: subscribers are notified of its version. */
   async upgradeTo(nodeUrl: string, { isTold }: { isTold: boolean }): Promise<void> {
     this.#nodeUrl = nodeUrl;
     for (const link of this.#links) {

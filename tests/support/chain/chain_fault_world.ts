@@ -100,7 +100,7 @@ export class FaultWorld {
     return server.url;
   }
 
-  /** Every node runs the next version of its runtime from now on; `isTold`: subscribers hear of it. */
+  /** Every node runs the next version of its runtime from now on; `isTold`: subscribers are notified. */
   upgrade({ isTold }: { isTold: boolean }): void {
     for (const { runtime: { version, surface } } of this.#nodes) {
       const specVersion = version.specVersion + 1;
@@ -139,7 +139,7 @@ export class FaultWorld {
     return this.proxies[0]!;
   }
 
-  /** Makes a block without waiting for anybody. */
+  /** Makes a block without waiting for any client. */
   produce(): number {
     const head = this.ledger.head();
     return this.ledger.produceBlock(head.timestampMs + this.ledger.genesis.blockMs).number;

@@ -1,7 +1,7 @@
 /**
  * A weight duty on the model chain in one plain situation, led block by block: what its single tests begin with.
  *
- * Owns: the subnet, the scores, the heads and looks. Refuses: performing what the duty sends.
+ * Owns: the subnet, the scores, the heads and looks. Out of scope: performing what the duty sends.
  */
 
 import type { SubnetParameters } from "../../../chain/chain.ts";

@@ -1,7 +1,7 @@
 /**
  * Signed extrinsics put together by hand, so that every part of them can be wrong.
  *
- * Refuses the project's own encoder of extrinsics, which is what they test.
+ * Does not use the project's own encoder of extrinsics, which is under test.
  */
 
 import { blake2AsU8a } from "@polkadot/util-crypto";

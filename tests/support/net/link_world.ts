@@ -2,8 +2,8 @@
  * The production hub and nodes over a `LossyNetwork`, in virtual time, with books on everything they deliver.
  *
  * Owns: starting and restarting both sides, each with a clock of its own that can be set, traffic, and the checks that hold at
- * every moment. Refuses: when to do harm (the simulations say). Keys are the one thing that is faked: a signature is a hash of
- * address and message, as the real one costs milliseconds and is tested elsewhere.
+ * every moment. Out of scope: when to do harm (decided by the simulations). Keys are the one thing that is faked: a signature
+ * is a hash of address and message, as the real one costs milliseconds and is tested elsewhere.
  */
 
 import { createHash } from "node:crypto";
@@ -84,7 +84,7 @@ export class LinkWorld {
     this.hub = hub;
   }
 
-  /** `crashed`: nobody says goodbye. Sessions are gone either way. */
+  /** `crashed`: without a goodbye. Sessions are gone either way. */
   stopHub(how: "crashed" | "shut down"): void {
     const hub = this.hub;
     this.hub = null; // before it shuts down: the application of a stopped hub is told nothing

@@ -70,7 +70,7 @@ export class LossyNetwork {
     return [...this.links].filter((link) => link.owner === owner);
   }
 
-  /** The processes of these ends are gone: nobody says goodbye, and what still comes in is answered with a reset. */
+  /** The processes of these ends are gone: there is no goodbye, and frames that still arrive are answered with a reset. */
   crash(ends: readonly LossyEnd[]): void {
     for (const end of ends) end.vanish();
   }
@@ -142,7 +142,7 @@ export class Link {
     return [this.nodeEnd, this.hubEnd];
   }
 
-  /** Both sides hear of it. */
+  /** Both sides learn of it. */
   break(): void {
     for (const end of this.ends) end.hangUp("broken");
   }
@@ -222,7 +222,7 @@ export class LossyEnd implements Wire {
     this.#network.after(0, () => this.#handler?.closed(reason));
   }
 
-  /** This side is over and nobody learns it. */
+  /** This side ends without either side learning it. */
   vanish(): void {
     this.#closed = true;
     this.#arrivals = [];

@@ -1,8 +1,8 @@
 /**
- * What a program that was taken over would try, run in a process of its own: gives up rights as the program does, then tries everything.
+ * What a compromised program would try, run in its own process: gives up rights as the program does, then tries everything.
  *
- * Owns: the attempts, in the first thread and in the one that holds the rights; what worked is one JSON line a thread. Its only
- * argument is a `Plan` as JSON.
+ * Owns: the attempts, in the first thread and in the one that holds the rights; successes are reported as one JSON line per
+ * thread. Its only argument is a `Plan` as JSON.
  */
 
 import { confine, type FromConfined } from "../../../cli/rights/confinement.ts";

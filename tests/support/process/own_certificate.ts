@@ -5,7 +5,7 @@ export interface OwnCertificate {
   readonly key: string;
 }
 
-/** Why there can be none here, or null. */
+/** Why it is unavailable here, or null. */
 export function noOpenssl(): string | null {
   try {
     return new Deno.Command("openssl", { args: ["version"] }).outputSync().success ? null : "openssl does not run";

@@ -9,7 +9,7 @@ export interface Machine {
   readonly through: readonly string[];
 }
 
-/** Why there can be none here, or null. */
+/** Why it is unavailable here, or null. */
 export function noSecondMachine(): string | null {
   if (Deno.build.os !== "linux") return "network namespaces are Linux's";
   if (Deno.uid() !== 0) return "network namespaces need root";

@@ -11,7 +11,7 @@ export interface UserServices {
   stop(): Promise<void>;
 }
 
-/** A text: why there is none here. */
+/** A text: why it is unavailable here. */
 export async function startUserServices({ home, folder }: { home: string; folder: string }): Promise<
   UserServices | string
 > {

@@ -121,7 +121,7 @@ export function referenceHost(): ComputeHost {
 
 export interface LocalSwarmOptions {
   readonly config: RunConfig;
-  /** Hears every record before the machine's next effect is performed: the place to break something. */
+  /** Receives every record before the machine's next effect is performed: the place to inject a fault. */
   readonly watch?: (record: RunRecord, swarm: LocalSwarm) => void;
   readonly admit?: Admit; // default: anyone
   readonly miners?: number; // default: stages x replicas
@@ -187,7 +187,7 @@ export class LocalSwarm {
     this.#dial = createLoopback((wire) => this.orchestrator.accept(wire));
   }
 
-  /** A new life of the orchestrator with what the journal of the last one says, and with another configuration if one is given. */
+  /** Restarts the orchestrator from the last one's journal, with another configuration if one is given. */
   restart(from: NewLife & { journal: StateJournal }): void {
     this.orchestrator = this.#startOrchestrator(from);
   }
@@ -270,7 +270,7 @@ export class LocalSwarm {
     return member;
   }
 
-  /** As SIGKILL does: the link breaks and nobody answers any more. */
+  /** Like SIGKILL: the link breaks and the node no longer answers. */
   kill(address: string): void {
     const { link } = this.member(address);
     link.unreachable = true;
@@ -289,7 +289,7 @@ export class LocalSwarm {
     });
   }
 
-  /** Lets everything that can happen happen, then moves time, until `isDone`. */
+  /** Lets everything pending happen, then moves time, until `isDone`. */
   async runUntil(isDone: () => boolean, options: { stepMs: number; atMostMs: number }): Promise<void> {
     for (let passedMs = 0; passedMs <= options.atMostMs; passedMs += options.stepMs) {
       await this.quiet();

@@ -1,5 +1,5 @@
 /**
- * Whole rounds on the scripted orchestrator with miners of known speed: who is how fast, on which stage, with how much noise.
+ * Whole rounds on the scripted orchestrator with miners of known speed: each miner's speed, stage and noise.
  *
  * Time is virtual and goes from one finished task to the next; merges are made up. A newcomer or a moved miner loads at once.
  */
@@ -51,7 +51,7 @@ export class PacedSwarm {
   leave(node: NodeId): void {
     this.hub.tell(node, { type: "leaving", reason: "it goes" });
     this.#speeds.delete(node);
-    this.#load(); // whoever was moved into its place
+    this.#load(); // a miner moved into its place
   }
 
   get miners(): NodeId[] {
@@ -96,7 +96,7 @@ export class PacedSwarm {
     }
   }
 
-  /** Who was asked more than once answers each time: only the last answer counts. */
+  /** A node asked more than once answers each time: only the last answer counts. */
   #seal(): void {
     for (const node of [...this.hub.state.work?.contributors ?? []]) {
       while (this.hub.inbox(node).some((message) => message.type === "sealStep")) this.hub.seal(node);
@@ -110,7 +110,7 @@ export class PacedSwarm {
   /** The task that is done first, of those that have begun. */
   #finishNext(): void {
     const { hub } = this;
-    this.#seal(); // at once: who does not answer is taken for silent
+    this.#seal(); // at once: a node that does not answer counts as silent
     let next: { node: NodeId; doneMs: number } | null = null;
     for (const node of this.miners) {
       const [task] = hub.tasksOf(node);
@@ -174,7 +174,7 @@ export class PacedSwarm {
     hub.step({ type: "checkpointWritten", round: round + 1, folder: "" });
   }
 
-  /** Everybody who has been sent to a stage has it at once. */
+  /** Every miner sent to a stage has it at once. */
   #load(): void {
     for (const node of this.miners) {
       const { status } = this.#member(node);

@@ -1,4 +1,4 @@
-/** Shows that a test has been at the odd branch that it is about: core/orchestrator/marks.ts. */
+/** Shows that a test reached the rare branch it is about: core/orchestrator/marks.ts. */
 
 import { assert } from "@std/assert";
 import type { Mark } from "../../../core/orchestrator/marks.ts";

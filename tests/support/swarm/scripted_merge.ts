@@ -1,7 +1,7 @@
 /**
  * A merge of one stage on the scripted orchestrator, up to where the replicas show what they made of it.
  *
- * Owns made-up payloads and a hash that all reducers agree on; what replicas show is the test's.
+ * Owns made-up payloads and a hash that all reducers agree on; the test decides what replicas show.
  */
 
 import type { NodeId } from "../../../core/ids.ts";

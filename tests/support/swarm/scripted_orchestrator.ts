@@ -91,7 +91,7 @@ export class ScriptedOrchestrator {
     for (const answer of own) this.step(answer);
   }
 
-  /** Moves time and lets every deadline on the way ring. */
+  /** Moves time and triggers every deadline on the way. */
   wait(ms: number): void {
     const untilMs = this.nowMs + ms;
     for (;;) {

@@ -16,7 +16,7 @@ const perTest = 8; // seeds
 const only = Deno.env.get("SEED");
 const seeds = only === undefined ? Array.from({ length: number("SEEDS", 64) }, (_, i) => i + 1) : [Number(only)];
 
-/** Runs it and throws what it broke, with the line that does the same again. */
+/** Runs it and throws what it broke, with the line that replays it. */
 export function pass(options: SimOptions): SimSummary {
   const result = simulate(options);
   if (result.ok) return result.summary;

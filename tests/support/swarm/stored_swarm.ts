@@ -189,7 +189,7 @@ export function signerOf(address: string): Signer {
   return present(seeds.map(testSigner).find((signer) => signer.address === address), "one of the swarm's nodes");
 }
 
-/** As the orchestrator's command has it: members of the run, whoever they are. */
+/** Like the orchestrator's command: any member of the run. */
 function gateOf(swarm: LocalSwarm, timers: ManualTimers): RequestGate["check"] {
   const gate = new RequestGate({
     self: testSigner(1).address,

@@ -26,7 +26,7 @@ export class Trace {
   readonly #names = new Map<string, string>();
   readonly #startMs: number;
 
-  /** Of everything the orchestrator is told from here on. */
+  /** Traces every event of the orchestrator from here on. */
   constructor(hub: ScriptedOrchestrator) {
     this.#startMs = hub.nowMs;
     hub.watch = (event, effects) => {

@@ -24,7 +24,7 @@ export function recordsOf<T extends RunRecord["type"]>(swarm: LocalSwarm, type: 
   return swarm.records.all.filter((record): record is Extract<RunRecord, { type: T }> => record.type === type);
 }
 
-/** The whole promise of a run that went well. */
+/** Everything that must hold when a run went well. */
 export function assertWhole(swarm: LocalSwarm, steps = 6): void {
   const { state, segments } = swarm.orchestrator;
   orchestrator.assertInvariants(state);
