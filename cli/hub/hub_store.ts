@@ -21,7 +21,7 @@ import { openRunUploads } from "../roles/stores.ts";
 export interface MemberStore {
   /** Null if the node has a duty to store something. */
   mayStore(node: NodeId): Fault | null;
-  /** The node asked for more than an honest one needs; repeated at most once a second. */
+  /** The node asked for more than an honest one needs; reported at a bounded rate. */
   quotaExceeded(node: NodeId, fault: Fault): void;
   /** Whether the run waits for room. */
   readonly isFull: boolean;

@@ -52,7 +52,7 @@ export type RunRecord =
     stage: StageIndex;
     from: "stored" | "replica" | "checkpoint" | "neighbours" | "initial";
   }
-  | { type: "rewound"; step: number; toStep: number; tokens: number } // nobody has the round's parameters any more
+  | { type: "rewound"; step: number; toStep: number; tokens: number } // no node has the round's parameters any more
   | {
     type: "mergeRetaken"; // the held-out loss jumped: back to the last good round's first step
     round: number; // that begins with its parameters

@@ -91,7 +91,7 @@ function unknownType(_record: never): void {}
 const news: ReadonlySet<string> = new Set(newsTypes);
 
 function isNews(view: RunView, record: ViewRecord): record is NewsRecord {
-  if (record.type === "nodeReady") return view.phase !== "gathering"; // before the start everybody is new
+  if (record.type === "nodeReady") return view.phase !== "gathering"; // before the start every node is new
   if (record.type === "verdict") return !record.passed;
   if (record.type === "roundMerged") return !record.stages.every((stage) => stage.agree);
   return news.has(record.type);

@@ -39,7 +39,7 @@ export interface Session {
 export interface Link {
   readonly end: NodeEnd;
   readonly session: Session;
-  carries: boolean; // false: broken, whoever has noticed
+  carries: boolean; // false: broken, whether or not a side has noticed
   hubSees: boolean; // the hub takes it for good
   nodeSees: boolean;
 }

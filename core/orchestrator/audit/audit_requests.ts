@@ -43,7 +43,7 @@ export function requestAudits(state: OrchestratorState, nowMs: number): Orchestr
   const { asked, unheard } = freeValidators(audit);
   const takers = groups.length === 0 ? [] : asked.filter((validator) => hasAuditFor(groups, validator));
   const effects: OrchestratorEffect[] = [];
-  for (const validator of shuffle(state.stream, takers)) { // drawn at random, or the fastest would judge everybody
+  for (const validator of shuffle(state.stream, takers)) { // drawn at random, or the fastest would judge every miner
     const request = takeAudit(audit.queue, { groups, validator });
     if (request !== null) effects.push(sendRequest(state, { validator, request, nowMs }));
   }

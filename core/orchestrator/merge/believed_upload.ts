@@ -1,8 +1,8 @@
 /**
  * Parameters that a stage adopted unchecked because the store had lost what the hub needed to check them.
  *
- * The hub checks them when they are uploaded, before any other node loads them. Non-finite values are useless whoever made
- * them: the stage keeps the parameters the round began with, and its replicas load those. Nobody is blamed, since an honest
+ * The hub checks them when they are uploaded, before any other node loads them. Non-finite values are useless, whatever their
+ * origin: the stage keeps the parameters the round began with, and its replicas load those. Nobody is blamed, since an honest
  * replica makes such parameters from slices that others have spoiled. Finite ones are accepted, as usual.
  */
 

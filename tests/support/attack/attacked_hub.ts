@@ -24,7 +24,7 @@ export interface HubLine {
 export interface AttackedHubOptions {
   readonly limits?: Partial<NetLimits>;
   readonly descriptors?: number; // files and sockets that the process may have open
-  readonly knowsDescriptors?: boolean; // and it is told so
+  readonly knowsDescriptors?: boolean; // and it knows that number
 }
 
 export class AttackedHub {

@@ -1,4 +1,4 @@
-/** Bytes as damage and malice make them of good ones, for fuzz tests. */
+/** Good bytes altered by damage or malice, for fuzz tests. */
 
 /** Bit flips, byte writes, cuts, growth, splices of two frames, and noise. */
 export function mutate(source: Uint8Array, other: Uint8Array, pick: (below: number) => number): Uint8Array {

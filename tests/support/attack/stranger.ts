@@ -43,7 +43,7 @@ export class Stranger {
     return Promise.race([written, this.closed.then(() => false)]);
   }
 
-  /** Until this text came, or the connection is over. */
+  /** Waits until this text arrives or the connection is over. */
   async hears(text: string): Promise<boolean> {
     while (!this.received.includes(text)) {
       if (this.#isClosed) return false;
@@ -52,7 +52,7 @@ export class Stranger {
     return true;
   }
 
-  /** Makes a WebSocket of it, as far as the challenge. */
+  /** Upgrades it to a WebSocket, up to the challenge. */
   async upgrade(): Promise<boolean> {
     await this.opened;
     await this.send(upgradeRequest);

@@ -10,7 +10,7 @@ import type { Dial, DialHandler, Wire } from "../../../net/links/wire.ts";
 
 type Way = "toHub" | "toNode";
 
-/** What becomes of a frame: the frames that are delivered in its place. */
+/** The fate of a frame: the frames that are delivered instead. */
 export type Tamper = (frame: Uint8Array, way: Way) => readonly Uint8Array[];
 
 export class TamperedLink {

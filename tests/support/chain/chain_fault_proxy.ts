@@ -36,10 +36,10 @@ export interface NodeError {
   readonly data?: string;
 }
 
-/** What becomes of one request. */
+/** The fate of one request. */
 type Fate =
   | { readonly type: "swallow" } // it vanishes
-  | { readonly type: "drop" } // the connection breaks before the node hears of it
+  | { readonly type: "drop" } // the connection breaks before the node receives it
   | { readonly type: "dropAnswer" } // the node does it, the connection breaks before the answer
   | { readonly type: "hold"; readonly release: Promise<void> } // the answer takes a while
   | { readonly type: "refuse"; readonly error: NodeError }

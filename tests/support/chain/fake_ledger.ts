@@ -1,7 +1,7 @@
 /**
  * A ledger for tests of the JSON-RPC face: blocks are made when the test says so, and state is what the test puts in.
  *
- * It accepts every call in the order of its nonce, and does nothing with it but remember.
+ * It accepts every call in nonce order, and only records it.
  */
 
 import { blake2b } from "@noble/hashes/blake2.js";

@@ -29,7 +29,7 @@ export class FindingWorld {
     this.chain = this.open();
   }
 
-  /** A connection to the chain, as whoever asks it has its own. */
+  /** A connection to the chain; each client has its own. */
   open(): LocalChain {
     const chain = new LocalChain({ ledger: this.ledger, netuid });
     const send = chain.send.bind(chain);

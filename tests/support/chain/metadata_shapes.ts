@@ -1,5 +1,5 @@
 /**
- * Whether what one metadata declares is encoded as another declares it: holds the surface we generate against a real chain's.
+ * Whether two metadata declare the same encoding: compares our generated surface with a real chain's.
  *
  * A newtype counts as what it wraps. An enum may have fewer variants than the other's, since a surface leaves out what is not used;
  * those it has must have the same number, name and fields.
@@ -82,7 +82,7 @@ export function plainMetadata(bytes: Uint8Array): PlainMetadata {
   return new Metadata(registry, bytes).asV15.toJSON() as unknown as PlainMetadata;
 }
 
-/** Where `ours` is not encoded as `theirs`; empty when all of it is. `compared` counts what was looked at. */
+/** Where the encoding of `ours` differs from `theirs`; empty if nowhere. `compared` counts the comparisons. */
 export function metadataProblems(ours: PlainMetadata, theirs: PlainMetadata): { problems: string[]; compared: number } {
   const problems: string[] = [];
   let compared = 0;
@@ -210,7 +210,7 @@ function zip(a: readonly number[], b: readonly number[]): (readonly [number, num
   return a.map((type, i) => [type, b[i]!] as const);
 }
 
-/** A struct of one field without a name, or an empty struct, is what it holds. */
+/** A struct of one unnamed field, or an empty struct, counts as its content. */
 function unwrapped(metadata: PlainMetadata, id: number): TypeEntry["type"]["def"] {
   const { def } = metadata.lookup.types[id]!.type;
   const fields = def.composite?.fields;

@@ -1,6 +1,6 @@
 /**
- * A subnet in a few rules, for tests of the weight duty: epochs by both formulas, checks of set_weights in the chain's order,
- * salted and timelocked commits, registrations. Written from the chain's description and not from the code under test.
+ * A minimal model of a subnet, for tests of the weight duty: epochs by both formulas, checks of set_weights in the chain's
+ * order, salted and timelocked commits, registrations. Written from the chain's description, not from the code under test.
  *
  * No signatures and no bytes: calls are values, a timelocked row is kept open beside its round.
  */

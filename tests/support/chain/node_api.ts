@@ -26,7 +26,7 @@ export async function withApi<L extends Ledger>(ledger: L, use: (world: ApiWorld
   });
 }
 
-/** Sends, makes blocks as they are needed, and gives what the client says of it in the end. */
+/** Sends, makes blocks as needed, and returns the client's final result. */
 export async function sent(
   tx: SubmittableExtrinsic<"promise">,
   options: { readonly signer: typeof alice; readonly mine: () => LocalBlock },

@@ -31,7 +31,7 @@ export interface RpcNotification {
   readonly params: { readonly subscription: string; readonly result: unknown };
 }
 
-/** A connection without a socket: what it is told is collected. */
+/** A connection without a socket: messages sent to it are collected. */
 export class NodeWorld {
   readonly ledger = new FakeLedger();
   readonly node: LocalNode;

@@ -1,6 +1,7 @@
 /**
- * A random life of a small subnet on an embedded ledger, one block at a time: every kind of call, sensible or not, by people who may or
- * may not be able to, and owners who change the rules. The same seed lives the same life, whatever happens to the process meanwhile.
+ * A random life of a small subnet on an embedded ledger, one block at a time: every kind of call, sensible or not, by accounts
+ * that may or may not be able to, and owners who change the rules. The same seed gives the same life, even across restarts of
+ * the process.
  */
 
 import type { ChainCall } from "../../../chain/call.ts";
@@ -118,7 +119,7 @@ function salted(below: Below, publicKey: Uint8Array, place: { netuid: number; me
   };
 }
 
-/** Mostly noise; one in three is a row that opens. */
+/** Mostly noise; one in three decrypts to a row. */
 function timelocked(
   ledger: LocalLedger,
   below: Below,

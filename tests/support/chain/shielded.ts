@@ -1,4 +1,7 @@
-/** Encrypts an extrinsic to the local chain's key, as Bittensor's SDK does to any key; the SDK's own bytes are in tests/vectors. */
+/**
+ * Encrypts an extrinsic to the local chain's key, as Bittensor's SDK does for any key; the SDK's own bytes are in
+ * tests/vectors.
+ */
 
 import { xchacha20poly1305 } from "@noble/ciphers/chacha.js";
 import { sha3_256, sha3_512 } from "@noble/hashes/sha3.js";

@@ -1,5 +1,5 @@
 /**
- * An embedded ledger with one small subnet, driven directly: calls in, blocks made, errors by name. //Alice pays for everybody but
+ * An embedded ledger with one small subnet, driven directly: calls in, blocks made, errors by name. //Alice pays for all but
  * the owner, whose coldkey is its hotkey.
  */
 

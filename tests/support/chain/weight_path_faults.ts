@@ -225,7 +225,7 @@ export class WeightPathFaults {
   async #restart(): Promise<void> {
     const { world, dice } = this.#options;
     if (!world.isConnected) return;
-    // Nobody knows any more what was signed, so a call that got nowhere is waited for until it can no longer land.
+    // The signed call is no longer known, so a call that got nowhere is awaited until it can no longer land.
     if (world.isCallOpen) this.#block(callLifeBlocks);
     await world.kill();
     const blocks = dice(3) === 0 ? 1 + dice(6) : 0;

@@ -118,7 +118,7 @@ export class WeightPathSim {
     for (const call of calls) this.#count(call, block.number);
   }
 
-  /** Those who are registered now; who comes later gets nothing before the next scores. */
+  /** The currently registered; later ones get nothing before the next scores. */
   #score(): void {
     const { state } = this.#world.ledger;
     const { neuronCount } = state.get("subnet", keyOf(netuid));

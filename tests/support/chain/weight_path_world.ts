@@ -58,7 +58,7 @@ export class WeightPathWorld {
   #life: Life | null = null;
   #newest: { round: number; byHotkey: Record<string, number> } | null = null;
   readonly #closings: Promise<void>[] = []; // of earlier lives
-  #dueBlock = 0; // the client has to hear of it
+  #dueBlock = 0; // the client must receive it
   #changed = Promise.withResolvers<void>();
 
   private constructor(folder: string) {

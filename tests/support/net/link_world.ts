@@ -87,7 +87,7 @@ export class LinkWorld {
   /** `crashed`: without a goodbye. Sessions are gone either way. */
   stopHub(how: "crashed" | "shut down"): void {
     const hub = this.hub;
-    this.hub = null; // before it shuts down: the application of a stopped hub is told nothing
+    this.hub = null; // before it shuts down: the application of a stopped hub gets no events
     if (how === "crashed") this.network.crash([...this.network.links].map((link) => link.hubEnd));
     hub?.shutDown("restarted");
     for (const member of this.members) {

@@ -28,7 +28,7 @@ export interface NetworkOptions {
   readonly latencyMs: number; // one way
   readonly jitterMs: number; // on top, at most
   readonly bytesPerMs: number; // of one direction of one link
-  /** Null while nobody listens. */
+  /** Null while no hub listens. */
   readonly accept: (wire: Wire) => WireHandler | null;
   /** What the hub's thread works for a new connection and for a frame. */
   readonly hubWork?: { readonly connectionMs: number; readonly frameMs: (bytes: Uint8Array) => number };
@@ -44,7 +44,7 @@ export class LossyNetwork {
   faults: FrameFaults = noFaults;
   refusing = false; // dials fail
   dials = 0;
-  refusals = 0; // connections that found nobody
+  refusals = 0; // connections that found no hub
   #hubFreeAtMs = 0;
 
   constructor(options: NetworkOptions) {

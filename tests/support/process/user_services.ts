@@ -36,7 +36,7 @@ export async function startUserServices({ home, folder }: { home: string; folder
     await ended;
   };
   if (isUp) return { env: { XDG_RUNTIME_DIR: folder }, stop };
-  await Promise.all([told, Deno.writeTextFile(pipe, "")]); // nobody else will
+  await Promise.all([told, Deno.writeTextFile(pipe, "")]); // no other process will
   return "systemd --user does not start here: was this machine booted with systemd?";
 }
 

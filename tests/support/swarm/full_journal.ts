@@ -7,7 +7,7 @@ import { HubJournal, type StateJournal } from "../../../cli/hub/hub_journal.ts";
 /** From one moment on the disk has no room, until `hasRoom`. */
 export class FullJournal implements StateJournal {
   hasRoom = false;
-  attempts = 0; // in vain
+  attempts = 0; // failed ones
   #isFull = false;
   readonly #inner: HubJournal;
   readonly #when: (state: OrchestratorState) => boolean;

@@ -3,7 +3,7 @@
 import type { ComputeHost } from "../../../cli/roles/compute_host.ts";
 import { referenceHost } from "./local_swarm.ts";
 
-/** Reference compute that waits where it is told to. */
+/** Reference compute that waits where a test asks it to. */
 export function heldUp(hold: () => Promise<unknown> | null): ComputeHost {
   const host = referenceHost();
   return {

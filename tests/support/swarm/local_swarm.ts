@@ -128,7 +128,7 @@ export interface LocalSwarmOptions {
   readonly host?: () => ComputeHost;
   readonly journal?: StateJournal;
   readonly timers?: ManualTimers;
-  readonly disk?: LocalDisk; // default: blobs in memory, checkpoints that nobody reads
+  readonly disk?: LocalDisk; // default: blobs in memory, checkpoints that are never read
 }
 
 /** Where a test wants a run to be stored. */

@@ -71,7 +71,7 @@ export class PacedSwarm {
     return this.#member(node).stage!;
   }
 
-  /** How long a microbatch takes the stage with what it has, at the true speeds. */
+  /** How long a microbatch takes the stage with its present miners, at the true speeds. */
   get slowestStageMs(): number {
     const { stageCosts } = this.#options;
     return Math.max(...stageCosts.map((cost, stage) => {
@@ -107,7 +107,7 @@ export class PacedSwarm {
     return this.hub.state.members.get(node)!;
   }
 
-  /** The task that is done first, of those that have begun. */
+  /** Of the tasks begun, the one that is done first. */
   #finishNext(): void {
     const { hub } = this;
     this.#seal(); // at once: a node that does not answer counts as silent
