@@ -190,7 +190,7 @@ Deno.test("Failures: a damaged run.json or key of the orchestrator is named, and
       const { code, stderr } = await iota(resume);
       assertEquals(code, 1, stderr);
       assertMatch(stderr, says);
-      assert(/next {2}Put/.test(stderr) && !/--fresh|Unexpected/.test(stderr), stderr);
+      assert(/next {2}Restore/.test(stderr) && !/--fresh|Unexpected/.test(stderr), stderr);
       await Deno.writeTextFile(path, whole);
     }
     const again = new IotaProcess([...resume, "--json"]);
