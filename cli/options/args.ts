@@ -38,9 +38,11 @@ export interface ParseRequest {
   readonly options: readonly OptionSpec[];
   readonly maxPositionals: number;
   readonly helpCommand: string; // "iota swarm --help", for the next step
+  readonly expandPath?: (path: string) => string; // for options that name a file or a folder
 }
 
-export function parseOptions({ words, options, maxPositionals, helpCommand }: ParseRequest): ParsedArguments {
+export function parseOptions(request: ParseRequest): ParsedArguments {
+  const { words, options, maxPositionals, helpCommand, expandPath = (path) => path } = request;
   const next = `See ${helpCommand}`;
   const specs = new Map(options.map((spec) => [spec.name, spec]));
   const args = parseArgs(joinNegativeValues(words, specs), {
@@ -57,7 +59,10 @@ export function parseOptions({ words, options, maxPositionals, helpCommand }: Pa
     const value = args[spec.name];
     if (spec.kind === "boolean") {
       if (value === true) values.set(spec.name, true);
-    } else if (typeof value === "string") values.set(spec.name, readValue(spec, value, next));
+    } else if (typeof value === "string") {
+      const read = readValue(spec, value, next);
+      values.set(spec.name, isPathOption(spec) && typeof read === "string" ? expandPath(read) : read);
+    }
   }
   const positionals = args._.map(String);
   if (positionals.length > maxPositionals) {
@@ -67,6 +72,13 @@ export function parseOptions({ words, options, maxPositionals, helpCommand }: Pa
     });
   }
   return { options: optionValues(specs, values), positionals };
+}
+
+const pathPlaceholders: ReadonlySet<string> = new Set(["FILE", "DIR", "PATH"]);
+
+/** Whether its value names a file or a folder. */
+export function isPathOption(spec: OptionSpec): boolean {
+  return spec.kind === "string" && (pathPlaceholders.has(spec.placeholder) || spec.name === "corpus");
 }
 
 /** The candidate most likely meant, or undefined when none is close. */

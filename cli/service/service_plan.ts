@@ -7,11 +7,13 @@
 
 import { resolve } from "node:path";
 import { knobAt } from "../../core/config/knobs.ts";
+import { isPathOption } from "../options/args.ts";
 import { readOptions } from "../options/given_options.ts";
+import { expandHome } from "../home_path.ts";
 import { type Command, type CommandContext, commonOptions, type OptionSpec } from "../command.ts";
 import { UsageError } from "../output/errors.ts";
 import { namedFolder } from "../run_folder.ts";
-import { dataFolder } from "../paths.ts";
+import { dataFolder, type Environment } from "../paths.ts";
 import { launchCommand, unpackFolder } from "../self.ts";
 import { serviceRole } from "./service_roles.ts";
 
@@ -49,7 +51,12 @@ export async function planService(context: CommandContext): Promise<ServicePlan>
     name,
     label: name.replace("-", "."),
     program: [
-      ...[launch.command, ...launch.args, command.name, ...absoluteWords(words, command.options)],
+      ...[
+        launch.command,
+        ...launch.args,
+        command.name,
+        ...absoluteWords(words, { options: command.options, environment }),
+      ],
       ...(isNode && !options.flag("auto-restart") ? ["--auto-restart"] : []),
       ...(logFile !== null && !typed.given("log-file") ? ["--log-file", logFile] : []), // the unit lets it write there and nowhere else
     ],
@@ -89,12 +96,14 @@ async function mustStart(context: CommandContext, command: Command): Promise<voi
   if (!folder.isResumed) await (await import("../data/corpus.ts")).mustBeCorpus(config.data.corpus);
 }
 
-const pathPlaceholders: ReadonlySet<string> = new Set(["FILE", "DIR", "PATH"]);
-
 /** The same words with every path from the root: a service starts in no folder of its owner's choice. */
-export function absoluteWords(words: readonly string[], options: readonly OptionSpec[]): string[] {
+function absoluteWords(
+  words: readonly string[],
+  { options, environment }: { options: readonly OptionSpec[]; environment: Environment },
+): string[] {
   const specs = new Map([...options, ...commonOptions].map((spec) => [`--${spec.name}`, spec]));
-  const absolute = (spec: OptionSpec | undefined, value: string) => isPath(spec, value) ? resolve(value) : value;
+  const absolute = (spec: OptionSpec | undefined, value: string) =>
+    isPath(spec, value) ? resolve(expandHome(value, environment)) : value;
   return words.map((word, i) => {
     const [, name, value] = /^(--[^=]+)=(.*)$/s.exec(word) ?? [];
     if (name !== undefined && value !== undefined) return `${name}=${absolute(specs.get(name), value)}`;
@@ -103,8 +112,8 @@ export function absoluteWords(words: readonly string[], options: readonly Option
 }
 
 function isPath(spec: OptionSpec | undefined, value: string): boolean {
-  if (spec?.kind !== "string") return false;
-  return pathPlaceholders.has(spec.placeholder) || (spec.name === "corpus" && value !== knobAt("data.corpus").default);
+  if (spec === undefined || !isPathOption(spec)) return false;
+  return spec.name !== "corpus" || value !== knobAt("data.corpus").default;
 }
 
 /** `--name` of the other actions, or of the role where it was given alone. */
