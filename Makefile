@@ -1,7 +1,7 @@
 # The commands of this repository. `make` alone lists them.
 #
-# Nothing here needs more than a POSIX shell, make and either npm or Deno; `make setup` brings the rest into folders
-# that git ignores. Results of every test suite land in .cache/results as JUnit files.
+# Everything here needs only a POSIX shell, make and either npm or Deno; `make setup` installs the rest in folders that
+# git ignores. Each test suite writes its results to .cache/results as a JUnit file.
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
@@ -22,7 +22,7 @@ define suite
 if [ -z "$$(find tests/$(1) -name '*_test.ts' 2>/dev/null)" ]; then echo "tests/$(1): no tests"; exit 0; fi; \
 run() { deno test --allow-all --no-check --quiet $(2) --junit-path $(RESULTS)/$(1).xml tests/$(1)/; }; \
 run; status=$$?; \
-if [ $$status -ge 128 ]; then echo "tests/$(1): ended by a signal ($$status), once more"; run; status=$$?; fi; \
+if [ $$status -ge 128 ]; then echo "tests/$(1): ended by a signal ($$status), running it again"; run; status=$$?; fi; \
 [ $$status -eq 0 ] || { touch $(RESULTS)/$(1).failed; exit 1; }
 endef
 
@@ -34,17 +34,17 @@ help: ## list these commands
 setup: ## fetch Deno, packages and a Vulkan driver, write ./iota (quick when done)
 	@.ci/setup
 
-demo: setup ## train a small model on this machine: orchestrator, miners, validator; ends with its text
+demo: setup ## train a small model on this machine: orchestrator, miners, validator; ends with a sample of its text
 	@./iota swarm --data runs/demo --size tiny --stages 3 --replicas 2 --validators 1 --fresh
 
 test: setup static tidy unit scenarios attack conformance ## format, lint, types and all quick suites
 
-ok: setup static tidy unit scenarios attack conformance seeds ## what must pass before a commit: test and the simulator's seeds
+ok: setup static tidy unit scenarios attack conformance seeds ## run before a commit: test and the simulator's seeds
 
 static: setup
 	@mkdir -p $(RESULTS); rm -f $(RESULTS)/static_*.failed; status=0; \
 	deno fmt --check || { touch $(RESULTS)/static_format.failed; status=1; }; \
-	deno lint; lint=$$?; [ $$lint -lt 128 ] || { echo "deno lint was ended by a signal ($$lint), once more"; deno lint; lint=$$?; }; \
+	deno lint; lint=$$?; [ $$lint -lt 128 ] || { echo "deno lint was ended by a signal ($$lint), running it again"; deno lint; lint=$$?; }; \
 	[ $$lint -eq 0 ] || { touch $(RESULTS)/static_lint.failed; status=1; }; \
 	deno check --quiet $(FOLDERS) || { touch $(RESULTS)/static_types.failed; status=1; }; \
 	exit $$status
@@ -58,10 +58,10 @@ unit: setup ## tests of single files and folders
 scenarios: setup ## scripted runs of the role machines
 	$(call suite,scenarios,--parallel)
 
-attack: setup ## whole runs with liars and withholders in them; the quick rows, with SEEDS=n all of them
+attack: setup ## whole runs with liars and withholders; the quick rows, or all of them with SEEDS=n
 	$(call suite,attack,--parallel)
 
-conformance: setup ## one suite per interface, run by each of its implementations
+conformance: setup ## one suite per interface, run for each implementation
 	$(call suite,conformance,--parallel)
 
 seeds: setup ## 64 seeded simulations of 256 miners
@@ -74,11 +74,11 @@ sim: setup ## thousands of seeded simulations and all attacks: SEEDS=n MINERS=n 
 e2e: setup ## real processes on this machine
 	$(call suite,e2e)
 
-bench: setup ## measure, with what we compare against
+bench: setup ## measure, and show what we compare against
 	@if [ -z "$$(find tests/bench -name '*_bench.ts' 2>/dev/null)" ]; then echo "tests/bench: no benchmarks"; exit 0; fi; \
 	deno bench --allow-all --no-check tests/bench/
 
-binary: setup ## make dist/iota, one file that runs on its own: compiled, or packed where denort cannot be had
+binary: setup ## make dist/iota, one self-contained file: compiled, or packed where denort is not available
 	@.ci/binary
 
 release: setup ## make dist/release: a binary for every platform, install.sh and SHA256SUMS

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Installs iota, upgrades it, or takes it away again: one file in ~/.local/bin. sh install.sh --help says more.
+# Installs, upgrades or removes iota: one file in ~/.local/bin. See sh install.sh --help.
 #
-# Needs no root, edits no file of your shell. Nothing runs before the last line has arrived, so a download that was cut
-# does nothing; nothing is replaced before the new file's SHA-256 is right and it runs here.
+# Needs no root and edits none of your shell's files. Nothing runs before the last line has arrived, so a truncated
+# download does nothing. Nothing is replaced before the new file's SHA-256 is verified and it runs here.
 set -u
 
 default_base=https://github.com/iota-network/iota/releases
@@ -30,7 +30,7 @@ TEXT
 
 say() { printf '%s\n' "$*"; }
 
-# What was wrong, what to do, exit code.
+# Arguments: the error, the next step, the exit code.
 stop() {
   printf 'error %s\nnext  %s\n' "$1" "$2" >&2
   exit "${3:-1}"
@@ -47,7 +47,7 @@ choose_asset() {
       "On Windows take iota-windows-x64.exe from the releases, or use WSL" ;;
   esac
   machine=$(uname -m)
-  # A shell that runs under Rosetta takes an Apple processor for an Intel one.
+  # A shell under Rosetta sees an Apple processor as an Intel one.
   [ "$system" = linux ] || [ "$(sysctl -n hw.optional.arm64 2>/dev/null)" != 1 ] || machine=arm64
   case $machine in
     x86_64 | amd64) asset=iota-$system-x64 ;;
@@ -67,7 +67,7 @@ choose_base() {
   fi
 }
 
-# Takes file $1 of the release into file $2. $problem says why not.
+# Copies file $1 of the release to file $2. On failure $problem has the reason.
 take() {
   case $base in
     file://*) problem=$(cp "$(printf %s "${base#file://}" | sed 's/%20/ /g')/$1" "$2" 2>&1 </dev/null) ;;
@@ -109,12 +109,12 @@ check_sum() {
     "The download was damaged or tampered with. Run this again; if it stays so, tell the project" $exit_sum
 }
 
-# The version that the program $1 gives, or nothing.
+# The version that the program $1 prints, or nothing.
 version_of() {
   "$1" --version 2>/dev/null </dev/null | sed -n 's/^iota \([0-9][^ ]*\)$/\1/p'
 }
 
-# Whether $program may be replaced or removed: it is iota, also a broken one, or a link such as `make install` leaves.
+# Whether $program may be replaced or removed: it is iota, even a broken one, or a link as made by `make install`.
 is_ours() {
   [ -h "$program" ] || [ -n "$(version_of "$program")" ] || sed -n 2p "$program" 2>/dev/null | grep -q '^# iota '
 }
@@ -153,7 +153,7 @@ install() {
   refuse_strangers
   old=''
   [ ! -e "$program" ] || old=$(version_of "$program")
-  # Beside the program, so that taking its place is one step. Leftovers are of an install that was killed.
+  # Beside the program, so that replacing it is one rename. Leftovers are from a killed install.
   for left in "$dir"/.iota.new.* "$dir"/.iota.sums.*; do
     kill -0 "${left##*.}" 2>/dev/null || rm -f "$left"
   done
@@ -177,7 +177,7 @@ install() {
     say "Installed iota $new again at $program"
   else
     say "Upgraded iota $old -> $new at $program"
-    say "What runs goes on with $old until it is started again."
+    say "Running processes keep using $old until they are restarted."
   fi
   say_path
   say "Try: iota swarm --size toy, or iota --help"
@@ -205,7 +205,7 @@ uninstall() {
   done
 }
 
-# What `iota service install` made to start this very program, by the program itself.
+# Removes the services of this program that `iota service install` made, using the program itself.
 remove_services() {
   for file in "${XDG_CONFIG_HOME:-$HOME/.config}"/systemd/user/iota-*.service "$HOME"/Library/LaunchAgents/iota.*.plist; do
     grep -qF "$program" "$file" 2>/dev/null || continue
@@ -221,13 +221,13 @@ remove_services() {
   done
 }
 
-# What is unpacked, but for versions that a process runs from.
+# Removes the unpacked versions, except those that a process runs from.
 remove_cache() {
   [ -d "$1" ] || return 0
   running=$(if [ -r /proc/self/cmdline ]; then cat /proc/[0-9]*/cmdline | tr '\0' '\n'; else ps -A -o args=; fi 2>/dev/null)
   for unpacked in "$1"/*; do
     case $running in
-      *"/${unpacked##*/}/"*) say "Kept $unpacked as an iota runs from it. Remove it when that has ended." ;;
+      *"/${unpacked##*/}/"*) say "Kept $unpacked as an iota process runs from it. Remove it when that has ended." ;;
       *) rm -rf "$unpacked" ;;
     esac
   done
@@ -258,7 +258,7 @@ main() {
   $action
 }
 
-# A block is run once its end has been read.
+# A block runs only once its end has been read.
 {
   main "$@"
   exit

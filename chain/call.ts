@@ -1,8 +1,9 @@
 /**
- * What a subnet node writes to the chain, as plain values: one closed union for every implementation.
+ * The calls that a subnet node sends to the chain, as plain values: one closed union for every implementation.
  *
- * Field names and order are the runtime's own in camel case, so a call translates field by field. Refuses: encoding (chain/subtensor)
- * and deciding when to send what (chain/duty). Accounts are ss58 addresses with prefix 42; amounts are rao (10^-9 of a token).
+ * Field names and order are the runtime's own in camel case, so a call translates field by field. Out of scope:
+ * encoding (chain/subtensor) and deciding what to send when (chain/duty). Accounts are ss58 addresses with prefix 42;
+ * amounts are rao (10^-9 of a token).
  */
 
 /** ss58 address of any account: coldkey or hotkey. */
@@ -15,7 +16,7 @@ export interface AxonAddress {
   readonly version: number;
 }
 
-/** One part of what a hotkey publishes about itself. `raw` is what people write; the others are kept as they are. */
+/** One field of what a hotkey publishes about itself. People write `raw`; the others are kept unchanged. */
 export interface CommitmentField {
   readonly kind: CommitmentKind;
   readonly bytes: Uint8Array; // at most 128 of `raw`, 512 of `bigRaw`, none of `none`; of hashes 32
@@ -25,7 +26,7 @@ export type CommitmentKind = "none" | "raw" | "bigRaw" | "blakeTwo256" | "sha256
 
 export type ChainCall =
   // signed by the coldkey, who pays
-  | { type: "burnedRegister"; netuid: number; hotkey: Address; limitRao?: bigint } // refused above that price
+  | { type: "burnedRegister"; netuid: number; hotkey: Address; limitRao?: bigint } // refused if the price is higher
   | { type: "registerNetwork"; hotkey: Address }
   | { type: "addStake"; hotkey: Address; netuid: number; amountRao: bigint }
   | { type: "removeStake"; hotkey: Address; netuid: number; amountAlpha: bigint }

@@ -1,9 +1,9 @@
 /**
- * What the roles need of a chain. Two implementations behind one conformance suite: `chain/local` (embedded, in this process)
- * and `chain/subtensor` (any Subtensor endpoint over JSON-RPC).
+ * The chain interface that the roles need. Two implementations share one conformance suite: `chain/local` (embedded, in
+ * this process) and `chain/subtensor` (any Subtensor endpoint over JSON-RPC).
  *
- * Every promise settles: an implementation puts a deadline on whatever it waits for and rejects with a `ChainError`. Reads are taken
- * at one block each and name it. Refuses: secrets (a `ChainSigner` signs) and policy (chain/duty decides what to send when).
+ * Every promise settles: an implementation puts a deadline on every wait and rejects with a `ChainError`. Each read is taken
+ * at one block and names it. Out of scope: secrets (a `ChainSigner` signs) and policy (chain/duty decides what to send when).
  */
 
 import type { Address, AxonAddress, ChainCall, ChainSigner, CommitmentField } from "./call.ts";
@@ -14,10 +14,10 @@ export interface Head {
   readonly seenMs: number; // wall clock of this machine when the block was seen
 }
 
-/** What never changes about a chain. */
+/** The constants of a chain. */
 export interface ChainFacts {
-  readonly genesisHash: string; // 0x and 64 hex digits: tells chains apart
-  readonly beacon: Beacon; // whose rounds it reveals by
+  readonly genesisHash: string; // 0x and 64 hex digits: identifies the chain
+  readonly beacon: Beacon; // whose rounds decide its reveals
 }
 
 export interface Neuron {
@@ -25,10 +25,10 @@ export interface Neuron {
   readonly hotkey: Address;
   readonly coldkey: Address;
   readonly isActive: boolean;
-  readonly hasPermit: boolean; // validator permit: given by an epoch, not by staking
+  readonly hasPermit: boolean; // validator permit: granted by an epoch, not by staking
   readonly registeredAtBlock: number;
   readonly lastUpdateBlock: number; // last weights set or committed
-  readonly stakeRao: bigint; // total: alpha and tao as the chain weighs them
+  readonly stakeRao: bigint; // total of alpha and tao, weighted as by the chain
   readonly incentive: number; // u16
   readonly dividends: number; // u16
   readonly emissionRao: bigint; // of the last epoch
@@ -65,14 +65,14 @@ export interface SubnetParameters {
   readonly specVersion: number;
 }
 
-/** How the chain decides that an epoch is due: chain/epochs computes with it. */
+/** The state from which the chain, and chain/epochs, computes when an epoch is due. */
 export type EpochState =
   | {
     readonly formula: "legacy";
     readonly block: number;
     readonly netuid: number;
     readonly tempoBlocks: number;
-    readonly blocksSinceLastStep: number; // the last epoch ran so many blocks ago, under whichever tempo was in force then
+    readonly blocksSinceLastStep: number; // blocks since the last epoch, under whatever tempo applied then
   }
   | {
     readonly formula: "stateful"; // spec 423 and later
@@ -85,7 +85,7 @@ export type EpochState =
     readonly blocksSinceLastStep: number;
   };
 
-/** Why the chain said no, or would. `name` is the chain's own word, or `Custom(12)` of the pool. */
+/** Why the chain refused a call or would refuse it. `name` is the chain's error name, or `Custom(12)` from the pool. */
 export interface Refusal {
   readonly name: string;
   readonly sentence: string; // what it means, for a person
@@ -98,12 +98,12 @@ export type Receipt =
     readonly status: "included";
     readonly block: number;
     readonly extrinsicHash: string;
-    readonly isUnchanged?: true; // nothing was sent: the chain has held this since `block`, and the hash is ""
+    readonly isUnchanged?: true; // nothing was sent: the chain already holds this since `block`, and the hash is ""
   }
   | { readonly status: "refused"; readonly refusal: Refusal } // before or inside a block; nothing was changed
-  | { readonly status: "unknown"; readonly why: string }; // the answer was lost: look at the chain before sending again
+  | { readonly status: "unknown"; readonly why: string }; // the answer was lost: check the chain before sending again
 
-/** Weights of a hotkey that wait to be revealed. */
+/** A hotkey's committed weights, not yet revealed. */
 export interface PendingCommit {
   readonly committedBlock: number;
   readonly revealRound: bigint | null; // drand round of a timelocked one
@@ -117,11 +117,11 @@ export interface WeightCallSearch {
   readonly toBlock: number;
 }
 
-/** What a hotkey published about itself in the subnet: bytes of a stranger. */
+/** What a hotkey published about itself in the subnet: untrusted bytes. */
 export interface Commitment {
   readonly hotkey: Address;
-  readonly block: number; // it was set in
-  readonly fields: readonly CommitmentField[]; // those of kinds that nobody knows are left out
+  readonly block: number; // in which it was set
+  readonly fields: readonly CommitmentField[]; // without fields of unknown kinds
 }
 
 export interface Chain {
@@ -129,9 +129,15 @@ export interface Chain {
   readonly netuid: number;
   facts(): Promise<ChainFacts>;
   head(): Promise<Head>;
-  /** Calls `listener` for every new best block, in order, gaps possible after an outage. Returns the way to stop. */
+  /**
+   * Calls `listener` for every new best block, in order, possibly with gaps after an outage. Returns a function that
+   * stops.
+   */
   onHead(listener: (head: Head) => void): () => void;
-  /** Hears why the chain cannot be reached, once per outage, and null when it can again. Absent: it always can. */
+  /**
+   * Called with the reason when the chain becomes unreachable, once per outage, and with null when it is reachable
+   * again. Absent: it always is.
+   */
   onOutage?(listener: (problem: string | null) => void): () => void;
   metagraph(): Promise<Metagraph>;
   parameters(): Promise<SubnetParameters>;
@@ -140,25 +146,29 @@ export interface Chain {
   weightsOf(options: { uid: number; mechanism: number }): Promise<readonly { uid: number; value: number }[]>;
   pendingCommits(options: { hotkey: Address; mechanism: number }): Promise<readonly PendingCommit[]>;
   /**
-   * The blocks above `afterBlock` and up to `toBlock` in which a call of this hotkey set or committed weights, oldest first, read
-   * from the blocks themselves. Null when one of them can no longer be read.
+   * The blocks above `afterBlock` and up to `toBlock` in which a call of this hotkey set or committed weights, oldest
+   * first, read from the blocks themselves. Null if one of them can no longer be read.
    */
   weightCallsOf(options: WeightCallSearch): Promise<readonly number[] | null>;
-  /** Those of these hotkeys that have published something, in this order. */
+  /** The commitments of these hotkeys, in this order, without those that published nothing. */
   commitmentsOf(hotkeys: readonly Address[]): Promise<readonly Commitment[]>;
   balanceOf(address: Address): Promise<bigint>; // free, rao
-  /** Signs, sends, and waits until the call is in a block, refused, or its fate cannot be learnt; rejects only when nothing was sent. Sends of one account are serialised. */
+  /**
+   * Signs, sends, and waits until the call is in a block, is refused, or its outcome cannot be determined; rejects only
+   * if nothing was sent. Sends of one account are serialised.
+   */
   send(call: ChainCall, signer: ChainSigner): Promise<Receipt>;
   close(): Promise<void>;
 }
 
 /**
- * A call is signed for so many blocks, 6 minutes on the real chain: one that is in none of them can no longer land. Short, as a
- * validator that was killed with a call under way sends no other before; it then still has time in its window.
+ * A call is valid for this many blocks, 6 minutes on the real chain; if it is in none of them it can no longer land.
+ * Short, because a validator killed with a call under way must wait that long before it sends another, and should still
+ * have time in its window.
  */
 export const callLifeBlocks = 32;
 
-/** The chain could not be asked: no endpoint answers, a deadline passed, an answer makes no sense. */
+/** The chain could not be queried: no endpoint answers, a deadline passed, or an answer is invalid. */
 export class ChainError extends Error {
   override readonly name = "ChainError";
   constructor(

@@ -1,7 +1,8 @@
 /**
- * IP addresses as the chain counts them: a number and the version it is of.
+ * IP addresses in the chain's form: a number and its IP version.
  *
- * Owns text to number and back, for IPv4 and IPv6 (one `::`, no zone, IPv4 tails as `::ffff:1.2.3.4`). Refuses everything else: null.
+ * Owns text to number and back, for IPv4 and IPv6 (one `::`, no zone, IPv4 tails as `::ffff:1.2.3.4`). Anything else
+ * gives null.
  */
 
 export interface IpAddress {

@@ -1,8 +1,8 @@
 /**
- * The few shapes of SCALE (Substrate's codec) that weights need: little-endian integers, compact lengths, vectors.
+ * The parts of SCALE (Substrate's codec) that weights need: little-endian integers, compact lengths, vectors.
  *
- * Owns bytes that are hashed or encrypted and so must be exact without a runtime's metadata. Refuses extrinsics and storage:
- * chain/subtensor encodes those with the chain's own metadata.
+ * Owns bytes that are hashed or encrypted and must be exact without a runtime's metadata. Out of scope: extrinsics and
+ * storage, which chain/subtensor encodes with the chain's own metadata.
  */
 
 import { assert } from "../core/assert.ts";
@@ -52,7 +52,7 @@ export const scaleBytes = (bytes: Uint8Array): Uint8Array => concatBytes(scaleLe
 export const scaleU16s = (values: readonly number[]): Uint8Array =>
   concatBytes(scaleLength(values.length), ...values.map(scaleU16));
 
-/** Reads foreign bytes from front to back: every method gives null once something did not fit, and keeps giving it. */
+/** Reads foreign bytes from front to back: after the first error every method returns null. */
 export class ScaleReader {
   #offset = 0;
   #isBroken = false;

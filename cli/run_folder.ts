@@ -1,10 +1,12 @@
 /**
  * The folder of a run on disk, and what may happen to a run that is already there.
  *
- *   dataset/ tokens and tokenizer checkpoints/round-000012/ blobs/ wallets/ miners/ logs/ run.toml the effective
- *   configuration run.json the same for programs summary.json the last summary chain/ the swarm's own chain, and the
- *   weight duty of each validator
+ *   dataset/  tokens and tokenizer        checkpoints/round-000012/     blobs/     wallets/     miners/     logs/
+ *   run.toml  the effective configuration     run.json  the same for programs     summary.json  the last summary
+ *   chain/    the swarm's own chain, and the weight duty of each validator
+ *   wires.bin  the wires that a stopped orchestrator held
  *   journal.db  what happened since the last snapshot of the orchestrator's state; journal.db.mark: how far it had come
+ *   records.jsonl  the run's history, one JSON line per record; records.jsonl.1 and so on: older records
  *   put-aside-1-journal.db, checkpoints/put-aside-1-round-000012/  what a run could not go on from, or was newer than its start
  *
  * In a folder that holds a run, the run is resumed; in any other, one begins. --resume refuses to begin one, and
@@ -15,6 +17,7 @@
 import type { CommandContext } from "./command.ts";
 import { isPutAside } from "./data/put_aside.ts";
 import { attempting, UsageError, UserError } from "./output/errors.ts";
+import { recordFileNames } from "./projection/record_files.ts";
 
 export interface RunFolder {
   readonly path: string;
@@ -28,8 +31,9 @@ export interface RunPlace {
 }
 
 const journal = ["journal.db", "journal.db-wal", "journal.db-shm", "journal.db.mark"];
+export const wiresFile = "wires.bin"; // hub/saved_wires.ts
 const probeName = "room.probe"; // left over if a check for disk space was interrupted
-const files = ["run.toml", "run.json", "summary.json", probeName, ...journal];
+const files = [wiresFile, "run.toml", "run.json", "summary.json", probeName, ...journal, ...recordFileNames];
 const parts = ["checkpoints", "blobs", "chain", "miners", "logs", ...files];
 
 /** Only reads. `ownPath` is the run's folder without --data. */

@@ -37,6 +37,11 @@ export function taskId(parts: TaskParts): TaskId {
   return `${parts.microbatch}.${parts.stage}.${parts.direction}.${parts.attempt}` as TaskId;
 }
 
+/** The direction that a task's name tells. */
+export function directionOf(task: TaskId): Direction {
+  return task.split(".")[2] as Direction; // taskId puts it there, and net/messages refuses any other text
+}
+
 /** Content address of bytes that live outside machine state. */
 export interface BlobRef {
   readonly hash: BlobHash;

@@ -3,12 +3,14 @@
  *
  * Contract: calls are made one at a time, each awaited before the next. Parameters are the flat f32 vector of
  * `parameterTable(spec)`. Gradients accumulate (`+=`) over backward and turnaround until `zeroGradients` or `step`.
- * Wires are encoded bytes, (B, T, width) row-major: little-endian f32 for codec `none`, bf16 (round to nearest even) for
- * `iota`. The gradient on a wire is dL/d(wire value), straight through the rounding, encoded the same way; L is the mean
- * loss over the microbatch's B*T tokens.
+ * Wires are bytes, as the run's codec encodes (B, T, width) values (core/codec). The gradient on a wire is dL/d(wire value),
+ * straight through the rounding, encoded as the codec's gradients are; L is the mean loss over the microbatch's B*T tokens.
  */
 
+import type { TrainConfig } from "../core/config/config.ts";
 import type { StageSpec } from "../core/model/spec.ts";
+import type { OptimizerState } from "../core/train/optimizer.ts";
+import type { OptimizerName } from "../core/train/optimizers.ts";
 
 /** Token ids (B*T) at the head, an encoded wire elsewhere. */
 export type StageInput =
@@ -21,24 +23,15 @@ export interface AdapterDescription {
   readonly isSoftware: boolean;
 }
 
-export interface StepOptions {
+/** The step header's numbers and the settings of the run's optimizers; each takes what it knows. */
+export interface StepOptions extends Pick<TrainConfig, "beta1" | "beta2" | "epsilon"> {
   readonly learningRate: number;
   readonly gradientScale: number; // multiplies the accumulated gradient: clip factor / number of microbatches
-  readonly beta1: number;
-  readonly beta2: number;
-  readonly epsilon: number;
   readonly weightDecay: number; // decoupled, on floats [0, decayLength)
 }
 
-/** AdamW's private state. `steps` counts applied steps, for bias correction. */
-export interface Moments {
-  readonly first: Float32Array;
-  readonly second: Float32Array;
-  readonly steps: number;
-}
-
-/** The flat vectors of a stage, each laid out by `parameterTable(spec)`. */
-export type StageVector = "parameters" | "firstMoments" | "secondMoments";
+/** A flat vector of a stage: "parameters", laid out by `parameterTable(spec)`, or a state vector of its optimizer by name. */
+export type StageVector = string;
 
 export interface Turnaround {
   readonly lossPerSequence: Float32Array; // (B), mean over the T tokens, nats
@@ -46,6 +39,8 @@ export interface Turnaround {
 }
 
 export interface StageOptions {
+  /** @default defaultOptimizer */
+  readonly optimizer?: OptimizerName;
   /** Memory for the activations of forwards that wait for their backward. @default 0: each is computed again */
   readonly activationBytes?: number;
   /** How many forwards may wait at once, which more memory is not taken for. @default as many as there is memory for */
@@ -59,20 +54,21 @@ export interface PassOptions {
 export interface StageCompute {
   readonly spec: StageSpec;
   readonly adapter: AdapterDescription;
-  /** Also zeroes gradients; moments stay. */
+  /** Also zeroes gradients; the optimizer's state stays. */
   loadParameters(parameters: Float32Array): Promise<void>;
   readParameters(): Promise<Float32Array>;
-  loadMoments(moments: Moments): Promise<void>;
-  readMoments(): Promise<Moments>;
+  /** Exactly the vectors that its optimizer keeps. */
+  loadOptimizer(state: OptimizerState): Promise<void>;
+  readOptimizer(): Promise<OptimizerState>;
   /**
    * Large vectors in parts, so that nobody holds a second copy of them. Values from `offset` on; neither gradients nor the count
    * of steps change.
    */
   writePart(vector: StageVector, part: { offset: number; values: Float32Array }): Promise<void>;
   readPart(vector: StageVector, part: { offset: number; length: number }): Promise<Float32Array>;
-  /** How many steps the moments have seen. */
+  /** How many steps the optimizer's state has seen. */
   countSteps(): Promise<number>;
-  /** For moments that were written in parts. */
+  /** For a state that was written in parts. */
   setSteps(steps: number): Promise<void>;
   /** Not for the tail. Under a name its activations may be kept, until the backward of this name or until parameters change. */
   forward(input: StageInput, options?: PassOptions): Promise<Uint8Array>;
@@ -91,7 +87,7 @@ export interface StageCompute {
   /** Squared L2 norm of the accumulated (unscaled) gradient. */
   gradientSquareSum(): Promise<number>;
   readGradients(): Promise<Float32Array>;
-  /** One AdamW step, then zeroes gradients. */
+  /** One step of the optimizer, then zeroes gradients. */
   step(options: StepOptions): Promise<void>;
   close(): void;
 }

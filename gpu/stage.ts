@@ -1,24 +1,28 @@
 /**
- * `StageCompute` on WebGPU. Owns the stage's flat vectors (parameters, gradients, two moments) and its dispatch lists; a call
+ * `StageCompute` on WebGPU. Owns the stage's flat vectors (parameters, gradients, optimizer state) and its dispatch lists; a call
  * is uploads, one encoder, one submit and at most one read-back, and allocates nothing on the GPU.
  *
  * Refuses, as our bug: calls that this stage does not have (a tail has no `forward`), inputs of the wrong kind or length, and
  * any call after `close`. A GPU failure rejects the call that finds it and every later one.
  */
 
-import { assert } from "../core/assert.ts";
-import { encodeWire } from "../core/codec/wire.ts";
-import { type ParameterTable, parameterTable, type StageSpec, type WireSpec } from "../core/model/spec.ts";
+import { assert, present } from "../core/assert.ts";
+import { parameterTable, type StageSpec } from "../core/model/spec.ts";
+import type { OptimizerState } from "../core/train/optimizer.ts";
+import type { OptimizerName } from "../core/train/optimizers.ts";
 import { type BufferRange, StageBuffers } from "./buffers.ts";
-import type { AdapterDescription, Moments, PassOptions, StageCompute, StageVector } from "./compute.ts";
+import type { AdapterDescription, PassOptions, StageCompute, StageVector } from "./compute.ts";
 import type { StageInput, StageOptions, StepOptions, Turnaround } from "./compute.ts";
 import type { GpuDevice } from "./device.ts";
 import { type Dispatch, encodeProgram, Kernels } from "./kernel.ts";
 import { hardwareKernels, type KernelSettings, Ops, softwareKernels } from "./ops.ts";
-import { buildOptimizer, hyperValues, type Optimizer, type OptimizerState } from "./optimizer.ts";
+import { buildGradientNorm, type GradientNorm } from "./optimizers/gradient_norm.ts";
+import { type DeviceVectors, partOf, storeVectors, type Update } from "./optimizers/update.ts";
+import { updates } from "./optimizers/updates.ts";
 import { KeptPasses } from "./kept_passes.ts";
-import { buildStageProgram, type StageProgram } from "./stage_program.ts";
+import { buildStageProgram, type StageProgram, type WirePort } from "./stage_program.ts";
 import { StageUploads } from "./stage_uploads.ts";
+import { VectorTable } from "./vector_table.ts";
 
 export interface WebGpuStageOptions extends StageOptions {
   /** Shared by the stages of one device, so that each shader is compiled once. @default a new one */
@@ -39,9 +43,9 @@ export async function createWebGpuStage(
   const settings = options.settings ?? (gpu.adapter.isSoftware ? softwareKernels : hardwareKernels);
   const buffers = new StageBuffers(gpu);
   try {
-    const { activationBytes = 0, openForwards = mostPasses } = options;
+    const { activationBytes = 0, openForwards = mostPasses, optimizer } = options;
     const passes = { bytes: activationBytes, most: Math.min(mostPasses, openForwards) };
-    const stage = new WebGpuStage({ gpu, spec, buffers, ops: new Ops(kernels, settings), passes });
+    const stage = new WebGpuStage({ gpu, spec, buffers, ops: new Ops(kernels, settings), passes, optimizer });
     await stage.warmUp();
     return stage;
   } catch (error) {
@@ -58,6 +62,7 @@ interface StageParts {
   readonly buffers: StageBuffers;
   readonly ops: Ops;
   readonly passes: { readonly bytes: number; readonly most: number };
+  readonly optimizer: OptimizerName | undefined;
 }
 
 class WebGpuStage implements StageCompute {
@@ -66,11 +71,12 @@ class WebGpuStage implements StageCompute {
   readonly #gpu: GpuDevice;
   readonly #kernels: Kernels;
   readonly #buffers: StageBuffers;
-  readonly #table: ParameterTable;
-  readonly #state: OptimizerState;
+  readonly #vectors: VectorTable;
+  readonly #device: DeviceVectors;
   readonly #program: StageProgram; // the spare one
   readonly #passes: KeptPasses<StageProgram>;
-  readonly #optimizer: Optimizer;
+  readonly #update: Update;
+  readonly #norm: GradientNorm;
   readonly #uploads: StageUploads;
   #steps = 0;
   #isClosed = false;
@@ -81,16 +87,11 @@ class WebGpuStage implements StageCompute {
     this.adapter = gpu.adapter;
     this.#gpu = gpu;
     this.#kernels = ops.kernels;
-    this.#table = parameterTable(spec);
     this.#buffers = buffers;
-    const { length, decayLength } = this.#table;
-    const state = this.#state = {
-      parameters: buffers.storage("parameters", length),
-      gradients: buffers.storage("gradients", length),
-      firstMoments: buffers.storage("first moments", length),
-      secondMoments: buffers.storage("second moments", length),
-    };
-    const { parameters, gradients } = state;
+    const table = parameterTable(spec);
+    const { state, optimizer } = this.#vectors = new VectorTable(table, options.optimizer);
+    const vectors = this.#device = storeVectors(buffers, { table, state });
+    const { parameters, gradients } = vectors;
     const before = buffers.storageBytes;
     const build = () => buildStageProgram({ ops, buffers, spec, parameters, gradients });
     this.#program = build();
@@ -100,44 +101,44 @@ class WebGpuStage implements StageCompute {
     this.#passes = new KeptPasses(this.#program, Array.from({ length: count }, build));
     this.#uploads = new StageUploads({ spec, buffers });
     const bindingBytes = gpu.device.limits.maxStorageBufferBindingSize;
-    this.#optimizer = buildOptimizer(ops.kernels, buffers, { state, length, decayLength, bindingBytes });
+    const parts = { ops, buffers, table, vectors, bindingBytes };
+    this.#update = updates[optimizer](parts);
+    this.#norm = buildGradientNorm(parts);
     buffers.reserveStaging(Math.max(this.#largestReadBytes(), readChunkBytes));
   }
 
   /** Compiles what is new on this device. The trial runs leave rubbish behind, so all state is cleared. */
   async warmUp(): Promise<void> {
     await this.#kernels.warmUp();
-    this.#clear(Object.values(this.#state));
+    const { parameters, gradients, state } = this.#device;
+    this.#clear([parameters, gradients, ...state.values().map(({ range }) => range)]);
     await this.#buffers.settle();
   }
 
   async loadParameters(parameters: Float32Array): Promise<void> {
     this.#check();
-    this.#checkLength("parameters", parameters);
-    this.#buffers.upload(this.#state.parameters, parameters);
+    this.#vectors.checkWhole("parameters", parameters);
+    this.#buffers.upload(this.#device.parameters, parameters);
     this.#passes.forget();
-    this.#clear([this.#state.gradients]);
+    this.#clear([this.#device.gradients]);
     await this.#buffers.finish();
   }
 
   readParameters(): Promise<Float32Array> {
-    return this.#readVector(this.#state.parameters);
+    return this.#readWhole("parameters");
   }
 
-  async loadMoments({ first, second, steps }: Moments): Promise<void> {
+  async loadOptimizer(state: OptimizerState): Promise<void> {
     this.#check();
-    this.#checkLength("first moments", first);
-    this.#checkLength("second moments", second);
-    this.#buffers.upload(this.#state.firstMoments, first);
-    this.#buffers.upload(this.#state.secondMoments, second);
+    for (const [name, values] of this.#vectors.valuesOf(state)) this.#buffers.upload(this.#rangeOf(name), values);
     await this.#buffers.finish();
-    this.#steps = steps;
+    this.#steps = state.steps;
   }
 
-  async readMoments(): Promise<Moments> {
-    const first = await this.#readVector(this.#state.firstMoments);
-    const second = await this.#readVector(this.#state.secondMoments);
-    return { first, second, steps: this.#steps };
+  async readOptimizer(): Promise<OptimizerState> {
+    const vectors: Record<string, Float32Array> = {};
+    for (const { name } of this.#vectors.state) vectors[name] = await this.#readWhole(name);
+    return { vectors, steps: this.#steps };
   }
 
   async writePart(vector: StageVector, { offset, values }: { offset: number; values: Float32Array }): Promise<void> {
@@ -165,21 +166,23 @@ class WebGpuStage implements StageCompute {
   }
 
   async forward(input: StageInput, { name }: PassOptions = {}): Promise<Uint8Array> {
-    const wire = this.#wireOut();
+    this.#checkWireOut();
     const pass = this.#passes.keep(name);
+    const { value } = pass.wireOut!;
     this.#uploads.input(input, pass);
-    const [values] = await this.#runAndRead([pass.trunk], [pass.wireOut!.value]);
-    return encodeWire(wire, values!);
+    const [content] = await this.#runAndRead([pass.trunk, value.encode], [value.staged]);
+    return value.fromStaged(content!);
   }
 
   async backward(input: StageInput, gradient: Uint8Array, { name }: PassOptions = {}): Promise<Uint8Array | null> {
-    const wire = this.#wireOut();
+    this.#checkWireOut();
     const kept = this.#passes.take(name);
     const pass = kept ?? this.#passes.spare;
     if (kept === null) this.#uploads.input(input, pass);
     this.#uploads.index(input, pass);
-    this.#uploads.gradient(pass.wireOut!, { wire, bytes: gradient });
-    return await this.#backwardResult(kept === null ? [pass.trunk, pass.trunkBackward] : [pass.trunkBackward]);
+    this.#uploads.gradient(pass.wireOut!.gradient, gradient);
+    const programs = kept === null ? [pass.trunk, pass.trunkBackward] : [pass.trunkBackward];
+    return await this.#backwardResult(programs, pass.wireIn);
   }
 
   async turnaround(input: StageInput, targets: Uint32Array): Promise<Turnaround> {
@@ -188,11 +191,11 @@ class WebGpuStage implements StageCompute {
     this.#uploads.index(input, this.#program);
     this.#uploads.targets(head.targets, targets);
     const { trunk, trunkBackward, wireIn } = this.#program;
-    const ranges = wireIn === null ? [head.losses] : [head.losses, wireIn.gradient];
+    const ranges = wireIn === null ? [head.losses] : [head.losses, wireIn.gradient.staged];
     const [losses, gradient] = await this.#runAndRead([trunk, head.forward, head.backward, trunkBackward], ranges);
     return {
-      lossPerSequence: this.#meanPerSequence(losses!),
-      gradient: this.spec.wireIn === null ? null : encodeWire(this.spec.wireIn, gradient!),
+      lossPerSequence: this.#meanPerSequence(new Float32Array(losses!)),
+      gradient: wireIn === null ? null : wireIn.gradient.fromStaged(gradient!),
     };
   }
 
@@ -201,7 +204,7 @@ class WebGpuStage implements StageCompute {
     this.#uploads.input(input, this.#program);
     this.#uploads.targets(head.targets, targets);
     const [losses] = await this.#runAndRead([this.#program.trunk, head.evaluate], [head.losses]);
-    return this.#meanPerSequence(losses!);
+    return this.#meanPerSequence(new Float32Array(losses!));
   }
 
   async logitsAt(input: StageInput, position: number): Promise<Float32Array> {
@@ -226,24 +229,24 @@ class WebGpuStage implements StageCompute {
 
   async zeroGradients(): Promise<void> {
     this.#check();
-    this.#clear([this.#state.gradients]);
+    this.#clear([this.#device.gradients]);
     await this.#buffers.finish();
   }
 
   async gradientSquareSum(): Promise<number> {
-    const [partial] = await this.#runAndRead([this.#optimizer.squareSum], [this.#optimizer.partialSums]);
-    return partial!.reduce((sum, value) => sum + value, 0);
+    const [partial] = await this.#runAndRead([this.#norm.dispatches], [this.#norm.partialSums]);
+    return new Float32Array(partial!).reduce((sum, value) => sum + value, 0);
   }
 
   readGradients(): Promise<Float32Array> {
-    return this.#readVector(this.#state.gradients);
+    return this.#readVector(this.#device.gradients, this.#vectors.lengthOf("parameters"));
   }
 
   async step(options: StepOptions): Promise<void> {
     this.#check();
     this.#steps++;
-    this.#buffers.upload(this.#optimizer.hyper, hyperValues(options, this.#steps));
-    this.#kernels.run(this.#optimizer.step);
+    for (const { range, values } of this.#update.uploads(options, this.#steps)) this.#buffers.upload(range, values);
+    this.#kernels.run(this.#update.dispatches);
     this.#passes.forget();
     await this.#buffers.finish();
   }
@@ -259,28 +262,20 @@ class WebGpuStage implements StageCompute {
     this.#gpu.throwIfFailed();
   }
 
-  #checkLength(what: string, values: Float32Array): void {
-    const { length } = this.#table;
-    assert(
-      values.length === length,
-      `Cannot load ${what} as there must be ${length}: current value is ${values.length}`,
-    );
+  #partOf(vector: StageVector, part: { offset: number; length: number }): BufferRange {
+    this.#vectors.checkPart(vector, part);
+    return partOf(this.#rangeOf(vector), { offset: part.offset, size: part.length });
   }
 
-  #partOf(vector: StageVector, { offset, length }: { offset: number; length: number }): BufferRange {
-    const end = this.#table.length;
-    assert(
-      Number.isInteger(offset) && offset >= 0 && offset + length <= end,
-      `Cannot use a part of ${vector} as it must lie in 0 to ${end}: current value is ${offset} to ${offset + length}`,
-    );
-    const { buffer, offset: start } = this.#state[vector];
-    return { buffer, offset: start + 4 * offset, size: 4 * length };
+  #rangeOf(vector: StageVector): BufferRange {
+    if (vector === "parameters") return this.#device.parameters;
+    return present(this.#device.state.get(vector), `Cannot use '${vector}' as the stage has no vector of this name`)
+      .range;
   }
 
-  #wireOut(): WireSpec {
+  #checkWireOut(): void {
     this.#check();
-    assert(this.spec.wireOut !== null, "The tail has no forward and no backward: use turnaround");
-    return this.spec.wireOut;
+    assert(this.#program.wireOut !== null, "The tail has no forward and no backward: use turnaround");
   }
 
   #head() {
@@ -290,33 +285,38 @@ class WebGpuStage implements StageCompute {
     return head;
   }
 
-  async #backwardResult(programs: readonly (readonly Dispatch[])[]): Promise<Uint8Array | null> {
-    const { wireIn } = this.#program;
-    if (wireIn === null || this.spec.wireIn === null) {
+  async #backwardResult(
+    programs: readonly (readonly Dispatch[])[],
+    wireIn: WirePort | null,
+  ): Promise<Uint8Array | null> {
+    if (wireIn === null) {
       this.#check();
       this.#kernels.run(programs.flat());
       await this.#buffers.finish();
       return null;
     }
-    const [gradient] = await this.#runAndRead(programs, [wireIn.gradient]);
-    return encodeWire(this.spec.wireIn, gradient!);
+    const [gradient] = await this.#runAndRead(programs, [wireIn.gradient.staged]);
+    return wireIn.gradient.fromStaged(gradient!);
   }
 
   /** All programs in one pass and one submit, then one read-back. */
   async #runAndRead(
     programs: readonly (readonly Dispatch[])[],
     ranges: readonly BufferRange[],
-  ): Promise<Float32Array<ArrayBuffer>[]> {
+  ): Promise<ArrayBuffer[]> {
     this.#check();
     const encoder = this.#gpu.device.createCommandEncoder();
     encodeProgram(encoder, programs.flat());
-    const read = await this.#buffers.submitAndRead(encoder, ranges);
-    return read.map((bytes) => new Float32Array(bytes));
+    return await this.#buffers.submitAndRead(encoder, ranges);
   }
 
-  async #readVector(range: BufferRange): Promise<Float32Array> {
+  #readWhole(vector: StageVector): Promise<Float32Array> {
+    return this.#readVector(this.#rangeOf(vector), this.#vectors.lengthOf(vector));
+  }
+
+  async #readVector(range: BufferRange, length: number): Promise<Float32Array> {
     this.#check();
-    return await this.#buffers.readFloats(range, this.#table.length);
+    return await this.#buffers.readFloats(range, length);
   }
 
   #clear(ranges: readonly BufferRange[]): void {
@@ -327,8 +327,9 @@ class WebGpuStage implements StageCompute {
 
   #largestReadBytes(): number {
     const { wireIn, wireOut, head } = this.#program;
-    const sizes = [wireIn?.gradient.size ?? 0, wireOut?.value.size ?? 0, head?.sampling.logits.size ?? 0];
-    return Math.max(...sizes) + (head?.losses.size ?? 0) + this.#optimizer.partialSums.size;
+    const wires = [wireIn?.gradient.staged, wireOut?.value.staged];
+    const sizes = [...wires, head?.sampling.logits].map((range) => range?.size ?? 0);
+    return Math.max(...sizes) + (head?.losses.size ?? 0) + this.#norm.partialSums.size;
   }
 
   #meanPerSequence(losses: Float32Array): Float32Array {

@@ -1,23 +1,27 @@
 /**
- * A stage as one list of dispatches per direction: way in (embedding, wire or bottleneck), blocks, way out (head, wire or
- * bottleneck). Everything a task will touch is allocated here, once. Another program on the same buffers has activations of its
- * own and shares the rest.
+ * A stage as one list of dispatches per direction: way in (embedding, or a codec's receiver), blocks, way out (head, or a
+ * codec's sender). Everything a task will touch is allocated here, once. Another program on the same buffers has activations of
+ * its own and shares the rest.
  */
 
-import type { StageSpec } from "../core/model/spec.ts";
+import { present } from "../core/assert.ts";
+import type { Wire } from "../core/codec/wire.ts";
+import { stageWires } from "../core/model/stage_wires.ts";
 import { ropeTable } from "./attention_ops.ts";
 import type { BufferRange } from "./buffers.ts";
+import type { WireBuffers, WireTransfer } from "./codecs/codec.ts";
+import { gpuCodecs } from "./codecs/codecs.ts";
 import type { Dispatch } from "./kernel.ts";
 import { buildAttentionHalf, buildFfnHalf } from "./layers/block.ts";
-import { buildReceiver, buildSender } from "./layers/boundary.ts";
+import { type BlockEnd, type BlockStart, plainEnd, plainStart } from "./layers/block_ends.ts";
 import { type ContextOptions, type LayerContext, layerContext, type Piece } from "./layers/context.ts";
 import { buildEmbed, type Embed } from "./layers/embed.ts";
 import { buildHead, type Head } from "./layers/head.ts";
 
-/** A wire at a boundary and dL/d(wire), both f32 (rows, wire width). */
+/** A wire at a boundary and dL/d(wire), on their way on or off the device. */
 export interface WirePort {
-  readonly value: BufferRange;
-  readonly gradient: BufferRange;
+  readonly value: WireTransfer;
+  readonly gradient: WireTransfer;
 }
 
 export interface StageProgram {
@@ -25,9 +29,9 @@ export interface StageProgram {
   readonly wireIn: WirePort | null; // not at the head
   readonly wireOut: WirePort | null; // not at the tail
   readonly head: Head | null; // tail only
-  /** Way in and blocks, up to `wireOut` or the head's input. */
+  /** Way in and blocks, from what was uploaded up to the wire's values or the head's input. */
   readonly trunk: readonly Dispatch[];
-  /** From dL/d(trunk output) to the stage's gradients and `wireIn.gradient`. */
+  /** From dL/d(trunk output) to the stage's gradients, and to what is read back of `wireIn.gradient`. */
   readonly trunkBackward: readonly Dispatch[];
 }
 
@@ -36,101 +40,107 @@ export function buildStageProgram(options: ContextOptions): StageProgram {
   const context = layerContext(options);
   buffers.upload(context.ropeTable, ropeTable(context.attention, spec.model.ropeBase));
   const embed = spec.wireIn === null ? buildEmbed(context) : null;
-  const wireIn = wireInPort(context);
-  const wireOut = bottleneckOut(context);
-  const pieces: Piece[] = embed === null ? [] : [embed];
-  let input = embed?.output ?? wireIn!.value;
-  for (let i = 0; i < spec.layerCount; i++) {
-    const block = buildBlock(context, {
-      layer: spec.firstLayer + i,
-      input,
-      receiver: i === 0 ? bottleneckPort(wireIn, spec.wireIn) : null,
-      sender: i === spec.layerCount - 1 ? bottleneckPort(wireOut, spec.wireOut) : null,
-    });
-    pieces.push(...block.pieces);
-    input = block.output;
-  }
+  const blocks = buildBlocks(context, embed);
+  const pieces: Piece[] = embed === null ? blocks.pieces : [embed, ...blocks.pieces];
+  const { input, inputGradient, output, outputGradient } = stageWires(spec);
+  const wireIn = portOf(context, { wire: input, gradient: inputGradient, buffers: blocks.wireIn, label: "wire in" });
+  const wireOut = portOf(context, {
+    wire: output,
+    gradient: outputGradient,
+    buffers: blocks.wireOut,
+    label: "wire out",
+  });
   return {
     embed,
     wireIn,
-    wireOut: spec.wireOut?.codec === "none" ? { value: input, gradient: context.residualGradient } : wireOut,
-    head: spec.wireOut === null ? buildHead(context, { input }) : null,
-    trunk: pieces.flatMap((piece) => piece.forward),
-    trunkBackward: pieces.toReversed().flatMap((piece) => piece.backward),
+    wireOut,
+    head: spec.wireOut === null ? buildHead(context, { input: blocks.output }) : null,
+    trunk: [...wireIn?.value.decode ?? [], ...pieces.flatMap((piece) => piece.forward)],
+    trunkBackward: [
+      ...wireOut?.gradient.decode ?? [],
+      ...pieces.toReversed().flatMap((piece) => piece.backward),
+      ...wireIn?.gradient.encode ?? [],
+    ],
   };
 }
 
-/** Codec `none` needs no gradient buffer of its own: the residual gradient is the wire's. */
-function wireInPort({ spec, buffers, rows, residualGradient }: LayerContext): WirePort | null {
-  if (spec.wireIn === null) return null;
-  const count = rows * spec.wireIn.width;
-  const value = buffers.storage("wire in", count);
-  const gradient = spec.wireIn.codec === "none" ? residualGradient : buffers.scratch("wire in gradient", count);
-  return { value, gradient };
+interface PortOptions {
+  readonly wire: Wire | null;
+  readonly gradient: Wire | null;
+  readonly buffers: WireBuffers | null;
+  readonly label: string;
 }
 
-function bottleneckOut({ spec, buffers, rows }: LayerContext): WirePort | null {
-  if (spec.wireOut?.codec !== "iota") return null;
-  const count = rows * spec.wireOut.width;
-  return { value: buffers.scratch("wire out", count), gradient: buffers.scratch("wire out gradient", count) };
+function portOf(context: LayerContext, { wire, gradient, buffers, label }: PortOptions): WirePort | null {
+  if (wire === null || gradient === null || buffers === null) return null;
+  const { transfers } = gpuCodecs[wire.codec];
+  return {
+    value: transfers.forward(context, { wire, values: buffers.value, label }),
+    gradient: transfers.gradient(context, { wire: gradient, values: buffers.gradient, label: `${label} gradient` }),
+  };
 }
 
-interface BottleneckPort extends WirePort {
-  readonly width: number; // r
+interface Blocks {
+  readonly pieces: Piece[]; // in forward order
+  readonly output: BufferRange; // (rows, d), of the last block
+  readonly wireIn: WireBuffers | null;
+  readonly wireOut: WireBuffers | null;
 }
 
-function bottleneckPort(port: WirePort | null, wire: StageSpec["wireIn"]): BottleneckPort | null {
-  return port !== null && wire?.codec === "iota" ? { ...port, width: wire.width } : null;
-}
-
-interface BlockOptions {
-  readonly layer: number;
-  readonly input: BufferRange; // (rows, d); unused by a receiver
-  readonly receiver: BottleneckPort | null;
-  readonly sender: BottleneckPort | null;
-}
-
-/** The pieces in forward order. A block may receive, send, both or neither. */
-function buildBlock(context: LayerContext, options: BlockOptions): { pieces: Piece[]; output: BufferRange } {
-  const { buffers, rows, width, residualGradient } = context;
-  const { layer, input, receiver: receiverPort, sender: senderPort } = options;
-  const attended = buffers.storage(`layer ${layer} after attention`, rows * width);
-  const output = buffers.storage(`layer ${layer} output`, rows * width);
-  const receiver = receiverPort === null ? null : buildReceiver(context, {
-    wire: receiverPort.value,
-    wireGradient: receiverPort.gradient,
-    wireWidth: receiverPort.width,
-    attentionOutput: attended,
+/** The first block starts with what was embedded or received; the last one ends with a sender, or plainly before the head. */
+function buildBlocks(context: LayerContext, embed: Embed | null): Blocks {
+  const { spec: { wireIn, wireOut, firstLayer, layerCount }, buffers, rows, width } = context;
+  const layers = Array.from({ length: layerCount }, (_, i): BlockTensors => ({
+    layer: firstLayer + i,
+    attended: buffers.storage(`layer ${firstLayer + i} after attention`, rows * width),
+    output: buffers.storage(`layer ${firstLayer + i} output`, rows * width),
+  }));
+  const first = present(layers[0], "a stage has a layer");
+  const last = present(layers.at(-1), "a stage has a layer");
+  const receiver = wireIn === null
+    ? null
+    : gpuCodecs[wireIn.codec].buildReceiver(context, { wireWidth: wireIn.width, ...first });
+  const sender = wireOut === null
+    ? null
+    : gpuCodecs[wireOut.codec].buildSender(context, { wireWidth: wireOut.width, ...last });
+  let start: BlockStart = receiver ?? plainStart(context, present(embed, "a stage without a wire embeds").output);
+  const pieces = layers.flatMap((tensors) => {
+    const end = tensors === last && sender !== null ? sender : plainEnd(context, tensors.attended);
+    const own = buildBlock(context, { ...tensors, start, end });
+    start = plainStart(context, tensors.output);
+    return own;
   });
+  return { pieces, output: last.output, wireIn: receiver?.wire ?? null, wireOut: sender?.wire ?? null };
+}
+
+interface BlockTensors {
+  readonly layer: number;
+  readonly attended: BufferRange; // (rows, d), the output of the attention half
+  readonly output: BufferRange; // (rows, d), the output of the FFN half
+}
+
+/** The pieces in forward order. */
+function buildBlock(
+  context: LayerContext,
+  { layer, attended, output, start, end }: BlockTensors & { start: BlockStart; end: BlockEnd },
+): Piece[] {
   const attentionHalf = buildAttentionHalf(context, {
     layer,
-    input: receiver?.expanded ?? input,
-    residual: receiver === null ? input : undefined,
+    input: start.input,
+    residual: start.residual,
     output: attended,
-    outputGradient: residualGradient,
-    inputGradient: receiver?.expandedGradient ?? residualGradient,
-    accumulate: receiver === null,
+    outputGradient: context.residualGradient,
+    inputGradient: start.inputGradient,
+    accumulate: start.accumulate,
   });
-  const outputGradient = senderPort === null
-    ? residualGradient
-    : buffers.scratch("encoder output gradient", rows * width);
   const ffnHalf = buildFfnHalf(context, {
     layer,
     input: attended,
-    residual: senderPort === null ? attended : undefined,
+    residual: end.residual,
     output,
-    outputGradient,
-    inputGradient: residualGradient,
+    outputGradient: end.outputGradient,
+    inputGradient: context.residualGradient,
     accumulate: true,
   });
-  const sender = senderPort === null ? null : buildSender(context, {
-    ffnOutput: output,
-    ffnOutputGradient: outputGradient,
-    ffnInput: attended,
-    wire: senderPort.value,
-    wireGradient: senderPort.gradient,
-    wireWidth: senderPort.width,
-  });
-  const pieces = [receiver?.expand, attentionHalf, receiver?.reinsert, ffnHalf, sender];
-  return { pieces: pieces.filter((piece) => piece !== null && piece !== undefined), output };
+  return [start.before, attentionHalf, start.after, ffnHalf, end.after];
 }

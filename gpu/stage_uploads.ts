@@ -1,16 +1,17 @@
 /**
- * What a task brings to the GPU: tokens, targets, wires and gradients on wires, checked and decoded into their buffers.
+ * What a task brings to the GPU: tokens, targets, wires and gradients on wires, checked and put where the program reads them.
  *
  * Refuses, as our bug, inputs of the wrong kind or length and ids outside the vocabulary; nothing is uploaded then. Foreign
  * bytes have been through the shell's own checks before they come here.
  */
 
 import { assert } from "../core/assert.ts";
-import { decodeWire } from "../core/codec/wire.ts";
-import { type StageSpec, wireBytes, type WireSpec } from "../core/model/spec.ts";
+import { wireBytes } from "../core/codec/wire.ts";
+import type { StageSpec } from "../core/model/spec.ts";
 import type { BufferRange, StageBuffers } from "./buffers.ts";
 import type { StageInput } from "./compute.ts";
-import type { StageProgram, WirePort } from "./stage_program.ts";
+import type { WireTransfer } from "./codecs/codec.ts";
+import type { StageProgram } from "./stage_program.ts";
 import { tokenIndex } from "./token_index.ts";
 
 export class StageUploads {
@@ -27,8 +28,8 @@ export class StageUploads {
       assert(embed !== null, `Stage ${this.#spec.index} reads a wire, not tokens`);
       this.#ids("tokens", embed.tokens, input.tokens);
     } else {
-      assert(wireIn !== null && this.#spec.wireIn !== null, "The head stage reads tokens, not a wire");
-      this.#wire("the wire", wireIn.value, { wire: this.#spec.wireIn, bytes: input.wire });
+      assert(wireIn !== null, "The head stage reads tokens, not a wire");
+      this.#wire("the wire", wireIn.value, input.wire);
     }
   }
 
@@ -41,17 +42,17 @@ export class StageUploads {
     this.#ids("targets", range, targets);
   }
 
-  gradient(port: WirePort, { wire, bytes }: { wire: WireSpec; bytes: Uint8Array }): void {
-    this.#wire("the gradient", port.gradient, { wire, bytes });
+  gradient(transfer: WireTransfer, bytes: Uint8Array): void {
+    this.#wire("the gradient", transfer, bytes);
   }
 
-  #wire(what: string, range: BufferRange, { wire, bytes }: { wire: WireSpec; bytes: Uint8Array }): void {
-    const expected = wireBytes(this.#spec, wire);
+  #wire(what: string, { wire, staged, toStaged }: WireTransfer, bytes: Uint8Array): void {
+    const expected = wireBytes(wire);
     assert(
       bytes.length === expected,
       `Cannot decode ${what} as it must have ${expected} bytes: current value is ${bytes.length}`,
     );
-    this.#buffers.upload(range, decodeWire(wire, bytes));
+    this.#buffers.upload(staged, toStaged(bytes));
   }
 
   #ids(what: string, range: BufferRange, ids: Uint32Array): void {

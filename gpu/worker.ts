@@ -92,7 +92,7 @@ async function openDevice(choice: DeviceChoice): Promise<ComputeDevice> {
   if (choice === "reference") {
     const { createReferenceStage } = await import("./reference/stage.ts");
     const adapter: AdapterDescription = { device: "reference", name: "float64 in TypeScript", isSoftware: true };
-    return { adapter, gpu: null, createStage: (spec) => Promise.resolve(createReferenceStage(spec)) };
+    return { adapter, gpu: null, createStage: (spec, options) => Promise.resolve(createReferenceStage(spec, options)) };
   }
   const gpu = await openGpuDevice();
   const kernels = new Kernels(gpu);

@@ -8,10 +8,12 @@
 
 import { unreachable } from "../core/assert.ts";
 import { parameterTable, type StageSpec } from "../core/model/spec.ts";
-import type { AdapterDescription, Moments, PassOptions, StageCompute } from "./compute.ts";
+import type { OptimizerState } from "../core/train/optimizer.ts";
+import type { AdapterDescription, PassOptions, StageCompute } from "./compute.ts";
 import type { StageInput, StageOptions, StageVector, StepOptions, Turnaround } from "./compute.ts";
 import type { DeviceFacts } from "./device.ts";
 import type { GemmSpeed } from "./gemm_speed.ts";
+import { VectorTable } from "./vector_table.ts";
 import { TooLargeError } from "./too_large.ts";
 import type { ComputeRequest, ComputeResponse, DeviceChoice, StageMethod, StageResult } from "./worker_protocol.ts";
 import { ownedCopy, type StageArguments } from "./worker_protocol.ts";
@@ -60,7 +62,12 @@ export async function openComputeWorker(options: { device: DeviceChoice }): Prom
       openStage: async (spec, options = {}) => {
         const stage = opened++;
         await link.openStage(stage, { spec, options });
-        return new WorkerStage(link, { stage, spec, adapter });
+        return new WorkerStage(link, {
+          stage,
+          spec,
+          adapter,
+          vectors: new VectorTable(parameterTable(spec), options.optimizer),
+        });
       },
       inspect: () => link.inspect(),
       measureGemm: ({ budgetMs }) => link.measureGemm(budgetMs),
@@ -182,14 +189,17 @@ class WorkerStage implements StageCompute {
   readonly adapter: AdapterDescription;
   readonly #link: WorkerLink;
   readonly #stage: number;
-  readonly #floats: number; // of each of its vectors
+  readonly #vectors: VectorTable;
 
-  constructor(link: WorkerLink, options: { stage: number; spec: StageSpec; adapter: AdapterDescription }) {
+  constructor(
+    link: WorkerLink,
+    options: { stage: number; spec: StageSpec; adapter: AdapterDescription; vectors: VectorTable },
+  ) {
     this.#link = link;
     this.#stage = options.stage;
     this.spec = options.spec;
     this.adapter = options.adapter;
-    this.#floats = parameterTable(options.spec).length;
+    this.#vectors = options.vectors;
   }
 
   async loadParameters(parameters: Float32Array): Promise<void> {
@@ -201,16 +211,15 @@ class WorkerStage implements StageCompute {
     return this.#read("parameters");
   }
 
-  async loadMoments({ first, second, steps }: Moments): Promise<void> {
-    await this.#write("firstMoments", first);
-    await this.#write("secondMoments", second);
-    await this.#call("setSteps", steps);
+  async loadOptimizer(state: OptimizerState): Promise<void> {
+    for (const [name, values] of this.#vectors.valuesOf(state)) await this.#write(name, values);
+    await this.#call("setSteps", state.steps);
   }
 
-  async readMoments(): Promise<Moments> {
-    const first = await this.#read("firstMoments");
-    const second = await this.#read("secondMoments");
-    return { first, second, steps: await this.countSteps() };
+  async readOptimizer(): Promise<OptimizerState> {
+    const vectors: Record<string, Float32Array> = {};
+    for (const { name } of this.#vectors.state) vectors[name] = await this.#read(name);
+    return { vectors, steps: await this.countSteps() };
   }
 
   writePart(vector: StageVector, part: { offset: number; values: Float32Array }): Promise<void> {
@@ -272,25 +281,19 @@ class WorkerStage implements StageCompute {
   }
 
   async #write(vector: StageVector, values: Float32Array): Promise<void> {
-    this.#checkLength(vector, values.length);
+    this.#vectors.checkWhole(vector, values);
     for (let offset = 0; offset < values.length; offset += partFloats) {
       await this.writePart(vector, { offset, values: values.subarray(offset, offset + partFloats) });
     }
   }
 
   async #read(vector: StageVector): Promise<Float32Array> {
-    const values = new Float32Array(this.#floats);
+    const values = new Float32Array(this.#vectors.lengthOf(vector));
     for (let offset = 0; offset < values.length; offset += partFloats) {
       const length = Math.min(partFloats, values.length - offset);
       values.set(await this.readPart(vector, { offset, length }), offset);
     }
     return values;
-  }
-
-  #checkLength(vector: StageVector, length: number): void {
-    if (length === this.#floats) return;
-    const rule = `there must be ${this.#floats} values: current value is ${length}`;
-    throw new ComputeError("AssertionFailure", `Cannot load ${vector} as ${rule}`);
   }
 
   #call<M extends StageMethod>(method: M, ...args: StageArguments<M>): Promise<StageResult<M>> {

@@ -1,25 +1,28 @@
 /**
- * The HTTP side of the hub's port: `/healthz`, `/status`, blobs.
+ * The HTTP side of the hub's port: `/healthz`, blobs, and pages about the run such as `/status`.
  *
- * Owns: putting routes together and the answers for unknown paths and failures. Everything is a function from Request to
- * Response, so tests need no socket. Refuses: what the status says (injected).
+ * Owns: combining the routes, and the answers for unknown paths and failures. Everything is a function from Request to
+ * Response, so tests need no socket. Out of scope: the content of the pages (injected).
  */
 
 import { Hono } from "hono";
 import { blobRoutes, type BlobRoutesOptions } from "./blobs/blob_routes.ts";
 
+/** A page about the run, for people and programs; anybody may ask for it. */
+export type HubPage = (request: Request) => Response | Promise<Response>;
+
 export interface ApiOptions {
   readonly blobs: BlobRoutesOptions;
-  /** Plain data about the run, for people and programs. */
-  readonly status: () => unknown;
-  /** A request failed in a way that no route foresaw. */
+  /** By path: "/status". */
+  readonly pages: Readonly<Record<string, HubPage>>;
+  /** A request failed in a way that no route handles. */
   readonly onError: (error: Error) => void;
 }
 
 export function createApi(options: ApiOptions): Hono {
   const app = new Hono();
   app.get("/healthz", (context) => context.text("ok"));
-  app.get("/status", (context) => context.json(options.status() as Record<string, unknown>));
+  for (const [path, page] of Object.entries(options.pages)) app.get(path, (context) => page(context.req.raw));
   app.route("/", blobRoutes(options.blobs));
   app.notFound((context) =>
     context.json({ code: "missing", detail: `Cannot find ${context.req.path.slice(0, 200)}; try /status` }, 404)

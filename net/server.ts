@@ -1,9 +1,9 @@
 /**
  * One port for everything: WebSockets for the hub, HTTP for blobs, status and dashboard.
  *
- * Owns: the listening socket, also when it must be opened again, and the upgrade. Refuses: sessions (hub.ts), routes (api.ts),
- * what strangers may cost (door.ts). Invariants: a message larger than `frameBytes` closes its connection before it is
- * assembled; what goes wrong with the port is told, at most once a minute for each kind.
+ * Owns: the listening socket, including reopening it, and the upgrade. Out of scope: sessions (hub.ts), routes
+ * (hub_http.ts), limits on strangers (door.ts). Invariants: a message larger than `frameBytes` closes its connection
+ * before it is assembled; problems with the port are reported at most once a minute per kind.
  */
 
 import type { Buffer } from "node:buffer";
@@ -21,14 +21,14 @@ import type { Wire, WireHandler } from "./links/wire.ts";
 
 export interface ListenOptions {
   readonly host: string;
-  readonly port: number; // 0: any free one
+  readonly port: number; // 0: any free port
   readonly limits: NetLimits;
-  /** Files and sockets that this process may have open, where it is known. */
+  /** The limit on this process's open files and sockets, if known. */
   readonly descriptors?: number | null;
   readonly accept: (wire: Wire) => WireHandler;
-  /** `trust` says that the request is a proven node's: its connection is no stranger's until it is answered. */
+  /** `trust` marks the request as an authenticated node's: its connection is not a stranger's until it is answered. */
   readonly fetch: (request: Request, trust: () => void) => Response | Promise<Response>;
-  /** Something a person should know about the port. */
+  /** A problem with the port that a person should know. */
   readonly onNotice?: (text: string) => void;
   readonly timers?: Timers;
   /** PEM texts; without them the port speaks plain HTTP, for loopback or behind a proxy. */
@@ -92,7 +92,7 @@ const noticeMs = 60_000;
 const againMs = 10_000;
 const anyHost: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1" };
 
-/** Opens the port again when it has gone deaf, and makes room among the strangers when descriptors run out. */
+/** Reopens the port when it no longer accepts connections, and drops strangers when descriptors run out. */
 function keepOpen(
   { server, door, port, options }: { server: Server; door: Door; port: number; options: ListenOptions },
 ): DeafWatch {
@@ -108,7 +108,7 @@ function keepOpen(
   const onVerdict = (verdict: Verdict) => {
     if (verdict === "hears") return door.ease();
     const { connections } = door;
-    const isAgain = timers.steadyMs() - failedAtMs < againMs; // deaf again: those that came at once were too many
+    const isAgain = timers.steadyMs() - failedAtMs < againMs; // deaf again: too many clients came back at once
     const gone = verdict === "exhausted" || isAgain ? door.shed() : 0;
     failedAtMs = timers.steadyMs();
     if (verdict === "exhausted") {
@@ -119,7 +119,7 @@ function keepOpen(
       );
     }
     if (server.listening) server.close();
-    // Those who wait come all at once and hold a descriptor each for a moment, also where they are turned away.
+    // Waiting clients connect all at once, and each holds a descriptor for a moment, even if turned away.
     server.listen({ port, host, backlog: Math.ceil(door.mostStrangers / 8) });
     tell(verdict, `Port ${port} did not take connections any more and was opened again; nodes come back by themselves`);
   };
@@ -130,11 +130,11 @@ function keepOpen(
     onVerdict,
   });
   server.on("connection", () => watch.called());
-  server.on("error", (error: Error) => tell("deaf", `Cannot open port ${port} again: ${error.message}; trying on`));
+  server.on("error", (error: Error) => tell("deaf", `Cannot reopen port ${port}: ${error.message}; still trying`));
   return watch;
 }
 
-/** A part of the descriptors is for files, and for those who wait at the port: they come all at once, and go one by one. */
+/** Part of the descriptors is reserved for files and for waiting clients, which connect all at once and leave one by one. */
 function boundsOf({ descriptors = null }: ListenOptions): { mostConnections: number; backlog: number } {
   if (descriptors === null) return { mostConnections: Infinity, backlog: longestBacklog };
   const reserve = Math.min(largestReserve, Math.ceil(descriptors / 2));

@@ -1,15 +1,16 @@
 /**
- * The clock and the dice of the network layer, injected, so that tests own both.
+ * The network layer's clock and random numbers, injected so that tests control both.
  *
- * Owns: the two interfaces and their genuine implementations. Invariant: nothing else under net reads a clock or draws at random.
+ * Owns: the two interfaces and their real implementations. Invariant: no other file under net reads a clock or draws
+ * random numbers.
  */
 
 export type Cancel = () => void;
 
 export interface Timers {
-  /** The wall clock, which others read too: signed requests carry it. It may be set back or jump. */
+  /** The wall clock, for time stamps that other machines read, as in signed requests. It may be set back or jump. */
   nowMs(): number;
-  /** Never goes back; only differences mean something. */
+  /** Monotonic; only differences are meaningful. */
   steadyMs(): number;
   /** Calls back once. */
   after(delayMs: number, callback: () => void): Cancel;
@@ -35,7 +36,7 @@ export const systemRandom: Random = {
   unit: () => Math.random(),
 };
 
-/** Calls back again and again; the next wait starts when the callback has returned. */
+/** Calls back repeatedly; the next wait starts when the callback has returned. */
 export function every(timers: Timers, periodMs: number, callback: () => void): Cancel {
   let cancel = timers.after(periodMs, fire);
   let stopped = false;

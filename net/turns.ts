@@ -1,22 +1,25 @@
 /**
- * Long work on a thread that also serves links, in turns short enough that nobody waits for them.
+ * Long work on a thread that also serves links, in turns too short to delay anything.
  *
- * Owns: cutting the work, and one queue of turns for the whole thread: however many jobs run at once, sockets and timers are
- * served between any two turns. Refuses: what the work is. Callers choose a unit of at most about 10 ms on a slow machine; work
- * of a single unit is done at once, without a turn. The pause is a timer and no immediate: immediates run one after another
- * before Deno looks at its sockets (measured: an echo took 247 ms between immediates of 4 ms, 12 ms between timers).
+ * Owns: splitting the work, and one queue of turns for the whole thread: however many jobs run at once, sockets and
+ * timers are served between any two turns. Out of scope: the work itself. Callers choose a unit of at most about 10 ms
+ * on a slow machine; work of a single unit is done at once, without a turn. The pause is a timer rather than an
+ * immediate, because immediates run one after another before Deno polls its sockets (measured: an echo took 247 ms
+ * between immediates of 4 ms, 12 ms between timers).
  */
+
+import type { LongWork } from "../core/long_work.ts";
 
 export interface Work {
   readonly total: number;
   readonly unit: number; // done in one turn
-  /** Hears how much is done, after each turn. */
+  /** Called with the progress after each turn. */
   readonly onProgress?: (done: number) => void;
 }
 
 let queue: Promise<void> = Promise.resolve();
 
-/** Resolves after everything that is due has been served, and after those who asked before. */
+/** Resolves after all due events have been served, and after earlier callers. */
 export function nextTurn(): Promise<void> {
   queue = queue.then(() => new Promise((resolve) => setTimeout(resolve, 0)));
   return queue;
@@ -35,7 +38,16 @@ export async function inTurns(
   }
 }
 
-/** The bytes, piece by piece, with a turn between any two. */
+/** Runs core's own long work to its end, with a turn for each of its parts. */
+export async function workInTurns<Result>(work: LongWork<Result>): Promise<Result> {
+  for (;;) {
+    const step = work.next();
+    if (step.done === true) return step.value;
+    await nextTurn();
+  }
+}
+
+/** The bytes, piece by piece, with a turn between pieces. */
 export async function* piecesInTurns(bytes: Uint8Array, pieceBytes: number): AsyncGenerator<Uint8Array> {
   for (let start = 0; start < bytes.length; start += pieceBytes) {
     if (start > 0) await nextTurn();

@@ -1,7 +1,7 @@
 /**
- * The decision after a look: what stands in the way, when the next call is due, and the call when it is due.
+ * The decision after a read: what prevents a call, when the next one is due, and the call if it is due.
  *
- * Leaves in the state how things stand, for people, and at which block to look again: each block inside the window or while
+ * Stores the status in the state, for people, and the block of the next read: every block inside the window or while
  * something is open, every few blocks otherwise.
  */
 
@@ -14,7 +14,7 @@ import { isPending } from "./reconcile.ts";
 import { type SendContext, sendReveal, sendRow } from "./sending.ts";
 import { leadBlocks, type SendWindow, sendWindow } from "./window.ts";
 
-const idleLookBlocks = 10; // 2 min: an epoch may come by request
+const idleLookBlocks = 10; // 2 min: an epoch may be requested at any time
 const staleLookBlocks = 2;
 
 export function decide(state: DutyState, view: ChainView, own: Neuron): DutyEffect[] {
@@ -29,7 +29,7 @@ export function decide(state: DutyState, view: ChainView, own: Neuron): DutyEffe
   if (state.attempt !== null) return stand(state, "waiting", "waiting to learn whether the last call landed", null);
 
   const seen = standingRefusal(view, own, state.options);
-  // What a look sees begin it also sees end: to hold on is for what the chain alone knows.
+  // Obstacles that reads can see also end visibly; a hold is only for refusals that only the chain can know.
   const isHeld = state.hold !== null && window.landingBlock < state.hold.untilBlock &&
     seen?.name !== state.hold.refusal.name;
   if (!isHeld) state.hold = null;
@@ -39,7 +39,7 @@ export function decide(state: DutyState, view: ChainView, own: Neuron): DutyEffe
     return standRefused(state, refusal, state.hold?.untilBlock ?? window.endBlock);
   }
   const isStale = headBlock - view.metagraph.block > staleLookBlocks;
-  if (isStale) return []; // what was seen is too old to act on: the next head looks again
+  if (isStale) return []; // the view is too old to act on: the next head causes another read
   const context: SendContext = { epoch, window, parameters: view.parameters, seenBlock: view.metagraph.block };
   const reveal = state.passages.find((passage) => isRevealDue(passage, { view, window }));
   if (reveal !== undefined) {
@@ -52,31 +52,31 @@ export function decide(state: DutyState, view: ChainView, own: Neuron): DutyEffe
   return stand(state, wait.level, wait.words, wait.atBlock);
 }
 
-/** The chain forgets a commit whose epoch it thinks over, as after a change of tempo: its reveal would only be refused. */
+/** The chain drops a commit whose epoch it considers over, for example after a tempo change; its reveal would be refused. */
 function isRevealDue(passage: Passage, { view, window }: { view: ChainView; window: SendWindow }): boolean {
   const { mode, isRevealSent, revealEpoch, revealAfterBlock } = passage;
   return view.parameters.isCommitReveal && mode === "salted" && !isRevealSent && revealEpoch === window.epochIndex &&
     !(window.landingBlock <= revealAfterBlock) && isPending(passage, view);
 }
 
-/** Never past the next epoch; at once while a row must be in storage. */
+/** At the latest at the next epoch; in the next block while a row must appear in storage. */
 function idleLook(state: DutyState, window: SendWindow): number {
   const headBlock = window.landingBlock - 1;
   const isRowDue = state.passages.some(({ mode, isRevealSent }) => mode === "plain" || isRevealSent);
   return isRowDue ? headBlock + 1 : Math.max(headBlock + 1, Math.min(headBlock + idleLookBlocks, window.endBlock));
 }
 
-/** What is in the way may end at any block: inside the window none of them is left out, and before it no look skips its start. */
+/** An obstacle may end at any block, so every block of the window is read, and no earlier wait skips its start. */
 function refusedLook(state: DutyState, window: SendWindow): number {
   const { landingBlock, startBlock } = window;
   return landingBlock >= startBlock ? landingBlock : Math.min(idleLook(state, window), startBlock - 1);
 }
 
-/** Why not now, or null: this is the block. */
+/** Why not to send now; null: send in this block. */
 function waitOf(state: DutyState, view: ChainView, own: Neuron, window: SendWindow): Standing | null {
   const { parameters, epoch } = view;
   const lastUpdateBlock = Math.max(own.lastUpdateBlock, state.lastLandedBlock);
-  // Registering writes the same field, and so may a reveal, which must not hide the call that landed before it.
+  // Registration writes the same field, and a reveal may too, which must not hide the call that landed before it.
   const isReveal = own.lastUpdateBlock === state.revealedBlock;
   const lastCallBlock = isReveal ? state.lastLandedBlock : lastUpdateBlock;
   if (lastCallBlock > own.registeredAtBlock && lastCallBlock >= window.epochStartBlock) {

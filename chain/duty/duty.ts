@@ -1,8 +1,8 @@
 /**
- * The vocabulary of the weight duty: what a validator's duty knows, hears, and asks for.
+ * The types of the weight duty: its state, events and effects.
  *
- * The state is plain JSON: whoever performs the effects stores it before performing any effect of a step, so a restart goes on
- * where it was and nothing is sent twice. It holds `saltSeed`, from which salts are made: keep it as private as a key.
+ * The state is plain JSON. The caller stores it before performing any effect of a step, so a restart resumes and
+ * nothing is sent twice. It holds `saltSeed`, from which salts are derived: keep it as private as a key.
  */
 
 import type { Address, ChainCall } from "../call.ts";
@@ -14,30 +14,30 @@ export interface DutyOptions {
   readonly netuid: number;
   readonly mechanism: number;
   readonly hotkey: Address;
-  readonly versionKey: string; // u64 in decimal: what our weights are made with
-  readonly beacon: BeaconClock; // whose rounds the chain reveals by
+  readonly versionKey: string; // u64 in decimal: sent with our weights
+  readonly beacon: BeaconClock; // whose rounds decide the chain's reveals
   readonly saltSeed: string; // 32 random bytes as hex, drawn once
-  readonly settleBlocks: number; // a send without an answer cannot land later than this: the era it is signed for
+  readonly settleBlocks: number; // the era of a call: an unanswered one cannot land later than this
 }
 
-/** Scores by hotkey, as the hub made them. */
+/** Scores by hotkey, as made from the hub's reports. */
 export interface Scores {
   readonly round: number; // of the run
   readonly block: number; // the chain's head when they were made
   readonly byHotkey: Readonly<Record<Address, number>>;
 }
 
-/** What one look at the chain found. The parts may be some blocks apart; each names its block. */
+/** The result of one read of the chain. Its parts may be some blocks apart; each names its block. */
 export interface ChainView {
   readonly metagraph: Metagraph;
   readonly parameters: SubnetParameters;
   readonly epoch: EpochState;
   readonly row: StoredRow; // ours as stored; empty when we have no uid
   readonly commits: readonly PendingCommit[]; // ours
-  readonly calls: CallsSeen | null; // null: no blocks were asked for
+  readonly calls: CallsSeen | null; // null: no blocks were requested
 }
 
-/** A range of blocks in which to look for our own calls. */
+/** A range of blocks in which to search for our own calls. */
 export interface BlockRange {
   readonly afterBlock: number;
   readonly toBlock: number;
@@ -45,10 +45,10 @@ export interface BlockRange {
 
 export interface CallsSeen {
   readonly range: BlockRange;
-  readonly landedBlocks: readonly number[] | null; // with a call of ours that worked; null: a block can no longer be read
+  readonly landedBlocks: readonly number[] | null; // blocks with a successful call of ours; null: a block can no longer be read
 }
 
-/** A row on its way: sent, landed, revealed, seen in storage. */
+/** A row in progress: sent, landed, revealed, seen in storage. */
 export interface Passage {
   readonly mode: "plain" | "salted" | "timelocked";
   readonly row: WeightsRow;
@@ -56,27 +56,27 @@ export interface Passage {
   readonly scoresRound: number;
   readonly salt: readonly number[]; // empty unless salted
   landedBlock: number; // 0: not yet known
-  revealEpoch: number; // index in which the chain has or wants it; plain: that of landing
+  revealEpoch: number; // epoch index of the reveal; for plain rows, of landing
   isRevealSent: boolean; // salted: our own second call has landed
-  revealAfterBlock: number; // it was refused: not before this block again
+  revealAfterBlock: number; // after a refusal: not again before this block
 }
 
 export interface Attempt {
   readonly id: number;
   readonly purpose: "set" | "reveal";
-  readonly seenBlock: number; // of the look it was decided on: whatever is newer than this is its work
+  readonly seenBlock: number; // of the read it was decided on: newer changes are its effect
   readonly headBlock: number; // it can land in the blocks after this
   readonly epochEndBlock: number; // the next epoch runs in this block
-  readonly nextFiledBlock: number; // from this block on it is filed under the next epoch
+  readonly nextFiledBlock: number; // from this block on the chain files it under the next epoch
   readonly passage: Passage;
-  isUnknown: boolean; // no answer came: only the chain knows
-  searchedBlock: number; // in no block up to this one, as the blocks themselves say
+  isUnknown: boolean; // no answer arrived: only the chain knows
+  searchedBlock: number; // not in any block up to this one, according to the blocks themselves
 }
 
 export interface Standing {
   readonly level: "good" | "waiting" | "alarm";
   readonly words: string;
-  readonly atBlock: number | null; // when that changes; said as "in 37 blocks (7 min)"
+  readonly atBlock: number | null; // when that changes; shown as "in 37 blocks (7 min)"
 }
 
 export interface DutyState {
@@ -87,21 +87,21 @@ export interface DutyState {
   headAtMs: number; // the machine's clock
   isSilent: boolean; // no head for a long time
   blockMs: number;
-  viewBlock: number; // of the newest look
-  tempoBlocks: number; // as last looked at; 0: not yet
+  viewBlock: number; // of the newest read
+  tempoBlocks: number; // as last read; 0: not yet
   isReading: boolean;
   lookAtBlock: number;
   attempts: number;
   attempt: Attempt | null;
   readonly passages: Passage[]; // landed, not yet seen in storage; oldest first
-  landedScoresRound: number; // newest scores whose row has landed; -1: none
+  landedScoresRound: number; // the newest scores whose row has landed; -1: none
   lastLandedBlock: number;
-  lastLandedAfterBlock: number; // the look before: an update up to here was not ours
-  revealedBlock: number; // an update of this block was the chain's reveal and no call; 0: none
+  lastLandedAfterBlock: number; // the previous read: an update up to here was not ours
+  revealedBlock: number; // an update in this block was the chain's reveal, not a call; 0: none
   checked: { readonly landedBlock: number; readonly atBlock: number } | null;
   hold: { readonly untilBlock: number; readonly refusal: Refusal } | null;
   standing: Standing;
-  alarm: string | null; // the newest row that did not come through
+  alarm: string | null; // about the newest row that failed
   readFailure: string | null;
 }
 
@@ -111,14 +111,14 @@ export type DutyEvent =
   | { readonly type: "readFailed"; readonly why: string }
   | { readonly type: "scored"; readonly scores: Scores }
   | { readonly type: "answered"; readonly attempt: number; readonly receipt: Receipt }
-  | { readonly type: "restarted" } // the state was loaded: what was under way has lost its answer
+  | { readonly type: "restarted" } // the state was loaded: answers to earlier calls are lost
   | { readonly type: "tick" };
 
 export type DutyEffect =
   | { readonly type: "read"; readonly blocks: BlockRange | null } // answered by viewRead or readFailed
   | { readonly type: "send"; readonly attempt: number; readonly call: ChainCall } // answered by `answered`
   | {
-    readonly type: "sealAndSend"; // as `send`, of commitTimelockedWeights with the row sealed until the round
+    readonly type: "sealAndSend"; // like `send`, for commitTimelockedWeights with the row sealed until the round
     readonly attempt: number;
     readonly row: WeightsRow;
     readonly versionKey: string;
@@ -164,7 +164,7 @@ export function openDuty(options: DutyOptions): DutyState {
     revealedBlock: 0,
     checked: null,
     hold: null,
-    standing: { level: "waiting", words: "waiting for the first look at the chain", atBlock: null },
+    standing: { level: "waiting", words: "waiting for the first read of the chain", atBlock: null },
     alarm: null,
     readFailure: null,
   };

@@ -1,6 +1,4 @@
-/**
- * How the weight duty stands, in plain words for an operator: what comes next, what came last, what is wrong.
- */
+/** The weight duty's status in plain words for an operator: what comes next, what came last, what is wrong. */
 
 import type { DutyState, Standing } from "./duty.ts";
 

@@ -1,9 +1,10 @@
 /**
  * The weight duty: a validator's weights on the chain, once per epoch, whatever happens to the chain, the link or this process.
  *
- * Each head may ask for a look; each look settles what is open, checks what has landed, and decides about the next call. At most one
- * call is under way, and an unanswered one is settled by the chain's own state before another is sent. `headSeen` drives
- * everything: a chain without heads needs no weights. Refuses: reading and sending (the caller performs the effects).
+ * Each head may request a read; each read settles what is open, checks what has landed, and decides about the next
+ * call. At most one call is under way, and an unanswered one is settled from the chain's own state before another is
+ * sent. `headSeen` drives everything: a chain without heads needs no weights. Out of scope: reading and sending (the
+ * caller performs the effects).
  */
 
 import { assert, unreachable } from "../../core/assert.ts";
@@ -58,7 +59,7 @@ export const weightDuty: Machine<DutyState, DutyEvent, DutyEffect> = {
   },
 };
 
-/** Whether nothing is left to do for the newest scores: their row has landed, and no reveal of ours is open. */
+/** Whether the newest scores are done: their row has landed, and no reveal of ours is open. */
 export function isSettled({ scores, landedScoresRound, attempt, passages }: DutyState): boolean {
   if (attempt !== null) return false;
   if (scores !== null && landedScoresRound < scores.round) return false;
@@ -77,7 +78,7 @@ function onHead(state: DutyState, head: Head, nowMs: number): DutyEffect[] {
   return lookWhenDue(state);
 }
 
-/** No look while a call is on its way: its answer comes first. */
+/** No read while a call is under way: its answer comes first. */
 function lookWhenDue(state: DutyState): DutyEffect[] {
   const isWaiting = state.attempt !== null && !state.attempt.isUnknown;
   if (state.isReading || isWaiting || state.headBlock < state.lookAtBlock) return [];
@@ -121,7 +122,7 @@ function onView(state: DutyState, view: ChainView): DutyEffect[] {
 function onReceipt(state: DutyState, event: { attempt: number; receipt: Receipt }): DutyEffect[] {
   const { attempt } = state;
   const { receipt } = event;
-  if (attempt === null || attempt.id !== event.attempt) return []; // settled by the chain before its answer came
+  if (attempt === null || attempt.id !== event.attempt) return []; // settled from the chain before its answer arrived
   state.lookAtBlock = state.headBlock + 1;
   switch (receipt.status) {
     case "included":
@@ -142,7 +143,10 @@ function onReceipt(state: DutyState, event: { attempt: number; receipt: Receipt 
   }
 }
 
-/** The chain may count epochs otherwise than was foreseen, as after a change of tempo; meanwhile the next row must not wait. */
+/**
+ * The chain may count epochs differently than predicted, for example after a tempo change; the next row must not wait
+ * for that.
+ */
 function postponeReveal(state: DutyState, { passage }: Attempt): void {
   const refused = state.passages.find(({ landedBlock }) => landedBlock === passage.landedBlock);
   if (refused !== undefined) refused.revealAfterBlock = state.headBlock + revealRetryBlocks;

@@ -1,7 +1,9 @@
 /**
- * How a miner's hotkey stands in its subnet, in plain words: whether it is registered, what it earns, whether its place is safe.
+ * The status of a miner's hotkey in its subnet, in plain words: whether it is registered, what it earns, whether its
+ * place is safe.
  *
- * A newcomer that needs a place gets that of the neuron with the least emission among those that are no longer immune. Pure.
+ * In a full subnet a newcomer takes the place of the neuron with the least emission among those that are no longer
+ * immune. Pure.
  */
 
 import type { Address } from "../call.ts";
@@ -12,7 +14,7 @@ export interface MinerHealth {
   readonly sentences: readonly string[]; // the most important first
   readonly uid: number | null; // null: not registered
   readonly emissionRao: bigint; // of the last epoch
-  readonly incentiveShare: number; // of all miners' together
+  readonly incentiveShare: number; // of all miners' incentive
 }
 
 export interface MinerHealthInput {
@@ -51,7 +53,7 @@ export function minerHealth(input: MinerHealthInput): MinerHealth {
   };
 }
 
-/** Who loses the next place that is wanted. */
+/** Whether this neuron loses its place to the next newcomer. */
 function place({ metagraph, parameters }: MinerHealthInput, own: Neuron): { isAtRisk: boolean; text: string } {
   const { block, neurons } = metagraph;
   const immuneBlocks = own.registeredAtBlock + parameters.immunityPeriodBlocks - block;

@@ -1,8 +1,8 @@
 /**
- * Scores by hotkey to a row by uid, at the moment of sending.
+ * Converts scores by hotkey to a row by uid when it is sent.
  *
- * A uid belongs to whoever holds it now: a hotkey that is gone is dropped, and so is one that registered (again) after its score was
- * made, as the score was earned under another registration.
+ * Uids are those held now: a hotkey that has left is dropped, and so is one that registered (again) after its score was
+ * made, because the score belongs to another registration.
  */
 
 import type { Metagraph, Neuron, SubnetParameters } from "../chain.ts";

@@ -1,17 +1,17 @@
 /**
- * What the chain would refuse, found without sending: its checks in its own order, each with what it means and what to do.
+ * Predicts the chain's refusals without sending: its checks in its own order, each with its meaning and the next step.
  *
- * Refuses nothing itself: it names the first refusal. A refused call costs nothing but time, and time is what a window lacks.
+ * It returns the first refusal. A refused call costs only time, but a window has little of that.
  */
 
 import type { Neuron, Refusal, SubnetParameters } from "../chain.ts";
 import { isWithinMaxWeight, type WeightsRow } from "../weights/stored_row.ts";
 import type { ChainView, DutyOptions } from "./duty.ts";
 
-const unrevealedMax = 10; // commits of one hotkey that wait for their reveal
+const unrevealedMax = 10; // unrevealed commits per hotkey
 const raoPerToken = 1_000_000_000n;
 
-/** Whether we may set weights at all, whatever they are. Null: nothing is in the way. */
+/** Whether we may set any weights at all. Null: no obstacle. */
 export function standingRefusal(
   view: Pick<ChainView, "metagraph" | "parameters">,
   own: Neuron,
@@ -46,10 +46,10 @@ export function standingRefusal(
   return null;
 }
 
-/** A permit goes to the largest stakes, and only an epoch gives it. */
+/** Permits go to the largest stakes, and only an epoch grants them. */
 export function permitAction(view: Pick<ChainView, "metagraph" | "parameters">, own: Neuron): string {
   const { metagraph, parameters } = view;
-  if (own.stakeRao === 0n) return "stake to the hotkey, and wait for an epoch";
+  if (own.stakeRao === 0n) return "add stake to the hotkey, and wait for an epoch";
   const stakes = metagraph.neurons.filter((neuron) => neuron.hasPermit).map((neuron) => neuron.stakeRao);
   const least = stakes.reduce((a, b) => a < b ? a : b, stakes[0] ?? 0n);
   if (stakes.length < parameters.maxValidators || own.stakeRao > least) return "the next epoch gives one";
@@ -63,7 +63,7 @@ export function firstAllowedBlock(options: { lastUpdateBlock: number; parameters
   return lastUpdateBlock === 0 ? 0 : lastUpdateBlock + parameters.weightsRateLimitBlocks;
 }
 
-/** Whether this row would be refused. `conformWeights` leaves little to find: this is the chain's word for what is left. */
+/** Whether this row would be refused. `conformWeights` already avoids most refusals; these are the remaining ones. */
 export function rowRefusal(view: ChainView, own: Neuron, row: WeightsRow): Refusal | null {
   const { parameters, metagraph } = view;
   const isSelfWeight = row.uids.length === 1 && row.uids[0] === own.uid;
@@ -77,7 +77,7 @@ export function rowRefusal(view: ChainView, own: Neuron, row: WeightsRow): Refus
   if (row.uids.length > metagraph.neurons.length) {
     return internal("UidsLengthExceedUidsInSubNet", "more uids than neurons");
   }
-  if (row.uids.some((uid) => !known.has(uid))) return internal("UidVecContainInvalidOne", "a uid that nobody holds");
+  if (row.uids.some((uid) => !known.has(uid))) return internal("UidVecContainInvalidOne", "a uid without a neuron");
   if (!isSelfWeight && row.uids.length < parameters.minAllowedWeights) {
     return refusal("WeightVecLengthIsLow", "afterEpoch", {
       sentence:
@@ -98,7 +98,7 @@ function refusal(name: string, retry: Refusal["retry"], text: { sentence: string
 const internal = (name: string, what: string): Refusal =>
   refusal(name, "afterEpoch", { sentence: `the row has ${what}`, action: "report this with the log" });
 
-/** Up to two decimals, as people say it. */
+/** With up to two decimals. */
 function tokens(rao: bigint): string {
   const hundredths = (rao * 100n + raoPerToken - 1n) / raoPerToken; // rounded up, so that staking it is enough
   return `${hundredths / 100n}.${String(hundredths % 100n).padStart(2, "0")}`;

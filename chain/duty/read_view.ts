@@ -1,6 +1,4 @@
-/**
- * Performs the duty's `read`: one look at the chain. Rejects with the chain's `ChainError`.
- */
+/** Performs the duty's `read` of the chain. Rejects with the chain's `ChainError`. */
 
 import type { Chain } from "../chain.ts";
 import type { Address } from "../call.ts";

@@ -1,6 +1,6 @@
 /**
- * What became of what landed, read from the chain itself: a row is in storage as predicted or is not, a block was taken back, an
- * update was the chain's reveal and no call of ours. Out of scope: calls without an answer (settle.ts).
+ * Checks landed calls against the chain: whether a row is in storage as predicted, a block was reverted, or an update
+ * was the chain's reveal rather than our call. Out of scope: calls without an answer (settle.ts).
  */
 
 import type { Neuron } from "../chain.ts";
@@ -8,7 +8,7 @@ import { epochIndex } from "../epochs/epochs.ts";
 import { isSameRow, storedRowOf } from "../weights/stored_row.ts";
 import type { ChainView, DutyRecord, DutyState, Passage } from "./duty.ts";
 
-const storageBlocks = 3; // a plain row must be seen by then
+const storageBlocks = 3; // within which a plain row must appear
 
 /** Another registration of our hotkey has another uid and no history. */
 export function forgetOldRegistration(state: DutyState, own: Neuron): void {
@@ -19,7 +19,7 @@ export function forgetOldRegistration(state: DutyState, own: Neuron): void {
   if (isOlder(state.lastLandedBlock)) state.lastLandedBlock = 0;
 }
 
-/** A block that the chain took back took our call with it, unless it has landed again in time. */
+/** A reverted block removes our call, unless it has landed again in time. */
 export function forgetTakenBack(state: DutyState, view: ChainView, own: Neuron): DutyRecord[] {
   const { lastLandedBlock, lastLandedAfterBlock, options } = state;
   const isSettled = view.metagraph.block > lastLandedBlock + options.settleBlocks;
@@ -31,8 +31,8 @@ export function forgetTakenBack(state: DutyState, view: ChainView, own: Neuron):
 }
 
 /**
- * Where weights are no longer hidden, the chain's reveal of an older commit is stamped as an update, as if a call of ours had landed.
- * It is none: the window is still open. Told by its block: with no call of ours under way, every call's block is known.
+ * If weights are no longer hidden, the chain's reveal of an older commit is stamped as an update, as if our call had landed,
+ * although the window is still open. Its block identifies it: with no call under way, the blocks of all our calls are known.
  */
 export function noteReveal(state: DutyState, view: ChainView, own: Neuron): void {
   const { attempt, lastLandedBlock } = state;
@@ -41,8 +41,8 @@ export function noteReveal(state: DutyState, view: ChainView, own: Neuron): void
 }
 
 /**
- * Whether the chain has revealed, or dropped, a commit of ours whose row has not been seen yet. A new tempo renumbers the legacy
- * rule's epochs, so there only the commit's absence tells.
+ * Whether the chain has revealed, or dropped, a commit of ours whose row has not been seen yet. A new tempo renumbers
+ * the legacy rule's epochs, so there only the commit's absence is conclusive.
  */
 export function mayHaveRevealed({ passages }: DutyState, view: ChainView): boolean {
   const index = view.epoch.formula === "legacy" ? Infinity : epochIndex(view.epoch);
@@ -51,7 +51,10 @@ export function mayHaveRevealed({ passages }: DutyState, view: ChainView): boole
   );
 }
 
-/** Looks for our rows in storage. The newest one found also settles the older ones, which it replaced, save those still to be revealed. */
+/**
+ * Looks for our rows in storage. The newest one found also settles the older ones that it replaced, except those still
+ * to be revealed.
+ */
 export function checkPassages(state: DutyState, view: ChainView): DutyRecord[] {
   const index = epochIndex(view.epoch);
   const found = state.passages.findLastIndex((passage) => isInStorage(passage, view, index));
@@ -86,15 +89,15 @@ function isInStorage(passage: Passage, view: ChainView, index: number): boolean 
   return isDue && isSameRow(view.row, storedRowOf(passage.row));
 }
 
-/** A plain row is there at once; a commit has its reveal epoch and the whole next one's first look. */
+/** A plain row appears at once; a commit has until the first read after its reveal epoch. */
 function isOverdue(passage: Passage, view: ChainView, index: number): boolean {
   if (passage.mode === "plain") return view.metagraph.block > passage.landedBlock + storageBlocks;
   return index > passage.revealEpoch;
 }
 
 function whyMissing(passage: Passage, view: ChainView): string {
-  if (passage.mode === "salted" && !passage.isRevealSent) return "its reveal was not sent in the epoch meant for it";
-  if (isPending(passage, view)) return "the chain has not revealed it, perhaps for want of the drand pulse";
+  if (passage.mode === "salted" && !passage.isRevealSent) return "its reveal was not sent in its epoch";
+  if (isPending(passage, view)) return "the chain has not revealed it, perhaps because the drand pulse is missing";
   if (view.row.length === 0) return "the chain has no row of ours";
   return "the chain has another row; does another program use this hotkey?";
 }

@@ -1,5 +1,5 @@
 /**
- * Makes the call of the duty's `sealAndSend`: the row sealed until its round. Imports the pairing curve: load lazily.
+ * Makes the call for the duty's `sealAndSend`: the row sealed until its round. Imports the pairing curve, so load it lazily.
  */
 
 import type { ChainCall } from "../call.ts";
@@ -11,7 +11,7 @@ import type { DutyEffect } from "./duty.ts";
 export function sealedCall(effect: Extract<DutyEffect, { type: "sealAndSend" }>, options: {
   readonly netuid: number;
   readonly mechanism: number;
-  readonly publicKey: Uint8Array; // of the hotkey
+  readonly publicKey: Uint8Array; // the hotkey's
   readonly beacon: Beacon;
   readonly random: Uint8Array; // `timelockRandomBytes` of them
 }): ChainCall {

@@ -1,6 +1,4 @@
-/**
- * Turns a decision to send into an attempt and its effect: the call by the subnet's mode as it is now.
- */
+/** Turns a decision to send into an attempt and its effect: the call for the subnet's current mode. */
 
 import { blake2b } from "@noble/hashes/blake2.js";
 import { assert, present } from "../../core/assert.ts";
@@ -13,7 +11,7 @@ import type { WeightsRow } from "../weights/stored_row.ts";
 import type { Attempt, DutyEffect, DutyOptions, DutyState, Passage } from "./duty.ts";
 import type { SendWindow } from "./window.ts";
 
-const timelockedVersion = 4; // of commit-reveal, from which on the chain reveals by itself
+const timelockedVersion = 4; // of commit-reveal; from this on the chain reveals by itself
 
 export interface SendContext {
   readonly epoch: EpochState; // at the head
@@ -50,7 +48,7 @@ export function sendRow(state: DutyState, row: WeightsRow, context: SendContext)
   ];
 }
 
-/** The second half of a salted commit. */
+/** The reveal of a salted commit. */
 export function sendReveal(state: DutyState, passage: Passage, context: SendContext): DutyEffect[] {
   const { netuid, mechanism } = state.options;
   const { row, salt, versionKey } = passage;
@@ -80,7 +78,7 @@ function passageOf(state: DutyState, row: WeightsRow, { parameters, window, epoc
   };
 }
 
-/** Sixteen u16 that nobody guesses and that we can make again. */
+/** Sixteen u16 that no one can guess and that we can derive again. */
 function saltOf({ saltSeed }: DutyOptions, block: number): number[] {
   const digest = blake2b(concatBytes(Uint8Array.fromHex(saltSeed), scaleU64(BigInt(block))), { dkLen: 32 });
   return Array.from({ length: 16 }, (_, i) => digest[2 * i]! | (digest[2 * i + 1]! << 8));
@@ -89,7 +87,7 @@ function saltOf({ saltSeed }: DutyOptions, block: number): number[] {
 function open(state: DutyState, purpose: Attempt["purpose"], passage: Passage, context: SendContext): Attempt {
   assert(state.attempt === null, "A call must not be sent while another is under way");
   const { window, seenBlock, epoch } = context;
-  // A salted commit in the legacy rule's epoch block is still of the old epoch.
+  // A salted commit in the legacy rule's epoch block still belongs to the old epoch.
   const isFiledLater = epoch.formula === "legacy" && passage.mode === "salted";
   state.attempts += 1;
   state.attempt = {

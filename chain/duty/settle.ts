@@ -1,8 +1,8 @@
 /**
- * A call without an answer: it landed, or it can no longer land, as the chain says.
+ * Settles an unanswered call from the chain: it has landed, or it can no longer land.
  *
- * Storage settles it where it can. It cannot where the chain's reveal of an older commit may have stamped the same field: there the
- * blocks themselves are read, each once. Nothing is sent while this does not know, as a second call could land beside the first.
+ * Storage usually settles it. Where the chain's reveal of an older commit may have stamped the same field, the blocks
+ * themselves are read, each once. Nothing is sent until this is settled, because a second call could land besides the first.
  */
 
 import type { Neuron } from "../chain.ts";
@@ -10,9 +10,9 @@ import { epochIndex } from "../epochs/epochs.ts";
 import type { Attempt, BlockRange, ChainView, DutyRecord, DutyState } from "./duty.ts";
 import { mayHaveRevealed } from "./reconcile.ts";
 
-const passagesMax = 16; // more than the chain keeps commits
+const passagesMax = 16; // more than the number of commits the chain keeps
 
-/** The blocks without which an unanswered call cannot be settled; null when storage is enough, for now. */
+/** The blocks needed to settle an unanswered call; null if storage suffices for now. */
 export function blocksToSearch(state: DutyState, view: ChainView, own: Neuron): BlockRange | null {
   const { attempt } = state;
   if (attempt === null || !attempt.isUnknown || !isAmbiguous(state, attempt, { view, own })) return null;
@@ -20,7 +20,7 @@ export function blocksToSearch(state: DutyState, view: ChainView, own: Neuron): 
   return toBlock > attempt.searchedBlock ? { afterBlock: attempt.searchedBlock, toBlock } : null;
 }
 
-/** Decides an unanswered attempt by what the chain says; leaves it open while both is possible. */
+/** Decides an unanswered attempt from the chain; leaves it open while both outcomes are possible. */
 export function settleAttempt(state: DutyState, view: ChainView, own: Neuron): DutyRecord[] {
   const { attempt } = state;
   if (attempt === null || !attempt.isUnknown) return [];
@@ -31,7 +31,7 @@ export function settleAttempt(state: DutyState, view: ChainView, own: Neuron): D
   return [{ type: "lost", purpose: attempt.purpose }];
 }
 
-/** Books an attempt that is in a block. */
+/** Records an attempt that is in a block. */
 export function land(state: DutyState, attempt: Attempt, block: number): DutyRecord {
   state.attempt = null;
   if (attempt.purpose === "reveal") {
@@ -69,7 +69,7 @@ function isAmbiguous(state: DutyState, attempt: Attempt, { view, own }: Look): b
   return mayHaveRevealed(state, view);
 }
 
-/** An update inside blocks that hold no call of ours was the chain's own. */
+/** An update in blocks without a call of ours was the chain's own. */
 function isUpdated({ seenBlock, headBlock, searchedBlock }: Attempt, { lastUpdateBlock }: Neuron): boolean {
   return lastUpdateBlock > (searchedBlock > headBlock ? searchedBlock : seenBlock);
 }
@@ -86,10 +86,10 @@ function landedBlockOf(state: DutyState, attempt: Attempt, { view, own }: Look):
   if (calls?.landedBlocks != null) {
     attempt.searchedBlock = calls.range.toBlock;
     const isStamp = calls.landedBlocks.length === 0 && !isUpdated(attempt, own);
-    if (isStamp) state.revealedBlock = own.lastUpdateBlock; // the blocks hold no call, so the chain updated us by itself
+    if (isStamp) state.revealedBlock = own.lastUpdateBlock; // the blocks hold no call of ours, so the chain made the update
     return calls.landedBlocks[0] ?? null;
   }
   if (wouldBeStored(view, attempt) || !isUpdated(attempt, own)) return null;
-  // Ours for certain, or the blocks cannot be read: then ours may lie under the chain's reveal of an older commit.
+  // Certainly ours, or the blocks cannot be read: then ours may be hidden by the chain's reveal of an older commit.
   return Math.min(own.lastUpdateBlock, lastBlockOf(state, attempt));
 }

@@ -2,8 +2,8 @@
  * When a validator sends its weights: once per epoch, late enough that the scores are fresh, early enough for retries, and not all
  * validators in one block.
  *
- * Counted in blocks from the epoch state of the newest look, so an owner's request, a new tempo or a late epoch move the window at
- * once. What counts is the block in which a call lands, at the earliest the one after the head.
+ * Counted in blocks from the epoch state of the newest read, so an owner's request, a new tempo or a late epoch moves
+ * the window at once. The relevant block is the one in which a call lands, at the earliest the one after the head.
  */
 
 import { keyOf } from "../../core/prng.ts";
@@ -12,7 +12,7 @@ import type { EpochState } from "../chain.ts";
 import { epochIndex, nextEpochBlock, stateAt } from "../epochs/epochs.ts";
 
 export interface SendWindow {
-  readonly landingBlock: number; // of a call sent now
+  readonly landingBlock: number; // where a call sent now lands
   readonly epochIndex: number; // of the landing block
   readonly epochStartBlock: number; // the epoch ran in this block, before its calls
   readonly startBlock: number; // first block to land in
@@ -22,7 +22,7 @@ export interface SendWindow {
 const marginBlocksMax = 32; // for retries: 6 min of blocks of 12 s
 const spreadBlocksMax = 32;
 
-/** Null when the subnet runs no epochs. */
+/** Null if the subnet runs no epochs. */
 export function sendWindow(epoch: EpochState, hotkey: Address): SendWindow | null {
   const landing = stateAt(epoch, epoch.block + 1);
   const endBlock = nextEpochBlock(landing);
@@ -35,7 +35,7 @@ export function sendWindow(epoch: EpochState, hotkey: Address): SendWindow | nul
   return { landingBlock: landing.block, epochIndex: epochIndex(landing), epochStartBlock, startBlock, endBlock };
 }
 
-/** How many blocks before an epoch this validator begins to send: margin and its own place in the spread. */
+/** How many blocks before an epoch this validator starts to send: the margin plus its own offset in the spread. */
 export function leadBlocks(tempoBlocks: number, hotkey: Address): number {
   const margin = Math.min(marginBlocksMax, Math.max(2, Math.floor(tempoBlocks / 4)));
   const spread = Math.min(spreadBlocksMax, Math.floor(tempoBlocks / 4));

@@ -1,13 +1,13 @@
 /**
- * When a subnet's epochs run: the chain's two rules, computed ahead from one state.
+ * Predicts when a subnet's epochs run, under the chain's two rules, from one state.
  *
- * An `EpochState` is what storage says after `block`. Legacy (before spec 423): an epoch runs in the block where
- * (block + netuid + 2) is a multiple of tempo + 1. Stateful: it runs when the owner asked for it, when `tempo` blocks have passed,
- * or by the safety net of 50,400 blocks. The chain may defer an epoch by a block or more when too many fall due at once, and an
- * owner may change the tempo: predictions are for now, read the state again each block.
+ * An `EpochState` is the content of storage after `block`. Legacy (before spec 423): an epoch runs in the block where
+ * (block + netuid + 2) is a multiple of tempo + 1. Stateful: it runs when the owner requests it, when `tempo` blocks
+ * have passed, or at the latest after 50,400 blocks. The chain may defer an epoch by a block or more if too many are
+ * due at once, and an owner may change the tempo, so predictions are temporary: read the state again each block.
  *
- * A block works in this order: reveal timelocked weights, run the epoch, execute calls. So a reveal in the epoch's own block
- * already sees the next index, and a call in that block is of the new epoch.
+ * A block works in this order: reveal timelocked weights, run the epoch, execute calls. So a reveal in the epoch's own
+ * block already sees the next index, and a call in that block belongs to the new epoch.
  */
 
 import { assert } from "../../core/assert.ts";
@@ -17,13 +17,13 @@ import type { EpochState } from "../chain.ts";
 export type StatefulEpochState = Extract<EpochState, { formula: "stateful" }>;
 type LegacyEpochState = Extract<EpochState, { formula: "legacy" }>;
 
-/** A prediction, or why there is none. */
+/** A prediction, or the reason for having none. */
 export type Predicted<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly reason: "tempoIsZero" | "beyondHorizon" };
 
 const safetyNetBlocks = 50_400; // the chain's longest tempo
-const securityBlocks = 3; // a pulse needs to be on the chain before the reveal looks for it
+const securityBlocks = 3; // for the pulse to be on the chain before the reveal needs it
 const horizonEpochs = 1_000;
 
 /** The first block after `state.block` in which an epoch runs; null when the tempo is 0: this subnet runs none. */
@@ -46,22 +46,22 @@ export function blocksUntilEpoch(state: EpochState): number | null {
   return next === null ? null : next - state.block;
 }
 
-/** The index of `state.block`: what reveals in it are held against. */
+/** The index at `state.block`, against which reveals in it are checked. */
 export function epochIndex(state: EpochState): number {
   if (state.formula === "stateful") return state.epochIndex;
   return Math.floor((state.block + state.netuid + 1) / (state.tempoBlocks + 1));
 }
 
 /**
- * The epoch under which a commit of `state.block` is filed. In the legacy rule's own epoch block the index is still the old one, and
- * timelocked commits alone are filed under the next (subtensor, weights.rs, `should_run_epoch`).
+ * The epoch under which a commit of `state.block` is filed. In the legacy rule's own epoch block the index is still the
+ * old one, and only timelocked commits are filed under the next (subtensor, weights.rs, `should_run_epoch`).
  */
 export function filedEpoch(state: EpochState, mode: "salted" | "timelocked"): number {
   const isEarly = state.formula === "legacy" && mode === "timelocked" && state.blocksSinceLastStep === 0;
   return epochIndex(state) + (isEarly ? 1 : 0);
 }
 
-/** The state after `toBlock`, if nobody changes tempo or asks for an epoch. */
+/** The state after `toBlock`, assuming no tempo change and no requested epoch. */
 export function stateAt(state: EpochState, toBlock: number): EpochState {
   assert(
     toBlock >= state.block,
@@ -92,8 +92,8 @@ function afterEpoch(state: StatefulEpochState, block: number): StatefulEpochStat
 }
 
 /**
- * The first block in which the chain tries to reveal what is committed, timelocked, in the block after `state.block`: commits of
- * epoch e are revealed in epoch e + period.
+ * The first block in which the chain tries to reveal a timelocked commit made in the block after `state.block`: commits
+ * of epoch e are revealed in epoch e + period.
  */
 export function firstRevealBlock(state: EpochState, revealPeriodEpochs: number): Predicted<number> {
   if (state.tempoBlocks === 0) return { ok: false, reason: "tempoIsZero" };
@@ -113,7 +113,7 @@ export function firstRevealBlock(state: EpochState, revealPeriodEpochs: number):
   }
 }
 
-/** The index as reveals of `block` see it, before its epoch runs. The safety net's counter is not yet raised then. */
+/** The index that reveals in `block` see, before its epoch runs. The safety net's counter has not increased yet. */
 function indexSeenIn(state: StatefulEpochState, block: number): number {
   const isAsked = state.pendingEpochAtBlock > 0 && block >= state.pendingEpochAtBlock;
   const isCaught = state.blocksSinceLastStep + block - 1 - state.block > safetyNetBlocks;
@@ -121,7 +121,7 @@ function indexSeenIn(state: StatefulEpochState, block: number): number {
   return state.epochIndex + (isAsked || isCaught || isOver ? 1 : 0);
 }
 
-/** The drand round to seal a commit with, sent now, so that its pulse is on the chain when the chain reveals. */
+/** The drand round for sealing a commit sent now, so that its pulse is on the chain when the chain reveals it. */
 export function revealRound(options: {
   readonly state: EpochState;
   readonly revealPeriodEpochs: number;

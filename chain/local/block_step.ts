@@ -1,6 +1,6 @@
 /**
- * What a block does before its calls, in the runtime's order: prices fall, timelocked weights open, tokens are emitted, epochs run.
- * Also the first block, which puts the genesis into the state.
+ * The steps of a block before its calls, in the runtime's order: prices fall, timelocked weights open, tokens are
+ * emitted, epochs run. Also the first block, which puts the genesis into the state.
  */
 
 import type { BlockScope } from "./block_scope.ts";

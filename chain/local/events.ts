@@ -1,10 +1,10 @@
 /**
- * What happened in a block: plain values, kept with the block. Most are events of the runtime, under its meaning and with its
- * fields; chain/local/rpc/events.ts encodes those.
+ * The events of a block: plain values, stored with the block. Most are runtime events with the same meaning and fields;
+ * chain/local/rpc/events.ts encodes those.
  *
- * A call that failed leaves only its fee's events. Tokens that are burned, locked or staked are withdrawn and stake taken back is
- * deposited, as until spec 402: this chain keeps no accounts of subnets. Our own stand beside the runtime's, such as
- * `weightsDropped`: the runtime drops an unreadable commit without a word.
+ * A failed call leaves only its fee's events. Burned, locked and staked tokens are withdrawn, and removed stake is
+ * deposited, as until spec 402: this chain keeps no subnet accounts. There are also events of our own, such as
+ * `weightsDropped`, because the runtime drops an unreadable commit silently.
  */
 
 import type { Address } from "../call.ts";
@@ -43,10 +43,10 @@ export type SubnetEvent =
   | { readonly type: "timelockedCommitted"; readonly hash: string; readonly revealRound: bigint } & WeightsOf
   | { readonly type: "weightsRevealed" } & WeightsOf; // timelocked ones, by the chain itself
 
-/** No event of the runtime. */
+/** Not a runtime event. */
 export type OwnEvent =
   | { readonly type: "neuronPruned"; readonly netuid: number; readonly uid: number; readonly hotkey: Address }
-  | { readonly type: "weightsDropped"; readonly why: string } & WeightsOf // came due and could not become weights
+  | { readonly type: "weightsDropped"; readonly why: string } & WeightsOf // due, but could not be turned into weights
   | {
     readonly type: "epochRan";
     readonly netuid: number;
@@ -58,7 +58,7 @@ export type OwnEvent =
     readonly remainderRao: bigint;
   };
 
-/** Of a call that carries an encrypted extrinsic. */
+/** For a call that carries an encrypted extrinsic. */
 export interface ShieldEvent {
   readonly type: "encryptedSubmitted";
   readonly account: Address;

@@ -1,8 +1,8 @@
 /**
- * What an embedded chain begins with: its rules, its first subnet and its first accounts.
+ * The initial state of an embedded chain: its rules, its first subnet and its first accounts.
  *
- * Owns every number of the chain, with the runtime's own defaults beside ours. A chain keeps the genesis it was made with: another
- * one needs another store. `localGenesis` is for fast runs on one machine, `mainnetGenesis` has the real chain's numbers.
+ * Owns every number of the chain, with the runtime's own defaults beside ours. A chain keeps its genesis: a different one
+ * needs another store. `localGenesis` is for fast runs on one machine, `mainnetGenesis` has the real chain's numbers.
  */
 
 import type { Address } from "../call.ts";
@@ -21,14 +21,14 @@ export interface Hyperparameters {
   readonly activityCutoffBlocks: number;
   readonly immunityPeriodBlocks: number;
   readonly isRegistrationAllowed: boolean;
-  readonly isStarted?: boolean; // by its owner; absent: yes. Before, it takes no stake
+  readonly isStarted?: boolean; // by its owner; absent: yes. Until then it accepts no stake
   readonly maxUids: number;
   readonly maxValidators: number;
-  readonly minNonImmuneUids: number; // so many are never pruned, lest newcomers alone be left
+  readonly minNonImmuneUids: number; // this many are never pruned, so that not only newcomers remain
   readonly firstBurnRao: bigint; // of the first registration
   readonly minBurnRao: bigint;
   readonly maxBurnRao: bigint;
-  readonly burnHalfLifeBlocks: number; // 0: the price does not fall
+  readonly burnHalfLifeBlocks: number; // 0: the price stays
   readonly burnIncreasePercent: number; // of a registration
   readonly kappa: number; // u16 share of stake that is a majority
   readonly bondsMovingAverage: number; // millionths
@@ -46,15 +46,15 @@ export interface GenesisSubnet {
 export interface Genesis {
   readonly specVersion: number; // the runtime whose rules these are
   readonly epochs: "legacy" | "stateful"; // stateful since 423
-  readonly preChecks: "pool" | "block"; // until 416 some checks answer a submission with a custom code
-  readonly blockMs: number; // how far apart blocks are meant to be; the caller of produceBlock keeps it
+  readonly preChecks: "pool" | "block"; // until 416 some checks refuse a submission with a custom code
+  readonly blockMs: number; // intended block time; the caller of produceBlock maintains it
   readonly startMs: number; // timestamp of block 0
   readonly feeRao: bigint; // of a call that is not free
-  readonly stakeThresholdRao: bigint; // less may not set weights
+  readonly stakeThresholdRao: bigint; // minimum for setting weights
   readonly commitRevealVersion: number;
   readonly networkRateLimitBlocks: number; // between two registerNetwork
   readonly networkMinLockRao: bigint;
-  readonly networkLockReductionBlocks: number; // in which a doubled lock falls back
+  readonly networkLockReductionBlocks: number; // in which a doubled lock falls to its old value
   readonly maxSubnets: number;
   // Seed: any text. Timelocked weights need epochs of several periods; a chain with faster ones needs a faster beacon.
   readonly beacon: { readonly seed: string; readonly genesisMs: number; readonly periodMs: number };
@@ -65,7 +65,7 @@ export interface Genesis {
 
 export const raoPerToken = 1_000_000_000n;
 
-/** The well-known development accounts //Alice and //Bob: everybody has their keys. */
+/** The well-known development accounts //Alice and //Bob, whose keys are public. */
 export const aliceAddress: Address = "5GrwvaEF5zXb26Fz9rcQpDWS57CtERHpNehXCPcNoHGKutQY";
 export const bobAddress: Address = "5FHneW46xGXgs5mUiveU4sbTyGBzmstUspZC92UhjJM694ty";
 
@@ -96,7 +96,7 @@ const runtimeHyperparameters: Hyperparameters = {
   emissionPerBlockRao: raoPerToken,
 };
 
-/** Rate limits short enough to watch, no commit-reveal, room for everybody. */
+/** Short rate limits, no commit-reveal, room for every node. */
 const localHyperparameters: Hyperparameters = {
   ...runtimeHyperparameters,
   tempoBlocks: 20,
@@ -109,7 +109,7 @@ const localHyperparameters: Hyperparameters = {
 
 export interface GenesisOptions extends Partial<Omit<Genesis, "subnets" | "newSubnet">> {
   readonly netuid?: number; // default 9
-  readonly ownerColdkey?: Address; // default //Alice, as the next
+  readonly ownerColdkey?: Address; // default //Alice, also for the next one
   readonly ownerHotkey?: Address;
   readonly hyperparameters?: Partial<Hyperparameters>;
   readonly endowed?: readonly Address[]; // get what //Alice and //Bob get

@@ -1,5 +1,5 @@
 /**
- * Block headers in SCALE, and their hashes: what a Substrate client computes by itself for mortal eras.
+ * Block headers in SCALE, and their hashes, which a Substrate client computes itself for mortal eras.
  *
  * parentHash(32) ++ compact(number) ++ stateRoot(32) ++ extrinsicsRoot(32) ++ compact(0), the empty digest.
  */

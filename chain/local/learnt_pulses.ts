@@ -1,7 +1,8 @@
 /**
- * Pulses of drand's quicknet that somebody has brought to this chain, so that it can open weights sealed to quicknet.
+ * Pulses of drand's quicknet submitted to this chain, so that it can open weights sealed to quicknet.
  *
- * Believes no pulse without checking its signature. Kept in memory only: what still waits after a restart is brought again.
+ * Accepts a pulse only after checking its signature. Kept in memory only: after a restart, pulses that are still needed
+ * are submitted again.
  */
 
 import { quicknet } from "../timelock/beacon.ts";

@@ -1,8 +1,9 @@
 /**
- * What the JSON-RPC face (node side) needs of the embedded chain, so that neither knows the other's insides.
+ * The interface between the embedded chain and its JSON-RPC node, so that neither depends on the other's internals.
  *
- * The ledger keeps accounts and subnets and makes blocks; the face translates bytes. Values cross as plain data: numbers for widths
- * up to 32 bits, bigints above, Uint8Array(32) for account ids, `{field: value}` for structs with the runtime's camel-case names.
+ * The ledger keeps accounts and subnets and makes blocks; the node translates bytes. Values cross as plain data:
+ * numbers for widths up to 32 bits, bigints above, Uint8Array(32) for account ids, `{field: value}` for structs with
+ * the runtime's camel-case names.
  */
 
 import type { ChainCall } from "../call.ts";
@@ -16,7 +17,7 @@ export interface LocalBlock {
   readonly hash: Uint8Array; // blake2b-256 of the SCALE header below
   readonly parentHash: Uint8Array;
   readonly timestampMs: number;
-  readonly events: readonly ChainEvent[]; // of what the chain did by itself, before any call
+  readonly events: readonly ChainEvent[]; // of the chain's own steps, before any call
   readonly outcomes: readonly CallOutcome[]; // of the calls it holds, in order
 }
 
@@ -31,12 +32,12 @@ export interface LocalHeader {
 export interface CallOutcome {
   readonly submission: number; // what `submit` returned
   readonly error: { readonly pallet: string; readonly name: string } | null; // dispatch error, null when it worked
-  readonly events: readonly ChainEvent[]; // in the runtime's order; of a call that failed those of its fee
+  readonly events: readonly ChainEvent[]; // in the runtime's order; for a failed call, those of its fee
 }
 
 /**
- * A call of the ledger: one of ours, or one that only other clients send. `submitEncrypted` carries an extrinsic that the node has
- * decrypted (rpc/shield.ts) and handed in behind it.
+ * A ledger call: one of ours, or one that only other clients send. `submitEncrypted` carries an extrinsic that the node
+ * has decrypted (rpc/shield.ts) and submitted after it.
  */
 export type LedgerCall = ChainCall | { readonly type: "submitEncrypted"; readonly id: Uint8Array };
 
@@ -48,17 +49,23 @@ export type Submission =
 export interface Ledger {
   readonly genesisHash: Uint8Array;
   head(): LocalBlock;
-  /** A past block's header, null when it is unknown. All are kept: they are needed for mortal eras. */
+  /** A past block's header; null if unknown. All are kept, because mortal eras need them. */
   header(hash: Uint8Array): LocalHeader | null;
   blockHash(number: number): Uint8Array | null;
   onBlock(listener: (block: LocalBlock) => void): () => void;
-  nonceOf(account: AccountId): number; // next one, calls in the pool counted
+  nonceOf(account: AccountId): number; // the next one, including calls in the pool
   submit(options: { from: AccountId; nonce: number; call: LedgerCall }): Submission;
-  /** A storage value at the head by its runtime name, e.g. `SubtensorModule.Tempo` with keys `[9]`; undefined where nothing is stored. */
+  /**
+   * A storage value at the head by its runtime name, e.g. `SubtensorModule.Tempo` with keys `[9]`; undefined if nothing
+   * is stored.
+   */
   storage(name: string, keys: readonly unknown[]): unknown;
-  /** A runtime API's answer at the head, e.g. `SubnetInfoRuntimeApi.get_metagraph` with `[9]`; undefined where there is none. */
+  /**
+   * A runtime API's answer at the head, e.g. `SubnetInfoRuntimeApi.get_metagraph` with `[9]`; undefined if there is no
+   * such API.
+   */
   runtimeApi(name: string, args: readonly unknown[]): unknown;
-  /** The state after a recent block, null when it is no longer kept. Without it only the head's state can be read. */
+  /** The state after a recent block; null if no longer kept. Without this method only the head's state can be read. */
   at?(block: number): LedgerState | null;
 }
 

@@ -1,8 +1,9 @@
 /**
- * The embedded chain behind the roles' interface, in one process: what `SubtensorChain` is for a real endpoint.
+ * The embedded chain behind the roles' interface, in one process, as `SubtensorChain` is for a real endpoint.
  *
- * Calls are signed and the signature is checked, so a signer that would fail on a real chain fails here. A call that is not in a
- * block by the deadline is forgotten as "unknown"; it may still get into one. Owns no clock beyond that: blocks come from the ledger.
+ * Calls are signed and the signature is checked, so a signer that would fail on a real chain fails here too. A call
+ * that is not in a block by the deadline is reported as "unknown", although it may still land. It has no other clock:
+ * blocks come from the ledger.
  */
 
 import { assert } from "../../core/assert.ts";
@@ -39,7 +40,7 @@ import { neuronsOf, uidOf } from "./state/neurons.ts";
 import { keyOf } from "./state/records.ts";
 
 export interface LocalChainOptions {
-  readonly ledger: LocalLedger; // stays its owner's: closing the chain does not close it
+  readonly ledger: LocalLedger; // not closed with the chain
   readonly netuid: number;
   readonly deadlineMs?: number; // for a call to get into a block; default 60,000
 }
@@ -162,7 +163,7 @@ export class LocalChain implements Chain {
   }
 
   #read<T>(answer: () => T | Promise<T>): Promise<T> {
-    if (this.#isClosed) return Promise.reject(new ChainError("closed", "Cannot ask the local chain as it is closed"));
+    if (this.#isClosed) return Promise.reject(new ChainError("closed", "Cannot query the local chain as it is closed"));
     if (this.#ledger.state.read("subnet", keyOf(this.netuid)) === undefined) {
       const message = `Cannot ask about subnet ${this.netuid} as the local chain has no such subnet`;
       return Promise.reject(new ChainError("badAnswer", message));
@@ -201,7 +202,7 @@ export class LocalChain implements Chain {
 
   #finish(submission: number, receipt: (waiting: Waiting) => Receipt): void {
     const waiting = this.#waiting.get(submission);
-    if (waiting === undefined) return; // another chain's, or given up
+    if (waiting === undefined) return; // another chain's, or abandoned
     this.#waiting.delete(submission);
     clearTimeout(waiting.timer);
     waiting.settle(receipt(waiting));
@@ -238,7 +239,7 @@ function refusalAtSubmission(
 
 const headOf = ({ number, timestampMs }: LocalBlock): Head => ({ block: number, seenMs: timestampMs });
 
-/** Whether a call set or committed these weights, by its events; a reveal sets them too, but is known by its own event. */
+/** Whether a call set or committed these weights, by its events; a reveal also sets them, but has its own event. */
 function isWeightCall(
   events: readonly ChainEvent[],
   of: { netuid: number; mechanism: number; hotkey: Address; uid: number | null },

@@ -1,9 +1,9 @@
 /**
- * The embedded chain: it takes calls, makes blocks when told what time it is, and answers what is in its state.
+ * The embedded chain: it accepts calls, makes a block for a given time, and answers queries of its state.
  *
- * Owns: the order of a block's steps, the pool, the store. A block either is on disk and seen by listeners, or did not happen.
- * Refuses: clocks and timers (the caller of `produceBlock` has them), signatures (whoever hands a call in has checked them),
- * bytes of the network protocol (chain/local/rpc).
+ * Owns: the order of a block's steps, the pool, the store. A block is either on disk and seen by listeners, or does not
+ * exist. Out of scope: clocks and timers (the caller of `produceBlock` has them), signatures (checked by the caller
+ * that submits a call), network protocol bytes (chain/local/rpc).
  */
 
 import { assert, present } from "../../core/assert.ts";
@@ -29,8 +29,8 @@ import { State } from "./state/state.ts";
 
 export interface OpenLedgerOptions {
   readonly path: string; // ":memory:" keeps nothing
-  readonly genesis: Genesis | null; // null: the one the file was made with
-  readonly hearsQuicknet?: boolean; // somebody brings drand's pulses: see `learnPulse`; default false
+  readonly genesis: Genesis | null; // null: the file's own
+  readonly hearsQuicknet?: boolean; // drand's pulses are submitted through `learnPulse`; default false
 }
 
 /** The part of a block that its header does not hold. */
@@ -44,7 +44,7 @@ export class LocalLedger implements Ledger {
   readonly genesis: Genesis;
   readonly genesisHash: Uint8Array;
   readonly beacon: OwnBeacon;
-  readonly state: State; // to be read
+  readonly state: State; // read only
   readonly #store: ChainStore;
   readonly #learnt: LearntPulses | null;
   readonly #pool = new Pool();
@@ -65,7 +65,7 @@ export class LocalLedger implements Ledger {
   private constructor(store: ChainStore, learnt: LearntPulses | null) {
     this.#store = store;
     this.#learnt = learnt;
-    this.genesis = store.genesis() as Genesis; // as it was when the file was made
+    this.genesis = store.genesis() as Genesis; // as when the file was created
     this.beacon = new OwnBeacon(this.genesis);
     const recovered = store.recover();
     this.state = recovered?.state ?? new State();
@@ -85,13 +85,13 @@ export class LocalLedger implements Ledger {
     return this.#store.blockByNumber(number)?.hash ?? null;
   }
 
-  /** The calls of a block and what became of them; null for a block that does not exist. */
+  /** A block's calls and their outcomes; null for a block that does not exist. */
   outcomesOf(number: number): readonly CallOutcome[] | null {
     const block = this.#store.blockByNumber(number);
     return block === null ? null : bodyOf(block).outcomes;
   }
 
-  /** All that happened in a block, in order; empty for a block that does not exist. */
+  /** A block's events in order; empty for a block that does not exist. */
   eventsOf(number: number): readonly ChainEvent[] {
     const block = this.#store.blockByNumber(number);
     if (block === null) return [];
@@ -125,12 +125,15 @@ export class LocalLedger implements Ledger {
     return { status: "accepted", submission: this.#pool.add({ from, nonce, call }) };
   }
 
-  /** Quicknet's pulse of a round: opens, from the next block on, weights that were sealed to it. False: it is no such pulse. */
+  /**
+   * Submits quicknet's pulse of a round, which opens weights sealed to it from the next block on. False: not a valid
+   * pulse.
+   */
   learnPulse(pulse: { readonly round: bigint; readonly signature: Uint8Array }): boolean {
     return this.#learnt?.learn(pulse) ?? false;
   }
 
-  /** What an owner or the chain's root would do by an extrinsic of its own: from the next block on. */
+  /** Sets hyperparameters from the next block on, as an owner or the chain's root would with an extrinsic. */
   setHyperparameters(netuid: number, change: Partial<Hyperparameters>): void {
     assert(
       this.state.read("subnet", keyOf(netuid)) !== undefined,
@@ -139,7 +142,10 @@ export class LocalLedger implements Ledger {
     this.#changes.push({ netuid, change });
   }
 
-  /** Makes a block of everything that waits. The time never goes back: a clock that does is a millisecond ahead of the last block. */
+  /**
+   * Makes a block of all waiting calls. Time never goes back: if the clock does, the block is a millisecond after the
+   * last one.
+   */
   produceBlock(nowMs: number): LocalBlock {
     const timestampMs = Math.max(Math.floor(nowMs), bodyOf(this.#head).timestampMs + 1);
     const calls = this.#pool.take();
@@ -187,7 +193,7 @@ export class LocalLedger implements Ledger {
     };
   }
 
-  /** As a call of the next block would see the state now. */
+  /** The current scope, as seen by a call of the next block. */
   #nextScope(): BlockScope {
     return this.#scope({ timestampMs: bodyOf(this.#head).timestampMs, emit: () => {} });
   }

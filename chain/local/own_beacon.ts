@@ -1,9 +1,9 @@
 /**
- * The chain's own drand-like beacon: rounds as time passes, pulses made from a seed when somebody asks for one.
+ * The chain's own drand-like beacon: rounds follow the time, and pulses are derived from a seed on demand.
  *
- * Which rounds are out depends on a block's timestamp alone, so nothing is stored and a chain that slept for a week has no backlog.
- * Its numbering is quicknet's; only the key is another. Everybody who knows the genesis can make future pulses: hiding is as strong
- * as the machine is private.
+ * Which rounds are published depends only on a block's timestamp, so nothing is stored and a chain that slept for a
+ * week has no backlog. Its numbering is quicknet's; only the key differs. Anyone who knows the genesis can compute
+ * future pulses, so hiding is only as strong as the machine is private.
  */
 
 import { blake2b } from "@noble/hashes/blake2.js";
@@ -11,25 +11,25 @@ import { type Beacon, type BeaconClock, roundAt } from "../timelock/beacon.ts";
 import { makePulse, ownBeacon } from "../timelock/pulse.ts";
 import type { Genesis } from "./genesis.ts";
 
-const seedBytes = 48; // what the curve takes
+const seedBytes = 48; // required by the curve
 
 export class OwnBeacon {
   readonly #times: BeaconClock;
   readonly #seed: string;
   readonly #pulses = new Map<bigint, Uint8Array>(); // few: only rounds that commits name
-  #keys: ReturnType<typeof ownBeacon> | null = null; // made when needed: the first point costs 200 ms
+  #keys: ReturnType<typeof ownBeacon> | null = null; // created on demand: the first point costs 200 ms
 
   constructor({ beacon: { seed, genesisMs, periodMs } }: Genesis) {
     this.#times = { genesisMs, periodMs };
     this.#seed = seed;
   }
 
-  /** What others need to seal to its rounds. */
+  /** The public data needed to seal to its rounds. */
   get beacon(): Beacon {
     return this.#own().beacon;
   }
 
-  /** The newest round that is out. Round 1 is due at the beacon's genesis. */
+  /** The newest published round. Round 1 is due at the beacon's genesis. */
   lastRound(nowMs: number): bigint {
     return roundAt(this.#times, nowMs + this.#times.periodMs);
   }

@@ -1,9 +1,9 @@
 /**
  * Calls that wait for the next block, in the order they came.
  *
- * Owns the nonce rules: an account's calls are numbered without gaps. A nonce that is used is stale, one that is waiting already
- * cannot be replaced, one further ahead is refused (a real node would park it). Not kept on disk: who sent a call that was lost with
- * the process looks at the chain, as after any broken connection.
+ * Owns the nonce rules: an account's calls are numbered without gaps. A used nonce is stale, a waiting one cannot be
+ * replaced, and one further ahead is refused (a real node would park it). Not kept on disk: the sender of a call that
+ * was lost with the process checks the chain, as after any broken connection.
  */
 
 import { assert } from "../../core/assert.ts";
@@ -23,12 +23,12 @@ export class Pool {
   #calls: PooledCall[] = [];
   #nextSubmission = 1;
 
-  /** What an account's next call must have, when its last one in a block had `nonce - 1`. */
+  /** The nonce that an account's next call must have, if its last one in a block had `nonce - 1`. */
   nextNonce(from: AccountKey, nonce: number): number {
     return this.#calls.reduce((next, call) => call.from === from ? next + 1 : next, nonce);
   }
 
-  /** Why this nonce cannot go in; null: it can. */
+  /** Why this nonce is refused; null: accepted. */
   nonceProblem(of: { readonly from: AccountKey; readonly nonce: number; readonly accountNonce: number }) {
     const next = this.nextNonce(of.from, of.accountNonce);
     if (of.nonce < of.accountNonce) return "stale";
@@ -42,7 +42,7 @@ export class Pool {
     return this.#nextSubmission++;
   }
 
-  /** Empties the pool into a block. `giveBack` undoes it when there is no block in the end. */
+  /** Empties the pool into a block. `giveBack` undoes this if the block is not made. */
   take(): PooledCall[] {
     const calls = this.#calls;
     this.#calls = [];

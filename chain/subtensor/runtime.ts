@@ -1,9 +1,10 @@
 /**
  * One version of the chain's runtime, read from its metadata: how its storage, calls, runtime APIs and errors are encoded.
  *
- * Owns: the registry of types and the questions asked of it. Values leave as plain JSON (integers above 2^53 as 0x text, accounts as
- * ss58), to be checked by the reader's schema. Refuses: sockets, and tables of versions: what a runtime has is asked of the runtime.
- * Invariant: the registry knows no signed extensions but its own; those it does not understand have neither extra nor implicit.
+ * Owns: the registry of types and the queries on it. Values are returned as plain JSON (integers above 2^53 as 0x text,
+ * accounts as ss58), to be checked by the reader's schema. Out of scope: sockets, and tables of versions: a runtime's
+ * features are read from its metadata. Invariant: the registry knows only its own signed extensions; unknown ones have
+ * neither extra nor implicit data.
  */
 
 import { expandMetadata, Metadata, TypeRegistry, unwrapStorageType } from "@polkadot/types";
@@ -19,7 +20,7 @@ export interface RuntimeVersion {
 /** How one storage entry is addressed and read. */
 export interface StorageItem {
   key(args: readonly unknown[]): string;
-  /** `null`: nothing is stored, which reads as the runtime's default. */
+  /** `null`: nothing is stored, so the runtime's default applies. */
   decode(hex: string | null): unknown;
 }
 
@@ -29,19 +30,19 @@ export interface RuntimeApi {
 }
 
 export interface ChainEvent {
-  readonly extrinsic: number | null; // index in its block; null: of no extrinsic
+  readonly extrinsic: number | null; // index in its block; null: not from an extrinsic
   readonly pallet: string;
   readonly name: string;
   readonly data: readonly unknown[];
 }
 
 export interface DispatchFailure {
-  readonly name: string; // "SettingWeightsTooFast", or the kind of a failure that is no pallet's, as "BadOrigin"
+  readonly name: string; // "SettingWeightsTooFast", or the kind of a failure outside pallets, such as "BadOrigin"
   readonly pallet: string | null;
-  readonly docs: string; // the runtime's own words
+  readonly docs: string; // the runtime's own documentation
 }
 
-/** The runtime has no such call, storage or API: asking another node of the same chain is no use. */
+/** The runtime has no such call, storage or API, so asking another node of the same chain is useless. */
 export class UnsupportedRuntime extends ChainError {
   constructor(what: string, { specVersion }: RuntimeVersion) {
     super("badAnswer", `Cannot do this as the chain's runtime has no ${what}: its spec version is ${specVersion}`);
@@ -56,7 +57,7 @@ export class Runtime {
   readonly #metadata: Metadata;
   readonly #surface: ReturnType<typeof expandMetadata>;
 
-  /** Throws where the metadata cannot be read. */
+  /** Throws if the metadata cannot be read. */
   constructor({ metadata, version }: { metadata: Uint8Array; version: RuntimeVersion }) {
     this.version = version;
     this.registry = new TypeRegistry();
@@ -67,7 +68,7 @@ export class Runtime {
     this.#surface = expandMetadata(this.registry, this.#metadata);
   }
 
-  /** The entry of a pallet, named as in the runtime's source, or null where this runtime has none. */
+  /** The entry of a pallet, named as in the runtime's source, or null if this runtime has none. */
   storageItem(pallet: string, name: string): StorageItem | null {
     const entry = this.#surface.query[stringCamelCase(pallet)]?.[stringCamelCase(name)];
     if (entry === undefined) return null;
@@ -78,7 +79,7 @@ export class Runtime {
       key: (args) => u8aToHex(compactStripLength(entry(...args))[1]),
       decode: (hex) => {
         if (hex === null) return fallback === null ? null : this.#decode(type, fallback);
-        // The stored bytes are the value itself; whether there is one is the key's business.
+        // The stored bytes are the value itself; the presence of the key says whether there is one.
         return this.#decode(meta.modifier.isOptional ? type.slice("Option<".length, -1) : type, hexToU8a(hex));
       },
     };
@@ -106,14 +107,14 @@ export class Runtime {
     return this.#surface.tx[pallet]?.[name] !== undefined;
   }
 
-  /** The SCALE bytes of a call. Throws where the arguments do not fit. */
+  /** The SCALE bytes of a call. Throws if the arguments do not fit. */
   encodeCall(pallet: string, name: string, args: readonly unknown[]): Uint8Array {
     const call = this.#surface.tx[pallet]?.[name];
     if (call === undefined) throw new UnsupportedRuntime(`call ${pallet}.${name}`, this.version);
     return call(...args).toU8a();
   }
 
-  /** The call of an extrinsic, its arguments as plain JSON. Throws where the bytes are of another runtime. */
+  /** The call of an extrinsic, with its arguments as plain JSON. Throws if the bytes are from another runtime. */
   decodeExtrinsic(bytes: Uint8Array): { pallet: string; name: string; args: readonly unknown[] } {
     const { method } = this.registry.createType("Extrinsic", bytes);
     return { pallet: method.section, name: method.method, args: method.args.map((each) => each.toJSON()) };
@@ -130,7 +131,7 @@ export class Runtime {
       }));
   }
 
-  /** What `DispatchError`'s JSON says, by name where the metadata knows one. */
+  /** The content of `DispatchError`'s JSON, by name if the metadata has one. */
   dispatchFailure(json: unknown): DispatchFailure {
     if (typeof json !== "object" || json === null) return { name: String(json), pallet: null, docs: "" };
     const [kind, detail] = Object.entries(json)[0] ?? ["unknown", null];
@@ -148,7 +149,7 @@ export class Runtime {
     }
   }
 
-  /** Decodes all of the bytes; throws a `ChainError` where they are not of the type. */
+  /** Decodes all of the bytes; throws a `ChainError` unless they have the type. */
   #decode(type: string, bytes: Uint8Array): unknown {
     try {
       const value = this.registry.createTypeUnsafe(type, [bytes]);
@@ -165,7 +166,7 @@ export class Runtime {
   }
 }
 
-/** As much of polkadot-js' event record as is read here. */
+/** The part of polkadot-js' event record used here. */
 interface EventRecordCodec {
   readonly phase: { readonly isApplyExtrinsic: boolean; readonly asApplyExtrinsic: { toNumber(): number } };
   readonly event: {

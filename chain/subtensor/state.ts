@@ -1,8 +1,8 @@
 /**
  * The chain's state at one block: many storage entries in one request, and runtime APIs.
  *
- * Owns: naming what is read, with the schema it must fit, and the way out when a node has forgotten the block. Refuses: what the
- * values mean (metagraph.ts, parameters.ts and their neighbours). Invariant: all that one `StateAt` reads is of one block.
+ * Owns: naming what is read, with its schema, and the fallback when a node no longer has the block. Out of scope: the meaning
+ * of values (metagraph.ts, parameters.ts and their neighbours). Invariant: all reads of one `StateAt` are of one block.
  */
 
 import { hexToU8a, stringToU8a, u8aConcat, u8aToHex } from "@polkadot/util";
@@ -15,13 +15,13 @@ import { isStateGone } from "./connection/rpc_error.ts";
 import { type ChainEvent, type Runtime, UnsupportedRuntime } from "./runtime.ts";
 import type { Session } from "./connection/session.ts";
 
-/** A storage entry by the runtime's own names, its keys, and what it must hold. */
+/** A storage entry by the runtime's own names, its keys, and the schema of its value. */
 export interface StoredItem<T> {
   readonly pallet: string;
   readonly name: string;
   readonly keys: readonly unknown[];
   readonly schema: v.GenericSchema<unknown, T>;
-  /** For an entry newer than the metadata may be: its key by hand, a u64 under Identity(u16). */
+  /** For an entry that the metadata may not have yet: its manually built key, a u64 under Identity(u16). */
   readonly isRawWithoutMetadata: boolean;
 }
 
@@ -50,7 +50,7 @@ export function systemItem<T>(
   return { pallet: "System", name, keys, schema, isRawWithoutMetadata: false };
 }
 
-/** A u64 by netuid, which is looked for even where the metadata does not know it. */
+/** A u64 by netuid, which is read even if the metadata does not list it. */
 export function recentItem<T>(name: string, netuid: number, schema: v.GenericSchema<unknown, T>): StoredItem<T> {
   return { pallet: "SubtensorModule", name, keys: [netuid], schema, isRawWithoutMetadata: true };
 }
@@ -66,7 +66,7 @@ export class StateAt {
     this.runtime = session.runtime;
   }
 
-  /** One request, whatever the number of entries. */
+  /** One request for any number of entries. */
   async read<B extends Batch>(batch: B): Promise<BatchValues<B>> {
     const items = Object.entries(batch).map(([field, item]) => ({ field, item, ...addressOf(this.runtime, item) }));
     const keys = items.flatMap(({ key }) => key === null ? [] : [key]);
@@ -80,7 +80,7 @@ export class StateAt {
     return values as BatchValues<B>;
   }
 
-  /** What happened in the block. */
+  /** The block's events. */
   async events(): Promise<ChainEvent[]> {
     const item = this.runtime.storageItem("System", "Events");
     if (item === null) throw new UnsupportedRuntime("storage System.Events", this.runtime.version);
@@ -88,7 +88,7 @@ export class StateAt {
     return answer === null ? [] : this.runtime.decodeEvents(v.parse(hexSchema, answer));
   }
 
-  /** Whether the runtime has this API, as far as its metadata tells. */
+  /** Whether the runtime has this API, according to its metadata. */
   hasApi(api: string, method: string): boolean {
     return this.runtime.runtimeApi(api, method) !== null;
   }
@@ -101,7 +101,7 @@ export class StateAt {
   }
 }
 
-/** Reads at the newest block. A node that has pruned it by now is asked at the block it calls newest. */
+/** Reads at the newest block. If a node has pruned it by now, reads at that node's newest block. */
 export async function readAtHead<T>(session: Session, work: (state: StateAt) => Promise<T>): Promise<T> {
   try {
     return await work(new StateAt(session, session.head));
@@ -111,7 +111,7 @@ export async function readAtHead<T>(session: Session, work: (state: StateAt) => 
   }
 }
 
-/** Reads at a given block, and where the node has forgotten it, from one that keeps everything. */
+/** Reads at a given block; if the node no longer has it, from an archive node. */
 export async function readAtBlock<T>(
   options: { connection: Connection; archive: () => Promise<Connection | null>; block: BlockRef },
   work: (state: StateAt) => Promise<T>,
@@ -128,7 +128,7 @@ export async function readAtBlock<T>(
   });
 }
 
-/** A value that must be there for anything to be said; `what` names it for a person. */
+/** A required value; `what` names it for people. */
 export function needed<T>(value: T | undefined, what: string): T {
   if (value !== undefined) return value;
   throw new ChainError("badAnswer", `Cannot read the subnet as the chain's runtime has no ${what}`);

@@ -1,8 +1,9 @@
 /**
  * `Chain` over any Subtensor endpoint.
  *
- * Owns: what each question of the roles asks of the connection. Reads are taken at the newest block, once per block however many ask.
- * Refuses: policy (chain/duty) and secrets (the signer signs). Reached by one dynamic import: polkadot-js takes a quarter second to load.
+ * Owns: mapping the roles' queries to the connection. Reads are taken at the newest block, once per block for any
+ * number of callers. Out of scope: policy (chain/duty) and secrets (the signer signs). Loaded by one dynamic import,
+ * because polkadot-js takes a quarter second to load.
  */
 
 import type { Address, ChainCall, ChainSigner } from "../call.ts";
@@ -136,23 +137,23 @@ export class SubtensorChain implements Chain {
     return this.#read(`uid ${hotkey}`, (state) => readUid(state, { netuid: this.netuid, hotkey }));
   }
 
-  /** The block of the hotkey's newest announcement. Null: it has made none. */
+  /** The block of the hotkey's newest announcement. Null: none. */
   async announcementBlockOf(hotkey: Address): Promise<number | null> {
     const of = { netuid: this.netuid, hotkey };
     return (await this.#read(`axon ${of.netuid} ${hotkey}`, (state) => readAxon(state, of)))?.block ?? null;
   }
 
-  /** Whether the subnet's owner has started it: before, it takes no stake. */
+  /** Whether the subnet's owner has started it; until then it accepts no stake. */
   isStarted(): Promise<boolean> {
     return this.#read("isStarted", (state) => readIsStarted(state, this.netuid));
   }
 
-  /** Hears why no node can be reached, and null when one can again. Returns the way to stop. */
+  /** Called with the reason when no node is reachable, and with null when one is again. Returns a function that stops. */
   onOutage(listener: (problem: string | null) => void): () => void {
     return this.#connection.onOutage(listener);
   }
 
-  /** The newest block and when its author made it: an endpoint that has fallen behind shows here. */
+  /** The newest block and its author's time stamp, which reveal an endpoint that has fallen behind. */
   blockTime(): Promise<{ block: number; timeMs: number }> {
     return this.#read("blockTime", readBlockTime);
   }
@@ -167,7 +168,10 @@ export class SubtensorChain implements Chain {
     await this.#connection.close();
   }
 
-  /** An axon that the chain would refuse, or has already: each announcement costs the next 50 blocks. */
+  /**
+   * A receipt for an axon that the chain would refuse or already has, because each announcement blocks the next for 50
+   * blocks.
+   */
   async #withoutSending(call: ChainCall, signer: ChainSigner): Promise<Receipt | null> {
     if (call.type !== "serveAxon") return null;
     const problem = axonProblem(call.axon);
@@ -184,7 +188,7 @@ export class SubtensorChain implements Chain {
     return this.#connection.run((session) => session.cached(name, () => readAtHead(session, work)));
   }
 
-  /** Opened when first needed, and again if it could not be. */
+  /** Opened when first needed; retried if that failed. */
   #archived(): Promise<Connection | null> {
     this.#archive ??= this.#openArchive().catch((error) => {
       this.#archive = null;

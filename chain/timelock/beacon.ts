@@ -1,8 +1,8 @@
 /**
  * The drand beacon whose pulses open timelocked weights: its constants, and rounds as points in time.
  *
- * Owns round arithmetic, which is light; the curve arithmetic is in pulse.ts and timelock.ts, which are heavy to import.
- * A round's pulse is a BLS signature over the round number, published when the round is due and by nobody before.
+ * Owns round arithmetic, which is light; the curve arithmetic is in pulse.ts and timelock.ts, which are heavy to
+ * import. A round's pulse is a BLS signature over the round number, which is not known before the round is due.
  */
 
 import { assert } from "../../core/assert.ts";
@@ -18,7 +18,10 @@ export interface Beacon extends BeaconClock {
 
 const bytesOfHex = (hex: string): Uint8Array => Uint8Array.from(hex.match(/../g) ?? [], (pair) => parseInt(pair, 16));
 
-/** drand's quicknet, chain hash 52db9ba70e0cc0f6eaf7803dd07447a1f5477735fd3f661792ba94600c84e971: what Subtensor reads. */
+/**
+ * drand's quicknet, chain hash 52db9ba70e0cc0f6eaf7803dd07447a1f5477735fd3f661792ba94600c84e971: the one that Subtensor
+ * uses.
+ */
 export const quicknet: Beacon = {
   publicKey: bytesOfHex(
     "83cf0f2896adee7eb8b5f01fcad3912212c437e0073e911fb90022d3e760183c8c4b450b6a0a6c3ac6a5776a2d106451" +
@@ -29,8 +32,8 @@ export const quicknet: Beacon = {
 };
 
 /**
- * The round of a moment as the SDK counts it: whole periods since genesis. That is one less than the round drand publishes at
- * that moment (its round 1 is due at genesis), so a pulse of this round exists by then.
+ * The round at a given time as the SDK counts it: whole periods since genesis. That is one less than the round drand
+ * publishes at that moment (its round 1 is due at genesis), so a pulse of this round exists by then.
  */
 export function roundAt(beacon: BeaconClock, unixMs: number): bigint {
   assert(

@@ -1,8 +1,8 @@
 /**
- * Pulses of a drand beacon: checking one, and making them for a beacon of our own (a chain without the internet).
+ * Pulses of a drand beacon: verifies them, and creates them for our own beacon (a chain without internet).
  *
- * Scheme bls-unchained-g1-rfc9380: signature = secret x H(sha256(round, big-endian)), in G1, 48 bytes; public key in G2.
- * Imports the pairing curve: load lazily.
+ * Scheme bls-unchained-g1-rfc9380: signature = secret x H(sha256(round, big-endian)), in G1, 48 bytes; public key in
+ * G2. Imports the pairing curve, so load it lazily.
  */
 
 import { bls12_381 } from "@noble/curves/bls12-381.js";
@@ -14,7 +14,7 @@ const domain = "BLS_SIG_BLS12381G1_XMD:SHA-256_SSWU_RO_NUL_";
 const signatureBytes = 48;
 const { shortSignatures } = bls12_381;
 
-/** What a round's pulse signs, and what its timelocks are encrypted to. */
+/** The identity that a round's pulse signs and to which its timelocks are encrypted. */
 export function identityOf(round: bigint): Uint8Array {
   const bytes = new Uint8Array(8);
   new DataView(bytes.buffer).setBigUint64(0, round);
@@ -30,11 +30,11 @@ export function isPulse(beacon: Beacon, pulse: { round: bigint; signature: Uint8
   try {
     return shortSignatures.verify(pulse.signature, hashedIdentity(pulse.round), beacon.publicKey);
   } catch {
-    return false; // bytes that are no point of the curve
+    return false; // not a curve point
   }
 }
 
-/** A beacon of our own. The secret is any 48 or more uniformly drawn bytes. */
+/** Our own beacon. The secret is any 48 or more uniformly random bytes. */
 export function ownBeacon(options: { seed: Uint8Array; genesisMs: number; periodMs: number }): {
   readonly beacon: Beacon;
   readonly secretKey: Uint8Array;
@@ -48,7 +48,7 @@ export function ownBeacon(options: { seed: Uint8Array; genesisMs: number; period
   return { beacon: { publicKey: publicKey.toBytes(), genesisMs, periodMs }, secretKey };
 }
 
-/** The pulse of a round, by the beacon's owner. */
+/** A round's pulse, made by the beacon's owner. */
 export function makePulse(options: { secretKey: Uint8Array; round: bigint }): Uint8Array {
   return shortSignatures.sign(hashedIdentity(options.round), options.secretKey).toBytes();
 }

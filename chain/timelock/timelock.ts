@@ -1,10 +1,10 @@
 /**
- * Timelock encryption as Subtensor's `tle` crate has it: bytes that open only with the pulse of a drand round.
+ * Timelock encryption as in Subtensor's `tle` crate: bytes that open only with the pulse of a drand round.
  *
- * Identity-based encryption (Boneh-Franklin with the Fujisaki-Okamoto transform) of an AES-256-GCM key to the round's identity.
- * Layout, all lengths u64 little-endian: U (G2, 96 bytes) | vec(V) | vec(W) | vec(body) | vec("AES_GCM_"), where
+ * Identity-based encryption (Boneh-Franklin with the Fujisaki-Okamoto transform) of an AES-256-GCM key to the round's
+ * identity. Layout, all lengths u64 little-endian: U (G2, 96 bytes) | vec(V) | vec(W) | vec(body) | vec("AES_GCM_"), where
  * body = vec(ciphertext and tag) | vec(nonce). Randomness is an argument. Ciphertexts and pulses are foreign input: `Fault`s.
- * Measured: 35 ms to encrypt (150 ms the first time), 21 ms to decrypt. Imports the pairing curve: load lazily.
+ * Measured: 35 ms to encrypt (150 ms the first time), 21 ms to decrypt. Imports the pairing curve, so load it lazily.
  */
 
 import { gcm } from "@noble/ciphers/aes.js";
@@ -25,7 +25,7 @@ const pointBytes = 96;
 const fieldBytes = 48;
 const suite = new TextEncoder().encode("AES_GCM_");
 
-/** Random bytes one encryption uses: the AES key, what sigma is made of, the nonce. Never use them twice. */
+/** Random bytes for one encryption: the AES key, the seed of sigma, the nonce. Never use them twice. */
 export const timelockRandomBytes = keyBytes + 32 + nonceBytes;
 
 export function encryptTimelocked(options: {
@@ -56,17 +56,20 @@ export function encryptTimelocked(options: {
 /** Opens what was encrypted to the round of this pulse. */
 export function decryptTimelocked(options: { ciphertext: Uint8Array; signature: Uint8Array }): Parsed<Uint8Array> {
   const parts = partsOf(options.ciphertext);
-  if (parts === null) return refused("malformedMessage", "These bytes are no timelocked ciphertext");
+  if (parts === null) return refused("malformedMessage", "These bytes are not a timelocked ciphertext");
   try {
     const u = G2.Point.fromBytes(parts.u);
     const shared = pairing(G1.Point.fromBytes(options.signature), u);
     const sigma = xor(parts.v, sha256(bytesOfGt(shared)));
     const key = xor(parts.w, sha256(sigma));
     if (!G2.Point.BASE.multiply(scalarOf(sigma, key)).equals(u)) {
-      return refused("unauthenticated", "This pulse does not open the ciphertext: it is of another round or beacon");
+      return refused(
+        "unauthenticated",
+        "This pulse does not open the ciphertext: it belongs to another round or beacon",
+      );
     }
     return parsed(gcm(key, parts.nonce).decrypt(parts.sealed));
-  } catch (error) { // points off the curve, a wrong tag: somebody else's bytes
+  } catch (error) { // points off the curve, a wrong tag: foreign bytes
     return refused("malformedMessage", `Cannot open the ciphertext: ${error instanceof Error ? error.message : error}`);
   }
 }

@@ -1,8 +1,8 @@
 /**
- * What is inside timelocked weights: SCALE of the row, and since version 4 of commit-reveal of the hotkey before it.
+ * The payload of timelocked weights: the row in SCALE, and since version 4 of commit-reveal the hotkey before it.
  *
- * The hotkey binds a ciphertext to its sender: nobody can commit a copy of another validator's weights. Older runtimes (to about
- * spec 300) knew the payload without it, and the chain still tries that form second.
+ * The hotkey binds a ciphertext to its sender, so no one can commit a copy of another validator's weights. Older
+ * runtimes (until about spec 300) used the payload without it, and the chain still tries that form second.
  */
 
 import { assert } from "../../core/assert.ts";
@@ -32,7 +32,7 @@ export function decodeWeightsPayload(bytes: Uint8Array): Parsed<WeightsPayload> 
   const hotkey = reader.vector();
   const payload = hotkey?.length === 32 ? rowOf(reader, hotkey) : null;
   const older = payload ?? rowOf(new ScaleReader(bytes), null);
-  return older === null ? refused("malformedMessage", "These bytes are no weights payload") : parsed(older);
+  return older === null ? refused("malformedMessage", "These bytes are not a weights payload") : parsed(older);
 }
 
 function rowOf(reader: ScaleReader, hotkey: Uint8Array | null): WeightsPayload | null {

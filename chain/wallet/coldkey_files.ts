@@ -1,8 +1,8 @@
 /**
  * Coldkeys on disk: the keys that own stake and tokens. A node never loads one; commands that pay do, for one signature.
  *
- * Owns: opening and making them, encrypted unless asked otherwise, each with `coldkeypub.txt`. Refuses: overwriting unless asked to,
- * and a coldkey that is another than its public file says. An opened one leaves this folder as a `ChainSigner`.
+ * Owns: opening and creating them, encrypted by default, each with `coldkeypub.txt`. Rejects: overwriting unless
+ * requested, and a coldkey that does not match its public file. An opened one leaves this folder as a `ChainSigner`.
  */
 
 import type { ChainSigner } from "../call.ts";
@@ -26,10 +26,10 @@ export type ColdkeyState = "encrypted" | "plain" | "public only" | "absent";
 
 export interface ColdkeyView {
   readonly state: ColdkeyState;
-  readonly address: string | null; // of coldkeypub.txt, or of a plain coldkey; null when neither names one
+  readonly address: string | null; // from coldkeypub.txt or a plain coldkey; null if neither names one
 }
 
-/** What can be said about a coldkey without opening it. */
+/** What is known about a coldkey without opening it. */
 export async function viewColdkey(place: WalletPlace): Promise<ColdkeyView> {
   const path = coldkeyPath(place);
   const address = await addressIn(coldkeyPublicPath(place));
@@ -68,7 +68,7 @@ export interface NewColdkey {
   readonly overwrite?: boolean;
 }
 
-/** Returns the path of the private file. The password is asked for only once nothing stands in the way. */
+/** Returns the path of the private file. The password is asked for only when nothing else can fail. */
 export async function saveColdkey(
   place: WalletPlace,
   { key, password, deriveKey, overwrite = false }: NewColdkey,
@@ -88,7 +88,7 @@ export async function saveColdkey(
   return path;
 }
 
-/** Only the public half, for machines that must not hold the coldkey. Returns its path. */
+/** Writes only the public half, for machines that must not hold the coldkey. Returns its path. */
 export async function saveColdkeyAddress(
   place: WalletPlace,
   { address, overwrite = false }: { address: string; overwrite?: boolean },

@@ -1,14 +1,14 @@
 /**
- * A key in memory: an sr25519 pair that signs, and the check of what others signed.
+ * A key in memory: an sr25519 pair that signs, and verification of others' signatures.
  *
- * Owns: the secret (a private field: no inspection, JSON or log shows it). Refuses: keys that fail their own
- * sign-and-verify test. `HotkeyPair` has the shape of net's `Signer`, which does not know this folder, and of `ChainSigner`; a
- * coldkey is the same kind of pair and leaves this folder as a `ChainSigner` only.
+ * Owns: the secret (a private field: no inspection, JSON or log shows it). Rejects: keys that fail their own
+ * sign-and-verify test. `HotkeyPair` has the shape of net's `Signer`, which does not know this folder, and of
+ * `ChainSigner`; a coldkey is the same kind of pair and leaves this folder only as a `ChainSigner`.
  *
- * Two spellings of a secret exist. Schnorrkel's canonical bytes, which keyfiles hold, carry the scalar itself; the
- * half-ed25519 form, which the library wants, carries it times the cofactor 8. Mixing them up gives signatures that verify
- * nowhere. Library: @scure/sr25519 is plain JavaScript and imports in 12 ms where @polkadot/util-crypto needs 85 to 100 ms
- * (Deno 2.9.6); a signature takes about 1 ms, a check 1.5 ms.
+ * A secret has two encodings. Schnorrkel's canonical bytes, used in keyfiles, hold the scalar itself; the half-ed25519
+ * form, required by the library, holds it times the cofactor 8. Mixing them up gives signatures that verify nowhere.
+ * Library: @scure/sr25519 is plain JavaScript and imports in 12 ms where @polkadot/util-crypto needs 85 to 100 ms (Deno
+ * 2.9.6); a signature takes about 1 ms, a check 1.5 ms.
  */
 
 import { hkdfSync } from "node:crypto";
@@ -28,7 +28,7 @@ export class HotkeyPair {
   readonly publicKey: Uint8Array;
   readonly #secretKey: Uint8Array; // half-ed25519 form
 
-  /** `secretKey` in half-ed25519 form; the functions below make it. */
+  /** `secretKey` in half-ed25519 form, as made by the functions below. */
   constructor(secretKey: Uint8Array) {
     this.#secretKey = secretKey;
     this.publicKey = getPublicKey(secretKey);
@@ -46,9 +46,9 @@ export class HotkeyPair {
   }
 
   /**
-   * 32 secret bytes that only the holder of this hotkey can make, and makes again: HKDF-SHA-256 (RFC 5869) of the secret, another
-   * result for each purpose, from which nothing of the secret follows. For what its signatures cannot do, as they are
-   * randomized.
+   * 32 secret bytes that only the holder of this hotkey can derive, reproducibly: HKDF-SHA-256 (RFC 5869) of the
+   * secret, different for each purpose, and revealing nothing about the secret. Needed because signatures are
+   * randomized and thus not reproducible.
    */
   deriveKey(purpose: string): Uint8Array {
     const salt = new TextEncoder().encode("iota hotkey");
@@ -65,13 +65,13 @@ export function hotkeyOfMiniSecret(miniSecret: Uint8Array): HotkeyPair {
   return new HotkeyPair(secretFromSeed(miniSecret));
 }
 
-/** Null when the first half is no scalar of the group, so the bytes are no key. */
+/** Null if the first half is not a scalar of the group, so the bytes are not a key. */
 export function hotkeyOfCanonicalSecretKey(secretKey: Uint8Array): HotkeyPair | null {
   const scalar = BigInt(`0x${secretKey.slice(0, scalarBytes).reverse().toHex()}`); // little-endian
   return scalar >= 1n && scalar < groupOrder ? new HotkeyPair(fromCanonical(secretKey)) : null;
 }
 
-/** As polkadot-js exports a key. Null when the first half is no scalar of the group. */
+/** In polkadot-js' export format. Null if the first half is not a scalar of the group. */
 export function hotkeyOfHalfEd25519SecretKey(secretKey: Uint8Array): HotkeyPair | null {
   return hotkeyOfCanonicalSecretKey(toCanonical(secretKey));
 }
@@ -82,18 +82,18 @@ export interface SignedMessage {
   readonly signature: Uint8Array;
 }
 
-/** Whether the holder of `address` signed these bytes. Never throws: all three come from strangers. */
+/** Whether the holder of `address` signed these bytes. Never throws: all three are untrusted. */
 export function verifySignature({ address, message, signature }: SignedMessage): boolean {
   const publicKey = decodeAddress(address);
   if (publicKey === null || signature.length !== signatureBytes) return false;
   try {
     return verify(message, signature, publicKey);
   } catch {
-    return false; // the library throws on bytes that are no curve point or lack schnorrkel's marker bit
+    return false; // the library throws on bytes that are not a curve point or lack schnorrkel's marker bit
   }
 }
 
-/** A key that cannot verify its own signature is worse than none: it would be refused by everybody, silently. */
+/** A key that cannot verify its own signature is worse than none: every verifier would silently refuse it. */
 export function selfTest(pair: HotkeyPair): boolean {
   const message = new TextEncoder().encode("iota key self-test");
   return verifySignature({ address: pair.address, message, signature: pair.sign(message) });

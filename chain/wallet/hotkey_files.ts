@@ -1,8 +1,8 @@
 /**
- * Hotkeys on disk: plain files, since a node signs with them day and night.
+ * Hotkeys on disk: unencrypted files, because a node signs with them continuously.
  *
- * Owns: loading and making them, each with its public file. Refuses: encrypted ones, and overwriting unless asked to. Secrets
- * leave this folder only inside `HotkeyPair` and `KeyMaterial`.
+ * Owns: loading and creating them, each with its public file. Rejects: encrypted ones, and overwriting unless
+ * requested. Secrets leave this folder only inside `HotkeyPair` and `KeyMaterial`.
  */
 
 import type { HotkeyPair } from "./hotkey.ts";
@@ -16,14 +16,14 @@ import { assert, present } from "../../core/assert.ts";
 export interface CreatedHotkey {
   readonly pair: HotkeyPair;
   readonly path: string;
-  readonly mnemonic: string; // to be shown to its owner once
+  readonly mnemonic: string; // to show its owner once
 }
 
 export async function hotkeyExists(place: HotkeyPlace): Promise<boolean> {
   return await keyFileExists(hotkeyPath(place));
 }
 
-/** Whether other users of this machine may read the file; null where the system does not tell. */
+/** Whether other users of this machine may read the file; null if the system does not say. */
 export async function othersMayRead(place: HotkeyPlace): Promise<boolean | null> {
   return await isOpenToOthers(hotkeyPath(place));
 }

@@ -1,9 +1,9 @@
 /**
- * Key files on disk: small, private, whole or not there.
+ * Key files on disk: small, private, written atomically.
  *
- * Owns: the order temporary file → fsync → link or rename → fsync of the folder, mode 0600 in folders of mode 0700, and the
- * sentence for each way the system refuses. Refuses: overwriting unless asked to, and files far too large for a key.
- * A hard link fails where something is there, so two processes cannot both make the same key; a rename would overwrite.
+ * Owns: the order temporary file → fsync → link or rename → fsync of the folder, mode 0600 in folders of mode 0700, and
+ * the message for each system error. Rejects: overwriting unless requested, and files far too large for a key. A hard
+ * link fails if the name exists, so two processes cannot both create the same key; a rename would overwrite.
  */
 
 import { WalletError } from "./wallet_error.ts";
@@ -21,7 +21,7 @@ export async function keyFileExists(path: string): Promise<boolean> {
   }
 }
 
-/** Whether other users of this machine may read or change the file; null where the system does not tell. */
+/** Whether other users of this machine may read or change the file; null if the system does not say. */
 export async function isOpenToOthers(path: string): Promise<boolean | null> {
   const { mode } = await Deno.stat(path);
   return mode === null ? null : (mode & 0o077) !== 0;
@@ -67,7 +67,7 @@ export async function writeKeyFile({ path, bytes, overwrite }: KeyFile): Promise
     if (isLeftOver) await removeIfThere(temporary);
   }
   await syncFolder(folder);
-  const stored = await readKeyFile(path); // nobody is told an address whose key is not on disk
+  const stored = await readKeyFile(path); // never report an address whose key is not on disk
   assert(stored.toHex() === bytes.toHex(), "A key file holds what was written to it");
 }
 

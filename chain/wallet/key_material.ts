@@ -1,9 +1,9 @@
 /**
- * A key with whatever it was made from: what a keyfile is written from, and what reading one gives.
+ * A key with its sources (phrase, mini-secret), for writing a keyfile and as the result of reading one.
  *
- * Owns: phrase and mini-secret, in private fields, so that no inspection, JSON or log shows them. Refuses: keys that fail their
- * own sign-and-verify test. A phrase is kept only where it alone gives the key: with a password or a derivation path behind
- * it, other tools would load another key from the same file.
+ * Owns: phrase and mini-secret, in private fields, so that no inspection, JSON or log shows them. Rejects: keys that
+ * fail their own sign-and-verify test. A phrase is kept only if it alone gives the key: with an additional password or
+ * derivation path, other tools would load another key from the same file.
  */
 
 import { hotkeyOfMiniSecret, type HotkeyPair, selfTest } from "./hotkey.ts";
@@ -37,7 +37,7 @@ export function newKeyMaterial(): KeyMaterial {
   return present(keyOfMnemonic(newMnemonic()), "A new mnemonic is valid");
 }
 
-/** Null when the words are no phrase. */
+/** Null if the words are not a phrase. */
 export function keyOfMnemonic(words: string, password = ""): KeyMaterial | null {
   const miniSecret = miniSecretOfMnemonic(words, password);
   if (miniSecret === null) return null;

@@ -2,9 +2,9 @@
  * The text of a Bittensor key file, both ways: hotkeys and opened coldkeys, and the public halves beside them.
  *
  * Owns: the JSON shape with its legacy quirks (a key named " ss58Address", a bare mnemonic or hex seed instead of JSON,
- * `cryptoType` as number, text or object) and the choice among the secrets in one file: phrase, then seed, then private key, the
- * first that gives the key the file itself names. Refuses: other key types, secrets of another key, files that name two keys.
- * No error text holds any part of the file but an address or a key type.
+ * `cryptoType` as number, text or object) and the choice among the secrets in one file: phrase, then seed, then private
+ * key, the first that gives the key the file itself names. Rejects: other key types, secrets of another key, files that
+ * name two keys. Error texts quote nothing from the file except an address or a key type.
  */
 
 import { hotkeyOfCanonicalSecretKey, miniSecretBytes, secretKeyBytes } from "./hotkey.ts";
@@ -17,7 +17,7 @@ type Fields = Readonly<Record<string, unknown>>;
 const sr25519 = 1;
 const publicKeyBytes = 32;
 
-/** What Bittensor's own tools write; secrets that are not known are left out. */
+/** The format of Bittensor's own tools; unknown secrets are left out. */
 export function keyfileText(key: KeyMaterial): string {
   const mnemonic = key.revealMnemonic();
   const miniSecret = key.revealMiniSecret();
@@ -62,7 +62,7 @@ export function keyOfKeyfile(text: string, path: string): KeyMaterial {
   );
 }
 
-/** The public key a file names; of a private file too, without looking at its secrets. */
+/** The public key a file names, for a private file too, without reading its secrets. */
 export function publicKeyOfKeyfile(text: string, path: string): Uint8Array {
   const fields = jsonFields(text.trim(), path);
   requireSr25519(fields, path);
@@ -88,7 +88,7 @@ function jsonFields(content: string, path: string): Fields {
   try {
     value = JSON.parse(content);
   } catch {
-    // falls through: the parser's own text would quote the file, and with it the secret
+    // falls through: the parser's own message would quote the file and thus the secret
   }
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     throw new WalletError("malformed", `Cannot use ${path} as a key file must be one JSON object: it cannot be read`);
@@ -108,7 +108,7 @@ function requireSr25519(fields: Fields, path: string): void {
   throw new WalletError("malformed", `Cannot use ${path} as its cryptoType must be sr25519: current value is ${shown}`);
 }
 
-/** 1, "1", "sr25519", "Sr25519", {"Sr25519": null} and ["Sr25519"] were all written at some time; null when there is none. */
+/** 1, "1", "sr25519", "Sr25519", {"Sr25519": null} and ["Sr25519"] have all been in use; null if there is none. */
 function cryptoName(value: unknown): string | null {
   if (value === undefined || value === null) return null;
   if (typeof value !== "object") return String(value).toLowerCase();
@@ -130,7 +130,7 @@ function secretsOf(fields: Fields): KeyMaterial[] {
   return keys.filter((key) => key !== null);
 }
 
-/** Whether each name of a key in the file, as far as there are any, is this key. */
+/** Whether every key that the file names is this key. */
 function namesKey(fields: Fields, publicKey: Uint8Array): boolean {
   const address = addressField(fields);
   if (address !== undefined && address !== encodeAddress(publicKey)) return false;
@@ -155,7 +155,7 @@ function hexField(fields: Fields, name: string, bytes: number): Uint8Array | nul
   return hex.length === 2 * bytes && /^[0-9a-f]+$/i.test(hex) ? Uint8Array.fromHex(hex) : null;
 }
 
-/** Whatever stands in a public field: only what is an address may be quoted, for a damaged file may hold a secret there. */
+/** A public field's content for messages: only an address may be quoted, because a damaged file may hold a secret there. */
 function printableKey(named: string | undefined): string {
   return named !== undefined && decodeAddress(named) !== null ? named : "another key";
 }

@@ -2,7 +2,7 @@
  * Mnemonics as Substrate reads them. The words are BIP-39's, the key derivation is not: PBKDF2 runs over the entropy
  * behind the words, not over their text, and the first 32 bytes are the sr25519 mini-secret.
  *
- * Owns: phrase to mini-secret, new phrases. Refuses: phrases with a wrong checksum or unknown words (null).
+ * Owns: phrase to mini-secret, new phrases. Rejects: phrases with a wrong checksum or unknown words (null).
  */
 
 import { pbkdf2 } from "@noble/hashes/pbkdf2.js";
@@ -19,8 +19,8 @@ export function newMnemonic(): string {
 }
 
 /**
- * The 32-byte mini-secret of a phrase, or null when the phrase is none. `password` is the part behind `///` of a secret URI;
- * keyfiles know none.
+ * The 32-byte mini-secret of a phrase, or null if the phrase is invalid. `password` is the part after `///` of a secret
+ * URI; keyfiles have none.
  */
 export function miniSecretOfMnemonic(phrase: string, password = ""): Uint8Array | null {
   const words = phrase.trim().split(/\s+/).join(" ");

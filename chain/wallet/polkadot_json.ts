@@ -1,8 +1,8 @@
 /**
  * Accounts as polkadot-js and its browser extensions export them: JSON with a sealed key inside. Read only.
  *
- * Owns: the two containers (scrypt and secretbox; a PKCS #8-like wrapper around the secret). Refuses: other versions, other key
- * types, and scrypt parameters that would take a machine's memory, since the file chooses them.
+ * Owns: the two containers (scrypt and secretbox; a PKCS #8-like wrapper around the secret). Rejects: other versions,
+ * other key types, and scrypt parameters that would exhaust memory, because the file chooses them.
  */
 
 import { hotkeyOfHalfEd25519SecretKey } from "./hotkey.ts";
@@ -26,7 +26,7 @@ export interface PolkadotExport {
   readonly version: string;
 }
 
-/** Null when the text is no such export: it may still be a keyfile. */
+/** Null if the text is not such an export; it may still be a keyfile. */
 export function parsePolkadotExport(text: string): PolkadotExport | null {
   try {
     const { encoded, encoding } = JSON.parse(text) as Record<string, unknown>;
@@ -39,7 +39,7 @@ export function parsePolkadotExport(text: string): PolkadotExport | null {
       version: String(version),
     };
   } catch {
-    return null; // the parser's own text would quote the file
+    return null; // the parser's own message would quote the file
   }
 }
 
@@ -107,7 +107,7 @@ async function unseal(encoded: Uint8Array, { password, path }: OpenExportOptions
   try {
     return cipher.decrypt(encoded.subarray(headBytes + nonceBytes));
   } catch {
-    return null; // the library's way to say that the seal is broken
+    return null; // the library throws if the seal is broken
   }
 }
 

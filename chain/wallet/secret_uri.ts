@@ -1,8 +1,8 @@
 /**
- * Secret URIs as Substrate writes them: `PHRASE//hard/soft///password`, a hex seed instead of the phrase, or a path alone, which
- * hangs from the public development phrase (`//Alice`).
+ * Secret URIs as Substrate writes them: `PHRASE//hard/soft///password`, a hex seed instead of the phrase, or only a
+ * path, which starts at the public development phrase (`//Alice`).
  *
- * Owns: the grammar and the chain code of a junction. Refuses: everything else, as null, for an error text must not quote it.
+ * Owns: the grammar and the chain code of a junction. Anything else gives null, because an error text must not quote it.
  */
 
 import { blake2b } from "@noble/hashes/blake2.js";
@@ -14,7 +14,7 @@ const chainCodeBytes = 32;
 const largestU64 = 2n ** 64n - 1n;
 const grammar = /^(?<secret>[^/]*)(?<path>(?:\/\/?[^/]+)*)(?:\/\/\/(?<password>.*))?$/s;
 
-/** The key behind a phrase, a seed or a URI; null when it is none of them. */
+/** The key of a phrase, a seed or a URI; null if it is none of these. */
 export function keyOfSecretUri(uri: string): KeyMaterial | null {
   const { secret = "", path = "", password = "" } = grammar.exec(uri)?.groups ?? {};
   if (secret === "" && path === "") return null;
@@ -35,7 +35,7 @@ function keyOfSecret(secret: string, password: string): KeyMaterial | null {
   return keyOfMnemonic(secret === "" ? developmentPhrase : secret, password);
 }
 
-/** A number is itself, little-endian; a text is its SCALE encoding, hashed where that is too long. */
+/** A number as little-endian bytes; a text as its SCALE encoding, hashed if that is too long. */
 function chainCodeOf(junction: string): Uint8Array {
   const code = new Uint8Array(chainCodeBytes);
   const number = /^\+?\d+$/.test(junction) ? BigInt(junction.replace("+", "")) : null;

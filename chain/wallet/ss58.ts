@@ -1,8 +1,8 @@
 /**
  * ss58 addresses as Subtensor writes them: base58(prefix 42, 32-byte public key, 2 checksum bytes).
  *
- * Owns: encoding and decoding. Refuses: other prefixes and lengths, so one key has exactly one address here.
- * Checksum: first two bytes of blake2b-512("SS58PRE" + prefix + key).
+ * Owns: encoding and decoding. Rejects: other prefixes and lengths, so each key has exactly one address here. Checksum:
+ * first two bytes of blake2b-512("SS58PRE" + prefix + key).
  */
 
 import { blake2b } from "@noble/hashes/blake2.js";
@@ -29,7 +29,7 @@ export function encodeAddress(publicKey: Uint8Array): NodeId {
   return nodeId(toBase58(bytes));
 }
 
-/** The public key of an address, or null when the text is no address with prefix 42. */
+/** The public key of an address, or null if the text is not an address with prefix 42. */
 export function decodeAddress(address: string): Uint8Array | null {
   if (address.length > maxAddressCharacters) return null;
   const bytes = fromBase58(address);
@@ -70,6 +70,6 @@ function fromBase58(text: string): Uint8Array | null {
     bytes[i] = Number(number & 255n);
     number >>= 8n;
   }
-  const startsWithZeroDigit = text.startsWith("1"); // a second spelling of the same number
+  const startsWithZeroDigit = text.startsWith("1"); // another spelling of the same number
   return number === 0n && !startsWithZeroDigit ? bytes : null;
 }

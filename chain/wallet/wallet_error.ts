@@ -6,10 +6,10 @@ export type WalletErrorCode =
   | "encrypted" // a node reads plaintext hotkeys only
   | "oldEncryption" // a format that only Bittensor's own package converts
   | "wrongPassword"
-  | "malformed" // no key file, or a key of another kind
-  | "mismatch" // the secret gives another address than the file says
-  | "badName" // a name that would leave the wallet folder
-  | "unreadable"; // the file system refuses
+  | "malformed" // not a key file, or a key of another kind
+  | "mismatch" // the secret gives an address other than the file's
+  | "badName" // a name that would point outside the wallet folder
+  | "unreadable"; // a file system error
 
 export class WalletError extends Error {
   override name = "WalletError";

@@ -1,8 +1,8 @@
 /**
- * The wallets of a folder, by their public halves: to list them no secret is used, but those of files that hold nothing else.
+ * Lists the wallets of a folder by their public halves. It reads a secret only from files that contain nothing else.
  *
- * Owns: what counts as a wallet (a folder with a coldkey file, a coldkeypub.txt or a hotkeys folder) and as a hotkey. A file that
- * cannot be read is listed with the reason instead of an address, so that one bad file hides no other.
+ * Owns: what counts as a wallet (a folder with a coldkey file, a coldkeypub.txt or a hotkeys folder) and as a hotkey.
+ * An unreadable file is listed with the reason instead of an address, so that one bad file does not hide others.
  */
 
 import { type ColdkeyState, viewColdkey } from "./coldkey_files.ts";
@@ -43,7 +43,7 @@ export async function listWallets(folder: string): Promise<ListedWallet[]> {
   return wallets;
 }
 
-/** Null when the folder is no wallet, or not there. */
+/** Null if the folder is not a wallet or does not exist. */
 export async function viewWallet(place: WalletPlace): Promise<ListedWallet | null> {
   const names = await listHotkeys(place);
   const hotkeys = await Promise.all(names.map((hotkey) => listedHotkey({ ...place, hotkey })));
@@ -52,12 +52,12 @@ export async function viewWallet(place: WalletPlace): Promise<ListedWallet | nul
   return { name: place.wallet, path: walletPath(place), coldkey, hotkeys };
 }
 
-/** Names of the hotkeys of a wallet, sorted; none when there is no wallet. */
+/** Names of a wallet's hotkeys, sorted; none if there is no wallet. */
 export async function listHotkeys(place: WalletPlace): Promise<string[]> {
   return (await namesIn(hotkeysPath(place))).filter((name) => !name.endsWith(publicSuffix));
 }
 
-/** The address a hotkey's files name, the public one first, as the private one may be encrypted. */
+/** The address that a hotkey's files name; the public file first, because the private one may be encrypted. */
 export async function hotkeyAddress(place: HotkeyPlace): Promise<string> {
   const named = await readPublicKey(hotkeyPublicPath(place));
   if (named !== null) return encodeAddress(named);

@@ -1,8 +1,8 @@
 /**
- * Where the files of a wallet lie, as Bittensor's own tools lay them out:
- * `<folder>/<wallet>/{coldkey, coldkeypub.txt, hotkeys/<hotkey>, hotkeys/<hotkey>pub.txt}`.
+ * Where a wallet's files are, in the layout of Bittensor's own tools: `<folder>/<wallet>/{coldkey, coldkeypub.txt,
+ * hotkeys/<hotkey>, hotkeys/<hotkey>pub.txt}`.
  *
- * Refuses: names that would leave the folder, or be taken for another kind of file. Touches no disk.
+ * Rejects: names that would point outside the folder or look like another kind of file. Does not access the disk.
  */
 
 import { WalletError } from "./wallet_error.ts";
@@ -26,7 +26,7 @@ export function coldkeyPath(place: WalletPlace): string {
   return `${walletPath(place)}/coldkey`;
 }
 
-/** The coldkey's public half: all that a node's machine needs of it. */
+/** The coldkey's public half, which is all that a node's machine needs. */
 export function coldkeyPublicPath(place: WalletPlace): string {
   return `${coldkeyPath(place)}${publicSuffix}`;
 }
@@ -43,7 +43,7 @@ export function hotkeyPublicPath(place: HotkeyPlace): string {
   return `${hotkeyPath(place)}${publicSuffix}`;
 }
 
-/** A leading dot is kept for files that are being written. */
+/** A leading dot is reserved for files being written. */
 export function isFileName(name: string): boolean {
   return name !== "" && name.length <= 100 && !name.startsWith(".") && !/[/\\\p{Cc}]/u.test(name);
 }

@@ -1,10 +1,11 @@
 /**
- * Scores to a row of u16 that the chain accepts, bit for bit as the official SDK (v11) makes it.
+ * Converts scores to a row of u16 that the chain accepts, bit for bit as the official SDK (v11) does.
  *
- * Owns: clipping to the subnet's maximum share, scaling the largest to 65,535, rounding, and what is refused. Refuses on purpose
- * what SDK v10 did with too few weights or none: a uniform row. A single weight on oneself is exempt from both limits, as on the
- * chain. Scores come from our own hub, but over the network: a bad one is a typed refusal. Where the SDK's rounding leaves a
- * share a hair above the limit, which the chain would refuse, the row is clipped a little lower.
+ * Owns: clipping to the subnet's maximum share, scaling the largest to 65,535, rounding, and what is rejected. It
+ * deliberately does not do what SDK v10 did with too few weights or none: set a uniform row. A single weight on oneself
+ * is exempt from both limits, as on the chain. Scores come from our own hub, but over the network, so a bad one is a
+ * typed refusal. If the SDK's rounding leaves a share slightly above the limit, which the chain would refuse, the row
+ * is clipped slightly lower.
  */
 
 import { isWithinMaxWeight, u16Max, type WeightsRow } from "./stored_row.ts";
@@ -51,7 +52,10 @@ export function conformWeights(
   return { ok: true, row };
 }
 
-/** Clipped by the SDK's rule; lower, in steps of the limit's own unit, while the chain would still refuse the rounded row. */
+/**
+ * Clipped by the SDK's rule, then further in steps of the limit's own unit while the chain would still refuse the
+ * rounded row.
+ */
 function rowWithin(uids: readonly number[], raw: readonly number[], maxWeightsLimit: number): WeightsRow | null {
   if (maxWeightsLimit >= u16Max) return roundRow(uids, raw);
   for (const stepsLower of [0, 1, 2, 4, 8, 16, 32]) {
@@ -65,8 +69,8 @@ const refuse = (reason: ConformRefusal, detail: string): Conformed => ({ ok: fal
 const sumOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
 
 /**
- * Shares with sum 1 of which none is above `limit`: the largest are cut to a height at which they weigh exactly the limit, so
- * what is cut off goes to all. A limit that no row can meet gives equal shares.
+ * Shares with sum 1, none above `limit`: the largest are cut to a height at which their share is exactly the limit, so
+ * the excess is spread over all. A limit that no row can meet gives equal shares.
  */
 export function clipToMaxWeight(weights: readonly number[], limit: number): number[] {
   const count = weights.length;
@@ -87,7 +91,7 @@ export function clipToMaxWeight(weights: readonly number[], limit: number): numb
   return clipped.map((weight) => weight / clippedTotal);
 }
 
-/** The largest becomes 65,535; what rounds to zero is left out. */
+/** The largest becomes 65,535; values that round to zero are left out. */
 function roundRow(uids: readonly number[], shares: readonly number[]): WeightsRow {
   const top = Math.max(...shares);
   const values = shares.map((share) => roundHalfToEven((share / top) * u16Max));

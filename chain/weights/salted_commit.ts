@@ -1,6 +1,6 @@
 /**
- * The hash with which weights are committed by salt: blake2b-256 over SCALE of account, storage index, row, salt, version key.
- * The salt must be kept until the reveal: without it the commit cannot be opened.
+ * The hash of a salted weight commit: blake2b-256 over SCALE of account, storage index, row, salt, version key. The
+ * salt must be kept until the reveal: without it the commit cannot be opened.
  */
 
 import { blake2b } from "@noble/hashes/blake2.js";
@@ -10,7 +10,7 @@ import type { WeightsRow } from "./stored_row.ts";
 
 const mechanismStride = 4_096; // the chain's largest number of subnets
 
-/** Under which index the chain keeps weights and their times: one per mechanism of a subnet. */
+/** The index under which the chain stores weights and their times: one per mechanism of a subnet. */
 export function storageIndex(options: { netuid: number; mechanism: number }): number {
   const { netuid, mechanism } = options;
   assert(

@@ -1,21 +1,21 @@
 /**
- * What the chain makes of a row of weights: its own scaling and its own limit, in its fixed-point numbers (32 fraction bits, every
- * division truncated), so that a row read back can be compared by equality.
+ * How the chain stores a row of weights: with its own scaling and limit, in its fixed-point numbers (32 fraction bits,
+ * every division truncated), so that a row read back can be compared by equality.
  */
 
-/** A row as it is sent. */
+/** A row as sent. */
 export interface WeightsRow {
   readonly uids: readonly number[];
   readonly values: readonly number[]; // u16 each, none 0
 }
 
-/** A row as it is read back, sparse. */
+/** A row as read back, sparse. */
 export type StoredRow = readonly { readonly uid: number; readonly value: number }[];
 
 export const u16Max = 0xffff;
 const fractionBits = 32n;
 const half = 1n << (fractionBits - 1n);
-const largeThreshold = 32_768n; // above, the chain divides before it multiplies, lest the product overflow
+const largeThreshold = 32_768n; // above this, the chain divides before it multiplies, so that the product does not overflow
 
 /** Scales the largest value to 65,535 as the chain does before it stores a row. */
 export function upscaled(values: readonly number[]): number[] {
@@ -47,7 +47,7 @@ export function storedRowOf(row: WeightsRow): StoredRow {
     .sort((a, b) => a.uid - b.uid);
 }
 
-/** Whether two stored rows say the same; zeros and order do not count. */
+/** Whether two stored rows are equal, ignoring zeros and order. */
 export function isSameRow(a: StoredRow, b: StoredRow): boolean {
   const left = new Map(a.filter(({ value }) => value > 0).map(({ uid, value }) => [uid, value]));
   const right = b.filter(({ value }) => value > 0);

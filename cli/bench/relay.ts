@@ -3,7 +3,7 @@
  * with the same segment attached out. Each turn is hub → source → hub → sink → hub, and counts when the sink's answer is back.
  *
  * Owns: the hub's side, with our session layer (`session`, which hashes every segment for its MAC; "hashed" also holds them by
- * that name as the orchestrator does, "journaled" makes each durable before it goes on) and with the bare WebSocket library
+ * that name as the orchestrator does, "journaled" makes the event of each durable before it goes on) and with the bare WebSocket library
  * (`ws`): the limit on this machine. The ends are processes of their own.
  */
 
@@ -132,14 +132,14 @@ class SessionRelay {
       const named = segments.map((bytes, index) => ({ bytes, hash: names[index]! }));
       return void this.hub.send(sink, sampleTask, named);
     }
-    const refs = segments.map((bytes, index) => this.#segments.hold(bytes, names[index]));
+    const refs = this.#segments.take({ segments, names });
     const goOn = () => {
       this.hub.send(sink, sampleTask, refs.map((ref) => this.#segments.named(ref)));
       this.#segments.release(refs);
     };
     const { journal } = this.#options;
     if (journal === null) goOn();
-    else journal.keep(segments, goOn);
+    else journal.book(goOn);
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * The production journal and driver beside a relay, as the orchestrator uses them while a step is open: wires that arrive together
- * become durable together before they go on, and are forgotten when their step would be closed.
+ * The production journal and driver beside a relay, as the orchestrator uses them while a step is open: the events of wires that
+ * arrive together become durable together before the wires go on. The wires themselves stay in memory.
  */
 
 import { setImmediate } from "node:timers";
@@ -9,17 +9,11 @@ import { Journal } from "../journal/journal.ts";
 import { Driver } from "../roles/driver.ts";
 
 export interface RelayJournal {
-  keep(segments: readonly Uint8Array[], onDurable: () => void): void;
+  book(onDurable: () => void): void;
   close(): void;
 }
 
-interface Arrived {
-  readonly segments: readonly Uint8Array[];
-  readonly onDurable: () => void;
-}
-
 const eventBytes = 300; // of a finished task
-const heldSegments = 64;
 
 export function openRelayJournal(): RelayJournal {
   const folder = Deno.makeTempDirSync({ prefix: "iota-bench-" });
@@ -27,20 +21,13 @@ export function openRelayJournal(): RelayJournal {
   const { journal } = Journal.open({ path: `${folder}/journal.db`, identity, maxBytes: 2 ** 32 });
   const state = new Uint8Array(2 ** 20);
   journal.snapshot(state);
-  const held: string[] = [];
-  let kept = 0;
   let isClosed = false;
-  const driver = new Driver<null, Arrived, () => void>({
-    machine: { step: (_, { onDurable }) => [onDurable], nextDeadlineMs: () => null, assertInvariants() {} },
+  const driver = new Driver<null, () => void, () => void>({
+    machine: { step: (_, onDurable) => [onDurable], nextDeadlineMs: () => null, assertInvariants() {} },
     state: null,
     perform: (onDurable) => onDurable(),
     commit(batch) {
-      const arrived = batch.flatMap(({ event }) => event.segments);
-      const segments = arrived.map((bytes) => ({ hash: `${kept++}`, bytes })); // each is news, whatever is in it
-      held.push(...segments.map(({ hash }) => hash));
-      const droppedSegments = held.length < 2 * heldSegments ? [] : held.splice(0, heldSegments);
-      const entries = batch.map(({ nowMs }) => ({ nowMs, event: new Uint8Array(eventBytes) }));
-      journal.append({ entries, segments, droppedSegments });
+      journal.append(batch.map(({ nowMs }) => ({ nowMs, event: new Uint8Array(eventBytes) })));
       if (journal.needsSnapshot) journal.snapshot(state);
     },
     tick: null,
@@ -53,7 +40,7 @@ export function openRelayJournal(): RelayJournal {
     gather: (callback) => setImmediate(() => isClosed || callback()),
   });
   return {
-    keep: (segments, onDurable) => driver.enqueue({ segments, onDurable }),
+    book: (onDurable) => driver.enqueue(onDurable),
     close() {
       isClosed = true;
       driver.close();

@@ -67,7 +67,7 @@ function keepJournal(options: OpenJournalOptions, miners: number): Kept {
       const startedMs = performance.now();
       if (isKept) batch.push({ nowMs, event: serialize(event) });
       if (batch.length >= batchEntries && !journal.needsSnapshot) {
-        journal.append({ entries: batch, segments: [], droppedSegments: [] });
+        journal.append(batch);
         written += batch.length;
         batch.length = 0;
       }

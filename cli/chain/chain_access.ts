@@ -1,8 +1,8 @@
 /**
- * From the options of a command line to an open chain, and from the chain's troubles to sentences.
+ * Opens the chain that a command's options name, and turns chain errors into messages.
  *
- * Owns: connecting within --timeout, closing, the deadline on reads, waiting for a block, and what a person is told when the chain
- * cannot be asked or says no. Refuses: what is asked. polkadot-js is loaded here, by the actions that ask a chain and by nothing else.
+ * Owns: connecting within --timeout, closing, the deadline on reads, waiting for a block, and the messages for an unreachable
+ * chain or a refused call. Out of scope: what is queried. polkadot-js is loaded here, only by actions that query a chain.
  */
 
 import type { Address, ChainCall, ChainSigner } from "../../chain/call.ts";
@@ -16,19 +16,19 @@ import type { CommandContext } from "../command.ts";
 import { UsageError, UserError } from "../output/errors.ts";
 import { type CommandTo, nextCommand } from "./text/next_command.ts";
 
-const leastCallMs = 3_000; // where several endpoints share the time
-const waitReserveMs = 60_000; // beyond twice the time its blocks should take
+const leastCallMs = 3_000; // when several endpoints share the time
+const waitReserveMs = 60_000; // on top of twice the time its blocks should take
 
 export interface ChainAccess {
   readonly chain: SubtensorChain;
   readonly netuid: number;
   readonly connectMs: number;
-  readonly commandTo: CommandTo; // a next step about this chain and hotkey
-  /** What is read settles within --timeout. */
+  readonly commandTo: CommandTo; // the next command for this chain and hotkey
+  /** Reads settle within --timeout. */
   reading<T>(work: Promise<T>): Promise<T>;
 }
 
-/** Opens the chain that the options name, for as long as `body` takes; its troubles become UserErrors. */
+/** Opens the chain that the options name while `body` runs; its errors become UserErrors. */
 export async function withChain<T>(context: CommandContext, body: (access: ChainAccess) => Promise<T>): Promise<T> {
   const endpoints = endpointsOf(context);
   const netuid = context.options.number("netuid") ?? defaultNetuid;
@@ -68,13 +68,13 @@ function endpointsOf({ options }: CommandContext): Endpoints {
 function lateError({ urls }: Endpoints, timeoutMs: number): ChainError {
   return new ChainError(
     "timeout",
-    `Cannot ask the chain as ${urls.join(", ")} gave no answer in ${timeoutMs / 1_000} s`,
+    `Cannot query the chain as ${urls.join(", ")} gave no answer in ${timeoutMs / 1_000} s`,
   );
 }
 
 function nextStep({ code }: ChainError): string {
-  if (code === "badAnswer") return "Check --netuid and --endpoint; another endpoint may know better";
-  return "Check --endpoint and the network; a chain of your own starts with: iota chain local";
+  if (code === "badAnswer") return "Check --netuid and --endpoint, or try another endpoint";
+  return "Check --endpoint and the network, or start your own chain: iota chain local";
 }
 
 /** Resolves when the chain has made this block. */
@@ -87,7 +87,8 @@ export async function waitForBlock(chain: SubtensorChain, wanted: { block: numbe
     if (head.block >= block) reached.resolve();
   });
   try {
-    const late = () => new ChainError("timeout", `Cannot wait longer for block ${block} as the chain does not make it`);
+    const late = () =>
+      new ChainError("timeout", `Cannot wait longer for block ${block} as the chain does not produce it`);
     const deadlineMs = 2 * missing * blockMs + waitReserveMs;
     await withDeadline(reached.promise, { timers: systemTimers, deadlineMs, late });
   } finally {
@@ -96,7 +97,7 @@ export async function waitForBlock(chain: SubtensorChain, wanted: { block: numbe
 }
 
 export interface Sending {
-  readonly action: string; // "register the hotkey", for the sentence
+  readonly action: string; // "register the hotkey", for the message
   readonly call: ChainCall;
   readonly signer: ChainSigner;
 }
@@ -107,7 +108,7 @@ export interface Sent {
   readonly isUnchanged: boolean;
 }
 
-/** Sends, and waits until the call is in a block that reads see. A refusal becomes a UserError: what it means, what to do. */
+/** Sends a call and waits until reads see its block. A refusal becomes a UserError with its meaning and the next step. */
 export async function sendCall(
   { chain, reading, commandTo }: ChainAccess,
   { action, call, signer }: Sending,
@@ -115,19 +116,22 @@ export async function sendCall(
   const receipt = await chain.send(call, signer);
   if (receipt.status === "refused") throw refusalError(receipt.refusal, { action, commandTo });
   if (receipt.status === "unknown") {
-    throw new UserError(`Cannot tell whether the chain took the call to ${action}: ${receipt.why}`, {
+    throw new UserError(`Cannot tell whether the chain accepted the call to ${action}: ${receipt.why}`, {
       next: `Look before sending it again: ${commandTo("status")}`,
     });
   }
   const { block, extrinsicHash, isUnchanged = false } = receipt;
-  if ((await chain.head()).block < block) { // its inclusion was heard of before the head
+  if ((await chain.head()).block < block) { // its inclusion was reported before the new head
     const { blockMs } = await reading(chain.parameters());
     await waitForBlock(chain, { block, blockMs });
   }
   return { block, extrinsicHash, isUnchanged };
 }
 
-/** What the chain refused, or would: its sentence, then the action as the next step, with whole commands. */
+/**
+ * The error for what the chain refused or would refuse: its sentence, then the action as the next step, with complete
+ * commands.
+ */
 export function refusalError(
   { name, sentence, action: remedy }: Refusal,
   { action, commandTo }: { readonly action: string; readonly commandTo: CommandTo },

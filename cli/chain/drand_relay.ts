@@ -1,9 +1,9 @@
 /**
- * Weights that a client sealed to drand's quicknet and not to this chain's own beacon, as Bittensor's SDK always does.
+ * Opens weights that a client sealed to drand's quicknet instead of this chain's own beacon, as Bittensor's SDK always does.
  *
- * Owns: noticing them when they are committed, saying so, and bringing quicknet's pulse to the ledger when its round is out, from a
- * drand server. A pulse that cannot be fetched is tried again with every block, until the chain drops the commit. Refuses: believing
- * a server: the ledger checks each pulse.
+ * Owns: detecting them when they are committed, warning, and fetching quicknet's pulse from a drand server for the
+ * ledger once its round is out. A failed fetch is retried with every block until the chain drops the commit. The server
+ * is not trusted: the ledger checks each pulse.
  */
 
 import type { LocalBlock } from "../../chain/local/ledger.ts";
@@ -14,7 +14,7 @@ import { quicknet, timeOfRoundMs } from "../../chain/timelock/beacon.ts";
 export interface DrandRelayOptions {
   readonly ledger: LocalLedger; // opened with `hearsQuicknet`, unless the server is null
   readonly server: string | null; // "https://api.drand.sh"; null: none is asked
-  readonly fetchText: (url: string) => Promise<string>; // rejects with why not
+  readonly fetchText: (url: string) => Promise<string>; // rejects with the reason
   readonly warn: (text: string) => void;
   readonly note: (text: string) => void;
 }
@@ -23,10 +23,10 @@ const quicknetHash = "52db9ba70e0cc0f6eaf7803dd07447a1f5477735fd3f661792ba94600c
 
 export class DrandRelay {
   readonly #options: DrandRelayOptions;
-  readonly #seals = new Map<string, ReturnType<typeof sealOf>>(); // of the commits that wait, by key
+  readonly #seals = new Map<string, ReturnType<typeof sealOf>>(); // of pending commits, by key
   readonly #fetched = new Set<bigint>(); // rounds
   #isFetching = false;
-  #problem: string | null = null; // that was told last
+  #problem: string | null = null; // reported last
   readonly #stop: () => void;
   /** Resolves when no fetch is under way. */
   settled: Promise<void> = Promise.resolve();
@@ -62,10 +62,10 @@ export class DrandRelay {
     const seal = sealOf(ledger.beacon, commit);
     this.#seals.set(commit.key, seal);
     const what = `block ${block}: the weights that ${commit.hotkey} committed`;
-    if (seal === "broken") warn(`${what} are no timelocked ciphertext and will be lost`);
+    if (seal === "broken") warn(`${what} are not a timelocked ciphertext and will be lost`);
     if (seal !== "foreign") return;
     const whose =
-      `${what} are not sealed to this chain's beacon, but probably to drand's quicknet, as Bittensor's SDK does it`;
+      `${what} are not sealed to this chain's beacon, but probably to drand's quicknet, as Bittensor's SDK does`;
     if (server === null) {
       return warn(`${whose}: they will be lost, as --drand none keeps this chain from fetching its pulses`);
     }
@@ -73,7 +73,7 @@ export class DrandRelay {
     if (!this.#isFetching) this.settled = this.#tryServer(server);
   }
 
-  /** Told now, while something can be done about it, and not when the round is due. */
+  /** Reported now, while it can still be fixed, rather than when the round is due. */
   async #tryServer(server: string): Promise<void> {
     await this.#fetching(server, "latest", () => {});
   }
@@ -100,7 +100,7 @@ export class DrandRelay {
       const why = reasonOf(error);
       if (this.#problem !== why) {
         warn(
-          `no pulse of quicknet can be had from ${server}, so weights sealed to it are lost unless that changes: ${why}`,
+          `cannot fetch quicknet's pulse from ${server}, so weights sealed to it are lost unless that changes: ${why}`,
         );
       }
       this.#problem = why;
@@ -110,22 +110,22 @@ export class DrandRelay {
   }
 }
 
-/** Of a request that found no server, `fetch` says the reason beneath its error. */
+/** If a request reaches no server, `fetch` gives the reason as the cause of its error. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error ? error.cause.message : error.message;
 }
 
-/** Null: no pulse as drand's servers write it. */
+/** Null: not a pulse in the format of drand's servers. */
 function signatureOf(text: string): Uint8Array | null {
   const hex = /"signature"\s*:\s*"([0-9a-f]{96})"/.exec(text)?.[1];
   return hex === undefined ? null : Uint8Array.fromHex(hex);
 }
 
 const fetchMs = 10_000;
-const answerBytesMax = 4_096; // a pulse has 300
+const answerBytesMax = 4_096; // a pulse has about 300
 
-/** `fetchText` of the real network. */
+/** `fetchText` for the real network. */
 export async function fetchSmallText(url: string): Promise<string> {
   const response = await fetch(url, { signal: AbortSignal.timeout(fetchMs), redirect: "error" });
   const decoder = new TextDecoder();

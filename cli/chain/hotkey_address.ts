@@ -1,7 +1,7 @@
 /**
- * Which hotkey a chain command is about: an address as it stands, or a wallet's hotkey by its public half.
+ * Which hotkey a chain command is about: a literal address, or a wallet's hotkey by its public half.
  *
- * Refuses: opening a secret. What must sign is opened by `openHotkey` and `openColdkeySigner`.
+ * Never opens a secret: `openHotkey` and `openColdkeySigner` open keys for signing.
  */
 
 import type { Address } from "../../chain/call.ts";
@@ -19,7 +19,7 @@ export async function hotkeyAddressOf(context: CommandContext): Promise<Address>
   return await explaining(place, () => hotkeyAddress(place));
 }
 
-/** Of an action that the hotkey signs: an address alone cannot. */
+/** For an action that the hotkey signs, which an address alone cannot. */
 export async function signingHotkey(context: CommandContext): Promise<HotkeyPair> {
   const { decodeAddress } = await import("../../chain/wallet/ss58.ts");
   const given = context.options.text("hotkey");
@@ -29,7 +29,7 @@ export async function signingHotkey(context: CommandContext): Promise<HotkeyPair
   });
 }
 
-/** Of the wallet's coldkeypub.txt or plain coldkey; null when neither is here. */
+/** From the wallet's coldkeypub.txt or plain coldkey; null if it has neither. */
 export async function coldkeyAddressOf(context: CommandContext): Promise<Address | null> {
   const { viewColdkey } = await import("../../chain/wallet/coldkey_files.ts");
   const place = await findColdkey(context, context.options.text("wallet") ?? "default");

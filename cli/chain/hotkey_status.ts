@@ -1,8 +1,8 @@
 /**
- * How one hotkey stands in a subnet: findings in plain words, each good, waiting, wrong or merely so.
+ * The status of one hotkey in a subnet: findings in plain words, each good, waiting, wrong or plain.
  *
- * Owns: what counts as wrong (somebody must act) and what as waiting (it comes by itself). A miner needs no permit, so its lack of
- * one is neither. Pure.
+ * Owns: what counts as wrong (someone must act) and what as waiting (time alone fixes it). A miner needs no permit, so
+ * a missing one is neither. Pure.
  */
 
 import type { Address } from "../../chain/call.ts";
@@ -62,7 +62,7 @@ export function levelOf(findings: readonly Finding[]): "good" | "waiting" | "wro
   return has("wrong") ? "wrong" : has("waiting") ? "waiting" : "good";
 }
 
-/** The first block of the next window to send weights in, and of its end. Null: the subnet runs no epochs. */
+/** The first block of the next window for sending weights, and its end. Null: the subnet runs no epochs. */
 export function windowOf({ view: { epoch }, hotkey }: StatusFacts): SendWindow | null {
   return sendWindow(epoch, hotkey);
 }
@@ -115,7 +115,7 @@ function activity({ view: { parameters, metagraph: { block } } }: StatusFacts, o
 function weights(facts: StatusFacts, own: Neuron): Finding {
   const { row, commits, metagraph: { block }, parameters: { blockMs } } = facts.view;
   const name = "weights";
-  const isUpdated = own.lastUpdateBlock > own.registeredAtBlock; // registering writes the same field
+  const isUpdated = own.lastUpdateBlock > own.registeredAtBlock; // registration writes the same field
   const age = isUpdated ? `, last sent ${blocksText(block - own.lastUpdateBlock, blockMs)} ago` : "";
   if (row.length > 0) return { name, level: "good", text: `${row.length} in force${age}` };
   if (commits.length > 0) return { name, level: "waiting", text: "none in force before the reveal" };
@@ -123,7 +123,7 @@ function weights(facts: StatusFacts, own: Neuron): Finding {
     return {
       name,
       level: "plain",
-      text: own.stakeRao === 0n ? "none: a miner sets none" : "none, for want of a permit",
+      text: own.stakeRao === 0n ? "none: a miner sets none" : "none: it has no permit",
     };
   }
   return {

@@ -1,8 +1,8 @@
 /**
- * `iota chain stake`: one addition to a hotkey's stake, or one removal from it, and how it stands after that.
+ * `iota chain stake`: adds to a hotkey's stake or removes from it once, and shows the result.
  *
- * Owns: what can be told before the coldkey is opened: a subnet that has not been started, a hotkey that is not in it or has less
- * stake.
+ * Owns: the checks made before the coldkey is opened: a subnet that has not been started, a hotkey that is not in it or
+ * has less stake.
  */
 
 import type { Address } from "../../chain/call.ts";
@@ -66,14 +66,14 @@ async function requireStarted({ chain, netuid, reading }: ChainAccess, action: s
   });
 }
 
-/** More than all that anybody has staked to it there cannot be taken back; how much of that is the coldkey's, the chain knows. */
+/** No more than the hotkey's total stake there can be taken back; only the chain knows how much of it is this coldkey's. */
 async function requireStake(
   { chain, netuid, reading }: ChainAccess,
   { action, hotkey, amount }: { readonly action: string; readonly hotkey: Address; readonly amount: bigint },
 ): Promise<void> {
   const { neurons } = await reading(chain.metagraph());
   const own = neurons.find((neuron) => neuron.hotkey === hotkey);
-  if (own === undefined || own.stakeRao >= amount) return; // of a hotkey without a seat the metagraph tells nothing
+  if (own === undefined || own.stakeRao >= amount) return; // the metagraph knows nothing of a hotkey without a uid
   const has = tokens(own.stakeRao);
   throw new UserError(
     `Cannot ${action} as the hotkey must have ${tokens(amount)} in subnet ${netuid}: it has ${has}`,
@@ -83,7 +83,7 @@ async function requireStake(
   );
 }
 
-/** The chain takes stake to any hotkey that was ever registered anywhere. */
+/** The chain accepts stake for any hotkey that was ever registered anywhere. */
 async function warnOfStranger(
   { output }: CommandContext,
   { chain, netuid, reading, commandTo }: ChainAccess,

@@ -1,8 +1,9 @@
 /**
  * `iota chain register`: the burned registration.
  *
- * Invariants: a registered hotkey is never paid for again, and nothing is sent above the highest price, which the call carries. The
- * calls of runtimes before 411 carry none: so the price is read again after the coldkey has been opened, too.
+ * Invariants: a registered hotkey is never paid for again, and no call is sent above the maximum price, which the call
+ * carries. In runtimes before 411 the call carries no price, so the price is also read again after the coldkey has been
+ * opened.
  */
 
 import type { ChainSigner } from "../../chain/call.ts";
@@ -28,7 +29,7 @@ export async function registerHotkey(context: CommandContext): Promise<number> {
     if (known !== undefined) {
       output.answer(
         { netuid, hotkey, uid: known.uid, isRegisteredBefore: true },
-        `${shortAddress(hotkey)} is uid ${known.uid} of subnet ${netuid} already: nothing was paid`,
+        `${shortAddress(hotkey)} already has uid ${known.uid} in subnet ${netuid}: nothing was paid`,
       );
       return 0;
     }
@@ -37,7 +38,7 @@ export async function registerHotkey(context: CommandContext): Promise<number> {
     const maxRao = maxGivenRao ?? costRao + costRao / 20n;
     requireCost(costRao, maxRao);
     const signer = await openColdkeySigner(context);
-    const lastCostRao = await costOf(access); // opening the coldkey may have taken a while
+    const lastCostRao = await costOf(access); // opening the coldkey may have taken long
     requireCost(lastCostRao, maxRao);
     await requireBalance(access, { action, signer, amountRao: lastCostRao });
     const { block } = await sendCall(access, {
@@ -52,7 +53,7 @@ export async function registerHotkey(context: CommandContext): Promise<number> {
         ...{ netuid, hotkey, uid, isRegisteredBefore: false, block, costRao: String(lastCostRao) },
         ...{ coldkey: signer.address, balanceRao: String(balanceRao) },
       },
-      `${shortAddress(hotkey)} is uid ${uid} of subnet ${netuid} since block ${block}\n` +
+      `${shortAddress(hotkey)} has uid ${uid} in subnet ${netuid} since block ${block}\n` +
         `The coldkey ${shortAddress(signer.address)} has ${tokens(balanceRao)} TAO`,
     );
     return 0;
@@ -62,7 +63,7 @@ export async function registerHotkey(context: CommandContext): Promise<number> {
 async function costOf({ chain, netuid, reading }: ChainAccess): Promise<bigint> {
   const { isRegistrationAllowed, registrationCostRao } = await reading(chain.parameters());
   if (isRegistrationAllowed) return registrationCostRao;
-  throw new UserError(`Cannot ${action} as subnet ${netuid} must take registrations: it takes none now`, {
+  throw new UserError(`Cannot ${action} as subnet ${netuid} must accept registrations: it accepts none now`, {
     next: "Ask the subnet's owner, or name another subnet: --netuid N",
   });
 }
@@ -75,7 +76,7 @@ function requireCost(costRao: bigint, maxRao: bigint): void {
   });
 }
 
-/** Told before sending, with both numbers. */
+/** Reported before sending, with both numbers. */
 export async function requireBalance(
   { chain, reading }: ChainAccess,
   needed: { action: string; signer: ChainSigner; amountRao: bigint },

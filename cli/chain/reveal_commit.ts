@@ -1,8 +1,8 @@
 /**
- * `iota chain commit --reveal`: the second half of weights committed by salt.
+ * `iota chain commit --reveal`: reveals weights committed with a salt.
  *
- * Owns: finding the newest commit whose epoch has come and whose salt is here; revealing it gives up those before it. Refuses
- * (UserError): a commit made elsewhere, and one whose epoch has not come, unless --wait is given.
+ * Owns: finding the newest commit whose epoch has come and whose salt is on this machine; revealing it gives up earlier
+ * ones. Rejects (UserError): a commit made elsewhere, and one whose epoch has not come, unless --wait is given.
  */
 
 import type { PendingCommit } from "../../chain/chain.ts";
@@ -59,7 +59,7 @@ export async function revealCommit(context: CommandContext): Promise<number> {
 const isDue = ({ revealFromBlock }: PendingCommit, headBlock: number): boolean =>
   revealFromBlock !== null && revealFromBlock <= headBlock + 1;
 
-/** The newest whose epoch has come by the next block, else the oldest. */
+/** The newest commit whose epoch has come by the next block, else the oldest. */
 function chooseCommit(
   pending: readonly PendingCommit[],
   { headBlock, commandTo }: { readonly headBlock: number } & Pick<ChainAccess, "commandTo">,
@@ -83,7 +83,7 @@ async function waitUntilDue(
   const when = revealFromBlock === null ? "in a later epoch" : inBlocks(revealFromBlock - headBlock, blockMs);
   if (revealFromBlock === null || !options.flag("wait")) {
     throw new UserError(`Cannot ${action} of block ${committedBlock} as their epoch must have come: it comes ${when}`, {
-      next: "Wait for it, or add --wait; they can be revealed in that epoch only",
+      next: "Wait for it, or add --wait; they can be revealed only in that epoch",
     });
   }
   output.log.info(`waiting for block ${revealFromBlock}, ${when}`);

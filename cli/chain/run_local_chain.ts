@@ -1,9 +1,9 @@
 /**
- * `iota chain local`: the embedded chain as a node of its own, until Ctrl-C.
+ * `iota chain local`: runs the embedded chain as a node until Ctrl-C.
  *
- * Owns: the chain's file in the data folder, the clock that makes blocks, the port, what a person sees of it. A chain keeps the rules
- * it was made with, so options that would change them are refused where a chain is already there. Invariant: the file is closed
- * at a block, whatever ended the command.
+ * Owns: the chain's file in the data folder, the block clock, the port, and the output. A chain keeps its initial
+ * rules, so options that would change those of an existing chain are rejected. Invariant: the file is closed at a
+ * block, however the command ends.
  */
 
 import { type Genesis, type GenesisOptions, localGenesis, mainnetGenesis } from "../../chain/local/genesis.ts";
@@ -39,7 +39,7 @@ export async function runLocalChain(context: CommandContext): Promise<number> {
         warn: (text) => output.log.warn(text),
         note: (text) => output.log.info(text),
       });
-      await Promise.race([live.failed, aborted(interruption)]); // a full disk, say: the chain ends at its last whole block
+      await Promise.race([live.failed, aborted(interruption)]); // for example a full disk: the chain ends at its last whole block
       unlisten();
       relay.close();
       const { number, hash } = ledger.head();
@@ -82,8 +82,8 @@ async function openLedger(from: { folder: string; options: OptionValues }): Prom
   });
   const changed = ruleOptions.filter((name) => options.given(name));
   if (isThere && changed.length > 0) {
-    throw new UsageError(`Cannot use --${changed[0]} as the chain in ${folder} keeps the rules it was made with`, {
-      next: "Leave the option out, or make another chain with --data DIR",
+    throw new UsageError(`Cannot use --${changed[0]} as the chain in ${folder} keeps its initial rules`, {
+      next: "Leave the option out, or create another chain with --data DIR",
     });
   }
   try {
@@ -91,7 +91,7 @@ async function openLedger(from: { folder: string; options: OptionValues }): Prom
     return LocalLedger.open({ path, genesis: isThere ? null : genesisOf(options), hearsQuicknet });
   } catch (error) {
     if (!(error instanceof ChainStoreError)) throw error;
-    const [message, next] = error.message.split(/: (?=[^:]*$)/); // the store's sentence ends with the next step
+    const [message, next] = error.message.split(/: (?=[^:]*$)/); // the store's message ends with the next step
     throw new UserError(message!, next === undefined ? { cause: error } : { next, cause: error });
   }
 }
@@ -155,7 +155,7 @@ function introduce(output: Output, { url, genesis, folder }: Introduction): void
   output.line("");
 }
 
-/** People see blocks that hold something, programs see all. */
+/** People see non-empty blocks, programs see all. */
 function showBlock(output: Output, ledger: LocalLedger, { number, hash, outcomes }: LocalBlock): void {
   const failed = outcomes.flatMap(({ error }) => error === null ? [] : [error.name]);
   output.event({ type: "block", number, hash: `0x${hash.toHex()}`, calls: outcomes.length, failed });
@@ -164,7 +164,7 @@ function showBlock(output: Output, ledger: LocalLedger, { number, hash, outcomes
     output.line(`block ${number}  ${outcomes.length} ${outcomes.length === 1 ? "call" : "calls"}${what}`);
   }
   for (const event of ledger.eventsOf(number)) {
-    if (event.type !== "weightsDropped") continue; // no call of the block says so
+    if (event.type !== "weightsDropped") continue; // no call in the block reports it
     output.event(event);
     output.line(`block ${number}  the weights that ${event.hotkey} committed are lost: ${event.why}`);
   }

@@ -1,8 +1,9 @@
 /**
- * What is needed to reveal weights that were committed by salt, kept in the data folder until they are revealed.
+ * The data needed to reveal weights committed with a salt, kept in the data folder until then.
  *
- * One file for each hotkey, subnet and mechanism, in a folder that only its owner may enter: who knows a salt can read the weights
- * early. Invariant: a salt is on disk before its commit is sent. Refuses (UserError): a file it did not write.
+ * One file per hotkey, subnet and mechanism, in a folder that only its owner can enter, because anyone who knows a salt
+ * can read the weights early. Invariant: a salt is on disk before its commit is sent. Rejects (UserError): a file it
+ * did not write.
  */
 
 import * as v from "valibot";
@@ -14,7 +15,7 @@ const u16s = v.array(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(0
 
 const commitSchema = v.object({
   sentAfterBlock: v.number(), // the newest block when it was sent
-  committedBlock: v.nullable(v.number()), // null: no answer came
+  committedBlock: v.nullable(v.number()), // null: no answer arrived
   uids: u16s,
   values: u16s,
   salt: u16s,
@@ -32,8 +33,8 @@ export interface CommitPlace {
   readonly mechanism: number;
 }
 
-const commitsMax = 32; // the chain keeps ten of a hotkey
-const lifeBlocks = 128; // of what was sent: it lands within these or never
+const commitsMax = 32; // the chain keeps ten per hotkey
+const lifeBlocks = 128; // a sent call lands within these blocks or never
 
 export async function readSavedCommits(place: CommitPlace): Promise<SavedCommit[]> {
   const path = commitPath(place);
@@ -62,7 +63,10 @@ export async function writeSavedCommits(place: CommitPlace, commits: readonly Sa
   return path;
 }
 
-/** The saved half of a commit that the chain holds since `committedBlock`; one without an answer fits what came after it. */
+/**
+ * The saved data of a commit that the chain has held since `committedBlock`; an unanswered one matches a commit that
+ * came after it.
+ */
 export function savedCommitOf(saved: readonly SavedCommit[], committedBlock: number): SavedCommit | null {
   const exact = saved.find((commit) => commit.committedBlock === committedBlock);
   const unanswered = saved.findLast((each) => {

@@ -1,7 +1,7 @@
 /**
- * `iota chain serve`: one announcement of an axon, left out where the chain holds it already (chain/subtensor sees to that).
+ * `iota chain serve`: announces an axon once, unless the chain already holds it (checked in chain/subtensor).
  *
- * Owns: telling how long to wait while the last announcement is too recent; the chain itself would say only that it is.
+ * Owns: saying how long to wait if the last announcement is too recent, which the chain's own error does not.
  */
 
 import type { Address, AxonAddress } from "../../chain/call.ts";
@@ -14,7 +14,7 @@ import { inBlocks } from "./text/chain_words.ts";
 import { signingHotkey } from "./hotkey_address.ts";
 import { axonText } from "./text/neuron_table.ts";
 
-const protocol = 4; // what Bittensor's own SDK announces
+const protocol = 4; // as announced by Bittensor's own SDK
 const axonVersion = 1;
 const action = "announce the axon";
 

@@ -1,8 +1,8 @@
 /**
- * An embedded chain that lives: it makes a block every `blockMs`, and clients reach it at a port.
+ * A running embedded chain: it makes a block every `blockMs` and serves clients at a port.
  *
- * Owns: the clock of the blocks, the node and its port, and their end. Blocks that were missed while the machine was away are not
- * made up for. Refuses: the ledger's file, which stays its owner's.
+ * Owns: the block clock, the node and its port, and closing them. Blocks missed while the machine slept are not made
+ * up. Out of scope: the ledger's file, which its owner keeps.
  */
 
 import type { LocalLedger } from "../../chain/local/local_ledger.ts";
@@ -15,13 +15,16 @@ import { attempting } from "../output/errors.ts";
 export interface ServeLedgerOptions {
   readonly ledger: LocalLedger;
   readonly host: string;
-  readonly port: number; // 0: any free one
-  readonly metadata?: Uint8Array | undefined; // shown to clients instead of our own
+  readonly port: number; // 0: any free port
+  readonly metadata?: Uint8Array | undefined; // served to clients instead of our own
 }
 
 export interface LiveLedger {
   readonly url: string;
-  /** Rejects when no block can be made any more (a full disk, say): the chain ends at its last whole one. Never resolves. */
+  /**
+   * Rejects when no more blocks can be made, for example on a full disk; the chain ends at its last whole one. Never
+   * resolves.
+   */
   readonly failed: Promise<never>;
   close(): Promise<void>;
 }

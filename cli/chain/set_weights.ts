@@ -1,8 +1,8 @@
 /**
- * `iota chain weights --set`: a row of weights, sent in the way the subnet takes them now.
+ * `iota chain weights --set`: sends a row of weights in the mode that the subnet currently requires.
  *
- * Owns: the row from what was given, waiting where --wait asks for it, the call of each mode, the check that the row arrived.
- * Invariant: nothing is sent that the chain is known to refuse, and a salt is on disk before its commit is sent.
+ * Owns: making the row from the given scores, waiting with --wait, the call for each mode, and checking that the row arrived.
+ * Invariant: no call is sent that the chain is known to refuse, and a salt is on disk before its commit is sent.
  */
 
 import type { ChainCall } from "../../chain/call.ts";
@@ -26,14 +26,14 @@ import { type GivenWeight, placeWeights } from "./weight_scores.ts";
 import { hindranceOf, type PlannedWeights } from "./weights_preflight.ts";
 
 const action = "set weights";
-const waitsMax = 3; // a permit, the rate limit, and one for an epoch that came late
+const waitsMax = 3; // a permit, the rate limit, and one for a late epoch
 
 export interface WeightsOrder {
   readonly weights: readonly GivenWeight[];
-  readonly isFromFile: boolean; // then hotkeys may be missing in the subnet
+  readonly isFromFile: boolean; // then hotkeys may be missing from the subnet
 }
 
-/** What every step below needs. */
+/** Shared by the steps below. */
 interface Scene {
   readonly context: CommandContext;
   readonly access: ChainAccess;
@@ -64,7 +64,7 @@ interface Passage {
   readonly fields: { readonly netuid: number; readonly uid: number; readonly weights: number };
 }
 
-/** The row, once nothing is in its way. With --wait that may take some blocks. */
+/** The row, once it may be sent. With --wait that may take some blocks. */
 async function readyWeights(scene: Scene, order: WeightsOrder): Promise<PlannedWeights> {
   const { context: { options, output }, access: { chain, reading, commandTo } } = scene;
   for (let waits = 0;; waits++) {
@@ -111,7 +111,7 @@ function modeOf({ context: { options } }: Scene, { view: { parameters } }: Plann
   if (!options.flag("salted")) return mode;
   if (mode !== "plain") return "salted";
   throw new UserError(
-    "Cannot commit by salt as the subnet must take weights by commit and reveal: it takes them openly",
+    "Cannot commit with a salt as the subnet must use commit-reveal: it takes weights openly",
     {
       next: "Leave --salted out",
     },
@@ -126,7 +126,7 @@ async function sendPlain({ context, access, signer, mechanism }: Scene, { planne
   const stored = await reading(chain.weightsOf({ uid: own.uid, mechanism }));
   const isRowChecked = isSameRow(stored, storedRowOf(row));
   if (!isRowChecked) {
-    context.output.log.warn("The chain holds another row already: does another program use this hotkey?");
+    context.output.log.warn("The chain already holds another row: is another program using this hotkey?");
   }
   context.output.answer(
     { ...fields, block, isRowChecked },
@@ -134,7 +134,10 @@ async function sendPlain({ context, access, signer, mechanism }: Scene, { planne
   );
 }
 
-/** When a commit of now is revealed. Right before an epoch that may be too soon for the beacon; with --wait the next one counts. */
+/**
+ * When a commit made now is revealed. Right before an epoch that may be too soon for the beacon; with --wait the next
+ * epoch is used.
+ */
 async function nextReveal(
   { context: { options, output }, access: { chain, reading } }: Scene,
   { planned: { view: { parameters } }, beacon }: { planned: PlannedWeights; beacon: Beacon },
@@ -146,8 +149,8 @@ async function nextReveal(
     const reveal = revealRound({ state: epoch, revealPeriodEpochs, headSeenMs, blockMs, beacon });
     const epochBlock = nextEpochBlock(epoch);
     if (!reveal.ok || epochBlock === null) {
-      throw new UserError(`Cannot ${action} as a subnet must run epochs to reveal them: this one runs none in sight`, {
-        next: "Ask the subnet's owner: the tempo is 0, or the reveal period is too long",
+      throw new UserError(`Cannot ${action} as a subnet must run epochs to reveal them: this one runs none soon`, {
+        next: "Ask the subnet's owner: the tempo is 0 or the reveal period is too long",
       });
     }
     if (reveal.value.round >= roundAt(beacon, headSeenMs + beacon.periodMs)) return reveal.value;
@@ -156,7 +159,7 @@ async function nextReveal(
       const blocks = reveal.value.block - epoch.block;
       throw new UserError(`Cannot ${action} as ${tooSoon}: this subnet reveals ${inBlocks(blocks, blockMs)}`, {
         next:
-          "Try again after the next epoch (--wait does), commit by salt (--salted), or run a chain with longer epochs",
+          "Try again after the next epoch (--wait does), commit with a salt (--salted), or run a chain with longer epochs",
       });
     }
     output.log.info(`waiting for block ${epochBlock}, ${inBlocks(epochBlock - epoch.block, blockMs)}: ${tooSoon}`);

@@ -1,4 +1,4 @@
-/** `iota chain status`: asks what the findings need, prints them, and turns the worst into the exit code. */
+/** `iota chain status`: reads what the findings need, prints them, and turns the worst into the exit code. */
 
 import { readView } from "../../chain/duty/read_view.ts";
 import { nextEpochBlock } from "../../chain/epochs/epochs.ts";

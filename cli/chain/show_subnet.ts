@@ -1,4 +1,4 @@
-/** `iota chain metagraph` and `iota chain params`: what anybody may know of a subnet. Signs nothing, needs no wallet. */
+/** `iota chain metagraph` and `iota chain params`: public facts about a subnet. Signs nothing, needs no wallet. */
 
 import type { CommandContext } from "../command.ts";
 import { plural } from "../screen/format.ts";

@@ -1,4 +1,7 @@
-/** `iota chain weights` and `iota chain commit` without orders: a hotkey's row as the chain has it, and what waits for its reveal. */
+/**
+ * `iota chain weights` and `iota chain commit` without changes: show a hotkey's row on the chain, and its commits that
+ * wait for their reveal.
+ */
 
 import { readView } from "../../chain/duty/read_view.ts";
 import type { CommandContext } from "../command.ts";
@@ -26,7 +29,7 @@ export async function showWeights(context: CommandContext): Promise<number> {
     }));
     for (const weight of weights) output.event({ type: "weight", ...weight });
     for (const commit of commits) output.event({ type: "commit", ...commitFields(commit, view) });
-    const updatedBlock = lastUpdateBlock > registeredAtBlock ? lastUpdateBlock : null; // registering writes the same field
+    const updatedBlock = lastUpdateBlock > registeredAtBlock ? lastUpdateBlock : null; // registration writes the same field
     const age = updatedBlock === null ? "" : `, last set or committed ${blocksText(block - updatedBlock, blockMs)} ago`;
     const head = row.length === 0 ? "no weights" : plural(row.length, "weight");
     const table = alignedTable([

@@ -1,8 +1,9 @@
 /**
  * Weights as a person gives them: `3:0.5,4:1`, `5F…=0.5`, or a JSON file from hotkey to score.
  *
- * Owns: reading them, and finding the uid that holds each hotkey now. Refuses (UsageError, UserError): what is no weight, and with
- * --set a neuron that is not there. A file may name hotkeys that have left: they are returned, to be told of. Pure.
+ * Owns: reading them, and finding the current uid of each hotkey. Rejects (UsageError, UserError): invalid weights, and
+ * with --set a neuron that does not exist. A file may name hotkeys that have left; these are returned so that they can
+ * be reported. Pure.
  */
 
 import type { Address } from "../../chain/call.ts";
@@ -12,7 +13,7 @@ import { UsageError, UserError } from "../output/errors.ts";
 
 export interface GivenWeight {
   readonly target: number | Address; // uid or hotkey
-  readonly score: number; // any unit: only the shares count
+  readonly score: number; // in any unit: only the shares matter
 }
 
 export function parseWeightList(text: string): GivenWeight[] {
@@ -60,7 +61,7 @@ function weightOf(target: string, text: string): GivenWeight | null {
 
 export interface PlacedWeights {
   readonly scores: readonly { readonly uid: number; readonly score: number }[];
-  readonly missing: readonly (number | Address)[]; // in the subnet no more, or never
+  readonly missing: readonly (number | Address)[]; // no longer in the subnet, or never
 }
 
 export function placeWeights(weights: readonly GivenWeight[], neurons: readonly Neuron[]): PlacedWeights {

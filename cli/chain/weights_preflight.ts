@@ -1,8 +1,8 @@
 /**
- * Whether the chain would take these weights now, and where only time is missing, until which block.
+ * Whether the chain would accept these weights now, and if only time is missing, until which block.
  *
- * Owns: the order of the questions; the answers are those of the validator's duty. Pure. A refused call costs nothing but the time
- * in which a person wonders.
+ * Owns: the order of the checks; the answers are those of the validator's duty. Pure. It saves people a refused call,
+ * which costs nothing but time.
  */
 
 import type { Neuron, Refusal } from "../../chain/chain.ts";
@@ -14,7 +14,7 @@ import { inBlocks } from "./text/chain_words.ts";
 
 export interface Hindrance {
   readonly refusal: Refusal;
-  readonly untilBlock: number | null; // after this one it may be gone; null: time does not help
+  readonly untilBlock: number | null; // the obstacle may end after this block; null: time does not help
 }
 
 export interface PlannedWeights {
@@ -25,17 +25,17 @@ export interface PlannedWeights {
   readonly versionKey: bigint;
 }
 
-/** Null: nothing is in the way. */
+/** Null: no obstacle. */
 export function hindranceOf(planned: PlannedWeights): Hindrance | null {
   const { view, own, row, mechanism, versionKey } = planned;
   const isSelfWeight = row.uids.length === 1 && row.uids[0] === own.uid;
   const standing = standingRefusal(view, own, { mechanism, versionKey: String(versionKey) });
-  const isExempt = isSelfWeight && standing?.name === "NeuronNoValidatorPermit"; // nobody needs a permit for that
+  const isExempt = isSelfWeight && standing?.name === "NeuronNoValidatorPermit"; // this needs no permit
   if (standing !== null && !isExempt) {
     const isPermit = standing.name === "NeuronNoValidatorPermit" && own.stakeRao > 0n;
     return dated(view, standing, isPermit ? nextEpochBlock(view.epoch) : null);
   }
-  const tooFast = mechanism === 0 ? rateHindrance(view, own) : null; // others have their own clock, which only the chain reads
+  const tooFast = mechanism === 0 ? rateHindrance(view, own) : null; // other mechanisms have their own clock, which only the chain reads
   if (tooFast !== null) return tooFast;
   const refusal = rowRefusal(view, own, row);
   if (refusal === null) return null;

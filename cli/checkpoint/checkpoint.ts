@@ -1,10 +1,10 @@
 /**
- * Checkpoints of a run: `round-000012/` with one safetensors file a stage, optional outer momentum, and a manifest.
+ * Checkpoints of a run: `round-000012/` with one safetensors file per stage, optional outer momentum, and a manifest.
  *
- * Invariant: a folder is a checkpoint if and only if it has a manifest whose files verify. A new one is written whole beside its
- * place, as `round-000012.partial`, and then renamed; removing starts with the manifest. So a kill or a power cut at any point
- * leaves either a whole checkpoint or something that `latestCheckpoint` passes over. Nothing is overwritten: whatever else lies
- * in a checkpoint's place is put aside, and only checkpoints older than the newest of the run are ever removed.
+ * Invariant: a folder is a checkpoint if and only if it has a manifest whose files verify. A new one is written
+ * completely as `round-000012.partial` and then renamed; removal starts with the manifest. So a kill or a power cut at
+ * any point leaves either a whole checkpoint or a folder that `latestCheckpoint` skips. Nothing is overwritten: any
+ * other folder of the same name is put aside, and only checkpoints older than the run's newest are ever removed.
  */
 
 import { assert } from "../../core/assert.ts";
@@ -32,11 +32,11 @@ export interface StageVectors {
   readonly momentum?: Float32Array; // of the outer optimizer; all stages have it or none
 }
 
-/** What the manifest says of the run, beside the files. */
+/** What the manifest says about the run, besides the files. */
 export type CheckpointState = Omit<CheckpointManifest, "format" | "parameterHashes" | "momentumHashes" | "files">;
 
 export interface StageRequest {
-  readonly folder: string; // of one checkpoint
+  readonly folder: string; // the checkpoint's own folder
   readonly stage: number;
   readonly table: ParameterTable;
 }
@@ -53,15 +53,15 @@ export function checkpointName(round: number): string {
 }
 
 /**
- * Writes one checkpoint below `folder` (`runs/demo/checkpoints`) and returns its own folder. Stages are taken one by one, so
- * a large model need not be in memory at once.
+ * Writes one checkpoint below `folder` (`runs/demo/checkpoints`) and returns its own folder. Stages are read one by
+ * one, so a large model need not fit in memory.
  */
 export async function writeCheckpoint(options: {
   folder: string;
   state: CheckpointState;
   stages: Iterable<StageVectors> | AsyncIterable<StageVectors>; // in order
   disk?: Disk;
-  warn?: (text: string) => void; // hears of what lay in its place
+  warn?: (text: string) => void; // called if another folder was in its place
 }): Promise<string> {
   const { state, disk = realDisk, warn = () => {} } = options;
   const name = checkpointName(state.round);
@@ -102,7 +102,7 @@ async function moveIntoPlace(options: {
   const place = `${folder}/${name}`;
   if (await isFolder(place)) {
     const found = await verifyCheckpoint(place);
-    if (!(found instanceof CheckpointError) && isSameCheckpoint(found, manifest)) { // a killed life had written it already
+    if (!(found instanceof CheckpointError) && isSameCheckpoint(found, manifest)) { // already written before a kill
       await disk.remove(`${place}${partialSuffix}`);
       return place;
     }
@@ -135,8 +135,8 @@ export async function readMomentum(request: StageRequest): Promise<Float32Array 
 }
 
 /**
- * The newest whole checkpoint below `folder`, of this run if one is named, every file verified; null when there is none. `warn`
- * hears of each that is passed over.
+ * The newest whole checkpoint below `folder`, of this run if one is named, with every file verified; null if there is
+ * none. `warn` is called for each one skipped.
  */
 export async function latestCheckpoint(
   folder: string,
@@ -154,8 +154,8 @@ export async function latestCheckpoint(
 }
 
 /**
- * Keeps the newest `keep` checkpoints up to round `newest` that have a manifest; removes the older ones and what was never
- * finished before them. Newer ones are not looked at: they are not this run's, or more of it than it knows.
+ * Keeps the newest `keep` checkpoints up to round `newest` that have a manifest; removes older ones and older
+ * unfinished ones. Newer ones are ignored: they belong to another run, or to a later state of this one.
  */
 export async function pruneCheckpoints(
   options: { folder: string; keep: number; newest: number; disk?: Disk },
@@ -178,7 +178,7 @@ export async function pruneCheckpoints(
   for (const name of unfinished.filter((name) => roundOf(name) < newest)) await disk.remove(`${folder}/${name}`);
 }
 
-/** Moves every checkpoint of a round after this one out of the run's way, whole or not; returns where they are now. */
+/** Puts aside every checkpoint of a later round, whole or not; returns where they are now. */
 export async function putAsideNewer(options: { folder: string; round: number; disk?: Disk }): Promise<string[]> {
   const { folder, round, disk = realDisk } = options;
   const newer = (await checkpointNames(folder)).filter((name) => roundOf(name) > round);

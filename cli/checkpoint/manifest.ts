@@ -1,8 +1,8 @@
 /**
- * `manifest.json` of a checkpoint: written last, so a folder without it is no checkpoint.
+ * `manifest.json` of a checkpoint: written last, so a folder without it is not a checkpoint.
  *
- * A parameter hash is the SHA-256 of the stage's raw padded f32 vector, the number replicas show each other after a merge;
- * a file hash is that of the safetensors file.
+ * A parameter hash is the SHA-256 of the stage's raw padded f32 vector, the hash that replicas report after a merge; a
+ * file hash is that of the safetensors file.
  */
 
 import * as v from "valibot";
@@ -21,8 +21,8 @@ const manifestShape = v.object({
   round: countShape, // merges done
   step: countShape, // optimizer steps done
   microbatch: countShape, // next id of the data order
-  parameterHashes: v.array(sha256Shape), // one a stage
-  momentumHashes: v.array(sha256Shape), // one a stage, or none
+  parameterHashes: v.array(sha256Shape), // one per stage
+  momentumHashes: v.array(sha256Shape), // one per stage, or none
   files: v.array(fileEntryShape),
   config: v.unknown(), // parsed by core/config
   tokenizerHash: sha256Shape,
@@ -31,7 +31,7 @@ const manifestShape = v.object({
 
 export type CheckpointManifest = Readonly<Omit<v.InferOutput<typeof manifestShape>, "config"> & { config: RunConfig }>;
 
-/** The checkpoint cannot be used: incomplete, damaged or changed. `latestCheckpoint` passes over it. */
+/** The checkpoint cannot be used: incomplete, damaged or changed. `latestCheckpoint` skips it. */
 export class CheckpointError extends UserError {
   constructor({ folder, problem }: { folder: string; problem: string }) {
     super(`Cannot use the checkpoint '${folder}' as it must be whole and unchanged: ${problem}`, {

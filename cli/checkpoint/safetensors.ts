@@ -1,9 +1,9 @@
 /**
  * Named tensors in a file, in the safetensors format: u64 header length, JSON header, raw little-endian values.
  *
- * Owns: the header, its checks, and reading single tensors without loading the file. Refuses: a header that is cut off, too
- * long or no JSON, offsets outside the data, holes, overlaps, and sizes that do not match dtype and shape. Format:
- * https://github.com/huggingface/safetensors#format
+ * Owns: the header, its checks, and reading single tensors without loading the file. Rejects: a header that is
+ * truncated, too long or not JSON, offsets outside the data, holes, overlaps, and sizes that do not match dtype and
+ * shape. Format: https://github.com/huggingface/safetensors#format
  */
 
 import * as v from "valibot";
@@ -42,12 +42,12 @@ export interface SafetensorsHeader {
   readonly dataStart: number; // bytes from the start of the file
 }
 
-/** The file's chunks: header first, then each tensor's own memory, uncopied. */
+/** The file's chunks: the header, then each tensor's own memory, uncopied. */
 export function formatSafetensors(
   tensors: readonly TensorData[],
   metadata: Readonly<Record<string, string>> = {},
 ): Uint8Array[] {
-  const header: Record<string, unknown> = { __metadata__: { format: "pt", ...metadata } }; // Hugging Face asks for `format`
+  const header: Record<string, unknown> = { __metadata__: { format: "pt", ...metadata } }; // Hugging Face requires `format`
   let offset = 0;
   for (const { name, shape, values } of tensors) {
     header[name] = { dtype: "F32", shape, data_offsets: [offset, offset + values.byteLength] };
@@ -166,7 +166,7 @@ async function readFully(file: Deno.FsFile, options: { out: Uint8Array; path: st
 }
 
 function refusal(path: string, reason: string): UserError {
-  return new UserError(`Cannot use '${path}' as it must be a sound safetensors file: ${reason}`, {
+  return new UserError(`Cannot use '${path}' as it must be a valid safetensors file: ${reason}`, {
     next: "Use another checkpoint, or fetch the file again",
   });
 }

@@ -1,7 +1,7 @@
 /**
  * `iota chain`: the group of actions on a chain. Each has its own file beside this one; the work is in cli/chain.
  *
- * Owns: the list of actions. Refuses: running without one.
+ * Owns: the list of actions. Rejects: running without one.
  */
 
 import { chainOptions } from "../options/chain_options.ts";

@@ -1,7 +1,7 @@
 /**
  * `iota service`: a role that runs for months, started by the system. Each action has its own file beside this one.
  *
- * Owns: the list of actions. Refuses: running without one.
+ * Owns: the list of actions. Rejects: running without one.
  */
 
 import type { Command, CommandTable } from "../command.ts";

@@ -39,7 +39,7 @@ export const command: Command = {
     const mnemonic = key.revealMnemonic();
     const isForPeople = output.mode !== "json" && !output.quiet;
     if (isForPeople) {
-      output.line(`Write these 12 words down; whoever has them has the ${stored.key}. They are shown once:`);
+      output.line(`Write these 12 words down; anyone who has them has the ${stored.key}. They are shown once:`);
       output.line("");
       output.line(`  ${output.paint.bold(String(mnemonic))}`);
       output.line("");

@@ -1,7 +1,7 @@
 /**
  * HTTP requests for `wallet sign` and `wallet verify`: the options that describe one, its headers, and checking them.
  *
- * Owns: reading both from the command line and from files. Refuses: protocols (net/auth/btauth.ts,
+ * Owns: reading both from the command line and from files. Out of scope: protocols (net/auth/btauth.ts,
  * net/auth/epistula.ts), sending. A body is signed exactly as the file has it.
  */
 

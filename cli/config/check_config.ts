@@ -1,7 +1,8 @@
 /**
- * `iota config check FILE`: every problem of a file with its line, all of them at once. Exit code 1 when there is one.
+ * `iota config check FILE`: reports all problems of a file at once, each with its line. Exit code 1 if there are any.
  *
- * The files that it names are looked at as its command would, from the current folder. Owns: the two kinds of files, a run's settings and a node's options; of the latter, which command it is for, where nobody says.
+ * The files that it names are checked as its command would, from the current folder. Owns: the two kinds of files, a
+ * run's settings and a node's options, and for the latter, inferring the command if --for is absent.
  */
 
 import type { Command, CommandContext } from "../command.ts";
@@ -57,7 +58,7 @@ async function checkFile(path: string, given: FilePurpose | null): Promise<Check
   return { purpose, problems: [...problems, ...ofFiles] };
 }
 
-/** What is wrong with the settings themselves; no file that they name is looked at. */
+/** Problems with the settings themselves; the files that they name are not checked. */
 export async function problemsOf(file: ConfigFile, given: FilePurpose | null): Promise<CheckedFile> {
   if (given === "run" || (given === null && isRunFile(file.table))) {
     const resolved = resolveRunFile({ table: file.table });
@@ -69,10 +70,10 @@ export async function problemsOf(file: ConfigFile, given: FilePurpose | null): P
     const problems = optionProblems(file, options).map(({ line, text }) => `${file.path}:${line}: ${text}`);
     return { purpose, problems };
   }));
-  return checked.toSorted((a, b) => a.problems.length - b.problems.length)[0]!; // it was meant for the one it fits best
+  return checked.toSorted((a, b) => a.problems.length - b.problems.length)[0]!; // the command that it fits best
 }
 
-/** Whether a text that we wrote ourselves is right. */
+/** Whether a text that we generated passes the check. */
 export async function isRight(text: string, purpose: FilePurpose): Promise<boolean> {
   return (await problemsOf(parseConfigFile({ path: "new", text }), purpose)).problems.length === 0;
 }

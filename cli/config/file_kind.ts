@@ -1,6 +1,6 @@
 /**
- * Whether a file of settings is a run's or a node's: a run's has tables, or settings that only runs have. Owns the sentence for
- * each that is given where the other belongs.
+ * Whether a settings file is a run's or a node's: a run's has tables, or settings that only runs have. Owns the message
+ * for each kind given in place of the other.
  */
 
 import { isKnobPath, knobGroups } from "../../core/config/knobs.ts";
@@ -11,7 +11,7 @@ import { chainOptions } from "../duty/chain_options.ts";
 import { nodeOptions } from "../options/node_options.ts";
 import { shellWord } from "../shell_words.ts";
 
-/** What a file may be for, as --for says it. */
+/** The purposes of a file, as given with --for. */
 export const filePurposes = ["run", "miner", "validate"] as const;
 export type FilePurpose = typeof filePurposes[number];
 
@@ -23,7 +23,7 @@ export function isRunFile(table: Table): boolean {
 
 const isTable = (value: unknown) => typeof value === "object" && value !== null;
 
-/** Refuses a run's file where one with the options of `command` is meant. */
+/** Rejects a run's file where one with the options of `command` is expected. */
 export function mustHoldOptions(
   { path, table }: ConfigFile,
   { command, options }: { command: string; options: readonly OptionSpec[] },
@@ -43,7 +43,7 @@ export function mustHoldOptions(
   );
 }
 
-/** Refuses a node's file where a run's is meant. */
+/** Rejects a node's file where a run's is expected. */
 export function mustHoldRun({ path, table }: ConfigFile): void {
   const names = new Set([...nodeOptions, ...chainOptions].map(({ name }) => name));
   if (isRunFile(table) || !Object.keys(table).some((name) => names.has(name))) return;

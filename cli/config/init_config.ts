@@ -1,7 +1,7 @@
 /**
- * `iota config init`: a file to begin with, in which every setting stands as a comment with its value and what it means.
+ * `iota config init`: writes a starter file that lists every setting as a comment with its value and meaning.
  *
- * Owns: the text. Refuses to replace a file without --force. Invariant: the file it writes passes `iota config check`.
+ * Owns: the text. Never replaces a file without --force. Invariant: the file it writes passes `iota config check`.
  */
 
 import { assert } from "../../core/assert.ts";
@@ -10,7 +10,7 @@ import { valueAt } from "../../core/config/derive.ts";
 import { type KnobPath, tomlValue } from "../../core/config/knob.ts";
 import { knobPaths } from "../../core/config/knobs.ts";
 import { resolveConfig } from "../../core/config/parse.ts";
-import { modelParameters } from "../../core/config/derive.ts";
+import { modelParameters } from "../../core/model/shape.ts";
 import { systemTimers } from "../../net/timers.ts";
 import type { Command, CommandContext, OptionSpec } from "../command.ts";
 import { realDisk, writeAtomically } from "../data/disk.ts";
@@ -32,21 +32,21 @@ export async function initConfig(context: CommandContext, nowMs = systemTimers.n
   const path = positionals[0] ?? (purpose === "run" ? "run.toml" : `${purpose}.toml`);
   const isThere = await attempting({ action: "look for the file", value: path }, () => exists(path));
   if (isThere && !options.flag("force")) {
-    throw new UserError(`Cannot write '${path}' as no file of that name may be in the way`, {
+    throw new UserError(`Cannot write '${path}' as no file of that name may exist`, {
       next: "Pass another name, or replace it: --force",
     });
   }
   const text = purpose === "run"
     ? runFileText(named(configOf(options.text("size")), nowMs))
     : nodeFileText(await nodeCommand(purpose));
-  assert(await isRight(text, purpose), "A file that was made here passes its own check");
+  assert(await isRight(text, purpose), "A generated file passes the check");
   await writeAtomically(path, { disk: realDisk, chunks: [new TextEncoder().encode(text)] });
   const use = purpose === "run" ? "iota orchestrate" : `iota ${purpose}`;
-  output.answer({ path, purpose }, `Wrote ${path}. Change what you like, then: ${use} --config ${shellWord(path)}`);
+  output.answer({ path, purpose }, `Wrote ${path}. Edit it, then run: ${use} --config ${shellWord(path)}`);
   return 0;
 }
 
-/** The name decides the folder of a run that is started without --data: each file begins a run of its own. */
+/** The name decides the folder of a run started without --data, so each file begins its own run. */
 function named(config: RunConfig, nowMs: number): RunConfig {
   const stamp = new Date(nowMs).toISOString().replaceAll(/[-:]|\.\d+Z$/g, "").replace("T", "-");
   return { ...config, name: `${config.size}-${stamp}` };
@@ -58,15 +58,15 @@ function configOf(size: string | undefined): RunConfig {
   throw new UsageError(resolved.problems[0]!.text, { next: "For example: iota config init --size small" });
 }
 
-/** Settings that people choose stand as they are; all others are comments. */
+/** Settings that people usually choose are active; all others are comments. */
 const active: readonly KnobPath[] = ["name", "size", "swarm.replicas"];
 
 export function runFileText(config: RunConfig): string {
   const lines = [
     `# Settings of a run of size ${config.size}: ${short(modelParameters(config.model))} parameters.`,
-    "# A line that begins with # shows what counts in a new run; a run that exists keeps what it has. Take the # away to set it.",
-    "# What is typed counts more.",
-    "# Look at the whole: iota config show --config FILE. Check it: iota config check FILE",
+    "# A line that begins with # shows the value in a new run; an existing run keeps its own. Remove the # to set it.",
+    "# The command line overrides this file.",
+    "# Show all settings: iota config show --config FILE. Check the file: iota config check FILE",
     "",
   ];
   let table = "";
@@ -85,11 +85,11 @@ export function runFileText(config: RunConfig): string {
 export function nodeFileText(command: Command): string {
   return `${
     [
-      `# Options of iota ${command.name}: what it takes as --name VALUE, here as name = "VALUE". What is typed counts more.`,
+      `# Options of iota ${command.name}: --name VALUE is name = "VALUE" here. The command line overrides this file.`,
       "# A line that begins with # sets nothing. Check the file: iota config check FILE",
       "",
       ...fileOptions(command.options).map((spec) => {
-        const isActive = spec.name === "wallet"; // the run is found
+        const isActive = spec.name === "wallet"; // the run is found by itself
         return commented(`${isActive ? "" : "# "}${spec.name} = ${sampleOf(spec)}`, spec.doc);
       }),
     ].join("\n")

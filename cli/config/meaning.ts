@@ -1,4 +1,4 @@
-/** What a setting means, on one line: its sentence, its choices, and its unit where the sentence does not say it. */
+/** A setting's meaning on one line: its sentence, its choices, and its unit if the sentence does not name it. */
 
 import type { KnobPath } from "../../core/config/knob.ts";
 import { knobAt } from "../../core/config/knobs.ts";

@@ -1,7 +1,7 @@
 /**
- * The files that a file of settings names, looked at as the command will that reads it: the text to learn, certificates and keys.
+ * Checks the files that a settings file names, as its command will: training text, certificates and keys.
  *
- * A relative path counts from the current folder, whose whole path the sentences show.
+ * Relative paths start at the current folder; the messages show the full path.
  */
 
 import type { Problem } from "../../core/config/parse.ts";

@@ -1,8 +1,8 @@
 /**
- * `iota config show`: every setting of a run as it would begin and of the orchestrator that owns it, and where each value comes from: a
- * flag, a line of the file, the size dial, or the default.
+ * `iota config show`: every setting of a new run and of its orchestrator, and the origin of each value: a flag, a line
+ * of the file, --size, or the default.
  *
- * Invariant: what is printed is a file that gives the same configuration, so `iota config show … > run.toml` works.
+ * Invariant: the output is a file that gives the same configuration, so `iota config show … > run.toml` works.
  */
 
 import type { RunConfig } from "../../core/config/config.ts";
@@ -71,7 +71,7 @@ interface ConfigLine {
   readonly comment: string;
 }
 
-/** Of [hub]: what the file sets, and all others unless only what was chosen is asked for. */
+/** The [hub] table: what the file sets, and with --changed nothing else. */
 function hubSettings(file: ConfigFile | null, { onlyChosen }: { onlyChosen: boolean }): HubSetting[] {
   const set = hubPart(file?.table ?? {});
   return hubOptions.filter((spec) => !onlyChosen || set.has(spec)).map((spec) => {

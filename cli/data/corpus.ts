@@ -1,9 +1,9 @@
 /**
  * Reads the text a run trains on, as documents.
  *
- * Owns: the built-in corpus `sotu` (State of the Union speeches from its npm package, 10.8 MB, one speech a document) and
- * text files. A file is cut at `<|endoftext|>` where it has that, otherwise at blank lines, or line ends far from one.
- * Refuses: files that are missing, empty, not UTF-8 or above `corpusLimitBytes`. Line ends become `\n`.
+ * Owns: the built-in corpus `sotu` (State of the Union speeches from its npm package, 10.8 MB, one document per speech)
+ * and text files. A file is split at `<|endoftext|>` if it has that, otherwise at blank lines, or at line ends far from
+ * one. Rejects: files that are missing, empty, not UTF-8 or above `corpusLimitBytes`. Line ends become `\n`.
  */
 
 import { resolve } from "node:path";
@@ -22,8 +22,8 @@ export interface Corpus {
 }
 
 export const corpusLimitBytes = 256 * 1024 * 1024; // the text is held in memory
-const documentChars = 2048; // a text file's documents are at least this long, where it allows
-const documentCharsLimit = 4 * documentChars; // beyond it a line end will do
+const documentChars = 2048; // a text file's documents are at least this long, if possible
+const documentCharsLimit = 4 * documentChars; // beyond this, split at any line end
 
 /** `name` is "sotu" or the path of a text file. */
 export async function readCorpus(name: string): Promise<Corpus> {
@@ -34,7 +34,7 @@ export async function readCorpus(name: string): Promise<Corpus> {
   return { documents };
 }
 
-/** Before a run is begun: the built-in text, or a file of which `readCorpus` makes documents. */
+/** Check before a run begins: the name is the built-in text, or a file that `readCorpus` can split into documents. */
 export async function mustBeCorpus(name: string): Promise<void> {
   if (name !== "sotu") await readCorpus(name);
 }
@@ -42,7 +42,7 @@ export async function mustBeCorpus(name: string): Promise<void> {
 const speechesShape = v.array(v.object({ year: v.number(), name: v.string(), text: v.string() }));
 
 async function readSpeeches(): Promise<CorpusDocument[]> {
-  const seen = new Map<string, number>(); // a president may speak twice a year
+  const seen = new Map<string, number>(); // there may be two speeches a year
   return v.parse(speechesShape, await loadSpeeches()).map(({ year, name, text }) => {
     const base = `sotu-${year}-${name.toLowerCase().replaceAll(/[^a-z]+/g, "-")}`;
     const count = (seen.get(base) ?? 0) + 1;
@@ -52,7 +52,7 @@ async function readSpeeches(): Promise<CorpusDocument[]> {
 }
 
 async function readText(name: string): Promise<string> {
-  const path = resolve(name); // which folder a relative one counts from is then seen
+  const path = resolve(name); // shows the folder of a relative path
   const { size, isFile } = await attempting({ action: "read the corpus", value: path }, () => Deno.stat(path));
   if (!isFile) {
     throw refusal(path, { rule: "be a text file or the name 'sotu'", found: "it is a folder", next: "Pass a file" });
@@ -98,7 +98,7 @@ function decodeUtf8(bytes: Uint8Array): string | null {
   return lossy.includes("\uFFFD") && firstBadByte(bytes) >= 0 ? null : lossy;
 }
 
-/** Offset of the first byte that differs when the text is encoded again; -1 when all is well. */
+/** Offset of the first byte that differs when the text is encoded again; -1 if none does. */
 function firstBadByte(bytes: Uint8Array): number {
   const again = new TextEncoder().encode(new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes));
   return bytes.findIndex((byte, index) => byte !== again[index]);

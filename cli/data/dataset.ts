@@ -1,8 +1,8 @@
 /**
  * A prepared dataset, open for reading: token windows for any microbatch, held-out windows for evaluation.
  *
- * Which window a microbatch reads is core's decision (core/data/microbatch.ts). Opening checks every file against its hash,
- * so what is read later is what was prepared.
+ * Which window a microbatch reads is core's decision (core/data/microbatch.ts). Opening checks every file against its
+ * hash, so later reads return what was prepared.
  */
 
 import { heldOutSequences, microbatchSequences, windowsPerPass } from "../../core/data/microbatch.ts";
@@ -26,7 +26,7 @@ export interface Batch {
 }
 
 export interface BatchShape {
-  readonly seed: number; // of the run
+  readonly seed: number; // the run's seed
   readonly sequences: number; // B
   readonly contextLength: number; // T
 }
@@ -97,9 +97,9 @@ export class Dataset {
 /** Throws `UserError` unless the folder holds a whole dataset. */
 export async function openDataset(folder: string): Promise<Dataset> {
   const manifest = await readDatasetManifest(folder);
-  const problem = manifest === null ? `it has no sound ${manifestName}` : await firstProblem(folder, filesOf(manifest));
+  const problem = manifest === null ? `it has no valid ${manifestName}` : await firstProblem(folder, filesOf(manifest));
   if (manifest === null || problem !== null) {
-    throw new UserError(`Cannot open the dataset in '${folder}' as it must be whole and unchanged: ${problem}`, {
+    throw new UserError(`Cannot open the dataset in '${folder}' as it must be complete and unchanged: ${problem}`, {
       next: "Check the path, or prepare the dataset again",
     });
   }

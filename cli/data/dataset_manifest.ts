@@ -1,5 +1,5 @@
 /**
- * `dataset.json`: what a prepared dataset is, written last, so a folder without it is no dataset.
+ * `dataset.json`: describes a prepared dataset. It is written last, so a folder without it is not a dataset.
  *
  * `hash` names the data everywhere in the protocol. It is the SHA-256 of the lines `<sha256>  <name>\n` of tokenizer,
  * held-out file and shards, in this order; the same number comes from
@@ -32,7 +32,7 @@ const splitShape = v.object({
 const manifestShape = v.object({
   format: v.literal(datasetFormat),
   hash: sha256Shape,
-  corpus: v.string(), // as it was asked for
+  corpus: v.string(), // as requested
   request: requestShape,
   tokenBytes: v.picklist([2, 4]), // little-endian u16 up to 65,536 tokens of vocabulary, u32 above
   tokenizer: fileEntryShape,
@@ -60,7 +60,7 @@ export function isSameRequest(a: DatasetRequest, b: DatasetRequest): boolean {
   return values(a) === values(b);
 }
 
-/** Null when the folder has no manifest, or one that is damaged or of another version. */
+/** Null if the folder has no manifest, or one that is damaged or of another version. */
 export async function readDatasetManifest(folder: string): Promise<DatasetManifest | null> {
   const bytes = await readIfPresent(`${folder}/${manifestName}`);
   if (bytes === null) return null;

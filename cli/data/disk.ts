@@ -1,9 +1,9 @@
 /**
- * The few things we do to a disk when what is written must survive a kill: every file appears whole or not at all.
+ * Disk operations for data that must survive a kill: every file appears whole or not at all.
  *
  * Owns: the operations as an interface, so that tests can stop a process between any two of them, and the order
- * temporary file (partial_file.ts) → fsync → rename → fsync of the folder. Two processes may write the same file: one of the two
- * contents stays. A refusal of the system becomes a sentence (cli/output/errors.ts).
+ * temporary file (partial_file.ts) → fsync → rename → fsync of the folder. If two processes write the same file, one of
+ * the two contents stays. System errors become messages (cli/output/errors.ts).
  */
 
 import { attempting } from "../output/errors.ts";
@@ -11,17 +11,17 @@ import { finalName, partialName, removeStalePartials } from "./partial_file.ts";
 
 export interface OpenFile {
   write(bytes: Uint8Array): Promise<void>;
-  /** Returns when the bytes are on the medium. */
+  /** Returns when the bytes are on disk (fsync). */
   sync(): Promise<void>;
   close(): void;
 }
 
 export interface Disk {
   createFolder(path: string): Promise<void>;
-  /** Truncates what is there. */
+  /** Truncates an existing file. */
   create(path: string): Promise<OpenFile>;
   rename(from: string, to: string): Promise<void>;
-  /** A file or a folder with all it holds; nothing there is fine. */
+  /** Removes a file, or a folder with its content; a missing one is not an error. */
   remove(path: string): Promise<void>;
   /** Makes renames and removals in the folder durable. */
   syncFolder(path: string): Promise<void>;
@@ -61,7 +61,7 @@ export async function writeAtomically(
   removeStalePartials(folder);
 }
 
-/** Null when there is no file. */
+/** Null if there is no file. */
 export async function readIfPresent(path: string): Promise<Uint8Array<ArrayBuffer> | null> {
   return await isFile(path) ? await attempting({ action: "read", value: path }, () => Deno.readFile(path)) : null;
 }

@@ -1,5 +1,5 @@
 /**
- * A file as a manifest names it: its place in the folder, its size and its hash. Datasets and checkpoints share it.
+ * A file entry of a manifest: name in the folder, size and hash. Datasets and checkpoints share it.
  *
  * Names are plain: a manifest from elsewhere cannot reach outside its folder.
  */
@@ -19,7 +19,7 @@ export const fileEntryShape = v.object({
 
 export type FileEntry = Readonly<v.InferOutput<typeof fileEntryShape>>;
 
-/** Writes the file whole and says what a manifest must know of it. */
+/** Writes the file atomically and returns its manifest entry. */
 export async function writeEntry(
   path: { folder: string; name: string },
   options: { disk: Disk; chunks: readonly Uint8Array[] },
@@ -29,7 +29,7 @@ export async function writeEntry(
   return { name: path.name, sha256: await sha256InTurns(options.chunks), bytes };
 }
 
-/** Why the file in the folder is not the one the entry describes; null when it is. */
+/** Why the file in the folder does not match the entry; null if it does. */
 export async function entryProblem(folder: string, entry: FileEntry): Promise<string | null> {
   const path = `${folder}/${entry.name}`;
   if (!(await isFile(path))) return `${entry.name} is missing`;

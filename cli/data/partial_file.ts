@@ -1,24 +1,24 @@
 /**
  * The temporary name of a file that is being written, until it is renamed into place.
  *
- * Owns: a name of its own for each write, so that two processes that write the same file do not take it from one another, and
- * removing what a killed process left. Invariant: only names made here are removed, and only when nobody has written to them for
- * `staleMs`, so a folder holds no more of them than writes that were cut off in that time. Never fails a write.
+ * Owns: a unique name per write, so that two processes writing the same file do not interfere, and removing files left
+ * by a killed process. Invariant: only names made here are removed, and only if not written to for `staleMs`, so a
+ * folder holds at most the files of writes interrupted within that time. Never makes a write fail.
  */
 
 const pattern = /\.[0-9a-f]{12}\.partial$/;
-const staleMs = 3_600_000; // who writes at all writes more often
+const staleMs = 3_600_000; // an active writer writes more often
 
 export function partialName(path: string): string {
   return `${path}.${crypto.randomUUID().slice(-12)}.partial`;
 }
 
-/** What a person knows it by. */
+/** The final name, for messages. */
 export function finalName(path: string): string {
   return path.replace(pattern, "");
 }
 
-/** What was left in the folder by processes that ended while they wrote. */
+/** Files left in the folder by processes that ended while writing. */
 export function removeStalePartials(folder: string, nowMs: number = Date.now()): void {
   quietly(() => {
     for (const { name, isFile } of Deno.readDirSync(folder)) {
@@ -32,12 +32,12 @@ export function removeStalePartials(folder: string, nowMs: number = Date.now()):
   });
 }
 
-/** A write failed: what it left is of no use. */
+/** A write failed: its partial file is useless. */
 export function dropPartial(path: string): void {
   quietly(() => Deno.removeSync(path));
 }
 
-/** The folder may be closed to us, or another process may have been faster. */
+/** We may lack access to the folder, or another process may have been faster. */
 function quietly(body: () => void): void {
   try {
     body();

@@ -1,11 +1,10 @@
 /**
  * Turns a corpus into a dataset folder: tokenizer, token shards, held-out tokens, manifest.
  *
- * Owns the split. Documents are ordered by a keyed hash of their text; the first of them, up to `heldOutFraction` of the
- * bytes, are held out, so equal documents fall on one side and no miner sees held-out text: the tokenizer is trained on
- * training documents only. Every document ends with `<|endoftext|>`.
- * Idempotent: a folder that already holds the requested dataset, hashes verified, is used as it is. A run that goes on does not need
- * its corpus any more.
+ * Owns the split. Documents are ordered by a keyed hash of their text, and the first ones, up to `heldOutFraction` of
+ * the bytes, are held out. Equal documents therefore fall on the same side, and no miner sees held-out text: the
+ * tokenizer is trained only on training documents. Every document ends with `<|endoftext|>`. Idempotent: a folder that
+ * already holds the requested dataset, hashes verified, is used as it is. A resumed run no longer needs its corpus.
  */
 
 import { assert } from "../../core/assert.ts";
@@ -42,7 +41,7 @@ export interface PrepareOptions {
   readonly heldOutFraction: number; // of the text's bytes, above 0 and below 1
   readonly maxBytes: number; // of text used; 0 = all
   readonly seed: number; // of the split
-  /** A run that goes on keeps the text it began with: then the corpus itself is not read while the folder is whole. */
+  /** True for a resumed run, which keeps its original text: the corpus is not read while the folder is complete. */
   readonly isResumed?: boolean;
   readonly disk?: Disk;
 }
@@ -96,7 +95,7 @@ export async function prepareDataset(options: PrepareOptions): Promise<Dataset> 
   return new Dataset({ folder, manifest, tokenizer });
 }
 
-/** Whether the folder was made with the same settings, whatever the corpus holds today. */
+/** Whether the folder was made with the same settings, even if the corpus has changed since. */
 async function holdsTextOf({ folder, corpus, ...request }: PrepareOptions): Promise<boolean> {
   const manifest = await readDatasetManifest(folder);
   if (manifest === null || manifest.corpus !== corpus) return false;
@@ -147,7 +146,7 @@ function trainTokenizer(documents: readonly CorpusDocument[], vocabSize: number)
   const smallest = byteTokens + 64;
   if (vocabSize < smallest) {
     throw new UserError(
-      `Cannot make a tokenizer as model.vocabSize must be at least ${smallest}, of which 256 are the bytes: ` +
+      `Cannot make a tokenizer as model.vocabSize must be at least ${smallest}, including 256 bytes: ` +
         `current value is ${vocabSize}`,
       { next: "Pass a larger model.vocabSize" },
     );
@@ -155,7 +154,7 @@ function trainTokenizer(documents: readonly CorpusDocument[], vocabSize: number)
   const model = trainBpe({ wordCounts: countWords(documents.map(({ text }) => text)), vocabSize });
   const found = vocabSizeOf(model);
   if (found < vocabSize) {
-    const multiple = Math.floor(found / 64) * 64; // as model.vocabSize must be one
+    const multiple = Math.floor(found / 64) * 64; // model.vocabSize must be a multiple
     throw new UserError(
       `Cannot make a tokenizer of ${vocabSize} tokens as the text must be varied enough: it yields ${found}`,
       {
@@ -180,7 +179,7 @@ interface SplitFiles {
   readonly folder: string;
   readonly disk: Disk;
   readonly tokenBytes: TokenBytes;
-  readonly shardTokens: number; // a shard closes with the document that fills it
+  readonly shardTokens: number; // a shard ends with the document that fills it
   readonly nameOf: (shard: number) => string;
 }
 

@@ -1,7 +1,7 @@
 /**
- * What must make room but may be worth something: it is renamed beside its place, as `put-aside-1-NAME`, and never touched again.
+ * Puts aside files that are in the way but may be valuable: they are renamed to `put-aside-1-NAME` and never touched again.
  *
- * Invariant: no earlier file is overwritten. What is put aside at one time has one number. Only a person, or --fresh, deletes it.
+ * Invariant: no earlier file is overwritten. Files put aside together share a number. Only a person or --fresh deletes them.
  */
 
 import { type Disk, isFolder, realDisk } from "./disk.ts";
@@ -13,7 +13,7 @@ export function isPutAside(name: string): boolean {
   return name.startsWith("put-aside-");
 }
 
-/** Returns the new paths, in the order of the names; names that are not there are an error. */
+/** Returns the new paths, in the order of the names; a missing name is an error. */
 export async function putAside(
   { folder, names, disk = realDisk }: { folder: string; names: readonly string[]; disk?: Disk },
 ): Promise<string[]> {

@@ -12,7 +12,7 @@ export function sha256Hex(...parts: readonly (Uint8Array | string)[]): string {
 
 const bytesOfTurn = 4 * 1024 * 1024; // 10 ms on a slow machine
 
-/** The same of vectors of any size, on a thread that serves others meanwhile (net/turns.ts). */
+/** The same for vectors of any size, on a thread that keeps serving links (net/turns.ts). */
 export async function sha256InTurns(parts: readonly Uint8Array[]): Promise<string> {
   const hash = createHash("sha256");
   for (const part of parts) {

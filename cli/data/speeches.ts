@@ -1,8 +1,8 @@
 /**
  * The built-in corpus as data: speeches on the State of the Union, 10.8 MB of plain English in the public domain.
  *
- * A checkout takes them from their npm package, which keeps them as 233 files. Those cannot be part of a bundle, so
- * `.ci/bundle` puts them beside it in one file, 2.5 MB by Brotli, read in 0.05 s. What comes is unchecked.
+ * A checkout reads them from their npm package, which has 233 files. Those cannot be part of a bundle, so `.ci/bundle`
+ * writes them beside it as one file, 2.5 MB with Brotli, read in 0.05 s. The result is unchecked.
  */
 
 import { promisify } from "node:util";

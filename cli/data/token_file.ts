@@ -1,8 +1,8 @@
 /**
  * Token ids on disk: flat little-endian files, u16 or u32, read at any position without loading them.
  *
- * A stream of tokens may span several files (shards); readers see one stream. Reads are synchronous: a window is some
- * hundred bytes that the system's cache holds.
+ * A stream of tokens may span several files (shards); readers see one stream. Reads are synchronous: a window is a few
+ * hundred bytes, held in the system's cache.
  */
 
 import { assert, present } from "../../core/assert.ts";

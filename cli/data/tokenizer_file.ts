@@ -1,8 +1,8 @@
 /**
  * A tokenizer as a Hugging Face `tokenizer.json`, which Python's `tokenizers` and `@huggingface/tokenizers` load unchanged.
  *
- * Owns: the file's form. Reads only our own layout (bpe_model.ts): ids 0–255 are the bytes, merge i has id 256 + i, the last
- * id is `<|endoftext|>`. Anything else is refused with the first thing that differs.
+ * Owns: the file format. Reads only our own layout (bpe_model.ts): ids 0–255 are the bytes, merge i has id 256 + i, the
+ * last id is `<|endoftext|>`. Anything else is rejected with the first difference.
  */
 
 import * as v from "valibot";
@@ -78,8 +78,8 @@ export async function readTokenizer(path: string): Promise<Tokenizer> {
 /** `path` only names the file in errors. */
 export function parseTokenizer(text: string, path: string): Tokenizer {
   const refuse = (reason: string): never => {
-    throw new UserError(`Cannot use the tokenizer '${path}' as it must be one that iota wrote: ${reason}`, {
-      next: "Remove the file to have it made again",
+    throw new UserError(`Cannot use the tokenizer '${path}' as iota must have written it: ${reason}`, {
+      next: "Remove the file to have it created again",
     });
   };
   const shaped = v.safeParse(v.pipe(v.string(), v.parseJson(), fileShape), text);
@@ -92,7 +92,7 @@ export function parseTokenizer(text: string, path: string): Tokenizer {
     const id = vocab[spelling];
     return id !== undefined && readSpelling(spelling) !== null
       ? id
-      : refuse(`'${spelling}' is no token of its vocabulary`);
+      : refuse(`'${spelling}' is not a token of its vocabulary`);
   };
   const model: BpeModel = {
     merges: merges.map((merge, index): [number, number] => {

@@ -1,8 +1,8 @@
 /**
- * Whether the chain answers, how old its newest block is, and whether the hotkey is in the subnet.
+ * Checks whether the chain answers, how old its newest block is, and whether the hotkey is in the subnet.
  *
- * Owns: one connection, closed when the check ends; a sample of the endpoint's clock. Refuses: how a hotkey stands otherwise, which
- * `iota chain status` tells. polkadot-js is loaded here, and only when a chain was named.
+ * Owns: one connection, closed when the check ends; a sample of the endpoint's clock. Out of scope: the rest of a
+ * hotkey's status, which `iota chain status` shows. polkadot-js is loaded here, only if a chain was named.
  */
 
 import { ChainError } from "../../chain/chain.ts";
@@ -18,7 +18,7 @@ const oldestHeadMs = 60_000;
 const oldestHeadBlocks = 6;
 
 export interface ChainTarget extends NamedChain {
-  readonly hotkey: Promise<string | null>; // null: none is known
+  readonly hotkey: Promise<string | null>; // null: unknown
   readonly deadlineMs: number;
 }
 
@@ -53,7 +53,7 @@ export async function probeChain(target: ChainTarget): Promise<ChainProbe> {
     if (!(error instanceof ChainError)) throw error;
     const fix = error.code === "badAnswer"
       ? "Check --netuid and --chain"
-      : "Check --chain and the network; a chain of your own starts with: iota chain local";
+      : "Check --chain and the network, or start your own chain: iota chain local";
     return { verdict: wrong(error.message, fix, { network, netuid }), clock: await date };
   }
 }
@@ -77,7 +77,7 @@ async function readFacts(
   const [{ block, timeMs }, { blockMs }, { neurons }] = await Promise.all([
     chain.blockTime(),
     chain.parameters(),
-    chain.metagraph(), // the one read that fails where there is no such subnet
+    chain.metagraph(), // the only read that fails if the subnet does not exist
   ]);
   const uid = neurons.find((neuron) => neuron.hotkey === hotkey)?.uid ?? null;
   const headAgeMs = Math.round(Date.now() - timeMs);
@@ -89,7 +89,7 @@ export function judgeChain(facts: ChainFactsSeen): Verdict {
   const shown = { ...facts };
   if (headAgeMs > Math.max(oldestHeadMs, oldestHeadBlocks * blockMs)) {
     const text = `${endpoint} answers, but its newest block is ${roughly(headAgeMs)} old`;
-    return wrong(text, "Pass another endpoint with --chain, unless the clock above is what is off", shown);
+    return wrong(text, "Pass another endpoint with --chain, unless the clock above is wrong", shown);
   }
   const text = `${endpoint}, subnet ${netuid}, block ${block} (${duration(Math.max(0, headAgeMs))} old), ` +
     `connected in ${duration(connectMs)}`;
@@ -99,7 +99,7 @@ export function judgeChain(facts: ChainFactsSeen): Verdict {
   return warning(`${text}; the hotkey is not registered there`, fix, shown);
 }
 
-/** The clock of an endpoint: it speaks HTTP before it speaks WebSocket, and says the time with whatever it answers. */
+/** An endpoint's clock: it speaks HTTP before WebSocket, and every HTTP answer carries the time. */
 async function dateOf(url: string, deadlineMs: number): Promise<ClockSample | null> {
   const sentMs = Date.now();
   try {
@@ -107,6 +107,6 @@ async function dateOf(url: string, deadlineMs: number): Promise<ClockSample | nu
     await response.body?.cancel();
     return sampleOfDate(response.headers.get("date"), { by: "the chain's endpoint", sentMs, receivedMs: Date.now() });
   } catch {
-    return null; // no clock to compare with; whether the endpoint can be reached is said by the check itself
+    return null; // no clock to compare with; the check itself reports an unreachable endpoint
   }
 }

@@ -1,8 +1,9 @@
 /**
- * How far this machine's clock is off, by the `Date` of whatever answered, or by the time of the chain's newest block.
+ * How far this machine's clock is off, by the `Date` header of any answer, or by the time of the chain's newest block.
  *
- * Owns: the sample and the judgement. A `Date` has whole seconds and travels, so a sample has an error; within it a clock is right.
- * Signed requests are refused beyond `clockSkewMs` (net/limits.ts): that is wrong, a few seconds are worth knowing.
+ * Owns: the sample and the verdict. A `Date` has whole seconds and network delay, so each sample has an error; a clock
+ * within it is right. Signed requests are refused beyond `clockSkewMs` (net/limits.ts), so that is wrong; a few seconds
+ * are a warning.
  */
 
 import { defaultNetLimits } from "../../net/limits.ts";
@@ -11,15 +12,15 @@ import type { System } from "../paths.ts";
 import { good, skipped, type Verdict, warning, wrong } from "./verdict.ts";
 
 export interface ClockSample {
-  readonly by: string; // who said so, for people
+  readonly by: string; // the source, for people
   readonly offsetMs: number; // how far this clock is ahead
-  readonly errorMs: number; // either way
+  readonly errorMs: number; // in either direction
 }
 
 const noticeableMs = 3_000;
-const clockOf = { ofDate: 500 }; // a Date is up to a second old: its middle, and half of it as error
+const clockOf = { ofDate: 500 }; // a Date is up to a second old: take the middle, with half a second as error
 
-/** Null: the answer has no date. `sentMs`, `receivedMs`: of this machine's clock around the request. */
+/** Null: the answer has no date. `sentMs`, `receivedMs`: this machine's clock before and after the request. */
 export function sampleOfDate(
   date: string | null,
   { by, sentMs, receivedMs }: { by: string; sentMs: number; receivedMs: number },
@@ -30,7 +31,7 @@ export function sampleOfDate(
   return { by, offsetMs, errorMs: clockOf.ofDate + (receivedMs - sentMs) / 2 };
 }
 
-/** By blocks, which come late but never early: only a clock that is behind, or far ahead, shows. */
+/** By blocks, which may be late but never early: detects only a clock that is behind or far ahead. */
 export function sampleOfBlock(
   { by, headAgeMs, blockMs }: { by: string; headAgeMs: number; blockMs: number },
 ): ClockSample {
@@ -39,7 +40,7 @@ export function sampleOfBlock(
 
 export function judgeClock(samples: readonly ClockSample[], system: System): Verdict {
   const best = samples.toSorted((a, b) => a.errorMs - b.errorMs)[0];
-  if (best === undefined) return skipped("no answer told the time");
+  if (best === undefined) return skipped("no answer carried the time");
   const { by, offsetMs, errorMs } = best;
   const facts = { by, offsetMs: Math.round(offsetMs), errorMs: Math.round(errorMs) };
   const leastMs = Math.max(0, Math.abs(offsetMs) - errorMs);

@@ -1,8 +1,9 @@
 /**
- * What computes: the adapter, the sizes whose stages it can hold, and how fast it multiplies in the worker, as in training.
+ * The compute device: the adapter, the sizes whose stages it can hold, and how fast it multiplies in the worker, as in
+ * training.
  *
- * Owns: the compute worker that the three checks share, and their words. Refuses: the memory of a GPU, which WebGPU does not tell:
- * what a stage needs is said instead, and on a software adapter held against the machine's.
+ * Owns: the compute worker that the three checks share, and their messages. Out of scope: a GPU's memory, which WebGPU does
+ * not report; the checks show what a stage needs instead, and on a software adapter compare it with the machine's memory.
  */
 
 import { resolveConfig } from "../../core/config/parse.ts";
@@ -54,12 +55,12 @@ export class DeviceChecks {
     const opened = await this.#opened;
     if (opened instanceof ComputeError) return skipped("there is no adapter");
     const speed = await opened.worker.measureGemm({ budgetMs: gemmBudgetMs });
-    if (speed === null) return skipped("the reference is not made for speed");
+    if (speed === null) return skipped("the reference is not built for speed");
     const { flopsPerSecond, width } = speed;
     return good(`${flops(flopsPerSecond)} in matrix products of ${width} x ${width}, float32`, { ...speed });
   }
 
-  /** Leaves the worker at rest, so that the process may exit. One that never opened is not waited for. */
+  /** Closes the worker, so that the process can exit. Does not wait for one that never opened. */
   async finish(): Promise<void> {
     await this.#worker?.finish();
   }
@@ -95,7 +96,7 @@ export function judgeAdapter({ name, isSoftware, facts }: AdapterFacts): Verdict
   if (!isSoftware) return good(`${name}${details}`, shown);
   return warning(
     `${name}, software on the CPU${details}`,
-    "Fine for trying things out; to earn, use a GPU with its Vulkan driver",
+    "Fine for trials; to earn, use a GPU with its Vulkan driver",
     shown,
   );
 }
@@ -107,7 +108,7 @@ function extras(features: readonly string[]): string {
 
 export interface SizeFit {
   readonly size: SizeName;
-  readonly stageBytes: number; // of the largest stage
+  readonly stageBytes: number; // the largest stage's
   readonly problem: string | null;
 }
 
@@ -116,7 +117,7 @@ function tooMuchMemory(fit: SizeFit, memoryBytes: number): SizeFit {
   return { ...fit, problem };
 }
 
-/** `fits`: of all sizes in rising order. A larger one may fit where a smaller does not, when it is cut into more stages. */
+/** `fits`: for all sizes in ascending order. A larger size may fit where a smaller does not, if it has more stages. */
 export function judgeSizes(fits: readonly SizeFit[]): Verdict {
   const largest = fits.filter(({ problem }) => problem === null).at(-1);
   const refused = fits.slice(largest === undefined ? 0 : fits.indexOf(largest) + 1)[0];

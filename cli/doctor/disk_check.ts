@@ -1,8 +1,8 @@
 /**
- * The data folder: whether it can be written, how much room is left, how long a file takes to reach the medium.
+ * The data folder: whether it is writable, its free space, and how long an fsync takes.
  *
- * Owns: a probe file, which is gone when the check ends. Refuses: making the folder; where it is missing, the nearest folder above it is
- * tried, since it will lie on the same disk.
+ * Owns: a probe file, removed when the check ends. Does not create the folder; if it is missing, the nearest parent is
+ * probed, because it will be on the same disk.
  */
 
 import { statfs } from "node:fs/promises";
@@ -12,9 +12,9 @@ import { byteSize, duration } from "../screen/format.ts";
 import { good, type Verdict, warning, wrong } from "./verdict.ts";
 
 const mebibyte = 2 ** 20;
-const littleRoomBytes = 4 * 1024 * mebibyte; // some checkpoints and wires of --size small
+const littleRoomBytes = 4 * 1024 * mebibyte; // a few checkpoints and wires of --size small
 const leastRoomBytes = 256 * mebibyte;
-const slowSyncMs = 100; // the orchestrator's journal waits for one with every batch of events
+const slowSyncMs = 100; // the orchestrator's journal waits for one per batch of events
 const syncs = 5;
 const probeBytes = 4096;
 
@@ -22,7 +22,7 @@ export interface DiskFacts {
   readonly folder: string;
   readonly exists: boolean;
   readonly freeBytes: number;
-  readonly syncMs: number; // the fastest of a few, as other checks may keep this thread busy
+  readonly syncMs: number; // the fastest of a few, because other checks may keep this thread busy
 }
 
 export async function checkDisk(folder: string): Promise<Verdict> {
@@ -40,20 +40,20 @@ export async function checkDisk(folder: string): Promise<Verdict> {
 
 export function judgeDisk(facts: DiskFacts): Verdict {
   const { folder, exists, freeBytes, syncMs } = facts;
-  const place = exists ? folder : `${folder}, which will be made`;
+  const place = exists ? folder : `${folder}, which will be created`;
   const text = `${byteSize(freeBytes)} free in ${place}; a sync takes ${duration(Math.max(1, syncMs))}`;
-  const room = "Make room, or pass a folder on another disk with --data DIR";
+  const room = "Free some space, or pass a folder on another disk with --data DIR";
   if (freeBytes < leastRoomBytes) return wrong(`${text}: too little room for a run`, room, { ...facts });
   if (freeBytes < littleRoomBytes) return warning(`${text}: little room for checkpoints`, room, { ...facts });
   if (syncMs <= slowSyncMs) return good(text, { ...facts });
-  const fix = "Pass a folder on a local disk with --data DIR: an orchestrator waits for it all the time";
+  const fix = "Pass a folder on a local disk with --data DIR: an orchestrator syncs to it constantly";
   return warning(`${text}, which is slow`, fix, { ...facts });
 }
 
 async function nearestFolder(folder: string): Promise<string> {
   for (let path = folder;; path = parentOf(path)) {
     if (await isFolder(path) || path === parentOf(path)) return path;
-    if (await exists(path)) return path; // a file is in the way: writing below it will say so
+    if (await exists(path)) return path; // if it is a file, writing below it will report that
   }
 }
 

@@ -1,8 +1,9 @@
 /**
- * Whether an orchestrator can be reached, as a node will: its port over HTTP, then as a WebSocket.
+ * Checks whether an orchestrator is reachable in the same way as for a node: its port over HTTP, then over WebSocket.
  *
- * Owns: one probe whose answers both the check and the clock use. The second step finds proxies that pass pages but no sockets. No
- * hello is sent, so nobody is admitted. Foreign answers are read up to a limit and shown harmless.
+ * Owns: one probe whose answers both this check and the clock check use. The second step detects proxies that pass
+ * pages but not sockets. No hello is sent, so no node is admitted. Foreign answers are read up to a limit and sanitised
+ * before they are shown.
  */
 
 import { boundedText, readStatus, type RunStatus } from "../find/run_status.ts";
@@ -16,8 +17,8 @@ export const usualHub = "ws://127.0.0.1:9009";
 
 export interface HubTarget {
   readonly url: string;
-  readonly isNamed: boolean; // otherwise it is the usual one, which need not be there
-  readonly trust: Promise<HubTrust>; // rejects where the authority that was named cannot be read
+  readonly isNamed: boolean; // otherwise it is the default one, which need not exist
+  readonly trust: Promise<HubTrust>; // rejects if the named certificate authority cannot be read
   readonly deadlineMs: number;
 }
 
@@ -42,13 +43,13 @@ export async function probeHub({ url, isNamed, deadlineMs, trust: opening }: Hub
   const run = answer.status === 200 ? readStatus(answer.text) : null;
   if (run === null) {
     if (answer.status === 503) {
-      const fix = "Wait until it has started: a long journal takes seconds; nodes wait for it by themselves";
-      return { verdict: wrong(`${url} answers, and serves nobody yet (status 503)`, fix), clock };
+      const fix = "Wait until it has started: a long journal takes seconds; nodes wait automatically";
+      return { verdict: wrong(`${url} answers but is not serving yet (status 503)`, fix), clock };
     }
     if (!isNamed) return { verdict: skipped(`none named; what answers at ${usualHub} is another program`), clock };
-    const text = `${url} answers, but is no orchestrator (status ${answer.status})`;
+    const text = `${url} answers, but is not an orchestrator (status ${answer.status})`;
     return {
-      verdict: wrong(text, "Check the address and the port: the orchestrator prints its own at the start"),
+      verdict: wrong(text, "Check the address and the port: the orchestrator prints its own at start"),
       clock,
     };
   }
@@ -68,18 +69,18 @@ interface Answer {
   readonly status: number;
   readonly text: string;
   readonly date: string | null;
-  readonly sentMs: number; // wall clock
+  readonly sentMs: number; // by the wall clock
   readonly latencyMs: number;
 }
 
-const asks = 3; // the first one connects, and another check may keep this thread busy
+const asks = 3; // the first one also connects, and another check may keep this thread busy
 
 interface Way {
   readonly signal: AbortSignal;
   readonly trust: HubTrust;
 }
 
-/** The fastest answer of a few. */
+/** The fastest of a few answers. */
 async function askBest(url: string, way: Way): Promise<Answer> {
   let best = await ask(url, way);
   for (let i = 1; i < asks; i++) {
@@ -109,28 +110,32 @@ function unreachable(url: string, { error, deadlineMs }: { error: unknown; deadl
     const fix = "Check the address, and that firewalls on the way let the port through";
     return wrong(`${url} does not answer within ${deadlineMs / 1000} s`, fix, { url });
   }
-  return wrong(`${url} cannot be reached${reasonOf(error)}`, "Check the address, and that the orchestrator runs", {
-    url,
-  });
+  return wrong(
+    `${url} cannot be reached${reasonOf(error)}`,
+    "Check the address, and that the orchestrator is running",
+    {
+      url,
+    },
+  );
 }
 
-/** What of the system's words tells people something; the address in them is left out, as it may hold any word. */
+/** The useful part of the system's message; without the address, which could contain any word. */
 function reasonOf(error: unknown): string {
   const causes = error instanceof Error ? [error, error.cause] : [];
   const message = causes.map((each) => each instanceof Error ? each.message : "").join(" ").replace(
     /\(\w+:[^)]*\)/,
     "",
   );
-  if (/blocked/i.test(message)) return ": no program may use that port for this";
+  if (/blocked/i.test(message)) return ": that port is blocked for this use";
   if (/refused/i.test(message)) return ": nothing listens there";
   if (/not valid for|NotValidForName/i.test(message)) return ": its certificate does not name that address";
-  if (/dns|lookup|resolve|not known/i.test(message)) return ": there is no such name";
+  if (/dns|lookup|resolve|not known/i.test(message)) return ": the name does not exist";
   if (/InvalidContentType/i.test(message)) return ": it speaks without TLS, so its address begins with ws://";
   if (/invalid HTTP|unexpected.*message|parse|connection closed before/i.test(message)) {
     return ": it does not speak plain HTTP; with TLS its address begins with wss://";
   }
   if (/certificate|tls/i.test(message)) return ": its certificate is not trusted here (--tls-ca FILE trusts it)";
-  if (/unreachable/i.test(message)) return ": there is no way to it";
+  if (/unreachable/i.test(message)) return ": no route to it";
   return "";
 }
 
@@ -138,11 +143,11 @@ async function opensSocket(url: string, { signal, trust }: Way): Promise<boolean
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const socket = trust.dial(url, {
     opened: () => resolve(true),
-    frame: () => {}, // the challenge of a hub, which nobody answers
+    frame: () => {}, // a hub's challenge, which stays unanswered
     closed: () => resolve(false),
   });
   signal.addEventListener("abort", () => resolve(false), { once: true });
   const isOpen = await promise;
-  socket.close("only looked at");
+  socket.close("only a probe");
   return isOpen;
 }

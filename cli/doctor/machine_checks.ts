@@ -1,7 +1,9 @@
 /**
- * The machine and the program on it: version and platform, memory, open files. Each is asked of the system and judged by itself.
+ * The machine and the program on it: version and platform, memory, open files. Each is read from the system and judged
+ * separately.
  *
- * A limit that a container sets on memory counts as the memory there is. What a system does not tell is skipped, with that reason.
+ * A container's memory limit counts as the machine's memory. A value that the system does not provide is skipped with
+ * that reason.
  */
 
 import { byteSize, decimal, plural } from "../screen/format.ts";
@@ -9,9 +11,9 @@ import { version } from "../version.ts";
 import { good, skipped, type Verdict, warning, wrong } from "./verdict.ts";
 
 const gibibyte = 2 ** 30;
-const littleMemoryBytes = 2 * gibibyte; // a node of the small sizes with its runtime and buffers takes about one
+const littleMemoryBytes = 2 * gibibyte; // a node of a small size takes about one, with runtime and buffers
 const leastMemoryBytes = gibibyte / 2;
-const fewFiles = 1024; // an orchestrator holds a socket for every node, and files beside them
+const fewFiles = 1024; // an orchestrator needs a socket per node, and files
 
 export function checkProgram(): Promise<Verdict> {
   const { os, arch } = Deno.build;
@@ -34,21 +36,21 @@ export async function checkMemory(): Promise<Verdict> {
 export function judgeMemory(facts: MemoryFacts): Verdict {
   const { totalBytes, availableBytes } = facts;
   const text = `${byteSize(availableBytes)} of ${byteSize(totalBytes)} available`;
-  const fix = "End other programs, or take a smaller --size";
+  const fix = "Close other programs, or use a smaller --size";
   if (availableBytes < leastMemoryBytes) return wrong(`${text}: too little for a node`, fix, { ...facts });
-  if (availableBytes < littleMemoryBytes) return warning(`${text}: enough for --size tiny alone`, fix, { ...facts });
+  if (availableBytes < littleMemoryBytes) return warning(`${text}: enough only for --size tiny`, fix, { ...facts });
   return good(text, { ...facts });
 }
 
-/** Of control groups, version 2 and 1; Infinity without one. */
+/** The limit of control groups, version 2 or 1; Infinity if there is none. */
 async function containerLimitBytes(): Promise<number> {
   if (Deno.build.os !== "linux") return Infinity;
   const paths = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"];
   const limits = await Promise.all(paths.map(async (path) => Number((await readSystemFile(path))?.trim() || NaN)));
-  return Math.min(...limits.map((limit) => limit > 0 ? limit : Infinity)); // "max" is no number
+  return Math.min(...limits.map((limit) => limit > 0 ? limit : Infinity)); // "max" becomes NaN
 }
 
-const untold = "not readable with the rights of this command; ask your shell: ulimit -n";
+const untold = "not readable with this command's rights; ask your shell: ulimit -n";
 
 export async function checkOpenFiles(): Promise<Verdict> {
   const limits = Deno.build.os === "linux" ? await readSystemFile("/proc/self/limits") : null;
@@ -69,11 +71,11 @@ export function judgeOpenFiles(limits: string): Verdict {
   });
 }
 
-/** Null where there is none, or it is closed to us. */
+/** Null if the file is missing or not readable. */
 async function readSystemFile(path: string): Promise<string | null> {
   try {
     return await Deno.readTextFile(path);
   } catch {
-    return null; // such files are hints, and many systems have none
+    return null; // such files are hints, and many systems lack them
   }
 }

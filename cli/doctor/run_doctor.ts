@@ -1,8 +1,8 @@
 /**
- * `iota doctor`: which checks there are, in which order they are shown, and what the whole is worth.
+ * `iota doctor`: the list of checks, their order, and the overall verdict.
  *
- * All run side by side, each within --timeout, so the slowest decides how long it takes. The clock waits for what the network checks
- * heard. Exit code 1 when something is wrong.
+ * All run in parallel, each within --timeout, so the slowest decides the total time. The clock check waits for the
+ * network checks' answers. Exit code 1 if anything is wrong.
  */
 
 import { withDeadline } from "../../chain/subtensor/connection/timers.ts";
@@ -68,7 +68,7 @@ function checksOf({ context, chain, file }: Subjects, device: DeviceChecks): Che
       deadlineMs,
     })
   );
-  const hotkey = () => wallet().then(({ address }) => address, () => null); // its own check says why
+  const hotkey = () => wallet().then(({ address }) => address, () => null); // its own check reports the reason
   const chainProbe = once(async () =>
     chain === null ? noChain : await probeChain({ ...chain, hotkey: hotkey(), deadlineMs })
   );
@@ -76,7 +76,7 @@ function checksOf({ context, chain, file }: Subjects, device: DeviceChecks): Che
     const samples = await Promise.all([hub, chainProbe].map((probe) => heardOf(probe(), deadlineMs)));
     return judgeClock(samples.filter((sample) => sample !== null), environment.system);
   };
-  const gpu = "Look for other programs on the GPU, or for its driver's messages: dmesg";
+  const gpu = "Check for other programs on the GPU and for driver messages: dmesg";
   const net = "Check the address and the network, or wait longer: --timeout 20";
   const disk = "Pass a folder on another disk with --data DIR";
   const check = (name: string, run: Check["run"], lateFix = disk): Check => ({ name, run, lateFix, deadlineMs });
@@ -96,7 +96,7 @@ function checksOf({ context, chain, file }: Subjects, device: DeviceChecks): Che
   ];
 }
 
-/** What a probe heard of the time; null when it fails or is late, which its own check says. */
+/** A probe's time sample; null if it fails or is late, which its own check reports. */
 async function heardOf(probe: Promise<{ clock: ClockSample | null }>, deadlineMs: number): Promise<ClockSample | null> {
   const bounded = withDeadline(probe, { timers: systemTimers, deadlineMs, late: () => new Error("late") });
   return await bounded.then(({ clock }) => clock, () => null);
@@ -121,5 +121,5 @@ function chosen(checks: readonly Check[], skip: string | undefined): Check[] {
   }
   const rest = checks.filter(({ name }) => !left.includes(name));
   if (rest.length > 0) return rest;
-  throw new UsageError("Cannot skip every check as nothing would be left to look at", { next: "Leave --skip out" });
+  throw new UsageError("Cannot skip every check as nothing would be left to check", { next: "Leave --skip out" });
 }

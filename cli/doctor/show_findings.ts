@@ -1,4 +1,4 @@
-/** Findings as people read them: a mark, a name, the words, and below them the next step. Pure. */
+/** Findings as text: a mark, a name, the message, and below it the next step. Pure. */
 
 import type { Paint } from "../output/paint.ts";
 import { padEnd, plural, printable, wrapped } from "../screen/format.ts";
@@ -34,9 +34,9 @@ export function findingLines(
   ];
 }
 
-const glue = "\ue000"; // of the private letters: no text has it
+const glue = "\ue000"; // from the private use area: no text contains it
 
-/** A number stays with its unit. */
+/** Keeps a number and its unit on one line. */
 function linesOf(text: string, width: number): string[] {
   const glued = printable(text).replaceAll(/(\d) (?=([KMGT]i)?B\b|m?s\b)/g, `$1${glue}`);
   return wrapped(glued, width).map((line) => line.replaceAll(glue, " "));

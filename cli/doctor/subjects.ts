@@ -1,8 +1,8 @@
 /**
- * What there is to look at: what the command line names, below it the file of --config, which is a run's or a node's.
+ * What to check: what the command line names, and below it the --config file, which is a run's or a node's.
  *
- * Owns: reading that file for its addresses and names. Refuses: checking it in full, which `iota config check` does; a file that cannot
- * be used is a finding, and the rest is looked at all the same.
+ * Owns: reading that file for its addresses and names. Out of scope: checking it in full, which `iota config check`
+ * does. An unusable file is a finding, and the other checks still run.
  */
 
 import { parseOptions } from "../options/args.ts";
@@ -17,7 +17,7 @@ import { shellWord } from "../shell_words.ts";
 import { good, type Verdict, wrong } from "./verdict.ts";
 
 export interface Subjects {
-  readonly context: CommandContext; // with the options of the file below those typed
+  readonly context: CommandContext; // typed options, then those of the file
   readonly chain: NamedChain | null;
   readonly file: Verdict | null; // null: none was named
 }

@@ -1,28 +1,29 @@
 /**
- * What `iota doctor` says about one thing: good, worth knowing, or wrong, in words, with the next step.
+ * The result of one `iota doctor` check: good, warning, wrong or skipped, in words, with the next step.
  *
- * Owns: the shapes, and running checks side by side, each within its deadline. Invariants: a check that hangs or throws is a finding
- * like any other; findings come in the order of the checks, whichever is done first. Refuses: printing (show_findings.ts).
+ * Owns: the shapes, and running checks in parallel, each within its deadline. Invariants: a check that hangs or throws
+ * is a finding like any other; findings are in the order of the checks, whichever finishes first. Out of scope:
+ * printing (show_findings.ts).
  */
 
 import { withDeadline } from "../../chain/subtensor/connection/timers.ts";
 import { systemTimers } from "../../net/timers.ts";
 import { UserError } from "../output/errors.ts";
 
-/** `warning`: it works, but; `wrong`: somebody must act; `skipped`: not looked at, and why. */
+/** `warning`: it works, with a caveat; `wrong`: someone must act; `skipped`: not checked, with the reason. */
 export type Level = "good" | "warning" | "wrong" | "skipped";
 
 export interface Verdict {
   readonly level: Level;
   readonly text: string;
-  readonly fix?: string; // one sentence, with the command to type where there is one
+  readonly fix?: string; // one sentence, with the command to type if there is one
   readonly facts?: Readonly<Record<string, unknown>>; // for programs
 }
 
 export interface Check {
   readonly name: string; // one or two words
   readonly deadlineMs: number;
-  readonly lateFix: string; // what to do when it does not answer in time
+  readonly lateFix: string; // the fix if it does not answer in time
   run(): Promise<Verdict>;
 }
 
@@ -44,7 +45,7 @@ export const wrong = (text: string, fix: string, facts?: Verdict["facts"]): Verd
 
 const given = (facts: Verdict["facts"]) => facts === undefined ? {} : { facts };
 
-/** All begin at once. */
+/** All start at once. */
 export function runChecks(checks: readonly Check[]): Promise<Finding>[] {
   return checks.map(async (check) => ({ name: check.name, ...await verdictOf(check) }));
 }
@@ -57,7 +58,7 @@ async function verdictOf({ run, deadlineMs, lateFix }: Check): Promise<Verdict> 
   } catch (error) {
     if (error instanceof LateError) return wrong(`no answer within ${deadlineMs / 1000} s`, lateFix);
     if (error instanceof UserError) {
-      return wrong(error.message, error.next ?? "Correct it, then look again: iota doctor");
+      return wrong(error.message, error.next ?? "Correct it, then check again: iota doctor");
     }
     const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
     return wrong(`the check itself failed, ${text}`, "Report it, with what iota doctor --json prints");
@@ -66,7 +67,7 @@ async function verdictOf({ run, deadlineMs, lateFix }: Check): Promise<Verdict> 
 
 const ranks: Readonly<Record<Level, number>> = { skipped: 0, good: 0, warning: 1, wrong: 2 };
 
-/** The worst of all; what was skipped counts as good. */
+/** The worst of all; skipped counts as good. */
 export function worstOf(findings: readonly Finding[]): "good" | "warning" | "wrong" {
   const rank = Math.max(0, ...findings.map(({ level }) => ranks[level]));
   return rank === 2 ? "wrong" : rank === 1 ? "warning" : "good";

@@ -1,7 +1,8 @@
 /**
- * Whether a wallet's hotkey is ready to sign for a node: it is there, it is plain, nobody else may read it, and what it signs verifies.
+ * Checks whether a wallet's hotkey is ready to sign for a node: it exists, is unencrypted, no other user can read it,
+ * and its signatures verify.
  *
- * Refuses: coldkeys, which a node never opens, and showing anything of a key but its address.
+ * Out of scope: coldkeys, which a node never opens. Of a key it shows only the address.
  */
 
 import { hotkeyExists, loadHotkey, othersMayRead } from "../../chain/wallet/hotkey_files.ts";
@@ -14,10 +15,10 @@ import { good, skipped, type Verdict, warning, wrong } from "./verdict.ts";
 
 export interface WalletProbe {
   readonly verdict: Verdict;
-  readonly address: string | null; // null: there is no key to use
+  readonly address: string | null; // null: no usable key
 }
 
-/** `isNamed`: by the person; otherwise it is the default, which need not be there. */
+/** `isNamed`: by the user; otherwise it is the default, which need not exist. */
 export async function probeWallet(context: CommandContext, { isNamed }: { isNamed: boolean }): Promise<WalletProbe> {
   const wallet = context.options.text("wallet") ?? "default";
   const place = await findHotkey(context, wallet);
@@ -37,7 +38,7 @@ export async function probeWallet(context: CommandContext, { isNamed }: { isName
   }
   if (await explaining(place, () => othersMayRead(place))) {
     const text = `${name} signs, but other users of this machine can read it`;
-    return { verdict: warning(text, `Keep it to yourself: chmod 600 '${path}'`, facts), address };
+    return { verdict: warning(text, `Make it private: chmod 600 '${path}'`, facts), address };
   }
   return { verdict: good(`${name} signs and verifies, ${address}`, facts), address };
 }

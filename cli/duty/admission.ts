@@ -1,19 +1,19 @@
 /**
- * Who may join a run: hotkeys that its subnet knows, and as validators those with a permit.
+ * Who may join a run: hotkeys registered in its subnet; as validators, only those with a permit.
  *
- * Owns: the list, read from the chain and read again as blocks come, and what a stranger is told. A place or permit that is lost
- * counts for some minutes more: whoever is pushed out may register again, and an endpoint may lag. When the chain cannot be asked
- * the last list counts. Nobody is turned away for good before the first list, or by a list from before it came: the node is told
- * to try again, and the list is read again with the next block.
+ * Owns: the list, read from the chain and refreshed as blocks arrive, and the messages to strangers. A lost place or
+ * permit stays valid for some minutes, because a displaced hotkey may register again and an endpoint may lag. If the
+ * chain is unreachable, the last list applies. No node is refused for good before the first list, or by a list older
+ * than its first attempt: it is asked to retry, and the list is read again with the next block.
  */
 
 import { type Chain, ChainError } from "../../chain/chain.ts";
 import { type Fault, fault } from "../../core/fault.ts";
 import type { Role } from "../../core/protocol/message.ts";
 
-const lookBlocks = 5; // a minute: whoever has registered wants to join
+const lookBlocks = 5; // a minute: newly registered nodes want to join
 const stayBlocks = 50; // ten minutes
-const mostNewcomers = 1024; // who wait for a newer list
+const mostNewcomers = 1024; // waiting for a newer list
 
 export interface AdmissionOptions {
   readonly network: string;
@@ -28,17 +28,17 @@ export class Admission {
   readonly #permitted = new Presence();
   readonly #newcomers = new Map<string, number>(); // by hotkey, the newest block when it first came
   #headBlock = -1;
-  #readBlock = -1; // of the newest list
+  #readBlock = -1; // the newest list's
   #lookAtBlock = 0;
   #isLooking = false;
-  /** Called when the list was read again. */
+  /** Called after each refresh. */
   onRenewed: () => void = () => {};
 
   constructor(options: AdmissionOptions) {
     this.#options = options;
   }
 
-  /** Keeps to this chain's list from now on; returns the way to stop. */
+  /** Uses this chain's list from now on; returns a function that stops. */
   follow(chain: Chain): () => void {
     return chain.onHead(({ block }) => {
       this.#headBlock = Math.max(this.#headBlock, block);
@@ -61,7 +61,7 @@ export class Admission {
     if (refusal === null || !this.#mayBeNew(node)) return refusal;
     return fault(
       "wrongPhase",
-      `${refusal.detail}; if it was done just now, that is seen with the next block; try again`,
+      `${refusal.detail}; if that has just changed, it is seen with the next block; try again`,
     );
   }
 
@@ -99,7 +99,7 @@ export class Admission {
       const { neurons, block: readBlock } = await chain.metagraph();
       this.#lookAtBlock = block + lookBlocks;
       if (readBlock < this.#readBlock) {
-        return this.#options.onProblem(`the endpoint lags: it lists block ${readBlock} after ${this.#readBlock}`);
+        return this.#options.onProblem(`the endpoint lags: it returned block ${readBlock} after ${this.#readBlock}`);
       }
       this.#readBlock = readBlock;
       this.#registered.renew(neurons.map(({ hotkey }) => hotkey), block);
@@ -112,9 +112,9 @@ export class Admission {
   }
 }
 
-/** Who is there, or was until a few minutes ago. */
+/** The hotkeys that are registered, or were until a few minutes ago. */
 class Presence {
-  readonly #missingSince = new Map<string, number | null>(); // by hotkey, the block of the first look without it; null: there
+  readonly #missingSince = new Map<string, number | null>(); // by hotkey, the block of the first read without it; null: present
 
   has(hotkey: string): boolean {
     return this.#missingSince.has(hotkey);

@@ -1,8 +1,8 @@
 /**
- * The way to the chain of a run: named, then connected, however long that takes.
+ * Connects to a run's chain once it is named, however long that takes.
  *
- * Owns: trying again until an endpoint answers; afterwards the connection looks after itself. The client is loaded here, when
- * somebody wants a chain: it takes a quarter second and 100 MB that runs without one are spared.
+ * Owns: retrying until an endpoint answers; afterwards the connection maintains itself. The client is loaded here on
+ * demand: it takes a quarter second and 100 MB, which runs without a chain save.
  */
 
 import { callLifeBlocks, type Chain, ChainError, type ChainFacts } from "../../chain/chain.ts";
@@ -10,25 +10,25 @@ import { reconnectDelayMs } from "../../chain/subtensor/connection/backoff.ts";
 import { parseEndpoints } from "../../chain/subtensor/connection/endpoints.ts";
 import type { Random, Timers } from "../../net/timers.ts";
 
-// A call whose answer was lost is followed, and sent again, for as long as it may land.
+// A call whose answer was lost is tracked, and resent, for as long as it may still land.
 const inclusionWaitMs = callLifeBlocks * 15_000; // blocks of 12 s, and some that are late
 
 export interface ChainLinkOptions {
-  readonly network: string; // of ChainConfig, not "none"
+  readonly network: string; // from ChainConfig, not "none"
   readonly netuid: number;
   readonly timers: Timers;
   readonly random: Random;
-  readonly signal: AbortSignal; // ends the trying
+  readonly signal: AbortSignal; // ends the retries
   readonly onProblem: (text: string) => void;
-  /** Hears when no endpoint can be reached any more, and null when one can again. Default: it is a problem. */
+  /** Called when no endpoint is reachable any more, and with null when one is again. Default: reported as a problem. */
   readonly onOutage?: (problem: string | null) => void;
 }
 
-/** Null: the signal came first. Rejects with a `ChainError` when the network's name is none. */
+/** Null: the signal came first. Rejects with a `ChainError` if the network's name is invalid. */
 export const connectChain = (options: ChainLinkOptions): Promise<Chain | null> =>
   tryUntil(options, (chain) => Promise.resolve(chain));
 
-/** As `connectChain`, for who needs to know which chain it is: an endpoint that cannot say so is left for the next. */
+/** Like `connectChain`, for callers that must know which chain it is: an endpoint that cannot say is skipped. */
 export const connectKnownChain = (options: ChainLinkOptions): Promise<{ chain: Chain; facts: ChainFacts } | null> =>
   tryUntil(options, async (chain) => ({ chain, facts: await chain.facts() }));
 
@@ -58,7 +58,7 @@ async function tryUntil<T>(options: ChainLinkOptions, greet: (chain: Chain) => P
   return null;
 }
 
-/** Resolves after this time, or at once when the signal is aborted. */
+/** Resolves after this time, or at once if the signal is aborted. */
 export function pause(delayMs: number, { timers, signal }: Pick<ChainLinkOptions, "timers" | "signal">): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   const { promise, resolve } = Promise.withResolvers<void>();

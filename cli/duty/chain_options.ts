@@ -1,6 +1,4 @@
-/**
- * The options of a node about its chain.
- */
+/** A node's chain options. */
 
 import { ChainError } from "../../chain/chain.ts";
 import { parseEndpoints } from "../../chain/subtensor/connection/endpoints.ts";
@@ -13,7 +11,7 @@ export const chainOptions: readonly OptionSpec[] = [
     name: "chain",
     kind: "string",
     placeholder: "NETWORK",
-    defaultText: "where the run is found, or what it says",
+    defaultText: "where the run is found, or as it says",
     suggestions: ["finney", "test", "local", "none"],
     doc: "finney, test, local, ws://…, or none to stay off the chain",
   },
@@ -23,14 +21,14 @@ export const chainOptions: readonly OptionSpec[] = [
     placeholder: "N",
     min: 1,
     max: 4_095,
-    defaultText: "where the run is found, or what it says",
+    defaultText: "where the run is found, or as it says",
     doc: "the subnet, with --chain",
   },
 ];
 
 export type NamedChain = Pick<ChainConfig, "network" | "netuid">;
 
-/** What the person said; null: the run decides. */
+/** The typed chain; null: the run decides. */
 export function givenChain({ options }: CommandContext): NamedChain | null {
   const network = options.text("chain");
   const netuid = options.number("netuid");

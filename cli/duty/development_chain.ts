@@ -1,9 +1,9 @@
 /**
- * A chain of one's own, whose subnet belongs to the development account //Alice: nobody has to prepare anything there.
+ * A private chain whose subnet belongs to the development account //Alice: nothing has to be prepared there.
  *
- * Everybody has Alice's key, so nothing on such a chain is worth anything. A node that is not registered is registered by Alice, a
- * validator gets stake; an orchestrator that Alice registered is the owner's, so nodes believe what it announces. On every other
- * chain this does nothing: there a coldkey of a person pays.
+ * Alice's key is public, so nothing on such a chain has value. Alice registers unregistered nodes and gives validators
+ * stake; an orchestrator that Alice registered counts as the owner's, so nodes trust its announcement. On any other
+ * chain this does nothing: there a person's coldkey pays.
  */
 
 import type { ChainCall } from "../../chain/call.ts";
@@ -17,11 +17,11 @@ const validatorStakeRao = 1_000n * raoPerToken;
 export interface Enrolment {
   readonly hotkey: string;
   readonly isValidator: boolean;
-  readonly isPublic: boolean; // the chain is one that everybody knows: //Alice owns nothing there
+  readonly isPublic: boolean; // a public chain: //Alice owns nothing there
   readonly say: (text: string) => void;
 }
 
-/** Returns when the hotkey has its place, or nothing can be done for it here; null: there is nothing to wait for. */
+/** Returns when the hotkey is registered, or nothing can be done for it here; null: nothing to wait for. */
 export async function enrolOnDevelopmentChain(chain: Chain, enrolment: Enrolment): Promise<string | null> {
   const { hotkey, isValidator, isPublic, say } = enrolment;
   if (isPublic || (await chain.parameters()).ownerHotkey !== aliceAddress) return null;

@@ -1,10 +1,10 @@
 /**
- * The weight duty of one hotkey on one chain, on disk: one file, replaced whole, so that a restarted validator goes on where it
- * was and sends nothing twice.
+ * The weight duty of one hotkey on one chain, on disk: one file, replaced atomically, so that a restarted validator
+ * resumes and sends nothing twice.
  *
- * Owns: the file and its name, which holds chain, subnet and hotkey, so that no other duty is ever read. It is for this user
- * only, as it holds the salts of open commits. Scores lose their round when read: the run may be another one. Refuses: failing the
- * validator. A file that cannot be read is put aside; one that cannot be written is warned of, and tried again the next time.
+ * Owns: the file and its name, which contains chain, subnet and hotkey, so that no other duty is ever read. Only this user
+ * can read it, because it holds the salts of open commits. Scores lose their round when read, because the run may be another
+ * one. Never fails the validator: an unreadable file is put aside; a failed write is a warning and is retried the next time.
  */
 
 import { assert } from "../../core/assert.ts";
@@ -44,12 +44,12 @@ export class DutyFolder {
     }
   }
 
-  /** Returns when the file is on the medium: what follows may be sent. */
+  /** Returns when the file is on disk: the call may then be sent. */
   save(state: DutyState): void {
     const { options, ...rest } = state;
     const path = this.#path(options);
     const { folder } = this.#options;
-    const partial = partialName(path); // two validators may weigh with one hotkey
+    const partial = partialName(path); // two validators may share a hotkey
     try {
       Deno.mkdirSync(folder, { recursive: true });
       const bytes = new TextEncoder().encode(JSON.stringify({ format, state: rest }));
@@ -94,7 +94,10 @@ interface SavedDuty {
   readonly state: Omit<DutyState, "options">;
 }
 
-/** Whether every field has the kind it begins with; null may have become anything and back. What an older version lacks begins anew. */
+/**
+ * Whether every field has the type of its initial value; a null field may have any type. Fields that an older version
+ * lacks get their initial value.
+ */
 function isSaved(saved: unknown, fresh: DutyState): saved is SavedDuty {
   if (!isRecord(saved) || saved["format"] !== format || !isRecord(saved["state"])) return false;
   const state = saved["state"];

@@ -29,6 +29,6 @@ export function dutyLine(record: DutyRecord): string {
   }
 }
 
-/** What comes next; what came last has had its own line. */
+/** Only what comes next; the last event already had its own line. */
 export const healthLines = ({ sentences }: DutyHealth): readonly string[] =>
   sentences.slice(0, 1).map((text) => `chain: ${text}`);

@@ -1,8 +1,9 @@
 /**
- * The chain of a hub, by the run's settings: who may join, and where nodes find the run.
+ * A hub's chain, according to the run's settings: who may join, and where nodes find the run.
  *
- * A run without a chain takes anyone and announces nothing; one that says so takes anyone and is announced. Otherwise the hub reads the
- * subnet for as long as it lives, and who has lost its place there is sent away. The one call it sends is its announcement.
+ * A run without a chain admits anyone and announces nothing. With `admission = "anyone"` it admits anyone and is
+ * announced. Otherwise the hub keeps reading the subnet and removes nodes that lose their place there. The only call it
+ * sends is its announcement.
  */
 
 import type { ChainSigner } from "../../chain/call.ts";
@@ -18,11 +19,11 @@ import { connectChain, pause } from "./chain_link.ts";
 
 export interface HubChain {
   readonly admit: Admit;
-  /** Hears that the list of who may take part was read again. */
+  /** Called when the list of admitted hotkeys was refreshed. */
   onRenewed(listener: () => void): void;
-  /** Lets nodes find the run through the chain, from now on. */
+  /** Announces the run on the chain from now on. */
   announce(announced: { invite: Invite; signer: ChainSigner }): void;
-  /** A run that is over is announced no more. */
+  /** Withdraws the announcement of a finished run. */
   close(options: { isOver: boolean }): Promise<void>;
 }
 
@@ -64,7 +65,7 @@ export function openHubChain(
   };
   const close = async ({ isOver }: { isOver: boolean }) => {
     stop.abort();
-    const chain = await connected.catch(() => null); // its failure has been told
+    const chain = await connected.catch(() => null); // its failure was already reported
     if (chain === null) return;
     if (isOver && announcer !== null) {
       const late = new AbortController();

@@ -1,8 +1,9 @@
 /**
- * What a miner sees of the chain: whether it is registered, what it earned, whether its place is safe; said after every epoch.
+ * A miner's view of the chain: whether it is registered, what it earned, whether its place is safe; reported after
+ * every epoch.
  *
- * Owns: connecting, and looking no more often than something can have changed: public endpoints serve a request per second. Refuses:
- * holding up the miner's work, and sending anything: a miner earns by what validators say.
+ * Owns: connecting, and reading only as often as anything can have changed, because public endpoints serve one request
+ * per second. Never delays the miner's work and sends nothing: a miner's pay depends on validators.
  */
 
 import { type Chain, ChainError } from "../../chain/chain.ts";
@@ -19,8 +20,8 @@ export interface MinerChainOptions {
   readonly onFailure: (error: unknown) => void;
 }
 
-const retryBlocks = 5; // after a look that failed
-const unregisteredBlocks = 5; // whoever registers wants to see it
+const retryBlocks = 5; // after a failed read
+const unregisteredBlocks = 5; // a newly registered miner wants to see it
 
 export class MinerChain {
   readonly #options: MinerChainOptions;
@@ -35,7 +36,7 @@ export class MinerChain {
     this.#options = options;
   }
 
-  /** The first word about the chain counts. */
+  /** Only the first chain given counts. */
   begin({ network, netuid }: NamedChain): void {
     if (network === "none" || this.#isBegun) return;
     this.#isBegun = true;

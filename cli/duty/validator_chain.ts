@@ -1,9 +1,9 @@
 /**
- * What a validator does on the chain beside its work: connects to the run's subnet, keeps its weights there, says how it stands.
+ * A validator's duty on the chain: connects to the run's subnet, keeps its weights there, reports its status.
  *
- * Owns: the order of a life: nothing before the run has said which chain it pays through, then connecting (scores that come
- * meanwhile wait), then the duty; at the end of a finished run the last scores still get to the chain. Refuses: holding up the
- * validator's work, whatever the chain does.
+ * Owns: the order of events: nothing before the run names its chain, then connecting (scores that arrive meanwhile
+ * wait), then the duty. At the end of a finished run the last scores are still sent. Never delays the validator's work,
+ * whatever the chain does.
  */
 
 import type { DutyRecord } from "../../chain/duty/duty.ts";
@@ -30,7 +30,7 @@ export interface ValidatorChainOptions {
   readonly onFailure: (error: unknown) => void;
 }
 
-const connectingMs = 30_000; // so long a finished run waits for a chain that has never answered
+const connectingMs = 30_000; // how long a finished run waits for a chain that has never answered
 
 export class ValidatorChain {
   readonly #options: ValidatorChainOptions;
@@ -39,14 +39,14 @@ export class ValidatorChain {
   #connected: Promise<void> | null = null;
   #endpoint: string | null = null;
   #newest: Newest | null = null;
-  #outage: string | null = null; // why no endpoint can be reached
+  #outage: string | null = null; // why no endpoint is reachable
   #tally = { weightsSet: 0, weightsRevealed: 0, weightsChecked: 0, weightsMissing: 0 };
 
   constructor(options: ValidatorChainOptions) {
     this.#options = options;
   }
 
-  /** The first word about the chain counts. */
+  /** Only the first chain given counts. */
   begin({ network, netuid }: Pick<ChainConfig, "network" | "netuid">): void {
     if (network === "none" || this.#connected !== null) return;
     this.#connected = this.#connect({ network, netuid });
@@ -59,7 +59,7 @@ export class ValidatorChain {
     this.#keeper?.scored(round, byHotkey);
   }
 
-  /** Lets the last scores land when the run is over; an interruption ends the wait. */
+  /** Waits for the last scores to land when the run is over; an interruption ends the wait. */
   async end({ isFinished, interruption }: { isFinished: boolean; interruption: AbortSignal }): Promise<void> {
     if (this.#connected === null) return;
     if (isFinished && this.#newest !== null && !interruption.aborted) await this.#lastWeights(interruption);
@@ -107,7 +107,7 @@ export class ValidatorChain {
     const onAbort = () => interrupted.resolve();
     interruption.addEventListener("abort", onAbort);
     const cancel = systemTimers.after(connectingMs, () => this.#keeper === null && interrupted.resolve());
-    this.#options.context.output.line("the run is over; sending its last weights (Ctrl-C leaves at once)");
+    this.#options.context.output.line("the run is over; sending its last weights (Ctrl-C exits at once)");
     const settled = Promise.resolve(this.#connected).then(() => this.#keeper?.settled());
     await Promise.race([settled, interrupted.promise]);
     cancel();
@@ -126,7 +126,7 @@ export class ValidatorChain {
   #onOutage(problem: string | null): void {
     const { output } = this.#options.context;
     this.#outage = problem;
-    if (problem === null) return output.line("chain: it can be reached again");
+    if (problem === null) return output.line("chain: reachable again");
     const sentence = `the chain cannot be read: ${problem}; trying again until it can be`;
     output.event({ type: "chainHealth", level: "alarm", sentences: [sentence] });
     output.log.warn(`Chain: ${sentence}`);

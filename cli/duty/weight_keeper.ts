@@ -1,8 +1,8 @@
 /**
- * The weight duty in the real world: heads and scores go in, looks and calls come out, the state is on disk before a call is sent.
+ * Drives the weight duty: heads and scores go in, reads and calls come out, and the state is on disk before a call is sent.
  *
- * Owns: the machine's driver, what of its health is news, and when nothing is left to do. Refuses: connecting (chain_link.ts) and
- * every decision (chain/duty). The world's failures are events; anything else rejects `failed`.
+ * Owns: the machine's driver, which changes in health to report, and when nothing is left to do. Out of scope:
+ * connecting (chain_link.ts) and every decision (chain/duty). I/O failures are events; anything else rejects `failed`.
  */
 
 import { unreachable } from "../../core/assert.ts";
@@ -26,17 +26,17 @@ export interface WeightKeeperOptions {
   readonly timers: Timers;
   readonly random: Random;
   readonly onRecord: (record: DutyRecord) => void;
-  /** How things stand, when that is news. */
+  /** Called when the health changes. */
   readonly onHealth: (health: DutyHealth, block: number) => void;
 }
 
 const mechanism = 0; // a run pays through the first one
 const inboxMessages = 4096;
-const lastEpochs = 2; // in which the last row must land, or it will not
+const lastEpochs = 2; // within which the last row must land
 const lastBlocks = 20;
 
 export class WeightKeeper {
-  /** Rejects when something of ours fails; never resolves. */
+  /** Rejects when our own code fails; never resolves. */
   readonly failed: Promise<never>;
   readonly #options: WeightKeeperOptions;
   readonly #state: DutyState;
@@ -44,7 +44,7 @@ export class WeightKeeper {
   readonly #fail: (error: unknown) => void;
   readonly #stopHeads: () => void;
   #news = "";
-  #headBlock: number | null = null; // newest of this life
+  #headBlock: number | null = null; // newest since the start
   #early: { readonly round: number; readonly byHotkey: Readonly<Record<string, number>> } | null = null;
   #settling: { readonly resolve: () => void; readonly untilBlock: number } | null = null;
 
@@ -69,20 +69,20 @@ export class WeightKeeper {
       tick: { type: "tick" },
       timers,
       inboxMessages,
-      onPressure: () => {}, // a head each block is no flood
+      onPressure: () => {}, // one head per block is not a flood
       onFailure: reject,
     });
     if (isSaved) this.#driver.enqueue({ type: "restarted" });
     this.#stopHeads = chain.onHead((head) => this.#onHead(head));
   }
 
-  /** Scores that come before the first block is seen wait for it: they count for whoever is registered by then. */
+  /** Scores that arrive before the first block wait for it and apply to the hotkeys registered by then. */
   scored(round: number, byHotkey: Readonly<Record<string, number>>): void {
     if (this.#headBlock === null) this.#early = { round, byHotkey };
     else this.#driver.enqueue({ type: "scored", scores: { round, block: this.#headBlock, byHotkey } });
   }
 
-  /** Resolves when the newest scores are on the chain, or will not get there within two epochs. */
+  /** Resolves when the newest scores are on the chain, or have failed to land within two epochs. */
   settled(): Promise<void> {
     const { tempoBlocks, headBlock } = this.#state;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -91,12 +91,12 @@ export class WeightKeeper {
     return promise;
   }
 
-  /** While the chain cannot be read it says only that: what was seen before may no longer be so. */
+  /** While the chain is unreadable it reports only that, because earlier readings may be outdated. */
   health(): DutyHealth {
     const { isSilent, readFailure, alarm } = this.#state;
     const health = dutyHealth(this.#state);
     if (!isSilent && readFailure === null) return health;
-    const troubles = [isSilent, readFailure !== null, alarm !== null].filter((is) => is).length; // each has a sentence, in front
+    const troubles = [isSilent, readFailure !== null, alarm !== null].filter((is) => is).length; // each has its sentence at the front
     return { ...health, sentences: health.sentences.slice(0, troubles) };
   }
 
@@ -165,7 +165,7 @@ export class WeightKeeper {
     else this.#fail(error);
   }
 
-  /** Before the effects of the batch: what they send must be known after a restart. */
+  /** Before the batch's effects, because the calls they send must be known after a restart. */
   #afterSteps(batch: readonly TimedEvent<DutyEvent>[]): void {
     if (batch.some(({ event }) => event.type !== "headSeen" && event.type !== "tick")) {
       this.#options.folder.save(this.#state);
@@ -192,7 +192,7 @@ export class WeightKeeper {
   }
 }
 
-/** `Chain.send` rejects only when nothing was sent: the next look may send another call. */
+/** `Chain.send` rejects only if nothing was sent: the next read may send another call. */
 function notSent(why: string): Receipt {
   const refusal = { name: "NotSent", sentence: why, action: "it is sent again when the chain can be reached" };
   return { status: "refused", refusal: { ...refusal, retry: "nextBlock" } };

@@ -1,9 +1,9 @@
 /**
  * The runs that a subnet's chain announces: invites that vouched hotkeys have published.
  *
- * Only those who count are asked for what they published (vouching.ts), so nobody else can make this longer or slower. What they
- * published for other purposes is passed over. On a chain that the whole world reads, an address that only means something on one
- * machine or network is no address, and a way to have nodes dial around in their own network.
+ * Only vouched hotkeys' publications are read (vouching.ts), so no one else can make this longer or slower.
+ * Publications for other purposes are skipped. On a public chain, an address that is valid only on one machine or
+ * network is rejected: it would make nodes dial hosts in their own network.
  */
 
 import type { CommitmentField } from "../../chain/call.ts";
@@ -14,7 +14,7 @@ import { type Voucher, vouchersOf } from "./vouching.ts";
 
 export interface Announcement extends Voucher {
   readonly invite: Invite;
-  readonly block: number; // it was published in
+  readonly block: number; // of publication
 }
 
 export interface Announcements {
@@ -41,7 +41,7 @@ export async function readAnnouncements(
     const text = publishedInvite(fields);
     if (voucher === undefined || text === null) continue;
     const invite = readInvite(text);
-    if (invite === null) unusable.push({ ...voucher, why: "it is no invite that this version reads" });
+    if (invite === null) unusable.push({ ...voucher, why: "it is not an invite that this version reads" });
     else if (voucher.by === "stake" && invite.hub !== hotkey) {
       unusable.push({ ...voucher, why: `stake vouches for its own key only, and it names another: ${invite.hub}` });
     } else if (isPublic && !isPublicHost(hostOfSocket(invite.socket))) {
@@ -51,7 +51,7 @@ export async function readAnnouncements(
   return { block, runs: withoutRepeats(runs), unusable };
 }
 
-/** The text of the first field that means to be an invite; null: there is none. */
+/** The text of the first field that looks like an invite; null: none. */
 export function publishedInvite(fields: readonly CommitmentField[]): string | null {
   for (const { kind, bytes } of fields) {
     if (kind !== "raw" && kind !== "bigRaw") continue;
@@ -61,7 +61,7 @@ export function publishedInvite(fields: readonly CommitmentField[]): string | nu
   return null;
 }
 
-/** What two have announced alike counts as the better vouched one's. */
+/** If two announce the same, it counts as the better vouched one's. */
 function withoutRepeats(runs: readonly Announcement[]): Announcement[] {
   const seen = new Set<string>();
   return runs.filter(({ invite: { socket, run, hub } }) => {

@@ -1,9 +1,9 @@
 /**
  * An orchestrator's announcement on the chain: its run's invite, published by its own hotkey.
  *
- * Publishes at the start, unless the chain says the same already, and again when that is gone; what costs nothing is still counted
- * by the chain, which says when it takes no more. Never ends the run: every trouble is said once, with what to do, and tried
- * again. Refuses: replacing what the hotkey published for other purposes, and what another run of this hotkey announced meanwhile.
+ * Publishes at start, unless the chain already has it, and again when it is gone. Publishing is free but rate-limited
+ * by the chain. Never ends the run: every problem is reported once with the next step, and retried. Never replaces what
+ * the hotkey published for other purposes, nor what another run of this hotkey has announced since.
  */
 
 import type { ChainCall, ChainSigner, CommitmentField } from "../../chain/call.ts";
@@ -18,7 +18,7 @@ import { vouchersOf } from "./vouching.ts";
 
 export interface AnnouncerOptions {
   readonly place: NamedChain;
-  readonly isPublic: boolean; // everybody reads this chain
+  readonly isPublic: boolean; // anyone can read this chain
   readonly signer: ChainSigner;
   readonly invite: Invite;
   readonly onAnnounced: (announced: { invite: string; block: number }) => void;
@@ -29,7 +29,7 @@ export interface AnnouncerOptions {
 
 const lookBlocks = 50; // 10 minutes
 const retryBlocks = 5;
-const rawBytesMax = 128; // what is longer needs another kind of field
+const rawBytesMax = 128; // longer data needs another kind of field
 
 export class Announcer {
   readonly #options: AnnouncerOptions;
@@ -45,7 +45,7 @@ export class Announcer {
     this.#text = inviteText(options.invite);
   }
 
-  /** Announces by this chain from now on; returns the way to stop. */
+  /** Announces on this chain from now on; returns a function that stops. */
   follow(chain: Chain): () => void {
     const { isPublic, invite, warn } = this.#options;
     const host = hostOfSocket(invite.socket);
@@ -65,7 +65,7 @@ export class Announcer {
     });
   }
 
-  /** The run is over: takes its announcement back, if it is still there. */
+  /** The run is over: withdraws its announcement, if it is still there. */
   async withdraw(chain: Chain): Promise<void> {
     this.#isOver = true;
     await this.#looking;
@@ -76,7 +76,7 @@ export class Announcer {
       if (own === undefined || publishedInvite(own.fields) !== this.#text) return;
       await chain.send({ type: "setCommitment", netuid, fields: [] }, signer);
     } catch (error) {
-      if (!(error instanceof ChainError)) throw error; // the chain is gone: nodes will see that nobody answers
+      if (!(error instanceof ChainError)) throw error; // the chain is unreachable: nodes will find that the hub does not answer
     }
   }
 
@@ -91,7 +91,7 @@ export class Announcer {
     }
   }
 
-  /** Returns after how many blocks to look again. */
+  /** Returns the number of blocks until the next check. */
   async #act(chain: Chain, { text, own }: { text: string; own: Commitment | undefined }): Promise<number> {
     const published = own === undefined ? null : publishedInvite(own.fields);
     if (published === text) {
@@ -136,7 +136,7 @@ export class Announcer {
     return retryBlocks;
   }
 
-  /** The chain counts what a hotkey publishes in an epoch: then that one's end is waited for. */
+  /** The chain limits what a hotkey publishes per epoch, so this waits for the epoch's end. */
   async #refused(chain: Chain, { sentence, action, name, retry }: Refusal): Promise<number> {
     if (retry !== "afterEpoch") {
       this.#warn(`This run is not announced: ${sentence} (${name}); ${action}`);
@@ -159,8 +159,8 @@ export class Announcer {
     const { neurons } = await chain.metagraph();
     if (vouchersOf({ neurons, ownerHotkey }).some(({ hotkey }) => hotkey === signer.address)) return;
     this.#warn(
-      `Nodes do not believe the announcement, as this orchestrator's hotkey ${signer.address} must be the subnet owner's, ` +
-        "registered by its coldkey, or have a validator permit; until then they join by the invite",
+      `Nodes do not trust the announcement, as this orchestrator's hotkey ${signer.address} must be the subnet owner's, ` +
+        "registered by its coldkey, or have a validator permit; until then they join with the invite",
     );
   }
 

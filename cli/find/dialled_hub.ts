@@ -1,9 +1,10 @@
 /**
- * Where a node dials its orchestrator: the address it began with, and when that stays silent, the one the chain announces by then.
+ * Where a node dials its orchestrator: its first address, and if that stays silent, the one that the chain currently
+ * announces.
  *
- * An orchestrator that moved announces its new address under the same run and key; a node that dials in vain for a while reads the
- * chain again. Sessions, tickets and the node's work do not depend on the address, so nothing is lost with it. Owns: the present
- * address, and when to look. Invariant: only the pinned run of the pinned hub is followed.
+ * An orchestrator that moved announces its new address under the same run and key; a node whose attempts keep failing
+ * reads the chain again. Sessions, tickets and the node's work do not depend on the address, so a change loses nothing.
+ * Owns: the current address, and when to read the chain. Invariant: only the pinned run of the pinned hub is followed.
  */
 
 import type { Timers } from "../../net/timers.ts";
@@ -12,22 +13,25 @@ import { type HubAddress, hubAddress } from "../roles/addresses.ts";
 
 export interface DialledHubOptions {
   readonly address: HubAddress;
-  /** The socket that the chain announces for this node's run now; null: none. Absent: the run was not found through a chain. */
+  /**
+   * The socket that the chain currently announces for this node's run; null: none. Absent: the run was not found on a
+   * chain.
+   */
   readonly lookUp: (() => Promise<string | null>) | null;
   readonly timers: Pick<Timers, "steadyMs">;
   readonly onMoved: (socket: string) => void;
   readonly onProblem: (text: string) => void;
 }
 
-const vainAttempts = 3; // a hub that only restarts is back by then
-const firstPauseMs = 5_000; // between looks; doubled each time, as thousands may look at once
+const vainAttempts = 3; // a restarting hub is back by then
+const firstPauseMs = 5_000; // between reads; doubled each time, because thousands may read at once
 const longestPauseMs = 60_000;
 
 export class DialledHub {
   readonly #options: DialledHubOptions;
   #address: HubAddress;
   #attempts = 0; // since the last connection
-  #lookAtMs = 0; // steady
+  #lookAtMs = 0; // monotonic clock
   #pauseMs = firstPauseMs;
   #isLooking = false;
 
@@ -44,7 +48,7 @@ export class DialledHub {
     return this.#address.http;
   }
 
-  /** A dial that goes to the present address. */
+  /** A dial to the current address. */
   through(dial: Dial): Dial {
     return (_url, handler) => {
       this.#attempts += 1;
@@ -59,7 +63,7 @@ export class DialledHub {
     this.#pauseMs = firstPauseMs;
   }
 
-  /** Not awaited: the attempts go on meanwhile. */
+  /** Not awaited, so that attempts continue. */
   #lookAgain(): void {
     const { lookUp, timers, onMoved, onProblem } = this.#options;
     if (lookUp === null || this.#isLooking || timers.steadyMs() < this.#lookAtMs) return;

@@ -1,9 +1,9 @@
 /**
- * The orchestrator of a node, from its command line: the one that was typed, as an address or an invite, or the one that the search
+ * A node's orchestrator, from its command line: the one typed, as an address or an invite, or the one that the search
  * finds (run_search.ts).
  *
- * Owns: what a person is told of it, and the pins that follow. An announcement and an invite name the key; they count more than
- * what was remembered of the address.
+ * Owns: the messages about it, and the resulting pins. An announcement or an invite names the key, and overrides what
+ * was remembered for the address.
  */
 
 import type { HotkeyPair } from "../../chain/wallet/hotkey.ts";
@@ -26,8 +26,8 @@ import { askStatus } from "./run_status.ts";
 
 export interface FoundHub {
   readonly place: DialledHub;
-  readonly pin: Pinned; // what must be proven there
-  /** The chain of the node's duties, as typed or as the run was found; null: the run says it. */
+  readonly pin: Pinned; // what the hub must prove
+  /** The chain for the node's duties, as typed or where the run was found; null: the run names it. */
   readonly chain: NamedChain | null;
 }
 
@@ -57,7 +57,7 @@ export async function findHub(
     onAmbiguous: ambiguousError,
     giveUpAfterMs,
     onGivenUp: (why) =>
-      new UserError(`Cannot wait longer for a run: ${why}`, { next: "See what is announced: iota runs" }),
+      new UserError(`Cannot wait longer for a run: ${why}`, { next: "List the announced runs: iota runs" }),
     signal: context.interruption(),
   }).find();
   sayFound(context, found);
@@ -98,11 +98,11 @@ function placeOf(
       output.event({ type: "hubMoved", address: moved });
       output.log.warn(`The orchestrator has moved, as the chain announces: dialling ${moved} from now on`);
     },
-    onProblem: (text) => output.log.warn(`The chain could not be asked whether the orchestrator has moved: ${text}`),
+    onProblem: (text) => output.log.warn(`Cannot read from the chain whether the orchestrator has moved: ${text}`),
   });
 }
 
-/** Where the chain says that this very run of this hub is now. */
+/** The address that the chain announces for this run of this hub. */
 async function announcedSocket(
   { network, netuid }: NamedChain,
   { run, hub }: { run: string; hub: string },
@@ -130,7 +130,7 @@ export const searchWorld: SearchWorld = {
       connection.close();
       return true;
     } catch {
-      return false; // whatever the system says: there is none to ask
+      return false; // whatever the system error, there is none to query
     }
   },
   hasOwnHub: async () => await askStatus({ http: hubAddress(ownHub).http, deadlineMs: statusMs }) !== null,
@@ -176,11 +176,11 @@ function ambiguousError(runs: readonly Announcement[], { network, netuid }: Name
   );
 }
 
-/** A `ChainError` for who asks once, as a person's error. */
+/** A `ChainError` of a single query, as a user error. */
 export function explainChain(error: unknown): unknown {
   if (!(error instanceof ChainError)) return error;
   return new UserError(error.message, {
-    next: "Check --chain and the network; a chain of your own starts with: iota chain local",
+    next: "Check --chain and the network, or start your own chain: iota chain local",
     cause: error,
   });
 }

@@ -1,13 +1,13 @@
 /**
- * Whether a host means something to the whole internet, or to one machine or network only.
+ * Whether a host is valid on the whole internet, or only on one machine or network.
  *
- * Owns: the ranges of addresses that are nobody's in public, and names that no public server knows. Refuses: asking a name server, so a
- * public name may still lead to a private address.
+ * Owns: the non-public address ranges and the names that no public name server knows. It never queries a name server,
+ * so a public name may still resolve to a private address.
  */
 
 import { type IpAddress, ipOfText } from "../../chain/ip_address.ts";
 
-/** IPv4: the first bits, how many of them count. */
+/** IPv4: the prefix and its length in bits. */
 const ownIpv4: readonly (readonly [first: string, bits: number])[] = [
   ["0.0.0.0", 8],
   ["10.0.0.0", 8],

@@ -1,11 +1,12 @@
 /**
- * An invite: where a run's orchestrator is reached, which run it is and which key it must prove, as one word.
+ * An invite: the orchestrator's address, the run and the key that it must prove, as one word.
  *
  *     iota://203.0.113.7:9009/small-1a2b3c4d#5F…      iotas://run.example/small-1a2b3c4d#5F… (TLS)      iota://[2001:db8::7]:9009/…
  *
- * People paste it as `--orchestrator`, and an orchestrator publishes it on the chain. It is what a stranger wrote, so reading is strict:
- * bounded, a real host name or address and no other spelling of one, a key whose checksum fits. Invariant: what is read is in its
- * one canonical spelling, and writing it gives a text that reads as the same. Refuses: whether to believe it (vouching.ts).
+ * People paste it as `--orchestrator`, and an orchestrator publishes it on the chain. A stranger wrote it, so parsing
+ * is strict: bounded length, a valid host name or address in canonical spelling, a key with a valid checksum.
+ * Invariant: a parsed invite is in canonical spelling, and writing it gives a text that parses to the same invite. Out
+ * of scope: whether to trust it (vouching.ts).
  */
 
 import { ipOfText, textOfIp } from "../../chain/ip_address.ts";
@@ -27,7 +28,7 @@ const runPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
 const socketPattern = /^(wss?):\/\/([^/]+)((?:\/[^/]+)*)$/;
 const pathPattern = /^(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._~-]{1,64}){0,4}$/;
 
-/** Whether a word means to be an invite, right or wrong. */
+/** Whether a word looks like an invite, valid or not. */
 export const isInvite = (text: string): boolean => /^iotas?:/i.test(text);
 
 /** Null: not an invite. */
@@ -49,8 +50,8 @@ export function inviteText({ socket, run, hub }: Invite): string | null {
   return read === null ? null : `iota${read.socket.slice(2)}/${run}#${hub}`;
 }
 
-/** An invite as one word of any POSIX shell, and of zsh, for which # may have a meaning. */
-export const quotedInvite = (text: string): string => `'${text}'`; // no character of an invite is a quote
+/** An invite as one word for any POSIX shell, and for zsh, where # may have a special meaning. */
+export const quotedInvite = (text: string): string => `'${text}'`; // an invite contains no quote
 
 /** The host of a socket in canonical spelling, IPv6 without brackets. */
 export function hostOfSocket(socket: string): string {
@@ -67,7 +68,10 @@ function socketOf({ protocol, place, path }: { protocol: string; place: string; 
   return `${protocol}://${host}${port === usualPorts[protocol] ? "" : `:${port}`}${path}`;
 }
 
-/** URL parsers take 127.1 and 0x7f000001 for addresses, so a name that ends with a number is refused unless it is a whole address. */
+/**
+ * URL parsers read 127.1 and 0x7f000001 as addresses, so a name that ends with a number is rejected unless it is a full
+ * address.
+ */
 function hostOf(text: string): string | null {
   if (text.startsWith("[")) {
     const ip = ipOfText(text.slice(1, -1));

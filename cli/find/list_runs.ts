@@ -1,8 +1,8 @@
 /**
  * `iota runs`: the runs that a subnet's chain announces, who vouches for each, and whether it answers.
  *
- * Owns: asking each run's orchestrator briefly, all at once, and showing it. What an orchestrator says there proves nothing; a node
- * that joins has the key proven. Refuses: announcements of those whom nobody vouches for.
+ * Owns: probing all orchestrators briefly in parallel, and showing the result. Those answers prove nothing; a joining
+ * node verifies the key. Out of scope: announcements without a voucher.
  */
 
 import { parseEndpoints } from "../../chain/subtensor/connection/endpoints.ts";
@@ -23,7 +23,7 @@ import { askStatus, type RunStatus } from "./run_status.ts";
 
 interface ShownRun {
   readonly announcement: Announcement;
-  readonly status: RunStatus | null; // null: nobody answers there
+  readonly status: RunStatus | null; // null: no answer
 }
 
 export async function listRuns(context: CommandContext): Promise<number> {
@@ -52,7 +52,7 @@ export async function listRuns(context: CommandContext): Promise<number> {
   return 0;
 }
 
-/** The chain that was named, or the one that a node without a name would look at. */
+/** The named chain, or the one that a node without --chain would read. */
 async function placeOf(context: CommandContext): Promise<NamedChain> {
   const given = givenChain(context);
   if (given?.network === "none") {

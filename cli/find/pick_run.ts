@@ -1,8 +1,8 @@
 /**
- * Which of the announced runs a node takes part in. Pure.
+ * Which of the announced runs a node joins. Pure.
  *
- * One that is asked for by name or key is that one. Otherwise the owner's best counts, and where the owner announces none, the only
- * one; between several that stake alone vouches for a person decides.
+ * A run requested by name or key is taken. Otherwise the owner's best is taken, and if the owner announces none, the
+ * only one. If only stake vouches for several, a person must decide.
  */
 
 import type { Announcement } from "./announcements.ts";

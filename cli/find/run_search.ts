@@ -1,9 +1,9 @@
 /**
- * Looks for a run until there is one: on the chain that was named, or where nobody named one, on this machine and then on Bittensor.
+ * Searches for a run until there is one: on the named chain, or if none is named, on this machine and then on Bittensor.
  *
- * Without a name the order is: a chain on this machine (then only that one), an orchestrator on this machine, subnet 9 of finney.
- * Owns: looking again, calmly, and saying why once for each reason. Reads cost a request per block, as the client keeps what it has
- * read. Refuses: sockets, clocks (both are injected) and choosing (pick_run.ts).
+ * Without a named chain the order is: a chain on this machine (then only that one), an orchestrator on this machine, subnet 9
+ * of finney. Owns: repeating the search at a moderate pace and reporting each reason once. Reads cost one request per block,
+ * because the client caches them. Out of scope: sockets, clocks (both are injected) and choosing (pick_run.ts).
  */
 
 import { type Chain, ChainError } from "../../chain/chain.ts";
@@ -15,29 +15,29 @@ import type { Pinned } from "../node/hub_pin.ts";
 import { type Announcement, readAnnouncements } from "./announcements.ts";
 import { pickRun } from "./pick_run.ts";
 
-/** The world outside. */
+/** The outside world, injected. */
 export interface SearchWorld {
   /** Rejects with a `ChainError`. */
   openChain(named: NamedChain): Promise<Chain>;
   isPublic(network: string): boolean;
-  /** Whether something listens on this machine where a chain of one's own does. */
+  /** Whether something listens on this machine at the default port of a local chain. */
   hasOwnChain(): Promise<boolean>;
-  /** Whether an orchestrator listens on this machine where one usually does. */
+  /** Whether an orchestrator listens on this machine at the default port. */
   hasOwnHub(): Promise<boolean>;
   readonly timers: Timers;
   readonly random: Random;
 }
 
 export interface SearchOptions {
-  readonly chain: NamedChain | null; // null: wherever there is one
+  readonly chain: NamedChain | null; // null: any
   readonly wanted: Pinned;
-  /** What is still missing for this node to join; null: nothing. */
+  /** What this node still lacks to join; null: nothing. */
   readonly prepare: (chain: Chain, options: { isPublic: boolean }) => Promise<string | null>;
-  /** Why it goes on waiting; each reason once. */
+  /** Why it keeps waiting; each reason once. */
   readonly onWaiting: (why: string) => void;
-  /** Several runs that only a person can choose from. */
+  /** Several runs, among which only a person can choose. */
   readonly onAmbiguous: (runs: readonly Announcement[], chain: NamedChain) => Error;
-  /** When no look has found a run for so long, the search ends with what `onGivenUp` makes; null: never. */
+  /** After this long without finding a run, the search ends with the error from `onGivenUp`; null: never. */
   readonly giveUpAfterMs: number | null;
   readonly onGivenUp: (why: string) => Error;
   readonly signal: AbortSignal;
@@ -55,7 +55,7 @@ export type FoundRun =
 interface Connected {
   chain: Chain | null;
   failures: number;
-  nextAttemptMs: number; // steady
+  nextAttemptMs: number; // monotonic clock
 }
 
 export const ownNetwork = "local";
@@ -73,7 +73,7 @@ export class RunSearch {
     this.#options = options;
   }
 
-  /** Rejects with the signal's reason when it is aborted, or with what `onAmbiguous` makes. */
+  /** Rejects with the signal's reason when aborted, or with the error from `onAmbiguous`. */
   async find(): Promise<FoundRun> {
     const { signal } = this.#options;
     const aborted = Promise.withResolvers<never>();
@@ -81,7 +81,7 @@ export class RunSearch {
     signal.addEventListener("abort", onAbort, { once: true });
     if (signal.aborted) onAbort();
     const looking = this.#lookUntilFound();
-    looking.catch(() => {/* the race hears of it, unless it was over */});
+    looking.catch(() => {/* the race gets the error, unless it was over */});
     try {
       return await Promise.race([looking, aborted.promise]);
     } finally {
@@ -123,7 +123,7 @@ export class RunSearch {
     try {
       connected.chain ??= await this.#world.openChain(named);
       if (this.#options.signal.aborted) {
-        await connected.chain.close(); // it came too late for `find` to close it
+        await connected.chain.close(); // it arrived too late for `find` to close it
         return null;
       }
       const found = await this.#read(connected.chain, named);

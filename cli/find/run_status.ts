@@ -1,5 +1,5 @@
 /**
- * What an orchestrator says of its run at `/status`, where anybody may ask. It proves nothing: the hello does.
+ * An orchestrator's public `/status`. It proves nothing; only the hello does.
  *
  * Foreign answers are read up to a limit and checked field by field.
  */
@@ -15,7 +15,7 @@ export interface RunStatus {
 
 const maxAnswerBytes = 64 * 1024;
 
-/** Null: nobody answers in time, or another program. `http`: the orchestrator's address. */
+/** Null: no answer in time, or another program answers. `http`: the orchestrator's address. */
 export async function askStatus(
   { http, deadlineMs }: { http: string; deadlineMs: number },
 ): Promise<RunStatus | null> {
@@ -24,7 +24,7 @@ export async function askStatus(
     const text = await boundedText(response);
     return response.status === 200 ? readStatus(text) : null;
   } catch {
-    return null; // whatever it was, there is no orchestrator to be asked
+    return null; // whatever the error, there is no orchestrator to query
   }
 }
 
@@ -38,7 +38,7 @@ export async function boundedText(response: Response): Promise<string> {
   return text;
 }
 
-/** Null: not what `/status` of an orchestrator says. */
+/** Null: not an orchestrator's `/status`. */
 export function readStatus(text: string): RunStatus | null {
   let status: unknown;
   try {

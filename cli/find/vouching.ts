@@ -1,9 +1,9 @@
 /**
- * Whose announcements count in a subnet, best first.
+ * Whose announcements are trusted in a subnet, best first.
  *
- * Anybody who is registered may publish on the chain, and registering costs little. Believed are the subnet's owner (its hotkey, and
- * the other hotkeys of the owner's coldkey, which only that coldkey can register) and, after it, validators with a permit, which the
- * chain gives to the best staked. Pure. Refuses: reading the chain (announcements.ts).
+ * Any registered hotkey may publish on the chain, and registering is cheap. Trusted are the subnet's owner (its hotkey,
+ * and the other hotkeys of the owner's coldkey, which only that coldkey can register), then validators with a permit,
+ * which the chain gives to those with most stake. Pure. Out of scope: reading the chain (announcements.ts).
  */
 
 import type { Address } from "../../chain/call.ts";

@@ -1,9 +1,9 @@
 /**
- * Continues a prompt with a model that is cut into stages, all of them in this process.
+ * Continues a prompt with a model whose stages are all in this process.
  *
- * Each token runs the whole window through the stages again: the interface has no key-value cache. A prompt shorter than the
- * window is padded on the right; attention is causal, so what stands behind a position cannot change it. A longer text
- * slides: the last T tokens count.
+ * Each token runs the whole window through the stages again: the interface has no key-value cache. A prompt shorter
+ * than the window is padded on the right; attention is causal, so later positions cannot change earlier ones. For
+ * longer text the window slides: only the last T tokens are used.
  */
 
 import { assert, present } from "../../core/assert.ts";
@@ -16,9 +16,9 @@ export interface GenerateOptions extends SampleOptions {
   readonly stages: readonly StageCompute[]; // head to tail, opened with `sequences: 1`, parameters loaded
   readonly tokenizer: Tokenizer;
   readonly prompt: string;
-  readonly tokens: number; // at most this many new ones
+  readonly tokens: number; // maximum number of new tokens
   readonly seed: number;
-  /** Hears of each new token as it comes. */
+  /** Called with each new token. */
   readonly onToken?: (token: number) => void;
 }
 

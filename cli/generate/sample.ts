@@ -31,7 +31,7 @@ export function sampleToken(logits: Float32Array, options: SampleOptions & { uni
     left -= weight;
     if (left < 0) return id;
   }
-  return best; // rounding used the sum up
+  return best; // rounding exhausted the sum
 }
 
 function likeliest(logits: Float32Array): number {

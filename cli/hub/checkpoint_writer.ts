@@ -6,6 +6,7 @@ import type { RunConfig } from "../../core/config/config.ts";
 import type { RoundSources } from "../../core/orchestrator/state.ts";
 import type { StageIndex } from "../../core/ids.ts";
 import { parameterTable, type StageSpec } from "../../core/model/spec.ts";
+import { bytesOfFloats } from "../../core/model/vector_bytes.ts";
 import type { ParameterSource } from "../../core/protocol/message.ts";
 import { CheckpointError } from "../checkpoint/manifest.ts";
 import {
@@ -17,7 +18,7 @@ import {
   type StageVectors,
   writeCheckpoint,
 } from "../checkpoint/checkpoint.ts";
-import { type BlobAccess, bytesOfFloats } from "../roles/blob_access.ts";
+import type { BlobAccess } from "../roles/blob_access.ts";
 import { isLostBlob } from "./lost_blobs.ts";
 import { loadSource } from "../node/stage_source.ts";
 

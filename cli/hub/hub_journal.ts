@@ -1,15 +1,13 @@
 /**
- * The orchestrator machine's life on disk: its events before their effects, its state now and then, the wires it holds.
+ * The orchestrator machine's life on disk: its events before their effects, its state now and then. Wires are not in it: what a
+ * killed process held of them is made again (core/orchestrator/step/taking_back.ts), a stopped one saves them (saved_wires.ts).
  *
  * Owns the encoding (V8's own, which keeps maps, sets and shared objects) and the way back: snapshot, then every event after it
  * through the same machine. An orchestrator that is stopped and one that is killed leave the same journal.
  */
 
 import { deserialize, serialize } from "node:v8";
-import type { BlobRef } from "../../core/ids.ts";
 import type { OrchestratorEffect, OrchestratorEvent } from "../../core/orchestrator/event.ts";
-import { heldSegments } from "../../core/orchestrator/merge/rounds.ts";
-import { hashOf } from "../../net/blobs/blob_hash.ts";
 import { orchestrator } from "../../core/orchestrator/machine.ts";
 import type { OrchestratorState } from "../../core/orchestrator/state.ts";
 import { Journal, type Recovered } from "../journal/journal.ts";
@@ -67,24 +65,13 @@ export function markPath(journalPath: string): string {
 export interface StateJournal {
   /** Before the first event of a life: the state it begins with. */
   begin(state: OrchestratorState, nowMs: number): void;
-  /**
-   * After stepping a batch, before performing its effects. `bytesOf` has every segment that came with it. May be called again
-   * with a batch that it failed for.
-   */
-  commit(
-    batch: readonly TimedEvent<OrchestratorEvent>[],
-    shell: { state: OrchestratorState; bytesOf: (ref: BlobRef) => Uint8Array },
-  ): void;
-  /** A segment's last holder has released it; the file forgets it with the next batch. */
-  drop(hash: string): void;
-  /** The bytes of everything the recovered state holds; the rest is deleted. Throws when one is missing. */
-  takeSegments(refs: readonly BlobRef[]): Uint8Array[];
+  /** After stepping a batch, before performing its effects. May be called again with a batch that it failed for. */
+  commit(batch: readonly TimedEvent<OrchestratorEvent>[], state: OrchestratorState): void;
 }
 
 export class HubJournal implements StateJournal {
   readonly #journal: Journal;
   readonly #mark: JournalMark;
-  readonly #dropped = new Set<string>();
   #lastMs = 0;
   #appended: readonly TimedEvent<OrchestratorEvent>[] | null = null; // the newest batch, once its entries are in the file
 
@@ -112,7 +99,6 @@ export class HubJournal implements StateJournal {
   #replay(recovered: Whole, onReplayed: OpenHubJournal["onReplayed"]): Snapshot {
     const replayed = replay(recovered, onReplayed);
     this.#lastMs = replayed.nowMs;
-    if (replayed.state.phase !== "finished") { for (const ref of heldSegments(replayed.state)) this.#wire(ref); }
     return replayed;
   }
 
@@ -127,49 +113,21 @@ export class HubJournal implements StateJournal {
     this.#promise(state);
   }
 
-  commit(
-    batch: readonly TimedEvent<OrchestratorEvent>[],
-    { state, bytesOf }: { state: OrchestratorState; bytesOf: (ref: BlobRef) => Uint8Array },
-  ): void {
-    if (this.#appended !== batch) this.#append(batch, bytesOf);
+  commit(batch: readonly TimedEvent<OrchestratorEvent>[], state: OrchestratorState): void {
+    if (this.#appended !== batch) this.#append(batch);
     this.#appended = batch; // what follows may fail for lack of room, then the same batch comes again
     this.#promise(state);
     if (this.#journal.needsSnapshot) this.begin(state, this.#lastMs);
   }
 
-  #append(batch: readonly TimedEvent<OrchestratorEvent>[], bytesOf: (ref: BlobRef) => Uint8Array): void {
-    const segments = batch.flatMap(({ event }) =>
-      event.type === "messageReceived" && event.message.type === "taskDone" ? event.segments : []
-    );
-    this.#journal.append({
-      entries: batch.map(({ nowMs, event }) => ({ nowMs, event: serialize(event) })),
-      segments: segments.map((ref) => ({ hash: ref.hash, bytes: bytesOf(ref) })),
-      droppedSegments: [...this.#dropped],
-    });
-    this.#dropped.clear();
+  #append(batch: readonly TimedEvent<OrchestratorEvent>[]): void {
+    this.#journal.append(batch.map(({ nowMs, event }) => ({ nowMs, event: serialize(event) })));
     this.#lastMs = batch.at(-1)?.nowMs ?? this.#lastMs;
-  }
-
-  drop(hash: string): void {
-    this.#dropped.add(hash);
-  }
-
-  takeSegments(refs: readonly BlobRef[]): Uint8Array[] {
-    const kept = refs.map((ref) => this.#wire(ref));
-    this.#journal.keepSegments(new Set(refs.map((ref) => ref.hash)));
-    return kept;
   }
 
   /** What is durable now may be acted on. */
   #promise({ round, step }: OrchestratorState): void {
     this.#mark.write({ sequence: this.#journal.sequence, round, step });
-  }
-
-  /** A cut tail may have dropped a wire that the state before it still names. */
-  #wire(ref: BlobRef): Uint8Array {
-    const bytes = this.#journal.segment(ref.hash);
-    if (bytes !== null && hashOf(bytes) === ref.hash) return bytes;
-    throw new JournalError("damaged", `it must have wire ${ref.hash}`);
   }
 
   close(): void {

@@ -1,20 +1,21 @@
 /**
- * The hub's store as members see it: blobs and unfinished uploads on disk behind one gate, with every member's share derived
+ * The hub's store as members see it: blobs and unfinished uploads behind one gate, with every member's share derived
  * from the run.
  */
 
 import { type Allowance, storeAllowance } from "../../core/merge/allowance.ts";
+import type { PayloadCodec } from "../../core/merge/payload/payload_codec.ts";
 import type { Fault } from "../../core/fault.ts";
 import type { BlobHash, NodeId } from "../../core/ids.ts";
-import type { DiskBlobs } from "../../net/blobs/blob_disk.ts";
 import { BlobIntake } from "../../net/blobs/blob_intake.ts";
 import { BlobQuota } from "../../net/blobs/blob_quota.ts";
 import type { BlobRoutesOptions } from "../../net/blobs/blob_routes.ts";
-import { DiskUploads } from "../../net/blobs/blob_uploads.ts";
+import type { KeptUploads, LocalBlobStore } from "../../net/blobs/blobs.ts";
 import type { NetLimits } from "../../net/limits.ts";
 import type { Timers } from "../../net/timers.ts";
 import { UploadSlots } from "../../net/blobs/upload_slots.ts";
 import { type HubBlobs, hubBlobs } from "../roles/blob_access.ts";
+import { openRunUploads } from "../roles/stores.ts";
 
 /** What the store asks the run. */
 export interface MemberStore {
@@ -30,8 +31,9 @@ export interface MemberStore {
 
 export interface HubStoreOptions {
   readonly folder: string; // of the run
-  readonly store: DiskBlobs;
+  readonly store: LocalBlobStore;
   readonly stageFloats: readonly number[];
+  readonly codec: PayloadCodec; // of the run's payloads
   /** What members' blobs may bring the store to; the rest of its capacity is the hub's own. */
   readonly capacityBytes: number;
   readonly limits: NetLimits;
@@ -44,10 +46,10 @@ export class HubStore {
   readonly blobs: HubBlobs;
   readonly quota: BlobQuota;
   readonly #options: HubStoreOptions;
-  readonly #uploads: DiskUploads;
+  readonly #uploads: KeptUploads;
   #members: MemberStore | null = null; // the run, once it has begun
 
-  private constructor(options: HubStoreOptions, { uploads, share }: { uploads: DiskUploads; share: Allowance }) {
+  private constructor(options: HubStoreOptions, { uploads, share }: { uploads: KeptUploads; share: Allowance }) {
     const { store, capacityBytes, timers } = options;
     this.#options = options;
     this.#uploads = uploads;
@@ -62,10 +64,10 @@ export class HubStore {
   }
 
   static async open(options: HubStoreOptions): Promise<HubStore> {
-    const { folder, store, limits, timers, stageFloats } = options;
-    const share = storeAllowance(stageFloats);
+    const { folder, store, limits, timers, stageFloats, codec } = options;
+    const share = storeAllowance(stageFloats, codec);
     const { blobBytes } = share;
-    const uploads = await DiskUploads.open({
+    const uploads = await openRunUploads({
       ...{ folder: `${folder}/uploads`, store, timers },
       limits: { ...limits, blobBytes, uploadBytesOfNode: unfinishedBlobs * blobBytes },
     });

@@ -6,17 +6,17 @@
 import { present, unreachable } from "../../core/assert.ts";
 import type { RunConfig } from "../../core/config/config.ts";
 import type { BlobRef } from "../../core/ids.ts";
-import { type PayloadStats, payloadStats } from "../../core/merge/payload_stats.ts";
+import { payloadCodecOf } from "../../core/merge/payload/payload_codecs.ts";
+import { joinStats, noValues } from "../../core/merge/payload_stats.ts";
 import { parameterTable, type StageSpec } from "../../core/model/spec.ts";
+import { bytesOfFloats } from "../../core/model/vector_bytes.ts";
 import type { OrchestratorEffect, OrchestratorEvent } from "../../core/orchestrator/event.ts";
-import { inTurns } from "../../net/turns.ts";
-import { bytesOfFloats, floatsOf, type HubBlobs } from "../roles/blob_access.ts";
+import { workInTurns } from "../../net/turns.ts";
+import type { HubBlobs } from "../roles/blob_access.ts";
 import { lostAmong, unlessLost } from "./lost_blobs.ts";
 import { mergeStage, reduceSlice } from "../roles/merge_work.ts";
 import { bringBack } from "./restore_stage.ts";
 import { loadSource } from "../node/stage_source.ts";
-
-const valuesOfTurn = 2 ** 20; // a few milliseconds of adding
 
 type Effect<Type extends OrchestratorEffect["type"]> = Extract<OrchestratorEffect, { type: Type }>;
 
@@ -47,32 +47,26 @@ export async function performHubWork(work: HubWork, place: HubWorkplace): Promis
   }
 }
 
-async function checkPayload(work: Effect<"checkPayload">, { blobs }: HubWorkplace): Promise<OrchestratorEvent> {
-  const { round, stage, node, slices } = work;
-  let whole: PayloadStats = { isFinite: true, squareSum: 0, largest: 0 };
-  for (const ref of slices) {
+async function checkPayload(work: Effect<"checkPayload">, { blobs, config }: HubWorkplace): Promise<OrchestratorEvent> {
+  const { round, stage, node, slices, layout } = work;
+  const codec = payloadCodecOf(config);
+  let whole = noValues;
+  for (const [index, ref] of slices.entries()) {
     const bytes = await unlessLost(blobs.get(ref));
     if (bytes === null || bytes.byteLength !== ref.bytes) {
       return { type: "payloadChecked", round, stage, node, stats: null };
     }
-    const values = floatsOf(bytes);
-    await inTurns({ total: values.length, unit: valuesOfTurn }, (start, end) => {
-      const { isFinite, squareSum, largest } = payloadStats(values.subarray(start, end));
-      whole = {
-        isFinite: whole.isFinite && isFinite,
-        squareSum: whole.squareSum + squareSum,
-        largest: Math.max(whole.largest, largest),
-      };
-    });
+    const { size } = present(layout[index], "a slice has its place");
+    whole = joinStats(whole, await workInTurns(codec.inspect(bytes, size)));
   }
   return { type: "payloadChecked", round, stage, node, stats: whole };
 }
 
-async function refereeSlice(work: Effect<"refereeSlice">, { blobs }: HubWorkplace): Promise<OrchestratorEvent> {
+async function refereeSlice(work: Effect<"refereeSlice">, { blobs, config }: HubWorkplace): Promise<OrchestratorEvent> {
   const { round, edition, stage, slice, inputs } = work;
-  const average = await unlessLost(reduceSlice(blobs, inputs));
+  const average = await unlessLost(reduceSlice(payloadCodecOf(config), { inputs, blobs }));
   if (average === null) return { type: "sliceUnavailable", round, stage, slice };
-  const result = average.ok ? await blobs.put(bytesOfFloats(average.value)) : null;
+  const result = average.ok ? await blobs.put(average.value) : null;
   return { type: "sliceRefereed", round, edition, stage, slice, result };
 }
 
@@ -82,7 +76,8 @@ async function refereeMerge(work: Effect<"refereeMerge">, place: HubWorkplace): 
   const table = parameterTable(present(stages[stage], "the stage exists"));
   const start = await unlessLost(loadSource({ config, table, source, blobs }));
   if (start === null) return { type: "mergeUnavailable", round, stage, lost: "start" };
-  const merged = await unlessLost(mergeStage({ start, slices, outer: config.outer, blobs }));
+  const codec = payloadCodecOf(config);
+  const merged = await unlessLost(mergeStage({ start, slices, outer: config.outer, codec, blobs }));
   if (merged === null) return { type: "mergeUnavailable", round, stage, lost: "slices" };
   const put = (values: Float32Array): Promise<BlobRef> => blobs.put(bytesOfFloats(values));
   const parameters = await put(merged.parameters);

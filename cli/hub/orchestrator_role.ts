@@ -7,10 +7,12 @@
 
 import { unreachable } from "../../core/assert.ts";
 import { changesBetween } from "../../core/config/change.ts";
-import type { BlobRef, NodeId, StageIndex } from "../../core/ids.ts";
+import type { RunConfig } from "../../core/config/config.ts";
+import { type BlobRef, directionOf, type NodeId, type StageIndex } from "../../core/ids.ts";
 import { secretKeyBytes } from "../../core/chacha.ts";
-import { wireScale } from "../../core/codec/wire_scale.ts";
-import { parameterTable, wireSpec } from "../../core/model/spec.ts";
+import { noScale, type WireScale, wireScale } from "../../core/codec/wire.ts";
+import { parameterTable } from "../../core/model/spec.ts";
+import { runWire } from "../../core/model/stage_wires.ts";
 import type { OrchestratorEffect, OrchestratorEvent } from "../../core/orchestrator/event.ts";
 import { orchestrator } from "../../core/orchestrator/machine.ts";
 import { heldSegments } from "../../core/orchestrator/merge/rounds.ts";
@@ -44,7 +46,7 @@ export function startOrchestrator(options: OrchestratorRoleOptions): RunningOrch
 class OrchestratorRole implements RunningOrchestrator {
   readonly state: OrchestratorState;
   readonly traffic: Traffic;
-  readonly segments: Segments;
+  readonly segments = new Segments();
   readonly finished: Promise<Finished>;
   readonly members: MemberStore;
   readonly #options: OrchestratorRoleOptions;
@@ -61,7 +63,6 @@ class OrchestratorRole implements RunningOrchestrator {
   constructor(options: OrchestratorRoleOptions) {
     const { config, timers, journal = null, recovered = null } = options;
     this.#options = options;
-    this.segments = new Segments((hash) => journal?.drop(hash));
     this.#attachments = new Attachments({ config, batches: options.batches, segments: this.segments });
     this.traffic = new Traffic(config);
     this.finished = new Promise((resolve, reject) => {
@@ -70,15 +71,11 @@ class OrchestratorRole implements RunningOrchestrator {
     });
     this.state = recovered?.state ?? this.#newState();
     if (recovered === null) journal?.begin(this.state, timers.steadyMs());
-    else if (this.state.phase !== "finished") {
-      for (const bytes of journal?.takeSegments(heldSegments(this.state)) ?? []) this.segments.hold(bytes);
-    }
-    const shell = { state: this.state, bytesOf: (ref: BlobRef) => this.segments.get(ref) };
     this.#driver = new Driver({
       machine: orchestrator,
       state: this.state,
       perform: (effect) => this.#perform(effect),
-      commit: (batch) => this.#pause.commit(batch, () => journal?.commit(batch, shell)),
+      commit: (batch) => this.#pause.commit(batch, () => journal?.commit(batch, this.state)),
       tick: { type: "tick" },
       timers,
       ...(recovered === null ? {} : { startMs: recovered.nowMs }),
@@ -109,8 +106,19 @@ class OrchestratorRole implements RunningOrchestrator {
     this.#driver.enqueue(
       recovered === null // sets the first deadline
         ? { type: "tick" }
-        : { type: "restarted", changes: changesBetween(this.state.config, config) },
+        : { type: "restarted", changes: changesBetween(this.state.config, config), lost: this.#holdSaved() },
     );
+  }
+
+  /** What the last life held and saved. Returns what it did not save. */
+  #holdSaved(): BlobRef[] {
+    if (this.state.phase === "finished") return [];
+    const { savedWires } = this.#options;
+    return heldSegments(this.state).filter((ref) => {
+      const bytes = savedWires?.get(ref.hash);
+      if (bytes !== undefined) this.segments.hold(bytes, ref.hash);
+      return bytes === undefined;
+    });
   }
 
   #newState(): OrchestratorState {
@@ -178,8 +186,8 @@ class OrchestratorRole implements RunningOrchestrator {
       case "message": {
         this.traffic.count(event);
         const { peer: node, role, message } = event;
-        const segments = event.segments.map((bytes, index) => this.segments.hold(bytes, event.names[index]));
-        const scale = wireScale(wireSpec(this.#options.config), message.type === "taskDone" ? event.segments : []);
+        const segments = this.segments.take(event);
+        const scale = scaleOf(this.#options.config, event);
         return this.#driver.enqueue({ type: "messageReceived", node, role, message, segments, scale });
       }
       case "fault":
@@ -285,6 +293,16 @@ class OrchestratorRole implements RunningOrchestrator {
 /** The stage whose blobs the store does not have, if that is why. */
 function missingStage(error: unknown): StageIndex | null {
   return error instanceof StageUnavailable ? error.stage : null;
+}
+
+/** Of a result's wire; a result brings one at most. */
+function scaleOf(
+  config: RunConfig,
+  { message, segments }: { message: NodeMessage; segments: readonly Uint8Array[] },
+): WireScale {
+  const [bytes] = segments;
+  if (message.type !== "taskDone" || bytes === undefined) return noScale;
+  return wireScale(runWire(config, directionOf(message.task)), bytes);
 }
 
 function textOf(error: unknown): string {

@@ -8,11 +8,12 @@ import type { RunConfig } from "../../core/config/config.ts";
 import type { StageIndex } from "../../core/ids.ts";
 import { fillRestored, type Neighbour } from "../../core/merge/restore.ts";
 import { parameterTable, type StageSpec } from "../../core/model/spec.ts";
+import { bytesOfFloats } from "../../core/model/vector_bytes.ts";
 import { blobsOf } from "../../core/orchestrator/stored_blobs.ts";
 import type { Restored } from "../../core/orchestrator/merge/restoring.ts";
 import type { ParameterSource } from "../../core/protocol/message.ts";
 import { inTurns } from "../../net/turns.ts";
-import { type BlobAccess, bytesOfFloats } from "../roles/blob_access.ts";
+import type { BlobAccess } from "../roles/blob_access.ts";
 import { lostAmong, unlessLost } from "./lost_blobs.ts";
 import { loadSource, type StageVectors } from "../node/stage_source.ts";
 

@@ -5,6 +5,7 @@
  * room is probed. Out of scope: waiting (room_wait.ts), standing still (driver.ts). Any other trouble with a disk is passed on.
  */
 
+import { vectorBytes } from "../../core/model/vector_bytes.ts";
 import type { OrchestratorEvent } from "../../core/orchestrator/event.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
 import type { Timers } from "../../net/timers.ts";
@@ -23,7 +24,6 @@ export interface RunPauseOptions {
 }
 
 const vectorsOf = 2; // a stage: parameters and outer momentum
-const floatBytes = 4;
 const leastBytes = 2 ** 16; // of a journal entry and its pages
 
 export class RunPause {
@@ -95,12 +95,12 @@ const makes: Readonly<Record<HubWork["type"], string>> = {
 };
 
 export function needOfWork(work: HubWork, stageFloats: readonly number[]): RoomNeed {
-  return { what: makes[work.type], bytes: vectorsOf * floatBytes * (stageFloats[work.stage] ?? 0) };
+  return { what: makes[work.type], bytes: vectorsOf * vectorBytes(stageFloats[work.stage] ?? 0) };
 }
 
 export function needOfCheckpoint(round: number, stageFloats: readonly number[]): RoomNeed {
   const floats = stageFloats.reduce((sum, count) => sum + count, 0);
-  return { what: `the checkpoint of round ${round}`, bytes: vectorsOf * floatBytes * floats };
+  return { what: `the checkpoint of round ${round}`, bytes: vectorsOf * vectorBytes(floats) };
 }
 
 /** SQLite does not say everywhere that a disk or a quota is full; writing something else shows it. */

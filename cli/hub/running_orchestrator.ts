@@ -1,7 +1,7 @@
 /** What the orchestrator's role is started with, and what its owner may ask of it while it runs. */
 
 import type { RunConfig } from "../../core/config/config.ts";
-import type { NodeId } from "../../core/ids.ts";
+import type { BlobHash, NodeId } from "../../core/ids.ts";
 import type { StageSpec } from "../../core/model/spec.ts";
 import type { OrchestratorState, RoundSources } from "../../core/orchestrator/state.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
@@ -26,12 +26,14 @@ export interface OrchestratorRoleOptions {
   readonly stages: readonly StageSpec[];
   readonly layersOfStages: readonly number[];
   readonly from?: { readonly step: number; readonly sources: RoundSources };
-  /** Events and wires go there before they have any effect; null: a restart goes on from the checkpoint. */
+  /** Events go there before they have any effect; null: a restart goes on from the checkpoint. */
   readonly journal?: StateJournal | null;
   /** Events that arrive together are made durable together: see the driver. */
   readonly gather?: (callback: () => void) => void;
   /** The last life's state; `from` is not looked at then. */
   readonly recovered?: RecoveredRun | null;
+  /** Of the wires that the last life held, those that it saved. */
+  readonly savedWires?: ReadonlyMap<BlobHash, Uint8Array>;
   readonly signer: Signer;
   readonly verify: Verify;
   readonly admit: Admit;

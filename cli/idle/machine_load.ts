@@ -1,7 +1,7 @@
 /**
- * How busy others keep the processor: the busy time of all cores since the last look, less this process's own.
+ * How busy other programs keep the processor: the busy time of all cores since the last reading, minus this process's own.
  *
- * Load averages would not do: they hold this process's own threads, which a software driver has one of for each core.
+ * Load averages would not work, because they include this process's own threads; a software driver has one per core.
  */
 
 import { cpus } from "node:os";
@@ -24,7 +24,7 @@ export function readProcessorTimes(): ProcessorTimes {
   return { allMs, idleMs, ownMs: (user + system) / 1000 };
 }
 
-/** Between two looks; null when too little time lies between them, or the system keeps no such books. */
+/** The load between two readings; null if they are too close together, or the system does not report it. */
 export function otherLoad(before: ProcessorTimes, now: ProcessorTimes): number | null {
   const allMs = now.allMs - before.allMs;
   if (allMs < 500) return null;

@@ -1,6 +1,4 @@
-/**
- * The options by which a person says when a miner may work.
- */
+/** The options that say when a miner may work. */
 
 import type { OptionSpec } from "../command.ts";
 
@@ -12,8 +10,8 @@ export const pauseOptions: readonly OptionSpec[] = [
     defaultText: "always",
     doc: 'work only at these local times, e.g. "mon-fri 22:00-07:00; sat,sun 0:00-24:00"',
   },
-  { name: "idle-only", kind: "boolean", doc: "rest while other programs or people use the machine" },
-  { name: "mains-only", kind: "boolean", doc: "rest while the machine runs on its battery" },
+  { name: "idle-only", kind: "boolean", doc: "pause while other programs or people use the machine" },
+  { name: "mains-only", kind: "boolean", doc: "pause while the machine runs on battery" },
   {
     name: "max-temp",
     kind: "float",
@@ -21,9 +19,9 @@ export const pauseOptions: readonly OptionSpec[] = [
     min: 20,
     max: 120,
     defaultText: "no limit",
-    doc: "rest while its hottest sensor is above this, in degrees Celsius",
+    doc: "pause while the hottest sensor is above this, in degrees Celsius",
   },
 ];
 
-/** Those that need the sensors; on Linux, nobody can tell whether a person is there. */
+/** The options that need the sensors; Linux cannot tell whether a person is present. */
 export const sensorOptions: readonly string[] = ["mains-only", "max-temp", "idle-only"];

@@ -1,6 +1,4 @@
-/**
- * From the options by which a person says when a miner may work to the watch that keeps to them.
- */
+/** Turns the options that say when a miner may work into a watch that enforces them. */
 
 import { systemTimers } from "../../net/timers.ts";
 import type { CommandContext } from "../command.ts";
@@ -28,7 +26,7 @@ function scheduleOf(text: string | undefined): Schedule | null {
   });
 }
 
-/** A watch that has looked once. Refuses rules that this machine cannot keep, rather than keeping them by chance. */
+/** A watch that has taken its first reading. Rejects rules that this machine cannot check. */
 export async function openPauseWatch(context: CommandContext): Promise<PauseWatch> {
   const watch = new PauseWatch({
     rules: pauseRules(context),
@@ -41,7 +39,7 @@ export async function openPauseWatch(context: CommandContext): Promise<PauseWatc
   if (missing.length > 0) {
     watch.stop();
     throw new UserError(
-      `Cannot keep ${missing.join(" and ")} as this machine must report what it depends on: it does not`,
+      `Cannot apply ${missing.join(" and ")} as this machine must report the readings for it: it does not`,
       {
         next: `Leave ${missing.length === 1 ? "it" : "them"} out; --schedule works everywhere`,
       },

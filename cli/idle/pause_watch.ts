@@ -1,7 +1,7 @@
 /**
- * Looks at the machine every few seconds and says when a miner has to rest and when it may go on.
+ * Reads the machine's state every few seconds and says when a miner must pause and when it may resume.
  *
- * Owns: when it looks, the verdict of the last look, being held by hand. Time, clock and readings are given, so tests own them.
+ * Owns: when it reads, the last verdict, and holding by hand. Time, clock and readings are injected for tests.
  */
 
 import type { Cancel, Timers } from "../../net/timers.ts";
@@ -15,12 +15,12 @@ export interface PauseWatchOptions {
   readonly timers: Timers;
   readonly now: () => Date;
   readonly readTimes: () => ProcessorTimes;
-  /** The text of the sensor process; null: nobody can read sensors here. */
+  /** The text of the sensor process; null: sensors cannot be read here. */
   readonly readSensors: (() => Promise<string | null>) | null;
 }
 
 const lookMs = 10_000;
-const firstLookMs = 1_000; // for a first share of the processor's time
+const firstLookMs = 1_000; // for a first value of the processor load
 
 export class PauseWatch {
   readonly #options: PauseWatchOptions;
@@ -40,12 +40,12 @@ export class PauseWatch {
     return this.#verdict;
   }
 
-  /** Calls back with each verdict that is another one than the last. */
+  /** Calls back with each verdict that differs from the last. */
   onChange(listener: (verdict: Verdict) => void): void {
     this.#listeners.push(listener);
   }
 
-  /** Takes the first look; resolves to the rules that this machine cannot keep. */
+  /** Takes the first reading; resolves to the rules that this machine cannot check. */
   async start(): Promise<string[]> {
     const { rules, timers } = this.#options;
     if (rules.idleOnly) {
@@ -58,7 +58,7 @@ export class PauseWatch {
     return unknowable(rules, readings);
   }
 
-  /** Held by hand: rests until it is let go by hand, whatever the rules say. */
+  /** Held by hand: pauses until released by hand, whatever the rules say. */
   async toggle(): Promise<void> {
     this.#isHeld = !this.#isHeld;
     this.#judge(await this.#read());

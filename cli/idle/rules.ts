@@ -1,27 +1,27 @@
 /**
- * When a miner works and when it rests: one pure decision from the person's rules and what the machine says.
+ * When a miner works and when it pauses: one pure decision from the user's rules and the machine's readings.
  *
- * Owns: the rules, the limits and the sentence for each reason. What was chosen to stop for is left only well below the limit, so
- * that a value that trembles about it does not make a miner leave and join all day. A reading that is not known decides
- * nothing: who rests for it goes on resting.
+ * Owns: the rules, the limits and the sentence for each reason. A pause ends only well below the limit that caused it,
+ * so that a value fluctuating around the limit does not make a miner leave and join all day. An unknown reading changes
+ * nothing: a pause caused by it continues.
  */
 
 import { isWithin, type LocalMinute, type Schedule } from "./schedule.ts";
 
 export interface PauseRules {
   readonly schedule: Schedule | null;
-  readonly idleOnly: boolean; // nobody else uses the machine
+  readonly idleOnly: boolean; // no one else uses the machine
   readonly mainsOnly: boolean; // not on its battery
   readonly maxCelsius: number | null;
 }
 
 export interface Readings {
   readonly at: LocalMinute;
-  readonly isHeld: boolean; // by hand, until told otherwise
+  readonly isHeld: boolean; // by hand, until released
   readonly otherLoad: number | null; // busy share of all cores that is not this process's, 0 to 1
-  readonly userIdleMs: number | null; // since a key or the mouse was touched
+  readonly userIdleMs: number | null; // since the last keyboard or mouse input
   readonly onMains: boolean | null;
-  readonly celsius: number | null; // of the hottest sensor
+  readonly celsius: number | null; // the hottest sensor's
 }
 
 export type PauseCause = "hand" | "schedule" | "battery" | "temperature" | "load" | "user";
@@ -33,7 +33,7 @@ export type Verdict =
 export const limits = {
   otherLoad: { pause: 0.3, resume: 0.15 },
   userIdleMs: { pause: 60_000, resume: 300_000 },
-  coolerCelsius: 5, // than the limit, before it goes on
+  coolerCelsius: 5, // below the limit before it resumes
 } as const;
 
 export const running: Verdict = { runs: true };
@@ -42,13 +42,13 @@ export function decide(rules: PauseRules, readings: Readings, before: Verdict): 
   const { schedule, idleOnly, mainsOnly, maxCelsius } = rules;
   const { at, isHeld, otherLoad, userIdleMs, onMains, celsius } = readings;
   const wasFor = (cause: PauseCause) => !before.runs && before.cause === cause;
-  if (isHeld) return rest("hand", "stopped by signal SIGUSR2; send it again to go on");
+  if (isHeld) return rest("hand", "paused by signal SIGUSR2; send it again to resume");
   if (schedule !== null && !isWithin(schedule, at)) return rest("schedule", `outside its hours (${schedule.text})`);
   if (!before.runs && isUnknown(before.cause, readings)) return before;
-  if (mainsOnly && onMains === false) return rest("battery", "the machine runs on its battery");
+  if (mainsOnly && onMains === false) return rest("battery", "the machine runs on battery");
   if (maxCelsius !== null && celsius !== null) {
     const limit = wasFor("temperature") ? maxCelsius - limits.coolerCelsius : maxCelsius;
-    if (celsius > limit) return rest("temperature", `${celsius.toFixed(0)} °C, and at most ${limit} are wanted`);
+    if (celsius > limit) return rest("temperature", `${celsius.toFixed(0)} °C, above the limit of ${limit}`);
   }
   if (!idleOnly) return running;
   if (otherLoad !== null) {
@@ -56,13 +56,13 @@ export function decide(rules: PauseRules, readings: Readings, before: Verdict): 
     if (otherLoad > limit) {
       return rest(
         "load",
-        `other programs take ${percent(otherLoad)} of the processor, at most ${percent(limit)} may be`,
+        `other programs use ${percent(otherLoad)} of the processor, above the limit of ${percent(limit)}`,
       );
     }
   }
   if (userIdleMs !== null) {
     const limit = wasFor("user") ? limits.userIdleMs.resume : limits.userIdleMs.pause;
-    if (userIdleMs < limit) return rest("user", "somebody uses the machine");
+    if (userIdleMs < limit) return rest("user", "someone is using the machine");
   }
   return running;
 }
@@ -83,7 +83,7 @@ const rest = (cause: PauseCause, reason: string): Verdict => ({ runs: false, cau
 
 const percent = (share: number): string => `${Math.round(100 * share)} %`;
 
-/** Rules that this machine cannot keep, as it does not tell what they are about. */
+/** Rules that this machine cannot check, because it does not report the readings. */
 export function unknowable(rules: PauseRules, readings: Readings): string[] {
   const missing: string[] = [];
   if (rules.maxCelsius !== null && readings.celsius === null) missing.push("--max-temp");

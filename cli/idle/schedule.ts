@@ -1,12 +1,11 @@
 /**
  * Hours at which a miner may work, in this machine's local time.
  *
- *   22:00-07:00                              every day, over midnight
- *   mon-fri 22:00-07:00; sat,sun 0:00-24:00  what a day begins goes on after midnight: friday's until saturday at 7
- *   mon 9:00-12:00,13:00-17:00
+ *   22:00-07:00 every day, over midnight mon-fri 22:00-07:00; sat,sun 0:00-24:00 a range may pass midnight: friday's
+ *   ends on saturday at 7 mon 9:00-12:00,13:00-17:00
  *
- * Owns: the language and the question whether a minute is inside. Pure. A day on which the clock is put forward or back is as
- * long as the clock shows.
+ * Owns: the syntax and the check whether a minute is inside. Pure. On days when the clock changes, the hours follow the
+ * clock.
  */
 
 export interface LocalMinute {

@@ -1,18 +1,18 @@
 /**
- * What the sensor process prints (cli/rights/sensor_process.ts), as readings. Pure. Lines that are not understood count for nothing.
+ * Parses the output of the sensor process (cli/rights/sensor_process.ts) into readings. Pure. Unknown lines are ignored.
  */
 
 export interface SensorReadings {
   readonly userIdleMs: number | null;
   readonly onMains: boolean;
-  readonly celsius: number | null; // of the hottest
+  readonly celsius: number | null; // the hottest sensor's
 }
 
-const plausibleCelsius = { least: -40, most: 150 }; // a broken sensor reads far outside
+const plausibleCelsius = { least: -40, most: 150 }; // a broken sensor reads far outside this range
 
 export function readSensorText(text: string): SensorReadings {
   let userIdleMs: number | null = null;
-  let isFed = false; // some supply that is no battery is on
+  let isFed = false; // a supply other than the battery is on
   let hasBattery = false;
   let isDraining = false;
   let celsius: number | null = null;

@@ -1,6 +1,5 @@
 /**
- * The orchestrator's journal on disk: one SQLite file with a snapshot of the state, the events since, and the bytes of wires
- * that the state still names.
+ * The orchestrator's journal on disk: one SQLite file with a snapshot of the state and the events since.
  *
  * Entries and snapshots are opaque bytes here. Each entry's checksum covers its predecessor's, the first one's the snapshot's,
  * and a head row of the same transaction names the last one. So a damaged, half-written or missing tail is found on open and
@@ -22,17 +21,6 @@ export interface JournalEntry {
   readonly event: Uint8Array;
 }
 
-export interface StoredSegment {
-  readonly hash: string;
-  readonly bytes: Uint8Array;
-}
-
-export interface JournalBatch {
-  readonly entries: readonly JournalEntry[];
-  readonly segments: readonly StoredSegment[];
-  readonly droppedSegments: readonly string[]; // deleted before `segments` are stored
-}
-
 export interface Recovered {
   readonly snapshot: Uint8Array | null; // null: a new journal
   readonly entries: readonly JournalEntry[]; // after the snapshot, in order
@@ -47,9 +35,6 @@ const mostEntries = 8 * longEntries; // however large the state: a few seconds' 
 interface Statements {
   readonly addEntry: StatementSync;
   readonly setHead: StatementSync;
-  readonly addSegment: StatementSync;
-  readonly dropSegment: StatementSync;
-  readonly segment: StatementSync;
 }
 
 export class Journal {
@@ -84,28 +69,20 @@ export class Journal {
     this.#statements = {
       addEntry: db.prepare("insert into entries (sequence, crc, now_ms, event) values (?, ?, ?, ?)"),
       setHead: db.prepare("insert or replace into head (id, sequence, crc) values (1, ?, ?)"),
-      addSegment: db.prepare("insert or ignore into segments (hash, bytes) values (?, ?)"),
-      dropSegment: db.prepare("delete from segments where hash = ?"),
-      segment: db.prepare("select bytes from segments where hash = ?"),
     };
   }
 
   /** One transaction: all of it is there after a crash, or nothing. */
-  append({ entries, segments, droppedSegments }: JournalBatch): void {
-    const { addEntry, addSegment, dropSegment, setHead } = this.#statements;
+  append(entries: readonly JournalEntry[]): void {
+    const { addEntry, setHead } = this.#statements;
     let sequence = this.#sequence;
     let crc = this.#crc;
-    let bytes = 0;
-    const segmentBytes = segments.reduce((sum, segment) => sum + segment.bytes.byteLength, 0);
-    const entryBytes = entries.reduce((sum, { event }) => sum + event.byteLength, 0);
-    this.#transaction(segmentBytes + entryBytes, () => {
-      for (const hash of droppedSegments) dropSegment.run(hash);
-      for (const { hash, bytes } of segments) addSegment.run(hash, bytes);
+    const bytes = entries.reduce((sum, { event }) => sum + event.byteLength, 0);
+    this.#transaction(bytes, () => {
       for (const { nowMs, event } of entries) {
         assert(Number.isFinite(nowMs) && !Object.is(nowMs, -0), `An entry's time must be a number: ${nowMs}`);
         sequence += 1;
         crc = chain(crc, { nowMs, event });
-        bytes += event.byteLength;
         addEntry.run(sequence, crc, nowMs, event);
       }
       setHead.run(sequence, crc);
@@ -143,21 +120,6 @@ export class Journal {
     this.#entries = 0;
     this.#entryBytes = 0;
     this.#stateBytes = state.byteLength;
-  }
-
-  segment(hash: string): Uint8Array | null {
-    const row = attempt(this.#path, () => this.#statements.segment.get(hash));
-    const bytes = row?.["bytes"];
-    return bytes instanceof Uint8Array ? bytes : null;
-  }
-
-  /** Deletes all segments but these. */
-  keepSegments(hashes: ReadonlySet<string>): void {
-    this.#transaction(0, () => {
-      for (const { hash } of this.#db.prepare("select hash from segments").all()) {
-        if (typeof hash === "string" && !hashes.has(hash)) this.#statements.dropSegment.run(hash);
-      }
-    });
   }
 
   usage(): { entries: number; entryBytes: number; fileBytes: number } {

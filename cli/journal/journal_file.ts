@@ -21,19 +21,18 @@ export interface OpenJournalOptions {
   readonly maxBytes: number;
 }
 
-const format = "iota-journal-3";
-export const pageBytes = 16_384; // wires are large: a fifth to a third less processor time than with pages of 4 KiB
+const format = "iota-journal-4";
+export const pageBytes = 16_384;
 const checkpointPages = 1000; // 16 MiB of log
-const segmentSlackBytes = 64 * 2 ** 20; // free pages of dropped wires are used again, not given back
+const logSlackBytes = 64 * 2 ** 20; // of the log, kept for what comes
 
 const schema = `
   create table meta (key text primary key, value text not null) without rowid;
   create table snapshot (id integer primary key check (id = 1), sequence integer, crc integer, bytes blob);
   create table head (id integer primary key check (id = 1), sequence integer, crc integer);
   create table entries (sequence integer primary key, crc integer, now_ms real, event blob);
-  create table segments (hash text primary key, bytes blob);
 `;
-const tables = 5;
+const tables = 4;
 
 export function openJournalFile(options: OpenJournalOptions): DatabaseSync {
   const { path, identity, maxBytes } = options;
@@ -46,7 +45,7 @@ export function openJournalFile(options: OpenJournalOptions): DatabaseSync {
       pragma journal_mode = wal;
       pragma synchronous = full;
       pragma wal_autocheckpoint = ${checkpointPages};
-      pragma journal_size_limit = ${segmentSlackBytes};
+      pragma journal_size_limit = ${logSlackBytes};
       pragma max_page_count = ${Math.ceil(maxBytes / pageBytes)};
     `);
     const found = Number(db.prepare("select count(*) as n from sqlite_schema where type = 'table'").get()?.["n"]);

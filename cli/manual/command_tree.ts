@@ -1,7 +1,7 @@
 /**
- * The command table as plain data, all of it loaded: what completion scripts and the manual page are made from.
+ * The whole command table as plain data, from which completion scripts and the manual page are generated.
  *
- * Invariant: it says what the parser accepts, since both read the same declarations.
+ * Invariant: it matches what the parser accepts, because both read the same declarations.
  */
 
 import { type Command, type CommandTable, commonOptions, type OptionSpec } from "../command.ts";
@@ -34,8 +34,8 @@ export function ownName({ name }: Pick<Command, "name">): string {
   return name.slice(name.indexOf(" ") + 1);
 }
 
-/** What can stand behind an option, or as a word of its own. */
-export type Completion = "files" | "folders" | readonly string[] | null; // null: only the person knows
+/** What can follow an option, or be a separate word. */
+export type Completion = "files" | "folders" | readonly string[] | null; // null: only the user knows
 
 export function completionOf(spec: OptionSpec): Completion {
   if (spec.kind === "choice") return spec.choices;
@@ -51,7 +51,7 @@ function pathCompletion(placeholder: string): Completion {
   return placeholder === "FILE" ? "files" : placeholder === "DIR" ? "folders" : null;
 }
 
-/** Asked for like commands, and answered by main.ts itself. */
+/** Typed like commands, but handled by main.ts. */
 export const builtIns = [
   { name: "help", summary: "explain a command" },
   { name: "version", summary: "print the version" },

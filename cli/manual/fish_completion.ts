@@ -1,7 +1,7 @@
 /**
- * The completion script for fish: a line for each word that can come next, under the condition that the commands before it are typed.
+ * The completion script for fish: one line for each word that can come next, conditional on the commands typed before it.
  *
- * `__iota_path` finds those among the words before the cursor: options are left out, and the values of those that take one.
+ * `__iota_path` finds those among the words before the cursor, skipping options and their values.
  */
 
 import { type Command, commonOptions, type OptionSpec } from "../command.ts";
@@ -74,7 +74,7 @@ function commandLines(command: Command): string[] {
   const words = completion === null
     ? []
     : [`complete -c iota -n ${quoted(condition)}${behind(completion).replace(" -x", "").replace(" -r", "")}`];
-  // an action declares the options of its group again where it takes them
+  // an action that takes its group's options declares them again
   const own = command.actions === undefined ? condition : `__iota_is ${command.name}`;
   return [...command.options.map((spec) => optionLine(own, spec)), ...words];
 }
@@ -89,7 +89,7 @@ function optionLine(condition: string, spec: OptionSpec): string {
   return `complete -c iota${when} -l ${spec.name}${value} -d ${quoted(spec.doc)}`;
 }
 
-/** -r needs a value, -x needs one that is no file, -F allows files. */
+/** -r needs a value, -x needs one that is not a file, -F allows files. */
 function behind(completion: Completion): string {
   if (completion === null) return " -x";
   if (completion === "files") return " -r -F";

@@ -1,5 +1,5 @@
 /**
- * The manual page iota(1) as roff, made from the command table.
+ * The manual page iota(1) as roff, generated from the command table.
  *
  * Owns: escaping, so that no text becomes a request, and the sections that no command declares: exit codes, environment, files. Plain
  * `man` macros only, which groff and mandoc both know.
@@ -15,19 +15,19 @@ export function manPage(tree: readonly CommandNode[]): string {
   return [
     `.TH IOTA 1 "" ${quoted(`iota ${version}`)} "User Commands"`,
     ".SH NAME",
-    "iota \\- train one language model together with strangers",
+    "iota \\- strangers train one language model together",
     ".SH SYNOPSIS",
     ".B iota",
     ".I COMMAND",
     "[options]",
     ".SH DESCRIPTION",
     plain(
-      "A model is cut into stages, each held by several miners; an orchestrator wires them together, validators repeat " +
-        "samples of the work and turn it into weights on a chain. This page lists every command; each explains itself with --help.",
+      "A model is cut into stages, each held by several miners. An orchestrator hands out the work; validators repeat " +
+        "samples of it and set weights on a chain. This page lists every command; each has its own --help.",
     ),
     ".SH COMMANDS",
     ...commands.flatMap(commandSection),
-    ".SH OPTIONS OF EVERY COMMAND",
+    ".SH OPTIONS FOR EVERY COMMAND",
     ...commonOptions.flatMap(optionEntry),
     ".SH EXIT STATUS",
     ...exitCodes.flatMap(({ code, meaning }) => entry(`\\fB${code}\\fR`, meaning)),
@@ -40,13 +40,13 @@ export function manPage(tree: readonly CommandNode[]): string {
 }
 
 const environment: readonly (readonly [string, string])[] = [
-  ["NO_COLOR", "when set to anything, nothing is printed in colour"],
-  ["XDG_DATA_HOME", "where the user data folder lies, instead of ~/.local/share"],
+  ["NO_COLOR", "if set to anything, output has no colours"],
+  ["XDG_DATA_HOME", "the parent of the user data folder, instead of ~/.local/share"],
 ];
 
 const paths: readonly (readonly [string, string])[] = [
-  ["~/.local/share/iota", "the user data folder; runs, datasets and what a node keeps"],
-  ["~/.bittensor/wallets", "wallets, where --wallet-path names no other folder"],
+  ["~/.local/share/iota", "the user data folder: runs, datasets and nodes' files"],
+  ["~/.bittensor/wallets", "wallets, unless --wallet-path names another folder"],
 ];
 
 function commandSection(command: Command): string[] {
@@ -90,7 +90,7 @@ function optionEntry(spec: OptionSpec): string[] {
 
 const entry = (term: string, text: string): string[] => [".TP", term, plain(text)];
 
-/** Text that roff prints as it is: no escapes, no requests, hyphens that can be copied, ASCII only. */
+/** Text that roff prints literally: no escapes, no requests, hyphens that can be copied, ASCII only. */
 function plain(text: string): string {
   const escaped = text.replaceAll("\\", "\\e").replaceAll("-", "\\-")
     .replaceAll(

@@ -1,5 +1,5 @@
 /**
- * The completion script for zsh: one function a command, made of what `_arguments` understands.
+ * The completion script for zsh: one function per command, in the syntax of `_arguments`.
  *
  * It works both ways people load it: as a file called `_iota` in a folder of $fpath, and by `source <(iota completions zsh)`.
  */
@@ -64,7 +64,7 @@ function functionsOf({ command, actions }: CommandNode): string {
 
 const functionName = ({ name }: Command) => `_iota_${name.replaceAll(/[ -]/g, "_")}`;
 
-/** The first word chooses; what comes behind it is the business of that word's function. */
+/** The first word chooses the function that handles the words after it. */
 function dispatch(
   choices: readonly Named[],
   { prefix, options }: { prefix: string; options: readonly OptionSpec[] },

@@ -5,6 +5,7 @@
  * and neither side holds a second copy.
  */
 
+import { vectorBytes } from "../../core/model/vector_bytes.ts";
 import type { StageCompute } from "../../gpu/compute.ts";
 import type { OnLoading } from "./stage_source.ts";
 
@@ -21,7 +22,7 @@ export async function placeParameters(
   for (let offset = 0; offset < parameters.length; offset += partFloats) {
     const values = parameters.subarray(offset, offset + partFloats);
     await compute.writePart("parameters", { offset, values });
-    onLoading("placing", { done: 4 * (offset + values.length), total });
+    onLoading("placing", { done: vectorBytes(offset + values.length), total });
   }
   await compute.zeroGradients();
 }

@@ -7,7 +7,7 @@ import { type MinerState, openMiner } from "../../core/miner/state.ts";
 import type { Machine } from "../../core/protocol/machine.ts";
 import type { BlobAccess } from "../roles/blob_access.ts";
 import type { ComputeHost } from "../roles/compute_host.ts";
-import type { MomentsFolder } from "./moments_folder.ts";
+import type { OwnStateFolder } from "./own_state_folder.ts";
 import type { PeerServer } from "./peer_server.ts";
 import { type Finished, type NodeLink, NodeRole } from "./node_role.ts";
 import { faultOf, StageHost, WorkRefused } from "./stage_host.ts";
@@ -16,7 +16,7 @@ export interface MinerRoleOptions {
   readonly link: NodeLink;
   readonly device: ComputeHost;
   readonly blobs: BlobAccess;
-  readonly moments: MomentsFolder | null;
+  readonly ownState: OwnStateFolder | null;
   readonly peers?: PeerServer | null;
   readonly activationBytes?: number; // of device memory, so that no forward is computed twice
   readonly onRecord: (record: MinerRecord) => void;
@@ -42,10 +42,10 @@ export interface RunningMiner extends RunningRole {
 }
 
 export async function startMiner(options: MinerRoleOptions): Promise<RunningMiner> {
-  const { link, device, blobs, moments, peers = null, activationBytes = 0, onRecord, machine = miner } = options;
+  const { link, device, blobs, ownState, peers = null, activationBytes = 0, onRecord, machine = miner } = options;
   const state = openMiner({
     adapter: device.adapter.name,
-    previousStage: await moments?.stage() ?? null,
+    previousStage: await ownState?.stage() ?? null,
     listens: peers?.url ?? null,
   });
   const role: NodeRole<MinerState, MinerEvent, MinerEffect> = new NodeRole({
@@ -59,7 +59,7 @@ export async function startMiner(options: MinerRoleOptions): Promise<RunningMine
     device,
     blobs,
     segments: role.segments,
-    moments,
+    ownState,
     peers,
     activationBytes,
     nowMs: () => link.timers.steadyMs(),

@@ -149,7 +149,7 @@ export class NodeRole<State, Event, Effect> {
         return this.#driver.enqueue({
           type: "messageReceived",
           message: event.message,
-          segments: event.segments.map((bytes, index) => this.segments.hold(bytes, event.names[index])),
+          segments: this.segments.take(event),
         });
       case "refused":
         return this.#onRefused(event);

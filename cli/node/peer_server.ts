@@ -7,7 +7,6 @@
  */
 
 import type { NodeId } from "../../core/ids.ts";
-import { MemoryBlobs } from "../../net/blobs/blob_memory.ts";
 import type { Verify } from "../../net/auth/hello.ts";
 import type { NetLimits } from "../../net/limits.ts";
 import { PeerBlobs } from "../../net/blobs/peer_blobs.ts";
@@ -16,6 +15,7 @@ import { listen, ListenError } from "../../net/server.ts";
 import type { Timers } from "../../net/timers.ts";
 import { UsageError, UserError } from "../output/errors.ts";
 import { peerUrl } from "../roles/blob_access.ts";
+import { peerStore } from "../roles/stores.ts";
 
 export interface PeerServer {
   readonly url: string; // where others reach it
@@ -42,7 +42,7 @@ export async function openPeerServer(options: PeerServerOptions): Promise<PeerSe
   const { self, verify, limits, timers, onError } = options;
   const { host, port } = hostAndPort(options.listen);
   const { blobBytes } = limits;
-  const store = new MemoryBlobs({ blobBytes, capacityBytes: vectorsHeld * blobBytes });
+  const store = peerStore({ blobBytes, capacityBytes: vectorsHeld * blobBytes });
   const peers = new PeerBlobs({ self, store, verify, limits, timers, onError });
   let holding = Promise.resolve();
   const hold = (vectors: readonly Uint8Array[]) => {

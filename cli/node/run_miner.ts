@@ -15,7 +15,7 @@ import { openPauseWatch, pauseRules } from "../idle/pause_options.ts";
 import type { PauseWatch } from "../idle/pause_watch.ts";
 import { newVersion, openLogFile, openUpgradeWatch } from "../service/long_run.ts";
 import { startMiner } from "./miner_role.ts";
-import { MomentsFolder } from "./moments_folder.ts";
+import { OwnStateFolder } from "./own_state_folder.ts";
 import { minerLine } from "./node_lines.ts";
 import type { NodeLink } from "./node_role.ts";
 import { PausingRole } from "./pausing_role.ts";
@@ -87,7 +87,7 @@ function restingMiner(
 ): PausingRole {
   const { node, peers, watch, tally, onRecord } = options;
   const folder = `${dataFolder()}/miners/${node.signer.address}`;
-  const moments = new MomentsFolder(folder, { warn: (text) => output.log.warn(text) });
+  const ownState = new OwnStateFolder(folder, { warn: (text) => output.log.warn(text) });
   const activationBytes = 2 ** 20 * (given.number("activation-mib") ?? 0);
   return new PausingRole({
     gate: watch,
@@ -101,7 +101,7 @@ function restingMiner(
         },
       };
       return startMiner({
-        ...{ ...node, link, peers, moments, activationBytes },
+        ...{ ...node, link, peers, ownState, activationBytes },
         onRecord: (record) => {
           onRecord(record);
           output.event(record);

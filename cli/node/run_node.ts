@@ -7,7 +7,6 @@ import { type HotkeyPair, verifySignature } from "../../chain/wallet/hotkey.ts";
 import { present } from "../../core/assert.ts";
 import type { Role } from "../../core/protocol/message.ts";
 import type { ComputeWorker } from "../../gpu/worker_client.ts";
-import { HttpBlobs } from "../../net/blobs/blob_http.ts";
 import { defaultNetLimits } from "../../net/limits.ts";
 import { showPass } from "../../net/auth/peer_pass.ts";
 import { type Authorize, createAuthorize } from "../../net/auth/request_auth.ts";
@@ -22,6 +21,7 @@ import { giveUpReading } from "../rights/confinement.ts";
 import { duration } from "../screen/format.ts";
 import { hotkeyFolders, openHotkey } from "../options/wallet_options.ts";
 import { type BlobAccess, blobAccess } from "../roles/blob_access.ts";
+import { remoteStore } from "../roles/stores.ts";
 import { openDevice } from "../roles/open_device.ts";
 import { HubPin } from "./hub_pin.ts";
 import { hubTrust } from "./hub_trust.ts";
@@ -99,9 +99,9 @@ export async function openNode(
       return place.http; // the orchestrator's address by then
     },
   };
-  const blobs = blobAccess(new HttpBlobs(hubStore), {
+  const blobs = blobAccess(remoteStore(hubStore), {
     open: ({ node, url, pass }) =>
-      new HttpBlobs({
+      remoteStore({
         ...storeOptions,
         authorize: showPass(createAuthorize({ ...by, receiver: node }), pass),
         url,

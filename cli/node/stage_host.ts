@@ -8,18 +8,23 @@
 import { present, unreachable } from "../../core/assert.ts";
 import { type Fault, fault, type Parsed } from "../../core/fault.ts";
 import type { BlobRef } from "../../core/ids.ts";
+import { payloadCodecOf } from "../../core/merge/payload/payload_codecs.ts";
 import type { LoggedTask, MinerResult, MinerWork } from "../../core/miner/event.ts";
-import { parameterTable, type StageSpec, stageSpecs } from "../../core/model/spec.ts";
+import { type ParameterTable, parameterTable, type StageSpec, stageSpecs } from "../../core/model/spec.ts";
+import { stageWires } from "../../core/model/stage_wires.ts";
 import type { RunConfig } from "../../core/config/config.ts";
+import { bytesOfFloats } from "../../core/model/vector_bytes.ts";
 import type { ParameterSource, Slice } from "../../core/protocol/message.ts";
+import { optimizerOf } from "../../core/train/optimizers.ts";
 import type { StageCompute } from "../../gpu/compute.ts";
 import { nameOf } from "../../net/blobs/blob_hash.ts";
 import { isTooLarge } from "../../gpu/worker_client.ts";
-import { type BlobAccess, bytesOfFloats } from "../roles/blob_access.ts";
+import type { BlobAccess } from "../roles/blob_access.ts";
 import type { ComputeHost } from "../roles/compute_host.ts";
 import { placeParameters, readParameters, throttled } from "./large_stage.ts";
-import { mergeStage, reduceSlice, subtractInPlace } from "../roles/merge_work.ts";
-import type { MomentsFolder } from "./moments_folder.ts";
+import { formSlice, mergeStage, reduceSlice } from "../roles/merge_work.ts";
+import { keptVectors, readOwnState, Residual, takeUp } from "./own_state.ts";
+import type { OwnStateFolder } from "./own_state_folder.ts";
 import type { PeerServer } from "./peer_server.ts";
 import type { Segments } from "../roles/segments.ts";
 import { loadSource, type OnLoading, type StageVectors } from "./stage_source.ts";
@@ -49,15 +54,17 @@ interface RoundStart extends StageVectors {
 interface OpenStage {
   readonly config: RunConfig;
   readonly spec: StageSpec;
+  readonly table: ParameterTable;
   readonly compute: StageCompute;
   start: RoundStart;
+  residual: Residual;
 }
 
 export interface StageHostOptions {
   readonly device: ComputeHost;
   readonly blobs: BlobAccess;
   readonly segments: Segments;
-  readonly moments: MomentsFolder | null; // null: nothing is kept on disk
+  readonly ownState: OwnStateFolder | null; // null: nothing is kept on disk
   readonly peers?: PeerServer | null; // serves the stage's vectors to newcomers
   readonly activationBytes: number;
   readonly nowMs: () => number;
@@ -68,6 +75,7 @@ export interface StageHostOptions {
 export class StageHost {
   readonly #options: StageHostOptions;
   #open: OpenStage | null = null;
+  #config: RunConfig | null = null; // of the last stage: others' payloads are reduced while none is open
   #isClosed = false;
 
   constructor(options: StageHostOptions) {
@@ -116,7 +124,8 @@ export class StageHost {
 
   async #loadStage(work: Extract<MinerWork, { type: "loadStage" }>): Promise<MinerResult> {
     const { config, layersOfStages, stage, round, source, peers } = work;
-    const { device, blobs, moments, activationBytes } = this.#options;
+    const { device, blobs, ownState, activationBytes } = this.#options;
+    this.#config = config;
     const spec = present(stageSpecs(config, layersOfStages)[stage], "the assigned stage exists");
     const table = parameterTable(spec);
     const onLoading = throttled(this.#options.onLoading ?? (() => {}), this.#options.nowMs);
@@ -129,17 +138,19 @@ export class StageHost {
     this.#share(start);
     const { parameters } = start.refs;
     if (held !== null) {
-      held.start = start; // back at its own stage: old moments are better than none
+      held.residual = new Residual(start === held.start ? held.residual.settled : null);
+      held.start = start; // back at its own stage: an old optimizer state is better than none
       await placeParameters(held.compute, start.parameters, onLoading);
       return { type: "loadStage", parameters, localSteps: await held.compute.countSteps() };
     }
     this.#drop();
-    const compute = await device.openStage(spec, { activationBytes, openForwards: config.train.microbatchesPerStep });
+    const openForwards = config.train.microbatchesPerStep;
+    const compute = await device.openStage(spec, { optimizer: optimizerOf(config), activationBytes, openForwards });
     if (this.#isClosed) compute.close(); // later calls then fail, as they should
-    this.#open = { config, spec, compute, start };
+    const opened: OpenStage = this.#open = { config, spec, table, compute, start, residual: new Residual() };
     await placeParameters(compute, start.parameters, onLoading);
-    const kept = await moments?.load({ stage, round, length: table.length, parameters }) ?? null;
-    if (kept !== null) await compute.loadMoments(kept);
+    const kept = await ownState?.load({ stage, round, parameters, vectors: keptVectors(config, table) }) ?? null;
+    if (kept !== null) opened.residual = await takeUp(kept, opened);
     return { type: "loadStage", parameters, localSteps: kept?.steps ?? 0 };
   }
 
@@ -172,8 +183,8 @@ export class StageHost {
       const { gradient, lossPerSequence } = await compute.turnaround(input, accepted(readTokens(spec, second)));
       return { output: gradient, losses: [...lossPerSequence] };
     }
-    const wire = present(spec.wireOut, "a stage with a backward has a wire out");
-    const gradient = accepted(readWire(spec, wire, second));
+    const wire = present(stageWires(spec).outputGradient, "a stage with a backward has a wire out");
+    const gradient = accepted(readWire(wire, second));
     return { output: await compute.backward(input, gradient, { name }), losses: null };
   }
 
@@ -188,38 +199,52 @@ export class StageHost {
 
   async #applyStep(work: Extract<MinerWork, { type: "applyStep" }>): Promise<MinerResult> {
     const { compute, config } = this.#stage();
-    const { beta1, beta2, epsilon, weightDecay } = config.train;
     const { learningRate, gradientScale } = work;
-    await compute.step({ learningRate, gradientScale, beta1, beta2, epsilon, weightDecay });
+    await compute.step({ ...config.train, learningRate, gradientScale });
     return { type: "applyStep" };
   }
 
   async #formPayload(slices: readonly Slice[]): Promise<MinerResult> {
-    const { compute, start } = this.#stage();
+    const { compute, config, start, residual, table } = this.#stage();
+    const codec = payloadCodecOf(config);
+    const leftOut = codec.keepsResidual ? residual.open(table.length) : null;
     const refs: BlobRef[] = [];
     for (const { offset, size } of slices) {
       const current = await readParameters(compute, { offset, length: size });
-      const difference = await subtractInPlace(start.parameters.subarray(offset, offset + size), current);
-      refs.push(await this.#options.blobs.put(bytesOfFloats(difference)));
+      const partOf = (vector: Float32Array) => vector.subarray(offset, offset + size);
+      const slice = { start: partOf(start.parameters), current, residual: leftOut === null ? null : partOf(leftOut) };
+      refs.push(await this.#options.blobs.put(await formSlice(codec, slice)));
     }
     return { type: "formPayload", slices: refs };
   }
 
   async #reduceSlice(inputs: Extract<MinerWork, { type: "reduceSlice" }>["inputs"]): Promise<MinerResult> {
-    const average = accepted(await reduceSlice(this.#options.blobs, inputs));
-    return { type: "reduceSlice", result: await this.#options.blobs.put(bytesOfFloats(average)) };
+    const { blobs } = this.#options;
+    const codec = payloadCodecOf(present(this.#config, "a stage was loaded before a merge of it"));
+    return { type: "reduceSlice", result: await blobs.put(accepted(await reduceSlice(codec, { inputs, blobs }))) };
   }
 
   async #applyMerge(work: Extract<MinerWork, { type: "applyMerge" }>): Promise<MinerResult> {
     const stage = this.#stage();
-    const { compute, config, start, spec } = stage;
-    const { blobs, moments } = this.#options;
-    const merged = await mergeStage({ start, slices: work.slices, outer: config.outer, blobs });
-    if (merged !== start) stage.start = await this.#named(merged, null);
+    const { compute, config, start, spec, residual } = stage;
+    const { blobs, ownState } = this.#options;
+    const codec = payloadCodecOf(config);
+    const merged = await mergeStage({ start, slices: work.slices, outer: config.outer, codec, blobs });
+    if (merged !== start) {
+      stage.start = await this.#named(merged, null);
+      residual.settle();
+    }
     const { parameters, momentum } = stage.start.refs;
     this.#share(stage.start);
     await compute.loadParameters(stage.start.parameters);
-    await moments?.save({ stage: spec.index, round: work.round, parameters, moments: await compute.readMoments() });
+    if (ownState !== null) {
+      await ownState.save({
+        stage: spec.index,
+        round: work.round,
+        parameters,
+        state: await readOwnState(stage, stage),
+      });
+    }
     return { type: "applyMerge", parameters, momentum };
   }
 

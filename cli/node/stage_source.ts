@@ -8,10 +8,11 @@ import type { RunConfig } from "../../core/config/config.ts";
 import type { BlobRef } from "../../core/ids.ts";
 import { fillInitial } from "../../core/model/initial.ts";
 import type { ParameterTable } from "../../core/model/spec.ts";
+import { floatsOf, vectorBytes } from "../../core/model/vector_bytes.ts";
 import type { LoadingPart, ParameterSource, Peer } from "../../core/protocol/message.ts";
 import { BlobError } from "../../net/blobs/blobs.ts";
 import { inTurns } from "../../net/turns.ts";
-import { type BlobAccess, floatsOf } from "../roles/blob_access.ts";
+import type { BlobAccess } from "../roles/blob_access.ts";
 
 export interface StageVectors {
   readonly parameters: Float32Array;
@@ -55,7 +56,7 @@ async function growParameters({ config, table, onLoading }: SourceOptions): Prom
   await inTurns({
     total: table.length,
     unit: valuesOfTurn,
-    onProgress: (count) => onLoading?.("making", { done: 4 * count, total }),
+    onProgress: (count) => onLoading?.("making", { done: vectorBytes(count), total }),
   }, (start, end) => fillInitial(table, { seed: config.seed, first: start }, parameters.subarray(start, end)));
   return parameters;
 }
@@ -64,10 +65,11 @@ async function fetchVector(
   { blobs, table, peers = [], onLoading }: SourceOptions,
   { ref, before, total }: { ref: BlobRef; before: number; total: number },
 ): Promise<Float32Array> {
-  if (ref.bytes === 4 * table.length) {
-    const onBytes = (bytes: number) => onLoading?.("fetching", { done: before + bytes, total });
+  const bytes = vectorBytes(table.length);
+  if (ref.bytes === bytes) {
+    const onBytes = (done: number) => onLoading?.("fetching", { done: before + done, total });
     return floatsOf(await blobs.get(ref, onLoading === undefined ? { peers } : { peers, onBytes }));
   }
-  const detail = `Cannot load a stage as its vector must have ${4 * table.length} bytes: current value is ${ref.bytes}`;
+  const detail = `Cannot load a stage as its vector must have ${bytes} bytes: current value is ${ref.bytes}`;
   throw new BlobError("wrongHash", detail); // the node that named it lied
 }

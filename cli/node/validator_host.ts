@@ -6,16 +6,11 @@
  */
 
 import { present } from "../../core/assert.ts";
-import { decodeWire } from "../../core/codec/wire.ts";
+import { decodeWire, type Wire } from "../../core/codec/wire.ts";
 import type { RunConfig } from "../../core/config/config.ts";
 import { fault, type Parsed } from "../../core/fault.ts";
-import {
-  type ParameterTable,
-  parameterTable,
-  type StageSpec,
-  stageSpecs,
-  type WireSpec,
-} from "../../core/model/spec.ts";
+import { type ParameterTable, parameterTable, type StageSpec, stageSpecs } from "../../core/model/spec.ts";
+import { stageWires, taskOutput } from "../../core/model/stage_wires.ts";
 import type { ParameterSource } from "../../core/protocol/message.ts";
 import { innovation } from "../../core/score/innovation.ts";
 import type { ValidatorResult, ValidatorWork } from "../../core/validator/event.ts";
@@ -130,12 +125,9 @@ export class ValidatorHost {
     await this.#load(stage, { config, round: work.round, source: work.source });
     const { spec } = stage;
     const { segments } = this.#options;
-    const wire = present(
-      work.direction === "forward" ? spec.wireOut : spec.wireIn,
-      "a replayed task has an output wire",
-    );
+    const wire = present(taskOutput(spec, work.direction), "a replayed task has an output wire");
     const input = accepted(readInput(spec, segments.get(work.input)));
-    const claimed = accepted(readWire(spec, wire, segments.get(work.claimed)));
+    const claimed = accepted(readWire(wire, segments.get(work.claimed)));
     const { output, losses } = await this.#repeat(stage, { work, input });
     const compared = innovation({
       claimed: decodeWire(wire, claimed),
@@ -161,7 +153,7 @@ export class ValidatorHost {
       const { gradient, lossPerSequence } = await compute.turnaround(input, accepted(readTokens(spec, second)));
       return { output: present(gradient, "a replayed turnaround has a gradient"), losses: lossPerSequence };
     }
-    const gradient = accepted(readWire(spec, present(spec.wireOut, "no tail has a backward"), second));
+    const gradient = accepted(readWire(present(stageWires(spec).outputGradient, "no tail has a backward"), second));
     return {
       output: present(await compute.backward(input, gradient), "the head's backward is not replayed"),
       losses: null,
@@ -187,12 +179,13 @@ function lazyOutput(
   spec: StageSpec,
   options: {
     work: Extract<ValidatorWork, { type: "replay" }>;
-    wire: WireSpec;
+    wire: Wire;
     bytes: (ref: ValidatorWorkRef) => Uint8Array;
   },
 ): Float32Array | null {
   const { work, wire, bytes } = options;
-  const passed = work.direction === "forward" ? spec.wireIn : work.direction === "backward" ? spec.wireOut : null;
+  const { input, outputGradient } = stageWires(spec);
+  const passed = work.direction === "forward" ? input : work.direction === "backward" ? outputGradient : null;
   const ref = work.direction === "forward" ? work.input : work.second;
   if (passed === null || ref === null || passed.width !== wire.width) return null;
   return decodeWire(passed, bytes(ref));

@@ -1,7 +1,7 @@
 /**
  * The options that name a chain and a subnet, shared by every command that queries one.
  *
- * Owns: --endpoint, --netuid, --timeout, --mechanism, --hotkey as a name or an address. Refuses: connecting (cli/chain/chain_access.ts).
+ * Owns: --endpoint, --netuid, --timeout, --mechanism, --hotkey as a name or an address. Out of scope: connecting (cli/chain/chain_access.ts).
  */
 
 import type { OptionSpec } from "../command.ts";

@@ -4,7 +4,9 @@
  */
 
 import type { RunConfig } from "../../core/config/config.ts";
-import { modelParameters } from "../../core/config/derive.ts";
+import { codecs } from "../../core/codec/codecs.ts";
+import { modelParameters } from "../../core/model/shape.ts";
+import { wireSpec } from "../../core/model/spec.ts";
 import { plural } from "../screen/format.ts";
 
 export interface TextFacts {
@@ -17,16 +19,14 @@ export interface TextFacts {
 export function describeRun(config: RunConfig): string[] {
   const { model, train, pipeline, outer } = config;
   const batch = [train.microbatchesPerStep, train.sequencesPerMicrobatch, model.contextLength];
-  const codec = pipeline.codec === "iota"
-    ? `codec iota with ${pipeline.bottleneckWidth} values per token`
-    : "codec none";
+  const { codec, width } = wireSpec(config);
   return [
     `model  ${config.size}: ${(modelParameters(model) / 1e6).toFixed(2)} M parameters, width ${model.width}, ` +
     `${model.layers} layers, ${model.heads} query and ${model.kvHeads} key-value heads, feed-forward ${model.ffnWidth}, ` +
     `vocabulary ${model.vocabSize}, context ${model.contextLength}`,
-    `run    ${pipeline.stages} stages with ${
-      plural(config.swarm.replicas, "miner")
-    } each, ${codec}; ${train.steps} steps of ` +
+    `run    ${pipeline.stages} stages with ${plural(config.swarm.replicas, "miner")} each, codec ${codec}${
+      codecs[codec].describe(width)
+    }; ${train.steps} steps of ` +
     `${batch.reduce((a, b) => a * b)} tokens (${batch.join(" x ")}), merge every ${train.stepsPerRound}; ` +
     `learning rate ${train.learningRate}, outer ${outer.learningRate} with momentum ${outer.momentum}, seed ${config.seed}`,
   ];

@@ -11,9 +11,10 @@ import type { StageSpec } from "../../core/model/spec.ts";
 import type { OrchestratorEffect } from "../../core/orchestrator/event.ts";
 import type { OrchestratorState, RoundSources } from "../../core/orchestrator/state.ts";
 import { blobsOf, usedBlobs } from "../../core/orchestrator/stored_blobs.ts";
-import { DiskBlobs, type LostBlob } from "../../net/blobs/blob_disk.ts";
+import type { LocalBlobStore, LostBlob } from "../../net/blobs/blobs.ts";
 import { type FoundCheckpoint, putAsideNewer } from "../checkpoint/checkpoint.ts";
 import { hubBlobs } from "../roles/blob_access.ts";
+import { openRunStore } from "../roles/stores.ts";
 import { sourcesFrom } from "../hub/checkpoint_writer.ts";
 import type { HubJournal, RecoveredRun } from "../hub/hub_journal.ts";
 import type { PreparedRun } from "./prepare_run.ts";
@@ -23,7 +24,7 @@ const storedBlobs = 256; // of the largest size, at the same time
 const ownBlobs = 64; // of these, reserved for the hub: members cannot use up what it needs to end a round
 
 export interface OpenRunState {
-  readonly store: DiskBlobs;
+  readonly store: LocalBlobStore;
   readonly memberBytes: number; // the part of the store's capacity that members may fill
   readonly journal: HubJournal;
   readonly recovered: RecoveredRun | null;
@@ -59,12 +60,14 @@ export async function openRunState(options: OpenRunOptions): Promise<OpenRunStat
   }
   const { blobBytes } = config.limits;
   const onLost = ({ ref, why }: LostBlob) => {
-    warn(`Blob ${ref.hash} must be in the store as it was stored: it is ${why}; whoever has it will be asked for it`);
+    warn(
+      `Blob ${ref.hash} must be in the store unchanged: it is ${why}; it will be requested from the nodes that have it`,
+    );
     options.onLost?.(ref.hash);
   };
   const capacityBytes = storedBlobs * blobBytes;
   const memberBytes = capacityBytes - ownBlobs * blobBytes;
-  const store = await DiskBlobs.open({ folder: `${path}/blobs`, blobBytes, capacityBytes, onLost });
+  const store = await openRunStore({ folder: `${path}/blobs`, blobBytes, capacityBytes, onLost });
   await sweep(store, recovered === null ? new Set() : usedBlobs(recovered.state));
   if (recovered !== null) {
     await putBack(store, { state: recovered.state, found, stages, warn });
@@ -76,14 +79,14 @@ export async function openRunState(options: OpenRunOptions): Promise<OpenRunStat
 }
 
 /** A killed process leaves blobs that are no longer needed. */
-async function sweep(store: DiskBlobs, used: ReadonlySet<string>): Promise<void> {
+async function sweep(store: LocalBlobStore, used: ReadonlySet<string>): Promise<void> {
   const unused: BlobRef[] = [];
   for await (const ref of store.list()) if (!used.has(ref.hash)) unused.push(ref);
   for (const ref of unused) await store.delete(ref.hash);
 }
 
 async function putBack(
-  store: DiskBlobs,
+  store: LocalBlobStore,
   { state, found, stages, warn }: {
     state: OrchestratorState;
     found: FoundCheckpoint | null;

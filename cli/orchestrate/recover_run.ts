@@ -66,7 +66,7 @@ export async function openRunJournal(options: RecoverOptions): Promise<OpenedJou
     if (error.code === "locked" || error.code === "noSpace" || error.code === "storage") throw userError(error, folder);
     const start = await startWithout(error, { ...options, mark });
     const [kept] = await putJournalAside(folder);
-    warn(`${error.message}${markText(mark)}; it is kept as '${kept}', and the run goes on from ${start}`);
+    warn(`${error.message}${markText(mark)}; it is kept as '${kept}', and the run resumes from ${start}`);
     return openFile(request, folder);
   }
 }
@@ -122,7 +122,7 @@ function missingText(mark: MarkFound, { sequence, at }: { sequence: number; at: 
   }
   if (mark.sequence <= sequence) return null;
   const lost = mark.sequence - sequence;
-  return `The journal lost its last ${lost} entries: the run was at ${describe(mark)}, and goes on from ${at}; ` +
+  return `The journal lost its last ${lost} entries: the run was at ${describe(mark)}, and resumes from ${at}; ` +
     "the work they recorded will be done again";
 }
 
@@ -188,7 +188,7 @@ export function refuseWhileHeld(folder: string): void {
 export function userError(error: JournalError, folder: string): UserError {
   const next = error.code === "locked"
     ? "Stop the other orchestrator first, or choose another folder with --data DIR"
-    : `Make room or repair the folder, then go on with: ${shellWords(["iota", "orchestrate", "--data", folder])}`;
+    : `Make room or repair the folder, then resume with: ${shellWords(["iota", "orchestrate", "--data", folder])}`;
   return new UserError(error.message, { next, cause: error });
 }
 

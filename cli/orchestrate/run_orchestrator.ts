@@ -4,16 +4,18 @@
 
 import { setImmediate } from "node:timers";
 import type { RunConfig } from "../../core/config/config.ts";
+import type { WireCost } from "../../core/view/view.ts";
 import { fault } from "../../core/fault.ts";
 import type { NodeId } from "../../core/ids.ts";
+import { payloadCodecOf } from "../../core/merge/payload/payload_codecs.ts";
 import { splitLayers } from "../../core/model/stages.ts";
 import { parameterTable, stageSpecs } from "../../core/model/spec.ts";
-import { modelParameters } from "../../core/config/derive.ts";
 import { mayRead } from "../../core/orchestrator/access.ts";
 import { roomFault } from "../../core/orchestrator/members/roster.ts";
 import type { OrchestratorEffect } from "../../core/orchestrator/event.ts";
 import type { OrchestratorState } from "../../core/orchestrator/state.ts";
 import { verifySignature } from "../../chain/wallet/hotkey.ts";
+import type { RefusalCounts } from "../../net/auth/refusals.ts";
 import { createApi } from "../../net/hub_http.ts";
 import { BlobError } from "../../net/blobs/blobs.ts";
 import { type NetLimits, netLimits } from "../../net/limits.ts";
@@ -21,16 +23,17 @@ import { RequestGate } from "../../net/auth/request_auth.ts";
 import type { TicketBox } from "../../net/auth/ticket.ts";
 import { systemRandom, systemTimers } from "../../net/timers.ts";
 import type { CommandContext } from "../command.ts";
-import type { Output } from "../output/output.ts";
 import { openHubChain } from "../duty/hub_chain.ts";
+import { saveWires, takeWires, unsavedText } from "../hub/saved_wires.ts";
+import type { BatchSource } from "../data/dataset.ts";
 import { JournalError } from "../journal/journal_error.ts";
 import { explainRefusal, Terminated, UserError } from "../output/errors.ts";
 import { openLogFile } from "../service/long_run.ts";
 import { readOpenFiles } from "../rights/open_files.ts";
 import { shellWords } from "../shell_words.ts";
 import { namedFolder } from "../run_folder.ts";
-import { openRunScreen, type RunScreen } from "../screen/run_screen.ts";
-import { newRunView, type WireCost } from "../screen/view.ts";
+import { Projection } from "../projection/projection.ts";
+import { openRecordLog } from "../projection/record_log.ts";
 import { type CheckpointPlace, putBackRound, storeRound } from "../hub/checkpoint_writer.ts";
 import { probeRoom } from "../hub/disk_room.ts";
 import { type HubPlace, hubPlace } from "./hub_place.ts";
@@ -43,6 +46,7 @@ import { type PreparedRun, prepareRun, saveResumedRun } from "./prepare_run.ts";
 import { startOrchestrator } from "../hub/orchestrator_role.ts";
 import type { RunningOrchestrator } from "../hub/running_orchestrator.ts";
 import { removeJournal, userError as journalError } from "./recover_run.ts";
+import { runFacts, takenUp } from "./run_facts.ts";
 import { type BegunAt, runSummary, saveSummary, sessionFields } from "./run_summary.ts";
 import { sayListening } from "./say_listening.ts";
 import { bf16BytesPerToken, type Traffic } from "../hub/traffic.ts";
@@ -70,7 +74,7 @@ export async function runOrchestrator(context: CommandContext): Promise<number> 
   try {
     const prepared = await prepareRun(context, plan, port.at);
     const run = await startRun(context, { prepared, place, port, limits, startedMs });
-    notice = (text) => run.screen.record({ type: "warning", text });
+    notice = (text) => run.projection.tell({ type: "warning", text });
     return await untilTheEnd(context, { prepared, run, interruption, startedMs });
   } finally {
     await port.close();
@@ -92,7 +96,7 @@ async function untilTheEnd(
     const summary = runSummary({
       state: run.role.state,
       traffic: run.role.traffic,
-      view: run.screen.view,
+      view: run.projection.view,
       dataset: prepared.dataset,
       folder: path,
       startedMs,
@@ -101,7 +105,7 @@ async function untilTheEnd(
       tokensBefore: run.tokensBefore,
       begun: run.begun,
     });
-    run.screen.close();
+    run.projection.close();
     context.output.summary(
       context.output.mode === "json" ? summary : { ...summary, sessionFields: sessionFields(run.begun) },
     );
@@ -127,7 +131,7 @@ async function untilTheEnd(
 interface StartedRun {
   readonly role: RunningOrchestrator;
   readonly chainFailed: Promise<never>; // our own failure, not the chain's
-  readonly screen: RunScreen;
+  readonly projection: Projection;
   readonly tokensBefore: number;
   readonly begun: BegunAt;
   firstStepAtMs(): number | null;
@@ -140,25 +144,23 @@ async function startRun(
 ): Promise<StartedRun> {
   const { output } = context;
   const { prepared, place, port, limits, startedMs } = options;
-  const { config, dataset, folder, runId, key: { signer } } = prepared;
+  const { config, folder, runId, key: { signer } } = prepared;
   const layersOfStages = splitLayers(config);
   const stages = stageSpecs(config, layersOfStages);
-  const screen = openScreen(context, { config, layersOfStages, startedMs, step: prepared.found?.manifest.step ?? 0 });
-  const onReplayed = (effects: readonly OrchestratorEffect[]) => {
-    for (const effect of effects) if (effect.type === "record") screen.replay(effect.record);
-  };
   const warn = (text: string) => output.log.warn(text);
+  const { projection, onReplayed } = await openProjection(context, {
+    ...{ prepared, layersOfStages, startedMs },
+    refused: () => role.refusals,
+  });
   const { members, journal, recovered, from } = await openStorage({ prepared, stages, limits, onReplayed, warn });
   await saveResumedRun(context, prepared, { at: port.at, step: recovered?.state.step ?? from?.step ?? 0 });
   const checkpoints = checkpointPlace(prepared, { stages, warn });
   const tickets = hubTickets(signer, runId);
   const { promise: chainFailed, reject } = Promise.withResolvers<never>();
   const chain = openHubChain(config.chain, { output, onFailure: reject });
-  const { sequencesPerMicrobatch: sequences } = config.train;
-  const tokensBefore = recovered?.state.counters.tokens ?? 0;
   const begun = begunAt({ recovered, from });
   output.line(`Run kept in ${folder.path}; ${folder.isResumed ? `resumes at step ${begun.step}` : "begins"}`);
-  screen.begin(begun);
+  projection.tell(takenUp(begun, recovered?.state ?? null));
   let firstStepAtMs: number | null = null;
   const role = startOrchestrator({
     runId,
@@ -168,6 +170,7 @@ async function startRun(
     ...(from === null ? {} : { from }),
     journal,
     recovered,
+    savedWires: await takeWires(folder.path),
     gather: (callback) => setImmediate(callback), // after all readable sockets have been read
     signer,
     verify: verifySignature,
@@ -177,30 +180,38 @@ async function startRun(
     timers: systemTimers,
     random: systemRandom,
     blobs: members.blobs,
-    batches: dataset.batches({ seed: config.seed, sequences, contextLength: config.model.contextLength }),
+    batches: batchesOf(prepared),
     storeRound: (round) => storeRound(checkpoints, round, members.blobs),
     putBackRound: (round) => putBackRound(checkpoints, { round, blobs: members.blobs }),
     probeRoom: (bytes) => probeRoom(folder.path, bytes),
     onRecord: (record) => {
-      screen.record(record);
+      projection.tell(record);
       if (record.type !== "stepClosed") return;
       firstStepAtMs ??= systemTimers.nowMs();
-      showWire({ output, screen, traffic: role.traffic, config });
+      const cost = wireCost(role.traffic, config);
+      if (cost !== null) projection.tell({ type: "wire", ...cost });
     },
   });
   chain.onRenewed(() => role.review());
-  serve(context, { role, members, limits, port, self: signer.address, tickets });
+  serve(context, { role, members, limits, port, self: signer.address, tickets, pages: projection.pages });
   const invite = { socket: place.urlAt(port.at.port), hub: signer.address, run: runId };
   sayListening(output, { place, invite, miners: config.swarm.replicas * stages.length });
   chain.announce({ invite, signer });
   const close = async ({ isOver }: { isOver: boolean }) => {
-    screen.close();
     await port.close();
     await members.close();
     await chain.close({ isOver });
     journal.close();
+    await saveWires(folder.path, isOver ? [] : role.segments.all).catch((error) => warn(unsavedText(error)));
+    projection.close();
   };
-  return { role, chainFailed, screen, tokensBefore, begun, firstStepAtMs: () => firstStepAtMs, close };
+  const tokensBefore = recovered?.state.counters.tokens ?? 0;
+  return { role, chainFailed, projection, tokensBefore, begun, firstStepAtMs: () => firstStepAtMs, close };
+}
+
+function batchesOf({ config, dataset }: PreparedRun): BatchSource {
+  const { seed, train: { sequencesPerMicrobatch: sequences }, model: { contextLength } } = config;
+  return dataset.batches({ seed, sequences, contextLength });
 }
 
 function begunAt({ recovered, from }: Pick<OpenRunState, "recovered" | "from">): BegunAt {
@@ -219,8 +230,9 @@ async function openStorage(
   const opened = await openRunState({ ...options, onLost: (hash) => members?.lost(hash) });
   const { store, memberBytes: capacityBytes } = opened;
   const stageFloats = options.stages.map((spec) => parameterTable(spec).length);
-  const folder = options.prepared.folder.path;
-  members = await HubStore.open({ folder, store, stageFloats, capacityBytes, limits, timers: systemTimers });
+  const { config, folder: { path: folder } } = options.prepared;
+  const codec = payloadCodecOf(config);
+  members = await HubStore.open({ folder, store, stageFloats, codec, capacityBytes, limits, timers: systemTimers });
   return { ...opened, members };
 }
 
@@ -240,28 +252,12 @@ function checkpointPlace(
   };
 }
 
-/** Reports the traffic at a boundary, once there is any. */
-function showWire(
-  options: { output: Output; screen: RunScreen; traffic: Traffic; config: RunConfig },
-): void {
-  const { output, screen, traffic, config } = options;
-  const cost = wireCost(traffic, config);
-  if (cost === null) return;
-  screen.wire(cost);
-  output.event({ type: "wire", ...cost });
-}
-
 /** A disk error ends the run with its reason; what was saved before is whole. */
 function explainStorage(error: unknown, path: string): unknown {
-  const next = `Make room, then go on with: ${shellWords(["iota", "orchestrate", "--data", path])}`;
+  const next = `Make room, then resume with: ${shellWords(["iota", "orchestrate", "--data", path])}`;
   if (error instanceof JournalError) return journalError(error, path);
   if (error instanceof BlobError) return new UserError(error.message, { next, cause: error });
   return explainRefusal(error, { action: "keep the run on disk", value: path }) ?? error;
-}
-
-/** For `/status`: the run's progress. */
-function statusOf({ phase, step, round, config, members }: OrchestratorState): Record<string, unknown> {
-  return { name: config.name, size: config.size, phase, step, steps: config.train.steps, round, nodes: members.size };
 }
 
 /** Null before any traffic at a boundary. */
@@ -278,23 +274,32 @@ function stoppedText({ step, config }: OrchestratorState, from: { reason: string
     `resume at this step with: ${shellWords(["iota", "orchestrate", "--data", folder])}`;
 }
 
-function openScreen(
+/** The view starts from the record log, or without one from the records that the journal replays. */
+async function openProjection(
   { output }: CommandContext,
-  options: { config: RunConfig; layersOfStages: readonly number[]; startedMs: number; step: number },
-): RunScreen {
-  const { config, layersOfStages, startedMs, step } = options;
-  const view = newRunView({
-    command: "orchestrate",
-    run: config.name,
-    size: config.size,
-    parameters: modelParameters(config.model),
-    device: "",
-    steps: config.train.steps,
-    stepsPerRound: config.train.stepsPerRound,
-    layersOfStages,
-  }, startedMs);
-  view.step = step; // of the newest checkpoint, until the journal is read
-  return openRunScreen({ output, view, nowMs: () => systemTimers.nowMs() });
+  options: {
+    prepared: PreparedRun;
+    layersOfStages: readonly number[];
+    startedMs: number;
+    refused: () => RefusalCounts;
+  },
+): Promise<{ projection: Projection; onReplayed: (effects: readonly OrchestratorEffect[]) => void }> {
+  const { prepared: { config, folder, found }, layersOfStages, startedMs: startedAtMs, refused } = options;
+  const warn = (text: string) => output.log.warn(text);
+  const records = await openRecordLog({ folder: folder.path, timers: systemTimers, warn });
+  const facts = runFacts({ command: "orchestrate", device: "", config, layersOfStages });
+  const projection = new Projection({
+    output,
+    opened: { facts, startedAtMs, step: found?.manifest.step ?? 0 }, // until the journal is read
+    nowMs: () => systemTimers.nowMs(),
+    records,
+    refused,
+  });
+  const onReplayed = (effects: readonly OrchestratorEffect[]) => {
+    if (records.sequence > 0) return;
+    for (const effect of effects) if (effect.type === "record") projection.keep(effect.record);
+  };
+  return { projection, onReplayed };
 }
 
 interface ServedParts {
@@ -304,10 +309,12 @@ interface ServedParts {
   readonly port: HubPort;
   readonly self: NodeId;
   readonly tickets: TicketBox;
+  readonly pages: Projection["pages"];
 }
 
 /** From here on nodes are admitted; only this run's nodes may use its blobs. */
-function serve({ output }: CommandContext, { role, members, limits, port, self, tickets }: ServedParts): void {
+function serve({ output }: CommandContext, parts: ServedParts): void {
+  const { role, members, limits, port, self, tickets, pages } = parts;
   const gate = new RequestGate({
     self,
     verify: verifySignature,
@@ -322,7 +329,7 @@ function serve({ output }: CommandContext, { role, members, limits, port, self, 
       check: (request, headers) => gate.check(request, headers),
       mayRead: (asked) => mayRead(role.state, asked),
     }),
-    status: () => ({ ...statusOf(role.state), isPaused: role.members.isFull, refused: role.refusals }),
+    pages,
     onError: (error) => output.log.error(`A request failed: ${error.message}`),
   });
   port.serve({

@@ -1,8 +1,8 @@
 /** The summary of a run: what was measured, under stable names, and the file that keeps it. */
 
 import type { OrchestratorState } from "../../core/orchestrator/state.ts";
+import type { RunView } from "../../core/view/view.ts";
 import type { Dataset } from "../data/dataset.ts";
-import type { RunView } from "../screen/view.ts";
 import { isDiskFull } from "../hub/disk_room.ts";
 import { bf16BytesPerToken, type Traffic } from "../hub/traffic.ts";
 

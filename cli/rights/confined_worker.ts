@@ -1,8 +1,8 @@
 /**
- * The thread in which a command runs with no rights but its own. See confinement.ts.
+ * The thread in which a command runs with only its own rights. See confinement.ts.
  *
- * Owns: running the same command line once more, here; the values of a few variables come with it, so that none need be readable.
- * Ending is the first thread's: it gets the exit code.
+ * Owns: running the same command line again in this thread. It receives the values of a few variables, so the
+ * environment need not be readable. The main thread gets the exit code and ends the process.
  */
 
 import { denoHost, type Host } from "../host.ts";
@@ -13,7 +13,8 @@ const scope = self as unknown as {
   postMessage(message: FromConfined): void;
 };
 
-// A static import would make main.ts a part that both entries of a bundle share, and which is then nobody's main module.
+// A static import would make main.ts a chunk shared by both entries of a bundle, and then it is not the main module of
+// either.
 const { main } = await import("../main.ts");
 
 let awaiting: ((text: string | null) => void)[] = [];

@@ -1,10 +1,11 @@
 /**
- * Gives up, before a command runs, every right that it does not state.
+ * Before a command runs, gives up every right that it does not declare.
  *
- * Two ways, by what Deno can take back. A right for everything can be revoked as a whole, which is final; this is enough for
- * commands that need all or nothing of a kind. A narrower right (one folder, one program, some variables) can only be given to a
- * new thread: the command then runs in a worker that holds just these, and the first thread revokes all of its own. Either way no
- * thread of the process holds more than the command states, and workers that it starts get no more than it has.
+ * There are two ways, depending on what Deno can revoke. An unrestricted right can be revoked as a whole, permanently;
+ * this suffices for commands that need all or nothing of a kind. A narrower right (one folder, one program, some
+ * variables) can only be given to a new thread: the command then runs in a worker with just these rights, and the main
+ * thread revokes all of its own. Either way no thread of the process holds more than the command declares, and workers
+ * that it starts get no more than it has.
  *
  * Measured on Deno 2.9.6 with a miner that waits for its hub: 15 MB of private memory and, on a machine with four times its cores
  * in load, 0.4 s more to start. A child process with narrow flags would cost about as much, but an executable cannot give itself
@@ -17,7 +18,7 @@ import { askOpenFiles, openFilesVariable } from "./open_files.ts";
 import { type HeldRights, isWhole, packageVariables, type Scope } from "./rights.ts";
 import { type SensorProcess, startSensors } from "./sensor_process.ts";
 
-/** From the first thread to the confined one. */
+/** From the main thread to the confined one. */
 export type ToConfined =
   | {
     readonly type: "begin";
@@ -37,12 +38,12 @@ export interface Confinement {
   readonly held: HeldRights;
   readonly words: readonly string[];
   readonly variables: Readonly<Record<string, string>>;
-  readonly code?: URL; // of the confined thread; default: confined_worker.ts
+  readonly code?: URL; // the confined thread's module; default: confined_worker.ts
 }
 
 const kinds = ["read", "write", "net", "run", "env", "sys", "ffi", "import"] as const;
 
-/** Null: the command goes on in this thread. Otherwise it runs in its own, and this is its exit code. */
+/** Null: the command continues in this thread. Otherwise it ran in its own thread, and this is its exit code. */
 export function confine(confinement: Confinement): Promise<number> | null {
   const { held } = confinement;
   if (!isWhole(held)) return runConfined(confinement);
@@ -50,10 +51,10 @@ export function confine(confinement: Confinement): Promise<number> | null {
   return null;
 }
 
-/** Final: nothing in Deno gives a right back without asking a person, and this program is started with --no-prompt. */
+/** Final: Deno never restores a right without asking the user, and this program runs with --no-prompt. */
 function revoke(name: typeof kinds[number]): void {
   const { state } = Deno.permissions.revokeSync({ name });
-  assert(state !== "granted", `Cannot go on as the right to ${name} must be given up: it is still held`);
+  assert(state !== "granted", `Cannot continue as the right to ${name} must be given up: it is still held`);
 }
 
 async function runConfined({ held, words, code = workerUrl(), ...given }: Confinement): Promise<number> {
@@ -70,7 +71,7 @@ async function runConfined({ held, words, code = workerUrl(), ...given }: Confin
         net: listOf(held.net),
         run: listOf(held.run),
         env: listOf(held.env === "any" ? "any" : [...packageVariables, ...held.env]),
-        sys: listOf(held.sys) as boolean | (keyof Deno.SystemMemoryInfo & "hostname")[], // Deno's list is behind its type
+        sys: listOf(held.sys) as boolean | (keyof Deno.SystemMemoryInfo & "hostname")[], // Deno's type lacks some entries
         ffi: false,
         import: false,
       },
@@ -84,15 +85,15 @@ async function runConfined({ held, words, code = workerUrl(), ...given }: Confin
   worker.onmessage = ({ data }: MessageEvent<FromConfined>) => {
     if (data.type === "exit") return resolve(data.code);
     if (data.type === "readSensors") return answer(worker, sensors);
-    for (const kind of kinds) revoke(kind); // not before: the thread's modules were read with this thread's rights
+    for (const kind of kinds) revoke(kind); // not before: the worker's modules are read with this thread's rights
     send(worker, { type: "begin", words, variables, hasSensors: sensors !== null });
   };
   return await promise;
 }
 
 /**
- * A part of what a confined command holds, once it has what it needed of it: the folder of a key that is in memory. What lies in
- * `kept` stays, since revoking a path revokes every grant above it as well.
+ * Revokes part of a confined command's rights that it no longer needs, such as the folder of a key that is now in
+ * memory. Paths in `kept` stay, because revoking a path also revokes every grant above it.
  */
 export function giveUpReading(folders: readonly string[], { kept }: { kept: string }): void {
   const above = `${resolvePath(kept)}/`;
@@ -111,7 +112,7 @@ function answer(worker: Worker, sensors: SensorProcess | null): void {
   const reading = sensors?.read() ?? Promise.resolve(null);
   reading.then(
     (text) => send(worker, { type: "sensors", text }),
-    () => send(worker, { type: "sensors", text: null }), // it has ended: the rules then say that they know nothing
+    () => send(worker, { type: "sensors", text: null }), // it has ended: the rules then report unknown readings
   );
 }
 

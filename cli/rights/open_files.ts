@@ -1,15 +1,16 @@
 /**
- * How many files and sockets this process may have open: a hub must know before it runs out, as then also its journal fails.
+ * The limit on this process's open files and sockets. A hub must know it in advance, because when descriptors run out
+ * its journal fails too.
  *
- * Owns: asking a shell, while programs may still be started, and handing the number to the confined thread among its variables.
- * Deno has no call for it and opens nothing below /proc without all rights.
+ * Owns: asking a shell while programs may still be started, and passing the number to the confined thread among its
+ * variables. Deno has no call for it and opens nothing below /proc without all rights.
  */
 
 import type { Environment } from "../paths.ts";
 
 export const openFilesVariable = "IOTA_OPEN_FILES";
 
-/** Null: nobody says, or there is no limit. */
+/** Null: unknown or unlimited. */
 export function askOpenFiles(): string | null {
   if (Deno.build.os === "windows") return null;
   try {
@@ -18,7 +19,7 @@ export function askOpenFiles(): string | null {
     const text = new TextDecoder().decode(asked.stdout).trim();
     return /^\d{1,9}$/.test(text) ? text : null;
   } catch {
-    return null; // no shell, or no right to start one: the port then finds out by itself
+    return null; // no shell, or no right to start one: the port then discovers the limit itself
   }
 }
 

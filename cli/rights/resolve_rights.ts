@@ -1,6 +1,6 @@
 /**
- * From the rights that a command states to the paths and programs of one command line. Pure but for the folder that relative paths
- * begin at.
+ * Resolves the rights that a command declares into the paths and programs of one command line. Pure except for the
+ * current folder.
  */
 
 import { resolve } from "node:path";
@@ -14,11 +14,11 @@ const loopback = ["127.0.0.1", "localhost", "[::1]"];
 export interface RightsQuestion {
   readonly rights: Rights | undefined;
   readonly options: OptionValues;
-  /** Whether the command has such an option at all. */
+  /** Whether the command has such an option. */
   readonly declares: (name: string) => boolean;
   readonly environment: Environment;
   readonly dataFolder: () => string;
-  /** The text file that the run learns by its merged settings; null: none. */
+  /** The training text file according to the merged settings; null: none. */
   readonly corpus: string | null;
   readonly programFolders: readonly string[];
   readonly executable: string;

@@ -1,14 +1,14 @@
 /**
- * What a command may touch, as data.
+ * A command's rights as data.
  *
- * Owns: the words in which a command states its rights, and the exact things that they come to. Refuses: looking at a command line
- * (resolve_rights.ts) and touching the process (confinement.ts gives rights up). A command that states nothing may do nothing but print. No command may load native libraries
- * or fetch code, whatever it states.
+ * Owns: the terms in which a command declares its rights, and the resolved lists. Out of scope: reading a command line
+ * (resolve_rights.ts) and changing the process (confinement.ts). A command that declares nothing may only print. No
+ * command may load native libraries or fetch code, whatever it declares.
  */
 
 /**
- * A place on the disk by what it is: the data folder, the hotkeys of the wallet that signs, the program itself, the text that the
- * run learns (wherever that was set), the path that an option names, or the log and its full files.
+ * A place on disk by purpose: the data folder, the signing wallet's hotkeys, the program itself, the training text
+ * (wherever it was set), the path that an option names, or the log and its rotated files.
  */
 export type Place = "data" | "hotkeys" | "program" | "corpus" | "log" | `--${string}`;
 
@@ -17,18 +17,18 @@ export type SystemFact = "cpus" | "loadavg" | "hostname" | "networkInterfaces" |
 export interface Rights {
   readonly read?: readonly Place[] | "any";
   readonly write?: readonly Place[] | "any";
-  /** Deno does not tell dialling from listening: who may do one there may do the other. */
+  /** Deno does not distinguish dialling from listening: a right to one is a right to the other. */
   readonly net?: "loopback" | "any";
   /** Programs by name; "self" is this one, for the roles of a swarm. */
   readonly run?: readonly string[] | "any";
-  /** Variables beside those that packages ask for. Those in `handedOver` are read before rights are given up. */
+  /** Variables besides those that packages read. Those in `handedOver` are read before rights are given up. */
   readonly env?: readonly string[] | "any";
   readonly sys?: readonly SystemFact[] | "any";
-  /** The options of which any starts the process that reads the machine's sensors. */
+  /** Options, any of which starts the process that reads the machine's sensors. */
   readonly sensorsFor?: readonly string[];
 }
 
-/** Everything below is a list of exact things, or all, or nothing. */
+/** Each field is an exact list, all, or nothing. */
 export type Scope = readonly string[] | "any";
 
 export interface HeldRights {
@@ -41,7 +41,7 @@ export interface HeldRights {
   readonly needsSensors: boolean;
 }
 
-/** What packages ask for while they load: an answer that is refused would stop them. No secret has such a name. */
+/** Variables that packages read while loading; denying them would stop the packages. None of these names holds a secret. */
 export const packageVariables: readonly string[] = [
   "CI",
   "FORCE_COLOR",
@@ -55,7 +55,7 @@ export const packageVariables: readonly string[] = [
   "NODE_ENV",
 ];
 
-/** What this program itself asks for: read once, then given to the confined command as values. */
+/** Variables that this program itself needs: read once, then passed to the confined command as values. */
 export const handedOver: readonly string[] = [
   "HOME",
   "USERPROFILE",
@@ -69,8 +69,8 @@ export const handedOver: readonly string[] = [
 ];
 
 /**
- * Whether giving up whole kinds of rights is enough. Deno can take back all reading, but of a right for everything no part:
- * revoking `/etc` from a process that may read everything leaves it as it was (tests/e2e/rights_test.ts).
+ * Whether giving up whole kinds of rights is enough. Deno can revoke all reading, but no part of an unrestricted right:
+ * revoking `/etc` from a process that may read everything has no effect (tests/e2e/rights_test.ts).
  */
 export function isWhole({ read, write, net, run, env, sys }: HeldRights): boolean {
   return [read, write, net, run, env, sys].every((scope) => scope === "any" || scope.length === 0);

@@ -1,9 +1,9 @@
 /**
- * Reads the machine's sensors for a program that may not.
+ * Reads the machine's sensors for a program that has no right to.
  *
- * Deno opens nothing below /sys without all rights, and a miner may run no program. So a shell with one fixed script is started
- * before rights are given up, and only its pipes are kept: for each line it is sent, whatever the line says, it prints what it
- * reads and an end mark. It ends when its input does, thus with this process.
+ * Deno opens nothing below /sys without all rights, and a miner may run no program. So a shell with one fixed script is
+ * started before rights are given up, and only its pipes are kept. For each input line, whatever its content, it prints
+ * its readings and an end mark. It ends when its input does, and thus with this process.
  */
 
 import { TextLineStream } from "../output/text_lines.ts";
@@ -57,7 +57,7 @@ export function startSensors(): SensorProcess | null {
     read() {
       const reading = last.then(readOne);
       last = reading.catch(() => {
-        // the caller of this reading hears of it
+        // the caller of this reading gets the error
       });
       return reading;
     },

@@ -124,17 +124,3 @@ export function hubBlobs(store: LocalBlobStore, quota: Pick<BlobQuota, "deleted"
     delete: remove,
   };
 }
-
-/**
- * A blob is a vector of little-endian f32, as every machine we run on stores it. The values are the bytes' own memory where they
- * can be, so that a large vector is in memory once.
- */
-export function floatsOf(bytes: Uint8Array): Float32Array {
-  const { buffer, byteOffset, byteLength } = bytes;
-  const isAligned = byteOffset % 4 === 0 && byteLength % 4 === 0;
-  return isAligned ? new Float32Array(buffer, byteOffset, byteLength / 4) : new Float32Array(bytes.slice().buffer);
-}
-
-export function bytesOfFloats(values: Float32Array): Uint8Array {
-  return new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
-}

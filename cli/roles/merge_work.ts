@@ -1,19 +1,19 @@
 /**
  * The array work of a merge on one machine: form a slice of the payload, reduce a slice, take the outer step. The same functions
- * serve miners and the hub as referee, so their hashes can be compared.
+ * serve miners and the hub as referee, so their hashes can be compared. What the bytes of a slice mean is the payload codec's.
  *
  * All of it in turns (net/turns.ts): each value depends on its own position only, so parts give the same bits as the whole.
  */
 
-import { assert } from "../../core/assert.ts";
 import type { OuterConfig } from "../../core/config/config.ts";
-import { type Parsed, parsed, refused } from "../../core/fault.ts";
+import { type Parsed, refused } from "../../core/fault.ts";
 import type { BlobRef } from "../../core/ids.ts";
-import { averageSlices } from "../../core/merge/average.ts";
 import { outerStep, pseudoGradient } from "../../core/merge/outer.ts";
+import type { PayloadCodec, WeightedSlice } from "../../core/merge/payload/payload_codec.ts";
 import type { WeightedPayload } from "../../core/protocol/message.ts";
-import { inTurns } from "../../net/turns.ts";
-import { type BlobAccess, floatsOf } from "./blob_access.ts";
+import { BlobError } from "../../net/blobs/blobs.ts";
+import { inTurns, workInTurns } from "../../net/turns.ts";
+import type { BlobAccess } from "./blob_access.ts";
 import type { StageVectors } from "../node/stage_source.ts";
 
 const valuesOfTurn = 2 ** 19; // a few milliseconds of adding
@@ -27,54 +27,46 @@ export async function subtractInPlace(start: Float32Array, current: Float32Array
   return current;
 }
 
-/** The weighted mean of one slice of every payload, in the order given. */
-export async function reduceSlice(
-  blobs: BlobAccess,
-  inputs: readonly WeightedPayload[],
-): Promise<Parsed<Float32Array>> {
-  const vectors: Float32Array[] = [];
-  for (const input of inputs) vectors.push(floatsOf(await blobs.get(input.payload)));
-  if (vectors.length === 0) return refused("badBlob", "Cannot reduce a slice as it must have a payload");
-  return await averageInTurns(vectors, inputs);
+/** The bytes of a payload slice: what a replica learned in it. `residual`: the same slice of the miner's residual, if it keeps one. */
+export async function formSlice(
+  codec: PayloadCodec,
+  { start, current, residual }: { start: Float32Array; current: Float32Array; residual: Float32Array | null },
+): Promise<Uint8Array> {
+  const values = await subtractInPlace(start, current);
+  return await workInTurns(codec.encode({ values, residual }));
 }
 
-async function averageInTurns(
-  vectors: readonly Float32Array[],
-  inputs: readonly WeightedPayload[],
-): Promise<Parsed<Float32Array>> {
-  const [weights, scales] = [inputs.map(({ weight }) => weight), inputs.map(({ scale }) => scale)];
-  const length = Math.max(...vectors.map((vector) => vector.length));
-  const average = new Float32Array(length);
-  const unit = Math.max(1, Math.floor(valuesOfTurn / vectors.length));
-  const refusals: Parsed<Float32Array>[] = [];
-  await inTurns({ total: Math.max(1, length), unit }, (from, to) => {
-    if (refusals.length > 0) return;
-    const part = averageSlices({ inputs: vectors.map((vector) => vector.subarray(from, to)), weights, scales });
-    if (part.ok) average.set(part.value, from);
-    else refusals.push(part);
-  });
-  return refusals[0] ?? parsed(average);
+/** The weighted mean of one slice of every payload, in the order given, as the codec's result. */
+export async function reduceSlice(
+  codec: PayloadCodec,
+  { inputs, blobs }: { inputs: readonly WeightedPayload[]; blobs: BlobAccess },
+): Promise<Parsed<Uint8Array>> {
+  const slices: WeightedSlice[] = [];
+  for (const { payload, weight, scale } of inputs) slices.push({ payload: await blobs.get(payload), weight, scale });
+  if (slices.length === 0) return refused("badBlob", "Cannot reduce a slice as it must have a payload");
+  return await workInTurns(codec.average(slices));
 }
 
 export interface MergeInput {
   readonly start: StageVectors;
   readonly slices: readonly BlobRef[]; // none: the stage keeps what it has
   readonly outer: OuterConfig;
+  readonly codec: PayloadCodec;
   readonly blobs: BlobAccess;
 }
 
 /** The start stays as it is, as others may read it: the result is new memory, and no more than one slice beside it. */
-export async function mergeStage({ start, slices, outer, blobs }: MergeInput): Promise<StageVectors> {
+export async function mergeStage({ start, slices, outer, codec, blobs }: MergeInput): Promise<StageVectors> {
   if (slices.length === 0) return start;
   const { length } = start.parameters;
   const parameters = new Float32Array(length);
   const momentum = start.momentum === null ? null : new Float32Array(length);
   let offset = 0;
   for (const ref of slices) {
-    const average = floatsOf(await blobs.get(ref));
+    const average = await workInTurns(codec.decodeResult(await blobs.get(ref)));
+    if (average === null || offset + average.length > length) throw unreadable(ref);
     const at = offset;
     offset += average.length;
-    if (offset > length) break;
     await inTurns({ total: average.length, unit: valuesOfTurn }, (from, to) => {
       const merged = outerStep({
         parameters: start.parameters.subarray(at + from, at + to),
@@ -87,6 +79,11 @@ export async function mergeStage({ start, slices, outer, blobs }: MergeInput): P
       momentum?.set(merged.momentum, at + from);
     });
   }
-  assert(offset === length, `Cannot merge as slices must cover ${length} floats: current value is ${offset}`);
+  const last = slices.at(-1);
+  if (offset < length && last !== undefined) throw unreadable(last);
   return { parameters, momentum };
 }
+
+/** The reducers agreed on bytes that are no slice of this stage: as bad as a missing blob. */
+const unreadable = ({ hash }: BlobRef) =>
+  new BlobError("wrongHash", `Cannot merge slice ${hash} as the slices must stand for the stage's values`);

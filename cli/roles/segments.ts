@@ -11,13 +11,12 @@ import { hashOf } from "../../net/blobs/blob_hash.ts";
 import type { NamedSegment } from "../../net/messages/frame.ts";
 
 export class Segments {
-  readonly #onFreed: (hash: BlobHash) => void;
   readonly #held = new Map<string, { bytes: Uint8Array; holders: number }>();
   #bytes = 0;
 
-  /** `onFreed` hears of every segment whose last holder is gone. */
-  constructor(onFreed: (hash: BlobHash) => void = () => {}) {
-    this.#onFreed = onFreed;
+  /** Each once. */
+  get all(): Uint8Array[] {
+    return [...this.#held.values()].map(({ bytes }) => bytes);
   }
 
   get bytes(): number {
@@ -33,6 +32,11 @@ export class Segments {
       this.#bytes += bytes.byteLength;
     } else entry.holders += 1;
     return ref;
+  }
+
+  /** Holds the segments of a message, in order. A segment sent by reference would be fetched here. */
+  take({ segments, names }: { segments: readonly Uint8Array[]; names: readonly BlobHash[] }): BlobRef[] {
+    return segments.map((bytes, index) => this.hold(bytes, names[index]));
   }
 
   get(ref: BlobRef): Uint8Array {
@@ -52,7 +56,6 @@ export class Segments {
       if (entry.holders > 0) continue;
       this.#held.delete(ref.hash);
       this.#bytes -= entry.bytes.byteLength;
-      this.#onFreed(ref.hash);
     }
   }
 }

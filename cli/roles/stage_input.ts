@@ -2,9 +2,10 @@
  * Turns received segments into what a stage computes on, refusing what a stranger got wrong: length, token ids, numbers.
  */
 
-import { wireFault } from "../../core/codec/wire.ts";
+import { type Wire, wireFault } from "../../core/codec/wire.ts";
 import { type Parsed, parsed, refused } from "../../core/fault.ts";
-import { type StageSpec, wireBytes, type WireSpec } from "../../core/model/spec.ts";
+import type { StageSpec } from "../../core/model/spec.ts";
+import { stageWires } from "../../core/model/stage_wires.ts";
 import type { StageInput } from "../../gpu/compute.ts";
 
 export function readTokens(stage: StageSpec, bytes: Uint8Array): Parsed<Uint32Array> {
@@ -28,16 +29,17 @@ export function u32Of(bytes: Uint8Array): Uint32Array {
   return new Uint32Array(copy.buffer);
 }
 
-export function readWire(stage: StageSpec, wire: WireSpec, bytes: Uint8Array): Parsed<Uint8Array> {
-  const wrong = wireFault(wire, bytes, wireBytes(stage, wire));
+export function readWire(wire: Wire, bytes: Uint8Array): Parsed<Uint8Array> {
+  const wrong = wireFault(wire, bytes);
   return wrong === null ? parsed(bytes) : { ok: false, fault: wrong };
 }
 
 export function readInput(stage: StageSpec, bytes: Uint8Array): Parsed<StageInput> {
-  if (stage.wireIn === null) {
+  const { input } = stageWires(stage);
+  if (input === null) {
     const tokens = readTokens(stage, bytes);
     return tokens.ok ? parsed({ type: "tokens", tokens: tokens.value }) : tokens;
   }
-  const wire = readWire(stage, stage.wireIn, bytes);
+  const wire = readWire(input, bytes);
   return wire.ok ? parsed({ type: "wire", wire: wire.value }) : wire;
 }

@@ -22,7 +22,15 @@ import {
   shortAddress,
   sparkline,
 } from "./format.ts";
-import { type MergePhase, type NodeView, remainingMs, type RunView, tokensPerSecond, type WireCost } from "./view.ts";
+import {
+  type MergePhase,
+  type NodeView,
+  remainingMs,
+  type RunView,
+  tokensPerSecond,
+  type WireCost,
+} from "../../core/view/view.ts";
+import { newsLine } from "./news_words.ts";
 
 export interface PanelOptions {
   readonly width: number; // columns
@@ -102,7 +110,7 @@ export function lossPanel(view: RunView, { width, paint }: PanelOptions): string
   const room = width - labelWidth - now.length - 2;
   const text = [start, validation].filter((part) => part !== "").join(" · ");
   const curveWidth = Math.min(48, room - text.length - 2);
-  const curve = curveWidth >= 8 ? sparkline(view.losses.values, curveWidth) : "";
+  const curve = curveWidth >= 8 ? sparkline(view.losses.values.map((value) => value ?? Number.NaN), curveWidth) : "";
   const parts = curve === "" ? cut(text, room) : `${paint.cyan(curve)}  ${text}`;
   return [label("loss", paint) + `${paint.bold(now)}  ${parts}`];
 }
@@ -143,7 +151,7 @@ export function chainPanel({ chain }: RunView, { width, paint }: PanelOptions): 
   if (chain === null) return [];
   const { block, weightsSet, epochs, minersRao } = chain;
   const done = weightsSet === 0 ? "no weights yet" : `weights set ${plural(weightsSet, "time")}`;
-  const paid = (Number(minersRao / 1_000_000n) / 1_000).toFixed(1); // rao are billionths
+  const paid = (Number(BigInt(minersRao) / 1_000_000n) / 1_000).toFixed(1); // rao are billionths
   const text = `block ${block} · ${done} · ${plural(epochs, "epoch")} paid ${paid} alpha to miners`;
   return [label("chain", paint) + cut(text, width - labelWidth)];
 }
@@ -154,7 +162,7 @@ export function stagePanel(view: RunView, options: FrameOptions): string[] {
   const room = Math.max(0, height - 2);
   if (room === 0) return [];
   const shown = view.stages.length <= room ? view.stages.length : Math.max(0, room - 1);
-  const miners = [...view.nodes.values()].filter((node) => node.role === "miner");
+  const miners = Object.values(view.nodes).filter((node) => node.role === "miner");
   const lanes = view.stages.slice(0, shown).map((_, index) => lane(view, { ...options, index, miners }));
   const hidden = view.stages.length - shown;
   const legend = "miners: ● ready ◌ loading × lost, tasks done";
@@ -168,7 +176,7 @@ export function stagePanel(view: RunView, options: FrameOptions): string[] {
 
 /** Miners that have no stage yet: those of a starting run, and newcomers until the next round. */
 export function waitingPanel(view: RunView, { width, paint }: PanelOptions): string[] {
-  const waiting = [...view.nodes.values()]
+  const waiting = Object.values(view.nodes)
     .filter((node) => node.role === "miner" && node.stage === null && node.state !== "lost");
   if (waiting.length === 0) return [];
   const head = padEnd("waiting for a stage", 31);
@@ -237,24 +245,27 @@ export function verdictPanel(view: RunView, { width, paint }: PanelOptions): str
   if (last === null) return [];
   const counts = `${decimal(passed)} passed, ${decimal(failed)} failed`;
   const latest =
-    `last ${shortAddress(last.miner)} stage ${last.stage}: error ${decimal(last.innovationError)}, limit ` +
-    `${decimal(last.tolerance)}`;
+    `last ${shortAddress(last.miner)} stage ${last.stage}: error ${measured(last.innovationError)}, limit ` +
+    `${measured(last.tolerance)}`;
   const text = cut(`${counts} · ${latest}`, width - labelWidth);
   return [label("audits", paint) + (failed > 0 ? paint.yellow(text) : text)];
 }
 
 export function eventPanel(view: RunView, { width, height, paint }: FrameOptions): string[] {
-  const room = Math.min(view.events.length, height - 1);
+  const room = Math.min(view.news.length, height - 1);
   if (room <= 0) return [];
   return [
     "",
-    ...view.events.slice(-room).map(({ atMs, level, text }) => {
-      const at = padEnd(clock(atMs), labelWidth);
+    ...view.news.slice(-room).map(({ atMs, record }) => {
+      const { level, text } = newsLine(record);
+      const at = padEnd(clock(atMs - view.startedAtMs), labelWidth);
       const line = cut(text, width - labelWidth);
       return paint.dim(at) + (level === "warn" ? paint.yellow(line) : line);
     }),
   ];
 }
+
+const measured = (value: number | null): string => decimal(value ?? Number.NaN);
 
 function label(text: string, paint: Paint): string {
   return paint.dim(padEnd(text, labelWidth));

@@ -6,17 +6,17 @@
  */
 
 import { unreachable } from "../../core/assert.ts";
-import type { RunRecord } from "../../core/protocol/record.ts";
+import { type RunView, tokensPerSecond } from "../../core/view/view.ts";
+import type { RecordOf as Of, ViewRecord } from "../../core/view/view_record.ts";
 import { byteSize, clock, decimal, duration, plural, printable, shortAddress } from "./format.ts";
 import { awaitedText, isReturn, reissuedClause, restoredText } from "./record_words.ts";
-import { type RunView, tokensPerSecond } from "./view.ts";
 
 const throttleMs = 1_000;
 const loadingMs = 5_000;
 
 export interface PlainLines {
-  /** The lines for a record that `applyRecord` has already folded into `view`. */
-  of(record: RunRecord, view: RunView, nowMs: number): string[];
+  /** The lines for a record that has already been folded into `view`. */
+  of(record: ViewRecord, view: RunView, nowMs: number): string[];
 }
 
 export function createPlainLines(): PlainLines {
@@ -37,17 +37,14 @@ export function createPlainLines(): PlainLines {
         if (nowMs - lastLoadingMs < loadingMs) return [];
         lastLoadingMs = nowMs;
       }
-      const text = sentence(record, view);
-      return text === null ? [] : [timedLine(text, { view, nowMs })];
+      return isSpoken(record) ? [timedLine(sentence(record, view), { view, nowMs })] : [];
     },
   };
 }
 
-export function timedLine(text: string, { view, nowMs }: { view: RunView; nowMs: number }): string {
+function timedLine(text: string, { view, nowMs }: { view: RunView; nowMs: number }): string {
   return `${clock(nowMs - view.startedAtMs).padStart(7)}  ${printable(text)}`;
 }
-
-type Of<Type extends RunRecord["type"]> = Extract<RunRecord, { type: Type }>;
 
 const loadingTexts = {
   making: "making initial values",
@@ -65,7 +62,15 @@ function lostSentence(record: Of<"nodeLost">): string {
   return `${what}: ${record.reason}${reissuedClause(record.tasksReissued)}${kept}`;
 }
 
-function sentence(record: RunRecord, view: RunView): string | null {
+const silentTypes = [
+  ...["opened", "takenUp", "deviceFound", "wire", "chain", "nodeAssigned", "taskFinished", "mergePhase"] as const,
+];
+type SpokenRecord = Exclude<ViewRecord, { type: typeof silentTypes[number] }>;
+
+const silent: ReadonlySet<string> = new Set(silentTypes);
+const isSpoken = (record: ViewRecord): record is SpokenRecord => !silent.has(record.type);
+
+function sentence(record: SpokenRecord, view: RunView): string {
   switch (record.type) {
     case "runStarted":
       return `start    step ${record.step}, round ${record.round}, ${plural(record.stages, "stage")}, ${
@@ -73,10 +78,6 @@ function sentence(record: RunRecord, view: RunView): string | null {
       }`;
     case "nodeJoined":
       return `node     ${shortAddress(record.node)} joined as ${record.role} (${record.adapter})`;
-    case "nodeAssigned":
-    case "taskFinished":
-    case "mergePhase":
-      return null;
     case "nodeLoading":
       return loadingSentence(record);
     case "nodeReady":
@@ -128,6 +129,8 @@ function sentence(record: RunRecord, view: RunView): string | null {
       return `blame    ${shortAddress(record.node)}: ${record.detail} (${record.code})`;
     case "warning":
       return `warning  ${record.text}`;
+    case "noted":
+      return `${record.label.padEnd(8)} ${record.text}`;
     case "runFinished":
       return `end      step ${record.step}: ${record.reason}`;
     default:

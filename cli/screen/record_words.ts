@@ -31,8 +31,5 @@ export const handedOut = (tasks: number): string => `${plural(tasks, "task")} ha
 /** Behind a node's loss or return: nothing where it had no task. */
 export const reissuedClause = (tasks: number): string => tasks === 0 ? "" : `; ${handedOut(tasks)}`;
 
-/** A stage with one replica has nobody to differ from. */
-export const isCompared = ({ stages }: Of<"roundMerged">): boolean => stages.some(({ replicas }) => replicas > 1);
-
 /** A node that came back with nothing of its session left is no loss to a person. */
 export const isReturn = ({ reason }: Of<"nodeLost">): boolean => reason === joinedAnew;

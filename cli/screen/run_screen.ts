@@ -1,43 +1,18 @@
 /**
- * Shows a run while it happens, in the form the output asks for: a live screen, plain lines, or JSON lines.
+ * Shows a run to people while it happens: as a live screen or as plain lines, whichever the output asks for.
  *
- * Owns: the view, how often the screen is drawn (at most ten times a second, once a second when nothing happens, for the clock).
- * The caller passes records in and closes it; it never decides anything.
+ * Owns: how often the screen is drawn (at most ten times a second, once a second when nothing happens, for the clock). Out of
+ * scope: `--json` (json_lines.ts) and any decision.
  */
 
-import type { RunRecord } from "../../core/protocol/record.ts";
-import type { Output } from "../output/output.ts";
-import { addEvent, applyRecord } from "./apply_record.ts";
+import type { ConsumerContext, ProjectionConsumer } from "../projection/consumer.ts";
 import { frame } from "./panels.ts";
-import { createPlainLines, timedLine } from "./plain.ts";
-import type { ChainActivity, RunView, WireCost } from "./view.ts";
+import { createPlainLines } from "./plain.ts";
 
 const frameMs = 100;
 const clockMs = 1_000;
 
-export interface RunScreenOptions {
-  readonly output: Output;
-  readonly view: RunView;
-  readonly nowMs: () => number;
-}
-
-export interface RunScreen {
-  readonly view: RunView;
-  record(record: RunRecord): void;
-  /** Where the run is taken up. */
-  begin(at: { step: number; round: number }): void;
-  /** A record of an earlier life: known, but not told again. */
-  replay(record: RunRecord): void;
-  /** What the boundaries cost, once measured. */
-  wire(cost: WireCost): void;
-  /** What the run's own chain has done. */
-  chain(activity: ChainActivity): void;
-  /** What no record tells, as a line of its own. */
-  note(label: string, text: string): void;
-  close(): void;
-}
-
-export function openRunScreen({ output, view, nowMs }: RunScreenOptions): RunScreen {
+export function openRunScreen({ output, view, nowMs }: ConsumerContext): ProjectionConsumer {
   const region = output.openLive();
   const plain = createPlainLines();
   let drawnAtMs = -Infinity;
@@ -58,45 +33,18 @@ export function openRunScreen({ output, view, nowMs }: RunScreenOptions): RunScr
     Deno.unrefTimer(timer);
     pending = timer;
   };
-  /** The screen shows it in its own way; a log file gets every line all the same. */
-  const tell = (lines: readonly string[]) => {
-    drawSoon();
-    for (const line of lines) {
-      if (region === null) output.line(line);
-      else output.keep(line);
-    }
-  };
   const ticking = region === null ? null : setInterval(drawSoon, clockMs);
   if (ticking !== null) Deno.unrefTimer(ticking);
   draw();
 
   return {
-    view,
-    record(record) {
-      const atMs = nowMs();
-      applyRecord(view, record, atMs);
-      output.event(record);
+    onRecord({ record, atMs }) {
       if (output.mode === "json") return;
-      tell(plain.of(record, view, atMs));
-    },
-    begin({ step, round }) {
-      Object.assign(view, { step, round, stepAtStart: step });
-      if (step > 0) output.event({ type: "takenUp", step, round });
       drawSoon();
-    },
-    replay: (record) => applyRecord(view, record, nowMs()),
-    wire(cost) {
-      view.wire = cost;
-      drawSoon();
-    },
-    chain(activity) {
-      view.chain = activity;
-      drawSoon();
-    },
-    note(label, text) {
-      const atMs = nowMs();
-      addEvent(view, { text, level: "warn", nowMs: atMs });
-      tell([timedLine(`${label.padEnd(8)} ${text}`, { view, nowMs: atMs })]);
+      for (const line of plain.of(record, view, atMs)) {
+        if (region === null) output.line(line);
+        else output.keep(line); // the screen shows it in its own way; a log file gets every line all the same
+      }
     },
     close() {
       if (pending !== null) clearTimeout(pending);

@@ -1,6 +1,4 @@
-/**
- * What a role that runs for months does beside its work: it keeps a log of its own, and leaves for a new version.
- */
+/** What a long-running role does besides its work: it keeps its own log, and stops for a new version. */
 
 import { dirname, resolve } from "node:path";
 import { systemTimers } from "../../net/timers.ts";
@@ -12,7 +10,7 @@ import { defaultLogBytes } from "./service_options.ts";
 import { RotatingLog } from "./rotating_log.ts";
 import { identityOf, UpgradeWatch, type UpgradeWatchOptions } from "./upgrade_watch.ts";
 
-/** Whatever is printed from now on is in the file as well; nothing without --log-file. */
+/** From now on all output also goes to the file; does nothing without --log-file. */
 export async function openLogFile({ options, output }: CommandContext): Promise<void> {
   const given = options.text("log-file");
   if (given === undefined) return;
@@ -21,7 +19,7 @@ export async function openLogFile({ options, output }: CommandContext): Promise<
     await touch(path).catch(async (error) => {
       if (!(error instanceof Deno.errors.NotFound)) throw error;
       await Deno.mkdir(dirname(path), { recursive: true }).catch((refusal) => {
-        throw refusal instanceof Deno.errors.NotCapable ? error : refusal; // only the data folder is ours to make folders in
+        throw refusal instanceof Deno.errors.NotCapable ? error : refusal; // we may create folders only in the data folder
       });
       await touch(path);
     });
@@ -31,14 +29,14 @@ export async function openLogFile({ options, output }: CommandContext): Promise<
   output.copyTo((line) => log.write(line), { stampOf: () => stamp(new Date(systemTimers.nowMs()), true) });
 }
 
-/** Why a node leaves that was told --auto-restart: its service starts the new one. */
+/** Why a node with --auto-restart stops: its service starts the new version. */
 export const newVersion = "a new version is in place";
 
 async function touch(path: string): Promise<void> {
   (await Deno.open(path, { create: true, append: true, mode: 0o600 })).close();
 }
 
-/** Null without --auto-restart, and where the program is no single file. */
+/** Null without --auto-restart, and if the program is not a single file. */
 export async function openUpgradeWatch(
   { options, output, environment }: CommandContext,
   { isIdle, leave }: Pick<UpgradeWatchOptions, "isIdle" | "leave">,
@@ -46,7 +44,7 @@ export async function openUpgradeWatch(
   if (!options.flag("auto-restart")) return null;
   const path = programFile(environment);
   if (path === null) {
-    output.log.warn("No new version will be noticed, as the program must be one file: it runs from its source");
+    output.log.warn("Cannot watch for a new version as the program must be one file: it runs from source");
     return null;
   }
   const onReplaced = () => {

@@ -1,13 +1,13 @@
 /**
  * The text of a launchd agent for one role.
  *
- * Owns: the property list's keys and XML's escapes. Pure. launchd keeps no log and turns none, so the role is given a log of its own
- * and its output goes nowhere else.
+ * Owns: the property list's keys and XML's escapes. Pure. launchd neither keeps nor rotates logs, so the role gets its
+ * own log and its output goes nowhere else.
  */
 
 import type { ServicePlan } from "./service_plan.ts";
 
-const restartSeconds = 10; // launchd's own least
+const restartSeconds = 10; // launchd's minimum
 const whileItFails = `  <dict>
     <key>SuccessfulExit</key>
     <false/>

@@ -36,5 +36,5 @@ export const realMachine: Machine = {
   },
 };
 
-/** A program that is on no path when rights are given up cannot be allowed by name. */
+/** A program that is not on the PATH when rights are given up cannot be allowed by name. */
 const isUnknownProgram = (error: unknown): boolean => error instanceof Deno.errors.NotCapable;

@@ -1,10 +1,9 @@
 /**
- * A log in a file that never takes more of the disk than it was given: at its limit it becomes `.1`, what was `.1` becomes `.2`,
- * and the oldest goes.
+ * A log file with bounded disk use: at its limit it becomes `.1`, the old `.1` becomes `.2`, and the oldest is deleted.
  *
- * Owns: the file, its size and the turns. Refuses: failing the program. A disk that is full, or a folder that went away, costs
- * lines; how many is the first thing written when there is room again. Invariant: all files together hold at most
- * `keep` + 1 times `bytes`, but for one line that is longer than that.
+ * Owns: the file, its size and rotation. Never fails the program: on a full disk or a missing folder, lines are lost,
+ * and their number is the first line written afterwards. Invariant: all files together hold at most `keep` + 1 times
+ * `bytes`, unless what is written at once is longer.
  */
 
 export interface LogFile {
@@ -13,20 +12,30 @@ export interface LogFile {
   close(): void;
 }
 
-/** Blocking, so that a line is on its way before what it tells of happens. */
+/** Blocking, so that a line is written before the event it reports takes place. */
 export interface LogDisk {
   append(path: string): LogFile;
   rename(from: string, to: string): void;
-  /** Nothing there is fine. */
+  /** A missing file is not an error. */
   remove(path: string): void;
 }
 
 export interface RotatingLogOptions {
   readonly path: string;
   readonly bytes: number; // of one file
-  readonly keep: number; // full ones beside it
+  readonly keep: number; // number of full files kept beside it
   readonly disk?: LogDisk;
+  /** Without its end: what a file begins with. @default nothing */
+  readonly firstLine?: () => string | null;
+  /** Without its end: what stands where so many lines are missing. @default a sentence */
+  readonly lostLine?: (lines: number) => string;
+  /** The first line of several could not be written. */
+  readonly onLost?: (error: Error) => void;
+  /** There is room again. */
+  readonly onRegained?: (lostLines: number) => void;
 }
+
+const lostSentence = (lines: number): string => `${lines} lines are missing here: they could not be written`;
 
 export class RotatingLog {
   readonly #options: Required<RotatingLogOptions>;
@@ -34,25 +43,33 @@ export class RotatingLog {
   #file: LogFile | null = null;
   #size = 0;
   #lost = 0;
-  #isTorn = false; // the last line was written in part
+  #isTorn = false; // the last line was only partly written
 
   constructor(options: RotatingLogOptions) {
-    this.#options = { disk: realLogDisk, ...options };
+    this.#options = {
+      disk: realLogDisk,
+      firstLine: () => null,
+      lostLine: lostSentence,
+      onLost: () => {},
+      onRegained: () => {},
+      ...options,
+    };
   }
 
-  /** One line without its end. */
-  write(line: string): void {
-    const lost = this.#lost === 0 ? "" : `${this.#lost} lines are missing here: they could not be written\n`;
-    const bytes = this.#encoder.encode(`${this.#isTorn ? "\n" : ""}${lost}${line}\n`);
+  /** One line without its end, or several that stay together. */
+  write(text: string, lines = 1): void {
+    const { lostLine, onLost, onRegained } = this.#options;
+    const lost = this.#lost;
     try {
-      this.#put(bytes);
-      this.#lost = 0;
-      this.#isTorn = false;
+      this.#put(this.#encoder.encode(`${lost === 0 ? "" : `${lostLine(lost)}\n`}${text}\n`));
     } catch (error) {
       if (!isWorld(error)) throw error;
-      this.#lost += 1;
+      this.#lost += lines;
       this.#letGo();
+      return lost === 0 ? onLost(error) : undefined;
     }
+    this.#lost = 0;
+    if (lost > 0) onRegained(lost);
   }
 
   close(): void {
@@ -60,13 +77,18 @@ export class RotatingLog {
   }
 
   #put(bytes: Uint8Array): void {
-    const { disk, path, bytes: most } = this.#options;
-    this.#open();
-    if (this.#size > 0 && this.#size + bytes.length > most) {
+    let file = this.#open();
+    if (this.#size > 0 && this.#size + bytes.length > this.#options.bytes) {
       this.#turn();
-      this.#open();
+      file = this.#open();
     }
-    const file = this.#file ?? disk.append(path);
+    if (this.#isTorn) this.#append(file, lineEnd);
+    const first = this.#size === 0 ? this.#options.firstLine() : null;
+    if (first !== null) this.#append(file, this.#encoder.encode(`${first}\n`));
+    this.#append(file, bytes);
+  }
+
+  #append(file: LogFile, bytes: Uint8Array): void {
     for (let at = 0; at < bytes.length;) {
       const count = file.write(bytes.subarray(at));
       at += count;
@@ -75,15 +97,17 @@ export class RotatingLog {
     }
   }
 
-  #open(): void {
-    if (this.#file !== null) return;
+  #open(): LogFile {
+    if (this.#file !== null) return this.#file;
     this.#file = this.#options.disk.append(this.#options.path);
     this.#size = this.#file.size;
+    return this.#file;
   }
 
   #turn(): void {
     const { disk, path, keep } = this.#options;
     this.#letGo();
+    this.#isTorn = false;
     disk.remove(keep === 0 ? path : `${path}.${keep}`);
     for (let i = keep - 1; i >= 1; i--) renameIfThere(disk, { from: `${path}.${i}`, to: `${path}.${i + 1}` });
     if (keep > 0) disk.rename(path, `${path}.1`);
@@ -103,8 +127,10 @@ function renameIfThere(disk: LogDisk, { from, to }: { from: string; to: string }
   }
 }
 
-/** A refusal of the system, as against a mistake of ours. */
-const isWorld = (error: unknown): boolean => error instanceof Error && ("code" in error || isDenoError(error));
+const lineEnd = new Uint8Array([10]);
+
+/** A system error, as opposed to our own bug. */
+const isWorld = (error: unknown): error is Error => error instanceof Error && ("code" in error || isDenoError(error));
 
 const isDenoError = (error: Error): boolean => Object.values(Deno.errors).some((kind) => error instanceof kind);
 

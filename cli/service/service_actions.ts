@@ -1,8 +1,8 @@
 /**
- * `iota service`: writes the file of a service and tells the machine's service manager, or tells the person what to type where
- * there is none to tell (a container, a machine that was booted without one).
+ * `iota service`: writes a service's file and calls the machine's service manager, or prints the commands to type if
+ * there is none (a container, a machine booted without one).
  *
- * Owns: the actions and every sentence about them. The machine is given, so tests bring one that only remembers.
+ * Owns: the actions and all messages about them. The machine is injected, so tests use one that only records.
  */
 
 import type { CommandContext } from "../command.ts";
@@ -12,13 +12,13 @@ import { planService, serviceName } from "./service_plan.ts";
 
 export interface Ran {
   readonly code: number;
-  readonly text: string; // both of its streams
+  readonly text: string; // stdout and stderr
 }
 
 export interface Machine {
   /** Null: there is no such program. */
   run(line: CommandLine): Promise<Ran | null>;
-  /** Its output goes to the person as it comes. */
+  /** Its output goes straight to the terminal. */
   show(line: CommandLine): Promise<number>;
   read(path: string): Promise<string | null>;
   write(path: string, text: string): Promise<void>;
@@ -36,7 +36,7 @@ export async function installService(context: CommandContext, machine: Machine):
     output.answer({ path, text, commands: typed(manager.install(plan.name)) }, `# ${path}\n${text}`);
     return 0;
   }
-  for (const folder of plan.writes) await machine.createFolder(folder); // the sandbox opens only what is there
+  for (const folder of plan.writes) await machine.createFolder(folder); // the sandbox opens only existing folders
   await attempting({ action: "write the service", value: path }, () => machine.write(path, text));
   output.line(`wrote ${path}:\n\n${text}`);
   const started = await tell(manager, { machine, lines: manager.install(plan.name), context });
@@ -83,8 +83,8 @@ export async function showServiceLogs(context: CommandContext, machine: Machine)
   const path = ownLog(text);
   if (line !== null && (await runs(manager, machine))) return await machine.show(line);
   if (path === null) {
-    throw new UserError(`Cannot show the log as somebody must keep it: ${absence(manager)}`, {
-      next: "Make the service again with a log of its own: iota service install -- … --log-file PATH",
+    throw new UserError(`Cannot show the log as a service manager or a file must keep it: ${absence(manager)}`, {
+      next: "Install the service again with its own log: iota service install -- … --log-file PATH",
     });
   }
   const log = await machine.read(path);
@@ -112,11 +112,11 @@ async function existing(
   const text = await machine.read(path);
   if (text !== null) return { name, path, text };
   throw new UserError(`Cannot find the service ${name} as its file must exist: there is none at ${path}`, {
-    next: "Make it: iota service install -- miner …, or name another one with --name",
+    next: "Install it: iota service install -- miner …, or name another one with --name",
   });
 }
 
-/** Whether the manager was there and did it all; otherwise the person reads what to type. */
+/** Whether the manager was available and ran everything; otherwise prints the commands to type. */
 async function tell(
   manager: ServiceManager,
   { machine, lines, context }: { machine: Machine; lines: readonly CommandLine[]; context: CommandContext },
@@ -129,12 +129,12 @@ async function tell(
   }
   for (const line of lines) {
     const ran = await machine.run(line);
-    const mayFail = line.includes("unload"); // of an agent that was not loaded
+    const mayFail = line.includes("unload"); // for an agent that was not loaded
     if (ran === null || (ran.code !== 0 && !mayFail)) {
       throw new UserError(
         `Cannot continue as '${line.join(" ")}' must succeed: ${ran?.text.trim() ?? "it is missing"}`,
         {
-          next: "Correct that and type it yourself; the service's file is written",
+          next: "Fix that and run the command yourself; the service's file has been written",
         },
       );
     }
@@ -150,12 +150,12 @@ const absence = ({ program }: ServiceManager): string => `${program} does not se
 
 const typed = (lines: readonly CommandLine[]): string[] => lines.map((line) => line.join(" "));
 
-/** systemd's sandbox of a user's services needs them; the kernel of some machines refuses. */
+/** systemd's sandbox for user services needs them; some kernels refuse them. */
 async function hasNamespaces(machine: Machine): Promise<boolean> {
   return (await machine.run(["unshare", "--user", "--map-root-user", "--mount", "true"]))?.code === 0;
 }
 
-/** The word behind --log-file in a service's file, an agent's or a unit's. */
+/** The value of --log-file in a service's file, agent or unit. */
 function ownLog(text: string): string | null {
   const found = /<string>--log-file<\/string>\s*<string>([^<]*)</.exec(text) ??
     /--log-file[ =](?:"([^"]*)"|(\S+))/.exec(text);

@@ -1,8 +1,8 @@
 /**
  * The service manager of this machine: systemd's user instance on Linux, launchd on a Mac.
  *
- * Owns: where a service's file lies, and the command lines that start, stop and show it, as data, so that they can be shown to a
- * person where nobody can run them. Refuses: managing services of the whole machine, which needs root.
+ * Owns: where a service's file is, and the command lines that start, stop and show it, as data, so that they can be
+ * printed where they cannot be run. Out of scope: system-wide services, which need root.
  */
 
 import type { Environment } from "../paths.ts";
@@ -15,8 +15,8 @@ import { unitText } from "./unit_text.ts";
 export type CommandLine = readonly string[];
 
 export interface ServiceManager {
-  readonly program: string; // that must be there
-  /** Succeeds where the manager runs for this user; containers have the program but nobody to answer it. */
+  readonly program: string; // that must exist
+  /** Succeeds if the manager runs for this user; containers may have the program but no running manager. */
   readonly probe: CommandLine;
   fileOf(name: string): string;
   textOf(plan: ServicePlan, options: { hasNamespaces: boolean }): string;
@@ -25,15 +25,15 @@ export interface ServiceManager {
   status(name: string): CommandLine;
   /** Null: the log is the role's own file. */
   logs(name: string, options: { lines: number; follow: boolean }): CommandLine | null;
-  /** What a person has to do once, in words, so that it runs without anybody signed in. */
+  /** What a person must do once so that it runs while no one is signed in. */
   hint(user: string): string | null;
 }
 
 export function serviceManager(environment: Environment): ServiceManager {
   if (environment.system === "linux") return systemd(environment);
   if (environment.system === "darwin") return launchd(environment);
-  throw new UserError("Cannot make a service as the system must be Linux or macOS: it is Windows", {
-    next: "Use the Task Scheduler: a task at log-on that starts iota and starts it again when it ends",
+  throw new UserError("Cannot install a service as the system must be Linux or macOS: it is Windows", {
+    next: "Use the Task Scheduler: a task at log-on that starts iota and restarts it when it ends",
   });
 }
 
@@ -77,6 +77,6 @@ function homeOf(environment: Environment): string {
   const home = environment.get("HOME");
   if (home) return home;
   throw new UserError("Cannot find your home folder as HOME must be set: it is empty", {
-    next: "Set it, as services lie in it",
+    next: "Set HOME, because services are stored in it",
   });
 }

@@ -1,6 +1,4 @@
-/**
- * The options of a role that runs for months.
- */
+/** The options of a long-running role. */
 
 import type { OptionSpec } from "../command.ts";
 
@@ -11,7 +9,7 @@ export const logOptions: readonly OptionSpec[] = [
     name: "log-file",
     kind: "string",
     placeholder: "PATH",
-    doc: "keep the whole log in this file as well, also what a screen or --quiet does not show",
+    doc: "also write the whole log to this file, including what a screen or --quiet hides",
   },
   {
     name: "log-bytes",
@@ -19,7 +17,7 @@ export const logOptions: readonly OptionSpec[] = [
     placeholder: "N",
     min: 4096,
     default: defaultLogBytes,
-    doc: "begin a new log file at this size",
+    doc: "start a new log file at this size",
   },
   {
     name: "log-keep",
@@ -28,14 +26,14 @@ export const logOptions: readonly OptionSpec[] = [
     min: 0,
     max: 1000,
     default: 4,
-    doc: "full log files to keep beside the open one: PATH.1 is the newest",
+    doc: "full log files to keep besides the open one: PATH.1 is the newest",
   },
 ];
 
 export const autoRestartOption: OptionSpec = {
   name: "auto-restart",
   kind: "boolean",
-  doc: "leave between two rounds when the program's file is replaced, so that the service starts the new version",
+  doc: "stop between two rounds when the program's file is replaced, so that the service starts the new version",
 };
 
 export const serviceNameOption: OptionSpec = {
@@ -43,7 +41,7 @@ export const serviceNameOption: OptionSpec = {
   kind: "string",
   placeholder: "NAME",
   defaultText: "the role, or miner",
-  doc: "the service's name, for a second one of a role",
+  doc: "the service's name, for a second service of the same role",
 };
 
 /** What `iota service` may run. */

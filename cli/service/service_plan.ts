@@ -1,8 +1,8 @@
 /**
- * What a service is to be: which role, started how, where it writes, under which name.
+ * A planned service: its role, how it starts, where it writes, its name.
  *
- * Owns: the way from the words behind `--` to a plan. Refuses: commands that end by themselves, and words that the role itself would
- * refuse, since nobody watches when a service starts. The plan is data; unit_text.ts and plist_text.ts write it down.
+ * Owns: turning the words after `--` into a plan. Rejects: commands that end by themselves, and options that the role itself
+ * would reject, because no one watches a service start. The plan is data; unit_text.ts and plist_text.ts write it out.
  */
 
 import { resolve } from "node:path";
@@ -19,16 +19,16 @@ import { serviceRole } from "./service_roles.ts";
 
 export interface ServicePlan {
   readonly role: string; // "miner"
-  readonly name: string; // of the unit, without its end: "iota-miner"
+  readonly name: string; // of the unit, without its suffix: "iota-miner"
   readonly label: string; // launchd's: "iota.miner"
   readonly program: readonly string[]; // the whole command line
   readonly workingFolder: string;
   readonly writes: readonly string[]; // folders it writes to
   readonly logFile: string | null; // where the role keeps its own log
-  /** A node that ended in order left for a new version, or is to wait for the next run; an orchestrator's run is over. */
+  /** A node that ended normally stopped for a new version, or should wait for the next run; an orchestrator's run is over. */
   readonly restarts: "always" | "onFailure";
-  readonly longestWaitSeconds: number; // before it is started again
-  readonly variables: Readonly<Record<string, string>>; // which decide where its data lies
+  readonly longestWaitSeconds: number; // before a restart
+  readonly variables: Readonly<Record<string, string>>; // that decide where its data is
 }
 
 export async function planService(context: CommandContext): Promise<ServicePlan> {
@@ -58,18 +58,18 @@ export async function planService(context: CommandContext): Promise<ServicePlan>
         ...absoluteWords(words, { options: command.options, environment }),
       ],
       ...(isNode && !options.flag("auto-restart") ? ["--auto-restart"] : []),
-      ...(logFile !== null && !typed.given("log-file") ? ["--log-file", logFile] : []), // the unit lets it write there and nowhere else
+      ...(logFile !== null && !typed.given("log-file") ? ["--log-file", logFile] : []), // the unit allows writing only there
     ],
     workingFolder: resolve("."),
     writes: [data, ...(given === undefined ? [] : [resolve(given, "..")]), ...(unpacks === null ? [] : [unpacks])],
     logFile,
     restarts: isNode ? "always" : "onFailure",
-    longestWaitSeconds: isNode ? 300 : 30, // everybody waits for an orchestrator
+    longestWaitSeconds: isNode ? 300 : 30, // all nodes wait for an orchestrator
     variables: dataHome === undefined ? {} : { XDG_DATA_HOME: dataHome },
   };
 }
 
-/** What the role would refuse at each start, or only at the second. Its wallet and device may still come. */
+/** Rejects what the role would refuse at every start, or only from the second. Its wallet and device may still be added. */
 async function mustStart(context: CommandContext, command: Command): Promise<void> {
   if (command.configures !== "run") {
     (await import("../duty/chain_options.ts")).givenChain(context);
@@ -81,8 +81,8 @@ async function mustStart(context: CommandContext, command: Command): Promise<voi
     return;
   }
   if (context.options.flag("fresh")) {
-    throw new UsageError("Cannot make a service with --fresh as each of its starts would delete the run", {
-      next: "Leave it out: the service begins the run, and goes on with it at every later start",
+    throw new UsageError("Cannot install a service with --fresh as each of its starts would delete the run", {
+      next: "Leave it out: the service begins the run and resumes it at every later start",
     });
   }
   const [{ planRun }, { mustHaveSoundHub }, { hubPlace }] = await Promise.all([
@@ -96,8 +96,8 @@ async function mustStart(context: CommandContext, command: Command): Promise<voi
   if (!folder.isResumed) await (await import("../data/corpus.ts")).mustBeCorpus(config.data.corpus);
 }
 
-/** The same words with every path from the root: a service starts in no folder of its owner's choice. */
-function absoluteWords(
+/** The same words with absolute paths, because the service manager chooses a service's working folder. */
+export function absoluteWords(
   words: readonly string[],
   { options, environment }: { options: readonly OptionSpec[]; environment: Environment },
 ): string[] {
@@ -116,7 +116,7 @@ function isPath(spec: OptionSpec | undefined, value: string): boolean {
   return spec.name !== "corpus" || value !== knobAt("data.corpus").default;
 }
 
-/** `--name` of the other actions, or of the role where it was given alone. */
+/** `--name` of the other actions, or the role if only that was given. */
 export function serviceName(text: string): string {
   if (/^[a-z0-9][a-z0-9-]{0,60}$/.test(text)) return text.startsWith("iota-") ? text : `iota-${text}`;
   throw new UsageError(

@@ -1,7 +1,7 @@
 /**
- * The roles that can be services, and where the words of `service install` end and those of the role begin.
+ * The roles that can be services, and where the options of `service install` end and those of the role begin.
  *
- * Owns: the table of roles, and refusing a role's own options that stand before `--`: there `--data own` would be read as an option
+ * Owns: the table of roles, and rejecting a role's options before `--`: there `--data own` would be read as an option
  * of `service install`, and the service would start without it.
  */
 
@@ -21,10 +21,10 @@ export async function serviceRole(role: string | undefined): Promise<Command> {
   if (isRole(role)) return await roles[role]!();
   const value = role === undefined ? "it is missing" : `current value is '${role}'`;
   const known = Object.keys(roles).join(", ");
-  throw new UsageError(`Cannot make a service as its command must be one of ${known}: ${value}`, { next: example });
+  throw new UsageError(`Cannot install a service as its command must be one of ${known}: ${value}`, { next: example });
 }
 
-/** Of `install` itself; where the role's data and settings lie is an option of the role. */
+/** Options of `install` itself; the paths of data and settings are options of the role. */
 const ownCommon = commonOptions.filter(({ name }) => name !== "config" && name !== "data");
 
 /** `words`: all of `service install`; `options`: its own. */
@@ -33,7 +33,7 @@ export async function mustSeparate(words: readonly string[], options: readonly O
   const [before, behind] = end < 0 ? [words, []] : [words.slice(0, end), words.slice(end + 1)];
   const roleAt = before.findIndex((word, i) => isRole(word) && !takesNext(before[i - 1], options));
   const role = before[roleAt] ?? behind[0];
-  if (!isRole(role)) return; // refused by name later
+  if (!isRole(role)) return; // rejected by name later
   const roleOptions = [...(await serviceRole(role)).options, ...commonOptions];
   const installWords: string[] = [];
   const roleWords: string[] = [];
@@ -53,7 +53,7 @@ export async function mustSeparate(words: readonly string[], options: readonly O
   const rest = roleAt < 0 ? behind.slice(1) : behind;
   const right = ["iota", "service", "install", ...installWords, "--", role, ...roleWords, ...rest];
   throw new UsageError(
-    `Cannot use ${misplaced} here as the options of a role must stand behind -- and the role: put -- before ${role}`,
+    `Cannot use ${misplaced} here as a role's options must come after -- and the role: put -- before ${role}`,
     { next: `Type it so: ${shellWords(right)}` },
   );
 }

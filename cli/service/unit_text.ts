@@ -1,14 +1,14 @@
 /**
  * The text of a systemd user unit for one role.
  *
- * Owns: the unit's lines and systemd's quoting. Pure. The sandbox around the process is systemd's and comes on top of the rights
- * that the program gives up by itself: where the kernel lacks user namespaces the unit still starts, as those lines that need
- * them are left out with `hasNamespaces` false.
+ * Owns: the unit's lines and systemd's quoting. Pure. systemd's sandbox comes on top of the rights that the program
+ * itself gives up. If the kernel lacks user namespaces the unit still starts, because `hasNamespaces` false leaves out
+ * the lines that need them.
  */
 
 import type { ServicePlan } from "./service_plan.ts";
 
-/** The graphics driver writes and runs code of its own and opens devices, so neither memory nor devices are closed to it. */
+/** The graphics driver generates and runs code and opens devices, so neither memory nor devices are restricted. */
 const hardening = [
   "NoNewPrivileges=yes",
   "RestrictSUIDSGID=yes",
@@ -40,19 +40,19 @@ export function unitText(plan: ServicePlan, { hasNamespaces }: { hasNamespaces: 
     ...Object.entries(variables).map(([name, value]) => `Environment=${quoted(`${name}=${value}`)}`),
     ...(restarts === "always"
       ? ["Restart=always"]
-      : ["# It ends by itself when its run is over, and then stays ended.", "Restart=on-failure"]),
+      : ["# It ends by itself when its run is over, and is then not restarted.", "Restart=on-failure"]),
     `# The waits grow from 5 s to ${longestWaitSeconds} s; before systemd 254 each is 5 s.`,
     "RestartSec=5",
     "RestartSteps=8",
     `RestartMaxDelaySec=${longestWaitSeconds}`,
-    "# SIGTERM lets the role hand its work back, which takes seconds.",
+    "# On SIGTERM the role hands its work back, which takes seconds.",
     "KillSignal=SIGTERM",
     "TimeoutStopSec=60",
     "Nice=5",
     ...hardening,
     ...(hasNamespaces
       ? namespaces
-      : ["# No user namespaces here, so that ProtectSystem=strict would keep it from starting."]),
+      : ["# No user namespaces here, so ProtectSystem=strict would keep it from starting."]),
     "",
     "[Install]",
     "WantedBy=default.target",

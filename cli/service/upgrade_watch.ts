@@ -1,33 +1,34 @@
 /**
- * Notices that the program's file was replaced by another one, as an installer does with a rename.
+ * Detects that the program's file was replaced, as an installer does with a rename.
  *
- * Owns: when it looks, when the node leaves for it, and that a file still being written is not taken for finished: it must look the same twice.
+ * Owns: when to check, when the node stops for it, and recognising a file that is still being written: it must look the
+ * same twice.
  */
 
 import { type Cancel, every, type Timers } from "../../net/timers.ts";
 
 export interface UpgradeWatchOptions {
   readonly timers: Timers;
-  /** What tells one file from another; null while there is none. */
+  /** What identifies a file; null while there is none. */
   readonly identify: () => Promise<string | null>;
-  /** Whether nothing is lost by leaving at once. */
+  /** Whether stopping at once loses nothing. */
   readonly isIdle: () => boolean;
   readonly onReplaced: () => void;
-  /** Called once: between two rounds, at once when idle, or when no round has ended for long. */
+  /** Called once: between two rounds, at once when idle, or when no round has ended for a long time. */
   readonly leave: () => void;
 }
 
 const lookMs = 30_000;
-const patienceMs = 600_000; // for the end of a round
+const patienceMs = 600_000; // waiting for the end of a round
 
 export class UpgradeWatch {
   readonly #options: UpgradeWatchOptions;
-  readonly #own: string; // the file that runs
+  readonly #own: string; // the running file
   #last: string | null;
   #state: "watching" | "replaced" | "left" = "watching";
   #cancel: Cancel;
 
-  /** The file as it is now is the one that runs; null where there is none to watch. */
+  /** The current file is the running one; null if there is none to watch. */
   static async open(options: UpgradeWatchOptions): Promise<UpgradeWatch | null> {
     const own = await options.identify();
     return own === null ? null : new UpgradeWatch(options, own);
@@ -67,7 +68,7 @@ export class UpgradeWatch {
   }
 }
 
-/** By the system's books: another file in its place has another number, size or time. */
+/** By file metadata: a replaced file has another inode, size or time. */
 export function identityOf(path: string): () => Promise<string | null> {
   return async () => {
     try {

@@ -7,6 +7,7 @@
  */
 
 import { assert } from "../../core/assert.ts";
+import { codecNames } from "../../core/codec/codecs.ts";
 import type { RunConfig } from "../../core/config/config.ts";
 import { knobAt } from "../../core/config/knobs.ts";
 import { resolveConfig } from "../../core/config/parse.ts";
@@ -49,7 +50,7 @@ export function shapeOf({ seed, miners, forwardMs: givenMs }: ShapeOptions): Swa
     "train.microbatchesPerStep": microbatches,
     "train.stepsPerRound": dice.pick([1, 1, 2, 3]),
     "pipeline.stages": stages,
-    "pipeline.codec": dice.pick(["none", "iota"]),
+    "pipeline.codec": dice.pick(codecNames),
     "outer.learningRate": 0.7,
     "outer.momentum": dice.pick([0, 0.9]),
     "model.layers": stages,

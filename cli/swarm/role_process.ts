@@ -1,15 +1,13 @@
-/**
- * One role as a child process: its JSON lines as records, its log into a file, its end as a promise.
- */
+/** One role as a child process: its JSON lines become records, its log goes to a file, its end is a promise. */
 
 import { TextLineStream } from "../output/text_lines.ts";
 import { selfCommand } from "../self.ts";
 
 export interface ChildOptions {
-  readonly name: string; // of its log file
+  readonly name: string; // also of its log file
   readonly words: readonly string[]; // the command and its options, without --json
   readonly logFolder: string;
-  readonly keepsLog: boolean; // of an earlier process of this name
+  readonly keepsLog: boolean; // that of an earlier process of this name
   readonly onLine: (record: Record<string, unknown>) => void;
 }
 
@@ -17,7 +15,7 @@ export interface Child {
   readonly name: string;
   readonly pid: number;
   readonly logPath: string;
-  /** Exit code once the process and its output have ended. */
+  /** The exit code, once the process and its output have ended. */
   readonly ended: Promise<number>;
   kill(signal: Deno.Signal): void;
 }
@@ -35,7 +33,7 @@ export function startChild({ name, words, logFolder, keepsLog, onLine }: ChildOp
     try {
       process.kill(signal);
     } catch (error) {
-      if (!(error instanceof TypeError || error instanceof Deno.errors.NotFound)) throw error; // it has ended already
+      if (!(error instanceof TypeError || error instanceof Deno.errors.NotFound)) throw error; // it has already ended
     }
   };
   const ended = Promise.all([
@@ -43,7 +41,7 @@ export function startChild({ name, words, logFolder, keepsLog, onLine }: ChildOp
     readLines(process.stdout, onLine),
     saveLog(process.stderr, { path: logPath, append: keepsLog }),
   ]).then(([status]) => status.code, (error) => {
-    kill("SIGKILL"); // nobody hears it any more
+    kill("SIGKILL"); // nothing reads it any more
     throw error;
   });
   return { name, pid: process.pid, logPath, ended, kill };

@@ -1,6 +1,6 @@
 /**
- * `iota swarm`, from the command line to the summary: the plan of what to break, the folder, the swarm, a sample of the
- * model's text.
+ * `iota swarm`, from the command line to the summary: the chaos plan, the folder, the swarm, a sample of the model's
+ * text.
  */
 
 import { systemTimers } from "../../net/timers.ts";
@@ -33,8 +33,8 @@ export async function runSwarm(context: CommandContext): Promise<number> {
     sayOver(context, { plan: runPlan, command: "swarm" });
     return 0;
   }
-  if (!runPlan.folder.isResumed) await preflight(context, runPlan.config); // what cannot work fails before anything starts
-  await tryPort(context.options.number("port") ?? 0); // before the folder: what is there may be about to be deleted
+  if (!runPlan.folder.isResumed) await preflight(context, runPlan.config); // so that mistakes fail before anything starts
+  await tryPort(context.options.number("port") ?? 0); // before the folder, whose content may be about to be deleted
   await makeRunFolder(runPlan);
   sayChanges(context, runPlan.changes);
   const swarm = new Swarm(context, { folder, startedMs, plan });
@@ -45,14 +45,14 @@ export async function runSwarm(context: CommandContext): Promise<number> {
   const summary = swarm.summary();
   if (interruption.aborted) {
     const again = shellWords(["iota", "swarm", "--data", folder]);
-    context.output.log.warn(`Stopped after step ${summary["steps"]}; go on with: ${again}`);
+    context.output.log.warn(`Stopped after step ${summary["steps"]}; resume with: ${again}`);
   }
   if (exitCode === 0 && !interruption.aborted) summary["sample"] = await writeSample(context, folder);
   summary["wallMs"] = systemTimers.nowMs() - startedMs;
   const { sample: _, emission, ...measured } = summary;
   const table = { ...measured, sessionFields: sessionFields({ isJournaled: false }) }; // a swarm counts from its own start
   for (const line of emissionLines(emission as Emission[] | null, context.output.paint)) context.output.line(line);
-  context.output.summary(context.output.mode === "json" ? summary : table); // people have seen the text
+  context.output.summary(context.output.mode === "json" ? summary : table); // people have already seen the text
   await saveSummary(summary, { folder, warn: (text) => context.output.log.warn(text) });
   return exitCode;
 }
@@ -62,12 +62,12 @@ async function preflight(context: CommandContext, config: RunConfig): Promise<vo
   try {
     await mustFit(config, { worker, memoryBytes: () => Deno.systemMemoryInfo().available });
   } finally {
-    await worker.finish(); // at rest, as this process may be about to exit
+    await worker.finish(); // closed, because this process may be about to exit
   }
   worker.close();
 }
 
-/** What the chain has paid, the nodes in order. */
+/** What the chain has paid each node, in order. */
 function emissionLines(emission: readonly Emission[] | null, paint: Paint): string[] {
   if (emission === null || emission.length === 0) return [];
   const rows = emission.map(({ name, hotkey, emissionRao }) => {
@@ -77,7 +77,7 @@ function emissionLines(emission: readonly Emission[] | null, paint: Paint): stri
   return [paint.dim("earned on the local chain"), ...rows, ""];
 }
 
-/** Nothing is broken without --chaos. */
+/** Without --chaos there is no plan. */
 function chaosPlan({ options }: CommandContext): ChaosPlan {
   const text = options.text("chaos");
   if (text === undefined) return [];
@@ -86,7 +86,7 @@ function chaosPlan({ options }: CommandContext): ChaosPlan {
   throw new UsageError(parsed.problem, { next: parsed.next });
 }
 
-/** What the trained model writes; for people it is shown before the table. */
+/** A sample of the trained model's text; people see it before the table. */
 async function writeSample({ options, output }: CommandContext, run: string): Promise<string | null> {
   const tokens = options.number("sample-tokens") ?? 60;
   if (tokens === 0) return null;

@@ -1,9 +1,9 @@
 /**
- * One role of a swarm as a process that is started again when it dies.
+ * One role of a swarm as a process that is restarted when it dies.
  *
- * Owns: the lives of the process, one after another, and whether another one follows. It is let go for good by exit code 0,
- * by its own last word (a `summary` or `error` line: an end that it chose or explained is not mended by trying again), and by
- * too many deaths in a row without progress. A kill on purpose costs none of those.
+ * Owns: the successive lives of the process, and whether another one follows. It is not restarted after exit code 0,
+ * after its own last word (a `summary` or `error` line, because a restart cannot fix an end that it chose or
+ * explained), or after too many deaths in a row without progress. A deliberate kill does not count as a death.
  *
  *   beginning -> running -> replacing -> running …        any -> ended
  */
@@ -12,7 +12,7 @@ import { assert } from "../../core/assert.ts";
 import { UserError } from "../output/errors.ts";
 import { type Child, lastLines } from "./role_process.ts";
 
-/** Unexpected deaths in a row, without progress, after which a process is started again. */
+/** The most unexpected deaths in a row, without progress, after which a process is restarted. */
 export const maxDeaths = 3;
 
 export type Line = Readonly<Record<string, unknown>>;
@@ -26,20 +26,20 @@ export interface Death {
 
 export interface LastEnd {
   readonly code: number; // of the last life
-  readonly isAsked: boolean; // somebody let it go: no code of it is news
-  /** What went wrong, when it did not leave by itself. */
+  readonly isAsked: boolean; // it was asked to end: its code is not news
+  /** What went wrong, unless it ended by itself. */
   readonly error: UserError | null;
 }
 
 export interface SupervisedOptions {
   readonly name: string;
-  /** Resolves when the life may begin. Lives count from 1. */
+  /** Resolves when the life may begin. Lives are numbered from 1. */
   readonly words: (life: number) => Promise<readonly string[]>;
   readonly start: (life: { number: number; words: readonly string[]; onLine: (line: Line) => void }) => Child;
   readonly onLine: (line: Line) => void;
   readonly isProgress: (line: Line) => boolean;
   readonly onStarted: (pid: number) => void;
-  /** It died unexpectedly and is started again. */
+  /** It died unexpectedly and is restarted. */
   readonly onRestart: (death: Death) => void;
 }
 
@@ -62,12 +62,12 @@ export class SupervisedProcess {
     this.ended = this.#live().finally(() => this.#settle(null));
   }
 
-  /** It runs, and nobody has asked it to go. */
+  /** It is running and has not been asked to end. */
   get isRunning(): boolean {
     return this.#state === "running" && !this.#isLetGo;
   }
 
-  /** Of the running or the last life; 0 before the first. */
+  /** The pid of the running or the last life; 0 before the first. */
   get pid(): number {
     return this.#child?.pid ?? 0;
   }
@@ -76,7 +76,7 @@ export class SupervisedProcess {
     return Math.max(0, this.#lives - 1);
   }
 
-  /** The process of the next life to begin, null when none does. */
+  /** The process of the next life, or null if none follows. */
   nextPid(): Promise<number | null> {
     if (this.#state === "ended") return Promise.resolve(null);
     return new Promise((resolve) => this.#awaiting.push(resolve));
@@ -86,7 +86,7 @@ export class SupervisedProcess {
     if (this.#state === "running") this.#child?.kill(signal);
   }
 
-  /** Kills it for another life; resolves to the new process, null when none follows. */
+  /** Kills it and starts another life; resolves to the new process, or null if none follows. */
   kill(): Promise<number | null> {
     assert(this.isRunning, `Cannot kill ${this.name} as it must run`);
     const next = this.nextPid();
@@ -95,7 +95,7 @@ export class SupervisedProcess {
     return next;
   }
 
-  /** No other life follows this one; with a signal, this one is asked to end. */
+  /** No other life follows this one; with a signal, the process is asked to end. */
   letGo(signal?: Deno.Signal): void {
     this.#isLetGo = true;
     if (signal !== undefined) this.signal(signal);

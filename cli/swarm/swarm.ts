@@ -1,24 +1,24 @@
 /**
- * A whole swarm as child processes: the orchestrator, then every miner and validator; what they print becomes one run screen.
+ * A whole swarm as child processes: the orchestrator, then every miner and validator. Their output becomes one run screen.
  *
- * Owns the children and their order: nodes start when the orchestrator first listens; the orchestrator's last end, however it
- * comes, is the end of the swarm and ends them too. Single processes may die and come back in between (supervised_process.ts),
- * by themselves or by a chaos plan.
+ * Owns the children and their order: nodes start when the orchestrator first listens; the orchestrator's final end,
+ * however it comes, ends the swarm and all nodes. Single processes may die and come back in between
+ * (supervised_process.ts), by themselves or through a chaos plan.
  */
 
 import type { RunConfig } from "../../core/config/config.ts";
 import { nodeId } from "../../core/ids.ts";
-import { modelParameters } from "../../core/config/derive.ts";
 import { splitLayers } from "../../core/model/stages.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
+import type { RecordOf } from "../../core/view/view_record.ts";
 import { systemTimers } from "../../net/timers.ts";
 import type { ChaosPlan } from "../chaos/plan.ts";
 import type { CommandContext } from "../command.ts";
 import { inviteText } from "../find/invite.ts";
 import { joinCommand } from "../find/join_command.ts";
-import { openRunScreen, type RunScreen } from "../screen/run_screen.ts";
-import { newRunView, type WireCost } from "../screen/view.ts";
+import { Projection } from "../projection/projection.ts";
 import { describeRun, describeText, type TextFacts } from "../orchestrate/describe_run.ts";
+import { runFacts } from "../orchestrate/run_facts.ts";
 import { type Death, type LastEnd, type Line, maxDeaths } from "./supervised_process.ts";
 import { SwarmChain } from "./swarm_chain.ts";
 import { type ChaosReport, SwarmChaos } from "./swarm_chaos.ts";
@@ -43,12 +43,12 @@ export class Swarm {
   #config: RunConfig | null = null;
   #chaos: SwarmChaos | null = null;
   #chain: SwarmChain | null = null;
-  #screen: RunScreen | null = null;
+  #projection: Projection | null = null;
   #summary: Line | null = null;
   #device = "";
   #isTraining = false;
   #isInterrupted = false;
-  #isOver = false; // the orchestrator has said so
+  #isOver = false; // as reported by the orchestrator
   #failure: unknown = null;
 
   constructor(context: CommandContext, options: SwarmOptions) {
@@ -84,9 +84,9 @@ export class Swarm {
       const { code, error } = await orchestrator.ended;
       this.#failure ??= error;
       if (this.#failure !== null) throw this.#failure;
-      return this.#summary === null ? 1 : code; // none of one that was away when the swarm was interrupted
+      return this.#summary === null ? 1 : code; // no summary if it was away when the swarm was interrupted
     } finally {
-      this.#screen?.close();
+      this.#projection?.close();
       const isFinished = this.#failure === null && this.#summary?.["finished"] === true;
       if (isFinished && this.#chain !== null) this.#context.output.log.info("Sending the last weights");
       await this.#nodes.end({ isFinished });
@@ -100,20 +100,20 @@ export class Swarm {
     return SwarmChain.open({
       folder,
       onEvent: (event) => output.event(event),
-      onNews: (text) => this.#screen?.note("chain", text),
-      onActivity: (activity) => this.#screen?.chain(activity),
+      onNews: (text) => this.#projection?.tell({ type: "noted", label: "chain", text }),
+      onActivity: (activity) => this.#projection?.tell({ type: "chain", ...activity }),
       warn: (text) => output.log.warn(text),
       onFailure: (error) => this.#fail(error),
     });
   }
 
   /**
-   * The orchestrator tells the nodes; its own end brings everything down. A terminal's Ctrl-C has reached it already, and a
-   * second one would end it without its summary, so it is asked only when it has not begun to stop by itself.
+   * The orchestrator stops the nodes, and its own end stops everything. A terminal's Ctrl-C has already reached it, and
+   * a second one would end it without its summary, so it is asked only if it has not begun to stop by itself.
    */
   interrupt(): void {
     this.#isInterrupted = true;
-    this.#context.output.log.info("Stopping: what was done so far is kept");
+    this.#context.output.log.info("Stopping: the work done so far is kept");
     this.#nodes.letGo();
     this.#orchestrator?.process.letGo();
     systemTimers.after(askToStopMs, () => {
@@ -137,7 +137,7 @@ export class Swarm {
     };
   }
 
-  // --------------------------------------------------------------------------------------- what the orchestrator says
+  // --------------------------------------------------------------------------------------- records of the orchestrator
 
   #onLine(line: Line): void {
     switch (line["type"]) {
@@ -151,39 +151,38 @@ export class Swarm {
         return this.#onListening({ url: String(line["url"]), hub: String(line["hub"]), run: String(line["run"]) });
       case "takenUp":
         this.#tally.begin(Number(line["step"]));
-        this.#screen?.begin({ step: Number(line["step"]), round: Number(line["round"]) });
+        this.#projection?.tell({ type: "takenUp", step: Number(line["step"]), round: Number(line["round"]) });
         return;
       case "summary":
         this.#summary = line;
         return;
       case "wire":
-        this.#screen?.wire(line as unknown as WireCost);
+        this.#projection?.keep(line as unknown as RecordOf<"wire">); // no line of a swarm's own
         return;
       case "error":
-      case "settingChanged": // said when the swarm began
+      case "settingChanged": // reported when the swarm began
         return;
       default:
         return this.#onRecord(line as unknown as RunRecord);
     }
   }
 
-  /** `step`: of the newest checkpoint, until the orchestrator has looked into its journal. */
+  /** `step`: of the newest checkpoint, until the orchestrator has read its journal. */
   #begin(config: RunConfig, step: number): void {
     const { output } = this.#context;
     this.#config = config;
     for (const text of describeRun(config)) output.line(text);
-    const view = newRunView({
+    const facts = runFacts({
       command: "swarm",
-      run: config.name,
-      size: config.size,
-      parameters: modelParameters(config.model),
       device: this.#device,
-      steps: config.train.steps,
-      stepsPerRound: config.train.stepsPerRound,
+      config,
       layersOfStages: splitLayers(config),
-    }, this.#options.startedMs);
-    view.step = step;
-    this.#screen = openRunScreen({ output, view, nowMs: () => systemTimers.nowMs() });
+    });
+    this.#projection = new Projection({
+      output,
+      opened: { facts, startedAtMs: this.#options.startedMs, step },
+      nowMs: () => systemTimers.nowMs(),
+    });
   }
 
   #onListening(at: SwarmHub): void {
@@ -192,7 +191,7 @@ export class Swarm {
     output.event({ type: "listening", ...at, invite: inviteText(invite) });
     const config = this.#config;
     const orchestrator = this.#orchestrator;
-    if (config === null || orchestrator === null || this.#chaos !== null) return; // running nodes find it by themselves
+    if (config === null || orchestrator === null || this.#chaos !== null) return; // running nodes find it again by themselves
     output.line(`Join with: ${joinCommand(invite)}`);
     const { pipeline, seed, swarm, train } = config;
     this.#chaos = new SwarmChaos({
@@ -215,19 +214,19 @@ export class Swarm {
     }
     if (record.type === "nodeJoined" && this.#device === "") {
       this.#device = record.adapter;
-      if (this.#screen !== null) this.#screen.view.facts = { ...this.#screen.view.facts, device: record.adapter };
+      this.#projection?.tell({ type: "deviceFound", device: record.adapter });
     }
     this.#tally.onRecord(record, systemTimers.nowMs());
-    this.#screen?.record(record);
+    this.#projection?.tell(record);
     this.#chaos?.onRecord(record);
   }
 
-  // ------------------------------------------------------------------------------------------ what befalls processes
+  // ------------------------------------------------------------------------------------------ ends of processes
 
   #onChaos(report: ChaosReport): void {
     const { text, ...facts } = report;
     this.#context.output.event({ type: "chaos", ...facts, text });
-    this.#screen?.note("chaos", text);
+    this.#projection?.tell({ type: "noted", label: "chaos", text });
   }
 
   #onRestart({ name, pid, code, count }: Death): void {

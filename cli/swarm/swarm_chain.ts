@@ -1,9 +1,9 @@
 /**
- * The chain of a swarm: an embedded one in this process, with one subnet, on which its validators set weights and its miners earn.
+ * A swarm's chain: an embedded one in this process with one subnet, where its validators set weights and its miners earn.
  *
- * Owns: its file in the run's folder, who is registered (every node, by the development account //Alice, who pays), the stake of
- * validators, and the books of what was earned. Refuses: holding up the run; a call that fails is a warning. A resumed swarm
- * goes on with the chain it had.
+ * Owns: its file in the run's folder, registration (of every node, paid by the development account //Alice), the stake
+ * of validators, and the record of earnings. Never delays the run: a failed call is a warning. A resumed swarm keeps
+ * its chain.
  */
 
 import type { ChainCall, ChainSigner } from "../../chain/call.ts";
@@ -20,19 +20,19 @@ import { type LiveLedger, serveLedger } from "../chain/serve_ledger.ts";
 import { UserError } from "../output/errors.ts";
 import { shellWords } from "../shell_words.ts";
 import { exists } from "../run_folder.ts";
-import type { ChainActivity } from "../screen/view.ts";
+import type { ChainActivity } from "../../core/view/view.ts";
 
 export interface SwarmChainOptions {
-  readonly folder: string; // of the run
+  readonly folder: string; // the run's folder
   readonly onEvent: (event: { readonly type: string } & Readonly<Record<string, unknown>>) => void;
-  /** For people: the first of each kind only. */
+  /** For people, only the first of each kind. */
   readonly onNews: (text: string) => void;
   readonly onActivity: (activity: ChainActivity) => void;
   readonly warn: (text: string) => void;
   readonly onFailure: (error: unknown) => void;
 }
 
-/** What went wrong with the chain's file, with the way on. */
+/** What went wrong with the chain's file, with the next step. */
 function explained(error: unknown, folder: string): unknown {
   if (!(error instanceof ChainStoreError)) return error;
   const next = `Free some space where that is the reason, then go on: ${
@@ -47,9 +47,9 @@ export interface Enrolled {
   readonly hotkey: string;
 }
 
-/** What a node has earned, in the summary. */
+/** A node's earnings in the summary. */
 export interface Emission extends Enrolled {
-  readonly emissionRao: string; // of the subnet's alpha
+  readonly emissionRao: string; // in the subnet's alpha
 }
 
 const netuid = 9;
@@ -99,19 +99,19 @@ export class SwarmChain {
     live.failed.catch((error) => options.onFailure(explained(error, options.folder)));
   }
 
-  /** The words that let a node find this subnet. */
+  /** The options with which a node finds this subnet. */
   get words(): readonly string[] {
     return ["--chain", this.url, "--netuid", String(netuid)];
   }
 
-  /** Registers a node, and stakes for a validator; nothing to do for one that is there already. */
+  /** Registers a node, and stakes for a validator; does nothing for one that is already registered. */
   enroll(node: Enrolled): void {
     if (this.#enrolled.has(node.hotkey)) return;
     this.#enrolled.set(node.hotkey, node);
     this.#register(node).catch(this.#options.onFailure);
   }
 
-  /** Resolves when an epoch has paid for the newest weights; at once where there are none. */
+  /** Resolves when an epoch has paid for the newest weights; at once if there are none. */
   async paid(): Promise<void> {
     if (this.#weightsSet === 0 || this.#epochBlock > this.#weightsBlock) return;
     await new Promise<void>((resolve) => this.#awaiting.push(resolve));
@@ -154,7 +154,12 @@ export class SwarmChain {
     for (const event of this.#ledger.eventsOf(number)) this.#onEvent(event, number);
     const minersRao = [...this.#enrolled.values()].filter(({ role }) => role === "miner")
       .reduce((sum, { hotkey }) => sum + (this.#earnedRao.get(hotkey) ?? 0n), 0n);
-    this.#options.onActivity({ block: number, weightsSet: this.#weightsSet, epochs: this.#epochs, minersRao });
+    this.#options.onActivity({
+      block: number,
+      weightsSet: this.#weightsSet,
+      epochs: this.#epochs,
+      minersRao: String(minersRao),
+    });
   }
 
   #onEvent(event: ChainEvent, block: number): void {
@@ -171,7 +176,7 @@ export class SwarmChain {
   }
 
   async #pay(block: number): Promise<void> {
-    const { neurons } = await this.#chain.metagraph(); // still of this block: nothing is awaited before
+    const { neurons } = await this.#chain.metagraph(); // still in this block: nothing is awaited before
     const paid = neurons.filter(({ emissionRao }) => emissionRao > 0n);
     for (const { hotkey, emissionRao } of paid) {
       this.#earnedRao.set(hotkey, (this.#earnedRao.get(hotkey) ?? 0n) + emissionRao);

@@ -1,8 +1,8 @@
 /**
- * Performs a chaos plan on a swarm's own processes: real signals, at the moments the run's records make due.
+ * Performs a chaos plan on a swarm's own processes, with real signals, when the run's records make an action due.
  *
- * Owns: the choice of each target, the sentence of each action, the counts of kills. Refuses: touching a process that already
- * ends or is being replaced, and anything once the last merge is over: there is no run left to keep whole.
+ * Owns: the choice of each target, the message for each action, the counts of kills. It never touches a process that is
+ * ending or being replaced, and does nothing after the last merge, when no run is left to protect.
  */
 
 import type { RunRecord } from "../../core/protocol/record.ts";
@@ -11,13 +11,13 @@ import { type ChaosSchedule, drawTarget, dueActions, openSchedule } from "../cha
 import type { SupervisedProcess } from "./supervised_process.ts";
 import type { NodeRole, SwarmNodes } from "./swarm_nodes.ts";
 
-/** What was done, for people (`text`) and programs. Field names once published stay. */
+/** What was done, for people (`text`) and programs. Published field names never change. */
 export interface ChaosReport {
   readonly action: ChaosAction["type"];
-  readonly step: number; // that was closed last
+  readonly step: number; // the last closed step
   readonly target: string | null; // "miner-3"; null when there was none
-  readonly pid: number | null; // of the target
-  readonly newPid: number | null; // of the process that replaces it, or of the added one
+  readonly pid: number | null; // the target's
+  readonly newPid: number | null; // that of the replacement or the added process
   readonly text: string;
 }
 
@@ -31,7 +31,7 @@ export interface SwarmChaosOptions {
   readonly onFailure: (error: unknown) => void;
 }
 
-const maxMiners = 256; // of one swarm: processes of this machine
+const maxMiners = 256; // per swarm: they are processes on this machine
 
 export class SwarmChaos {
   minersKilled = 0;
@@ -52,7 +52,7 @@ export class SwarmChaos {
     for (const action of actions) this.#perform(action).catch(this.#options.onFailure);
   }
 
-  /** Whatever chooses or signals happens at once, so two actions of one moment do not meet in one process. */
+  /** Choosing and signalling are synchronous, so two simultaneous actions never hit the same process. */
   async #perform(action: ChaosAction): Promise<void> {
     switch (action.type) {
       case "kill-miner":

@@ -1,8 +1,9 @@
 /**
- * The miners and validators of a swarm: processes on loopback, each with a wallet of its own that it keeps over all its lives.
+ * The miners and validators of a swarm: processes on loopback, each with its own wallet, kept over all its lives.
  *
- * Owns: their names (miner-0, miner-1, …), starting, pausing and ending them. A node that dies is started again and joins as
- * itself. Before training a node that cannot live ends the swarm; later it is the run's problem: the others go on.
+ * Owns: their names (miner-0, miner-1, …), starting, pausing and ending them. A node that dies is restarted and joins
+ * with the same identity. Before training, a node that keeps dying ends the swarm; later the run handles it and the
+ * others continue.
  */
 
 import { createHotkey, hotkeyExists, loadHotkey } from "../../chain/wallet/hotkey_files.ts";
@@ -16,20 +17,20 @@ import { type Death, type LastEnd, type Line, SupervisedProcess } from "./superv
 export type NodeRole = "miner" | "validator";
 
 export interface SwarmNodesOptions {
-  readonly folder: string; // of the run
+  readonly folder: string; // the run's folder
   readonly device: string;
-  /** Where nodes are registered and validators set weights; null: nowhere. */
+  /** The chain for registration and weights; null: none. */
   readonly chain: () => SwarmChain | null;
-  /** Resolves when the orchestrator can be reached: a node that starts meanwhile waits for it. */
+  /** Resolves when the orchestrator is reachable; nodes that start before wait for it. */
   readonly reachable: () => Promise<void>;
   readonly onStarted: (node: { name: string; role: NodeRole; pid: number }) => void;
   readonly onRestart: (death: Death) => void;
-  /** A node has ended for good, and not because it was asked to or the run was over. */
+  /** A node has ended for good without being asked to, and not because the run was over. */
   readonly onLost: (name: string, end: LastEnd) => void;
   readonly onFailure: (error: unknown) => void;
 }
 
-/** Where the orchestrator listens and who it is: its nodes accept no other. */
+/** The orchestrator's address and key: nodes accept no other. */
 export interface SwarmHub {
   readonly url: string;
   readonly hub: string;
@@ -39,13 +40,13 @@ export interface SwarmHub {
 interface SwarmNode {
   readonly role: NodeRole;
   readonly process: SupervisedProcess;
-  cancelPause: (() => void) | null; // while it is stopped
+  cancelPause: (() => void) | null; // set while it is stopped
 }
 
 const commands: Readonly<Record<NodeRole, string>> = { miner: "miner", validator: "validate" };
 const workRecords: ReadonlySet<unknown> = new Set(["taskComputed", "evaluated", "verdict"]);
 
-/** After the orchestrator's end: who has not heard of it is asked to leave, then ended. */
+/** After the orchestrator's end, remaining nodes are asked to leave, then killed. */
 const askToLeaveMs = 2_000;
 const lastWeightsMs = 20_000; // validators wait for an epoch or two
 const endMs = 10_000; // after it
@@ -67,7 +68,7 @@ export class SwarmNodes {
     return [...this.#nodes.values()].filter((node) => node.role === role).length;
   }
 
-  /** Names of those that run and were not asked to leave, in the order of their indices. */
+  /** Names of running nodes that were not asked to leave, by index. */
   running(role: NodeRole): string[] {
     return [...this.#nodes.values()].filter((node) => node.role === role && node.process.isRunning)
       .map(({ process }) => process.name);
@@ -79,7 +80,7 @@ export class SwarmNodes {
     for (let i = 0; i < counts.validator; i++) this.add("validator");
   }
 
-  /** One more of this role. */
+  /** Adds one node of this role. */
   add(role: NodeRole): SupervisedProcess {
     const { folder, onRestart, onStarted, onFailure } = this.#options;
     const name = `${role}-${this.count(role)}`;
@@ -105,7 +106,7 @@ export class SwarmNodes {
     return this.#node(name).process;
   }
 
-  /** Stops the process where it stands; it goes on by itself. */
+  /** Stops the process; it continues by itself later. */
   pause(name: string, pauseMs: number): void {
     const node = this.#node(name);
     node.cancelPause?.();
@@ -113,7 +114,10 @@ export class SwarmNodes {
     node.cancelPause = systemTimers.after(pauseMs, () => goOn(node));
   }
 
-  /** The run is over, or about to be: who ends now stays ended, and who is paused hears it. */
+  /**
+   * The run is over, or about to be: nodes that end now are not restarted, and paused ones are resumed so that they
+   * learn of it.
+   */
   letGo(): void {
     for (const node of this.#nodes.values()) {
       goOn(node);
@@ -121,7 +125,7 @@ export class SwarmNodes {
     }
   }
 
-  /** Resolves when all have ended. They have been told of the end of a finished run; of any other end they have not. */
+  /** Resolves when all have ended. They know of the end of a finished run, but not of any other end. */
   async end({ isFinished }: { isFinished: boolean }): Promise<void> {
     this.letGo();
     const signalAll = (signal: Deno.Signal) => {
@@ -151,7 +155,7 @@ export class SwarmNodes {
     const hub = present(this.#hub, "Nodes are started when the orchestrator listens");
     const place = ["--orchestrator", hub.url, ...pinWords(hub)];
     const wallet = ["--wallet", name, "--wallet-path", wallets];
-    const paid = role === "validator" ? chain?.words ?? [] : []; // a client costs 100 MB: the swarm knows what miners earn
+    const paid = role === "validator" ? chain?.words ?? [] : []; // a client costs 100 MB; the swarm itself knows what miners earn
     return [commands[role], ...place, ...wallet, ...paid, "--data", folder, "--device", device];
   }
 

@@ -1,8 +1,8 @@
 /**
- * The orchestrator of a swarm over all of its lives: one run, one folder, one port.
+ * A swarm's orchestrator over all its lives: one run, one folder, one port.
  *
- * Owns: the words each life is started with, and whether nodes can reach it. A later life listens where the first did, so
- * nodes that are running find it again by themselves.
+ * Owns: the command line of each life, and whether nodes can reach it. A later life listens at the same address, so
+ * running nodes find it again by themselves.
  */
 
 import type { CommandContext } from "../command.ts";
@@ -22,7 +22,7 @@ export class SwarmOrchestrator {
   readonly process: SupervisedProcess;
   readonly #options: SwarmOrchestratorOptions;
   #url: string | null = null;
-  #step = 0; // the highest that was closed in any life
+  #step = 0; // the highest closed in any life
   #listening = Promise.withResolvers<void>();
 
   constructor(options: SwarmOrchestratorOptions) {
@@ -40,7 +40,7 @@ export class SwarmOrchestrator {
     });
   }
 
-  /** Resolves when nodes can reach it, or when it has ended for good. */
+  /** Resolves when nodes can reach it or it has ended for good. */
   reachable(): Promise<void> {
     return Promise.race([this.#listening.promise, this.process.ended.then(() => {})]);
   }
@@ -50,7 +50,7 @@ export class SwarmOrchestrator {
     return this.process.ended;
   }
 
-  /** The same in every life: a folder that holds a run is gone on with. */
+  /** The same in every life: a folder that holds a run is resumed. */
   #words(life: number): string[] {
     const { context, folder } = this.#options;
     const given = runWords(context);

@@ -1,9 +1,9 @@
 /**
- * What a swarm saw of its run over all lives of the orchestrator, for the summary.
+ * A swarm's record of its run over all lives of the orchestrator, for the summary.
  *
- * A restarted orchestrator counts from nothing and may repeat steps, merges and audits. Here a step counts once, by the highest
- * one closed, and an audit once, by round, validator, task and outcome. Bounded: audits are remembered for the last few rounds, which
- * is as far back as a restart goes.
+ * A restarted orchestrator counts from zero and may repeat steps, merges and audits. Here each step counts once, by the
+ * highest one closed, and each audit once, by round, validator, task and outcome. Bounded: audits are kept for the last
+ * few rounds, which is as far back as a restart goes.
  */
 
 import type { RunRecord } from "../../core/protocol/record.ts";
@@ -19,7 +19,7 @@ interface RoundLoss {
 export class SwarmTally {
   firstStepAtMs: number | null = null;
   #trainingSinceMs: number | null = null;
-  #step: number | null = null; // the highest that was closed
+  #step: number | null = null; // the highest closed
   #round = 0;
   #tokens = 0;
   #lossFirst: number | null = null;
@@ -27,13 +27,13 @@ export class SwarmTally {
   #validationFirst: RoundLoss | null = null;
   #validationLast: RoundLoss | null = null;
   #reLeases = 0;
-  #stageHashesAgree: boolean | null = null; // before the first merge
-  #resumedAtStep: number | null = null; // of the swarm's first life
+  #stageHashesAgree: boolean | null = null; // null before the first merge
+  #resumedAtStep: number | null = null; // in the swarm's first life
   #verdicts = { passed: 0, failed: 0 };
   #checkpoint: string | null = null;
   readonly #audits = new Map<number, Set<string>>(); // by round
 
-  /** An orchestrator took the run up at this step; only the swarm's first one tells where the swarm began. */
+  /** An orchestrator resumed the run at this step; only the swarm's first one says where the swarm began. */
   begin(step: number): void {
     if (this.#step === null) this.#resumedAtStep ??= step;
   }
@@ -65,7 +65,10 @@ export class SwarmTally {
     }
   }
 
-  /** The orchestrator's summary with what the swarm knows better; without one (it was away at the end), what the swarm knows. */
+  /**
+   * The orchestrator's summary with the values that the swarm knows better; if it was away at the end, only what the
+   * swarm knows.
+   */
   summary(orchestrator: Line | null, nowMs: number): Record<string, unknown> {
     const untold = { finished: false, steps: this.#step ?? 0, rounds: this.#round, microbatchesLost: null };
     const { type: _, ...told }: Line = orchestrator ?? untold;
@@ -105,7 +108,7 @@ export class SwarmTally {
 
   #onVerdict({ round, validator, miner, task, passed }: Extract<RunRecord, { type: "verdict" }>): void {
     const seen = this.#audits.get(round) ?? new Set();
-    const audit = `${validator} ${miner} ${task} ${passed}`; // two outcomes of one audit are both news
+    const audit = `${validator} ${miner} ${task} ${passed}`; // two outcomes of one audit are both reported
     if (seen.has(audit)) return;
     this.#audits.set(round, seen.add(audit));
     for (const other of this.#audits.keys()) if (other < round - rememberedRounds) this.#audits.delete(other);

@@ -1,12 +1,13 @@
 /**
- * bfloat16: the upper half of a float32 (8 exponent bits, 7 mantissa bits), two little-endian bytes a value.
+ * Format bfloat16: the upper half of a float32 (8 exponent bits, 7 mantissa bits), two little-endian bytes a value.
  *
  * Owns the rounding: to nearest, ties to even, so every machine puts the same bytes on the wire. NaN stays NaN (its quiet
- * bit is set, or a mantissa whose upper bits are zero would turn into infinity); infinities and signed zeros survive.
- * Refuses: byte strings of odd length.
+ * bit is set, or a mantissa whose upper bits are zero would turn into infinity); infinities and signed zeros survive. The
+ * kernels of gpu/codecs/bfloat16_transfer.ts round to the same bits. Refuses: byte strings of odd length.
  */
 
 import { assert } from "../assert.ts";
+import type { WireFormat } from "./codec.ts";
 
 const bytesPerValue = 2;
 
@@ -30,18 +31,49 @@ export function encodeBfloat16(values: Float32Array): Uint8Array<ArrayBuffer> {
 }
 
 /** `bytes` may start at any offset of its buffer. */
-export function decodeBfloat16(bytes: Uint8Array, out?: Float32Array): Float32Array {
+export function decodeBfloat16(bytes: Uint8Array): Float32Array<ArrayBuffer> {
   const count = bytes.length / bytesPerValue;
   assert(
     Number.isInteger(count),
     `Cannot decode bfloat16 as 'bytes' must have an even length: current value is ${bytes.length}`,
   );
-  const values = out ?? new Float32Array(count);
-  assert(
-    values.length === count,
-    `Cannot decode bfloat16 as 'out' must hold ${count} values: current value is ${values.length}`,
-  );
-  const bits = new Uint32Array(values.buffer, values.byteOffset, count);
+  const values = new Float32Array(count);
+  const bits = new Uint32Array(values.buffer);
   for (let i = 0; i < count; i++) bits[i] = ((bytes[2 * i + 1]! << 24) | (bytes[2 * i]! << 16)) >>> 0;
   return values;
 }
+
+/** The exponent is all ones in NaN and infinity: 7 bits of the last byte and the top bit of the one before. */
+function isFinite(bytes: Uint8Array): boolean {
+  for (let last = bytesPerValue - 1; last < bytes.length; last += bytesPerValue) {
+    if ((bytes[last]! & 0x7f) === 0x7f && (bytes[last - 1]! & 0x80) !== 0) return false;
+  }
+  return true;
+}
+
+/** There are so few patterns that a table of their squares is quicker than making numbers of them. */
+function sums(bytes: Uint8Array): { largest: number; squareSum: number } {
+  const table = squares ??= makeSquares();
+  let pattern = 0, squareSum = 0;
+  for (let i = 0; i < bytes.length; i += bytesPerValue) {
+    const magnitude = bytes[i]! | ((bytes[i + 1]! & 0x7f) << 8);
+    if (magnitude > pattern) pattern = magnitude; // without their signs patterns order as their values do
+    squareSum += table[magnitude]!;
+  }
+  return { largest: Math.sqrt(table[pattern]!), squareSum };
+}
+
+let squares: Float64Array | null = null;
+
+function makeSquares(): Float64Array {
+  const patterns = new Uint32Array(2 ** 15).map((_, magnitude) => magnitude << 16);
+  return Float64Array.from(new Float32Array(patterns.buffer), (value) => value * value);
+}
+
+export const bfloat16: WireFormat = {
+  byteLength: ({ rows, width }) => rows * width * bytesPerValue,
+  encode: encodeBfloat16,
+  decode: decodeBfloat16,
+  isFinite,
+  sums,
+};

@@ -1,69 +1,86 @@
 /**
- * The bytes of a wire and of the gradient on it: (B, T, width) row-major, little-endian float32 for codec `none`, bfloat16
- * for `iota`.
+ * A wire or the gradient on one, as values and as bytes: the one way to either for everybody who is not a codec.
  *
- * Owns the mapping between values and bytes for every codec. Byte strings may start at any offset of their buffer (they are
- * segments of network frames). Refuses lengths that are no whole number of values; `wireFault` is the check for remote input.
+ * Owns the checks around a codec's formats: our own values and bytes have the right length (asserted), a peer's bytes are
+ * judged (`wireFault`). Byte strings may start at any offset of their buffer, since they are segments of network frames.
  */
 
 import { assert } from "../assert.ts";
-import type { Fault } from "../fault.ts";
-import { fault } from "../fault.ts";
-import type { WireSpec } from "../model/spec.ts";
-import { decodeBfloat16, encodeBfloat16 } from "./bfloat16.ts";
+import { type Fault, fault } from "../fault.ts";
+import type { WireDirection, WireFormat, WireShape } from "./codec.ts";
+import { type Codec, codecs } from "./codecs.ts";
 
-const isLittleEndian = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1;
-
-export function encodeWire(wire: WireSpec, values: Float32Array): Uint8Array<ArrayBuffer> {
-  if (wire.bytesPerValue === 2) return encodeBfloat16(values);
-  const bytes = new Uint8Array(values.length * 4);
-  if (isLittleEndian) {
-    bytes.set(new Uint8Array(values.buffer, values.byteOffset, values.byteLength));
-    return bytes;
-  }
-  const view = new DataView(bytes.buffer);
-  for (let i = 0; i < values.length; i++) view.setFloat32(4 * i, values[i]!, true);
-  return bytes;
+/** What all wires of a run have in common. Plain data: it travels to workers and rests in snapshots. */
+export interface WireSpec {
+  readonly codec: Codec;
+  readonly width: number; // values per token, as the codec says
 }
 
-export function decodeWire(wire: WireSpec, bytes: Uint8Array): Float32Array<ArrayBuffer> {
-  const count = bytes.length / wire.bytesPerValue;
+/** The tensor that crosses a boundary, in one direction: (rows, width). */
+export interface Wire extends WireSpec, WireShape {
+  readonly direction: WireDirection;
+}
+
+function formatOf({ codec, direction }: Wire): WireFormat {
+  return codecs[codec].formats[direction];
+}
+
+export function wireBytes(wire: Wire): number {
+  return formatOf(wire).byteLength(wire);
+}
+
+/** `values` (rows, width). */
+export function encodeWire(wire: Wire, values: Float32Array): Uint8Array<ArrayBuffer> {
+  const count = wire.rows * wire.width;
   assert(
-    Number.isInteger(count),
-    `Cannot decode wire as 'bytes' must be a multiple of ${wire.bytesPerValue}: current length is ${bytes.length}`,
+    values.length === count,
+    `Cannot encode a wire as there must be ${count} values: current value is ${values.length}`,
   );
-  const values = new Float32Array(count);
-  if (wire.bytesPerValue === 2) {
-    decodeBfloat16(bytes, values);
-  } else if (isLittleEndian) {
-    new Uint8Array(values.buffer).set(bytes);
-  } else {
-    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-    for (let i = 0; i < count; i++) values[i] = view.getFloat32(4 * i, true);
-  }
-  return values;
+  return formatOf(wire).encode(values, wire);
 }
 
-/** True when every value of an encoded wire is a number: no NaN, no infinity. Reads exponents only, allocates nothing. */
-export function isFiniteWire(wire: WireSpec, bytes: Uint8Array): boolean {
-  const stride = wire.bytesPerValue;
-  // The exponent is all ones in NaN and infinity: the low 7 bits of the last byte and the top bit of the one before.
-  for (let last = stride - 1; last < bytes.length; last += stride) {
-    if ((bytes[last]! & 0x7f) === 0x7f && (bytes[last - 1]! & 0x80) !== 0) return false;
-  }
-  return true;
+/** (rows, width) */
+export function decodeWire(wire: Wire, bytes: Uint8Array): Float32Array<ArrayBuffer> {
+  const expected = wireBytes(wire);
+  assert(
+    bytes.length === expected,
+    `Cannot decode a wire as it must have ${expected} bytes: current value is ${bytes.length}`,
+  );
+  return formatOf(wire).decode(bytes, wire);
 }
 
-/** What is wrong with a wire a peer sent, or null. `expectedBytes` is `wireBytes(stage, wire)`. */
-export function wireFault(wire: WireSpec, bytes: Uint8Array, expectedBytes: number): Fault | null {
-  if (bytes.length !== expectedBytes) {
+/** What is wrong with a wire a peer sent, or null: its length, or a value that is not finite. */
+export function wireFault(wire: Wire, bytes: Uint8Array): Fault | null {
+  const expected = wireBytes(wire);
+  if (bytes.length !== expected) {
     return fault(
       "badNumbers",
-      `Cannot take wire as its length must be ${expectedBytes} bytes: current value is ${bytes.length}`,
+      `Cannot take wire as its length must be ${expected} bytes: current value is ${bytes.length}`,
     );
   }
-  if (!isFiniteWire(wire, bytes)) {
+  if (!formatOf(wire).isFinite(bytes, wire)) {
     return fault("badNumbers", "Cannot take wire as every value must be finite: it holds NaN or infinity");
   }
   return null;
 }
+
+/** How large the values of a wire are; both are Infinity when one of them is NaN or infinite. */
+export interface WireScale {
+  readonly largest: number; // absolute value
+  readonly rms: number; // root mean square
+}
+
+/**
+ * Two measures, since either alone can be had by a single value: the largest says nothing of the rest, the root mean square
+ * hides one huge value among many. Zeros for bytes of a wrong length, which have no values: their sender is refused for that
+ * (orchestrator/step/result_check.ts, which also says which scales are plausible).
+ */
+export function wireScale(wire: Wire, bytes: Uint8Array): WireScale {
+  if (bytes.length !== wireBytes(wire)) return noScale;
+  const { largest, squareSum } = formatOf(wire).sums(bytes, wire);
+  if (!Number.isFinite(squareSum)) return { largest: Infinity, rms: Infinity };
+  return { largest, rms: Math.sqrt(squareSum / (wire.rows * wire.width)) };
+}
+
+/** Of a message that brings no wire. */
+export const noScale: WireScale = { largest: 0, rms: 0 };

@@ -1,29 +1,11 @@
 /**
  * The resolved configuration of a run: every number a role machine reads. Plain JSON, so it travels in `welcome`.
  *
- * Owns: the shape. The knobs (default, unit, limit, sentence) are in knobs.ts, the `--size` dial in size.ts,
+ * Owns: the shape, but for what the model itself depends on (core/model/shape.ts). The knobs (default, unit, limit, sentence) are in knobs.ts, the `--size` dial in size.ts,
  * the reading of foreign objects in parse.ts.
  */
 
-export type Codec = "none" | "iota";
-
-export interface ModelConfig {
-  vocabSize: number; // V, rows of embedding and head
-  width: number; // d, channels of the residual stream
-  layers: number; // transformer blocks in the whole model
-  heads: number; // query heads
-  kvHeads: number; // key/value heads (GQA)
-  ffnWidth: number; // F, inner width of SwiGLU
-  contextLength: number; // T, tokens per sequence
-  ropeBase: number;
-  normEpsilon: number;
-}
-
-export interface PipelineConfig {
-  stages: number; // K
-  codec: Codec;
-  bottleneckWidth: number; // r, values per token on the wire (codec `iota`)
-}
+import type { ModelShape, PipelineShape } from "../model/shape.ts";
 
 export interface TrainConfig {
   sequencesPerMicrobatch: number; // B
@@ -94,8 +76,8 @@ export interface RunConfig {
   seed: number; // u32
   size: string;
   deterministic: boolean;
-  model: ModelConfig;
-  pipeline: PipelineConfig;
+  model: ModelShape;
+  pipeline: PipelineShape;
   train: TrainConfig;
   outer: OuterConfig;
   data: DataConfig;

@@ -7,8 +7,10 @@
  */
 
 import { assert } from "../assert.ts";
-import { wireSpec } from "../model/spec.ts";
-import type { ModelConfig, RunConfig } from "./config.ts";
+import { wireBytes } from "../codec/wire.ts";
+import { modelParameters } from "../model/shape.ts";
+import { runWire } from "../model/stage_wires.ts";
+import type { RunConfig } from "./config.ts";
 import { derived, type KnobPath, type KnobValue } from "./knob.ts";
 import { knobAt, knobPaths } from "./knobs.ts";
 import { isSizedPath, presets, type SizeName } from "./size.ts";
@@ -56,21 +58,14 @@ function withinLimits(path: KnobPath, value: number): number {
 
 /** The largest frame of a run: a replay carries a backward's input, its gradient and the result, or tokens in their place. */
 export function neededFrameBytes(config: RunConfig): number {
-  const wire = wireSpec(config);
   const tokenBytes = 4;
   const { contextLength } = config.model;
-  const task = 3 * config.train.sequencesPerMicrobatch * contextLength *
-    Math.max(wire.width * wire.bytesPerValue, tokenBytes);
+  const tokens = config.train.sequencesPerMicrobatch * contextLength * tokenBytes;
+  const wire = wireBytes(runWire(config, "forward"));
+  const gradient = wireBytes(runWire(config, "backward"));
+  const task = 3 * Math.max(wire, gradient, tokens);
   const evaluation = 2 * config.validate.heldOutSequences * contextLength * tokenBytes;
   return config.limits.headerBytes + Math.max(task, evaluation);
-}
-
-/** Parameters of the model without its stage boundaries: for people and for limits. */
-export function modelParameters(model: ModelConfig): number {
-  const { width: d, layers, ffnWidth, vocabSize } = model;
-  const keyValueWidth = (d / model.heads) * model.kvHeads;
-  const layer = 2 * d * d + 2 * d * keyValueWidth + 3 * d * ffnWidth + 2 * d;
-  return 2 * vocabSize * d + layers * layer + d;
 }
 
 /** Nested from flat. `values` has every knob path, each of its knob's type: that makes the result a `RunConfig`. */

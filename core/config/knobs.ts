@@ -21,6 +21,7 @@ import {
   type KnobValueAt,
   type NumberKnob,
 } from "./knob.ts";
+import { codecNames, codecs, defaultCodec } from "../codec/codecs.ts";
 import { defaultSize, sizeNames } from "./size.ts";
 
 interface NumberLimits {
@@ -80,9 +81,9 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
 
   "pipeline.stages": int({ min: 1, max: 64, unit: "stages" }, "Parts the model is cut into; a miner holds one."),
   "pipeline.codec": choice(
-    ["none", "iota"],
-    "iota",
-    "How a wire is made: float32 residual stream, or bf16 bottleneck.",
+    codecNames,
+    defaultCodec,
+    `How a wire is made: ${codecNames.map((name) => codecs[name].doc).join(", or ")}.`,
   ),
   "pipeline.bottleneckWidth": int(
     { min: 8, max: 4096, multipleOf: 8, unit: "values per token" },

@@ -6,6 +6,7 @@
 
 import type { RunConfig } from "./config.ts";
 import { stageParameterLengths } from "../model/stages.ts";
+import { vectorBytes } from "../model/vector_bytes.ts";
 import { longestAdamStep } from "../train/adam_bound.ts";
 import { neededFrameBytes, valueAt } from "./derive.ts";
 import { type KnobPath, showValue } from "./knob.ts";
@@ -94,7 +95,7 @@ const limitRules: readonly Rule[] = [
 ];
 
 function largestStageBytes(config: RunConfig): number {
-  return 4 * Math.max(...stageParameterLengths(config));
+  return vectorBytes(Math.max(...stageParameterLengths(config)));
 }
 
 export function brokenRules(config: RunConfig): BrokenRule[] {

@@ -7,9 +7,10 @@
  */
 
 import { assert } from "../assert.ts";
+import { vectorBytes } from "../model/vector_bytes.ts";
 import { mostSlicesOf } from "./butterfly.ts";
+import type { PayloadCodec } from "./payload/payload_codec.ts";
 
-const floatBytes = 4;
 const roundsKept = 2;
 
 export interface Allowance {
@@ -19,9 +20,16 @@ export interface Allowance {
 }
 
 /** For a run whose stages have so many floats. */
-export function storeAllowance(stageFloats: readonly number[]): Allowance {
+export function storeAllowance(stageFloats: readonly number[], codec: PayloadCodec): Allowance {
   assert(stageFloats.length > 0, "Cannot say what a miner stores as the run must have a stage");
-  const stageBytes = floatBytes * Math.max(...stageFloats);
+  const floats = Math.max(...stageFloats);
   const slices = Math.max(...stageFloats.map(mostSlicesOf));
-  return { blobBytes: stageBytes, bytes: roundsKept * 4 * stageBytes, blobs: roundsKept * (2 * slices + 2) };
+  const cutBytes = (slices - 1) * codec.bytesPerCut;
+  const payloadBytes = codec.payloadBytes(floats).most + cutBytes;
+  const resultBytes = codec.resultBytes(floats).most + cutBytes;
+  return {
+    blobBytes: Math.max(vectorBytes(floats), payloadBytes, resultBytes), // one slice is at most all of them
+    bytes: roundsKept * (payloadBytes + resultBytes + 2 * vectorBytes(floats)),
+    blobs: roundsKept * (2 * slices + 2),
+  };
 }

@@ -7,6 +7,7 @@
  */
 
 import { type Parsed, parsed, refused } from "../fault.ts";
+import { inUnits, type LongWork } from "../long_work.ts";
 
 export interface AverageInput {
   readonly inputs: readonly Float32Array[]; // each (size of the slice), in merge order
@@ -47,6 +48,23 @@ export function averageSlices({ inputs, weights, scales }: AverageInput): Parsed
   return position === null
     ? parsed(average)
     : refused("badNumbers", `Cannot average slices as input ${position} holds a value that is no finite number`);
+}
+
+const addedInUnit = 2 ** 19; // values, a few milliseconds
+
+/** The same of long slices, with pauses: each value depends on its own position only, so parts give the bits of the whole. */
+export function* averageInUnits({ inputs, ...rest }: AverageInput): LongWork<Parsed<Float32Array<ArrayBuffer>>> {
+  const length = Math.max(0, ...inputs.map((input) => input.length));
+  const average = new Float32Array(length);
+  const refusals: Parsed<Float32Array<ArrayBuffer>>[] = [];
+  const unit = Math.max(1, Math.floor(addedInUnit / Math.max(1, inputs.length)));
+  yield* inUnits({ total: Math.max(1, length), unit }, (start, end) => {
+    if (refusals.length > 0) return;
+    const part = averageSlices({ ...rest, inputs: inputs.map((input) => input.subarray(start, end)) });
+    if (part.ok) average.set(part.value, start);
+    else refusals.push(part);
+  });
+  return refusals[0] ?? parsed(average);
 }
 
 /** Position of the first input with a NaN or an infinity; a zero weight excuses nothing (0 * NaN is NaN). */

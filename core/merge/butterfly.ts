@@ -21,7 +21,8 @@ export interface SliceLayoutOptions {
   readonly maxFloats?: number; // what a reducer holds per contributor; default `maxSliceFloats` (64 MiB)
 }
 
-const alignFloats = 64;
+/** Slices begin and end at multiples of this, as every tensor does. */
+export const alignFloats = 64;
 
 /** Every payload names every slice; above 23 miners not each pair shares one in each merge. */
 const mostSlices = 256;

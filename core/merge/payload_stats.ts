@@ -1,5 +1,5 @@
 /**
- * What one pass over a vector tells about it: is every value finite, how long is it, how large its largest value.
+ * What one pass over a payload tells about it: is every value finite, how long is it, how large its largest value.
  *
  * For vectors that a member sent and the hub reads. Sums in float64 in the order of the values, so every machine gets the same
  * bits. A square of a float32 fits a float64 with room to spare (at most 1.2e77 a value), so finite values never overflow.
@@ -11,6 +11,11 @@ export interface PayloadStats {
   readonly squareSum: number; // of the finite values
   readonly largest: number; // absolute, of the finite values; 0 of an empty vector
 }
+
+export const noValues: PayloadStats = { isFinite: true, squareSum: 0, largest: 0 };
+
+/** Of bytes that are no payload, or one of another length: as bad as non-finite values. */
+export const unreadable: PayloadStats = { isFinite: false, squareSum: 0, largest: 0 };
 
 export function payloadStats(values: Float32Array): PayloadStats {
   let isFinite = true;
@@ -26,4 +31,13 @@ export function payloadStats(values: Float32Array): PayloadStats {
     if (value > largest) largest = value;
   }
   return { isFinite, squareSum, largest };
+}
+
+/** Of two parts together. */
+export function joinStats(a: PayloadStats, b: PayloadStats): PayloadStats {
+  return {
+    isFinite: a.isFinite && b.isFinite,
+    squareSum: a.squareSum + b.squareSum,
+    largest: Math.max(a.largest, b.largest),
+  };
 }

@@ -7,18 +7,15 @@
  */
 
 import { assert } from "../assert.ts";
-import type { Codec, ModelConfig, RunConfig } from "../config/config.ts";
+import type { Boundary } from "../codec/codec.ts";
+import { codecs } from "../codec/codecs.ts";
+import type { WireSpec } from "../codec/wire.ts";
 import { type StageIndex, stageIndex } from "../ids.ts";
-
-/** The tensor that crosses a stage boundary. */
-export interface WireSpec {
-  readonly codec: Codec;
-  readonly width: number; // values per token: d for `none`, r for `iota`
-  readonly bytesPerValue: 2 | 4; // bf16 for `iota`, f32 for `none`
-}
+import { normalFor, type TensorDraft } from "../tensor.ts";
+import type { ModelPlan, ModelShape } from "./shape.ts";
 
 export interface StageSpec {
-  readonly model: ModelConfig;
+  readonly model: ModelShape;
   readonly index: StageIndex;
   readonly count: number; // K
   readonly firstLayer: number;
@@ -28,14 +25,9 @@ export interface StageSpec {
   readonly wireOut: WireSpec | null; // null at the tail: it computes the loss
 }
 
-export type Initial = { readonly type: "normal"; readonly std: number } | { readonly type: "ones" };
-
-export interface ParameterTensor {
-  readonly name: string; // Hugging Face's name; ours under `model.boundary.`
-  readonly shape: readonly number[]; // (out, in) or (n)
+export interface ParameterTensor extends TensorDraft {
   readonly offset: number; // floats
   readonly size: number; // floats
-  readonly initial: Initial;
 }
 
 export interface ParameterTable {
@@ -46,19 +38,14 @@ export interface ParameterTable {
 
 const alignFloats = 64;
 
-export function wireSpec(config: RunConfig): WireSpec {
-  return config.pipeline.codec === "none"
-    ? { codec: "none", width: config.model.width, bytesPerValue: 4 }
-    : { codec: "iota", width: config.pipeline.bottleneckWidth, bytesPerValue: 2 };
-}
-
-/** Bytes one microbatch puts on a boundary, one direction. */
-export function wireBytes(stage: StageSpec, wire: WireSpec): number {
-  return stage.sequences * stage.model.contextLength * wire.width * wire.bytesPerValue;
+/** What crosses every boundary of a run. */
+export function wireSpec({ model, pipeline }: Pick<ModelPlan, "model" | "pipeline">): WireSpec {
+  const { codec } = pipeline;
+  return { codec, width: codecs[codec].wireWidth({ model, pipeline }) };
 }
 
 /** `layersOfStages` comes from `splitLayers` (stages.ts). */
-export function stageSpecs(config: RunConfig, layersOfStages: readonly number[]): StageSpec[] {
+export function stageSpecs(config: ModelPlan, layersOfStages: readonly number[]): StageSpec[] {
   const wire = wireSpec(config);
   const count = layersOfStages.length;
   let firstLayer = 0;
@@ -78,52 +65,57 @@ export function stageSpecs(config: RunConfig, layersOfStages: readonly number[])
   });
 }
 
-type Draft = { name: string; shape: number[]; initial: Initial };
-
-/** The stage's tensors. Scales: 1/sqrt(fan in); outputs into the residual stream divided by sqrt(2 L), as in GPT-2. */
+/**
+ * The stage's tensors. Scales: 1/sqrt(fan in); outputs into the residual stream divided by sqrt(2 L), as in GPT-2. A codec's
+ * stand where its ends are, at the way in and at the way out.
+ */
 export function parameterTable(stage: StageSpec): ParameterTable {
-  const { width: d, vocabSize, layers } = stage.model;
-  const matrices: Draft[] = [];
-  const gains: Draft[] = [];
-  const normal = (fanIn: number, scale = 1): Initial => ({ type: "normal", std: scale / Math.sqrt(fanIn) });
-  if (stage.wireIn === null) {
-    matrices.push({ name: "model.embed_tokens.weight", shape: [vocabSize, d], initial: { type: "normal", std: 0.02 } });
-  }
-  if (stage.wireIn?.codec === "iota") {
-    matrices.push({
-      name: `model.boundary.${stage.index}.decoder.weight`,
-      shape: [d, stage.wireIn.width],
-      initial: normal(stage.wireIn.width),
-    });
+  const { wireIn, wireOut, model: { width: d, vocabSize } } = stage;
+  const tensors: TensorDraft[] = [];
+  if (wireIn === null) {
+    tensors.push({ name: "model.embed_tokens.weight", shape: [vocabSize, d], initial: { type: "normal", std: 0.02 } });
+  } else {
+    tensors.push(...codecs[wireIn.codec].receiver.tensors(boundaryOf(stage, { wire: wireIn, index: stage.index })));
   }
   for (let layer = stage.firstLayer; layer < stage.firstLayer + stage.layerCount; layer++) {
-    layerTensors(stage, layer, { matrices, gains });
+    tensors.push(...layerTensors(stage, layer));
   }
-  if (stage.wireOut?.codec === "iota") {
-    matrices.push({
-      name: `model.boundary.${stage.index + 1}.encoder.weight`,
-      shape: [stage.wireOut.width, d],
-      initial: normal(d, 1 / Math.sqrt(2 * layers)),
-    });
+  if (wireOut === null) {
+    tensors.push(
+      { name: "lm_head.weight", shape: [vocabSize, d], initial: normalFor(d) },
+      { name: "model.norm.weight", shape: [d], initial: { type: "ones" } },
+    );
+  } else {
+    tensors.push(...codecs[wireOut.codec].sender.tensors(boundaryOf(stage, { wire: wireOut, index: stage.index + 1 })));
   }
-  if (stage.wireOut === null) {
-    matrices.push({ name: "lm_head.weight", shape: [vocabSize, d], initial: normal(d) });
-    gains.push({ name: "model.norm.weight", shape: [d], initial: { type: "ones" } });
-  }
-  return layOut(matrices, gains);
+  return layOut(tensors);
 }
 
-function layerTensors(stage: StageSpec, layer: number, out: { matrices: Draft[]; gains: Draft[] }): void {
+/** Floats that a codec adds at both ends of one boundary. */
+export function boundaryParameters(config: ModelPlan): number {
+  const { codec, width } = wireSpec(config);
+  const { sender, receiver } = codecs[codec];
+  const boundary = { index: 1, layers: config.model.layers, modelWidth: config.model.width, wireWidth: width };
+  return [...sender.tensors(boundary), ...receiver.tensors(boundary)]
+    .reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0);
+}
+
+function boundaryOf({ model }: StageSpec, { wire, index }: { wire: WireSpec; index: number }): Boundary {
+  return { index, layers: model.layers, modelWidth: model.width, wireWidth: wire.width };
+}
+
+function layerTensors(stage: StageSpec, layer: number): TensorDraft[] {
   const { width: d, ffnWidth, heads, kvHeads, layers } = stage.model;
   const headWidth = d / heads;
   const name = (part: string) => `model.layers.${layer}.${part}.weight`;
-  const linear = (part: string, rows: number, columns: number, scale = 1): Draft => ({
+  const linear = (part: string, rows: number, columns: number, scale = 1): TensorDraft => ({
     name: name(part),
     shape: [rows, columns],
-    initial: { type: "normal", std: scale / Math.sqrt(columns) },
+    initial: normalFor(columns, scale),
   });
+  const gain = (part: string): TensorDraft => ({ name: name(part), shape: [d], initial: { type: "ones" } });
   const residual = 1 / Math.sqrt(2 * layers);
-  out.matrices.push(
+  return [
     linear("self_attn.q_proj", d, d),
     linear("self_attn.k_proj", kvHeads * headWidth, d),
     linear("self_attn.v_proj", kvHeads * headWidth, d),
@@ -131,27 +123,27 @@ function layerTensors(stage: StageSpec, layer: number, out: { matrices: Draft[];
     linear("mlp.gate_proj", ffnWidth, d),
     linear("mlp.up_proj", ffnWidth, d),
     linear("mlp.down_proj", d, ffnWidth, residual),
-  );
-  out.gains.push(
-    { name: name("input_layernorm"), shape: [d], initial: { type: "ones" } },
-    { name: name("post_attention_layernorm"), shape: [d], initial: { type: "ones" } },
-  );
+    gain("input_layernorm"),
+    gain("post_attention_layernorm"),
+  ];
 }
 
-function layOut(matrices: Draft[], gains: Draft[]): ParameterTable {
+/** Matrices first, gains last, each in the order given. */
+function layOut(drafts: readonly TensorDraft[]): ParameterTable {
+  const isMatrix = ({ shape }: TensorDraft) => shape.length > 1;
   const tensors: ParameterTensor[] = [];
   let offset = 0;
   let decayLength = 0;
-  for (const draft of [...matrices, ...gains]) {
-    if (draft === gains[0]) decayLength = offset;
+  for (const draft of [...drafts.filter(isMatrix), ...drafts.filter((draft) => !isMatrix(draft))]) {
     const size = draft.shape.reduce((a, b) => a * b, 1);
     tensors.push({ ...draft, offset, size });
     const padded = Math.ceil(size / alignFloats) * alignFloats;
     assert(
-      padded === size || draft.shape.length === 1,
+      padded === size || !isMatrix(draft),
       `Cannot place ${draft.name} as its size must be a multiple of 64: current value is ${size}`,
     );
     offset += padded;
+    if (isMatrix(draft)) decayLength = offset;
   }
   return { tensors, decayLength, length: offset };
 }

@@ -9,8 +9,10 @@
  */
 
 import { assert, present } from "../assert.ts";
-import type { RunConfig } from "../config/config.ts";
-import { parameterTable, type StageSpec, stageSpecs, type WireSpec, wireSpec } from "./spec.ts";
+import { codecs } from "../codec/codecs.ts";
+import type { WireSpec } from "../codec/wire.ts";
+import type { ModelPlan } from "./shape.ts";
+import { parameterTable, type StageSpec, stageSpecs, wireSpec } from "./spec.ts";
 
 /** The part of a stage that decides its cost. */
 export type StageShape = Pick<StageSpec, "model" | "layerCount" | "wireIn" | "wireOut">;
@@ -24,8 +26,8 @@ export function stageFlopsPerToken(stage: StageShape): StageFlops {
   const { width: d, vocabSize } = stage.model;
   const isTail = stage.wireOut === null;
   let forward = stage.layerCount * layerFlops(stage);
-  forward += stage.wireIn === null ? d : codecFlops(d, stage.wireIn); // the embedding copies one row of d values
-  forward += stage.wireOut === null ? 2 * d * vocabSize : codecFlops(d, stage.wireOut);
+  forward += stage.wireIn === null ? d : endFlops(d, stage.wireIn, "receiver"); // the embedding copies one row of d values
+  forward += stage.wireOut === null ? 2 * d * vocabSize : endFlops(d, stage.wireOut, "sender");
   return { forward, training: (isTail ? 3 : 4) * forward };
 }
 
@@ -38,8 +40,8 @@ function layerFlops({ model }: StageShape): number {
   return matrices + attention;
 }
 
-function codecFlops(d: number, wire: WireSpec): number {
-  return wire.codec === "iota" ? 2 * d * wire.width : 0;
+function endFlops(d: number, { codec, width }: WireSpec, end: "sender" | "receiver"): number {
+  return codecs[codec][end].flops({ modelWidth: d, wireWidth: width });
 }
 
 /**
@@ -47,7 +49,7 @@ function codecFlops(d: number, wire: WireSpec): number {
  * so the other stages are as even as they can be. Fewer layers than stages is our bug here: core/config/rules.ts has
  * refused such a configuration with a problem to read.
  */
-export function splitLayers(config: RunConfig): number[] {
+export function splitLayers(config: ModelPlan): number[] {
   const { layers } = config.model;
   const { stages } = config.pipeline;
   assert(
@@ -60,7 +62,7 @@ export function splitLayers(config: RunConfig): number[] {
 }
 
 /** Training FLOPs per token of one stage, by its number of layers. */
-function trainingCosts(config: RunConfig, stage: number): number[] {
+function trainingCosts(config: ModelPlan, stage: number): number[] {
   const wire = wireSpec(config);
   const wireIn = stage === 0 ? null : wire;
   const wireOut = stage === config.pipeline.stages - 1 ? null : wire;
@@ -105,6 +107,6 @@ function bestSplit({ costs, layers, limit, add }: SplitProblem): Split {
 }
 
 /** Floats of each stage's parameter vector, padding included. */
-export function stageParameterLengths(config: RunConfig): number[] {
+export function stageParameterLengths(config: ModelPlan): number[] {
   return stageSpecs(config, splitLayers(config)).map((stage) => parameterTable(stage).length);
 }

@@ -46,7 +46,7 @@ function isOfMerge(merge: StageMerge, { node, hash }: BlobRead): boolean {
 }
 
 function isPayloadOf(merge: StageMerge, { index, hash }: { index: number; hash: BlobHash }): boolean {
-  for (const payload of merge.payloads.values()) if (payload[index] === hash) return true;
+  for (const { hashes } of merge.payloads.values()) if (hashes[index] === hash) return true;
   return false;
 }
 
@@ -54,13 +54,12 @@ function isPayloadOf(merge: StageMerge, { index, hash }: { index: number; hash: 
 function isAskedAbout(state: OrchestratorState, { node, hash }: BlobRead): boolean {
   const isParameters = (source: ParameterSource | undefined) =>
     source?.type === "blobs" && source.parameters.hash === hash;
-  for (const { validator, request } of state.audit.running.values()) {
-    if (validator !== node) continue;
-    if (request.type === "evaluate") return sourcesOf(state, request.round)?.stages.some(isParameters) ?? false;
-    const { round, stage } = request.replay;
-    return isParameters(sourcesOf(state, round)?.stages[stage]);
-  }
-  return false;
+  const { running, runningOf } = state.audit;
+  const request = running.get(runningOf.get(node) ?? -1)?.request;
+  if (request === undefined) return false;
+  if (request.type === "evaluate") return sourcesOf(state, request.round)?.stages.some(isParameters) ?? false;
+  const { round, stage } = request.replay;
+  return isParameters(sourcesOf(state, round)?.stages[stage]);
 }
 
 /** Whether these are another stage's parameters: of the present round, the next one, or one that is still audited. */

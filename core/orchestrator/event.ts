@@ -5,12 +5,12 @@
  * Ownership: each segment of a `message` event is held once by the shell for this machine, until a `release` effect names it.
  */
 
-import type { WireScale } from "../codec/wire_scale.ts";
+import type { WireScale } from "../codec/wire.ts";
 import type { SettingChange } from "../config/change.ts";
 import type { Fault } from "../fault.ts";
 import type { BlobHash, BlobRef, MicrobatchId, NodeId, StageIndex } from "../ids.ts";
 import type { PayloadStats } from "../merge/payload_stats.ts";
-import type { HubMessage, NodeMessage, ParameterSource, Role, WeightedPayload } from "../protocol/message.ts";
+import type { HubMessage, NodeMessage, ParameterSource, Role, Slice, WeightedPayload } from "../protocol/message.ts";
 import type { RunRecord } from "../protocol/record.ts";
 import type { MergePhase } from "./merge/merge_state.ts";
 
@@ -133,6 +133,7 @@ export type OrchestratorEffect =
     readonly stage: StageIndex;
     readonly node: NodeId;
     readonly slices: readonly BlobRef[];
+    readonly layout: readonly Slice[]; // what each of them stands for
   }
   /** The hub reduces a slice itself: answered by `sliceRefereed` or `sliceUnavailable`. */
   | {

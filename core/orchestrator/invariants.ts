@@ -4,11 +4,14 @@
  */
 
 import { assert, present } from "../assert.ts";
+import { assertAuditQueue } from "./audit/audit_queue.ts";
 import { isProbe } from "./audit/audit_state.ts";
+import { assertValidatorPlaces } from "./audit/validator_places.ts";
 import { mostLeases } from "./step/leases.ts";
 import { assertMerge } from "./merge/merge_invariants.ts";
 import { hasFreePlace } from "./members/replicas.ts";
 import type { Member, OrchestratorState, StageRoster } from "./state.ts";
+import { assertOutcomes } from "./step/outcomes.ts";
 import { consumersOf, missingInputs } from "./step/wiring.ts";
 import { type Flow, isEmpty, type ItemQueue, type StepWork, unitsOf, type WorkItem } from "./step/step_state.ts";
 
@@ -38,6 +41,7 @@ export function assertInvariants(state: OrchestratorState): void {
   if (state.work !== null) assertWork(state, state.work);
   for (const merge of state.merge?.stages ?? []) assertMerge(state, merge);
   assertAudits(state);
+  assertOutcomes(state);
 }
 
 function assertMember(state: OrchestratorState, member: Member): void {
@@ -170,5 +174,7 @@ function assertAudits(state: OrchestratorState): void {
   let open = 0;
   for (const count of audit.open.values()) open += count;
   const running = [...audit.running.values()].filter(({ request }) => !isProbe(request)).length;
-  assert(open === audit.pending.length + running, "Every open audit must be pending or running");
+  assert(open === audit.queue.size + running, "Every open audit must wait or run");
+  assertAuditQueue(audit.queue);
+  assertValidatorPlaces(state);
 }

@@ -5,7 +5,7 @@
  */
 
 import { assert, unreachable } from "../assert.ts";
-import type { WireScale } from "../codec/wire_scale.ts";
+import type { WireScale } from "../codec/wire.ts";
 import { fault } from "../fault.ts";
 import type { BlobRef, NodeId } from "../ids.ts";
 import type { Machine } from "../protocol/machine.ts";

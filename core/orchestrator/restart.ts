@@ -9,7 +9,7 @@
 import { type SettingChange, withChanges } from "../config/change.ts";
 import type { BlobRef } from "../ids.ts";
 import { setAlarm } from "./alarms.ts";
-import { reissueAuditsOf } from "./audit/audit_requests.ts";
+import { reissueAuditOf } from "./audit/audit_requests.ts";
 import { dropWithout } from "./audit/auditing.ts";
 import { type OrchestratorEffect, record } from "./event.ts";
 import { returnLeases } from "./step/leases.ts";
@@ -35,7 +35,7 @@ export function onRestarted(
     setAlarm(state, { type: "silence", node: member.node, atMs: backMs });
     if (member.leases.size > 0) returnLeases(state, member);
   }
-  for (const node of state.validators) reissueAuditsOf(state, node);
+  for (const node of state.validators) reissueAuditOf(state, node);
   const forgotten = forgetSegments(state, lost);
   if (state.gatherUntilMs !== null) state.gatherUntilMs = backMs + swarm.gatherMs;
   if (state.closeUntilMs !== null) state.closeUntilMs = backMs + limits.mergePhaseMs;

@@ -12,9 +12,12 @@ import type { StageSpec } from "../model/spec.ts";
 import { openStream, type Stream } from "../prng.ts";
 import type { ParameterSource, Role } from "../protocol/message.ts";
 import type { AuditWork } from "./audit/audit_state.ts";
-import { addRequest, evaluationOf } from "./audit/audit_state.ts";
+import { addRequest, newAuditQueue } from "./audit/audit_queue.ts";
+import { evaluationOf } from "./audit/audit_state.ts";
 import { type Counters, newCounters, newFacts, type RunFacts } from "./run_facts.ts";
+import type { MarkCounts } from "./marks.ts";
 import type { MergeWork, UploadWork } from "./merge/merge_state.ts";
+import type { StepOutcome } from "./step/step_outcome.ts";
 import { openScaleBook, type ScaleBook } from "./step/scale_book.ts";
 import { type ItemQueue, newQueue, type StepWork } from "./step/step_state.ts";
 
@@ -167,6 +170,7 @@ export interface OrchestratorState {
   readonly gradientSquares: number[]; // of each stage, squared norm of the last closed step's mean gradient
   retired: RoundSources[]; // older ones that an open audit still needs
   work: StepWork | null;
+  outcomes: StepOutcome[]; // of closed steps, the newest last: step/outcomes.ts says which are kept
   merge: MergeWork | null;
   upload: UploadWork | null;
   good: GoodRound | null; // null: nothing evaluated yet
@@ -176,6 +180,7 @@ export interface OrchestratorState {
   readonly audit: AuditWork;
   readonly counters: Counters;
   readonly facts: RunFacts;
+  readonly marks: MarkCounts;
 }
 
 export interface OpenOptions {
@@ -234,6 +239,7 @@ export function openOrchestrator(options: OpenOptions): OrchestratorState {
     gradientSquares: stages.map(() => 0),
     retired: [],
     work: null,
+    outcomes: [],
     merge: null,
     upload: null,
     good: null,
@@ -243,18 +249,20 @@ export function openOrchestrator(options: OpenOptions): OrchestratorState {
     audit,
     counters: newCounters(),
     facts: newFacts(),
+    marks: new Map(),
   };
 }
 
 const newAuditWork = (): AuditWork => ({
-  pending: [],
+  queue: newAuditQueue(),
   running: new Map(),
+  runningOf: new Map(),
+  places: { heard: new Set(), unheard: new Set(), silent: new Set(), answering: new Set() },
   silent: new Map(),
   proven: new Set(),
   slowestMs: null,
   open: new Map(),
   requests: 0,
-  held: [],
   isAloneSaid: false,
 });
 

@@ -32,7 +32,7 @@ export function usedBlobs(state: OrchestratorState): Set<string> {
   }
   for (const hash of state.upload?.payloads ?? []) used.add(hash);
   for (const stage of state.merge?.stages ?? []) {
-    for (const payload of stage.payloads.values()) for (const hash of payload) used.add(hash);
+    for (const { hashes } of stage.payloads.values()) for (const hash of hashes) used.add(hash);
     for (const slice of stage.slices) use([...slice.results.values()]);
   }
   return used;

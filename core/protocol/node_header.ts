@@ -7,7 +7,8 @@
  */
 
 import type { RunConfig } from "../config/config.ts";
-import { modelParameters } from "../config/derive.ts";
+import { boundaryParameters } from "../model/spec.ts";
+import { modelParameters } from "../model/shape.ts";
 import { mostSlicesOf } from "../merge/butterfly.ts";
 
 export interface HeaderBound {
@@ -23,9 +24,8 @@ const taskBytes = 52; // four numbers and a word
 const lossBytes = 9;
 
 export function largestNodeHeader(config: RunConfig): HeaderBound {
-  const { model, pipeline } = config;
-  const boundaries = 4 * model.width * pipeline.bottleneckWidth; // both sides of a stage, there and back
-  const slices = mostSlicesOf(modelParameters(model) + boundaries); // as if there were one stage
+  const boundaries = 2 * boundaryParameters(config); // both sides of a stage, twice
+  const slices = mostSlicesOf(modelParameters(config.model) + boundaries); // as if there were one stage
   const tasks = 2 * config.train.microbatchesPerStep; // each handed out twice at most
   const losses = config.train.sequencesPerMicrobatch;
   const bytes = plainBytes + Math.max(slices * blobRefBytes, tasks * taskBytes, losses * lossBytes);

@@ -1,7 +1,7 @@
 /**
- * What happened in a run, as plain facts for people and programs: the lines of `--json`, the screen, later the journal's view.
+ * What happened in a run, as plain facts for people and programs: the lines of `--json`, the record log, the view (core/view).
  *
- * Owns: the closed union. Field names once published stay. Refuses: decisions; nothing in a machine reads a record back.
+ * Owns: the closed union. Field names once published stay. Out of scope: decisions; nothing in a machine reads a record back.
  */
 
 import type { Direction, MicrobatchId, NodeId, StageIndex, TaskId } from "../ids.ts";

@@ -1,27 +1,34 @@
 /**
- * From what miners did to what they deserve: the sum of their credited work over the last rounds, nothing for who failed an audit
- * in them.
+ * From what miners did to what they deserve: the sum of their credited work over the last rounds, less what the verdicts of
+ * these rounds withhold.
  *
- * Owns the window and the rule. Pure; a validator keeps one book, chain/duty turns its scores into weights.
+ * Owns the window and the sum; what a verdict withholds is verdict.ts's. Pure; a validator keeps one book, chain/duty turns its
+ * scores into weights.
  */
 
 import type { NodeId } from "../ids.ts";
+import type { Verdict } from "./verdict.ts";
 
 export const roundsInWindow = 8;
 
 export interface MinerScore {
   readonly miner: NodeId;
-  readonly score: number; // units of work, 0 for who failed
+  readonly score: number; // units of work, times the share that the verdicts leave
 }
 
 export interface WorkBook {
   readonly rounds: Map<number, Map<NodeId, number>>; // units by round and miner
-  readonly failures: Map<NodeId, number>; // newest round in which a miner failed an audit
+  readonly withheld: Map<NodeId, Withheld>; // from miners whose pay is cut
   newestRound: number; // -1: none
 }
 
+interface Withheld {
+  readonly round: number; // newest one with a verdict against the miner
+  readonly share: number; // of its pay that it keeps: the least that any of them leaves
+}
+
 export function openWorkBook(): WorkBook {
-  return { rounds: new Map(), failures: new Map(), newestRound: -1 };
+  return { rounds: new Map(), withheld: new Map(), newestRound: -1 };
 }
 
 /** Books a report, or a part of one; what is booked already is replaced, so a report may come twice. */
@@ -37,14 +44,20 @@ export function bookWork(
   forgetOld(book);
 }
 
-export function bookFailure(book: WorkBook, { miner, round }: { miner: NodeId; round: number }): void {
-  book.failures.set(miner, Math.max(round, book.failures.get(miner) ?? 0));
+/** Books what a verdict leaves of a miner's pay; `score` 1 changes nothing. */
+export function bookVerdict(
+  { withheld }: WorkBook,
+  { miner, round, score }: Pick<Verdict, "miner" | "round" | "score">,
+): void {
+  if (score >= 1) return;
+  const before = withheld.get(miner);
+  withheld.set(miner, { round: Math.max(round, before?.round ?? 0), share: Math.min(score, before?.share ?? 1) });
 }
 
 function forgetOld(book: WorkBook): void {
   const oldest = book.newestRound - roundsInWindow;
   for (const round of book.rounds.keys()) if (round <= oldest) book.rounds.delete(round);
-  for (const [miner, round] of book.failures) if (round <= oldest) book.failures.delete(miner);
+  for (const [miner, { round }] of book.withheld) if (round <= oldest) book.withheld.delete(miner);
 }
 
 /** Of every miner that worked in the window, in order of address. */
@@ -54,5 +67,5 @@ export function scoresOf(book: WorkBook): MinerScore[] {
     for (const [miner, units] of ofRound) sums.set(miner, (sums.get(miner) ?? 0) + units);
   }
   return [...sums].sort(([a], [b]) => a < b ? -1 : a > b ? 1 : 0)
-    .map(([miner, units]) => ({ miner, score: book.failures.has(miner) ? 0 : units }));
+    .map(([miner, units]) => ({ miner, score: units * (book.withheld.get(miner)?.share ?? 1) }));
 }

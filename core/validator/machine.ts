@@ -1,7 +1,7 @@
 /**
  * The validator: evaluates held-out text and repeats miners' tasks when the hub asks, one request at a time, and says with
- * numbers what it found. A replay passes when its innovation error (and loss error) is within the run's tolerance; integers
- * or equal bits make that error zero on the same adapter. From the hub's reports and its own verdicts it makes the scores.
+ * numbers what it found. What they mean is core/score/verdict.ts's; integers or equal bits make the error zero on the same
+ * adapter. From the hub's reports and its own verdicts it makes the scores.
  */
 
 import { assert, present, unreachable } from "../assert.ts";
@@ -10,7 +10,8 @@ import { fault } from "../fault.ts";
 import type { BlobRef } from "../ids.ts";
 import type { Machine } from "../protocol/machine.ts";
 import type { Evaluate, HubMessage, NodeMessage, Replay } from "../protocol/message.ts";
-import { bookFailure, bookWork, openWorkBook, scoresOf, type WorkBook } from "../score/work_score.ts";
+import { judgeRepetition, type Verdict, verdictFacts } from "../score/verdict.ts";
+import { bookVerdict, bookWork, openWorkBook, scoresOf, type WorkBook } from "../score/work_score.ts";
 import type { ValidatorEffect, ValidatorEvent, ValidatorRecord, ValidatorResult, ValidatorWork } from "./event.ts";
 
 type Request = Evaluate | Replay;
@@ -130,7 +131,7 @@ function onMessage(
     }
     case "workReport":
       bookWork(state.book, message);
-      for (const miner of message.expelled) bookFailure(state.book, { miner, round: message.round });
+      for (const miner of message.expelled) bookVerdict(state.book, { miner, round: message.round, score: 0 });
       return [...release(segments), ...scored(state)];
     case "reject":
       return [
@@ -206,23 +207,29 @@ function onWorkDone(state: ValidatorState, event: { job: number; result: Validat
     ];
   }
   assert(request.type === "replay" && result.type === "replay", "a result answers its request");
-  return [...freed, ...verdict(state, { request, result })];
+  return [...freed, ...onRepeated(state, { request, result })];
 }
 
-function verdict(
+function onRepeated(
   state: ValidatorState,
   options: { request: Replay; result: Extract<ValidatorResult, { type: "replay" }> },
 ): ValidatorEffect[] {
-  const { request, result } = options;
+  const { request, result: { innovationError, equalShare, lossError } } = options;
   const { tolerance } = present(state.config, "a joined validator has a config").validate;
-  const { innovationError, equalShare, lossError } = result;
-  const { round, miner, stage, task } = request;
-  const passed = innovationError <= tolerance && (lossError === null || lossError <= tolerance);
-  if (!passed) bookFailure(state.book, { miner, round });
+  const found = { innovationError, equalShare, lossError };
   return [
-    ...(passed ? [] : scored(state)),
-    record({ type: "verdict", round, miner, stage, task, passed, innovationError, equalShare, lossError, tolerance }),
-    send({ type: "replayed", request: request.request, innovationError, equalShare, lossError }),
+    ...actOn(state, judgeRepetition(request, { found, tolerance })),
+    send({ type: "replayed", request: request.request, ...found }),
+  ];
+}
+
+/** A validator acts on a verdict by what it pays; all else is the hub's. */
+function actOn(state: ValidatorState, verdict: Verdict): ValidatorEffect[] {
+  const facts = verdictFacts(verdict);
+  bookVerdict(state.book, verdict);
+  return [
+    ...(verdict.action === "none" ? [] : scored(state)),
+    ...(facts === null ? [] : [record({ type: "verdict", ...facts })]),
   ];
 }
 

@@ -1,83 +1,60 @@
 /**
- * One transformer block, in its four forms: plain, receiving from a bottleneck wire, sending into one, and both at once.
- *
- * plain:      a = x + Attn(x);                 output = a + Ffn(a)
- * receiving:  x = ReLU(D z), a = Attn(x) with z added to its first r channels
- * sending:    output = E SiLU(Ffn(a)) + a[:, :r]
+ * One transformer block: a = x + Attn(x), output = a + Ffn(a). The first and the last block of a stage have a codec's ends
+ * instead, either or both (codecs/): x and a are made of the wire that was received, the output is the wire to send.
  */
 
 import { type AttentionHalf, attentionHalf, attentionHalfBackward } from "./attention_half.ts";
-import {
-  addLeading,
-  type BottleneckShape,
-  decodeBottleneck,
-  decodeBottleneckBackward,
-  encodeBottleneck,
-  encodeBottleneckBackward,
-  takeLeading,
-} from "./bottleneck.ts";
+import type { ReferenceEnd, ReferenceReceiver, ReferenceSender } from "./codecs/codec.ts";
+import { referenceCodecs } from "./codecs/codecs.ts";
+import { noneReference } from "./codecs/none.ts";
 import { type FfnHalf, ffnHalf, ffnHalfBackward } from "./ffn_half.ts";
-import { rowsOf, type StageModel, type Tensor, tensorOf } from "./stage_model.ts";
+import type { StageModel } from "./stage_model.ts";
 
 /** What the backward needs. */
 export interface BlockPass {
   readonly layer: number;
-  readonly input: Float64Array; // (N, d), or z (N, r) when receiving
+  readonly input: Float64Array; // (N, d), or z (N, w) when receiving
   readonly attention: AttentionHalf;
   readonly ffn: FfnHalf;
-  readonly output: Float64Array; // (N, d), or z (N, r) when sending
+  readonly output: Float64Array; // (N, d), or z (N, w) when sending
 }
 
-interface BottleneckEnd {
-  readonly shape: BottleneckShape;
-  readonly tensor: Tensor;
+interface Ends {
+  readonly receiver: ReferenceReceiver;
+  readonly receiving: ReferenceEnd;
+  readonly sender: ReferenceSender;
+  readonly sending: ReferenceEnd;
 }
 
-function receiverOf(model: StageModel, layer: number): BottleneckEnd | null {
-  const { spec } = model;
-  if (spec.wireIn?.codec !== "iota" || layer !== spec.firstLayer) return null;
-  const shape = { rows: rowsOf(spec), width: spec.model.width, wireWidth: spec.wireIn.width };
-  return { shape, tensor: tensorOf(model, `model.boundary.${spec.index}.decoder.weight`) };
-}
-
-function senderOf(model: StageModel, layer: number): BottleneckEnd | null {
-  const { spec } = model;
-  if (spec.wireOut?.codec !== "iota" || layer !== spec.firstLayer + spec.layerCount - 1) return null;
-  const shape = { rows: rowsOf(spec), width: spec.model.width, wireWidth: spec.wireOut.width };
-  return { shape, tensor: tensorOf(model, `model.boundary.${spec.index + 1}.encoder.weight`) };
-}
-
-function sum(a: Float64Array, b: Float64Array): Float64Array {
-  return a.map((value, i) => value + b[i]!);
+/** Between two blocks of a stage the residual stream crosses as it is, which is what codec `none` does. */
+function endsOf(model: StageModel, layer: number): Ends {
+  const { wireIn, wireOut, firstLayer, layerCount, model: { width } } = model.spec;
+  const receives = layer === firstLayer ? wireIn : null;
+  const sends = layer === firstLayer + layerCount - 1 ? wireOut : null;
+  const plain = { width };
+  return {
+    receiver: (receives === null ? noneReference : referenceCodecs[receives.codec]).receiver,
+    receiving: { model, wire: receives ?? plain },
+    sender: (sends === null ? noneReference : referenceCodecs[sends.codec]).sender,
+    sending: { model, wire: sends ?? plain },
+  };
 }
 
 export function blockForward(model: StageModel, layer: number, input: Float64Array): BlockPass {
-  const receiver = receiverOf(model, layer);
-  const sender = senderOf(model, layer);
-  const x = receiver === null ? input : decodeBottleneck({ z: input, decoder: receiver.tensor.value }, receiver.shape);
-  const attention = attentionHalf(model, layer, x);
-  const a = receiver === null ? sum(x, attention.out) : attention.out.slice();
-  if (receiver !== null) addLeading({ wide: a, narrow: input }, receiver.shape);
+  const { receiver, receiving, sender, sending } = endsOf(model, layer);
+  const attention = attentionHalf(model, layer, receiver.expand(receiving, input));
+  const a = receiver.rejoin(receiving, { z: input, x: attention.x, y: attention.out });
   const ffn = ffnHalf(model, layer, a);
-  const output = sender === null
-    ? sum(a, ffn.out)
-    : encodeBottleneck({ f: ffn.out, a, encoder: sender.tensor.value }, sender.shape);
-  return { layer, input, attention, ffn, output };
+  return { layer, input, attention, ffn, output: sender.send(sending, { a, f: ffn.out }) };
 }
 
 /** Gradient of the block's input; adds the gradients of its tensors. */
 export function blockBackward(model: StageModel, pass: BlockPass, dOutput: Float64Array): Float64Array {
   const { layer, input, attention, ffn } = pass;
-  const receiver = receiverOf(model, layer);
-  const sender = senderOf(model, layer);
-  const { df, da: daResidual } = sender === null ? { df: dOutput, da: dOutput } : encodeBottleneckBackward(
-    { f: ffn.out, encoder: sender.tensor.value, dz: dOutput, dEncoder: sender.tensor.gradient },
-    sender.shape,
-  );
-  const da = sum(daResidual, ffnHalfBackward(model, layer, { saved: ffn, dOut: df }));
+  const { receiver, receiving, sender, sending } = endsOf(model, layer);
+  const { df, da: daResidual } = sender.backward(sending, { a: ffn.a, f: ffn.out, dz: dOutput });
+  const daFfn = ffnHalfBackward(model, layer, { saved: ffn, dOut: df });
+  const da = daResidual.map((value, i) => value + daFfn[i]!);
   const dx = attentionHalfBackward(model, layer, { saved: attention, dOut: da });
-  if (receiver === null) return sum(dx, da);
-  const { value: decoder, gradient: dDecoder } = receiver.tensor;
-  const dz = decodeBottleneckBackward({ z: input, decoder, x0: attention.x, dx0: dx, dDecoder }, receiver.shape);
-  return sum(dz, takeLeading(da, receiver.shape));
+  return receiver.backward(receiving, { z: input, x: attention.x, dx, da });
 }

@@ -1,17 +1,19 @@
 /**
- * The reference implementation of `StageCompute`: float64 inside, float32 parameters and moments at rest, encoded wires
+ * The reference implementation of `StageCompute`: float64 inside, float32 parameters and optimizer state at rest, encoded wires
  * outside. Slow and plain on purpose; it is the oracle of the conformance suite and the compute of machine-level tests.
  *
  * Refuses, as our bug, inputs of the wrong kind or length, ids outside the vocabulary, calls that this stage does not have,
  * and any call after `close`; the promise is rejected and nothing has changed.
  */
 
-import { assert } from "../../core/assert.ts";
-import { decodeWire, encodeWire } from "../../core/codec/wire.ts";
-import { type StageSpec, wireBytes, type WireSpec } from "../../core/model/spec.ts";
-import type { AdapterDescription, Moments, StageCompute, StageInput, StageVector } from "../compute.ts";
+import { assert, present } from "../../core/assert.ts";
+import { decodeWire, encodeWire, type Wire, wireBytes } from "../../core/codec/wire.ts";
+import type { StageSpec } from "../../core/model/spec.ts";
+import { type StageWires, stageWires } from "../../core/model/stage_wires.ts";
+import { type OptimizerState, stateLength } from "../../core/train/optimizer.ts";
+import type { AdapterDescription, StageCompute, StageInput, StageOptions, StageVector } from "../compute.ts";
 import type { StepOptions, Turnaround } from "../compute.ts";
-import { adamw, type AdamwState } from "./adamw.ts";
+import { VectorTable } from "../vector_table.ts";
 import { crossEntropy, crossEntropyBackward } from "./cross_entropy.ts";
 import { createStageModel, rowsOf, type StageModel } from "./stage_model.ts";
 import {
@@ -23,31 +25,36 @@ import {
   stageBackward,
   stageForward,
 } from "./stage_pass.ts";
+import { referenceUpdates } from "./updates.ts";
 
 /** A stage with all parameters zero; load them before use. */
-export function createReferenceStage(spec: StageSpec): StageCompute {
-  return new ReferenceStage(spec);
+export function createReferenceStage(spec: StageSpec, options: Pick<StageOptions, "optimizer"> = {}): StageCompute {
+  return new ReferenceStage(spec, options);
 }
 
 class ReferenceStage implements StageCompute {
   readonly spec: StageSpec;
   readonly adapter: AdapterDescription = { device: "reference", name: "float64 in TypeScript", isSoftware: true };
+  readonly #wires: StageWires;
   readonly #model: StageModel;
-  readonly #optimizer: AdamwState;
+  readonly #vectors: VectorTable;
+  readonly #values: ReadonlyMap<StageVector, Float64Array>; // parameters and the optimizer's state
+  #steps = 0;
   #isClosed = false;
 
-  constructor(spec: StageSpec) {
+  constructor(spec: StageSpec, { optimizer }: Pick<StageOptions, "optimizer">) {
     this.spec = spec;
+    this.#wires = stageWires(spec);
     this.#model = createStageModel(spec);
-    const { parameters, table: { length, decayLength } } = this.#model;
-    const first = new Float64Array(length);
-    const second = new Float64Array(length);
-    this.#optimizer = { parameters, first, second, decayLength, steps: 0 };
+    const { parameters, table } = this.#model;
+    this.#vectors = new VectorTable(table, optimizer);
+    const state = this.#vectors.state.map((each) => [each.name, new Float64Array(stateLength(each))] as const);
+    this.#values = new Map([["parameters", parameters], ...state]);
   }
 
   loadParameters(parameters: Float32Array): Promise<void> {
     return this.#run(() => {
-      this.#checkLength("parameters", parameters);
+      this.#vectors.checkWhole("parameters", parameters);
       this.#model.parameters.set(parameters);
       this.#model.gradients.fill(0);
     });
@@ -57,49 +64,46 @@ class ReferenceStage implements StageCompute {
     return this.#run(() => Float32Array.from(this.#model.parameters));
   }
 
-  loadMoments({ first, second, steps }: Moments): Promise<void> {
+  loadOptimizer(state: OptimizerState): Promise<void> {
     return this.#run(() => {
-      this.#checkLength("first moments", first);
-      this.#checkLength("second moments", second);
-      this.#optimizer.first.set(first);
-      this.#optimizer.second.set(second);
-      this.#optimizer.steps = steps;
+      for (const [name, values] of this.#vectors.valuesOf(state)) this.#valuesOf(name).set(values);
+      this.#steps = state.steps;
     });
   }
 
-  readMoments(): Promise<Moments> {
-    return this.#run(() => ({
-      first: Float32Array.from(this.#optimizer.first),
-      second: Float32Array.from(this.#optimizer.second),
-      steps: this.#optimizer.steps,
-    }));
+  readOptimizer(): Promise<OptimizerState> {
+    return this.#run(() => {
+      const vectors: Record<string, Float32Array> = {};
+      for (const { name } of this.#vectors.state) vectors[name] = Float32Array.from(this.#valuesOf(name));
+      return { vectors, steps: this.#steps };
+    });
   }
 
   writePart(vector: StageVector, { offset, values }: { offset: number; values: Float32Array }): Promise<void> {
     return this.#run(() => {
-      this.#checkPart(vector, { offset, length: values.length });
-      this.#vector(vector).set(values, offset);
+      this.#vectors.checkPart(vector, { offset, length: values.length });
+      this.#valuesOf(vector).set(values, offset);
     });
   }
 
   readPart(vector: StageVector, part: { offset: number; length: number }): Promise<Float32Array> {
     return this.#run(() => {
-      this.#checkPart(vector, part);
-      return Float32Array.from(this.#vector(vector).subarray(part.offset, part.offset + part.length));
+      this.#vectors.checkPart(vector, part);
+      return Float32Array.from(this.#valuesOf(vector).subarray(part.offset, part.offset + part.length));
     });
   }
 
   countSteps(): Promise<number> {
-    return this.#run(() => this.#optimizer.steps);
+    return this.#run(() => this.#steps);
   }
 
   setSteps(steps: number): Promise<void> {
-    return this.#run(() => void (this.#optimizer.steps = steps));
+    return this.#run(() => void (this.#steps = steps));
   }
 
   forward(input: StageInput): Promise<Uint8Array> {
     return this.#run(() => {
-      const wire = this.#outgoingWire("forward");
+      const wire = this.#outgoing("forward", this.#wires.output);
       const { output } = stageForward(this.#model, this.#passInput(input));
       return encodeWire(wire, Float32Array.from(output));
     });
@@ -107,7 +111,7 @@ class ReferenceStage implements StageCompute {
 
   backward(input: StageInput, gradient: Uint8Array): Promise<Uint8Array | null> {
     return this.#run(() => {
-      const wire = this.#outgoingWire("backward");
+      const wire = this.#outgoing("backward", this.#wires.outputGradient);
       const dOutput = Float64Array.from(this.#decode("gradient", wire, gradient));
       const pass = stageForward(this.#model, this.#passInput(input));
       return this.#encodeGradient(stageBackward(this.#model, pass, dOutput));
@@ -168,8 +172,11 @@ class ReferenceStage implements StageCompute {
 
   step(options: StepOptions): Promise<void> {
     return this.#run(() => {
-      adamw(this.#optimizer, this.#model.gradients, options);
-      this.#model.gradients.fill(0);
+      const { table, parameters, gradients } = this.#model;
+      const state = { table, parameters, vectors: this.#values, steps: this.#steps };
+      referenceUpdates[this.#vectors.optimizer](state, gradients, options);
+      this.#steps += 1;
+      gradients.fill(0);
     });
   }
 
@@ -189,23 +196,8 @@ class ReferenceStage implements StageCompute {
     assert(condition, `Cannot compute stage ${this.spec.index} as ${rule}`);
   }
 
-  #checkLength(name: string, values: Float32Array): void {
-    const { length } = this.#model.table;
-    this.#check(values.length === length, `'${name}' must hold ${length} values: current value is ${values.length}`);
-  }
-
-  #vector(vector: StageVector): Float64Array {
-    const { first, second } = this.#optimizer;
-    return { parameters: this.#model.parameters, firstMoments: first, secondMoments: second }[vector];
-  }
-
-  #checkPart(vector: StageVector, { offset, length }: { offset: number; length: number }): void {
-    const end = this.#model.table.length;
-    const isInside = Number.isInteger(offset) && offset >= 0 && offset + length <= end;
-    this.#check(
-      isInside,
-      `a part of ${vector} must lie in 0 to ${end}: current value is ${offset} to ${offset + length}`,
-    );
+  #valuesOf(vector: StageVector): Float64Array {
+    return present(this.#values.get(vector), `Cannot use '${vector}' as the stage has no vector of this name`);
   }
 
   #checkIds(name: string, ids: Uint32Array): void {
@@ -223,36 +215,35 @@ class ReferenceStage implements StageCompute {
     );
   }
 
-  #outgoingWire(call: string): WireSpec {
-    const { wireOut } = this.spec;
+  #outgoing(call: string, wire: Wire | null): Wire {
     assert(
-      wireOut !== null,
+      wire !== null,
       `Cannot compute stage ${this.spec.index} as '${call}' must not be asked of the tail: use 'turnaround'`,
     );
-    return wireOut;
+    return wire;
   }
 
-  #decode(name: string, wire: WireSpec, bytes: Uint8Array): Float32Array {
-    const expected = wireBytes(this.spec, wire);
+  #decode(name: string, wire: Wire, bytes: Uint8Array): Float32Array {
+    const expected = wireBytes(wire);
     this.#check(bytes.length === expected, `'${name}' must be ${expected} bytes: current value is ${bytes.length}`);
     return decodeWire(wire, bytes);
   }
 
   #passInput(input: StageInput): PassInput {
-    const { wireIn } = this.spec;
-    const wanted = wireIn === null ? "tokens" : "wire";
+    const { input: wire } = this.#wires;
+    const wanted = wire === null ? "tokens" : "wire";
     this.#check(input.type === wanted, `'input' must be of type '${wanted}': current value is '${input.type}'`);
     if (input.type === "tokens") {
       this.#checkIds("tokens", input.tokens);
       return input;
     }
-    assert(wireIn !== null, "a stage that takes a wire has an incoming wire");
-    return { type: "values", values: Float64Array.from(this.#decode("wire", wireIn, input.wire)) };
+    assert(wire !== null, "a stage that takes a wire has an incoming wire");
+    return { type: "values", values: Float64Array.from(this.#decode("wire", wire, input.wire)) };
   }
 
   #encodeGradient(gradient: Float64Array | null): Uint8Array | null {
-    const { wireIn } = this.spec;
-    if (gradient === null || wireIn === null) return null;
-    return encodeWire(wireIn, Float32Array.from(gradient));
+    const { inputGradient } = this.#wires;
+    if (gradient === null || inputGradient === null) return null;
+    return encodeWire(inputGradient, Float32Array.from(gradient));
   }
 }

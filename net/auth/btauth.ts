@@ -2,9 +2,9 @@
  * btauth/1, Bittensor's signed requests: "sent by hotkey X, to hotkey Y, with exactly this body, just now".
  *
  * Eight lines are signed: protocol, scheme, method, target, SHA-256 of the body, nonce (unix time in nanoseconds), sender,
- * receiver. Owns: the text, the headers, the nonces, both sides of a signed request. Refuses: keys (injected), replays: what
- * passes here may have passed before (request_auth.ts). Stricter than the protocol asks: sr25519 only, and a receiver is
- * required unless the verifier says otherwise. Invariant: fault texts name no part of a signature.
+ * receiver. Owns: the text, the headers, the nonces, both sides of a signed request. Out of scope: keys (injected) and
+ * replays (request_auth.ts): a request that passes here may have passed before. Stricter than the protocol requires: sr25519
+ * only, and a receiver is required unless the verifier says otherwise. Invariant: fault texts contain no part of a signature.
  */
 
 import * as v from "valibot";
@@ -24,26 +24,26 @@ import {
 } from "./signed_headers.ts";
 import type { Random, Timers } from "../timers.ts";
 
-/** What is signed of a request. */
+/** The signed parts of a request. */
 export interface SignedRequest {
   readonly method: string;
   readonly target: string; // path with query, exactly as sent
-  readonly bodyHash: string; // SHA-256 of the raw body in lower-case hex, of an empty one too
+  readonly bodyHash: string; // SHA-256 of the raw body in lower-case hex, even if empty
 }
 
-/** Who says to have sent it, to whom, and when. */
+/** The claimed sender, receiver and time. */
 export interface BtauthClaim {
   readonly sender: NodeId;
-  readonly receiver: NodeId | null; // null: whoever gets it
-  readonly nonceNs: bigint; // unix time; no two requests of a sender have the same one
+  readonly receiver: NodeId | null; // null: any node
+  readonly nonceNs: bigint; // unix time; unique among a sender's requests
 }
 
 const nonceText = /^[0-9]{1,20}$/;
 const scheme = "sr25519";
 
 /**
- * Nonces of one sender: the time, and below the millisecond a number that differs. It starts at random, as a clock may be set
- * back to a millisecond that was used, and another process may use the same hotkey.
+ * Nonces of one sender: the time, with a distinct number below the millisecond. That number starts at random, because a
+ * clock may be set back to an already used millisecond, and another process may use the same hotkey.
  */
 export class NonceSource {
   readonly #timers: Timers;
@@ -64,14 +64,14 @@ export class NonceSource {
   }
 }
 
-/** The text that is proven. `scheme`: how. */
+/** The text to authenticate. `scheme`: the method. */
 export function btauthText(request: SignedRequest, { claim, scheme }: { claim: BtauthClaim; scheme: string }): string {
   const { sender, receiver, nonceNs } = claim;
   const { method, target, bodyHash } = request;
   return ["btauth/1", scheme, method.toUpperCase(), target, bodyHash, nonceNs, sender, receiver ?? "-"].join("\n");
 }
 
-/** The headers of a claim, without its proof. */
+/** A claim's headers, without the proof. */
 export function claimHeaders({ sender, receiver, nonceNs }: BtauthClaim): Record<string, string> {
   return {
     "X-Bittensor-Version": "1",
@@ -81,7 +81,7 @@ export function claimHeaders({ sender, receiver, nonceNs }: BtauthClaim): Record
   };
 }
 
-/** The headers of a request. Every try needs its own nonce: sign again before sending again. */
+/** A request's headers. Every attempt needs its own nonce: sign again before sending again. */
 export function signBtauth(
   request: SignedRequest,
   { signer, ...to }: Omit<BtauthClaim, "sender"> & { signer: Signer },
@@ -90,7 +90,7 @@ export function signBtauth(
   return { ...claimHeaders(claim), "X-Bittensor-Signature": signedHex(signer, btauthText(request, { claim, scheme })) };
 }
 
-/** The claim that headers make, in its shape. */
+/** Parses the claim from headers. */
 export function readClaim(headers: HeaderSource): Parsed<BtauthClaim> {
   const nonce = headers.get("X-Bittensor-Nonce") ?? "";
   const sender = v.safeParse(address, headers.get("X-Bittensor-Hotkey"));
@@ -102,14 +102,14 @@ export function readClaim(headers: HeaderSource): Parsed<BtauthClaim> {
   return parsed({ sender: sender.output, receiver: receiver.output, nonceNs: BigInt(nonce) });
 }
 
-/** The signature that headers carry, in its shape. */
+/** Parses the signature from headers. */
 export function readSignature(headers: HeaderSource): Parsed<Uint8Array> {
   if ((headers.get("X-Bittensor-Crypto") ?? scheme) !== scheme) return malformed("X-Bittensor-Crypto must be sr25519");
   const signature = signatureOf(headers.get("X-Bittensor-Signature"));
   return signature === null ? malformed("X-Bittensor-Signature must be 64 bytes as hex") : parsed(signature);
 }
 
-/** Null: it was signed for this verifier, just now. */
+/** Null: it was signed for this verifier within the time window. */
 export function checkClaim(
   claim: BtauthClaim,
   at: { self: NodeId; nowMs: number; window: TimeWindow; isReceiverRequired?: boolean },
@@ -117,7 +117,9 @@ export function checkClaim(
   const { self, isReceiverRequired = true } = at;
   const { receiver, nonceNs } = claim;
   if (receiver !== self && (receiver !== null || isReceiverRequired)) {
-    return unproven(`its receiver must be ${self}: current value is ${receiver ?? "none"}; ask that one, or sign anew`);
+    return unproven(
+      `its receiver must be ${self}: current value is ${receiver ?? "none"}; ask that one, or sign again`,
+    );
   }
   return untimely(nonceNs, at);
 }
@@ -135,12 +137,12 @@ export function checkSignature(
 export interface BtauthCheck {
   readonly self: NodeId;
   readonly isReceiverRequired?: boolean; // default true
-  readonly nowMs: number; // wall clock
+  readonly nowMs: number; // by the wall clock
   readonly window: TimeWindow;
   readonly verify: Verify;
 }
 
-/** Who sent a request, or what is wrong with it. */
+/** A request's sender, or the fault. */
 export function verifyBtauth(request: SignedRequest, headers: HeaderSource, check: BtauthCheck): Parsed<BtauthClaim> {
   const claim = readClaim(headers);
   if (!claim.ok) return claim;

@@ -1,9 +1,9 @@
 /**
- * Epistula, the older request signing of subnets, for nodes that speak nothing else; ours use btauth.ts.
+ * Epistula, the older request signing of subnets, for nodes that support nothing else; ours use btauth.ts.
  *
- * Two variants: `plain` signs body hash, time and receiver; version 2 a uuid as well. Neither binds method or path. Times are
- * unix milliseconds. Owns: the text, the headers, both sides. Refuses: keys (injected), replays, other spellings of a body: who
- * talks to a server that hashes a body as it would have written it has to give that one.
+ * Two variants: `plain` signs body hash, time and receiver; version 2 also signs a uuid. Neither binds method or path. Times
+ * are unix milliseconds. Owns: the text, the headers, both sides. Out of scope: keys (injected), replays, and other
+ * serialisations of a body: for a server that hashes its own serialisation of the body, callers must pass exactly that one.
  */
 
 import * as v from "valibot";
@@ -23,7 +23,7 @@ import {
   untimely,
 } from "./signed_headers.ts";
 
-const intervalMs = 10_000; // of the secret signatures, by which a load balancer knows the sender
+const intervalMs = 10_000; // of the secret signatures, by which a load balancer recognises the sender
 const timeText = /^[0-9]{1,15}$/;
 
 export interface EpistulaStamp {
@@ -48,7 +48,7 @@ export function signEpistula(body: Uint8Array, stamp: EpistulaStamp, signer: Sig
   };
 }
 
-/** The reference writes the interval as a Python float, so ".0" belongs to the signed text. */
+/** The reference writes the interval as a Python float, so the signed text contains ".0". */
 function signedForHeaders(signer: Signer, signedFor: NodeId, timestampMs: number): Record<string, string> {
   const interval = Math.ceil(timestampMs / intervalMs) * intervalMs;
   const secret = (offset: number) => signedHex(signer, `${interval + offset}.0.${signedFor}`);
@@ -72,7 +72,7 @@ export interface EpistulaSender {
   readonly stamp: EpistulaStamp;
 }
 
-/** Who sent a body, or what is wrong. A request for another receiver is refused, one for nobody is taken. */
+/** A body's sender, or the fault. A request for another receiver is refused, one without a receiver is accepted. */
 export function verifyEpistula(body: Uint8Array, headers: HeaderSource, check: EpistulaCheck): Parsed<EpistulaSender> {
   const sent = readStamp(headers);
   if (!sent.ok) return sent;
@@ -82,7 +82,7 @@ export function verifyEpistula(body: Uint8Array, headers: HeaderSource, check: E
   const { self, verify } = check;
   const { signedFor, timestampMs } = stamp;
   if (signedFor !== null && signedFor !== self) {
-    return malformed(`its receiver must be ${self}: current value is ${signedFor}; ask that one, or sign anew`);
+    return malformed(`its receiver must be ${self}: current value is ${signedFor}; ask that one, or sign again`);
   }
   const late = untimely(nanosecondsOf(timestampMs), check);
   if (late !== null) return { ok: false, fault: late };

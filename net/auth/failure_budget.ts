@@ -1,9 +1,10 @@
 /**
- * How many wrong signatures a second are looked at, by origin: each costs its sender nothing and us more than a millisecond.
+ * Limits how many wrong signatures are checked per second and origin: each costs its sender nothing and us more than a
+ * millisecond.
  *
- * Owns: one bucket of failures for each origin, refilled evenly. Only failures use it up, so thousands of honest nodes behind
- * one address sign as fast as they like. Refuses: checking anything. Invariant: at most `mostOrigins` buckets; the one that was
- * used least recently is forgotten first.
+ * Owns: one bucket of failures per origin, refilled at a constant rate. Only failures drain it, so thousands of honest
+ * nodes behind one address are not limited. Out of scope: the checks. Invariant: at most `mostOrigins` buckets; the
+ * least recently used is dropped first.
  */
 
 import type { Timers } from "../timers.ts";
@@ -25,7 +26,7 @@ export class FailureBudget {
     this.#timers = timers;
   }
 
-  /** Whether one more signature from there is worth a check. */
+  /** Whether one more signature from this origin may be checked. */
   allows(origin: string): boolean {
     const bucket = this.#buckets.get(origin);
     if (bucket === undefined) return true;

@@ -1,11 +1,12 @@
 /**
- * Message authentication of the frames of one link: what follows the hello is as much the other side's as the hello was.
+ * Message authentication for the frames of one link: frames after the hello are as authentic as the hello itself.
  *
- * HMAC-SHA-256 (RFC 2104), cut to half its length, over the head of a frame without the MAC itself: session number,
- * acknowledgement, header, and the names of its segments, which decoding checks. Each direction of each link has a key of its own, from the secret that both sides hold and what both
- * drew for this hello: a frame that was changed, made up, reflected or kept from another link is none here, and the session's
- * numbers refuse one that comes twice, late or not at all. Owns: keys and MACs. Refuses: secrecy (use TLS), what follows from a
- * wrong MAC (channel.ts takes it for damage). Invariant: a frame is sealed last, as every byte of its head counts.
+ * HMAC-SHA-256 (RFC 2104), truncated to half its length, over the head of a frame without the MAC itself: session
+ * number, acknowledgement, header, and the names of its segments, which decoding checks. Each direction of each link
+ * has its own key, derived from the shared secret and both nonces of this hello. A frame that was changed, forged,
+ * reflected or replayed from another link therefore fails, and the session's numbers detect duplicates, reordering and
+ * gaps. Owns: keys and MACs. Out of scope: secrecy (use TLS), handling a wrong MAC (channel.ts treats it as damage).
+ * Invariant: a frame is sealed last, because the MAC covers every byte of its head.
  */
 
 import { createHash } from "node:crypto";
@@ -18,7 +19,7 @@ const macEnd = macStart + macBytes;
 const blockBytes = 64; // of SHA-256
 const digestBytes = 32;
 
-/** Both directions, as one side of the link sees them. */
+/** Both directions, from one side's point of view. */
 export interface LinkMacs {
   readonly outgoing: FrameMac;
   readonly incoming: FrameMac;
@@ -26,10 +27,10 @@ export interface LinkMacs {
 
 export class FrameMac {
   readonly #inner: Uint8Array; // the key's block for the inner hash
-  readonly #outer: Uint8Array; // the key's block for the outer hash, and behind it room for the inner hash
+  readonly #outer: Uint8Array; // the key's block for the outer hash, followed by room for the inner hash
   readonly #expected = new Uint8Array(macBytes);
 
-  /** `key`: at most a block. */
+  /** `key`: at most one block. */
   constructor(key: Uint8Array) {
     this.#inner = padded(key, 0x36);
     this.#outer = new Uint8Array(blockBytes + digestBytes);
@@ -45,12 +46,12 @@ export class FrameMac {
     const head = headOf(frame);
     if (head === null) return false;
     this.#expected.setFromHex(this.#macOf(head));
-    let difference = 0; // of all bytes, so that the time tells nothing
+    let difference = 0; // over all bytes, so that timing leaks nothing
     for (let at = 0; at < macBytes; at++) difference |= this.#expected[at]! ^ head[macStart + at]!;
     return difference === 0;
   }
 
-  /** In hexadecimal, as digests in Buffers and the library's own HMAC take three times as long. */
+  /** In hexadecimal, because digests in Buffers and the library's own HMAC take three times as long. */
   #macOf(head: Uint8Array): string {
     const inner = createHash("sha256").update(this.#inner)
       .update(head.subarray(0, macStart)).update(head.subarray(macEnd)).digest("hex");
@@ -59,7 +60,7 @@ export class FrameMac {
   }
 }
 
-/** `claim` is what the link's hello said: with both nonces no two links have the same keys. */
+/** `claim` is the link's hello: with both nonces, no two links have the same keys. */
 export function linkMacs(
   { secret, claim, side }: { secret: LinkSecret; claim: HelloClaim; side: "hub" | "node" },
 ): LinkMacs {

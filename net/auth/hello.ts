@@ -1,18 +1,20 @@
 /**
- * Who is on the line: a mutual challenge, before any message.
+ * Mutual authentication by challenge, before any message.
  *
  *   hub  -> node   challenge  its address, the run, a fresh nonce
  *   node -> hub    hello      its address, role, own nonce, the session it wants to resume, its proof
  *   hub  -> node   accept     the session, what it has received of it, its proof      (or refusal: a fault, and the end)
  *
- * The first proofs are signatures. With them both sides agree on a secret, and the node gets a ticket for it; from then on the
- * node shows the ticket, and both prove the secret over the same text: less than a tenth of the hub's time, and so a flock of
- * thousands is back within seconds. To a ticket that it cannot use (too old, another hub's, no proof) the hub answers with its
- * challenge once more, and the node signs on the same connection. This is resumption as in TLS 1.3 (RFC 8446, section 2.2).
+ * The first proofs are signatures. With them both sides agree on a secret, and the node gets a ticket for it. From then
+ * on the node shows the ticket, and both prove knowledge of the secret over the same text. That takes less than a tenth
+ * of the hub's time, so thousands of nodes reconnect within seconds. If the hub cannot use a ticket (too old, another
+ * hub's, no proof), it sends its challenge again, and the node signs on the same connection. This is resumption as in
+ * TLS 1.3 (RFC 8446, section 2.2).
  *
- * A recorded hello is worthless: it answers a nonce that no hub will draw again. Owns: the records' checks, as pure functions.
- * Refuses: keys (injected as `Signer` and `Verify`), sockets, who is admitted (injected; a ticket does not admit). What follows
- * the hello on the link carries MACs from the same secret (frame_mac.ts); whoever listens reads it: use TLS against that.
+ * A recorded hello is worthless: it answers a nonce that no hub will draw again. Owns: the checks of the records, as
+ * pure functions. Out of scope: keys (injected as `Signer` and `Verify`), sockets, admission (injected; a ticket does
+ * not grant it). Later frames on the link carry MACs from the same secret (frame_mac.ts). They are readable by
+ * eavesdroppers; use TLS against that.
  */
 
 import * as v from "valibot";
@@ -46,30 +48,30 @@ export interface Signer {
 
 export type Verify = (input: { address: NodeId; message: Uint8Array; signature: Uint8Array }) => boolean;
 
-/** Whether this run takes the node; the fault is sent to it. */
+/** Whether this run admits the node; a fault is sent to it. */
 export type Admit = (input: { node: NodeId; role: Role }) => Fault | null;
 
 export interface NodeIdentity {
   readonly signer: Signer;
   readonly role: Role;
-  readonly run: string | null; // null: whatever run this hub serves
+  readonly run: string | null; // null: any run
   readonly hub: NodeId | null; // null: any hub that proves the address it shows
 }
 
-/** A hello, and what its sender needs to read the answer. */
+/** A hello, and what its sender needs to check the answer. */
 export interface Greeting {
   readonly hello: Hello;
   readonly by: KeyShare | HeldTicket;
 }
 
-/** A hello that the hub believes. */
+/** A hello that the hub has verified. */
 export interface ProvenHello {
   readonly hello: Hello;
   readonly secret: LinkSecret;
-  readonly share: string | null; // the hub's public key, for a hello that was signed
+  readonly share: string | null; // the hub's public key, for a signed hello
 }
 
-/** `unproven`: with a ticket that is of no use here; the node may sign instead. */
+/** `unproven`: its ticket is unusable here; the node may sign instead. */
 export type HelloVerdict =
   | { readonly type: "proven"; readonly proven: ProvenHello }
   | { readonly type: "unproven" }
@@ -79,24 +81,24 @@ export function createChallenge(run: string, hub: NodeId, random: Random): Chall
   return { type: "challenge", protocol: PROTOCOL_VERSION, run, hub, nonce: hex(random.bytes(32)) };
 }
 
-/** Once more after a hello: our ticket is of no use. */
+/** Sent again after a hello: our ticket is unusable. */
 export function isChallenge(header: unknown): boolean {
   return v.is(challengeSchema, header);
 }
 
-/** What an orchestrator says of itself before it has proven anything. */
+/** An orchestrator's unproven claims about itself. */
 export interface Challenger {
   readonly hub: NodeId;
   readonly run: string;
 }
 
-/** Null: no challenge can be read. */
+/** Null: not a readable challenge. */
 export function challengerOf(header: unknown): Challenger | null {
   const challenge = v.safeParse(challengeSchema, header);
   return challenge.success ? { hub: challenge.output.hub, run: challenge.output.run } : null;
 }
 
-/** The node's answer, or why it will not talk to this hub. A ticket for another run or hub is not shown. */
+/** The node's answer, or why it rejects this hub. A ticket for another run or hub is not shown. */
 export function answerChallenge(
   header: unknown,
   from: { identity: NodeIdentity; resume: Hello["resume"]; ticket: HeldTicket | null; random: Random },
@@ -149,7 +151,7 @@ export interface HelloCheck {
   readonly random: Random;
 }
 
-/** What the node claims, proven and admitted; or the fault to refuse it with. */
+/** The node's verified and admitted claim, or the fault to refuse it with. */
 export function checkHello(header: unknown, by: HelloCheck): HelloVerdict {
   const hello = readHello(header, by.challenge);
   if (!hello.ok) return { type: "refused", fault: hello.fault };
@@ -225,7 +227,7 @@ export function createAccept(
   return { type: "accept", ...terms, proof: { ...offer, signature } };
 }
 
-/** The hub's answer to our hello, proven, and the ticket for the next one; a refusal comes back as its fault. */
+/** The hub's verified answer to our hello, and the ticket for the next one; a refusal is returned as its fault. */
 export function checkAccept(
   header: unknown,
   { greeting: { hello, by }, verify }: { greeting: Greeting; verify: Verify },
@@ -240,7 +242,7 @@ export function checkAccept(
   if (!(by instanceof KeyShare)) {
     const isProven = proof.type === "ticket" && by.secret.proves({ message, proof: unhex(proof.mac) });
     return isProven ? parsed({ accept, ticket: by }) : refused(
-      "staleResult", // not final: the signed hello that follows decides whether this is our hub
+      "staleResult", // not final: the signed hello that follows shows whether this is our hub
       "Cannot use a ticket as the orchestrator did not prove that it can open it; signing the next hello",
     );
   }

@@ -1,10 +1,10 @@
 /**
  * The four records of a hello: their schemas, and the texts that prove them.
  *
- * A record proves itself in one of two ways: by a signature, with a public key for the secret that follows from it
- * (link_secret.ts), or by that secret, with the ticket that says which one (ticket.ts). Owns: shapes and texts. Refuses: checks
- * (hello.ts). Invariants: each text names protocol, direction, run, role, both addresses, both nonces, the session and the way
- * of proof; as JSON lists no value can run into the next one, and no text of one direction or way is one of another.
+ * A record is proven in one of two ways: by a signature, with a public key from which the secret is derived (link_secret.ts),
+ * or by that secret, with the ticket that holds it (ticket.ts). Owns: shapes and texts. Out of scope: checks (hello.ts).
+ * Invariants: each text names protocol, direction, run, role, both addresses, both nonces, the session and the kind of proof;
+ * as JSON lists, values cannot run into each other, and a text for one direction or kind never equals one for another.
  */
 
 import * as v from "valibot";
@@ -22,7 +22,10 @@ import {
 } from "../messages/schema_values.ts";
 
 const signature = v.pipe(v.string(), v.regex(/^[0-9a-f]{128}$/, "must be 128 lower-case hex digits"));
-/** Whether it opens is the hub's to see: a ticket of any other length sends the node to sign, as every one that does not. */
+/**
+ * The hub decides whether it opens: a ticket of any other length makes the node sign, like every ticket that does not
+ * open.
+ */
 export const ticketText = v.pipe(v.string(), v.regex(/^(?:[0-9a-f]{2}){1,256}$/, "must be lower-case hex digits"));
 
 export const challengeSchema = v.strictObject({
@@ -67,21 +70,21 @@ export type Hello = v.InferOutput<typeof helloSchema>;
 export type Accept = v.InferOutput<typeof acceptSchema>;
 export type Refusal = v.InferOutput<typeof refusalSchema>;
 
-/** What a hello says, before it is proven. */
+/** A hello's content, before it is proven. */
 export type HelloClaim = Omit<Hello, "proof">;
 
-/** What the hub decided about the session, to be proven. */
+/** The hub's decision about the session, to be proven. */
 export type SessionTerms = Omit<Accept, "type" | "proof">;
 
-/** The largest message the hub takes and sends. */
+/** The largest message the hub accepts and sends. */
 export type AgreedLimits = Accept["limits"];
 
-/** What a proof of the node covers beside the claim. */
+/** What a node's proof covers besides the claim. */
 export type NodeOffer =
   | { readonly type: "signature"; readonly share: string }
   | { readonly type: "ticket"; readonly ticket: string };
 
-/** And one of the hub beside hello and terms. */
+/** What a hub's proof covers besides hello and terms. */
 export type HubOffer =
   | { readonly type: "signature"; readonly share: string; readonly ticket: string }
   | { readonly type: "ticket" };
@@ -99,17 +102,17 @@ export function hubText(hello: Hello, from: { terms: SessionTerms; offer: HubOff
   return utf8(["iota hello", "hub to node", ...both(hello), ...terms, ...nodeProof(hello.proof), ...given]);
 }
 
-/** What the secret of a signed hello is bound to. */
+/** The context to which a signed hello's secret is bound. */
 export function secretText(claim: HelloClaim, shares: { node: string; hub: string }): Uint8Array {
   return utf8(["iota link secret", ...both(claim), shares.node, shares.hub]);
 }
 
-/** What the keys of one link are bound to. */
+/** The context to which one link's keys are bound. */
 export function linkText(claim: HelloClaim): Uint8Array {
   return utf8(["iota link", ...both(claim)]);
 }
 
-/** What both sides must see alike. */
+/** The values that both sides must agree on. */
 function both({ protocol, run, role, node, hub, hubNonce, nonce }: HelloClaim): readonly (string | number | NodeId)[] {
   return [protocol, run, role, node, hub, hubNonce, nonce];
 }

@@ -1,11 +1,11 @@
 /**
- * The hub's word that a node may copy a stage from its replicas.
+ * The hub's signed permission for a node to copy a stage from its replicas.
  *
- * Replicas know neither who was admitted nor who was sent to which stage; the hub does. With an assignment it signs a pass that
- * names the run, the reader, the blobs and an end, and whoever serves them checks it. Owns: making, showing and checking
- * passes. Refuses: proving who shows one (request_auth.ts), what is served (peer_blobs.ts). Invariants: a pass is worth nothing
- * to another reader, for another blob, at a peer of another run or hub; at most `passes` checked ones are remembered, so a
- * signature is checked once for all the parts of a vector.
+ * Replicas do not know which nodes were admitted or assigned to which stage; the hub does. With each assignment it
+ * signs a pass that names the run, the reader, the blobs and an expiry, and the serving peer checks it. Owns: making,
+ * showing and checking passes. Out of scope: authenticating the reader (request_auth.ts), what is served
+ * (peer_blobs.ts). Invariants: a pass is invalid for another reader or blob, and at a peer of another run or hub; at
+ * most `passes` checked ones are remembered, so a signature is checked once for all parts of a vector.
  */
 
 import { type BlobHash, blobHash, type NodeId } from "../../core/ids.ts";
@@ -16,7 +16,7 @@ import type { Authorize } from "./request_auth.ts";
 import { bytesOf } from "./signed_headers.ts";
 import type { Timers } from "../timers.ts";
 
-/** Whose word counts. */
+/** The hub and run whose passes are valid. */
 export interface PassIssuer {
   readonly run: string;
   readonly hub: NodeId;
@@ -55,11 +55,11 @@ export interface PassCheckOptions {
   readonly timers: Timers;
 }
 
-/** What one node has seen of passes. */
+/** The passes that one node has checked. */
 export class PassCheck {
   readonly #options: PassCheckOptions;
   readonly #checked = new Set<string>(); // the oldest first
-  #issuer: PassIssuer | null = null; // null: no hub is known yet, so no pass counts
+  #issuer: PassIssuer | null = null; // null: no hub is known yet, so no pass is valid
 
   constructor(options: PassCheckOptions) {
     this.#options = options;

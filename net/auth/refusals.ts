@@ -1,9 +1,9 @@
 /**
- * What was refused of strangers: counted, as each one costs its sender nothing and must cost the run no more than a number.
+ * Counts refused strangers: a refusal costs its sender nothing and must cost the run no more than a counter.
  *
- * Owns: totals by fault code, and when a sentence about them is due: at the first refusal, then at most one a
- * `refusalReportMs` while more come. Refuses: faults of proven nodes, which are events of their own. Invariant: nothing grows
- * with the number of refusals; codes are a closed list.
+ * Owns: totals by fault code, and when to report them: at the first refusal, then at most once per `refusalReportMs`
+ * while more arrive. Out of scope: faults of authenticated nodes, which are separate events. Invariant: memory does not
+ * grow with the number of refusals; codes are a closed list.
  */
 
 import type { FaultCode } from "../../core/fault.ts";

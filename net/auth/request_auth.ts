@@ -1,15 +1,17 @@
 /**
- * Proven HTTP requests: who asks, for this node, this method, path and body, and only once.
+ * Authenticated HTTP requests: the sender is proven for this receiver, method, path and body, and each request is
+ * accepted once.
  *
- * Each makes btauth/1's claim and proves it by signature, or by HMAC with the secret behind a ticket (ticket.ts), which takes a
- * twentieth of the time; only the hub can open one. Clocks must agree to `clockSkewMs`. The gate decides before it reads a
- * body, so an upload's body hash is the blob's name in its path: the SHA-256 of one leaf sent whole, else what all parts must
- * give. No run is named. A ticket is of one run. A signature shown again to another run of the hub, or to its next life, gets
- * what its node may have there anyway: a blob that its work needs, or room for bytes that nobody uses until they are swept.
+ * Each makes btauth/1's claim and proves it with a signature, or with an HMAC under a ticket's secret (ticket.ts),
+ * which takes a twentieth of the time; only the hub can open a ticket. Clocks must agree within `clockSkewMs`. The gate
+ * decides before it reads a body, so an upload's body hash is the blob's name in its path: the SHA-256 of a single leaf
+ * sent whole, otherwise the name that all parts must give. Requests do not name a run; a ticket belongs to one run. A
+ * signature replayed to another run of the hub, or after its restart, gets only what its node may have there anyway: a
+ * blob that its work needs, or space for bytes that are unused until they are swept.
  *
- * Owns: proofs, both sides, and nonces seen. Refuses: keys and who is admitted (injected). Invariant: a nonce is remembered
- * only after the request is proven, per node, so nobody can use up another's, and for as long as its time alone would not
- * refuse it.
+ * Owns: both sides of the proofs, and the nonces seen. Out of scope: keys and admission (both injected). Invariant: a
+ * nonce is remembered per node, only after the request is authenticated, so no node can use up another's nonces, and
+ * only until its time stamp alone is refused.
  */
 
 import * as v from "valibot";
@@ -36,13 +38,13 @@ import { bytesOf } from "./signed_headers.ts";
 import type { HeldTicket, TicketBox } from "./ticket.ts";
 import type { Random, Timers } from "../timers.ts";
 
-/** The headers that prove a request. `signature`: also where there is a ticket, as it was refused. */
+/** The headers that authenticate a request. `signature`: sign even if there is a ticket, because it was refused. */
 export type Authorize = (request: SignedRequest, by?: "signature") => Record<string, string>;
 
 export interface AuthorizeOptions {
   readonly signer: Signer;
-  readonly receiver: NodeId; // the node that is asked
-  readonly ticket?: HeldTicket; // of the receiver, where it is the hub
+  readonly receiver: NodeId; // the receiving node
+  readonly ticket?: HeldTicket; // the receiver's, if it is the hub
   readonly timers: Timers;
   readonly random: Random;
 }
@@ -65,17 +67,20 @@ const ticketProofText = (request: SignedRequest, claim: BtauthClaim): Uint8Array
   bytesOf(btauthText(request, { claim, scheme: "iota-ticket" }));
 
 export interface RequestGateOptions {
-  readonly self: NodeId; // who is asked
+  readonly self: NodeId; // the receiver
   readonly verify: Verify;
-  /** Null: may use the store now. */
+  /** Null: the node may use the store now. */
   readonly admit: (node: NodeId) => Fault | null;
-  /** Null: requests must be signed, as only the hub can open tickets. */
+  /** Null: requests must be signed, because only the hub can open tickets. */
   readonly tickets: TicketBox | null;
   readonly limits: Pick<NetLimits, "clockSkewMs" | "nonces" | "peers" | "failedSignaturesPerSecond">;
   readonly timers: Timers;
 }
 
-/** A request names its sender before it proves it, so wrong signatures are nobody's in particular. Where there are tickets members do without. */
+/**
+ * A request names its sender before proving it, so wrong signatures are not charged to any node. Where tickets are
+ * accepted, members need no signatures.
+ */
 const anybody = "anybody";
 const tooManyFailures = fault(
   "limitExceeded",
@@ -90,7 +95,7 @@ const ticketSchema = v.object({ ticket: ticketText, mac: hex64 });
 
 export class RequestGate {
   readonly #options: RequestGateOptions;
-  /** Of each node, oldest first: nonce to the time after which its time stamp alone refuses it. */
+  /** Per node, oldest first: from nonce to the time after which the request's time stamp alone is refused. */
   readonly #nonces = new Map<NodeId, Map<bigint, number>>();
   readonly #failures: FailureBudget;
 
@@ -100,7 +105,7 @@ export class RequestGate {
     this.#failures = new FailureBudget({ perSecond: limits.failedSignaturesPerSecond, timers });
   }
 
-  /** The node that asks, or why it may not. The cheap checks come first, the signature last. */
+  /** The requesting node, or the fault. Cheap checks come first, the signature last. */
   check(request: SignedRequest, headers: Headers): Parsed<NodeId> {
     const { self, limits, timers, admit } = this.#options;
     const read = readClaim(headers);
@@ -127,7 +132,7 @@ export class RequestGate {
     }
     const problem = this.#checkProof(request, { claim, proof: proof.value });
     if (problem !== null) return { ok: false, fault: problem };
-    seen.set(nonceNs, nowMs + 2 * limits.clockSkewMs + 1); // at the limit itself its time is still good
+    seen.set(nonceNs, nowMs + 2 * limits.clockSkewMs + 1); // at the limit itself the time stamp is still valid
     this.#nonces.set(sender, seen);
     return parsed(sender);
   }
@@ -145,7 +150,7 @@ export class RequestGate {
     return fault("unauthenticated", "Cannot take a request as its ticket is of no use here; sign it");
   }
 
-  /** The node's nonces that still matter. Forgets nodes that have none when there are more than peers. */
+  /** The node's nonces that still matter. Drops nodes without any when there are more than `peers`. */
   #recent(node: NodeId, nowMs: number): Map<bigint, number> {
     const seen = this.#nonces.get(node) ?? new Map<bigint, number>();
     forgetUntil(seen, nowMs);

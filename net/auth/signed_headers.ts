@@ -1,26 +1,26 @@
 /**
- * What the two ways of signing an HTTP request have in common: hex in headers, the hash of a body, how old a request may be.
+ * Shared by both schemes for signing HTTP requests: hex in headers, the hash of a body, the age limit of a request.
  *
- * Owns: these small rules. Refuses: keys (injected), texts (btauth.ts, epistula.ts), remembering what was accepted: who serves
- * requests must keep the accepted ones for the whole window (request_auth.ts does).
+ * Owns: these small rules. Out of scope: keys (injected), signed texts (btauth.ts, epistula.ts), and replays: servers
+ * must remember accepted requests for the whole window (request_auth.ts does).
  */
 
 import { createHash } from "node:crypto";
 import { type Fault, fault } from "../../core/fault.ts";
 import type { Signer } from "./hello.ts";
 
-/** `Headers` has this shape. Names are looked up without regard to case. */
+/** The shape of `Headers`. Names are case-insensitive. */
 export interface HeaderSource {
   get(name: string): string | null;
 }
 
-/** How far a request's time stamp may lie from the verifier's clock. */
+/** How far a request's time stamp may be from the verifier's clock. */
 export interface TimeWindow {
   readonly pastMs: number;
   readonly futureMs: number;
 }
 
-/** What both protocols ask for by default; home machines' clocks may need more. */
+/** The default of both protocols; home machines' clocks may need more. */
 export const defaultTimeWindow: TimeWindow = { pastMs: 10_000, futureMs: 2_000 };
 
 const nsPerMs = 1_000_000n;
@@ -41,7 +41,7 @@ export function signatureOf(text: string | null): Uint8Array | null {
 /** Unix time in nanoseconds, which a double would round. */
 export const nanosecondsOf = (timeMs: number): bigint => BigInt(Math.floor(timeMs)) * nsPerMs;
 
-/** Null: its time lies in the window. */
+/** Null: its time is within the window. */
 export function untimely(timeNs: bigint, at: { nowMs: number; window: TimeWindow }): Fault | null {
   const { nowMs, window } = at;
   const ageNs = nanosecondsOf(nowMs) - timeNs;
@@ -52,7 +52,7 @@ export function untimely(timeNs: bigint, at: { nowMs: number; window: TimeWindow
   const offMs = (offNs + nsPerMs - 1n) / nsPerMs;
   return unproven(
     `its time must be at most ${limitMs} ms in the ${isPast ? "past" : "future"}: current value is ${offMs}; ` +
-      "sign every try anew, and set the clocks",
+      "sign every attempt separately, and set the clocks",
   );
 }
 

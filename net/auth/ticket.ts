@@ -1,16 +1,16 @@
 /**
- * Tickets: what a node shows at its next hello instead of a signature.
+ * Tickets, which a node shows in its next hello instead of a signature.
  *
- * As session tickets of TLS (RFC 5077; RFC 8446, section 4.6.1) they hold what the hub would have to remember of the node,
- * sealed so that only the hub can read it: the secret that both agreed on at a signed hello, the node's role, and when it was.
- * The hub keeps nothing, so thousands of nodes and a hub that was killed cost it no table; the key comes from its hotkey and
- * outlives the process. A ticket may travel in clear, as it is worth nothing by itself: node and hub both have to prove the
- * secret in it. Unlike in TLS the secret is not renewed at each use, for it encrypts nothing; `ticketMs` bounds how long one
- * is good for that was stolen from a process's memory together with its ticket.
+ * Like TLS session tickets (RFC 5077; RFC 8446, section 4.6.1) they hold what the hub would otherwise store about the
+ * node, sealed so that only the hub can read it: the secret agreed in a signed hello, the node's role, and the time.
+ * The hub keeps no table, so it serves thousands of nodes even after a kill; the sealing key is derived from its hotkey
+ * and outlives the process. A ticket may travel in clear, because it is worthless alone: node and hub must both prove
+ * the secret in it. Unlike in TLS the secret is not renewed at each use, because it encrypts nothing; `ticketMs` limits
+ * how long a secret and ticket stolen from a process's memory are valid.
  *
- * Owns: sealing and opening. Refuses: proofs (link_secret.ts, hello.ts, request_auth.ts), who is admitted. Invariant: what
- * opens was sealed with this key for this run, hub, node and protocol version, at most `ticketMs` ago by the hub's wall clock.
- * Setting that clock may end tickets, which costs a signature each, and no session.
+ * Owns: sealing and opening. Out of scope: proofs (link_secret.ts, hello.ts, request_auth.ts), admission. Invariant: a
+ * ticket that opens was sealed with this key for this run, hub, node and protocol version, at most `ticketMs` ago by
+ * the hub's wall clock. Changing that clock may invalidate tickets, which costs a signature each but no session.
  */
 
 import { createCipheriv, createDecipheriv } from "node:crypto";
@@ -22,7 +22,7 @@ import type { Random, Timers } from "../timers.ts";
 
 export const ticketKeyBytes = 32;
 
-/** What a node keeps of its hub. */
+/** What a node keeps for its hub. */
 export interface HeldTicket {
   readonly run: string;
   readonly hub: NodeId;
@@ -31,7 +31,7 @@ export interface HeldTicket {
 }
 
 export interface TicketBoxOptions {
-  readonly key: Uint8Array; // the same after a restart, or every node has to sign again
+  readonly key: Uint8Array; // stays the same across restarts, or every node would have to sign again
   readonly run: string;
   readonly hub: NodeId;
   readonly ticketMs: number;
@@ -45,7 +45,7 @@ export interface TicketContent {
 }
 
 const cipher = "aes-256-gcm";
-const nonceBytes = 12; // drawn at random: good for 2^32 tickets of one key (NIST SP 800-38D, section 8.3)
+const nonceBytes = 12; // random: safe for 2^32 tickets per key (NIST SP 800-38D, section 8.3)
 const tagBytes = 16;
 const contentBytes = secretBytes + 8 + 1; // secret, time of sealing, role
 const ticketBytes = nonceBytes + contentBytes + tagBytes;
@@ -73,7 +73,7 @@ export class TicketBox {
     return nonce.toHex() + sealed.toHex() + sealing.getAuthTag().toHex();
   }
 
-  /** Null: no ticket of ours for this node, or too old. `ticket` is hexadecimal. */
+  /** Null: not our ticket for this node, or too old. `ticket` is hexadecimal. */
   open({ node, ticket }: { node: NodeId; ticket: string }): TicketContent | null {
     const { timers, ticketMs } = this.#options;
     if (ticket.length !== 2 * ticketBytes) return null;
@@ -95,7 +95,7 @@ export class TicketBox {
     try {
       opening.final();
     } catch {
-      return null; // how the library says that the tag is wrong
+      return null; // the library throws if the tag is wrong
     }
     return content;
   }

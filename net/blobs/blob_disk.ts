@@ -1,19 +1,21 @@
 /**
- * Blobs as files: `<folder>/ab/abcdef…`, one file a blob, and `abcdef….leaves` beside one of several leaves.
+ * Blobs as files: `<folder>/ab/abcdef…`, one file per blob, and `abcdef….leaves` beside a blob of several leaves.
  *
- * Owns: the folder. A blob is written to `incoming/`, hashed on the way, synced, and renamed: a file under its final name is
- * whole, whenever the process or the machine stops. What a stopped process left in `incoming/` is removed at the next
- * start, so one process at a time may own a folder. A leaf list proves itself against the name, so it is written plainly and
- * made again when it is torn or gone; its 32 bytes a MiB are not counted. Refuses: bytes that do not match. A file that is gone,
- * of another length or, once read as a whole, of other bytes is no blob any more: it is removed, reported, and may be stored
- * anew.
+ * Owns: the folder. A blob is written to `incoming/`, hashed on the way, synced, and renamed, so a file under its final
+ * name is whole even if the process or the machine stops. Leftovers in `incoming/` are removed at the next start, so
+ * only one process at a time may own a folder. A leaf list is verified against the name, so it is written without sync
+ * and recreated when torn or missing; its 32 bytes per MiB are not counted. Rejects: bytes that do not match. A file
+ * that is missing, has another length or, once fully read, other bytes is no longer a blob: it is removed, reported,
+ * and may be stored again.
  */
 
 import { type BlobHash, blobHash, type BlobRef } from "../../core/ids.ts";
 import { decodeLeaves, encodeLeaves, leafBytes } from "./blob_hash.ts";
+import { chunksOf, consumeFile, ignoreMissing, meterFile } from "./blob_file.ts";
 import {
   type BlobCapacity,
   BlobError,
+  type BlobLocation,
   BlobMeter,
   type BlobSource,
   type BlobUsage,
@@ -22,6 +24,7 @@ import {
   checkRange,
   collect,
   type LocalBlobStore,
+  type LostBlob,
   type MeteredBlob,
   missing,
   piecesOf,
@@ -29,44 +32,35 @@ import {
 } from "./blobs.ts";
 import { diskProblem } from "./disk_problem.ts";
 
-/** The part of a file that storing needs; tests put a full disk here. */
+/** The file operations that storing needs; tests simulate a full disk here. */
 export interface BlobFile {
   write(bytes: Uint8Array): Promise<number>;
   sync(): Promise<void>;
   close(): void;
 }
 
-/** A blob that was whole once. */
-export interface LostBlob {
-  readonly ref: BlobRef;
-  readonly why: "gone" | "damaged";
-}
-
 export interface DiskBlobsOptions extends BlobCapacity {
   readonly folder: string;
-  /** The world took a blob away; it is not in the store any more. */
   readonly onLost?: (lost: LostBlob) => void;
   readonly createFile?: (path: string) => Promise<BlobFile>;
 }
-
-const chunkBytes = 256 * 1024;
 
 export class DiskBlobs implements LocalBlobStore {
   readonly #options: DiskBlobsOptions;
   readonly #createFile: (path: string) => Promise<BlobFile>;
   /** Every blob under its final name and its size. */
   readonly #index = new Map<BlobHash, number>();
-  readonly #shards = new Set<string>(); // folders that are known to last
+  readonly #shards = new Set<string>(); // folders known to be synced
   #bytes = 0;
   #receivingBytes = 0; // in `incoming/`
-  #received = 0; // names the next file there
+  #received = 0; // number for the next file there
 
   private constructor(options: DiskBlobsOptions) {
     this.#options = options;
     this.#createFile = options.createFile ?? ((path) => Deno.open(path, { createNew: true, write: true }));
   }
 
-  /** Makes the folder ready, removes leftovers and counts what is there; fails in words if the folder cannot be used. */
+  /** Prepares the folder, removes leftovers and counts its content; fails with a message if the folder cannot be used. */
   static async open(options: DiskBlobsOptions): Promise<DiskBlobs> {
     const store = new DiskBlobs(options);
     try {
@@ -80,7 +74,7 @@ export class DiskBlobs implements LocalBlobStore {
     return store;
   }
 
-  /** Looks at the file too: whoever hears that a blob is here does not send it again. */
+  /** Also checks the file, because a sender told that a blob is here does not send it again. */
   async find(hash: BlobHash): Promise<BlobRef | null> {
     const bytes = this.#index.get(hash);
     if (bytes === undefined) return null;
@@ -103,16 +97,21 @@ export class DiskBlobs implements LocalBlobStore {
     }
   }
 
-  /** Takes over a file of the same disk as this blob; it is gone afterwards, also when its bytes are refused. */
-  async adoptFile(path: string, expected: BlobHash): Promise<BlobRef> {
+  /** Moves a file on the same disk into the store; the file is gone afterwards, even if its bytes are rejected. */
+  async adoptFile(path: string, expected?: BlobHash): Promise<BlobRef> {
     try {
-      const blob = await this.#meterFile(path, expected);
-      await this.#adopt(path, blob);
-      return blob.ref;
+      return await consumeFile(path, async () => {
+        const blob = await this.#meter(path, expected);
+        await this.#adopt(path, blob);
+        return blob.ref;
+      });
     } catch (error) {
-      await Deno.remove(path).catch(ignoreMissing);
       throw diskProblem(error, this.#options.folder);
     }
+  }
+
+  async locate(hash: BlobHash): Promise<BlobLocation | null> {
+    return await this.find(hash) === null ? null : { type: "file", path: this.#path(hash) };
   }
 
   async get(hash: BlobHash): Promise<Uint8Array> {
@@ -173,7 +172,7 @@ export class DiskBlobs implements LocalBlobStore {
   }
 
   #enter(ref: BlobRef): void {
-    if (this.#index.has(ref.hash)) return; // two stored the same bytes at once
+    if (this.#index.has(ref.hash)) return; // two callers stored the same bytes at once
     this.#index.set(ref.hash, ref.bytes);
     this.#bytes += ref.bytes;
   }
@@ -185,7 +184,7 @@ export class DiskBlobs implements LocalBlobStore {
     return this.#index.delete(hash);
   }
 
-  /** Two readers may find it out at once; one of them tells. */
+  /** Two readers may detect it at once; one of them reports it. */
   async #lose(ref: BlobRef, why: LostBlob["why"]): Promise<void> {
     if (!(await this.delete(ref.hash))) return;
     this.#options.onLost?.({ ref, why });
@@ -229,16 +228,14 @@ export class DiskBlobs implements LocalBlobStore {
     }
   }
 
-  /** Hashes and syncs a whole file of this disk. */
-  async #meterFile(path: string, expected: BlobHash): Promise<MeteredBlob> {
+  /** Hashes and syncs a file that is to become a blob. */
+  async #meter(path: string, expected?: BlobHash): Promise<MeteredBlob> {
     using file = await Deno.open(path, { read: true, write: true });
     const { size } = await file.stat();
     this.#receivingBytes += size;
     try {
       this.#checkCapacity();
-      const meter = new BlobMeter(this.#options.blobBytes);
-      for await (const chunk of chunksOf(file, size)) meter.add(chunk);
-      const blob = meter.finish(expected);
+      const blob = await meterFile(file, { blobBytes: this.#options.blobBytes, expected });
       await file.sync();
       return blob;
     } finally {
@@ -256,7 +253,7 @@ export class DiskBlobs implements LocalBlobStore {
     this.#enter(ref);
   }
 
-  /** A new folder lasts once the one that holds it is synced. */
+  /** A new folder is durable once its parent is synced. */
   async #shardOf(hash: BlobHash): Promise<string> {
     const name = hash.slice(0, 2);
     const folder = `${this.#options.folder}/${name}`;
@@ -287,7 +284,7 @@ export class DiskBlobs implements LocalBlobStore {
     return ref;
   }
 
-  /** Checked at its end; what turns out damaged leaves the store. */
+  /** Checked at its end; a damaged blob leaves the store. */
   async *#readWhole(ref: BlobRef): AsyncGenerator<Uint8Array> {
     try {
       yield* verified(this.#read(ref, { start: 0, end: ref.bytes }), ref);
@@ -324,22 +321,7 @@ export class DiskBlobs implements LocalBlobStore {
   }
 }
 
-/** What follows in the file, at most so many bytes. */
-async function* chunksOf(file: Deno.FsFile, bytes: number): AsyncGenerator<Uint8Array> {
-  for (let left = bytes; left > 0;) {
-    const chunk = new Uint8Array(Math.min(chunkBytes, left));
-    const count = await file.read(chunk);
-    if (count === null) return;
-    left -= count;
-    yield chunk.subarray(0, count);
-  }
-}
-
-function ignoreMissing(error: unknown): void {
-  if (!(error instanceof Deno.errors.NotFound)) throw error;
-}
-
-/** Makes a rename last; not every system lets a folder be opened, and those sync it themselves. */
+/** Makes a rename durable. Some systems cannot open folders; those sync them themselves. */
 async function syncFolder(path: string): Promise<void> {
   if (Deno.build.os === "windows") return;
   using folder = await Deno.open(path);

@@ -1,9 +1,10 @@
 /**
- * One blob from several stores: the first good answer for a small one, leaf by leaf from all of them for a large one.
+ * Fetches one blob from several stores: a small one from the first that answers well, a large one leaf by leaf from all
+ * of them.
  *
- * Owns: asking the sources one after the other, the next one when the last has failed or not answered within `patienceMs`.
- * Refuses: sharing out leaves (leaf_fetch.ts), requests and their retries (each store's own). Invariant: nothing counts before
- * the blob's name and size prove it, so no source has to be trusted.
+ * Owns: asking the sources in turn, moving on when one fails or does not answer within `patienceMs`. Out of scope:
+ * distributing leaves (leaf_fetch.ts), requests and their retries (in each store). Invariant: nothing is used before it
+ * is verified against the blob's name and size, so no source has to be trusted.
  */
 
 import { assert } from "../../core/assert.ts";
@@ -17,18 +18,18 @@ import type { Timers } from "../timers.ts";
 export interface BlobFetchOptions {
   readonly ref: BlobRef;
   readonly sources: readonly FetchSource[];
-  readonly concurrency: number; // leaves under way at once, over all sources
+  readonly concurrency: number; // leaves in flight, over all sources
   readonly blobBytes: number;
   readonly timers: Timers;
   readonly onProblem: (problem: SourceProblem) => void;
-  /** Hears how many bytes of a large blob are here, as they come. */
+  /** Called with the number of bytes of a large blob received so far. */
   readonly onBytes?: (bytes: number) => void;
 }
 
-/** Of a small blob or a leaf list: far more than a good source needs, far less than a dead one takes to be given up. */
+/** For a small blob or a leaf list: far more than a good source needs, far less than giving up on a dead one takes. */
 const patienceMs = 5_000;
 
-/** The whole blob, or a `BlobError` when every source has failed. */
+/** The whole blob, or a `BlobError` if every source has failed. */
 export async function fetchBlob(options: BlobFetchOptions): Promise<Uint8Array> {
   const { ref, concurrency, blobBytes, timers, onBytes = () => {} } = options;
   assert(options.sources.length > 0, "Cannot fetch a blob as there must be a source");
@@ -72,7 +73,7 @@ function firstAnswer<T>(
     cancel();
     if (sources.live.length === 0) return end(() => answer.reject(sources.error(ref)));
     const source = waiting.shift();
-    if (source === undefined) return; // those that were asked may still answer
+    if (source === undefined) return; // sources already asked may still answer
     cancel = timers.after(patienceMs, () => {
       sources.slow(source, `no answer within ${patienceMs} ms`);
       askNext();

@@ -1,17 +1,19 @@
 /**
- * Blobs over HTTP, the asking side: another machine's store, usually the hub's, as seen by a node.
+ * Blobs over HTTP, client side: another machine's store, usually the hub's, as seen by a node.
  *
- * Owns: what is asked for and in which order, resuming a broken download where it stopped. Refuses: requests and retries
- * (blob_requests.ts), large uploads (blob_send.ts). Invariants: a whole blob is checked against its hash before or while it
- * is handed over; a leaf list is believed only when it gives the hash; at most `blobBytes` are held.
+ * Owns: which requests are made and in which order, resuming a broken download. Out of scope: requests and retries
+ * (blob_requests.ts), large uploads (blob_send.ts). Invariants: a whole blob is checked against its hash before or
+ * while it is returned; a leaf list is accepted only if it gives the hash; at most `blobBytes` are held.
  */
 
 import type { BlobHash, BlobRef } from "../../core/ids.ts";
 import { decodeLeaves, nameOf } from "./blob_hash.ts";
 import { type BlobRequest, BlobRequests, type BlobRequestsOptions, Interrupted } from "./blob_requests.ts";
 import { BlobSend } from "./blob_send.ts";
+import { consumeFile, meterFile } from "./blob_file.ts";
 import {
   BlobError,
+  type BlobLocation,
   type BlobSource,
   type BlobStore,
   type ByteRange,
@@ -26,7 +28,7 @@ import {
 
 export interface HttpBlobsOptions extends BlobRequestsOptions {
   readonly blobBytes: number;
-  /** Blobs above this many bytes are sent in parts of as many, each acknowledged. */
+  /** Larger blobs are sent in parts of this many bytes, each acknowledged. */
   readonly uploadChunkBytes?: number;
 }
 
@@ -41,7 +43,7 @@ export class HttpBlobs implements BlobStore {
   readonly #requests: BlobRequests;
   readonly #blobBytes: number;
   readonly #uploadChunkBytes: number;
-  /** Large uploads under way: asked for again, they are waited for, as two would break each other's connection. */
+  /** Large uploads in progress. A second request for one waits for it, because two would break each other's connection. */
   readonly #sending = new Map<BlobHash, Promise<void>>();
 
   constructor(options: HttpBlobsOptions) {
@@ -60,8 +62,8 @@ export class HttpBlobs implements BlobStore {
   }
 
   /**
-   * A stream is read into memory first, as its hash is the address and a retry needs it again. With `expected` the address is
-   * known, and of a large one only the part that is being sent is held.
+   * A stream is first read into memory, because its hash is the address and a retry needs it again. With `expected` the
+   * address is known, and only the part of a large blob that is being sent is held.
    */
   async put(source: BlobSource, expected?: BlobHash): Promise<BlobRef> {
     if (source instanceof Uint8Array) return await this.#putBytes(source, expected);
@@ -72,6 +74,19 @@ export class HttpBlobs implements BlobStore {
       throw tooLarge({ limit: this.#blobBytes, value: head.length });
     }
     return await this.#putBytes(head, expected);
+  }
+
+  /** Its name is proven before its bytes are sent, so it is read twice. */
+  async adoptFile(path: string, expected?: BlobHash): Promise<BlobRef> {
+    return await consumeFile(path, async () => {
+      using file = await Deno.open(path);
+      const { ref } = await meterFile(file, { blobBytes: this.#blobBytes, expected });
+      return await this.put((await Deno.open(path)).readable, ref.hash);
+    });
+  }
+
+  async locate(hash: BlobHash): Promise<BlobLocation | null> {
+    return await this.find(hash) === null ? null : { type: "url", ...this.#requests.proven(hash) };
   }
 
   async get(hash: BlobHash): Promise<Uint8Array> {
@@ -151,7 +166,7 @@ export class HttpBlobs implements BlobStore {
     return sending;
   }
 
-  /** Starts a whole download; the answer tells the size, which saves asking for it. */
+  /** Starts a whole download; the answer includes the size, which saves a request for it. */
   #begin(hash: BlobHash): Promise<BegunDownload> {
     return this.#requests.retry(async () => {
       const response = await this.#requests.ask({ method: "GET", hash });
@@ -163,7 +178,7 @@ export class HttpBlobs implements BlobStore {
     });
   }
 
-  /** As `begin`, for a range that may turn out to lie outside. */
+  /** Like `begin`, for a range that may be outside the blob. */
   #beginRange(hash: BlobHash, range: ByteRange): Promise<BegunDownload> {
     return this.#requests.retry(async () => {
       const response = await this.#requests.ask(rangeRequest(hash, range));
@@ -181,7 +196,7 @@ export class HttpBlobs implements BlobStore {
     return verified(this.#chunks(ref, { start: 0, end: ref.bytes }, response), ref);
   }
 
-  /** The range, however many connections it takes; progress starts the count of attempts anew. */
+  /** The range, over as many connections as needed; progress resets the count of attempts. */
   async *#chunks(ref: BlobRef, range: ByteRange, begun: Response): AsyncGenerator<Uint8Array> {
     let response: Response | null = begun;
     let at = range.start;
@@ -224,7 +239,7 @@ export class HttpBlobs implements BlobStore {
   }
 }
 
-/** What can be asked for before the size is known. */
+/** A request that does not need the size. */
 function isSendable({ start, end }: ByteRange): boolean {
   return Number.isSafeInteger(start) && Number.isSafeInteger(end) && start >= 0 && start < end;
 }
@@ -233,7 +248,7 @@ function rangeRequest(hash: BlobHash, { start, end }: ByteRange): BlobRequest {
   return { method: "GET", hash, headers: { range: `bytes=${start}-${end - 1}` } };
 }
 
-/** Reads until there is more than `bytes`; what is left of the stream, or null when it ended before. */
+/** Reads until there is more than `bytes`; returns the rest of the stream, or null if it ended before. */
 async function readHead(source: ByteStream, bytes: number): Promise<{ head: Uint8Array; rest: ByteStream | null }> {
   const chunks: Uint8Array[] = [];
   let count = 0;
@@ -257,7 +272,7 @@ function sizeIn(response: Response): number {
   );
 }
 
-/** The blob's size, as the answer to a range tells it. */
+/** The blob's size, from the answer to a range request. */
 function totalIn(response: Response): number {
   const match = /\/(\d{1,15})$/.exec(response.headers.get("content-range") ?? "");
   if (match !== null) return Number(match[1]);

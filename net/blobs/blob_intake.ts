@@ -1,8 +1,8 @@
 /**
- * What members send into the hub's store, from the body of a request to the stored blob: the one gate in front of uploads.
+ * The one gate for members' uploads into the hub's store, from request body to stored blob.
  *
- * Owns the order of the checks (may the node store at all, is the disk full, is there a slot, has the node room) and that all
- * of it is given back however the upload ends. Out of scope: the books (blob_quota.ts, upload_slots.ts), files, HTTP.
+ * Owns the order of the checks (may the node store at all, is the disk full, is a slot free, is quota left), and
+ * releasing everything however the upload ends. Out of scope: accounting (blob_quota.ts, upload_slots.ts), files, HTTP.
  */
 
 import type { Fault } from "../../core/fault.ts";
@@ -14,11 +14,11 @@ import type { ArrivingUpload, UploadSlots } from "./upload_slots.ts";
 export interface BlobIntakeOptions {
   readonly quota: BlobQuota;
   readonly slots: UploadSlots;
-  /** Null: it is the node's duty to store something. */
+  /** Null: the node is expected to store something. */
   readonly mayStore: (node: NodeId) => Fault | null;
-  /** Whether the hub waits for room on its disk. */
+  /** Whether the hub is waiting for disk space. */
   readonly isFull: () => boolean;
-  /** The disk had no room for so many bytes of a member, which is not the member's fault. */
+  /** The disk had no space for this many bytes of a member, which is not the member's fault. */
   readonly onDiskFull: (bytes: number) => void;
 }
 
@@ -34,7 +34,7 @@ export class BlobIntake {
     this.#options = options;
   }
 
-  /** Hands the body on to `store`, counted; the blob that becomes of it is charged to the node. */
+  /** Passes the body to `store`, counting it; the resulting blob is charged to the node. */
   async receive(blob: IncomingBlob, store: (source: ByteStream) => Promise<UploadAnswer>): Promise<UploadAnswer> {
     const { quota, slots, onDiskFull, isFull } = this.#options;
     const { node, heldBytes, announcedBytes } = blob;
@@ -55,7 +55,7 @@ export class BlobIntake {
       throw diskFull(error);
     } finally {
       for (const close of closers.reverse()) close();
-      if (!blob.body.locked) await blob.body.cancel(); // nobody has begun to read it
+      if (!blob.body.locked) await blob.body.cancel(); // not read yet
     }
   }
 
@@ -66,7 +66,7 @@ export class BlobIntake {
   }
 }
 
-/** As members read it, without the hub's folders. */
+/** The message for members, without the hub's folders. */
 function diskFull(cause?: BlobError): BlobError {
   return new BlobError("diskFull", "Cannot store a blob now as the orchestrator's disk is full: it waits for room", {
     cause,

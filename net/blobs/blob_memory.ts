@@ -1,14 +1,16 @@
 /**
  * Blobs in memory: for tests, simulation and small runs.
  *
- * Owns: a map. Invariant: bytes are copied in and out, so nobody can change a stored blob; only `adopt` takes its caller's
- * word that nobody will.
+ * Owns: a map. Invariant: bytes are copied in and out, so a stored blob cannot be changed; only `adopt` relies on its
+ * caller not to change them.
  */
 
 import type { BlobHash, BlobRef } from "../../core/ids.ts";
+import { consumeFile } from "./blob_file.ts";
 import {
   type BlobCapacity,
   BlobError,
+  type BlobLocation,
   BlobMeter,
   type BlobSource,
   type BlobUsage,
@@ -54,11 +56,19 @@ export class MemoryBlobs implements LocalBlobStore {
     return this.#hold(blob, () => concatenate(chunks, blob.ref.bytes));
   }
 
-  /** Stores bytes that nobody changes any more, without a copy of them. */
+  /** Stores bytes that will not change any more, without copying. */
   async adopt(bytes: Uint8Array): Promise<BlobRef> {
     const meter = new BlobMeter(this.#capacity.blobBytes);
     for await (const piece of piecesOf(bytes)) meter.add(piece);
     return this.#hold(meter.finish(), () => bytes);
+  }
+
+  async adoptFile(path: string, expected?: BlobHash): Promise<BlobRef> {
+    return await consumeFile(path, async () => await this.put((await Deno.open(path)).readable, expected));
+  }
+
+  locate(): Promise<BlobLocation | null> {
+    return Promise.resolve(null);
   }
 
   async get(hash: BlobHash): Promise<Uint8Array> {

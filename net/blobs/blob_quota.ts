@@ -1,10 +1,10 @@
 /**
- * How much members may keep in the hub's store, and who is charged for what lies there.
+ * How much members may keep in the hub's store, and which node each blob is charged to.
  *
- * A blob is charged to the node that stored it first, until it is deleted or the run turns out to need it. What is on its way
- * is reserved before it comes. Out of scope: storing (blob_disk.ts), which blobs are needed (the machine), what becomes of a
- * node that is refused too often (`onExceeded` tells it, at a bounded rate). Invariant: of one node at most `bytesOfNode` and
- * `blobsOfNode` are charged and reserved together, of all members at most `capacityBytes` are stored and reserved.
+ * A blob is charged to the node that stored it first, until it is deleted or the run needs it. Space for uploads is reserved
+ * in advance. Out of scope: storing (blob_disk.ts), which blobs are needed (the machine), consequences for a node that is
+ * refused too often (reported through `onExceeded` at a bounded rate). Invariant: charges plus reservations are at most
+ * `bytesOfNode` and `blobsOfNode` per node; stored plus reserved bytes of all members are at most `capacityBytes`.
  */
 
 import { type Fault, fault } from "../../core/fault.ts";
@@ -16,32 +16,32 @@ export interface QuotaLimits {
   readonly blobBytes: number; // the largest blob that an honest member stores
   readonly bytesOfNode: number;
   readonly blobsOfNode: number;
-  readonly capacityBytes: number; // of everything in the store that a member's upload may bring it to
+  readonly capacityBytes: number; // the limit to which members' uploads may fill the store
 }
 
 export interface BlobQuotaOptions {
   readonly limits: QuotaLimits;
-  /** What lies in the store, whoever put it there. */
+  /** All bytes in the store, whoever stored them. */
   readonly storedBytes: () => number;
-  /** The node asked for more than its share. */
+  /** The node exceeded its quota. */
   readonly onExceeded: (node: NodeId, fault: Fault) => void;
   readonly timers: Timers;
 }
 
-/** Room for one blob that is arriving. */
+/** A reservation for one arriving blob. */
 export interface Reservation {
-  /** Some of its bytes are here; beyond what was announced more is reserved, or refused. */
+  /** More bytes have arrived; beyond the announced size more is reserved, or refused. */
   arrived(bytes: number): void;
-  /** It is a blob now. */
+  /** The upload became a stored blob. */
   stored(ref: BlobRef): void;
-  /** Gives back what was reserved. */
+  /** Releases the reservation. */
   close(): void;
 }
 
 interface Account {
   bytes: number; // charged and reserved
   blobs: number;
-  toldMs: number; // when `onExceeded` last heard of it
+  toldMs: number; // when `onExceeded` was last called for it
 }
 
 const toldEveryMs = 1_000; // a flood of refusals must not become a flood of events
@@ -61,7 +61,7 @@ export class BlobQuota {
     return { bytes, blobs };
   }
 
-  /** Room for a blob of so many bytes; throws when there is none. Bytes nobody announced are reserved as they come. */
+  /** Reserves space for a blob of this many bytes; throws if there is none. Unannounced bytes are reserved as they arrive. */
   reserve(node: NodeId, announcedBytes: number): Reservation {
     let reservedBytes = 0;
     let arrivedBytes = 0;
@@ -104,12 +104,12 @@ export class BlobQuota {
     this.#book(charge.node, { bytes: -charge.bytes, blobs: -1 });
   }
 
-  /** What the run needs is nobody's charge any more. */
+  /** A blob that the run needs is no longer charged to any node. */
   needed(hashes: ReadonlySet<string>): void {
     for (const hash of [...this.#charges.keys()]) if (hashes.has(hash)) this.deleted(hash);
   }
 
-  /** The node was refused what no honest one asks for. */
+  /** The node was refused something that no honest node requests. */
   exceeded(node: NodeId, detail: string): void {
     const nowMs = this.#options.timers.steadyMs();
     const account = this.#accounts.get(node);

@@ -1,10 +1,10 @@
 /**
- * Proven HTTP requests to one blob server, for a network that breaks.
+ * Authenticated HTTP requests to one blob server over an unreliable network.
  *
- * Owns: proving, once more by signature where a ticket was refused; the limit on silence, retries with jittered back-off, what
- * a status code means. Refuses: redirects, other addresses than its own, what the requests are for (blob_http.ts,
- * blob_send.ts). Invariants: a request is tried at most `attempts` times in a row without progress; what the network did wrong
- * is an `Interrupted`, what the server said is a `BlobError`.
+ * Owns: authentication, with a signature after a refused ticket; the silence timeout, retries with jittered back-off,
+ * the meaning of status codes. Rejects: redirects and addresses other than its own. Out of scope: the purpose of
+ * requests (blob_http.ts, blob_send.ts). Invariants: a request is tried at most `attempts` times in a row without
+ * progress; network failures are `Interrupted`, server answers are `BlobError`.
  */
 
 import type { BlobHash } from "../../core/ids.ts";
@@ -27,12 +27,12 @@ const firstRetryMs = 250;
 const longestRetryMs = 10_000;
 const silenceMs = 30_000; // without a byte, then the attempt counts as failed
 
-/** An attempt that may go better next time. */
+/** A failed attempt that may succeed when repeated. */
 export class Interrupted extends Error {
   override name = "Interrupted";
 }
 
-/** The server waits for room on its disk, and so does whoever asks: however long, the attempts are not counted. */
+/** The server is waiting for disk space, so the client waits too, however long; these attempts are not counted. */
 class AwaitingRoom extends Interrupted {
   override name = "AwaitingRoom";
 }
@@ -40,7 +40,7 @@ class AwaitingRoom extends Interrupted {
 export interface BlobRequest {
   readonly method: "GET" | "HEAD" | "PATCH" | "PUT";
   readonly hash: BlobHash;
-  /** Of the blob; none: the blob itself. */
+  /** A resource of the blob; none: the blob itself. */
   readonly part?: "leaves" | "upload";
   readonly headers?: Record<string, string>;
   readonly body?: Uint8Array;
@@ -57,6 +57,13 @@ export class BlobRequests {
 
   get url(): string {
     return this.#options.url;
+  }
+
+  /** What a GET of this blob is, for somebody else to send. */
+  proven(hash: BlobHash): { url: string; headers: Record<string, string> } {
+    const target = `/blobs/${hash}`;
+    const { authorize } = this.#options;
+    return { url: this.url + target, headers: authorize({ method: "GET", target, bodyHash: emptyBodyHash }) };
   }
 
   async ask(request: BlobRequest): Promise<Response> {
@@ -92,7 +99,7 @@ export class BlobRequests {
     }
   }
 
-  /** Passes the expected statuses; any other is an error in words. */
+  /** Passes the expected statuses; any other becomes an error with a message. */
   async mustBe(response: Response, statuses: readonly number[]): Promise<void> {
     if (statuses.includes(response.status)) return;
     const text = (await this.#timely(response.text())).slice(0, 500);
@@ -104,7 +111,7 @@ export class BlobRequests {
     throw new BlobError(problemOf(response.status), `Cannot use a blob as ${detail}`);
   }
 
-  /** The body's chunks, none of them later than `silenceMs` after the one before. */
+  /** The body's chunks, each at most `silenceMs` after the previous one. */
   async *body(response: Response): AsyncGenerator<Uint8Array> {
     if (response.body === null) return;
     const reader = response.body.getReader();
@@ -131,7 +138,7 @@ export class BlobRequests {
     }
   }
 
-  /** Waits before the next attempt; the new count of failures, or the error when there is none. */
+  /** Waits before the next attempt; returns the new count of failures, or the error if there is no next attempt. */
   async backOff(error: unknown, failures: number): Promise<number> {
     if (!(error instanceof Interrupted)) throw error;
     const { attempts = defaultAttempts } = this.#options;
@@ -150,14 +157,14 @@ export class BlobRequests {
     return failures + 1;
   }
 
-  /** At most so long, at least half. */
+  /** At most this long, at least half as long. */
   async #wait(longestMs: number): Promise<void> {
     const { timers, random } = this.#options;
     const waitMs = longestMs * (0.5 + 0.5 * random.unit());
     await new Promise<void>((resolve) => timers.after(waitMs, resolve));
   }
 
-  /** The call's outcome, in time; what the network did wrong comes as `Interrupted`. */
+  /** The call's outcome within the timeout; network failures become `Interrupted`. */
   async #timely<T>(call: Promise<T> | T): Promise<T> {
     const silence = Promise.withResolvers<never>();
     const cancel = this.#options.timers.after(silenceMs, () => silence.reject(new Interrupted("no byte for 30 s")));
@@ -180,7 +187,7 @@ function problemOf(status: number): BlobProblem {
   return status === 507 ? "noSpace" : "refused";
 }
 
-/** What our own routes say, or whatever a proxy does. */
+/** The error of our own routes, or of a proxy. */
 function readProblem(text: string): { code: unknown; detail: string } {
   try {
     const body: unknown = JSON.parse(text);

@@ -9,9 +9,9 @@
  *   PATCH /blobs/<hash>          adds a body at `Upload-Offset`: 204 with the new one, 409 with the one that fits;
  *                                with `Upload-Complete: ?1` it is the last, then as PUT
  *
- * HEAD is as GET, without the body. Owns: status codes and headers. Every request passes the gate first (401, 403). Reading
- * a blob also takes a duty that needs it; where there is none the answer is the same 403 for every name, stored or not.
- * Refuses: storage, who may read what (injected). Errors are `{code, detail}` in JSON, for programs and people.
+ * HEAD is like GET, without the body. Owns: status codes and headers. Every request passes the gate first (401, 403). Reading
+ * a blob also requires a task that needs it; without one the answer is the same 403 for every name, stored or not. Out of
+ * scope: storage, who may read what (injected). Errors are `{code, detail}` in JSON, for programs and people.
  */
 
 import { type Context, Hono } from "hono";
@@ -31,7 +31,7 @@ import type { BlobIntake, IncomingBlob } from "./blob_intake.ts";
 import type { SignedRequest } from "../auth/btauth.ts";
 import { emptyBodyHash } from "../auth/signed_headers.ts";
 
-/** A proven node asks for a blob. */
+/** An authenticated node requests a blob. */
 export interface ReadRequest {
   readonly node: NodeId;
   readonly hash: BlobHash;
@@ -49,7 +49,7 @@ export interface BlobRoutesOptions extends BlobReadRoutesOptions {
   readonly intake: BlobIntake;
 }
 
-/** `node` is who asks, proven by the gate; `trust` is told so. */
+/** `node` is the sender authenticated by the gate, which has also called `trust`. */
 type Gated = { Variables: { node: NodeId }; Bindings: { readonly trust?: () => void } };
 type BlobContext = Context<Gated>;
 
@@ -75,7 +75,7 @@ const statusOfFault: Partial<Record<FaultCode, ErrorStatus>> = {
 
 const blobPath = "/blobs/:hash{[0-9a-f]{64}}";
 
-/** For whoever only hands out. */
+/** For servers that only serve blobs. */
 export function blobReadRoutes({ store, check, mayRead }: BlobReadRoutesOptions): Hono<Gated> {
   const app = new Hono<Gated>();
   for (const path of [blobPath, `${blobPath}/leaves`, `${blobPath}/upload`]) {
@@ -233,7 +233,7 @@ function readCount(header: string | undefined): number | null {
   return header !== undefined && /^\d{1,15}$/.test(header) ? Number(header) : null;
 }
 
-/** One range or none; null: it lies outside. Other units and several ranges are answered with the whole, as HTTP allows. */
+/** One range or none; null: outside the blob. Other units and multiple ranges get the whole blob, as HTTP allows. */
 function readRange(header: string | undefined, ref: BlobRef): ByteRange | null {
   const whole = { start: 0, end: ref.bytes };
   const match = /^bytes=(\d{1,15})-(\d{0,15})$/.exec(header ?? "");

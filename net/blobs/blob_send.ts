@@ -1,9 +1,9 @@
 /**
- * One large upload in parts, the sending side: what the server has acknowledged is never sent again.
+ * One large upload in parts, client side: acknowledged bytes are never sent again.
  *
- * Owns: asking how far the server is, sending from there, doing so again after a broken connection, and again from the start,
- * once, when an earlier upload turns out to have left other bytes there. Refuses: requests and back-off (blob_requests.ts).
- * Invariants: bytes beyond the part that is being sent are not held; progress starts the count of attempts anew.
+ * Owns: asking the server for its offset, sending from there, repeating this after a broken connection, and restarting
+ * once from the beginning if an earlier upload left other bytes there. Out of scope: requests and back-off
+ * (blob_requests.ts). Invariants: bytes beyond the part being sent are not held; progress resets the count of attempts.
  */
 
 import type { BlobHash, BlobRef } from "../../core/ids.ts";
@@ -16,10 +16,10 @@ interface Part {
   readonly isLast: boolean;
 }
 
-/** What is to be sent; null: bytes at this offset are not held any more. */
+/** The bytes to send; null: bytes at this offset are no longer held. */
 type ReadPart = (offset: number) => Promise<Part | null>;
 
-/** Where the server is. */
+/** The server's offset. */
 type Progress = { readonly type: "offset"; readonly offset: number } | { readonly type: "stored" };
 
 export interface BlobSendOptions {
@@ -46,7 +46,7 @@ export class BlobSend {
     });
   }
 
-  /** `head` is what was already read of the stream. Reads it to its end in any case. */
+  /** `head` is the part of the stream already read. Always reads it to its end. */
   async stream(from: { head: Uint8Array; rest: ByteStream; blobBytes: number }): Promise<BlobRef> {
     const window = new StreamWindow(from, { hash: this.#hash, chunkBytes: this.#chunkBytes });
     try {
@@ -59,7 +59,7 @@ export class BlobSend {
   }
 
   async #send(read: ReadPart): Promise<void> {
-    let progress: Progress | null = null; // null: not known
+    let progress: Progress | null = null; // null: unknown
     let furthest = 0;
     for (let failures = 0;;) {
       try {
@@ -92,7 +92,7 @@ export class BlobSend {
       throw new Interrupted(`the server is not at byte ${offset} of the upload`);
     }
     if (response.status === 422 && !this.#hasRestarted) {
-      this.#hasRestarted = true; // the server has dropped what it had
+      this.#hasRestarted = true; // the server has dropped its bytes
       await response.body?.cancel();
       throw new Interrupted("the server had other bytes from an earlier upload");
     }
@@ -113,9 +113,9 @@ class StreamWindow {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
   readonly #options: BlobSendOptions;
   readonly #meter: BlobMeter;
-  #start = 0; // of the window
-  #bytes: Uint8Array = new Uint8Array(0); // in it
-  #next: Uint8Array; // read, and not yet in the window
+  #start = 0; // where the window starts
+  #bytes: Uint8Array = new Uint8Array(0); // in the window
+  #next: Uint8Array; // read, but not yet in the window
   #hasEnded = false;
 
   constructor(from: { head: Uint8Array; rest: ByteStream; blobBytes: number }, options: BlobSendOptions) {
@@ -129,11 +129,11 @@ class StreamWindow {
   async read(offset: number): Promise<Part | null> {
     if (offset < this.#start) return null;
     while (offset >= this.#start + this.#bytes.length && !this.#isAtEnd) await this.#advance();
-    if (offset > this.#start + this.#bytes.length) return null; // the server claims more than there is
+    if (offset > this.#start + this.#bytes.length) return null; // the server claims more bytes than exist
     return { bytes: this.#bytes.subarray(offset - this.#start), isLast: this.#isAtEnd };
   }
 
-  /** The whole stream's name, once it was sent or found to be stored. */
+  /** The whole stream's name, once it has been sent or found in the store. */
   async finish(): Promise<BlobRef> {
     while (!this.#isAtEnd) await this.#advance();
     return { hash: this.#options.hash, bytes: this.#meter.bytes };
@@ -141,7 +141,7 @@ class StreamWindow {
 
   async cancel(): Promise<void> {
     await this.#reader.cancel().catch(() => {
-      // It failed by itself, which is the reason for cancelling.
+      // It has already failed, which is the reason for cancelling.
     });
   }
 
@@ -168,7 +168,7 @@ class StreamWindow {
     this.#next = whole.subarray(this.#options.chunkBytes);
   }
 
-  /** Other bytes than the name says are refused here, before the last of them are sent. */
+  /** Bytes that do not match the name are rejected here, before the last of them are sent. */
   #end(): void {
     this.#hasEnded = true;
     this.#meter.finish(this.#options.hash);

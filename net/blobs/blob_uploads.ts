@@ -1,23 +1,31 @@
 /**
- * Unfinished uploads on disk: `<folder>/<hash>.<sender>.<serial>.part`, one file for a blob and its sender.
+ * Unfinished uploads on disk: `<folder>/<hash>.<sender>.<serial>.part`, one file per blob and sender.
  *
- * Owns: the folder, where each upload stands, its bounds and age. The file's length is the offset, so a restarted process goes
- * on where the last one stopped. What is here is nobody's blob yet: with its last byte a file is hashed and moved into the
- * store, or removed. Refuses: HTTP (blob_routes.ts). Invariants: one request writes to an upload, the newest one, since a
- * sender that comes again has lost the one before; a file that is being written is never dropped to make room. A sender makes
- * room for its own among its own; where all have too much, those of the sender that has most go first.
+ * Owns: the folder, each upload's offset, the bounds and ages. The file's length is the offset, so a restarted process
+ * continues where the last one stopped. These files are not blobs yet: after its last byte a file is hashed and moved into
+ * the store, or removed. Out of scope: HTTP (blob_routes.ts). Invariants: only the newest request writes to an upload,
+ * because a sender that returns has lost its previous connection; a file being written is never dropped to make room. A
+ * sender's new upload displaces its own old ones; if the total is too large, the sender with most loses its uploads first.
  */
 
-import { type BlobHash, blobHash, type BlobRef, type NodeId } from "../../core/ids.ts";
+import { type BlobHash, blobHash, type NodeId } from "../../core/ids.ts";
 import { leafHashOf } from "./blob_hash.ts";
-import { BlobError, type BlobUploads, tooLarge, type UploadAnswer, type UploadKey, type UploadPart } from "./blobs.ts";
+import {
+  BlobError,
+  type BlobStore,
+  type KeptUploads,
+  tooLarge,
+  type UploadAnswer,
+  type UploadKey,
+  type UploadPart,
+} from "./blobs.ts";
 import { diskProblem } from "./disk_problem.ts";
 import type { NetLimits } from "../limits.ts";
 import type { Cancel, Timers } from "../timers.ts";
 
 export interface DiskUploadsOptions {
-  readonly folder: string; // on the disk of the store
-  readonly store: { adoptFile(path: string, expected: BlobHash): Promise<BlobRef> };
+  readonly folder: string; // on the disk of the store, if it has one
+  readonly store: Pick<BlobStore, "adoptFile">;
   readonly limits: Pick<
     NetLimits,
     "blobBytes" | "uploads" | "uploadsOfNode" | "uploadBytes" | "uploadBytesOfNode" | "uploadKeepMs"
@@ -41,7 +49,7 @@ interface Upload {
 
 const fileName = /^([0-9a-f]{64})\.([0-9a-f]{32})\.(\d{1,15})\.part$/;
 
-export class DiskUploads implements BlobUploads {
+export class DiskUploads implements KeptUploads {
   readonly #options: DiskUploadsOptions;
   readonly #uploads = new Map<string, Upload>(); // by hash and sender
   #serial = 0; // a name is never used twice, so removing a file cannot meet its successor
@@ -52,7 +60,7 @@ export class DiskUploads implements BlobUploads {
     this.#options = options;
   }
 
-  /** Takes up what the last process left, but for what is too old. */
+  /** Resumes the uploads that the last process left, except those that are too old. */
   static async open(options: DiskUploadsOptions): Promise<DiskUploads> {
     const uploads = new DiskUploads(options);
     try {
@@ -66,7 +74,7 @@ export class DiskUploads implements BlobUploads {
     return uploads;
   }
 
-  /** Ends what is being written; the files stay for the next process. */
+  /** Ends current writes; the files stay for the next process. */
   async close(): Promise<void> {
     await Promise.all([...this.#uploads.values()].map(stopWriting));
     this.#cancelSweep?.();
@@ -96,7 +104,7 @@ export class DiskUploads implements BlobUploads {
     const upload = this.#find(key) ?? this.#create(key);
     const ended = Promise.withResolvers<void>();
     const reader = part.source.getReader();
-    let isStopped = false; // ends the stream as if the part were whole
+    let isStopped = false; // ends the stream as if the part were complete
     const stop = () => {
       isStopped = true;
       cancelQuietly(reader);
@@ -138,7 +146,7 @@ export class DiskUploads implements BlobUploads {
     { part, reader }: { part: UploadPart; reader: ReadableStreamDefaultReader<Uint8Array> },
   ): Promise<boolean> {
     using file = await Deno.open(upload.path, { write: true, create: true });
-    await file.truncate(upload.bytes); // a write that failed may have left more
+    await file.truncate(upload.bytes); // a failed write may have left more
     await file.seek(upload.bytes, Deno.SeekMode.Start);
     for (;;) {
       const chunk = await nextChunk(reader);
@@ -168,7 +176,7 @@ export class DiskUploads implements BlobUploads {
     return [...this.#uploads.values()].filter((upload) => upload.sender === sender);
   }
 
-  /** Until it is in the store or refused the upload counts as written to, so whoever asks for it waits. */
+  /** Until it is stored or refused the upload counts as being written, so requests for it wait. */
   async #finish(upload: Upload): Promise<UploadAnswer> {
     try {
       return { type: "stored", ref: await this.#options.store.adoptFile(upload.path, upload.hash) };
@@ -177,7 +185,7 @@ export class DiskUploads implements BlobUploads {
     }
   }
 
-  /** The one of a node that was idle longest makes room for another of it. */
+  /** A node's longest idle upload makes room for its new one. */
   #dropOldest(own: readonly Upload[], limit: "uploadsOfNode" | "uploadBytesOfNode"): void {
     const oldest = own.filter(isIdle).sort(byAge)[0];
     if (oldest !== undefined) return this.#drop(oldest);
@@ -185,7 +193,7 @@ export class DiskUploads implements BlobUploads {
     throw new BlobError("noSpace", `Cannot take an upload as '${limit}' must be at most ${value}: finish one first`);
   }
 
-  /** Of all senders with an idle one the largest loses its oldest. */
+  /** Among senders with idle uploads, the one with most loses its oldest. */
   #dropOfLargest(limit: "uploads" | "uploadBytes"): void {
     const sizes = new Map<string, number>();
     for (const { sender, bytes } of this.#uploads.values()) {
@@ -203,7 +211,7 @@ export class DiskUploads implements BlobUploads {
     const name = `${upload.hash}.${upload.sender}`;
     if (this.#uploads.get(name) === upload) this.#uploads.delete(name);
     const removal = Deno.remove(upload.path).catch(() => {
-      // Never written, or not removable now: then its age drops it at a later start.
+      // Never written, or not removable now; a later start then drops it by age.
     });
     this.#removals = Promise.all([this.#removals, removal]).then(() => {});
   }
@@ -240,7 +248,7 @@ const usageOf = (uploads: readonly Upload[]): { uploads: number; bytes: number }
   bytes: uploads.reduce((sum, { bytes }) => sum + bytes, 0),
 });
 
-/** Short, and safe as part of a file name whatever the disk thinks of upper case. */
+/** Short, and safe in a file name even if the disk ignores case. */
 const senderOf = (node: NodeId): string => leafHashOf(new TextEncoder().encode(node)).slice(0, 32);
 
 async function stopWriting({ writer }: Upload): Promise<void> {
@@ -249,7 +257,7 @@ async function stopWriting({ writer }: Upload): Promise<void> {
   await writer.ended;
 }
 
-/** A connection that breaks is an end that was not announced; what came before it stays. */
+/** A broken connection is an unannounced end; the bytes received before it stay. */
 async function nextChunk(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<Uint8Array | "end" | "broken"> {
   try {
     const { done, value } = await reader.read();
@@ -261,6 +269,6 @@ async function nextChunk(reader: ReadableStreamDefaultReader<Uint8Array>): Promi
 
 async function cancelQuietly(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
   await reader.cancel().catch(() => {
-    // It broke by itself.
+    // It has already broken.
   });
 }

@@ -1,5 +1,5 @@
 /**
- * Content-addressed bytes: what every blob store promises.
+ * Content-addressed bytes: the contract of every blob store.
  *
  * Owns: the interfaces, the one error class and the checks that all stores share. Implementations: blob_memory.ts,
  * blob_disk.ts, blob_http.ts, one conformance suite over all. Invariants: a blob is named by its bytes (blob_hash.ts); bytes
@@ -14,15 +14,15 @@ export type BlobProblem =
   | "missing" // no such blob here
   | "wrongHash" // the bytes are not what their name says
   | "tooLarge" // above blobBytes
-  | "noSpace" // the node's share, or what all may store, is used up
-  | "diskFull" // the disk has no room; there may be some later
+  | "noSpace" // the node's quota, or that of all members, is used up
+  | "diskFull" // the disk is full; there may be space later
   | "busy" // too many uploads at once
-  | "brokenOff" // an upload's connection broke, or was silent for too long
+  | "brokenOff" // an upload's connection broke or was silent for too long
   | "storage" // the folder cannot be used
-  | "refused" // the hub does not take this request
+  | "refused" // the hub does not accept this request
   | "unreachable"; // no answer after every retry
 
-/** A store could not do it; `code` is for branching, the message says what to do next. */
+/** A store operation failed; `code` is for branching, the message includes the next step. */
 export class BlobError extends Error {
   override name = "BlobError";
   readonly code: BlobProblem;
@@ -42,43 +42,70 @@ export interface ByteRange {
 export type ByteStream = ReadableStream<Uint8Array>;
 export type BlobSource = Uint8Array | ByteStream;
 
+/**
+ * Where a blob's bytes can be had without its store: a file that nobody may change, or an address. `headers` prove one GET,
+ * soon; the next one needs a new location. Whoever fetches checks the bytes against their name.
+ */
+export type BlobLocation =
+  | { readonly type: "file"; readonly path: string }
+  | { readonly type: "url"; readonly url: string; readonly headers: Readonly<Record<string, string>> };
+
 export interface BlobStore {
-  /** What is known of a blob without reading it; null: not here. */
+  /** A blob's metadata, without reading it; null: not here. */
   find(hash: BlobHash): Promise<BlobRef | null>;
-  /** Stores and names; with `expected`, bytes of another name are refused (`wrongHash`). Consumes a stream in any case. */
+  /**
+   * Stores the bytes and returns their name; with `expected`, bytes of another name are rejected (`wrongHash`). Always
+   * consumes the stream.
+   */
   put(source: BlobSource, expected?: BlobHash): Promise<BlobRef>;
+  /**
+   * Stores a file of this machine and removes it, whatever comes of it. Nothing is copied where the store is a folder
+   * of the same disk, and the file is never in memory as a whole where the store is elsewhere.
+   */
+  adoptFile(path: string, expected?: BlobHash): Promise<BlobRef>;
+  /** Where else its bytes can be had; null: not here, or through this store alone. */
+  locate(hash: BlobHash): Promise<BlobLocation | null>;
   /** The whole blob, its hash checked. */
   get(hash: BlobHash): Promise<Uint8Array>;
-  /** A whole blob fails at its end if its hash is wrong; a part cannot be checked. Ranges must lie within the blob. */
+  /** A whole blob fails at its end if its hash is wrong; a part cannot be checked. Ranges must be within the blob. */
   open(hash: BlobHash, range?: ByteRange): Promise<ByteStream>;
-  /** The SHA-256 of each MiB, which with the size gives the name; null: not here. With it, parts can be checked. */
+  /** The SHA-256 of each MiB; with the size they give the name, and parts can be checked. Null: not here. */
   leaves(hash: BlobHash): Promise<readonly BlobHash[] | null>;
 }
 
-/** Of one node and one blob. */
+/** An upload of one blob by one node. */
 export interface UploadKey {
   readonly hash: BlobHash;
   readonly node: NodeId;
 }
 
 export interface UploadPart {
-  readonly offset: number; // of its first byte in the blob
-  readonly bytes: number | null; // as announced; null: not announced
+  readonly offset: number; // the part's first byte in the blob
+  readonly bytes: number | null; // announced size; null: not announced
   readonly isLast: boolean;
   readonly source: ByteStream;
 }
 
 export type UploadAnswer =
-  | { readonly type: "appended"; readonly bytes: number } // there now, also when the part broke off
-  | { readonly type: "wrongOffset"; readonly bytes: number } // nothing was taken; the next byte is this one
+  | { readonly type: "appended"; readonly bytes: number } // present now, even if the part broke off
+  | { readonly type: "wrongOffset"; readonly bytes: number } // nothing was accepted; this is the next byte
   | { readonly type: "stored"; readonly ref: BlobRef };
 
-/** Blobs that arrive in parts over several requests; none is seen in a store before its last byte is checked. */
+/** Blobs that arrive in parts over several requests; none is visible in a store before its last byte is checked. */
 export interface BlobUploads {
-  /** How many bytes are there. Ends a request that still adds to them, as its sender asks because it broke. */
+  /**
+   * The number of bytes received. Ends a request that is still adding to them, because its sender asks only after it
+   * broke.
+   */
   offset(key: UploadKey): Promise<number>;
-  /** Takes the part, also when it breaks off in the middle. */
+  /** Accepts the part, even if it breaks off in the middle. */
   append(key: UploadKey, part: UploadPart): Promise<UploadAnswer>;
+}
+
+/** Unfinished uploads that outlive their process. */
+export interface KeptUploads extends BlobUploads {
+  /** Ends what is being written; what has come stays for the next process. */
+  close(): Promise<void>;
 }
 
 export interface BlobUsage {
@@ -88,15 +115,21 @@ export interface BlobUsage {
 
 /** A store that owns its blobs. */
 export interface LocalBlobStore extends BlobStore {
-  /** False: there was none. */
+  /** False: it did not exist. */
   delete(hash: BlobHash): Promise<boolean>;
   list(): AsyncIterable<BlobRef>;
   usage(): BlobUsage;
 }
 
 export interface BlobCapacity {
-  readonly blobBytes: number; // of one blob
-  readonly capacityBytes: number; // of all
+  readonly blobBytes: number; // per blob
+  readonly capacityBytes: number; // in total
+}
+
+/** A blob that was whole once, which the world took away: it is not in the store any more. */
+export interface LostBlob {
+  readonly ref: BlobRef;
+  readonly why: "gone" | "damaged";
 }
 
 /** A blob that went through a meter. */
@@ -105,7 +138,7 @@ export interface MeteredBlob {
   readonly leaves: readonly BlobHash[];
 }
 
-/** Counts and hashes what passes, and refuses the byte that is too many. */
+/** Counts and hashes a stream, and rejects bytes beyond the limit. */
 export class BlobMeter {
   readonly #digest = new TreeDigest();
   readonly #blobBytes: number;
@@ -124,7 +157,7 @@ export class BlobMeter {
     this.#digest.update(chunk);
   }
 
-  /** Ends the count; with `expected`, other bytes are refused. */
+  /** Finishes; with `expected`, other bytes are rejected. */
   finish(expected?: BlobHash): MeteredBlob {
     const blob = this.#digest.finish();
     const { hash } = blob.ref;
@@ -155,7 +188,7 @@ export function checkRange(ref: BlobRef, range: ByteRange): void {
   }
 }
 
-/** Passes chunks on and fails at the end if they were not the blob. */
+/** Passes chunks on, and fails at the end if they were not the blob. */
 export async function* verified(chunks: AsyncIterable<Uint8Array>, ref: BlobRef): AsyncGenerator<Uint8Array> {
   const meter = new BlobMeter(ref.bytes);
   for await (const chunk of chunks) {
@@ -167,7 +200,7 @@ export async function* verified(chunks: AsyncIterable<Uint8Array>, ref: BlobRef)
 
 const pieceBytes = 4 * 1024 * 1024; // hashed in 10 ms on a slow machine
 
-/** What is to be stored, in pieces small enough to be hashed and written without keeping others waiting. */
+/** The data to store, in pieces small enough to be hashed and written without delaying other work. */
 export function piecesOf(source: BlobSource): AsyncIterable<Uint8Array> {
   return source instanceof Uint8Array ? piecesInTurns(source, pieceBytes) : source;
 }
@@ -182,7 +215,7 @@ export function concatenate(chunks: readonly Uint8Array[], bytes: number): Uint8
   return whole;
 }
 
-/** The chunks as one array; a `RangeError` if they are not exactly `bytes` long. */
+/** The chunks as one array; throws a `RangeError` unless they are exactly `bytes` long. */
 export async function collect(chunks: AsyncIterable<Uint8Array>, bytes: number): Promise<Uint8Array> {
   const whole = new Uint8Array(bytes);
   let at = 0;

@@ -1,4 +1,4 @@
-/** What the system says about a folder of blobs, as a sentence with a next step. Errors of other origin are left alone. */
+/** Turns a system error about a blob folder into a message with a next step. Other errors are passed through. */
 
 import { BlobError } from "./blobs.ts";
 
@@ -10,14 +10,14 @@ export function diskProblem(error: unknown, folder: string): unknown {
   }
   const isOurs = error instanceof Deno.errors.PermissionDenied || error instanceof Deno.errors.NotCapable ||
     /os error \d+/.test(error.message);
-  if (!isOurs) return error; // of the source, not of the disk
+  if (!isOurs) return error; // from the source, not from the disk
   const next = "make it a folder that this user can write, or choose another data folder";
   return new BlobError("storage", `Cannot use ${folder} for blobs as the system says '${error.message}': ${next}`, {
     cause: error,
   });
 }
 
-/** The system has no room on the disk, or none left of this user's share of it. */
+/** The disk is full, or this user's quota is used up. */
 export function isNoRoom(error: Error): boolean {
   const code = "code" in error ? error.code : undefined;
   return code === "ENOSPC" || code === "EDQUOT" || /os error (28|122)/.test(error.message);

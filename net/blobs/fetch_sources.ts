@@ -1,20 +1,21 @@
 /**
- * The stores a blob is fetched from: which still serve, and what is held against the others.
+ * The stores a blob is fetched from: which are still usable, and why the others are not.
  *
- * Owns: the order (fallbacks last), dropping, the report of each problem, and the error when nobody is left. Refuses: asking.
+ * Owns: the order (fallbacks last), dropping sources, reporting each problem, and the error when none is left. Out of
+ * scope: requests.
  */
 
 import type { BlobRef } from "../../core/ids.ts";
 import { BlobError, type BlobProblem, type BlobStore } from "./blobs.ts";
 
 export interface FetchSource {
-  readonly name: string; // for people, an address
+  readonly name: string; // an address, for people
   readonly store: BlobStore;
-  /** Asked only while no other source serves well. */
+  /** Used only while no other source works well. */
   readonly isFallback: boolean;
 }
 
-/** `slow`: it is asked less; anything else: it is not asked for this blob again. */
+/** `slow`: it is used less; any other problem: not used for this blob again. */
 export interface SourceProblem {
   readonly source: string;
   readonly code: BlobProblem | "slow";
@@ -24,7 +25,7 @@ export interface SourceProblem {
 export class FetchSources {
   readonly #live: Set<FetchSource>;
   readonly #onProblem: (problem: SourceProblem) => void;
-  readonly #problems: SourceProblem[] = []; // of those dropped
+  readonly #problems: SourceProblem[] = []; // of dropped sources
 
   constructor(sources: readonly FetchSource[], onProblem: (problem: SourceProblem) => void) {
     const isFallback = (source: FetchSource) => source.isFallback;
@@ -40,7 +41,7 @@ export class FetchSources {
     return this.#live.has(source);
   }
 
-  /** A `RangeError`: its blob of this name has another size. Any other error is our own bug, and stays one. */
+  /** A `RangeError`: its blob of this name has another size. Any other error is our own bug and is rethrown. */
   drop(source: FetchSource, error: unknown): void {
     if (!(error instanceof BlobError || error instanceof RangeError)) throw error;
     const code = error instanceof BlobError ? error.code : "wrongHash";
@@ -54,12 +55,12 @@ export class FetchSources {
     this.#onProblem({ source: source.name, code: "slow", detail });
   }
 
-  /** When none is left: all lacked it, or one lied, or they cannot be reached. */
+  /** The error when no source is left: all lacked it, one lied, or they are unreachable. */
   error(ref: BlobRef): BlobError {
     const codes = this.#problems.map(({ code }) => code);
     const isMissing = codes.every((code) => code === "missing");
     const code = isMissing ? "missing" : codes.includes("wrongHash") ? "wrongHash" : "unreachable";
     const said = this.#problems.map(({ source, detail }) => `${source}: ${detail}`).join("; ");
-    return new BlobError(code, `Cannot fetch blob ${ref.hash} as no source has it in good order: ${said}`);
+    return new BlobError(code, `Cannot fetch blob ${ref.hash} as no source has it intact: ${said}`);
   }
 }

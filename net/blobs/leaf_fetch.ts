@@ -1,11 +1,11 @@
 /**
- * The leaves of one blob, shared out among the sources that have it.
+ * Fetches the leaves of one blob, distributed among the sources that have it.
  *
- * Owns: which source is asked for which leaf, when another is asked too, who is dropped. A source that sends a wrong leaf or
- * fails is dropped; a leaf that takes three times the median is overdue, and is asked of another source that is free. The
- * fallback works only while no other source does well. Refuses: trusting anyone: `leaves` are proven, and prove the rest.
- * Invariants: a leaf's place in the buffer has one writer; a leaf asked for twice takes memory of its own; nothing is written
- * to the buffer once it is handed out.
+ * Owns: which source is asked for which leaf, when a second one is asked, which sources are dropped. A source that
+ * fails or sends a wrong leaf is dropped; a leaf that takes three times the median is overdue and is also requested
+ * from another free source. The fallback is used only while no other source works well. No source is trusted: the
+ * verified `leaves` prove the data. Invariants: a leaf's place in the buffer has one writer; a second request for a
+ * leaf uses separate memory; the buffer is not written once it is returned.
  */
 
 import type { BlobHash, BlobRef } from "../../core/ids.ts";
@@ -20,7 +20,7 @@ export interface LeafFetchOptions {
   readonly sources: FetchSources;
   readonly concurrency: number;
   readonly timers: Timers;
-  readonly onBytes?: (bytes: number) => void; // that are here
+  readonly onBytes?: (bytes: number) => void; // received so far
 }
 
 interface Leaf {
@@ -29,11 +29,11 @@ interface Leaf {
   readonly asks: Set<Ask>;
 }
 
-/** One leaf under way from one source. */
+/** One leaf in flight from one source. */
 interface Ask {
   readonly leaf: Leaf;
   readonly source: FetchSource;
-  readonly target: Uint8Array; // in the buffer, or beside it for a leaf that another source writes there
+  readonly target: Uint8Array; // in the buffer, or separate if another source is writing there
   readonly isInPlace: boolean;
   readonly startedMs: number;
   reader: ReadableStreamDefaultReader<Uint8Array> | null;
@@ -41,20 +41,20 @@ interface Ask {
   isOver: boolean;
 }
 
-const slowFactor = 3; // times the median
+const slowFactor = 3; // multiple of the median
 const firstLeafMs = 10_000; // until there is a median
-const leastLeafMs = 500; // below it nothing is slow
+const leastLeafMs = 500; // below this nothing is slow
 const durationsKept = 31;
 
 export class LeafFetch {
   readonly #options: LeafFetchOptions;
   readonly #whole: Uint8Array;
-  readonly #wanted: Set<Leaf>; // not here yet, in order
+  readonly #wanted: Set<Leaf>; // missing leaves, in order
   readonly #asks = new Set<Ask>();
   readonly #slow = new Set<FetchSource>();
   readonly #result = Promise.withResolvers<Uint8Array>();
-  #durationsMs: number[] = []; // of the last leaves
-  #bytes = 0; // that are here
+  #durationsMs: number[] = []; // of the latest leaves
+  #bytes = 0; // received so far
   #cancelTimer: Cancel = () => {};
 
   constructor(options: LeafFetchOptions) {
@@ -71,7 +71,7 @@ export class LeafFetch {
     return this.#result.promise;
   }
 
-  /** Asks for whatever can be asked for now; called whenever something has changed. */
+  /** Sends every request that is possible now; called whenever something has changed. */
   #proceed(): void {
     const { sources, ref } = this.#options;
     this.#cancelTimer();
@@ -103,7 +103,7 @@ export class LeafFetch {
     }
   }
 
-  /** The next leaf and the source to ask; null: nothing to do, or nobody free. Overdue requests take no one's place. */
+  /** The next leaf and the source to ask; null: nothing to do, or no free source. Overdue requests do not use a slot. */
   #next(): { leaf: Leaf; source: FetchSource } | null {
     const { concurrency } = this.#options;
     const underWay = [...this.#asks].filter((ask) => !ask.isOverdue).length;
@@ -121,14 +121,14 @@ export class LeafFetch {
     return null;
   }
 
-  /** Good sources; without one, the fallback and those that are slow. */
+  /** The good sources, or if there are none, the fallback and the slow ones. */
   #serving(): readonly FetchSource[] {
     const { live } = this.#options.sources;
     const good = live.filter((source) => !source.isFallback && !this.#slow.has(source));
     return good.length > 0 ? good : live;
   }
 
-  /** One that nobody sends, else one that everybody asked for is late with. */
+  /** A leaf that no source is sending, else one that is overdue at every source asked. */
   #leafFor(source: FetchSource): Leaf | null {
     let overdue: Leaf | null = null;
     for (const leaf of this.#wanted) {
@@ -157,7 +157,7 @@ export class LeafFetch {
     this.#download(ask).then((isWhole) => isWhole && this.#arrived(ask)).catch((error) => this.#failed(ask, error));
   }
 
-  /** Fills the target and checks it; false: nobody waits for it any more. */
+  /** Fills the target and checks it; false: it is no longer needed. */
   async #download(ask: Ask): Promise<boolean> {
     const { leaf, source, target } = ask;
     const { hash } = this.#options.ref;
@@ -205,7 +205,7 @@ export class LeafFetch {
     }
   }
 
-  /** Their answers do not count any more. */
+  /** Their answers are no longer needed. */
   #end(asks: Iterable<Ask>): void {
     for (const ask of [...asks]) {
       ask.isOver = true;
@@ -218,6 +218,6 @@ export class LeafFetch {
 
 function cancelQuietly(reader: ReadableStreamDefaultReader<Uint8Array>): void {
   reader.cancel().catch(() => {
-    // It broke by itself.
+    // It has already failed.
   });
 }

@@ -1,10 +1,10 @@
 /**
- * What a node that can be reached hands out to other nodes: the newest vectors of its stage, read only.
+ * What a reachable node serves to other nodes: the newest vectors of its stage, read only.
  *
- * Owns: a port with the reading blob routes, a bound on requests a second, replacing one round's blobs by the next one's.
- * Refuses: storage (injected), storing for others, sockets. Who asks must have signed for this node and show the hub's pass
- * for the blob (peer_pass.ts). Invariants: a surplus request costs no signature check, and an unsigned one costs nobody else
- * a request; until a hub is trusted nobody reads.
+ * Owns: a port with the read-only blob routes, a limit on requests per second, replacing one round's blobs with the
+ * next. Out of scope: storage (injected), storing for others, sockets. Requests must be signed for this node and show
+ * the hub's pass for the blob (peer_pass.ts). Invariants: a request over the limit costs no signature check, and an
+ * unsigned one does not count against other nodes; nothing is served until a hub is trusted.
  */
 
 import { Hono } from "hono";
@@ -20,8 +20,8 @@ import { listen, type Listener } from "../server.ts";
 import type { Timers } from "../timers.ts";
 
 export interface PeerBlobsOptions {
-  readonly self: NodeId; // whom requests must be signed for
-  readonly store: MemoryBlobs; // of this server alone
+  readonly self: NodeId; // the receiver that requests must be signed for
+  readonly store: MemoryBlobs; // used only by this server
   readonly verify: Verify;
   readonly limits: NetLimits;
   readonly timers: Timers;
@@ -59,12 +59,12 @@ export class PeerBlobs {
     return this.#app.fetch(request, { trust });
   }
 
-  /** From now on this hub's passes count, and no other's. */
+  /** From now on only this hub's passes are valid. */
   trust(issuer: PassIssuer): void {
     this.#passes.trust(issuer);
   }
 
-  /** Hands out these from now on and nothing else, uncopied; the old ones stay until the new ones are named. */
+  /** Serves only these from now on, without copying; the old ones stay until the new ones are hashed. */
   async hold(vectors: readonly Uint8Array[]): Promise<readonly BlobRef[]> {
     const refs: BlobRef[] = [];
     for (const bytes of vectors) refs.push(await this.#store.adopt(bytes));
@@ -84,14 +84,14 @@ export function listenForPeers(
   return listen({
     ...at,
     accept: (wire) => {
-      wire.close("this port hands out blobs only");
+      wire.close("this port serves only blobs");
       return { frame: () => {}, closed: () => {} };
     },
     fetch: (request, trust) => peers.fetch(request, trust),
   });
 }
 
-/** A bucket of one second's requests that fills evenly. */
+/** A bucket of one second's requests, refilled at a constant rate. */
 class RequestRate {
   readonly #perSecond: number;
   readonly #timers: Timers;

@@ -1,9 +1,9 @@
 /**
- * Uploads that are arriving at this moment: how many at once, of one node and of all, and how long they may be silent.
+ * Uploads in progress: how many at once, per node and in total, and how long they may be silent.
  *
- * Owns the request bodies while they are read. Out of scope: bytes (blob_quota.ts) and files (blob_disk.ts, blob_uploads.ts).
- * Invariants: a node has at most `uploadsOfNode` requests open, all together at most `uploads`. When all
- * are taken, whoever holds more than the newcomer would loses its oldest, so no node keeps others out.
+ * Owns the request bodies while they are read. Out of scope: bytes (blob_quota.ts) and files (blob_disk.ts,
+ * blob_uploads.ts). Invariants: a node has at most `uploadsOfNode` requests open, all together at most `uploads`. When
+ * all are taken, a node that holds more than the newcomer would loses its oldest, so no node can lock out others.
  */
 
 import type { NodeId } from "../../core/ids.ts";
@@ -13,7 +13,7 @@ import type { Timers } from "../timers.ts";
 
 export interface UploadSlotsOptions {
   readonly limits: Pick<NetLimits, "uploads" | "uploadsOfNode" | "uploadSilenceMs">;
-  /** A node has more requests open than an honest one makes. */
+  /** A node has more requests open than an honest one would. */
   readonly onExceeded: (node: NodeId, detail: string) => void;
   readonly timers: Timers;
 }
@@ -24,9 +24,9 @@ export interface ArrivingUpload {
 }
 
 export interface UploadSlot {
-  /** The body, which fails when the sender falls silent or must make room. */
+  /** The body, which fails if the sender falls silent or must make room. */
   readonly source: ByteStream;
-  /** Gives the slot back; ends the body if it has not ended. */
+  /** Releases the slot; ends the body if it has not ended. */
   close(): void;
 }
 
@@ -48,7 +48,7 @@ export class UploadSlots {
     return node === undefined ? this.#open.size : this.#openOfNode.get(node) ?? 0;
   }
 
-  /** Throws `busy` when there is no slot. `onBytes` hears of each chunk before anybody reads it and may refuse it. */
+  /** Throws `busy` if no slot is free. `onBytes` is called for each chunk before it is read and may refuse it. */
   open({ node, body }: ArrivingUpload, onBytes: (bytes: number) => void): UploadSlot {
     this.#makeRoom(node);
     const { source, stop } = this.#guard(body, onBytes);
@@ -57,7 +57,7 @@ export class UploadSlots {
     this.#openOfNode.set(node, this.usage(node) + 1);
     const close = () => {
       this.#leave(upload);
-      stop(new BlobError("busy", "Cannot go on with an upload as its request is over"));
+      stop(new BlobError("busy", "Cannot continue an upload as its request is over"));
     };
     return { source, close };
   }
@@ -86,7 +86,7 @@ export class UploadSlots {
 
   #displace(upload: OpenUpload): void {
     this.#leave(upload);
-    upload.stop(new BlobError("busy", "Cannot go on with an upload as others need its place: try again soon"));
+    upload.stop(new BlobError("busy", "Cannot continue an upload as others need its slot: try again soon"));
   }
 
   #leave(upload: OpenUpload): void {
@@ -96,17 +96,17 @@ export class UploadSlots {
     else this.#openOfNode.set(upload.node, left);
   }
 
-  /** The same bytes, but for a chunk that does not come in time and for whatever follows `stop`. */
+  /** The same bytes, except that a late chunk or `stop` ends the stream. */
   #guard(body: ByteStream, onBytes: (bytes: number) => void): { source: ByteStream; stop: (error: BlobError) => void } {
     const { timers, limits: { uploadSilenceMs } } = this.#options;
     const reader = body.getReader();
     const stopped = Promise.withResolvers<never>();
     stopped.promise.catch(() => {
-      // Nobody may be reading any more.
+      // There may be no reader any more.
     });
     const cancel = (reason?: unknown) =>
       reader.cancel(reason).catch(() => {
-        // The connection broke by itself.
+        // The connection has already broken.
       });
     const stop = (error: BlobError) => {
       stopped.reject(error);
@@ -138,5 +138,5 @@ export class UploadSlots {
 }
 
 function brokenOff(cause: unknown): BlobError {
-  return new BlobError("brokenOff", "Cannot go on with an upload as its connection broke", { cause });
+  return new BlobError("brokenOff", "Cannot continue an upload as its connection broke", { cause });
 }

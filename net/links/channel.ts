@@ -1,10 +1,10 @@
 /**
- * A session on whatever wire it has at the moment: what the hub's and the node's side of a link have in common.
+ * A session on its current wire: shared by the hub's and the node's side of a link.
  *
- * Owns: MACs, decoding, booking, delivery, sending within the window, heartbeats counted in beats (the owner has the timer), and
- * whether damage is the link's or the other side's. Refuses: making or closing wires, hello. Invariants: nothing is kept or
- * counted of a frame without the other side's MAC; frames are handled in the order of arrival; while paused they wait unread and unacknowledged, so the other side's window closes by itself; more
- * than a window of them breaks the rules.
+ * Owns: MACs, decoding, recording, delivery, sending within the window, heartbeats counted in beats (the owner has the
+ * timer), and whether damage is due to the link or the other side. Out of scope: creating or closing wires, the hello.
+ * Invariants: a frame without the other side's MAC leaves no trace; frames are handled in order of arrival; while paused they
+ * wait unread and unacknowledged, so the other side's window closes; more than a window of them is a violation.
  */
 
 import { assert } from "../../core/assert.ts";
@@ -20,22 +20,22 @@ import type { Wire } from "./wire.ts";
 
 export interface ChannelOptions<In> {
   readonly limits: NetLimits;
-  /** Of what comes in, where that is less than what goes out. */
+  /** Limits on incoming frames, if lower than for outgoing ones. */
   readonly received?: Pick<FrameLimits, "headerBytes" | "headerValues">;
   readonly memory: FrameMemory;
   readonly read: Read<In>;
   onMessage(received: Received<In>): void;
-  /** A message that the schema refused. The link goes on. */
+  /** A message that the schema rejected. The link stays up. */
   onRefusedMessage(fault: Fault): void;
   /** An unnumbered header, such as a refusal. */
   onControl(header: unknown): void;
-  /** Frames came damaged, or one is missing. Nothing more is read from this wire; the next one resumes the session. */
+  /** Frames were damaged or missing. Nothing more is read from this wire; the next one resumes the session. */
   onDamaged(fault: Fault): void;
-  /** The other side breaks the rules, so the session is over; nothing more is read from it. */
+  /** The other side violated the protocol, so the session is over; nothing more is read from it. */
   onBroken(fault: Fault): void;
 }
 
-/** Damage or a stranger on the wire, nobody can tell; the next link shows. */
+/** Damage or a stranger on the wire; the next link will show which. */
 const notTheirs = fault(
   "malformedFrame",
   "Cannot take a frame as its MAC must be the other side's: it was changed on the way, or is not theirs",
@@ -46,13 +46,13 @@ export class Channel<In> {
   readonly #session: Session;
   #limits: NetLimits;
   #wire: Wire | null = null;
-  #macs: LinkMacs | null = null; // of the wire
+  #macs: LinkMacs | null = null; // the current wire's
   #inbox: Uint8Array[] = [];
   #inboxBytes = 0;
   #paused = false;
   #draining = false;
   #silentBeats = 0;
-  #damagedLinks = 0; // in a row, without a message between
+  #damagedLinks = 0; // in a row, without a message in between
 
   constructor(options: ChannelOptions<In>) {
     this.#options = options;
@@ -65,7 +65,7 @@ export class Channel<In> {
     return this.#session.received;
   }
 
-  /** Whether what the other side says it has fits what was sent to it. */
+  /** Whether the other side's claimed count is consistent with what was sent to it. */
   canResume(peerReceived: number): boolean {
     return this.#session.canResume(peerReceived);
   }
@@ -74,17 +74,17 @@ export class Channel<In> {
     return this.#session.outboxBytes;
   }
 
-  /** The outbox ran over: the session cannot keep its promise any more. */
+  /** The outbox overflowed: the session can no longer deliver everything. */
   get overflowed(): boolean {
     return this.#session.overflowed;
   }
 
-  /** What the owner found wrong with an unnumbered header. */
+  /** A fault that the owner found in an unnumbered header. */
   distrust(reason: Fault): void {
     this.#break(reason);
   }
 
-  /** To what the hub of the run works with, where that is less. */
+  /** Lowers the limits to those of the run's hub. */
   lowerLimits(agreed: AgreedLimits): void {
     const frameBytes = Math.min(this.#limits.frameBytes, agreed.frameBytes);
     const headerBytes = Math.min(this.#limits.headerBytes, agreed.headerBytes);
@@ -92,7 +92,7 @@ export class Channel<In> {
     this.#session.lowerLimits({ frameBytes, headerBytes });
   }
 
-  /** Starts sending what the other side has not got; `canResume` has been asked. `macs` are of this wire's hello. */
+  /** Starts sending what the other side lacks; `canResume` must have returned true. `macs` are from this wire's hello. */
   attach(wire: Wire, { macs, peerReceived }: { macs: LinkMacs; peerReceived: number }): void {
     assert(this.#wire === null, "Channel must be detached from one wire before it takes another");
     this.#session.resume(peerReceived);
@@ -103,7 +103,7 @@ export class Channel<In> {
     this.#pump();
   }
 
-  /** What was received but not handled will be sent again. */
+  /** Frames received but not handled will be sent again. */
   detach(): void {
     this.#wire = null;
     this.#macs = null;
@@ -134,7 +134,7 @@ export class Channel<In> {
   }
 
   frame(bytes: Uint8Array): void {
-    if (this.#macs === null) return; // of a wire that was given up
+    if (this.#macs === null) return; // from an abandoned wire
     if (!this.#macs.incoming.isSealed(bytes)) return this.#break(notTheirs);
     this.#silentBeats = 0;
     this.#inbox.push(bytes);
@@ -156,7 +156,7 @@ export class Channel<In> {
     return true;
   }
 
-  /** Callbacks may pause, detach or send; the loop sees it. */
+  /** Callbacks may pause, detach or send; the loop handles that. */
   #drain(): void {
     this.#draining = true;
     while (!this.#paused) {
@@ -184,12 +184,12 @@ export class Channel<In> {
     else this.#options.onRefusedMessage(message.fault);
   }
 
-  /** A frame that is damaged on every link was made so by the other side. */
+  /** A frame that is damaged on every link was damaged by the other side. */
   #break(reason: Fault): void {
     this.#inbox = [];
     this.#inboxBytes = 0;
     const isDamage = reason.code === "malformedFrame" && ++this.#damagedLinks < this.#limits.damagedLinks;
-    if (!isDamage) this.#options.onBroken(reason); // the owner may still say why
+    if (!isDamage) this.#options.onBroken(reason); // the owner may still send the reason
     this.detach();
     if (isDamage) this.#options.onDamaged(reason);
   }

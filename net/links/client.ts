@@ -1,8 +1,8 @@
 /**
  * Dials the orchestrator.
  *
- * Owns: `dialWebSocket`, and the sentence for an orchestrator that cannot be reached. Out of scope: retries and sessions (node.ts),
- * a bound on what is sent (the session's window keeps what the socket buffers below `windowBytes` plus a frame).
+ * Owns: `dialWebSocket`, and the message for an unreachable orchestrator. Out of scope: retries and sessions (node.ts),
+ * a bound on sent data (the session's window keeps the socket's buffer below `windowBytes` plus one frame).
  */
 
 import { WebSocket } from "ws";
@@ -14,7 +14,7 @@ export function dialWebSocket(url: string, handler: DialHandler): Wire {
   return dial(url, handler, {});
 }
 
-/** Trusts this authority (PEM) instead of the system's: for a certificate that signs itself. */
+/** Trusts this certificate authority (PEM) instead of the system's, for a self-signed certificate. */
 export function dialTrusting(authority: string): Dial {
   return (url, handler) => dial(url, handler, { ca: authority });
 }
@@ -27,12 +27,12 @@ function dial(url: string, handler: DialHandler, tls: { ca?: string }): Wire {
 
 const otherScheme = (url: string) => url.startsWith("wss:") ? url.replace("wss:", "ws:") : url.replace("ws:", "wss:");
 
-/** A name beside this one, or a way of speaking, decides what a person has to change; the rest is the system's own words. */
+/** Known error codes have a message that says what to change; the rest use the system's message. */
 function unreachable(url: string, error: Error & { code?: unknown }): SocketFailure {
   const start = `Cannot reach the orchestrator at ${url}`;
   const other = `use --orchestrator ${otherScheme(url)}`;
   switch (error.code) {
-    case "HPE_INVALID_CONSTANT": // a TLS alert where an answer in HTTP was due
+    case "HPE_INVALID_CONSTANT": // a TLS alert instead of an HTTP answer
       return { reason: `${start} as ws:// needs a port without TLS and this one answers otherwise`, cure: other };
     case "ERR_SSL_WRONG_VERSION_NUMBER":
       return { reason: `${start} as wss:// needs a port with TLS and this one has none`, cure: other };

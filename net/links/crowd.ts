@@ -1,17 +1,17 @@
 /**
- * A bounded set of strangers, shared out fairly among the addresses they come from.
+ * A bounded set of strangers, shared fairly among the addresses they come from.
  *
- * Owns: who makes room when the set is full. The stranger to go is the oldest one of the origin that has most. It goes at once
- * for a newcomer whose origin has fewer, so one address cannot lock out another one; for a newcomer of the same origin it goes
- * when it has waited `shortestMs`, so a storm of honest nodes behind one address is not thrown out before it was heard. Refuses:
- * closing what it drops. Invariant: never more than `most` members.
+ * Owns: which stranger makes room when the set is full: the oldest one of the origin with most members. It is dropped
+ * at once for a newcomer whose origin has fewer, so one address cannot lock out another. For a newcomer of the same
+ * origin it is dropped only after `shortestMs`, so that many honest nodes behind one address are not dropped before
+ * they are served. Out of scope: closing dropped connections. Invariant: never more than `most` members.
  */
 
 import { assert } from "../../core/assert.ts";
 
 export interface CrowdOptions {
   readonly most: number;
-  readonly shortestMs: number; // how long a stranger may stay at least where only its own origin wants its place
+  readonly shortestMs: number; // the shortest stay of a stranger when only its own origin competes for its place
 }
 
 /** `dropped` made room and must be closed. */
@@ -39,7 +39,7 @@ export class Crowd<T> {
     return this.#stays.size;
   }
 
-  /** At most `options.most`; lowering it drops nobody. */
+  /** At most `options.most`; lowering it drops no member. */
   set most(most: number) {
     this.#most = Math.max(1, Math.min(most, this.#options.most));
   }
@@ -76,7 +76,7 @@ export class Crowd<T> {
     if (others?.size === 0) this.#ofOrigin.delete(stay.origin);
   }
 
-  /** Takes out `count` strangers, each time the oldest of the origin that has most. */
+  /** Removes `count` strangers, each time the oldest of the origin with most. */
   take(count: number): T[] {
     const taken: T[] = [];
     while (taken.length < count) {
@@ -101,7 +101,7 @@ export class Crowd<T> {
     return isUnfair || nowMs - stay.sinceMs >= this.#options.shortestMs ? oldest : null;
   }
 
-  /** Among origins with equally many, the one whose oldest member is the oldest. */
+  /** Ties go to the origin whose oldest member is the oldest. */
   #oldestOfFullest(): T | null {
     let fullest: Set<T> | null = null;
     let oldest: T | null = null;
@@ -121,7 +121,10 @@ export class Crowd<T> {
   }
 }
 
-/** Whom an address stands for: all of an IPv4 address, the network of an IPv6 one, as a host has 2^64 of these to choose from. */
+/**
+ * The origin of an address: a whole IPv4 address, or the network of an IPv6 one, because a host can choose among 2^64
+ * of those.
+ */
 export function originOf(address: string | undefined): string {
   if (address === undefined) return "unknown";
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address);

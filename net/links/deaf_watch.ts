@@ -1,10 +1,10 @@
 /**
- * Finds out that a port has gone deaf, so that it can be opened again.
+ * Detects that a port no longer accepts connections, so that it can be reopened.
  *
- * When a process has no file descriptor left, the runtime stops accepting connections without a word and does not start again
- * when there are some. So the port calls itself when nobody else has for `everyMs`: no descriptor for the call means that there
- * is none for a caller either, and a call that is not heard means that the listening socket must be made anew. Owns: the calls
- * and the verdict. Refuses: what to do about it (injected). Invariant: one call at a time, none after `close`.
+ * When a process runs out of file descriptors, the runtime silently stops accepting connections and does not resume
+ * when some are free. So the port dials itself when no one else has for `everyMs`. If there is no descriptor for that
+ * dial, there is none for clients either; if the dial is not accepted, the listening socket must be replaced. Owns: the
+ * dials and the verdict. Out of scope: the remedy (injected). Invariant: one dial at a time, none after `close`.
  */
 
 import { connect, type Socket } from "node:net";
@@ -20,13 +20,13 @@ export interface DeafWatchOptions {
 /** `exhausted`: no descriptor for another connection. */
 export type Verdict = "hears" | "deaf" | "exhausted";
 
-/** A call on one machine is heard within a millisecond, unless the machine is busy: then a few looks later. */
+/** A local dial is accepted within a millisecond, or a few checks later on a busy machine. */
 const hearingMs = 250;
 const mostLooks = 6;
 
 export class DeafWatch {
   readonly #options: DeafWatchOptions;
-  #wasCalled = false; // since the last look
+  #wasCalled = false; // since the last check
   #call: Socket | null = null;
   #cancel: Cancel = () => {};
   #isClosed = false;
@@ -36,7 +36,7 @@ export class DeafWatch {
     this.#lookAfter(options.everyMs);
   }
 
-  /** The port has taken a connection, this watch's own or another one. */
+  /** The port has accepted a connection, this watch's own or another one. */
   called(): void {
     this.#wasCalled = true;
   }

@@ -1,11 +1,11 @@
 /**
- * What a connection may cost before it has proven a node: little memory, little time, and its place is anybody's.
+ * Limits unauthenticated connections: little memory, little time, and no guaranteed place.
  *
- * Owns: the table of strangers. A connection is one from its first byte until its hello is proven, or, over HTTP, at all times
- * but while a proven request is being answered. A stranger has `helloMs` for each thing it begins (a request's head, an upgrade
- * with its hello, an answer), may send a hello's bytes on a WebSocket and no more, and few requests at once. Refuses: proofs
- * (hub.ts, request_auth.ts say `trust`), HTTP and WebSockets. Invariants: at most `strangers` of them, shared out by
- * `Crowd`; whom there is no room for is told so and closed, never left waiting.
+ * Owns: the table of strangers. A connection is a stranger from its first byte until its hello is verified, or, over
+ * HTTP, whenever no authenticated request is being answered. A stranger has `helloMs` for each operation (a request's
+ * head, an upgrade with its hello, an answer), and may send only a hello's bytes on a WebSocket and few requests at
+ * once. Out of scope: authentication (hub.ts and request_auth.ts call `trust`), HTTP and WebSockets. Invariants: at
+ * most `strangers` of them, shared by `Crowd`; connections without room are told so and closed, never left waiting.
  */
 
 import type { Buffer } from "node:buffer";
@@ -23,14 +23,14 @@ export type DoorLimits = Pick<
 interface Caller {
   readonly socket: Socket;
   readonly origin: string;
-  cancel: Cancel; // of its patience; runs while it is a stranger
-  requests: number; // begun and not answered
+  cancel: Cancel; // of its timeout; runs while it is a stranger
+  requests: number; // unanswered
   isTurnedAway: boolean;
 }
 
 const busy = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
 
-/** Two hellos, as the second one answers a ticket that is of no use; each with WebSocket's own bytes; a ping or two. */
+/** Two hellos, because a second one follows an unusable ticket; each with WebSocket overhead; a ping or two. */
 const helloRoom = (limits: DoorLimits): number => 2 * limits.helloBytes + 1024;
 
 function sayBusy(socket: Socket): void {
@@ -38,14 +38,14 @@ function sayBusy(socket: Socket): void {
   socket.destroySoon();
 }
 
-/** Of those there is no room for: how many wait to be told, and how long. */
+/** For connections without room: how many may wait for that answer, and how long. */
 const mostTurnedAway = 64;
 const turnedAwayMs = 500;
 
-/** However few descriptors there are. */
+/** Even if there are very few descriptors. */
 const fewestStrangers = 16;
 
-/** For whoever was refused: the time to hear why. */
+/** Time for a refused client to receive the reason. */
 const goodbyeMs = 2_500;
 
 export class Door {
@@ -54,8 +54,8 @@ export class Door {
   readonly #strangers: Crowd<Caller>;
   readonly #callers = new Map<Socket, Caller>();
   readonly #mostConnections: number; // of strangers and nodes together
-  #turnedAway = 0; // and not closed yet
-  #mostStrangers: number; // fewer than the limit after descriptors ran out
+  #turnedAway = 0; // but not closed yet
+  #mostStrangers: number; // below the limit after descriptors ran out
 
   constructor(options: { limits: DoorLimits; timers: Timers; mostConnections: number }) {
     const { limits, timers, mostConnections } = options;
@@ -74,7 +74,7 @@ export class Door {
     return this.#strangers.size;
   }
 
-  /** As many as there are let in now. */
+  /** The current limit. */
   get mostStrangers(): number {
     const nodes = this.#callers.size - this.#strangers.size;
     return Math.max(fewestStrangers, Math.min(this.#mostStrangers, this.#mostConnections - nodes));
@@ -93,7 +93,7 @@ export class Door {
     this.#joinCrowd(caller);
   }
 
-  /** False: not to be answered; its connection is closed. */
+  /** False: do not answer; its connection is closed. */
   takesRequest(request: IncomingMessage, response: ServerResponse): boolean {
     const caller = this.#callers.get(request.socket);
     if (caller?.isTurnedAway) {
@@ -114,13 +114,16 @@ export class Door {
     return true;
   }
 
-  /** The request under way on this connection is a node's. */
+  /** The current request on this connection is an authenticated node's. */
   trust(socket: Socket): void {
     const caller = this.#callers.get(socket);
     if (caller !== undefined && !caller.isTurnedAway) this.#leaveCrowd(caller);
   }
 
-  /** A connection that becomes a WebSocket: null if it may not and was closed, else its origin and the end of the limits for strangers. */
+  /**
+   * A connection that becomes a WebSocket: null if that is refused and it was closed, else its origin and a function
+   * that lifts the limits for strangers.
+   */
   takesUpgrade(socket: Socket): { readonly origin: string; readonly trust: () => void } | null {
     const caller = this.#callers.get(socket);
     if (caller === undefined || caller.isTurnedAway || caller.requests > 0) {
@@ -136,7 +139,7 @@ export class Door {
     return { origin: caller.origin, trust };
   }
 
-  /** There are no descriptors left: a quarter of the strangers go, and so many fewer are let in for now. How many went. */
+  /** No descriptors are left: drops a quarter of the strangers and lowers the limit by as many for now. Returns how many. */
   shed(): number {
     const gone = this.#strangers.take(Math.ceil(this.#strangers.size / 4));
     this.#mostStrangers = Math.max(fewestStrangers, this.#strangers.size);
@@ -144,7 +147,7 @@ export class Door {
     return gone.length;
   }
 
-  /** Lets more strangers in again, after `shed`. */
+  /** Raises the limit again after `shed`. */
   ease(): void {
     this.#mostStrangers = Math.min(this.#limits.strangers, this.#mostStrangers + Math.ceil(this.#mostStrangers / 32));
   }
@@ -171,7 +174,10 @@ export class Door {
     caller.cancel = this.#timers.after(patienceMs, () => this.#close(caller));
   }
 
-  /** Its request was answered before its body had come. The rest is not read, and to close at once would take the answer back. */
+  /**
+   * Its request was answered before its body had arrived. The rest is not read, but closing at once could lose the
+   * answer.
+   */
   #sendOff(caller: Caller): void {
     if (!this.#callers.has(caller.socket)) return;
     caller.isTurnedAway = true;
@@ -179,10 +185,10 @@ export class Door {
     this.#waitFor(caller, goodbyeMs);
   }
 
-  /** It is told so when it asks, as what is sent before that may be lost with the connection. */
+  /** It is told when it sends a request, because anything sent earlier may be lost with the connection. */
   #turnAway(caller: Caller): void {
     caller.isTurnedAway = true;
-    const isShort = this.#mostStrangers < this.#limits.strangers; // of descriptors: no word is worth one
+    const isShort = this.#mostStrangers < this.#limits.strangers; // of descriptors: an answer is not worth one
     if (isShort || this.#turnedAway >= mostTurnedAway) return this.#close(caller);
     this.#turnedAway++;
     caller.socket.on("close", () => this.#turnedAway--);
@@ -195,8 +201,8 @@ export class Door {
   }
 
   /**
-   * Below the WebSocket, which would keep what it needs to put together the largest message of a run. Pieces count too, as each
-   * one costs some hundred bytes, however small.
+   * Enforced below the WebSocket, which would buffer up to a run's largest message. Pieces count too, because each
+   * costs some hundred bytes, however small.
    */
   #countBytes(socket: Socket): () => void {
     let bytes = 0;

@@ -1,11 +1,11 @@
 /**
  * The orchestrator's end of every link, over any wire.
  *
- * Owns: the table of sessions (one per hotkey), heartbeats, the end of sessions. Refuses: sockets (server.ts and loopback.ts
- * bring wires to `accept`), hellos (reception.ts), what messages mean. Invariants: a hotkey has at most one session and one wire, the
- * newest connection wins, also when the hello of an older one arrives late; nothing of a peer reaches the application before
- * its hello is proven, and nothing of what was refused before it but numbers; sessions, unproven connections and outboxes are
- * bounded; no wall clock is read but for the age of tickets, so setting it ends no session.
+ * Owns: the table of sessions (one per hotkey), heartbeats, the end of sessions. Out of scope: sockets (server.ts and
+ * loopback.ts pass wires to `accept`), hellos (reception.ts), the meaning of messages. Invariants: a hotkey has at most one
+ * session and one wire, and the newest connection wins, even if an older one's hello arrives late; nothing from a peer
+ * reaches the application before its hello is verified, and of refusals before that only counts do; sessions, unauthenticated
+ * connections and outboxes are bounded; the wall clock is read only for the age of tickets, so changing it ends no session.
  */
 
 import { type Fault, fault, type Parsed, refused } from "../../core/fault.ts";
@@ -29,7 +29,7 @@ interface Peer<In> {
   readonly session: string;
   readonly channel: Channel<In>;
   wire: Wire | null;
-  connection: number; // of its latest wire, in the order the hub accepted them
+  connection: number; // of its latest wire, in the order of acceptance
   cancelExpiry: Cancel; // runs while there is no wire
 }
 
@@ -51,12 +51,12 @@ export class Hub<In, Out> implements HubTransport<Out> {
     this.#stopBeating = every(timers, limits.heartbeatMs, () => this.#beat());
   }
 
-  /** Connections that ended without a proven hello. */
+  /** Connections that ended without a verified hello. */
   get refusals(): RefusalCounts {
     return this.#reception.refusals;
   }
 
-  /** A new connection; the caller reports what comes in on it. */
+  /** A new connection; the caller passes on what arrives on it. */
   accept(wire: Wire): WireHandler {
     const guest = this.#reception.greet(wire);
     if (guest === null) return { frame: () => {}, closed: () => {} };
@@ -104,7 +104,7 @@ export class Hub<In, Out> implements HubTransport<Out> {
     return this.#peers.get(node)?.channel.outboxBytes ?? 0;
   }
 
-  /** Closes every link without ending sessions for the nodes: they try again, as after a crash. */
+  /** Closes every link without ending the nodes' sessions: they reconnect, as after a crash. */
   shutDown(reason: string): void {
     this.#stopBeating();
     this.#reception.close(reason);
@@ -126,7 +126,7 @@ export class Hub<In, Out> implements HubTransport<Out> {
     if (proven === null) return null;
     const { hello } = proven;
     if (guest.connection < (this.#peers.get(hello.node)?.connection ?? 0)) {
-      // The node gave this connection up before it made the newer one: its hello was long on the way.
+      // The node abandoned this connection before it made the newer one: its hello was delayed.
       const detail = "Cannot take a hello as its connection must be the newest of this node: a newer one is in use";
       return this.#reception.refuse(guest, fault("staleResult", detail));
     }
@@ -147,7 +147,7 @@ export class Hub<In, Out> implements HubTransport<Out> {
     return fits && peer.channel.canResume(hello.resume.received) ? peer : null;
   }
 
-  /** A full table makes room by giving up a session without a link, the one whose last link is the oldest. */
+  /** A full table makes room by dropping the session without a link whose last link is the oldest. */
   #hasRoomFor(node: NodeId): boolean {
     if (this.#peers.has(node) || this.#peers.size < this.#options.limits.peers) return true;
     let oldest: Peer<In> | null = null;
@@ -180,7 +180,7 @@ export class Hub<In, Out> implements HubTransport<Out> {
     return peer;
   }
 
-  /** Damage is nobody's fault: the network does it, and so may a stranger on it. What else breaks the rules is the peer's. */
+  /** Damage is not blamed: the network causes it, or a stranger on it. Any other violation is the peer's fault. */
   #damaged(peer: NodeId, reason: Fault): void {
     this.#emit({ type: reason.code === "malformedFrame" ? "linkDamaged" : "fault", peer, fault: reason });
   }
@@ -223,7 +223,7 @@ export class Hub<In, Out> implements HubTransport<Out> {
     return peer;
   }
 
-  /** A hello without our session: the process behind this hotkey is another one now. */
+  /** A hello without our session: another process now uses this hotkey. */
   #displace(node: NodeId): void {
     const peer = this.#peers.get(node);
     if (peer === undefined) return;
@@ -259,7 +259,7 @@ export class Hub<In, Out> implements HubTransport<Out> {
   }
 
   #lose(peer: Peer<In>, reason: Fault): void {
-    if (this.#peers.get(peer.node) !== peer) return; // ended by a callback meanwhile
+    if (this.#peers.get(peer.node) !== peer) return; // ended by a callback in the meantime
     this.#end(peer, reason);
     this.#emit({ type: "peerLost", peer: peer.node, fault: reason });
   }

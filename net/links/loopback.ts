@@ -1,9 +1,9 @@
 /**
  * The in-memory transport: wires between a hub and nodes of one process, for `sim` and tests.
  *
- * Owns: pairs of wires that deliver in order, one frame a turn of `schedule`. Refuses: faults on purpose (tests wrap its
- * `Dial`), sessions (hub.ts and node.ts are the same code as over sockets). Invariant: frames are copied, so neither side
- * can change what the other one keeps.
+ * Owns: pairs of wires that deliver in order, one frame per turn of `schedule`. Out of scope: injected faults (tests
+ * wrap its `Dial`), sessions (hub.ts and node.ts are the same code as over sockets). Invariant: frames are copied, so
+ * neither side can change the other's data.
  */
 
 import type { Dial, Wire, WireHandler } from "./wire.ts";
@@ -53,7 +53,7 @@ class LoopbackWire implements Wire {
     this.#other = other;
   }
 
-  /** What arrived before there was a handler waits for it. */
+  /** Frames that arrive before there is a handler wait for it. */
   report(handler: WireHandler): void {
     this.#handler = handler;
     this.resume();
@@ -88,7 +88,7 @@ class LoopbackWire implements Wire {
     this.#schedule(() => this.#deliver());
   }
 
-  /** A turn that finds the wire paused leaves its arrival to the turns that `resume` schedules. */
+  /** If the wire is paused, the frame is left to the turns that `resume` schedules. */
   #deliver(): void {
     if (this.#paused || this.#handler === null) return;
     const arrival = this.#arrivals.shift();

@@ -1,9 +1,9 @@
 /**
  * A miner's or validator's end of its one link, over any wire.
  *
- * Owns: dialling with jittered back-off, the node's side of the hello, resuming the session, heartbeats. Refuses: sockets
- * (client.ts and loopback.ts bring `Dial`), what messages mean, giving up: it tries until the hub refuses it for good or
- * `close` is called. Invariant: after `refused` or `close` nothing is sent, dialled or reported.
+ * Owns: dialling with jittered back-off, the node's side of the hello, resuming the session, heartbeats. Out of scope:
+ * sockets (client.ts and loopback.ts provide `Dial`), the meaning of messages, giving up: it retries until the hub
+ * permanently refuses it or `close` is called. Invariant: after `refused` or `close` nothing is sent, dialled or reported.
  */
 
 import { assert } from "../../core/assert.ts";
@@ -29,15 +29,15 @@ import type { NodeEvent, NodeOptions, NodeTransport } from "./transport.ts";
 import type { Dial, Wire } from "./wire.ts";
 
 /**
- * The wait is drawn from the upper half of a bound that doubles from the first to the longest. 4 s, because the longest wait
- * decides when the last node is back after a hub was away for a minute: 5,000 nodes in 4.3 s of virtual time, against 5.2 s with
- * a bound of 5 s and 30 s with one of 30 s (tests/sim/reconnect_sim_test.ts; the log of measurements has more). A hub that is
- * only busy is not harmed: it refuses early, and the waits still grow eightfold.
+ * The wait is drawn from the upper half of a bound that doubles from the first to the longest. The longest is 4 s, because it
+ * decides when the last node is back after a hub was away for a minute: 5,000 nodes in 4.3 s of virtual time, against 5.2 s
+ * with a bound of 5 s and 30 s with one of 30 s (tests/sim/reconnect_sim_test.ts; the log of measurements has more). This
+ * does not harm a hub that is only busy: it refuses early, and the waits still grow eightfold.
  */
 const firstRetryMs = 500;
 const longestRetryMs = 4_000;
 
-/** Trying again cannot mend these. */
+/** Retrying cannot fix these. */
 const finalCodes: ReadonlySet<FaultCode> = new Set<FaultCode>([
   ...["versionMismatch", "unauthenticated", "notAdmitted", "tooLarge"] as const,
 ]);
@@ -59,10 +59,10 @@ export class Node<In, Out> implements NodeTransport<Out> {
   #wire: Wire | null = null;
   #session: string | null = null;
   #ticket: HeldTicket | null = null; // null: the next hello is signed
-  #signAgainAtMs = Infinity; // by the steady clock, while the ticket is still good
+  #signAgainAtMs = Infinity; // by the monotonic clock, while the ticket is still valid
   #channel: Channel<In>;
   #paused = false;
-  #attempt = 0; // failed ones in a row
+  #attempt = 0; // failed attempts in a row
   #cancelTimer: Cancel = () => {};
 
   constructor(options: NodeOptions<In>, dial: Dial) {
@@ -158,7 +158,10 @@ export class Node<In, Out> implements NodeTransport<Out> {
     this.#wire?.send(encodeFrame({ header: greeting.value.hello }));
   }
 
-  /** Whatever does not prove the ticket's secret ends the ticket: the hub's wish for a signature, or an impostor's answer. */
+  /**
+   * Any answer that does not prove the ticket's secret invalidates the ticket: the hub's request for a signature, or an
+   * impostor's answer.
+   */
   #takeAnswer(header: unknown, greeting: Greeting): void {
     const isTicketRefused = greeting.hello.proof.type === "ticket" && isChallenge(header);
     const answer = isTicketRefused ? null : checkAccept(header, { greeting, verify: this.#options.verify });
@@ -196,7 +199,10 @@ export class Node<In, Out> implements NodeTransport<Out> {
     this.#emit({ type: "connected", hub, run, resumed, ticket });
   }
 
-  /** A new ticket is used for half to three quarters of its life, so that a flock that came together does not sign together. */
+  /**
+   * A new ticket is used for half to three quarters of its lifetime, so that nodes that joined together do not sign
+   * together.
+   */
   #hold(ticket: HeldTicket): void {
     if (ticket === this.#ticket) return;
     const { timers, random, limits } = this.#options;
@@ -204,11 +210,11 @@ export class Node<In, Out> implements NodeTransport<Out> {
     this.#signAgainAtMs = timers.steadyMs() + limits.ticketMs * (0.5 + 0.25 * random.unit());
   }
 
-  /** The session goes on over the next link. Rare enough for that: with an old ticket a restart of the hub would be slow. */
+  /** The session continues on the next link. This is rare, and without it expired tickets would make a hub's restart slow. */
   #signAgain(): void {
     this.#ticket = null;
     this.#signAgainAtMs = Infinity;
-    this.#disconnected("this node's proof of who it is grows old; signing a new one");
+    this.#disconnected("this node's ticket is about to expire; signing again");
   }
 
   #fits(accept: Accept): boolean {
@@ -225,7 +231,7 @@ export class Node<In, Out> implements NodeTransport<Out> {
     });
   }
 
-  /** A refusal on an established link ends the session; whether for good depends on its code. */
+  /** A refusal on an established link ends the session; its code decides whether permanently. */
   #takeControl(header: unknown, channel: Channel<In>): void {
     const refusal = readRefusal(header);
     if (refusal === null) channel.distrust(fault("malformedFrame", "Cannot take an unnumbered header after the hello"));
@@ -233,7 +239,7 @@ export class Node<In, Out> implements NodeTransport<Out> {
     else this.#restart(refusal);
   }
 
-  /** Whoever answers is not whom we want. A node that has met its hub goes on trying: an impostor must not end it. */
+  /** The wrong hub answers. A node that has met its hub keeps trying, because an impostor must not be able to end it. */
   #distrust(reason: Fault, found: Challenger | null = null): void {
     if (this.#hasMetHub && reason.code === "unauthenticated") this.#disconnected(reason.detail);
     else this.#refused(reason, found);
@@ -245,7 +251,7 @@ export class Node<In, Out> implements NodeTransport<Out> {
     this.#emit({ type: "refused", fault: reason, found });
   }
 
-  /** The session cannot go on; the next link begins a new one. */
+  /** The session cannot continue; the next link begins a new one. */
   #restart(reason: Fault): void {
     this.#forget(reason);
     if (this.#wire !== null) this.#disconnected(reason.detail);

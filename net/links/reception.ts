@@ -1,10 +1,10 @@
 /**
- * Where a hub's connections wait until their hello is proven.
+ * Where a hub's connections wait until their hello is verified.
  *
- * Owns: the table of guests, their challenges and their time, checking hellos, and what is kept of a refusal: a number. Refuses:
- * what becomes of a proven node (hub.ts). Invariants: at most `pendingHellos` guests, shared out by origin (`Crowd`); a guest is
- * answered once for each frame, two at most, and refused for anything else; wrong signatures of one origin are looked at only so
- * often, tickets always.
+ * Owns: the table of guests, their challenges and timeouts, checking hellos, and counting refusals. Out of scope:
+ * authenticated nodes (hub.ts). Invariants: at most `pendingHellos` guests, shared by origin (`Crowd`); a guest gets
+ * one answer per frame, two at most, and is refused for anything else; wrong signatures per origin are limited, tickets
+ * are always checked.
  */
 
 import { type Fault, fault } from "../../core/fault.ts";
@@ -18,10 +18,10 @@ import type { Cancel } from "../timers.ts";
 import type { HubOptions } from "./transport.ts";
 import type { Wire } from "./wire.ts";
 
-/** A connection that has not proven a hello yet. */
+/** A connection without a verified hello. */
 export interface Guest {
   readonly wire: Wire;
-  readonly connection: number; // in the order the hub accepted them
+  readonly connection: number; // in the order of acceptance
   readonly challenge: Challenge;
   readonly cancel: Cancel;
   wasAskedToSign: boolean;
@@ -44,7 +44,7 @@ export class Reception {
   readonly #guests: Crowd<Guest>;
   readonly #refusals: Refusals;
   readonly #failures: FailureBudget;
-  #connections = 0; // ever accepted
+  #connections = 0; // accepted so far
 
   constructor(options: ReceptionOptions) {
     const { timers, limits, onReport } = options;
@@ -63,13 +63,13 @@ export class Reception {
     return this.#guests.has(guest);
   }
 
-  /** Null: there is no room for another stranger of this origin now. */
+  /** Null: no room for another stranger of this origin now. */
   greet(wire: Wire): Guest | null {
     const { run, signer, random, timers, limits } = this.#options;
     const challenge = createChallenge(run, signer.address, random);
     const cancel = timers.after(limits.helloMs, () => {
       const detail = `Cannot wait for a hello longer than ${limits.helloMs} ms`;
-      this.refuse(guest, fault("staleResult", detail)); // a busy or sleeping node's, which may come again
+      this.refuse(guest, fault("staleResult", detail)); // of a busy or sleeping node, which may try again
     });
     const guest: Guest = { wire, connection: ++this.#connections, challenge, cancel, wasAskedToSign: false };
     const entry = this.#guests.add(guest, { origin: originOfGuest(guest), nowMs: timers.steadyMs() });
@@ -79,7 +79,7 @@ export class Reception {
     return guest;
   }
 
-  /** Null: refused, or asked to sign. A guest whose hello is proven stays one until it is dismissed. */
+  /** Null: refused, or asked to sign. A guest with a verified hello remains one until it is dismissed. */
   takeHello(guest: Guest, bytes: Uint8Array): ProvenHello | null {
     const { limits, verify, admit, tickets, random } = this.#options;
     const frame = decodeFrame(bytes, { ...limits, frameBytes: limits.helloBytes, headerValues: helloValues });
@@ -108,7 +108,7 @@ export class Reception {
     return null;
   }
 
-  /** Everybody goes, and nothing is reported any more. */
+  /** Drops all guests; nothing is reported any more. */
   close(reason: string): void {
     this.#refusals.close();
     for (const guest of [...this.#guests]) {
@@ -117,7 +117,7 @@ export class Reception {
     }
   }
 
-  /** The same challenge once more. Only once: each costs as little as a ticket, but a connection is not there to guess on. */
+  /** Sends the same challenge again, but only once: it is cheap, but a connection must not be used for guessing. */
   #askToSign(guest: Guest): null {
     if (guest.wasAskedToSign) {
       const detail = "Cannot take a hello as it must be signed after a ticket that is of no use: it has another ticket";

@@ -1,12 +1,12 @@
 /**
- * Exactly-once, ordered delivery over links that break: numbers, acknowledgements, an outbox to send again from.
+ * Exactly-once, ordered delivery over links that break: numbers, acknowledgements, an outbox for retransmission.
  *
- * Owns: one side's two counters and its unacknowledged frames. Refuses: sockets, clocks, hello; channel.ts joins it to a link.
- * The other side runs the same code. Invariants: sequences start at 1 and have no holes; at most `windowBytes` plus one frame
- * are sent and unacknowledged; the outbox never holds more than `outboxBytes`. A frame's acknowledged field is written when
- * the frame is sent, so an acknowledgement rides on every frame and never grows old in the outbox. The memory of a frame is
- * used again only if a single link had it and has nothing of it to send any more: a peer that acknowledges too early would be
- * sent what the memory holds next.
+ * Owns: one side's two counters and its unacknowledged frames. Out of scope: sockets, clocks, the hello; channel.ts
+ * connects it to a link. The other side runs the same code. Invariants: sequences start at 1 and have no gaps; at most
+ * `windowBytes` plus one frame are sent and unacknowledged; the outbox never holds more than `outboxBytes`. A frame's
+ * acknowledged field is written when the frame is sent, so every frame carries a current acknowledgement. A frame's
+ * memory is reused only if a single link had it and has finished sending it: otherwise a peer that acknowledges too
+ * early would be sent the memory's next content.
  */
 
 import { assert } from "../../core/assert.ts";
@@ -23,7 +23,7 @@ export type SessionLimits = Pick<
 export interface SessionOptions {
   readonly limits: SessionLimits;
   readonly memory: FrameMemory;
-  /** Of the present link. */
+  /** Of the current link. */
   readonly bufferedBytes: () => number;
 }
 
@@ -41,12 +41,12 @@ export class Session {
   #outboxBytes = 0;
   #unsent = 0;
   #inFlightBytes = 0;
-  #acknowledged = 0; // of ours, by the other side
-  #sent = 0; // highest of ours that ever went to a link
-  #sentBefore = 0; // highest of ours that went to a link before this one
-  #received = 0; // of theirs
+  #acknowledged = 0; // ours, by the other side
+  #sent = 0; // our highest ever given to a link
+  #sentBefore = 0; // our highest given to an earlier link
+  #received = 0; // theirs
   #overflowed = false;
-  #owedBytes = 0; // received since the last acknowledgement left
+  #owedBytes = 0; // received since the last acknowledgement was sent
   #owedMessages = 0;
 
   constructor({ limits, memory, bufferedBytes }: SessionOptions) {
@@ -67,12 +67,15 @@ export class Session {
     return this.#outboxBytes;
   }
 
-  /** From now on messages must also fit what the other side takes. */
+  /** From now on messages must also fit the other side's limits. */
   lowerLimits(limits: Pick<SessionLimits, "frameBytes" | "headerBytes">): void {
     this.#limits = { ...this.#limits, ...limits };
   }
 
-  /** Takes a message for delivery; the bytes it will put on the wire, or why it is not taken. Nothing is kept of a refused one. */
+  /**
+   * Accepts a message for delivery; returns its size on the wire, or why it is refused. A refused message leaves no
+   * trace.
+   */
   enqueue(header: unknown, segments: readonly Segment[]): Parsed<number> {
     const sequence = this.#acknowledged + this.#outbox.length + 1;
     const payloadBytes = segments.reduce((sum, segment) => sum + segmentBytes(segment).length, 0);
@@ -122,8 +125,8 @@ export class Session {
   }
 
   /**
-   * A bare acknowledgement if enough has been received that nothing carried one for; `always` at a heartbeat. It says how much
-   * was sent before it, so that a lost last message is missed within a heartbeat and not with the next message.
+   * A bare acknowledgement, if enough unacknowledged bytes were received; `always` at a heartbeat. It says how much was
+   * sent before it, so that a lost last message is detected within a heartbeat rather than with the next message.
    */
   takeAcknowledgement(always = false): Uint8Array | null {
     const due = this.#owedBytes >= this.#limits.ackEveryBytes || this.#owedMessages >= this.#limits.ackEveryMessages;
@@ -132,7 +135,7 @@ export class Session {
     return encodeFrame({ header: null, acknowledged: this.#received, sequence: this.#acknowledged + this.#unsent });
   }
 
-  /** Books a received frame. A fault means that the link cannot be trusted; a gap heals by resuming on a new one. */
+  /** Records a received frame. A fault means that the link cannot be trusted; resuming on a new one fixes a gap. */
   receive(frame: Pick<Frame, "header" | "sequence" | "acknowledged">, frameBytes: number): Parsed<Receipt> {
     const acknowledged = this.#acceptAcknowledged(frame.acknowledged);
     if (!acknowledged.ok) return acknowledged;
@@ -152,16 +155,16 @@ export class Session {
     return parsed("delivered");
   }
 
-  /** Whether the other side can have got that many of ours. */
+  /** Whether the other side can have received that many of ours. */
   canResume(received: number): boolean {
     return received >= this.#acknowledged && received <= this.#sent;
   }
 
-  /** On a new link: the other side has `received` of ours, all after it goes out again. */
+  /** On a new link: the other side has `received` of ours; all later frames are sent again. */
   resume(received: number): void {
     assert(this.canResume(received), "Session must be resumed where both sides can have been");
     this.#sentBefore = this.#sent;
-    this.#unsent = this.#sent - this.#acknowledged; // the other side may have anything that an earlier link took
+    this.#unsent = this.#sent - this.#acknowledged; // the other side may have anything given to an earlier link
     this.#acceptAcknowledged(received);
     this.#unsent = 0;
     this.#inFlightBytes = 0;
@@ -185,7 +188,7 @@ export class Session {
 
   #acceptAcknowledged(acknowledged: number): Parsed<null> {
     const count = acknowledged - this.#acknowledged;
-    if (count <= 0) return parsed(null); // older than what is known, as on a repeated frame
+    if (count <= 0) return parsed(null); // older than the known count, as on a repeated frame
     if (count > this.#unsent) {
       return refused(
         "malformedFrame",
@@ -196,7 +199,7 @@ export class Session {
     const bytes = frames.reduce((sum, frame) => sum + frame.length, 0);
     this.#outboxBytes -= bytes;
     this.#inFlightBytes -= bytes;
-    const isFlushed = this.#bufferedBytes() <= this.#inFlightBytes; // what is buffered was sent after these
+    const isFlushed = this.#bufferedBytes() <= this.#inFlightBytes; // the buffered bytes were sent after these
     for (const frame of frames) {
       if (++this.#acknowledged > this.#sentBefore && isFlushed) this.#memory.giveBack(frame);
     }

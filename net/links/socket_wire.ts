@@ -1,16 +1,16 @@
 /**
  * A `ws` socket as a wire, for both ends.
  *
- * Owns: the step between socket events and a `WireHandler`. Both ends use `ws`, also the dialling one: the runtime's own
- * WebSocket client leaves Nagle's algorithm on, which held every message of 5 to 50 kB back for 42 ms on loopback (one
- * round trip elsewhere) against 0.1 ms here, and it can be neither paused nor bounded. Invariant: a connection that does
- * not drain is cut, not waited for.
+ * Owns: the translation between socket events and a `WireHandler`. Both ends use `ws`, including the dialling one: the
+ * runtime's own WebSocket client leaves Nagle's algorithm on, which delayed every message of 5 to 50 kB by 42 ms on
+ * loopback (one round trip elsewhere) against 0.1 ms here, and it can be neither paused nor bounded. Invariant: a
+ * connection that does not drain is cut, not waited for.
  */
 
 import { Buffer } from "node:buffer";
 import type { Wire, WireHandler } from "./wire.ts";
 
-/** As much of a `ws` socket as is used here; the package brings no types. */
+/** The part of a `ws` socket used here; the package has no types. */
 export interface Socket {
   readonly readyState: number;
   readonly OPEN: number;
@@ -27,28 +27,27 @@ export interface Socket {
   on(event: "close", listener: (code: number, reason: Buffer) => void): void;
 }
 
-/** What both ends ask of `ws`. */
+/** Options of `ws` for both ends. */
 export const socketOptions = {
   perMessageDeflate: false,
   closeTimeout: 2_000, // ms; a peer that does not answer a close is gone
   /**
-   * A mask of zeros, which `ws` does not apply. Masks keep scripts in a browser from writing requests that a proxy would
-   * answer; no script chooses our bytes. Unmasking took 0.7 of the 1.7 processor seconds that a hub
-   * spent per GB relayed.
+   * A mask of zeros, which `ws` skips. Masks keep browser scripts from writing requests that a proxy would answer, but
+   * no script chooses our bytes. Unmasking took 0.7 of the 1.7 processor seconds that a hub spent per GB relayed.
    */
   generateMask: (mask: Uint8Array) => void mask.fill(0),
 } as const;
 
-/** More than this waiting in a socket that is to be closed, and its peer does not read. */
+/** If more than this is waiting in a socket that is being closed, its peer is not reading. */
 const drainedBytes = 1024 * 1024;
 
-/** Why a socket closed, and what the person can do about it where that is known. */
+/** Why a socket closed, and the remedy if known. */
 export interface SocketFailure {
   readonly reason: string;
   readonly cure?: string;
 }
 
-/** `explain` turns a socket's error into sentences. */
+/** `explain` turns a socket's error into a message. */
 export function joinSocket(
   socket: Socket,
   options: {
@@ -69,7 +68,7 @@ export function joinSocket(
     },
     close: (reason) => {
       closing ??= { reason };
-      if (socket.isPaused) socket.resume(); // or its end would never be read
+      if (socket.isPaused) socket.resume(); // otherwise its end would never be read
       if (socket.bufferedAmount > drainedBytes) socket.terminate();
       else socket.close(1000, shorten(reason));
     },
@@ -80,7 +79,7 @@ export function joinSocket(
   socket.on("message", (data, isBinary) => {
     if (closing !== null) return;
     if (isBinary) handler.frame(plainBytes(data));
-    else socket.close(1003, "text is not spoken here");
+    else socket.close(1003, "text messages are not supported");
   });
   socket.on("error", (error) => closing ??= options.explain(error)); // `close` follows
   socket.on("close", (code, reason) => {
@@ -90,7 +89,7 @@ export function joinSocket(
   return wire;
 }
 
-/** A view as Uint8Array: `subarray` and `slice` of a Buffer mean other things. */
+/** A view as Uint8Array, because `subarray` and `slice` of a Buffer behave differently. */
 function plainBytes(data: Buffer | Buffer[] | ArrayBuffer): Uint8Array {
   const buffer = Array.isArray(data) ? Buffer.concat(data) : data;
   if (buffer instanceof ArrayBuffer) return new Uint8Array(buffer);

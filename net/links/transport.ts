@@ -1,10 +1,10 @@
 /**
- * What the rest of the program sees of the network: two interfaces and their events.
+ * The network as the rest of the program sees it: two interfaces and their events.
  *
  * Owns: the shapes shared by every implementation (loopback.ts, server.ts with client.ts), all run by one conformance suite.
  * Messages are generic: the schemas of a run are injected as `Read`. Invariants for every implementation: messages of one
- * session arrive once and in order, however often its link breaks; when that cannot be kept the application is told
- * (`peerLost`, `sessionLost`) before anything of a new session. Callbacks never throw and only enqueue.
+ * session arrive once and in order, however often its link breaks; when that is impossible, the application gets `peerLost`
+ * or `sessionLost` before anything of a new session. Callbacks never throw and only enqueue.
  */
 
 import type { Fault, Parsed } from "../../core/fault.ts";
@@ -17,7 +17,7 @@ import type { RefusalCounts } from "../auth/refusals.ts";
 import type { HeldTicket, TicketBox } from "../auth/ticket.ts";
 import type { Random, Timers } from "../timers.ts";
 
-/** Turns a foreign header into a message; how many segments there are is part of what it may check. */
+/** Parses a foreign header into a message; it may also check the number of segments. */
 export type Read<In> = (header: unknown, segments: readonly Uint8Array[]) => Parsed<In>;
 
 /** A message and its segments. */
@@ -29,53 +29,62 @@ export interface Received<In> {
 }
 
 export type HubEvent<In> =
-  /** `resumed: false`: a new session, the node starts over. */
+  /** `resumed: false`: a new session; the node starts over. */
   | { type: "peerConnected"; peer: NodeId; role: Role; resumed: boolean }
-  /** The link broke; the session waits, `send` keeps messages for it. */
+  /** The link broke; the session waits and `send` keeps messages for it. */
   | { type: "peerDisconnected"; peer: NodeId; reason: string }
-  /** The session is over and what was not delivered is gone. */
+  /** The session is over, and undelivered messages are lost. */
   | { type: "peerLost"; peer: NodeId; fault: Fault }
   | { type: "message"; peer: NodeId; role: Role } & Received<In>
-  /** Something of a proven node was refused. */
+  /** Input from an authenticated node was refused. */
   | { type: "fault"; peer: NodeId; fault: Fault }
-  /** What arrived on its link is not what it sent: nobody is to blame, and the session resumes on another link. */
+  /** Data was damaged on its link: no node is blamed, and the session resumes on another link. */
   | { type: "linkDamaged"; peer: NodeId; fault: Fault }
-  /** Strangers were refused, in words, counted since the hub began: at once, then at most one event a `refusalReportMs`. */
+  /**
+   * Strangers were refused: the message has counts since the hub started. Sent at once, then at most once per
+   * `refusalReportMs`.
+   */
   | { type: "refusals"; counts: RefusalCounts; text: string };
 
 export interface HubTransport<Out> {
-  /** Bytes the message will put on the wire. A fault: the peer is unknown, the message too large, or its outbox full (then `peerLost`). */
+  /**
+   * The message's size on the wire. A fault: the peer is unknown, the message too large, or its outbox full (then
+   * `peerLost`).
+   */
   send(peer: NodeId, message: Out, segments?: readonly Segment[]): Parsed<number>;
-  /** Ends the session and tells the node why; no `peerLost` follows. */
+  /** Ends the session and sends the node the reason; no `peerLost` follows. */
   close(peer: NodeId, fault: Fault): void;
   /** While paused nothing is delivered and the sockets are not read. */
   pause(): void;
   resume(): void;
-  /** Unacknowledged bytes towards a peer, 0 for an unknown one. */
+  /** Unacknowledged bytes to a peer; 0 if unknown. */
   outboxBytes(peer: NodeId): number;
 }
 
 export type NodeEvent<In> =
   /** The ticket also authorizes requests to this hub. */
   | { type: "connected"; hub: NodeId; run: string; resumed: boolean; ticket: HeldTicket }
-  /** The link broke or could not be made; the next attempt begins in `retryMs`. */
+  /** The link broke or could not be established; the next attempt starts in `retryMs`. */
   | { type: "disconnected"; reason: string; cure: string | null; attempt: number; retryMs: number }
-  /** The hub does not have our session any more: undelivered messages are gone, join again after `connected`. */
+  /** The hub no longer has our session: undelivered messages are lost, join again after `connected`. */
   | { type: "sessionLost"; fault: Fault }
   | { type: "message" } & Received<In>
-  /** A message of the hub was refused. */
+  /** A message from the hub was rejected. */
   | { type: "fault"; fault: Fault }
-  /** Final: the hub will not have us, or is not the one we want (then `found` says who answered); there is no further attempt. */
+  /**
+   * Final: the hub refuses us, or is not the expected one (then `found` says which one answered); no further attempt is
+   * made.
+   */
   | { type: "refused"; fault: Fault; found: Challenger | null };
 
 export interface NodeTransport<Out> {
   connect(): void;
-  /** Kept until delivered, also while there is no link. A fault: too large, outbox full (then `sessionLost`), or closed. */
+  /** Kept until delivered, even without a link. A fault: too large, outbox full (then `sessionLost`), or closed. */
   send(message: Out, segments?: readonly Segment[]): Parsed<number>;
   pause(): void;
   resume(): void;
   outboxBytes(): number;
-  /** Final; no event follows. */
+  /** Final: no event follows. */
   close(reason: string): void;
 }
 

@@ -1,29 +1,29 @@
 /**
- * The narrow waist below sessions: an ordered pipe of frames that may end at any time.
+ * The narrow interface below sessions: an ordered pipe of frames that may end at any time.
  *
- * Owns: the interfaces that a WebSocket (server.ts, client.ts) and its in-memory twin (loopback.ts) implement; hub.ts and
- * node.ts know nothing else of sockets. Invariants: a handler is never called from inside a call on its wire; `closed` comes
- * exactly once and is the last call, also after our own `close`.
+ * Owns: the interfaces that a WebSocket (server.ts, client.ts) and its in-memory twin (loopback.ts) implement; hub.ts
+ * and node.ts know sockets only through them. Invariants: a handler is never called from inside a call on its wire;
+ * `closed` is called exactly once, as the last call, even after our own `close`.
  */
 
 export interface Wire {
-  /** Sent, and not yet taken by the system: these bytes will still be read from the frames they belong to. */
+  /** Sent, but not yet accepted by the system: these bytes will still be read from their frames. */
   readonly bufferedBytes: number;
-  /** Whom the other end's address stands for (`originOf`); absent where there is none, as inside a process. */
+  /** The origin of the other end's address (`originOf`); absent if it has none, as inside a process. */
   readonly origin?: string;
   /** Does not copy and does not throw; on a closed wire it does nothing. */
   send(frame: Uint8Array): void;
   close(reason: string): void;
-  /** Stops reading where the socket can; a handler may still get what was on the way. */
+  /** Stops reading if the socket supports it; a handler may still get data in flight. */
   pause(): void;
   resume(): void;
-  /** The peer has proven who it is: what a socket allows strangers ends here. */
+  /** The peer is authenticated: the socket's limits for strangers no longer apply. */
   trust?(): void;
 }
 
 export interface WireHandler {
   frame(bytes: Uint8Array): void;
-  /** `cure`: what the person can do about it, where that is known. */
+  /** `cure`: the remedy, if known. */
   closed(reason: string, cure?: string): void;
 }
 
@@ -31,5 +31,5 @@ export interface DialHandler extends WireHandler {
   opened(): void;
 }
 
-/** Begins a connection; `closed` also reports that none came about. */
+/** Starts a connection; `closed` also reports a failed one. */
 export type Dial = (url: string, handler: DialHandler) => Wire;

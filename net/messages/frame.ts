@@ -2,23 +2,22 @@
  * One message on the wire: a fixed prefix, a msgpack header, raw segments.
  *
  *    0  u32  magic "iota"
- *    4  u16  layout, 3; a later one must keep this prefix, so that damage is told from another version
- *    6  u16  number of segments n
+ *    4 u16 layout, 3; a later one must keep this prefix, so that damage and another version can be distinguished 6 u16
+ *    number of segments n
  *    8  u32  header bytes, 0 for a bare acknowledgement
- *   12  u32  sequence, 0 for what a session does not number; of a bare acknowledgement: the last one sent before it
- *   16  u32  acknowledged: highest sequence received from the other side
- *   20  u32  CRC-32 of everything after the prefix
+ *   12 u32 sequence, 0 if a session does not number the frame; in a bare acknowledgement: the last one sent before it
+ *   16 u32 acknowledged: highest sequence received from the other side 20 u32 CRC-32 of everything after the prefix
  *   24  u32  CRC-32 of the 24 bytes before
  *   28  16 bytes: MAC of the rest of the prefix, the table and the header (frame_mac.ts), zeros before the hello is done
  *   44  the table, for each of n segments: u32 bytes, then 32 bytes of its name (blob_hash.ts)
  *   header, then the segments, each preceded by zeros up to a multiple of 8
  *
- * Little-endian. Owns: bytes to frame and back. Refuses: reading what the header means (schema_*.ts, hello.ts). Decoding never
- * throws; segments are views of the received bytes, copied once only if those do not start at a multiple of 8.
- * A segment is checked by its name, which its receiver needs anyway and its sender often knows: so a MAC over the names is one
- * over the segments, and who relays a segment hashes it once. The checksums are against accidents (TCP's own has 16 bits and middleboxes rewrite it), at 26 us per MiB; two of them, so
- * that `setAcknowledged` need not read the segments again. The MAC is against people, and not this file's: it neither writes
- * nor checks one.
+ * Little-endian. Owns: bytes to frame and back. Out of scope: the meaning of the header (schema_*.ts, hello.ts).
+ * Decoding never throws; segments are views of the received bytes, copied once only if those do not start at a multiple
+ * of 8. A segment is checked by its name, which its receiver needs anyway and its sender often knows. A MAC over the
+ * names therefore covers the segments, and a relay hashes each segment once. The checksums detect accidental damage
+ * (TCP's own has 16 bits and middleboxes rewrite it), at 26 us per MiB; there are two, so that `setAcknowledged` need
+ * not read the segments again. The MAC protects against attackers; this file neither writes nor checks it.
  */
 
 import { crc32 } from "node:zlib";
@@ -29,7 +28,7 @@ import { hashOf } from "../blobs/blob_hash.ts";
 import type { NetLimits } from "../limits.ts";
 import { decodeMsgpack, encodeMsgpack } from "./msgpack.ts";
 
-/** Bytes of a message, and their name where it is known: naming them takes longer than sending them. */
+/** Bytes of a message, and their name if known: hashing them takes longer than sending them. */
 export type Segment = Uint8Array | NamedSegment;
 
 export interface NamedSegment {
@@ -55,7 +54,7 @@ export interface FrameContent {
 }
 
 export interface FrameLimits extends Pick<NetLimits, "frameBytes" | "headerBytes" | "headerDepth" | "segments"> {
-  readonly headerValues?: number; // in a header, keys counted too; without it as many as its bytes hold
+  readonly headerValues?: number; // in a header, including keys; absent: as many as its bytes hold
 }
 
 const magic = 0x6174_6f69; // "iota" read as little-endian u32
@@ -71,7 +70,7 @@ const entryBytes = 4 + nameBytes; // of the table
 
 const aligned = (bytes: number): number => Math.ceil(bytes / 8) * 8;
 
-/** `take` may give memory with old bytes in it. */
+/** `take` may return memory with old bytes in it. */
 export function encodeFrame(
   content: FrameContent,
   take: (bytes: number) => Uint8Array = (bytes) => new Uint8Array(bytes),
@@ -108,13 +107,13 @@ export function encodeFrame(
   return bytes;
 }
 
-/** For bytes that were put together by hand; `encodeFrame` has done it. */
+/** For bytes assembled by hand; `encodeFrame` already does this. */
 export function writeChecksums(frame: Uint8Array): void {
   writeU32(frame, bodyChecksumAt, crc32(frame.subarray(prefixBytes)));
   writeU32(frame, prefixChecksumAt, crc32(frame.subarray(0, prefixChecksumAt)));
 }
 
-/** Only for a frame that is on no socket: a queued one could be torn. */
+/** Only for a frame that is not on a socket: changing a queued one could tear it. */
 export function setAcknowledged(frame: Uint8Array, acknowledged: number): void {
   writeU32(frame, acknowledgedAt, acknowledged);
   writeU32(frame, prefixChecksumAt, crc32(frame.subarray(0, prefixChecksumAt)));
@@ -191,7 +190,7 @@ function nameAt(frame: Uint8Array, index: number): string {
   return frame.subarray(at, at + nameBytes).toHex();
 }
 
-/** What everything in a frame follows from: prefix, table and header. Null: the frame ends before they do. */
+/** The head of a frame: prefix, table and header. Null: the frame is too short for them. */
 export function headOf(frame: Uint8Array): Uint8Array | null {
   if (frame.length < prefixBytes) return null;
   const view = new DataView(frame.buffer, frame.byteOffset);

@@ -1,9 +1,9 @@
 /**
- * MessagePack for headers: msgpackr does the work, a guard looks at foreign bytes before it may.
+ * MessagePack for headers: msgpackr does the work after a guard has checked foreign bytes.
  *
- * Owns: both directions and the settings under which msgpackr writes and reads plain data only (no records, no extension
- * types). Decoding never throws: what msgpack_guard.ts lets through is nil, booleans, numbers, strings, arrays and maps with
- * distinct string keys, within the limits. Minus zero is written as zero; headers have no use for it.
+ * Owns: both directions and the settings under which msgpackr writes and reads plain data only (no records, no
+ * extension types). Decoding never throws: msgpack_guard.ts lets through only nil, booleans, numbers, strings, arrays
+ * and maps with distinct string keys, within the limits. Minus zero is written as zero; headers have no use for it.
  */
 
 import { Packr, Unpackr } from "msgpackr";

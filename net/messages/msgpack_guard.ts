@@ -1,17 +1,17 @@
 /**
- * Walks a MessagePack header without building it and says what is wrong with it, so that the decoder behind it only ever
- * sees plain data of bounded depth.
+ * Walks a MessagePack header without building it and reports what is wrong with it, so that the decoder only sees plain
+ * data of bounded depth.
  *
- * Refuses what headers have no use for: binary, every extension type (so no dates, sets, records or classes from a peer),
- * integers beyond 2^53, keys that are no strings, name a prototype or repeat, bad UTF-8, more nesting or more values than the
- * limits, lengths beyond the bytes, bytes left over. Allocates nothing by a claimed length. A value costs up to a microsecond
- * here and in the decoder, so `maxValues` bounds how long a header holds the thread: bytes alone allow 0.5 us for each.
+ * Rejects what headers do not need: binary, every extension type (so no dates, sets, records or classes from a peer),
+ * integers beyond 2^53, keys that are not strings, name a prototype or repeat, invalid UTF-8, more nesting or values than the
+ * limits, lengths beyond the bytes, trailing bytes. Never allocates by a claimed length. A value costs up to a microsecond
+ * here and in the decoder, so `maxValues` limits how long a header blocks the thread: bytes alone allow 0.5 us for each.
  */
 
 export interface MsgpackLimits {
   readonly maxBytes: number;
   readonly maxDepth: number;
-  readonly maxValues: number; // keys counted too
+  readonly maxValues: number; // including keys
 }
 
 const forbiddenKeys: ReadonlySet<string> = new Set(["__proto__", "prototype", "constructor"]);
@@ -20,7 +20,7 @@ const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 /** Thrown and caught inside this file only. */
 class Problem extends Error {}
 
-/** Null: plain data, whole and within limits. */
+/** Null: plain data, complete and within limits. */
 export function headerProblem(bytes: Uint8Array, limits: Omit<MsgpackLimits, "maxBytes">): string | null {
   const walker = new Walker(bytes, limits);
   try {
@@ -94,7 +94,7 @@ class Walker {
     }
   }
 
-  /** Passes `bytes` bytes and says where they began. */
+  /** Skips `bytes` bytes and returns where they began. */
   #take(bytes: number): number {
     const at = this.#offset;
     const missing = bytes - (this.#bytes.length - at);
@@ -129,7 +129,7 @@ class Walker {
     const { maxDepth, maxValues } = this.#limits;
     if (depth > maxDepth) throw new Problem(`it nests deeper than ${maxDepth}`);
     if (entries * bytesEach > this.#bytes.length - this.#offset) throw new Problem(`it claims ${entries} entries`);
-    this.#values += entries * bytesEach; // the fewest bytes of an entry are one for each value and key
+    this.#values += entries * bytesEach; // an entry needs at least one byte for each value and key
     if (this.#values > maxValues) throw new Problem(`it holds more than ${maxValues} values`);
   }
 

@@ -1,8 +1,8 @@
 /**
- * What a hub may say: an unknown header and its segments to a `HubMessage`, or a `Fault` that names the field.
+ * A hub's messages: parses an unknown header and its segments into a `HubMessage`, or a `Fault` that names the field.
  *
- * Owns: one schema for each member of the union (a missing one does not compile) and how many segments it may carry. The
- * configuration in `welcome` is judged by core's own reader of foreign configurations.
+ * Owns: one schema for each member of the union (a missing one does not compile) and how many segments it may carry.
+ * The configuration in `welcome` is checked by core's parser for foreign configurations.
  */
 
 import * as v from "valibot";

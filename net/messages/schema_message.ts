@@ -1,8 +1,8 @@
 /**
- * From a table of schemas to a reader of one union: `type` picks the schema.
+ * Builds a parser for one union from a table of schemas: `type` picks the schema.
  *
- * Owns: the table's shape, in which the compiler looks for every member, and the reader. Picking by `type` costs one look-up
- * and makes every sentence name the message it is about.
+ * Owns: the table's shape, in which the compiler requires every member, and the parser. Picking by `type` costs one
+ * look-up and lets every message name the message type.
  */
 
 import type * as v from "valibot";
@@ -12,7 +12,7 @@ import type { Read } from "../links/transport.ts";
 
 interface MessageRule<T> {
   readonly schema: v.GenericSchema<unknown, T>;
-  readonly segments?: number; // at most; 0 without it
+  readonly segments?: number; // maximum; 0 if absent
 }
 
 export type MessageRules<M extends { readonly type: string }> = {

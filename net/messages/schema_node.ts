@@ -1,8 +1,8 @@
 /**
- * What a node may say: an unknown header and its segments to a `NodeMessage`, or a `Fault` that names the field.
+ * A node's messages: parses an unknown header and its segments into a `NodeMessage`, or a `Fault` that names the field.
  *
  * Owns: one schema for each member of the union (a missing one does not compile) and how many segments it may carry.
- * Refuses: whether the message fits the moment; the machines judge that.
+ * Out of scope: whether the message fits the current state; the machines decide that.
  */
 
 import * as v from "valibot";

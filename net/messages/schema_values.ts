@@ -1,17 +1,17 @@
 /**
- * The values that messages are made of, as schemas with bounds.
+ * The values in messages, as schemas with bounds.
  *
- * Owns: one schema for each kind of value, and the step from a schema's verdict to a `Fault` that names the field. Refuses:
- * whole messages (schema_node.ts, schema_hub.ts, hello.ts). Objects are strict: an unknown key is a fault, so that nothing
- * rides along unseen.
+ * Owns: one schema for each kind of value, and turning a schema's issue into a `Fault` that names the field. Out of
+ * scope: whole messages (schema_node.ts, schema_hub.ts, hello.ts). Objects are strict: an unknown key is a fault, so no
+ * extra data goes unnoticed.
  */
 
 import * as v from "valibot";
 import { type FaultCode, type Parsed, parsed, refused } from "../../core/fault.ts";
 import { blobHash, microbatchId, nodeId, stageIndex, type TaskId } from "../../core/ids.ts";
 
-const largestText = 1024; // bytes of a sentence for people
-const largestList = 65_536; // header bytes bound it first
+const largestText = 1024; // bytes of a text for people
+const largestList = 65_536; // the limit on header bytes applies first
 
 export const text = v.pipe(v.string(), v.maxLength(largestText));
 export const shortText = v.pipe(v.string(), v.maxLength(128));
@@ -30,7 +30,7 @@ export const nonNegative = v.pipe(finite, v.minValue(0));
 export const share = v.pipe(nonNegative, v.maxValue(1));
 export const hex64 = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/, "must be 64 lower-case hex digits"));
 
-/** Only the alphabet and length of ss58; the signature check says whether it is a key. */
+/** Checks only the alphabet and length of ss58; the signature check shows whether it is a key. */
 export const address = v.pipe(
   v.string(),
   v.regex(/^[1-9A-HJ-NP-Za-km-z]{40,64}$/, "must be an ss58 address"),
@@ -67,7 +67,7 @@ export function list<T extends v.GenericSchema>(item: T) {
   return v.pipe(v.array(item), v.maxLength(largestList));
 }
 
-/** `what` begins the sentence: "a message", "a hello". */
+/** `what` names the subject in the message: "a message", "a hello". */
 export function parseWith<T extends v.GenericSchema>(
   schema: T,
   value: unknown,

@@ -24,7 +24,7 @@ import { varied } from "../support/net/varied_bytes.ts";
 
 const blobBytes = 8 * leafBytes;
 
-Deno.test("Access: a blob that is none of the node's business is refused like one that is not there, however it asks", async () => {
+Deno.test("Access: a blob that the node may not read is refused like a missing one, whatever the request", async () => {
   const store = new MemoryBlobs({ blobBytes, capacityBytes: 4 * blobBytes });
   const world = new BlobWorld({ store, blobBytes });
   const [own, others] = [await store.put(varied(2 * leafBytes, 1)), await store.put(varied(2 * leafBytes, 2))];
@@ -167,7 +167,7 @@ Deno.test("Access: a newcomer reads the stage it is sent to, and when it moves t
   assertEquals(readable(), [next === 0, next === 1]);
 });
 
-Deno.test("Access: a reducer reads the slices it was asked for, also when it is late, and nobody another payload", () => {
+Deno.test("Access: a reducer reads the slices it was asked to reduce, even when late, and no other payload", () => {
   const run = new TwoStages();
   const payloads = run.toReducing();
   const asked = new Map(run.nodes.map((node) => [

@@ -36,7 +36,7 @@ function check(behaviour: string, body: (scene: Scene) => Promise<void>): void {
 const notesAt = (world: TransportWorld): number[] =>
   world.hubEvents.all.flatMap((event) => event.type === "message" ? [event.message.note] : []);
 
-/** The link was dropped; the node comes back and the session goes on. */
+/** The link was dropped; the node reconnects and the session continues. */
 async function comesBack({ world, member }: Scene): Promise<void> {
   await world.reconnect(member);
   assertEquals((await member.events.next("connected")).resumed, true);
@@ -45,7 +45,7 @@ async function comesBack({ world, member }: Scene): Promise<void> {
 /** A note's number is the last byte of its header, and a small one is that byte. */
 const otherNote = (note: number) => (bytes: Uint8Array): void => void (bytes[bytes.length - 1] = note);
 
-check("a flipped bit is no message, and the session delivers the true one", async (scene) => {
+check("a frame with a flipped bit is dropped, and the session delivers the original message", async (scene) => {
   const { world, member, between } = scene;
   between.tamper = (frame, way) =>
     way === "toHub" ? [forged(frame, (bytes) => bytes[bytes.length - 1]! ^= 1)] : [frame];
@@ -73,7 +73,7 @@ check("a message of his own with the next number is not taken, in either directi
   assertEquals(member.events.count("message"), 1);
 });
 
-check("a frame of an earlier link is not taken on a later one, as it was or under another number", async (scene) => {
+check("a frame of an earlier link is rejected on a later one, unchanged or renumbered", async (scene) => {
   const { world, member, between } = scene;
   must(member.node.send({ note: 1 }));
   assertEquals(await received(world.hubEvents, 1), [1]);

@@ -10,7 +10,7 @@ import { PatchedNode } from "../support/attack/patched_node.ts";
 import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
 import { tinyConfig } from "../support/tiny_model.ts";
 
-Deno.test("Role: a miner that joins as a validator gets no held-out text and is told why", async () => {
+Deno.test("Role: a miner that joins as a validator gets no held-out text but the reason", async () => {
   const swarm = new LocalSwarm({ config: tinyConfig({ swarm: { replicas: 1, validators: 1 } }) });
   const dial = createLoopback((wire) => swarm.orchestrator.accept(wire));
   const liar = new PatchedNode({ seed: 99, role: "miner", dial, timers: swarm.timers });
@@ -67,7 +67,7 @@ Deno.test("Role: an evaluation that a miner makes up does not count", () => {
   assertEquals([hub.count("evaluated"), hub.count("faultSeen")], [0, 1]);
 });
 
-Deno.test("Role: a hotkey that comes back in the other role speaks for no member until it joins anew", () => {
+Deno.test("Role: a hotkey that returns in the other role acts for no member until it joins again", () => {
   const { hub, miner } = swarm();
   const from = (role: Role, message: NodeMessage) =>
     hub.step({ type: "messageReceived", node: miner, role, message, segments: [], scale: { largest: 0, rms: 0 } });

@@ -71,7 +71,7 @@ Deno.test("Access: a miner of a running swarm gets its own stage, and 403 for th
   });
 });
 
-Deno.test("Access: a miner that is told which orchestrator it wants refuses another one at that address", async () => {
+Deno.test("Access: a miner with a pinned orchestrator refuses another one at that address", async () => {
   await withScratchFolder(async (folder) => {
     const wallets = ["--wallet", "hot", "--wallet-path", `${folder}/wallets`];
     await new IotaProcess(["wallet", "new", "--name", "hot", "--wallet-path", `${folder}/wallets`]).ended;

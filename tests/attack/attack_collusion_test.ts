@@ -4,7 +4,7 @@
  */
 
 import { assert, assertEquals } from "@std/assert";
-import { bytesOfFloats } from "../../cli/roles/blob_access.ts";
+import { bytesOfFloats } from "../../core/model/vector_bytes.ts";
 import { refOf } from "../../net/blobs/blob_hash.ts";
 import { type Row, testAttacks, unitsByRound, wholeTableTest } from "../support/attack/attack_checks.ts";
 import { type Aftermath, type Attacker, runAttack } from "../support/attack/attack_world.ts";
@@ -71,7 +71,7 @@ testAttacks("collusion", rows);
 const finalHash = ({ parameters }: Aftermath): string => refOf(bytesOfFloats(parameters[1]!)).hash;
 
 wholeTableTest(
-  "Attack, collusion: what a replica expelled in a merge contributed is not in the mean, nor paid",
+  "Attack, collusion: the contribution of a replica expelled in a merge is neither in the mean nor paid",
   async () => {
     const fromRound = 3;
     const liar = together(commitsPayload(times(5)), falseSlices);

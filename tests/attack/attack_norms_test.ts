@@ -15,7 +15,7 @@ const rows: readonly Row[] = [
   { name: "NaN", miners: [{ stage: 1, hostile: always(NaN) }] },
   {
     name: "a hundred times the square",
-    culprit: "tolerated", // nobody can tell, but it must do no harm
+    culprit: "tolerated", // undetectable, but it must do no harm
     miners: [{ stage: 2, hostile: times(100) }],
   },
   { name: "a millionth of the square", miners: [{ stage: 0, hostile: times(1e-6) }] },

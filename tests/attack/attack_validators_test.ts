@@ -6,7 +6,10 @@ import { type Aftermath, rounds } from "../support/attack/attack_world.ts";
 import { evaluatesTo, failsEverybody, givesUp, passesEverybody, silent } from "../support/attack/hostile_validators.ts";
 import { reportsLoss } from "../support/attack/hostile_wires.ts";
 
-/** Every round's parameters, the first ones included, were evaluated by somebody honest, and every honest miner was audited. */
+/**
+ * Every round's parameters, the first ones included, were evaluated by an honest validator, and every honest miner was
+ * audited.
+ */
 function assertAudited({ records, hostile, miners }: Aftermath): void {
   const evaluated = new Set<number>();
   const audited = new Set<string>();

@@ -1,4 +1,4 @@
-/** Attack suite: what a miner can put on the wires between stages, and say about those it gets. */
+/** Attack suite: what a miner can send on the wires between stages, and claim about those it receives. */
 
 import { assertEquals } from "@std/assert";
 import { assertTrained, type Row, testAttacks } from "../support/attack/attack_checks.ts";
@@ -68,8 +68,9 @@ const rows: readonly Row[] = [
 testAttacks("wires", rows);
 
 /**
- * Finite, and no larger than an honest stage's: only repeating the task tells. An audit names the culprit, and whoever makes
- * one in three of a stage's wires does the damage of that many; the tolerances are a little above what was measured.
+ * Finite, and no larger than an honest stage's: only repeating the task reveals it. An audit names the culprit, and a
+ * miner that makes one in three of a stage's wires does that share of the damage; the tolerances are a little above
+ * what was measured.
  */
 const plausible: readonly Row[] = [
   { name: "zeros forward", lossTolerance: 0.08, miners: [{ stage: 0, hostile: spoilsForward(allOf(0)) }] },
@@ -102,7 +103,10 @@ const plausible: readonly Row[] = [
 
 testAttacks("plausible wires", plausible.map((row) => ({ ...row, culprit: "named" })));
 
-/** A head and a replica of the next stage: what the one sends makes honest gradients large, what the other says frames or stops. */
+/**
+ * A head and a replica of the next stage: the first sends wires that make honest gradients large, the second makes
+ * claims that frame others or stall the step.
+ */
 const pairs: readonly Row[] = [
   { name: "and NaN where honest values are large", isQuick: true, hostile: spoilsGradients(shoutsWhenLarge(NaN)) },
   { name: "and 1e9 where honest values are large", hostile: spoilsGradients(shoutsWhenLarge(1e9)) },
@@ -116,10 +120,10 @@ const pairs: readonly Row[] = [
 testAttacks("rows of zeros", pairs.map((row) => ({ ...row, culprit: "tolerated" })));
 
 /**
- * Its small gradients look plausible where honest ones are large, so it does the work of the honest ones, who go unpaid for what they
- * did. Only a repetition can tell; but nobody is driven out.
+ * Its small gradients look plausible where honest ones are large, so it does the work of the honest ones, who go unpaid
+ * for what they did. Only a repetition can tell, but no node is expelled.
  */
-Deno.test("Attack, rows of zeros: who sends small gradients where honest ones are large gets nobody expelled", async () => {
+Deno.test("Attack, rows of zeros: small gradients where honest ones are large get no node expelled", async () => {
   const after = await runAttack({
     fromRound: 1,
     miners: [{ stage: 0, hostile: spoilsForward(everyNthRow(10)) }, {

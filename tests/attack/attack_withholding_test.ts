@@ -1,4 +1,4 @@
-/** Attack suite: miners that take a place and keep back what is waited for. Each costs a deadline once, not in every round. */
+/** Attack suite: miners that take a place and withhold what others wait for. Each costs one deadline, not one per round. */
 
 import { assert } from "@std/assert";
 import { type Row, testAttacks, unitsByRound } from "../support/attack/attack_checks.ts";
@@ -28,7 +28,7 @@ const rows: readonly Row[] = [
   },
   {
     name: "parameters are never uploaded",
-    culprit: "named", // it is asked once, and after that only when nobody else is left
+    culprit: "named", // it is asked once, and later only if no other node is left
     miners: [{ stage: 0, hostile: keepsBack("parametersUploaded") }],
     also: (after) => {
       const units = unitsByRound(after, after.miners[0]!);
@@ -46,7 +46,7 @@ const rows: readonly Row[] = [
   },
   {
     name: "parameters are said to be uploaded and are not stored",
-    culprit: "named", // what the store has lost looks the same
+    culprit: "named", // a blob lost by the store looks the same
     miners: [{ stage: 0, hostile: uploadsNothing }],
   },
   { name: "a reducer misses payloads that are there", miners: [{ stage: 1, hostile: missesPayloads }] },

@@ -1,4 +1,4 @@
-/** A hub whose process may open few files, and somebody who takes them all. */
+/** A hub whose process may open few files, and an attacker who takes them all. */
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { AttackedHub, joinedMs, newcomer } from "../support/attack/attacked_hub.ts";
@@ -28,7 +28,7 @@ Deno.test("Attack: a port that ran out of descriptors says so, and takes a newco
   }
 });
 
-Deno.test("Attack: a hub that knows its descriptors keeps some, and a newcomer gets in beside those who want them all", async () => {
+Deno.test("Attack: a hub that knows its descriptor limit keeps a reserve, and a newcomer still gets in", async () => {
   const hub = await AttackedHub.start({ descriptors: 2 * descriptors, knowsDescriptors: true });
   const all = new Set<Stranger>();
   let isOver = false;

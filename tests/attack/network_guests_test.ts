@@ -1,11 +1,11 @@
-/** Guests who sit down and say nothing: they lock out neither other addresses nor a returning node of their own. */
+/** Silent guests: they lock out neither other addresses nor a returning node of their own address. */
 
 import { assertEquals } from "@std/assert";
 import { AttackedHub, joinedMs, newcomer } from "../support/attack/attacked_hub.ts";
 import { Stranger } from "../support/attack/stranger.ts";
 import { defaultNetLimits } from "../../net/limits.ts";
 
-/** As many guests as the table holds, who come back as soon as they are sent away. */
+/** As many guests as the table holds, which reconnect as soon as they are dropped. */
 class Guests {
   readonly #all = new Set<Stranger>();
   #isOver = false;

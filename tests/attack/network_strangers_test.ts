@@ -24,7 +24,7 @@ async function pushGreedily(port: number): Promise<Stranger[]> {
   return all;
 }
 
-/** Each sends what a stranger may, in small pieces, and stays. */
+/** Each sends all that a stranger may, in small pieces, and stays connected. */
 async function pushWithinLimits(port: number): Promise<Stranger[]> {
   const all: Stranger[] = [];
   for (let count = 0; count < strangers; count++) all.push(new Stranger({ port }));
@@ -113,7 +113,7 @@ Deno.test("Attack: a connection that never gets on with its request is closed af
   }
 });
 
-Deno.test("Attack: requests that nobody waits for end their connection, and a refused body is not kept", async () => {
+Deno.test("Attack: abandoned requests end their connection, and a refused body is not kept", async () => {
   const hub = await AttackedHub.start();
   try {
     const pipelining = new Stranger(hub);

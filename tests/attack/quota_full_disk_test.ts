@@ -1,6 +1,6 @@
 /**
- * The disk of blobs and checkpoints is full in the middle of a run: the run stands still, miners wait, and it ends with the
- * hashes of one that was never disturbed.
+ * The disk of blobs and checkpoints is full in the middle of a run: the run pauses, miners wait, and it ends with the
+ * hashes of an undisturbed run.
  */
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
@@ -57,7 +57,7 @@ async function pausedWorld(folder: string, { when, options = {} }: Disturbance):
   return world;
 }
 
-/** Room again: time moves in small steps until the run and whoever waited for it go on, then it stands still. */
+/** Room again: time moves in small steps until the run and all waiting nodes continue, then it stops. */
 async function goOn(world: StoredSwarm): Promise<void> {
   const { swarm } = world;
   const step = async () => {
@@ -67,7 +67,7 @@ async function goOn(world: StoredSwarm): Promise<void> {
   };
   world.isFull = false;
   for (let i = 0; i < 31 && recordsOf(swarm, "runContinued").length === 0; i++) await step();
-  for (let i = 0; i < 11; i++) await step(); // what a miner waits before it sends again
+  for (let i = 0; i < 11; i++) await step(); // how long a miner waits before it resends
 }
 
 Deno.test("Full disk: a checkpoint finds no room; after an hour it is written, and the run has the same hashes", () =>
@@ -109,7 +109,7 @@ Deno.test("Full disk: what miners upload finds no room; they wait with the run, 
     assertEquals(world.errors, []);
   }));
 
-Deno.test("Full disk: what the hub merges itself finds no room; it is merged later, and with the agreed hash", () =>
+Deno.test("Full disk: the hub's own merge finds no room; it is done later, with the agreed hash", () =>
   withScratchFolder(async (folder) => {
     const paused = Promise.withResolvers<void>();
     const replaced = Promise.withResolvers<void>();
@@ -145,7 +145,7 @@ Deno.test("Full disk: what the hub merges itself finds no room; it is merged lat
     assertEquals(recordsOf(swarm, "checkpointWritten").map(({ round }) => round), [1, 2]);
   }));
 
-Deno.test("Full disk: a member is told to wait, without the hub's folders, and stores nothing meanwhile", () =>
+Deno.test("Full disk: a member is asked to wait, without seeing the hub's folders, and stores nothing meanwhile", () =>
   withScratchFolder(async (folder) => {
     const world = await pausedWorld(folder, {
       when: (record) => record.type === "mergePhase" && record.phase === "committing",

@@ -2,6 +2,7 @@
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { storeAllowance } from "../../core/merge/allowance.ts";
+import { payloadCodecs } from "../../core/merge/payload/payload_codecs.ts";
 import { splitLayers } from "../../core/model/stages.ts";
 import { parameterTable, stageSpecs } from "../../core/model/spec.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
@@ -17,7 +18,7 @@ const config = configOf({ train: { steps: 6, stepsPerRound: 2 } });
 const modelFloats = stageSpecs(config, splitLayers(config)).reduce((sum, spec) => sum + parameterTable(spec).length, 0);
 const mostJunk = 4096; // of blobs, far above any share
 
-/** Stores until it is refused; what it could store. */
+/** Stores until it is refused; returns what it could store. */
 async function flood(client: HttpBlobs, blobBytes: number): Promise<{ blobs: number; bytes: number; end: BlobError }> {
   for (let blobs = 0; blobs < mostJunk; blobs++) {
     try {
@@ -50,7 +51,7 @@ for (const blobBytes of [64, 20_000]) {
       await world.run();
       assert(attack !== null);
       const { blobs, bytes, end } = await attack as Awaited<ReturnType<typeof flood>>;
-      const allowance = storeAllowance(swarm.orchestrator.state.stageFloats);
+      const allowance = storeAllowance(swarm.orchestrator.state.stageFloats, payloadCodecs.float32);
       assertEquals(end.code, "noSpace");
       assertStringIncludes(end.message, "must be at most");
       assert(bytes <= allowance.bytes && blobs <= allowance.blobs, `${blobs} blobs of ${bytes} bytes`);
@@ -64,7 +65,7 @@ for (const blobBytes of [64, 20_000]) {
     }));
 }
 
-Deno.test("Quota: what a node stored stops counting when the run needs it or deletes it, so honest miners never meet it", () =>
+Deno.test("Quota: a blob stops counting when the run needs or deletes it, so honest miners never hit the quota", () =>
   withScratchFolder(async (folder) => {
     const world = await StoredSwarm.open({ folder, config: configOf({ train: { steps: 24, stepsPerRound: 1 } }) });
     const { swarm, members } = world;
@@ -88,7 +89,7 @@ Deno.test("Quota: refusals again and again become one fault a second, however ma
     await world.settled();
     const { address } = swarm.members[0]!;
     const client = world.client(signerOf(address));
-    const { blobBytes } = storeAllowance(swarm.orchestrator.state.stageFloats);
+    const { blobBytes } = storeAllowance(swarm.orchestrator.state.stageFloats, payloadCodecs.float32);
     const count = () => recordsOf(swarm, "faultSeen").filter(({ code }) => code === "limitExceeded").length;
     for (let seed = 0; seed < 50; seed++) {
       refusals.push(await assertProblem(() => client.put(varied(blobBytes + 4, seed)), "tooLarge"));
@@ -101,7 +102,7 @@ Deno.test("Quota: refusals again and again become one fault a second, however ma
     await world.run();
   }));
 
-Deno.test("Quota: only who has a stage may store; a validator is refused before a byte of it is read", () =>
+Deno.test("Quota: only a node with a stage may store; a validator is refused before any byte is read", () =>
   withScratchFolder(async (folder) => {
     const own = configOf({ train: { steps: 2, stepsPerRound: 2 }, swarm: { validators: 1, replicas: 1 } });
     const world = await StoredSwarm.open({ folder, config: own });
@@ -119,7 +120,7 @@ Deno.test("Quota: only who has a stage may store; a validator is refused before 
     assertWhole(swarm, 2);
   }));
 
-Deno.test("Quota: miners that fill all of the members' room cannot end the run; the hub has room of its own", () =>
+Deno.test("Quota: miners that fill the members' whole share cannot end the run; the hub has a reserve", () =>
   withScratchFolder(async (folder) => {
     let attack: Promise<unknown> | null = null;
     const memberBytes = 64_000;

@@ -1,4 +1,4 @@
-/** A node that opens uploads and never ends them, over real connections: it takes its own places and nobody else's. */
+/** A node that opens uploads and never ends them, over real connections: it uses up only its own slots. */
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { hashOf } from "../../net/blobs/blob_hash.ts";

@@ -15,7 +15,12 @@ const { blobBytes } = suiteCapacity;
 
 blobSuite("a hub, by routes alone", () => {
   const world = new BlobWorld({ store: new MemoryBlobs(suiteCapacity), blobBytes });
-  return Promise.resolve({ store: world.client(), close: () => Promise.resolve() });
+  return Promise.resolve({
+    store: world.client(),
+    locates: "url",
+    fetch: (url, init) => Promise.resolve(world.app.request(String(url), init)),
+    close: () => Promise.resolve(),
+  });
 });
 
 async function overHttp(options: Partial<HttpBlobsOptions>): Promise<OpenedStore<BlobStore>> {
@@ -39,7 +44,7 @@ async function overHttp(options: Partial<HttpBlobsOptions>): Promise<OpenedStore
     await uploads.close();
     await Deno.remove(folder, { recursive: true });
   };
-  return { store: world.client({ url: listener.url, ...options }), close };
+  return { store: world.client({ url: listener.url, ...options }), locates: "url", close };
 }
 
 blobSuite("a hub, by HTTP from its disk", () => overHttp({}));

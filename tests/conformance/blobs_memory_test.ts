@@ -6,5 +6,6 @@ import { localBlobSuite, suiteCapacity } from "./blobs_suite.ts";
 localBlobSuite("memory", () =>
   Promise.resolve({
     store: new MemoryBlobs(suiteCapacity),
+    locates: "nowhere",
     close: () => Promise.resolve(),
   }));

@@ -5,18 +5,23 @@ import { blobHash } from "../../core/ids.ts";
 import { hashOf, leafHashesOf } from "../../net/blobs/blob_hash.ts";
 import {
   BlobError,
+  type BlobLocation,
   type BlobProblem,
   type BlobStore,
   type ByteStream,
   collect,
   type LocalBlobStore,
 } from "../../net/blobs/blobs.ts";
+import { withScratchFolder } from "../support/scratch_folder.ts";
 import { patterned } from "./transport_world.ts";
 
 export const suiteCapacity = { blobBytes: 2_000_000, capacityBytes: 5_000_000 };
 
 export interface OpenedStore<S> {
   readonly store: S;
+  /** Where its blobs are located, and how an address is asked. */
+  readonly locates: BlobLocation["type"] | "nowhere";
+  readonly fetch?: typeof fetch;
   close(): Promise<void>;
 }
 
@@ -30,7 +35,7 @@ export async function assertProblem(body: () => Promise<unknown>, code: BlobProb
   return error.message;
 }
 
-/** `bytes` in pieces, then the end, or a failure of whoever feeds it. */
+/** `bytes` in pieces, then the end, or a failure of the source. */
 export function streamOf(bytes: Uint8Array, { fails = false } = {}): ByteStream {
   let at = 0;
   return new ReadableStream<Uint8Array>({
@@ -42,16 +47,16 @@ export function streamOf(bytes: Uint8Array, { fails = false } = {}): ByteStream 
   });
 }
 
-type Check<S> = (behaviour: string, body: (store: S) => Promise<void>) => void;
+type Check<S> = (behaviour: string, body: (store: S, opened: OpenedStore<S>) => Promise<void>) => void;
 
 function checker<S>(name: string, open: OpenStore<S>): Check<S> {
   return (behaviour, body) => {
     Deno.test(`Blobs in ${name}: ${behaviour}`, async () => {
-      const { store, close } = await open();
+      const opened = await open();
       try {
-        await body(store);
+        await body(opened.store, opened);
       } finally {
-        await close();
+        await opened.close();
       }
     });
   };
@@ -60,7 +65,70 @@ function checker<S>(name: string, open: OpenStore<S>): Check<S> {
 export function blobSuite<S extends BlobStore>(name: string, open: OpenStore<S>): void {
   const check = checker(name, open);
   readingCases(check);
+  locatingCases(check);
+  adoptingCases(check);
   refusalCases(check);
+}
+
+function locatingCases(check: Check<BlobStore>): void {
+  check(
+    "a location gives the bytes without the store, a new one each time, and there is none of what is not there",
+    async (
+      store,
+      opened,
+    ) => {
+      for (const bytes of [new Uint8Array(0), patterned(1_400_000, 13)]) {
+        const { hash } = await store.put(bytes);
+        for (let time = 0; time < 2; time++) {
+          const location = await store.locate(hash);
+          assertEquals(location?.type ?? "nowhere", opened.locates);
+          if (location !== null) assertEquals(await bytesAt(location, opened.fetch), bytes);
+        }
+      }
+      assertEquals(await store.locate(absent), null);
+    },
+  );
+}
+
+async function bytesAt(location: BlobLocation, ask: typeof fetch = fetch): Promise<Uint8Array> {
+  if (location.type === "file") return await Deno.readFile(location.path);
+  const response = await ask(location.url, { headers: location.headers });
+  assertEquals(response.status, 200);
+  return await response.bytes();
+}
+
+function adoptingCases(check: Check<BlobStore>): void {
+  check(
+    "a file is taken over as a blob, with or without a name it must have, and is gone",
+    (store) =>
+      withScratchFolder(async (folder) => {
+        const path = `${folder}/arrived`;
+        for (const bytes of [new Uint8Array(0), patterned(70_000, 14), patterned(1_400_000, 15)]) {
+          for (const expected of [hashOf(bytes), undefined]) {
+            await Deno.writeFile(path, bytes);
+            assertEquals(await store.adoptFile(path, expected), { hash: hashOf(bytes), bytes: bytes.length });
+            assertEquals(await store.get(hashOf(bytes)), bytes);
+            assertEquals([...Deno.readDirSync(folder)], []);
+          }
+        }
+      }),
+  );
+
+  check(
+    "a file of other bytes, or too large, is refused and gone as well",
+    (store) =>
+      withScratchFolder(async (folder) => {
+        const path = `${folder}/arrived`;
+        const refusals = [[50_000, "wrongHash"], [suiteCapacity.blobBytes + 1, "tooLarge"]] as const;
+        for (const [size, code] of refusals) {
+          const bytes = patterned(size, 16);
+          await Deno.writeFile(path, bytes);
+          await assertProblem(() => store.adoptFile(path, absent), code);
+          assertEquals([await store.find(absent), await store.find(hashOf(bytes))], [null, null]);
+          assertEquals([...Deno.readDirSync(folder)], []);
+        }
+      }),
+  );
 }
 
 function readingCases(check: Check<BlobStore>): void {
@@ -76,13 +144,13 @@ function readingCases(check: Check<BlobStore>): void {
     assertEquals(hashOf(await store.get(ref.hash)), ref.hash);
   });
 
-  check("find tells the size, and null for what is not there", async (store) => {
+  check("find returns the size, or null for a missing blob", async (store) => {
     const ref = await store.put(patterned(77, 1));
     assertEquals(await store.find(ref.hash), ref);
     assertEquals(await store.find(absent), null);
   });
 
-  check("what is not there is missing", async (store) => {
+  check("reading a missing blob fails with `missing`", async (store) => {
     await assertProblem(() => store.get(absent), "missing");
     await assertProblem(() => store.open(absent), "missing");
     await assertProblem(() => store.open(absent, { start: 0, end: 1 }), "missing");
@@ -101,7 +169,7 @@ function readingCases(check: Check<BlobStore>): void {
     }
   });
 
-  check("leaves are those of the bytes, one a mebibyte, and null for what is not there", async (store) => {
+  check("leaves match the bytes, one per mebibyte, or null for a missing blob", async (store) => {
     for (const size of [0, 5, 1_048_576, 1_048_577, 2_000_000]) {
       const bytes = patterned(size, size);
       const { hash } = await store.put(bytes);

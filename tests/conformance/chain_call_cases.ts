@@ -149,7 +149,7 @@ function stakeCases(test: ChainCase): void {
     assertEquals(await world.chain.balanceOf(coldkey.address), before - tokens(25));
   });
 
-  test("stake is refused where it is too small, too much, or for a hotkey nobody knows", {}, async (world) => {
+  test("stake is refused if it is too small, too much, or for an unknown hotkey", {}, async (world) => {
     const stake = { type: "addStake", netuid, hotkey: ownerHotkey.address } as const;
     await world.refused({ ...stake, amountRao: 1_000n }, coldkey, "AmountTooLow");
     await world.refused({ ...stake, amountRao: tokens(10 ** 7) }, coldkey, "NotEnoughBalanceToStake");
@@ -173,7 +173,7 @@ function servingCases(test: ChainCase): void {
     assertEquals((await world.neuron(uids.owner)).axon, { ...axon, ip: "2001:db8::7" });
   });
 
-  test("an axon is refused for strangers, too often, and where nobody could reach it", {}, async (world) => {
+  test("an axon is refused for strangers, too often, and at an unreachable address", {}, async (world) => {
     await world.refused(serve(), stranger, "HotKeyNotRegisteredInNetwork");
     await world.refused(serve({ ip: "127.0.0.1" }), ownerHotkey, ["InvalidIpAddress", "Custom(11)"]);
     await world.refused(serve({ ip: "255.255.255.255" }), ownerHotkey, ["InvalidIpAddress", "Custom(11)"]);

@@ -28,7 +28,7 @@ export function commitmentCases(test: ChainCase): void {
     ]);
   });
 
-  test("every kind of field comes back as it was published", {}, async (world) => {
+  test("every kind of field reads back as published", {}, async (world) => {
     const published: readonly CommitmentField[][] = [
       [{ kind: "raw", bytes: new Uint8Array(128).fill(255) }, { kind: "none", bytes: new Uint8Array(0) }, longest],
       [hash("blakeTwo256", 1), hash("sha256", 2), hash("keccak256", 3)],
@@ -41,7 +41,7 @@ export function commitmentCases(test: ChainCase): void {
     }
   });
 
-  test("only who is registered in the subnet may publish", {}, async (world) => {
+  test("only a hotkey registered in the subnet may publish", {}, async (world) => {
     await world.refused(publish(raw("here")), stranger, "AccountNotAllowedCommit");
     await world.refused({ ...publish(raw("here")), netuid: 99 } as ChainCall, ownerHotkey, "AccountNotAllowedCommit");
     assertEquals(await world.chain.commitmentsOf([stranger.address]), []);

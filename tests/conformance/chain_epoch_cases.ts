@@ -37,7 +37,7 @@ export function epochCases(test: ChainCase): void {
     assert(missing >= 0n && missing < 10n, `${missing} rao of an epoch were paid to nobody`);
   });
 
-  test("whoever is silent beyond the cutoff is inactive and earns nothing", {
+  test("a validator silent beyond the cutoff is inactive and earns nothing", {
     hyperparameters: { activityCutoffBlocks: 15 },
   }, async (world) => {
     await world.populate();

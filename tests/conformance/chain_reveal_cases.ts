@@ -95,7 +95,7 @@ function saltedCases(test: ChainCase): void {
     );
   }
 
-  test("a commit that nobody reveals expires", hidden, async (world) => {
+  test("an unrevealed commit expires", hidden, async (world) => {
     await world.populate();
     await world.included(commitOf(salt), validator);
     await world.epoch();

@@ -7,8 +7,11 @@
  */
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { parameterTable, type StageSpec, wireBytes } from "../../core/model/spec.ts";
-import type { Moments, StageCompute, StageVector, StepOptions } from "../../gpu/compute.ts";
+import { wireBytes } from "../../core/codec/wire.ts";
+import { parameterTable, type StageSpec } from "../../core/model/spec.ts";
+import { stageWires } from "../../core/model/stage_wires.ts";
+import type { OptimizerState } from "../../core/train/optimizer.ts";
+import type { StageCompute, StepOptions } from "../../gpu/compute.ts";
 import { adamw } from "../../gpu/reference/adamw.ts";
 import { createReferenceStage } from "../../gpu/reference/stage.ts";
 import {
@@ -89,7 +92,7 @@ async function reset({ spec, stage, oracle }: Pair): Promise<void> {
   const { length } = parameterTable(spec);
   for (const one of [stage, oracle]) {
     await one.loadParameters(suiteParameters(spec));
-    await one.loadMoments({ first: new Float32Array(length), second: new Float32Array(length), steps: 0 });
+    await one.loadOptimizer(adamwState(new Float32Array(length), new Float32Array(length), 0));
   }
 }
 
@@ -100,12 +103,12 @@ async function accumulate(stage: StageCompute, { input, targets, gradient }: Mic
 }
 
 async function wiresAgree({ spec, stage, oracle }: Pair): Promise<void> {
-  const { wireOut } = spec;
-  assert(wireOut !== null);
+  const { output } = stageWires(spec);
+  assert(output !== null);
   for (let index = 0; index < 2; index++) {
     const { input } = suiteMicrobatch(spec, index);
     const actual = await stage.forward(input);
-    assertWiresClose(wireOut, { what: `wire ${index}`, actual, expected: await oracle.forward(input) });
+    assertWiresClose(output, { what: `wire ${index}`, actual, expected: await oracle.forward(input) });
   }
 }
 
@@ -176,11 +179,12 @@ async function gradientsAgree(pair: Pair): Promise<void> {
   const microbatch = suiteMicrobatch(spec, 0);
   const actual = await accumulate(stage, microbatch);
   const expected = await accumulate(oracle, microbatch);
-  if (spec.wireIn === null) {
+  const { inputGradient } = stageWires(spec);
+  if (inputGradient === null) {
     assertEquals(actual, null, "a stage that reads tokens sends no gradient back");
   } else {
     assert(actual !== null && expected !== null, "a stage that reads a wire sends its gradient back");
-    assertWiresClose(spec.wireIn, { what: "gradient on the wire", actual, expected });
+    assertWiresClose(inputGradient, { what: "gradient on the wire", actual, expected });
   }
   await assertGradientsClose(pair);
 }
@@ -226,20 +230,20 @@ const stepOptions: StepOptions = {
 /** One step against the formula, fed with the gradient the stage itself shows: kernel errors do not blur this check. */
 async function stepAgrees({ spec, stage }: Pair): Promise<void> {
   const { decayLength } = parameterTable(spec);
-  const before = await stage.readMoments();
+  const before = await stage.readOptimizer();
   const state = {
     parameters: Float64Array.from(await stage.readParameters()),
-    first: Float64Array.from(before.first),
-    second: Float64Array.from(before.second),
+    first: Float64Array.from(before.vectors.firstMoments!),
+    second: Float64Array.from(before.vectors.secondMoments!),
     decayLength,
     steps: before.steps,
   };
   adamw(state, Float64Array.from(await stage.readGradients()), stepOptions);
   await stage.step(stepOptions);
-  const after = await stage.readMoments();
+  const after = await stage.readOptimizer();
   assertEquals(after.steps, before.steps + 1);
-  assertClose({ what: "first moment", actual: after.first, expected: state.first }, 1e-5);
-  assertClose({ what: "second moment", actual: after.second, expected: state.second }, 1e-5);
+  assertClose({ what: "first moment", actual: after.vectors.firstMoments!, expected: state.first }, 1e-5);
+  assertClose({ what: "second moment", actual: after.vectors.secondMoments!, expected: state.second }, 1e-5);
   const parameters = await stage.readParameters();
   state.parameters.forEach((wanted, i) => {
     // A step moves a value by at most a few learning rates; its own float32 rounding comes on top.
@@ -260,25 +264,30 @@ async function stepsAreAdamw(pair: Pair): Promise<void> {
   }
 }
 
-function suiteMoments(spec: StageSpec): Moments {
+const adamwState = (firstMoments: Float32Array, secondMoments: Float32Array, steps: number): OptimizerState => ({
+  vectors: { firstMoments, secondMoments },
+  steps,
+});
+
+function suiteMoments(spec: StageSpec): OptimizerState {
   const first = suiteVector(spec, { label: "first", scale: 1e-3 });
   const second = suiteVector(spec, { label: "second", scale: 1e-6 }).map(Math.abs);
-  return { first, second, steps: 10 };
+  return adamwState(first, second, 10);
 }
 
 async function momentsContinue(pair: Pair): Promise<void> {
-  await pair.stage.loadMoments(suiteMoments(pair.spec));
+  await pair.stage.loadOptimizer(suiteMoments(pair.spec));
   await accumulate(pair.stage, suiteMicrobatch(pair.spec, 0));
   await stepAgrees(pair);
 }
 
 async function stateRoundTrips({ spec, stage }: Pair): Promise<void> {
   const moments = suiteMoments(spec);
-  await stage.loadMoments(moments);
+  await stage.loadOptimizer(moments);
   const parameters = suiteVector(spec, { label: "parameters", scale: 2 });
   await stage.loadParameters(parameters);
   assertEquals(await stage.readParameters(), parameters);
-  assertEquals(await stage.readMoments(), moments, "loadParameters leaves moments alone");
+  assertEquals(await stage.readOptimizer(), moments, "loadParameters leaves moments alone");
 }
 
 async function partsAreTheWhole({ spec, stage }: Pair): Promise<void> {
@@ -287,8 +296,7 @@ async function partsAreTheWhole({ spec, stage }: Pair): Promise<void> {
     suiteVector(spec, { label, scale: 1 })
   ) as [Float32Array, Float32Array, Float32Array];
   const cut = Math.floor(length / 3);
-  for (const [vector, values] of Object.entries({ parameters, firstMoments: first, secondMoments: second })) {
-    const name = vector as StageVector;
+  for (const [name, values] of Object.entries({ parameters, firstMoments: first, secondMoments: second })) {
     for (const [start, end] of [[cut, length], [0, cut]] as const) {
       await stage.writePart(name, { offset: start, values: values.subarray(start, end) });
     }
@@ -297,14 +305,14 @@ async function partsAreTheWhole({ spec, stage }: Pair): Promise<void> {
   await stage.setSteps(7);
   assertEquals(await stage.countSteps(), 7);
   assertEquals(await stage.readParameters(), parameters);
-  assertEquals(await stage.readMoments(), { first, second, steps: 7 });
+  assertEquals(await stage.readOptimizer(), adamwState(first, second, 7));
   const over = new Float32Array(2);
   await assertRefused(() => stage.writePart("parameters", { offset: length - 1, values: over }), length, length + 1);
   await assertRefused(() => stage.readPart("firstMoments", { offset: -1, length: 1 }), -1);
   assertEquals(await stage.readParameters(), parameters, "a refused part changes nothing");
 }
 
-/** The rejection names what was expected and what came. */
+/** The rejection names the expected and the actual value. */
 async function assertRefused(call: () => Promise<unknown>, ...parts: readonly (string | number)[]): Promise<void> {
   const error = await assertRejects(call, Error);
   for (const part of parts) {
@@ -318,24 +326,23 @@ async function wrongInputsAreRefused({ spec, stage }: Pair): Promise<void> {
   const rows = spec.sequences * spec.model.contextLength;
   await assertRefused(() => stage.loadParameters(new Float32Array(length - 1)), length, length - 1);
   const run = (other: typeof input) => gradient === null ? stage.turnaround(other, targets) : stage.forward(other);
-  if (spec.wireIn === null) {
+  const wires = stageWires(spec);
+  if (wires.input === null) {
     await assertRefused(() => run({ type: "tokens", tokens: new Uint32Array(rows + 1) }), rows, rows + 1);
     await assertRefused(() => run({ type: "wire", wire: new Uint8Array(rows) }), "tokens", "wire");
   } else {
-    const bytes = wireBytes(spec, spec.wireIn);
+    const bytes = wireBytes(wires.input);
     await assertRefused(() => run({ type: "wire", wire: new Uint8Array(bytes - 1) }), bytes, bytes - 1);
     await assertRefused(() => run({ type: "tokens", tokens: new Uint32Array(rows) }), "tokens", "wire");
   }
-  if (spec.wireOut === null) {
+  if (wires.outputGradient === null) {
     await assertRefused(() => stage.turnaround(input, new Uint32Array(rows - 1)), rows, rows - 1);
     await assertRefused(() => stage.forward(input), "tail");
   } else {
-    const bytes = wireBytes(spec, spec.wireOut);
+    const bytes = wireBytes(wires.outputGradient);
     await assertRefused(() => stage.backward(input, new Uint8Array(bytes + 1)), bytes, bytes + 1);
     await assertRefused(() => stage.turnaround(input, targets), "tail");
   }
-  await assertRefused(() =>
-    stage.loadMoments({ first: new Float32Array(1), second: new Float32Array(length), steps: 0 })
-  );
+  await assertRefused(() => stage.loadOptimizer(adamwState(new Float32Array(1), new Float32Array(length), 0)));
   assertEquals(await stage.gradientSquareSum(), 0, "a refused call changes nothing");
 }

@@ -1,14 +1,15 @@
 /**
- * What the compute suite feeds a stage, and how it compares numbers.
+ * The compute suite's inputs for a stage, and its comparison of numbers.
  *
  * Owns the table of stage shapes, the random inputs (wires, gradients, tokens: the same for every implementation), the
  * perturbed parameters and the tolerances with their reasons.
  */
 
 import { assert } from "@std/assert";
-import { decodeWire, encodeWire } from "../../core/codec/wire.ts";
-import type { Codec } from "../../core/config/config.ts";
-import { parameterTable, type StageSpec, wireBytes, type WireSpec } from "../../core/model/spec.ts";
+import type { Codec } from "../../core/codec/codecs.ts";
+import { decodeWire, encodeWire, type Wire } from "../../core/codec/wire.ts";
+import { parameterTable, type StageSpec } from "../../core/model/spec.ts";
+import { stageWires } from "../../core/model/stage_wires.ts";
 import type { StageInput } from "../../gpu/compute.ts";
 import { noise } from "../support/finite_difference.ts";
 import { parametersOf, specAt, specsOf, tinyConfig, tokensOf } from "../support/tiny_model.ts";
@@ -73,8 +74,8 @@ export function suiteVector(spec: StageSpec, { label, scale }: { label: string; 
 }
 
 /** A segment of a frame: it starts at an odd offset, and the frame stays the caller's. */
-function randomWire(spec: StageSpec, wire: WireSpec, { label, scale }: { label: string; scale: number }): Uint8Array {
-  const values = noise(label, wireBytes(spec, wire) / wire.bytesPerValue, scale);
+function randomWire(wire: Wire, { label, scale }: { label: string; scale: number }): Uint8Array {
+  const values = noise(label, wire.rows * wire.width, scale);
   const bytes = encodeWire(wire, Float32Array.from(values));
   const frame = new Uint8Array(bytes.length + 3);
   frame.set(bytes, 3);
@@ -89,11 +90,13 @@ export interface Microbatch {
 
 export function suiteMicrobatch(spec: StageSpec, index: number): Microbatch {
   const { tokens, targets } = tokensOf(spec, index);
-  const { wireIn, wireOut } = spec;
-  const input: StageInput = wireIn === null
+  const wires = stageWires(spec);
+  const input: StageInput = wires.input === null
     ? { type: "tokens", tokens }
-    : { type: "wire", wire: randomWire(spec, wireIn, { label: `wire ${index}`, scale: 1.5 }) };
-  const gradient = wireOut === null ? null : randomWire(spec, wireOut, { label: `gradient ${index}`, scale: 1e-2 });
+    : { type: "wire", wire: randomWire(wires.input, { label: `wire ${index}`, scale: 1.5 }) };
+  const gradient = wires.outputGradient === null
+    ? null
+    : randomWire(wires.outputGradient, { label: `gradient ${index}`, scale: 1e-2 });
   return { input, targets, gradient };
 }
 
@@ -125,23 +128,33 @@ function bfloat16Ulp(value: number): number {
   return value === 0 ? 0 : 2 ** (Math.floor(Math.log2(Math.abs(value))) - 7);
 }
 
+/** Two computations of one wire, decoded. */
+interface Wires {
+  readonly what: string;
+  readonly actual: Float32Array;
+  readonly expected: Float32Array;
+}
+
 /**
  * float32 wires by relative L2. bfloat16 wires value by value: two float32 results on either side of a rounding tie end one
  * ulp apart, and a value near zero carries the float32 error of the large terms it is the difference of, hence the floor.
  */
+const wireCloseness: Readonly<Record<Codec, (wires: Wires) => void>> = {
+  none: (wires) => assertClose(wires, wireTolerance),
+  iota: ({ what, actual, expected }) => {
+    const rms = Math.sqrt(expected.reduce((sum, value) => sum + value * value, 0) / expected.length);
+    expected.forEach((value, i) => {
+      const allowed = Math.max(bfloat16Ulp(value), bfloat16Ulp(actual[i]!), 1e-4 * rms);
+      assert(Math.abs(actual[i]! - value) <= allowed, `${what}[${i}]: ${actual[i]} where ${value} is expected`);
+    });
+  },
+};
+
 export function assertWiresClose(
-  wire: WireSpec,
+  wire: Wire,
   { what, actual, expected }: { what: string; actual: Uint8Array; expected: Uint8Array },
 ): void {
-  const values = decodeWire(wire, actual);
-  const wanted = decodeWire(wire, expected);
-  if (wire.bytesPerValue === 4) return assertClose({ what, actual: values, expected: wanted }, wireTolerance);
-  assert(values.length === wanted.length, `${what}: ${values.length} values where ${wanted.length} are expected`);
-  const rms = Math.sqrt(wanted.reduce((sum, value) => sum + value * value, 0) / wanted.length);
-  wanted.forEach((value, i) => {
-    const allowed = Math.max(bfloat16Ulp(value), bfloat16Ulp(values[i]!), 1e-4 * rms);
-    assert(Math.abs(values[i]! - value) <= allowed, `${what}[${i}]: ${values[i]} where ${value} is expected`);
-  });
+  wireCloseness[wire.codec]({ what, actual: decodeWire(wire, actual), expected: decodeWire(wire, expected) });
 }
 
 /** Our bar for float32 against float64; honest kernels are near 1e-6. */

@@ -1,4 +1,4 @@
-/** The ends of sessions, and what is too large, too slow or too many. */
+/** The ends of sessions, and limits on size, speed and number. */
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { fault } from "../../core/fault.ts";
@@ -36,7 +36,7 @@ export function sessionCases(check: Check): void {
     await events.next("sessionLost");
   }, { limits: { sessionKeepMs: 1000 } });
 
-  check("a second process with the same hotkey takes over, the first is told why", async (world) => {
+  check("a second process with the same hotkey takes over, and the first gets the reason", async (world) => {
     const first = await world.joined(1);
     const second = world.join(1);
     await second.events.next("connected");
@@ -90,7 +90,7 @@ export function sizeCases(check: Check): void {
     assertEquals((await world.hubEvents.next("message")).message, { note: 1 });
   }, { limits: small });
 
-  check("bytes that are no frame end the connection with a fault", async (world) => {
+  check("bytes that are not a frame end the connection with a fault", async (world) => {
     const raw = dialRaw(world.medium);
     await raw.events.next("frame");
     raw.wire.send(patterned(500, 3));
@@ -143,7 +143,7 @@ export function slowReaderCases(check: Check): void {
     await events.next("disconnected");
   }, { limits: small });
 
-  check("more peers than the table holds are told to try later", async (world) => {
+  check("peers beyond the table's size are asked to try later", async (world) => {
     await world.joined(1);
     const second = world.join(2);
     assertStringIncludes((await second.events.next("disconnected")).reason, "try again later");

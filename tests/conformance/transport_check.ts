@@ -1,4 +1,4 @@
-/** What the transport cases share: how a case is registered, and short ways to say what they expect. */
+/** Shared by the transport cases: registering a case, and short forms of common expectations. */
 
 import { assert } from "@std/assert";
 import type { Parsed } from "../../core/fault.ts";

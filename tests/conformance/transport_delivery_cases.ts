@@ -29,7 +29,7 @@ export function deliveryCases(check: Check): void {
     assert(down.segments[0]!.every((byte, at) => byte === segments[0]![at]));
   });
 
-  check("miners and validators are told apart, and each gets its own messages", async (world) => {
+  check("miners and validators are distinguished, and each gets its own messages", async (world) => {
     const miner = await world.joined(1, { role: "miner" });
     const validator = await world.joined(2, { role: "validator" });
     const roles = world.hubEvents.all.flatMap((event) => event.type === "peerConnected" ? [event.role] : []);
@@ -48,7 +48,7 @@ export function deliveryCases(check: Check): void {
     assertEquals((await world.hubEvents.next("message")).message, { note: 1 });
   });
 
-  check("a message that the schema refuses is a fault and the link goes on", async (world) => {
+  check("a message that the schema rejects is a fault, and the link stays up", async (world) => {
     const { node, signer } = await world.joined(1);
     must(node.send({ wrong: 1 } as unknown as { note: number }));
     must(node.send({ note: 2 }));
@@ -64,7 +64,7 @@ export function breakCases(check: Check): void {
     const up: number[] = [];
     const down: number[] = [];
     for (let cut = 0; cut < 5; cut++) {
-      link.swallowing = cut % 2 === 1; // what is in flight at every other cut is lost
+      link.swallowing = cut % 2 === 1; // at every other cut, frames in flight are lost
       for (const note of notes(cut * 40, 40)) {
         must(node.send({ note }, [patterned(1000, note)]));
         must(world.hub.send(signer.address, { note }));

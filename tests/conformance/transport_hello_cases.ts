@@ -1,4 +1,4 @@
-/** Who may talk, and what the others are told. */
+/** Which nodes are admitted, and the reasons that the others get. */
 
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { fault } from "../../core/fault.ts";
@@ -40,7 +40,7 @@ export function helloCases(check: Check): void {
     assertMatch(detail, /must be 'other': this orchestrator serves 'test'/);
   });
 
-  check("a node that the run does not admit is told so", async (world) => {
+  check("a node that the run does not admit gets the reason", async (world) => {
     const refusal = await refusalOf(world.join(1));
     assertEquals(refusal, { code: "notAdmitted", detail: "Cannot join as miner is not registered" });
   }, { hub: { admit: ({ role }) => fault("notAdmitted", `Cannot join as ${role} is not registered`) } });

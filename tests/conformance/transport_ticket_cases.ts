@@ -80,7 +80,7 @@ export function ticketCases(check: Check): void {
   });
 
   const third = counting();
-  check("before its ticket ends a node signs anew, and the session goes on", async (world) => {
+  check("before its ticket expires a node signs again, and the session continues", async (world) => {
     const member = await world.joined(1);
     for (let beat = 0; member.events.count("disconnected") === 0; beat++) {
       must(member.node.send({ note: beat }));
@@ -90,7 +90,7 @@ export function ticketCases(check: Check): void {
       world.timers.advance(world.limits.heartbeatMs);
     }
     const { reason, retryMs } = await member.events.next("disconnected");
-    assertStringIncludes(reason, "grows old");
+    assertStringIncludes(reason, "about to expire");
     world.timers.advance(retryMs);
     assertEquals((await member.events.next("connected")).resumed, true);
     assertEquals(third.counts, { signed: 2, verified: 2 });

@@ -33,7 +33,7 @@ class Build {
     this.program = `${folder}/a build/iota`;
   }
 
-  /** What a person's environment has, with a home of its own that is empty. */
+  /** A user's environment with its own empty home. */
   home(): HomeEnvironment {
     const home = `${this.folder}/home ${++this.#homes}`;
     Deno.mkdirSync(home);
@@ -75,7 +75,7 @@ testWhere(noShell, "Binary: one file is all it takes", async (t) => {
     await step("it uses a temporary folder where the cache cannot be written", checkClosedCache);
     await step("it is unpacked again after a crash left empty files", checkCrash);
     await step("it tells when it was cut, and leaves nothing", checkCut);
-    await step("it removes old versions that nobody runs", checkPruning);
+    await step("it removes old versions that no process runs", checkPruning);
     await step("from curl to a swarm that trains and takes a miner in; signals reach it", checkInstalled);
     await checkAsService(t, build);
     await step("two builds are the same byte for byte, whatever the time and the folder", checkReproducible);
@@ -100,7 +100,7 @@ async function checkAnswers(build: Build): Promise<void> {
   await check(["config", "check", "run.toml"], { code: 0, says: /is right/ });
   await check(["doctor", "--json"], { code: 0, says: /"name":"program","level":"good"/ });
   await check(["man"], { code: 0, says: /^\.TH IOTA/ });
-  // A service starts the file itself, not what it was unpacked to.
+  // A service starts the file itself, not its unpacked content.
   const service = ["service", "install", "--dry-run", "--", "miner", "--orchestrator", "ws://127.0.0.1:9"];
   if (Deno.build.os === "linux") await check(service, { code: 0, says: /^ExecStart=".*\/a build\/iota" miner /m });
   await check(["chain", "status", "--endpoint", "ws://127.0.0.1:9", "--netuid", "1", "--wallet", "x"], {
@@ -222,7 +222,7 @@ async function checkInstalled(build: Build): Promise<void> {
     swarm.kill("SIGINT");
     const stopped = await swarm.ended;
     assertEquals(stopped.code, 1, stopped.stderr);
-    assertMatch(stopped.stderr, /Stopped after step \d+; go on with: iota swarm/);
+    assertMatch(stopped.stderr, /Stopped after step \d+; resume with: iota swarm/);
     assertLess(0, swarm.lines.all.at(-1)!["steps"] as number);
     assert(namesIn(env.HOME).includes("run"));
   } finally {
@@ -234,7 +234,7 @@ async function checkInstalled(build: Build): Promise<void> {
 async function checkAsService(t: Deno.TestContext, build: Build): Promise<void> {
   const env = build.home();
   const manager = await startUserServices({ home: env.HOME, folder: `${env.HOME}/runtime` });
-  const name = "as a service it leaves for a new version between two rounds, and the service starts that";
+  const name = "as a service it stops between two rounds for a new version, which the service then starts";
   if (typeof manager === "string") return await stepWhere(t, manager, name, () => {});
   await stepWhere(t, null, name, () => checkService(build, { env, manager }));
 }

@@ -1,4 +1,4 @@
-/** `iota chain` where the subnet is not ready for what was asked: told beforehand, with a next step that works when it is pasted. */
+/** `iota chain` when the subnet is not ready for a call: reported beforehand, with a next step that works when pasted. */
 
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { aliceAddress, localGenesis } from "../../chain/local/genesis.ts";
@@ -60,7 +60,7 @@ function nextBlock(ledger: LocalLedger): Promise<void> {
 
 const commandIn = (text: string): string => /iota chain .*$/m.exec(text)![0];
 
-Deno.test("Chain answers: a hotkey that is not registered is told the command that registers it, and pasting it does", () =>
+Deno.test("Chain answers: an unregistered hotkey gets the command that registers it, and pasting it works", () =>
   withSubnet(async ({ chain, ask }) => {
     for (const line of ["weights --set 0:1", "serve --ip 203.0.113.7 --port 8091"]) {
       const { code, stderr } = await chain(line);
@@ -106,7 +106,7 @@ Deno.test("Chain answers: stake is refused beforehand where the subnet was not s
     assertMatch(commandIn(stranger.stderr), /^iota chain register --endpoint \S+ --netuid 1 --wallet alice$/);
   }));
 
-Deno.test("Chain answers: an axon that may not be announced yet is told in how many blocks it may", () =>
+Deno.test("Chain answers: an axon that may not be announced yet gets the number of blocks until it may", () =>
   withSubnet(async ({ chain }) => {
     assertEquals((await chain("register")).code, 0);
     const first = await chain("serve --ip 203.0.113.7 --port 8091");
@@ -118,7 +118,7 @@ Deno.test("Chain answers: an axon that may not be announced yet is told in how m
     assertMatch(stderr, /takes an announcement every 2,000 blocks: the last one is \d+ blocks? old/);
     assertMatch(stderr, /Try again in 1,\d{3} blocks \(/);
     const wrong = await chain("serve --ip 127.0.0.1 --port 8092"); // its own words count, not the wait
-    assertStringIncludes(wrong.stderr, "takes no loopback");
+    assertStringIncludes(wrong.stderr, "accepts no loopback");
   }));
 
 Deno.test("Chain answers: a local chain warns of weights sealed to drand's quicknet when they are committed", () =>

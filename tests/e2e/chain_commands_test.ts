@@ -65,7 +65,7 @@ async function withLocalChain(rules: string, body: (chain: LocalChain) => Promis
 }
 
 async function buyIn(chain: LocalChain, t: Deno.TestContext): Promise<void> {
-  await t.step("a hotkey that is not registered is told so, with exit code 1", async () => {
+  await t.step("an unregistered hotkey is reported, with exit code 1", async () => {
     const { code, last } = await chain.ask("status --wallet alice");
     assertEquals([code, last["level"], last["isRegistered"], last["coldkey"]], [1, "wrong", false, alice]);
     await chain.refused("weights --wallet alice --set 0:1", { text: "must be registered in subnet 9" });
@@ -109,10 +109,10 @@ Deno.test("iota chain: register, stake, a permit, weights, and the row is in the
       assertStringIncludes(from.printed, bob); // left out, as it is in no subnet
     });
 
-    await t.step("what the chain would refuse is told before it is sent", async () => {
+    await t.step("a refusal by the chain is reported before anything is sent", async () => {
       await chain.refused(`weights --wallet alice --set ${bob}=1`, { text: "must be in subnet 9" });
       await chain.refused("weights --wallet alice --set 0:0", { text: "All scores are zero" });
-      await chain.refused("weights --wallet alice --set 0:1 --salted", { text: "takes them openly" });
+      await chain.refused("weights --wallet alice --set 0:1 --salted", { text: "takes weights openly" });
       await chain.refused("commit --wallet alice --reveal", { text: "there is none" });
       await chain.refused("metagraph --netuid 77", { text: "no subnet 77" });
     });

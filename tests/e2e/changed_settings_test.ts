@@ -1,4 +1,4 @@
-/** A run that goes on with other settings: applied and recorded, or refused by name. Real processes, one after another. */
+/** A run resumed with other settings: applied and recorded, or refused by name. Real processes, one after another. */
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { iota, IotaProcess, type Line } from "../support/process/iota_process.ts";
@@ -33,7 +33,7 @@ async function live(words: readonly string[]): Promise<Life> {
   };
 }
 
-Deno.test("Changed settings: a run that goes on takes them by name, keeps them, and stays where it listened", async () => {
+Deno.test("Changed settings: a resumed run applies them by name, keeps them, and listens where it did", async () => {
   await withScratchFolder(async (folder) => {
     const file = `${folder}/run.toml`;
     const data = ["--data", `${folder}/run`];
@@ -96,7 +96,7 @@ Deno.test("Changed settings: a run that could not begin leaves nothing to go on 
   });
 });
 
-Deno.test("Changed settings: without --data a run lies in the folder of its name, and is found there again", async () => {
+Deno.test("Changed settings: without --data a run is in the folder of its name, and is found there again", async () => {
   await withScratchFolder(async (folder) => {
     const env = { HOME: folder, XDG_DATA_HOME: `${folder}/data` };
     await Deno.writeTextFile(`${folder}/run.toml`, `name = "own"\n${begin}`);
@@ -119,7 +119,7 @@ Deno.test("Changed settings: without --data a run lies in the folder of its name
   });
 });
 
-Deno.test("Changed settings: each file of config init names a run of its own", async () => {
+Deno.test("Changed settings: each file of config init names its own run", async () => {
   await withScratchFolder(async (folder) => {
     assertEquals((await iota(["config", "init", `${folder}/run.toml`, "--size", "toy"])).code, 0);
     assertMatch(await Deno.readTextFile(`${folder}/run.toml`), /^name = "toy-\d{8}-\d{6}"/m);

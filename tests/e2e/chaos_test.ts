@@ -49,7 +49,7 @@ Deno.test("Chaos: miners and the orchestrator are killed on schedule, and the ru
   });
 });
 
-Deno.test("Chaos: an orchestrator killed before its first checkpoint begins again", async () => {
+Deno.test("Chaos: an orchestrator killed before its first checkpoint starts over", async () => {
   await withScratchFolder(async (folder) => {
     const plan = ["--chaos", "kill-orchestrator at step 2"];
     const swarm = new IotaProcess(["swarm", ...toy, "--steps", "10", "--json", "--data", folder, ...plan]);

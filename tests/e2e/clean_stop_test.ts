@@ -1,6 +1,6 @@
 /**
- * An orchestrator that is stopped in order keeps what a killed one keeps: real processes, real signals. Miners and validators wait
- * for its next life, which goes on at the very step, and the parameters are those of a run that nobody stopped.
+ * An orchestrator stopped by a signal keeps what a killed one keeps: real processes, real signals. Miners and validators wait
+ * for its next life, which resumes at the same step, and the parameters equal those of an uninterrupted run.
  */
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
@@ -35,7 +35,7 @@ async function begin(folder: string): Promise<World> {
   return { folder, lives: [first], nodes };
 }
 
-/** Stops the newest life once it has closed this step, and begins another one; returns what the old one said last. */
+/** Stops the newest life once it has closed this step, and starts another one; returns the old one's last output. */
 async function stopAndResume(
   { folder, lives }: World,
   { atStep, signal }: { atStep: number; signal: Deno.Signal },
@@ -50,7 +50,7 @@ async function stopAndResume(
   const next = new IotaProcess(["orchestrate", "--json", "--data", folder]);
   lives.push(next);
   const resumed = await next.lines.next("resumed");
-  assertEquals(resumed["step"], step, `${signal}: it goes on at the very step`);
+  assertEquals(resumed["step"], step, `${signal}: it resumes at the same step`);
   return { code, stderr, step, summary: life.lines.all.findLast((line) => line.type === "summary") };
 }
 

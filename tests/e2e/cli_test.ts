@@ -43,7 +43,7 @@ async function modulesOfHelp(): Promise<Set<string>> {
   return loaded;
 }
 
-Deno.test("iota: help and every command start light, and load what is heavy when they run", async () => {
+Deno.test("iota: help and every command start light, and load heavy modules only when they run", async () => {
   const loaded = await modulesOfHelp();
   const own = [...loaded].filter((specifier) => specifier.startsWith("file:")).map((specifier) =>
     specifier.split(root)[1]!
@@ -156,7 +156,7 @@ Deno.test("iota: a home that cannot be written is a sentence, and no half-writte
   });
 });
 
-Deno.test("iota: a reader that leaves early is no error", async () => {
+Deno.test("iota: a reader that leaves early is not an error", async () => {
   for (const words of ["help swarm", "--help", "man", "completions bash", "config show --json"]) {
     const command = `"${Deno.execPath()}" run -A --quiet --config "${root}deno.json" "${root}cli/main.ts" ${words}`;
     const { stdout, stderr } = await new Deno.Command("bash", {

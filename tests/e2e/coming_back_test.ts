@@ -77,7 +77,7 @@ Deno.test("Coming back: a miner and a validator that were started before their o
   });
 });
 
-Deno.test("Coming back: whoever comes after the orchestrator finds it, in whatever order", async () => {
+Deno.test("Coming back: nodes find the orchestrator, in whatever order the roles start", async () => {
   await withScratchFolder(async (folder) => {
     const terminals = new Terminals(folder);
     await terminals.write("steps = 10");
@@ -89,7 +89,7 @@ Deno.test("Coming back: whoever comes after the orchestrator finds it, in whatev
   });
 });
 
-Deno.test("Coming back: --give-up-after ends a node that nobody lets in, with a true sentence", async () => {
+Deno.test("Coming back: --give-up-after ends a node that no orchestrator lets in, with the right reason", async () => {
   await withScratchFolder(async (folder) => {
     const terminals = new Terminals(folder);
     const miner = await terminals.node("miner", "--give-up-after", "1s");
@@ -124,7 +124,7 @@ Deno.test("Coming back: an orchestrator that cannot read its subnet yet is waite
 
 const nodes = ["miner", "validate"] as const;
 
-Deno.test("Coming back: after Ctrl-C, SIGTERM and kill -9 the same command goes on at the same step, and nobody was touched", async () => {
+Deno.test("Coming back: after Ctrl-C, SIGTERM and kill -9 the same command resumes at the same step, and no node is affected", async () => {
   await withScratchFolder(async (folder) => {
     const terminals = new Terminals(folder);
     await terminals.write("steps = 100000\nstepsPerRound = 20");

@@ -61,7 +61,7 @@ async function withServer(
 
 const status = { name: "demo", size: "tiny", phase: "training", step: 12, steps: 300, round: 1, nodes: 3 };
 
-Deno.test("iota doctor: a bare machine gets its findings, nothing is wrong for want of a name, nothing is left behind", async () => {
+Deno.test("iota doctor: a bare machine gets its findings, missing names are not errors, nothing is left behind", async () => {
   await withScratchFolder(async (folder) => {
     const diagnosis = await doctor(folder, noDevice);
     assertEquals([diagnosis.code, diagnosis.summary["wrong"]], [0, 0], diagnosis.printed);
@@ -105,7 +105,7 @@ Deno.test("iota doctor: an orchestrator that is not there, or is something else,
     assertStringIncludes(String(finding(dead, "orchestrator")["text"]), "nothing listens there");
     await withServer({ status: null, aheadMs: 0, sockets: true }, async (url) => {
       const other = finding(await doctor(folder, [...noDevice, "--orchestrator", url]), "orchestrator");
-      assertStringIncludes(String(other["text"]), "is no orchestrator");
+      assertStringIncludes(String(other["text"]), "is not an orchestrator");
     });
     await withServer({ status, aheadMs: 0, sockets: false }, async (url) => {
       const proxy = finding(await doctor(folder, [...noDevice, "--orchestrator", url]), "orchestrator");
@@ -127,7 +127,7 @@ Deno.test("iota doctor: something that takes the connection and never answers do
   });
 });
 
-Deno.test("iota doctor: a clock that is off is found by what the orchestrator says", async () => {
+Deno.test("iota doctor: a wrong clock is detected from the orchestrator's answer", async () => {
   await withScratchFolder(async (folder) => {
     const levelAt = async (aheadMs: number): Promise<Line> => {
       let clock: Line | null = null;
@@ -157,7 +157,7 @@ Deno.test("iota doctor: wallets that are missing, open to others or broken", asy
     assertEquals(finding(await check(), "wallet")["level"], "good");
     await Deno.chmod(path, 0o644);
     const open = finding(await check(), "wallet");
-    assertEquals([open["level"], open["fix"]], ["warning", `Keep it to yourself: chmod 600 '${path}'`]);
+    assertEquals([open["level"], open["fix"]], ["warning", `Make it private: chmod 600 '${path}'`]);
     await Deno.writeTextFile(path, "{}");
     const broken = await check();
     assertEquals([broken.code, finding(broken, "wallet")["level"]], [1, "wrong"]);
@@ -191,7 +191,7 @@ Deno.test("iota doctor: a chain of this machine, and a hotkey that it does not k
   });
 });
 
-Deno.test("iota doctor: a file of a node names what to look at, and a broken one is a finding", async () => {
+Deno.test("iota doctor: a node's file names what to check, and a broken one is a finding", async () => {
   await withScratchFolder(async (folder) => {
     const path = `${folder}/miner.toml`;
     await Deno.writeTextFile(path, 'orchestrator = "ws://127.0.0.1:1"\nwallet = "cold"\nlisten = "0.0.0.0:9"\n');

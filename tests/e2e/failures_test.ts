@@ -65,7 +65,7 @@ Deno.test("Failures: a log in a folder that is not there says what makes it, and
   });
 });
 
-Deno.test("Failures: a data folder that is a file or a device is said to be none", async () => {
+Deno.test("Failures: a data folder that is a file or a device is rejected", async () => {
   await withScratchFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/file`, "");
     for (const data of [`${folder}/file`, "/dev/null"]) {
@@ -95,7 +95,7 @@ Deno.test("Failures: a wrong option is a usage error", async () => {
   await check(["swarm", "--set", "train.steps=many"], { code: 2, says: /Cannot use train\.steps/ });
 });
 
-Deno.test("Failures: a node's options can stand in a file, and a wrong one is named with its line", async () => {
+Deno.test("Failures: a node's options can be in a file, and a wrong one is reported with its line", async () => {
   await withScratchFolder(async (folder) => {
     const path = `${folder}/miner.toml`;
     await Deno.writeTextFile(path, 'device = "reference"\nwallett = "hot"\n');
@@ -238,7 +238,7 @@ testWhere(noMount, "Failures: a disk without room for a run is refused with a se
 
 testWhere(
   noMount,
-  "Failures: a disk that is full pauses the run with a sentence; with room it goes on to its end",
+  "Failures: a full disk pauses the run with a message; with free space it continues to its end",
   async () => {
     await withDisk("3m", async (folder) => {
       const words = [
@@ -294,7 +294,7 @@ for (const moment of ["listening", "nodeAssigned", "runStarted", "mergePhase", "
       assertEquals(code, 1, stderr);
       const summary = swarm.lines.all.at(-1)!;
       assertEquals([summary.type, summary["microbatchesLost"]], ["summary", 0]);
-      assertMatch(stderr, /go on with: iota swarm --data \S+$/m);
+      assertMatch(stderr, /resume with: iota swarm --data \S+$/m);
       const steps = (summary["steps"] as number) + 10;
       const words = ["swarm", ...toy, "--steps", `${steps}`, "--sample-tokens", "0", "--data", folder];
       const again = new IotaProcess([...words, "--json"]);

@@ -1,6 +1,6 @@
 /**
- * Runs that are found through a chain, as real processes: nodes that are told nothing but a chain, strangers who announce baits, an
- * owner who announces a wrong key, two runs, and an orchestrator that comes back at another address.
+ * Runs found on a chain, as real processes: nodes that know only a chain, strangers who announce baits, an owner who
+ * announces a wrong key, two runs, and an orchestrator that returns at another address.
  */
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
@@ -57,7 +57,7 @@ class Subnet {
     return { runs: lines.filter(({ type }) => type === "run"), summary: lines.at(-1)! };
   }
 
-  /** What anybody may do who has a key. */
+  /** What anyone with a key may do. */
   async send(call: ChainCall, signer: ChainSigner): Promise<void> {
     const endpoints = { urls: [this.endpoint], archiveUrls: [], isPublic: false };
     const chain = await SubtensorChain.connect({ endpoints, netuid, timers: systemTimers, dice: () => 0.5 });
@@ -208,7 +208,7 @@ Deno.test("Finding a run: the key is pinned, --run picks one of two, and a hub t
       assertStringIncludes(stderr, at.run);
     });
 
-    await t.step("an orchestrator that comes back at another address is found there, and work goes on", async () => {
+    await t.step("an orchestrator that returns at another address is found there, and work continues", async () => {
       const miner = await subnet.node("miner", "loyal", ["--run", at.run]);
       await miner.lines.next("joined");
       await miner.lines.next("stepApplied");
@@ -224,7 +224,7 @@ Deno.test("Finding a run: the key is pinned, --run picks one of two, and a hub t
   });
 });
 
-Deno.test("Finding a run: wrong words are told before anything is looked for", async () => {
+Deno.test("Finding a run: wrong options are reported before any search", async () => {
   await withScratchFolder(async (folder) => {
     await createHotkey({ folder: `${folder}/wallets`, wallet: "hot", hotkey: "default" });
     const check = async (words: readonly string[], code: number, says: RegExp) => {

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Tests of install.sh: small programs stand in for iota, a server on loopback for the releases. Needs what make setup
-# fetches, no network.
+# Tests of install.sh: small programs replace iota, and a loopback server provides the releases. Needs what make setup
+# fetches, but no network.
 #
 #   tests/e2e/install_test.sh [SHELL...]     the shell that runs install.sh, e.g. dash, or busybox sh; default sh
 #
-# Prints "ok NAME", "skip NAME: reason" or "not ok NAME: reason" for each case, and fails when one did.
+# Prints "ok NAME", "skip NAME: reason" or "not ok NAME: reason" for each case, and fails if any did.
 set -u
 
 cd "$(dirname "$0")/../.." || exit
@@ -78,7 +78,7 @@ make_release() { # folder, version
   sum_release "$1"
 }
 
-# Runs install.sh as a person would, with $base, $tools and $home; what it said is in $scratch/said.
+# Runs install.sh as a person would, with $base, $tools and $home; its output is in $scratch/said.
 run_installer() {
   code=0
   (cd "$home" && env -i PATH="${search_path:-$tools}" HOME="$home" SHELL=/bin/sh IOTA_BASE_URL="$base" "$@" >"$scratch/said" 2>&1) ||

@@ -9,7 +9,7 @@ const shells = ["dash", "bash", "busybox sh"];
 const notHere = Deno.build.os === "windows" ? "install.sh is for Linux and macOS" : null;
 testWhere(
   notHere,
-  "Installer: installs and upgrades in every shell, and a failure leaves what was there",
+  "Installer: installs and upgrades in every shell, and a failure changes nothing",
   async (t) => {
     const here = shells.filter((shell) => isOnPath(shell.split(" ")[0]!));
     for (const shell of shells) if (!here.includes(shell)) await stepWhere(t, "not here", shell, () => {});

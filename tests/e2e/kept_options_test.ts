@@ -61,7 +61,7 @@ testWhere(noOpenssl(), "Go on: the printed line brings back key, TLS, address an
     assertMatch(refused.stderr, new RegExp(`must be signed by ${address}.*accept no other key: wallet other has `));
     assertMatch(
       refused.stderr,
-      /belongs to wallet hub, hotkey one, in '.*\/keys'.*go on with: iota orchestrate --data /,
+      /belongs to wallet hub, hotkey one, in '.*\/keys'.*resume with: iota orchestrate --data /,
     );
     const readdressed = await live([...first.goOn, "--public-address", "new.example"], { home, cwd: elsewhere });
     assertEquals([readdressed.hub, new URL(readdressed.url).hostname], [address, "new.example"]);

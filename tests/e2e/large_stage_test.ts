@@ -1,4 +1,4 @@
-/** A miner's process that loads a large stage goes on serving its links: no wait is a large part of the whole. */
+/** A miner's process keeps serving its links while it loads a large stage: no single wait is a large part of the total. */
 
 import { assert, assertEquals, assertLess } from "@std/assert";
 import { IotaProcess, type Line } from "../support/process/iota_process.ts";

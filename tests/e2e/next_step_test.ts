@@ -1,6 +1,6 @@
 /**
- * Every error says what to do next, and what it says works when it is pasted. Errors are provoked in real processes; each command and
- * each option in their next steps is then given to the program, in a folder whose name a shell would cut in two.
+ * Every error gives a next step, and the step works when pasted. Errors are provoked in real processes; each command
+ * and each option in their next steps is then given to the program, in a folder whose name a shell would split.
  */
 
 import { assert, assertEquals, assertMatch, assertNotEquals } from "@std/assert";
@@ -31,7 +31,7 @@ function provoked(at: (name: string) => string, corpus: string): Provoked[] {
     { words: ["config"], says: /must/, pastes: true },
     { words: ["service"], says: /must/, pastes: true },
     { words: ["config", "check"], says: /FILE must be given/, pastes: true },
-    { words: ["config", "init", at("run.toml")], says: /no file of that name may be in the way/, pastes: true },
+    { words: ["config", "init", at("run.toml")], says: /no file of that name may exist/, pastes: true },
     { words: ["config", "init", "--size", "huge", at("new.toml")], says: /must be one of/, pastes: true },
     { words: ["orchestrate", "--config", at("miner.toml")], says: /must hold the settings of a run/, pastes: true },
     { words: ["miner", "--config", at("run.toml")], says: /must hold options of that command/, pastes: true },

@@ -1,4 +1,4 @@
-/** A miner as a process: rests and goes on by signal, keeps a log that turns, and ends in order when the system asks. */
+/** A miner as a process: pauses and resumes by signal, rotates its log, and ends in order at the system's request. */
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { IotaProcess, type Line } from "../support/process/iota_process.ts";
@@ -7,7 +7,7 @@ import { withScratchFolder } from "../support/scratch_folder.ts";
 const ignore = Deno.build.os === "windows"; // it has no such signals
 
 Deno.test({
-  name: "Pausing: a miner rests from one SIGUSR2 to the next, and SIGTERM is no failure",
+  name: "Pausing: a miner pauses from one SIGUSR2 to the next, and SIGTERM is not a failure",
   ignore,
   fn: () =>
     withScratchFolder(async (folder) => {

@@ -1,6 +1,6 @@
 /**
- * Attempts to break out: a process with the rights that a user starts the program with gives up what a command does not state,
- * then tries what stolen control would try. The lists are exact, so a right that slips in fails a test.
+ * Attempts to break out: a process that starts with the program's usual rights gives up what a command does not declare, then
+ * tries what an attacker in control would try. The lists are exact, so a right that slips in fails a test.
  */
 
 import { assertEquals } from "@std/assert";
@@ -111,7 +111,7 @@ Deno.test("Rights: a command that states none can only print", async () => {
   });
 });
 
-Deno.test("Rights: every command that is no group states its rights, or is known to need none", async () => {
+Deno.test("Rights: every command that is not a group declares its rights, or is known to need none", async () => {
   const silent: string[] = [];
   for (const load of Object.values(commandTable)) {
     const command = await load();
@@ -122,7 +122,7 @@ Deno.test("Rights: every command that is no group states its rights, or is known
   assertEquals(silent, ["sim", "completions", "man"]);
 });
 
-Deno.test("Rights: Deno cannot take a part of a right for everything back, which is why roles run in a thread of their own", async () => {
+Deno.test("Rights: Deno cannot revoke part of an unrestricted right, which is why roles run in their own thread", async () => {
   const code = `Deno.permissions.revokeSync({ name: "read", path: "/etc" }); Deno.readTextFileSync("/etc/passwd");`;
   const { success } = await new Deno.Command(Deno.execPath(), {
     args: ["eval", "--quiet", "--no-config", code],

@@ -78,7 +78,7 @@ Deno.test("Service: the unit may write where the role's file says, by paths from
   });
 });
 
-Deno.test("Service: a role's option that stands before -- is refused, and the next step has it behind", async () => {
+Deno.test("Service: a role's option before -- is rejected, and the next step has it after", async () => {
   await inFolder({ "run.toml": 'size = "toy"\n' }, async () => {
     const refused: [string[], string][] = [
       [["orchestrate", "--data", "own"], "--dry-run -- orchestrate --data own"],

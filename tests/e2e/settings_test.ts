@@ -7,7 +7,7 @@ import { withScratchFolder } from "../support/scratch_folder.ts";
 import { writeSmallCorpus } from "../support/process/small_corpus.ts";
 import { testWhere } from "../support/test_where.ts";
 
-Deno.test("Settings: a text that --set names trains, and the run goes on without the file", async () => {
+Deno.test("Settings: a text named with --set is used for training, and the run resumes without the file", async () => {
   await withScratchFolder(async (folder) => {
     const corpus = await writeSmallCorpus(folder);
     const data = ["--data", `${folder}/run`, "--port", "0", "--json"];

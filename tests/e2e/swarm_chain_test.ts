@@ -1,4 +1,7 @@
-/** Runs that pay through a chain, as real processes: a swarm with a chain of its own, and a hub that admits whom a chain knows. */
+/**
+ * Runs that pay through a chain, as real processes: a swarm with its own chain, and a hub that admits only registered
+ * hotkeys.
+ */
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { iota, IotaProcess, type Line } from "../support/process/iota_process.ts";
@@ -10,7 +13,7 @@ interface Emission {
   readonly emissionRao: string;
 }
 
-Deno.test("Swarm on its own chain: weights are set, emission is paid for them, and a resumed run goes on with it", async () => {
+Deno.test("Swarm on its own chain: weights are set, emission is paid for them, and a resumed run keeps the chain", async () => {
   await withScratchFolder(async (folder) => {
     const toy = ["swarm", "--size", "toy", "--device", "reference", "--stages", "2", "--replicas", "2", "--json"];
     const first = new IotaProcess([...toy, "--steps", "20", "--data", folder]);
@@ -83,7 +86,7 @@ async function withPaidRun(body: (run: PaidRun) => Promise<void>): Promise<void>
   });
 }
 
-Deno.test("A run on a chain admits whom its subnet knows, pays them, and tells everybody how they stand", async () => {
+Deno.test("A run on a chain admits registered hotkeys, pays them, and reports their standing", async () => {
   await withPaidRun(async (run) => {
     await run.wallet("import --uri //Alice --name alice --coldkey --no-password");
     for (const hotkey of ["miner", "validator"]) await run.wallet(`new --name alice --hotkey ${hotkey}`);
@@ -111,7 +114,7 @@ Deno.test("A run on a chain admits whom its subnet knows, pays them, and tells e
   });
 });
 
-/** A permit comes with an epoch: until then a validator is turned away, and told what it lacks. */
+/** A permit comes with an epoch: until then a validator is refused and gets the reason. */
 async function untilAdmitted(run: PaidRun): Promise<IotaProcess> {
   for (;;) {
     const validator = run.node("validate", "validator");

@@ -14,7 +14,7 @@ interface Answer {
   readonly printed: string;
 }
 
-/** Runs one action with --json in a home of its own. */
+/** Runs one action with --json in its own home. */
 async function wallet(folder: string, words: string, more: readonly string[] = []): Promise<Answer> {
   const { code, stdout, stderr } = await iota(["wallet", ...words.split(" "), ...more, "--data", folder, "--json"], {
     HOME: folder,
@@ -66,7 +66,7 @@ Deno.test("iota wallet: a bad secret is refused without being quoted", async () 
     const onLine = await wallet(folder, "import --uri", [developmentPhrase]);
     assertEquals(onLine.code, 2);
     assert(!onLine.printed.includes("basket"), onLine.printed);
-    const asked = await wallet(folder, "regen"); // stdin is no terminal
+    const asked = await wallet(folder, "regen"); // stdin is not a terminal
     assertEquals(asked.code, 2);
     assertStringIncludes(asked.printed, "must be a terminal");
   });

@@ -11,7 +11,8 @@ import { HubJournal, type StateJournal } from "../../cli/hub/hub_journal.ts";
 import { type CheckpointPlace, putBackRound, storeRound } from "../../cli/hub/checkpoint_writer.ts";
 import { splitLayers } from "../../core/model/stages.ts";
 import { stageSpecs } from "../../core/model/spec.ts";
-import { DiskBlobs, type LostBlob } from "../../net/blobs/blob_disk.ts";
+import { DiskBlobs } from "../../net/blobs/blob_disk.ts";
+import type { LostBlob } from "../../net/blobs/blobs.ts";
 import { heldUp } from "../support/swarm/held_host.ts";
 import { LocalSwarm } from "../support/swarm/local_swarm.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
@@ -156,12 +157,10 @@ for (const damage of ["delete", "rot"] as const) {
 function mortalJournal(inner: HubJournal, isDying: () => boolean): StateJournal {
   return {
     begin: (state, nowMs) => inner.begin(state, nowMs),
-    commit: (batch, shell) => {
+    commit: (batch, state) => {
       if (isDying()) throw new Crash();
-      inner.commit(batch, shell);
+      inner.commit(batch, state);
     },
-    drop: (hash) => inner.drop(hash),
-    takeSegments: (refs) => inner.takeSegments(refs),
   };
 }
 

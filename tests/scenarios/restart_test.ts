@@ -7,6 +7,7 @@ import { assert, assertEquals } from "@std/assert";
 import type { OrchestratorEffect } from "../../core/orchestrator/event.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
 import { HubJournal, type RecoveredRun, type StateJournal } from "../../cli/hub/hub_journal.ts";
+import { hashOf } from "../../net/blobs/blob_hash.ts";
 import { LocalSwarm } from "../support/swarm/local_swarm.ts";
 import { tinyConfig } from "../support/tiny_model.ts";
 
@@ -32,14 +33,12 @@ function dyingJournal(inner: HubJournal, options: { at: number; isDurable: boole
   let commits = 0;
   return {
     begin: (state, nowMs) => inner.begin(state, nowMs),
-    commit(batch, shell) {
+    commit(batch, state) {
       commits += 1;
-      if (commits < options.at) return inner.commit(batch, shell);
-      if (options.isDurable) inner.commit(batch, shell);
+      if (commits < options.at) return inner.commit(batch, state);
+      if (options.isDurable) inner.commit(batch, state);
       throw new Crash();
     },
-    drop: (hash) => inner.drop(hash),
-    takeSegments: (refs) => inner.takeSegments(refs),
   };
 }
 
@@ -126,13 +125,11 @@ function runWithStop(at: number): Promise<LocalSwarm | null> {
       config,
       journal: {
         begin: (state, nowMs) => first.begin(state, nowMs),
-        commit(batch, shell) {
-          first.commit(batch, shell);
+        commit(batch, state) {
+          first.commit(batch, state);
           commits += 1;
           if (commits === at) queueMicrotask(() => swarm.orchestrator.stop("interrupted"));
         },
-        drop: (hash) => first.drop(hash),
-        takeSegments: (refs) => first.takeSegments(refs),
       },
     });
     await swarm.startAll();
@@ -146,7 +143,8 @@ function runWithStop(at: number): Promise<LocalSwarm | null> {
       for (const effect of effects) if (effect.type === "record") replayed.push(effect.record);
     });
     assertEquals(present(recovered).state.step, step, "goes on at the very step");
-    swarm.restart({ journal, recovered: present(recovered) });
+    const savedWires = new Map(swarm.orchestrator.segments.all.map((bytes) => [hashOf(bytes), bytes]));
+    swarm.restart({ journal, recovered: present(recovered), savedWires });
     swarm.records.all.splice(0, swarm.records.all.length, ...replayed);
     await swarm.runThrough(patience);
     journal.close();

@@ -2,7 +2,8 @@
 
 import { assert, assertEquals } from "@std/assert";
 import type { NodeId } from "../../core/ids.ts";
-import { wireBytes } from "../../core/model/spec.ts";
+import { wireBytes } from "../../core/codec/wire.ts";
+import { taskOutput } from "../../core/model/stage_wires.ts";
 import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
 
 /** Two stages of two replicas; the first of the second stage is the one that comes back. */
@@ -87,11 +88,11 @@ Deno.test("Returns: an item that the other replica doubts does not circle betwee
   const { hub, nodes, tails: [quitter, honest] } = training();
   const doubted = hub.state.work!.flows[1]!.microbatch;
   const losses = new Array<number>(hub.state.config.train.sequencesPerMicrobatch).fill(2);
-  const wire = hub.stages[1]!.wireIn!;
+  const wire = taskOutput(hub.stages[1]!, "turnaround")!;
   const answer = (node: NodeId) => {
     const task = hub.take(node, "runTask");
     const largest = task.microbatch === doubted ? 5_000 : 1;
-    const segments = [hub.blob(wireBytes(hub.stages[1]!, wire))];
+    const segments = [hub.blob(wireBytes(wire))];
     hub.tell(node, { type: "taskDone", task: task.task, losses, computeMs: 1 }, segments, largest);
   };
   let returns = 0;

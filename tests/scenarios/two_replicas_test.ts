@@ -2,7 +2,8 @@
 
 import { assertEquals } from "@std/assert";
 import type { NodeId } from "../../core/ids.ts";
-import { wireBytes } from "../../core/model/spec.ts";
+import { wireBytes } from "../../core/codec/wire.ts";
+import { taskOutput } from "../../core/model/stage_wires.ts";
 import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
 import { commit, merging, reduceAll, stageOf } from "../support/swarm/scripted_merge.ts";
 
@@ -71,10 +72,7 @@ Deno.test("Two of three replicas: who leaves after a bad result does not stand f
   const [a, b, c] = nodes.filter((node) => hub.state.members.get(node)!.stage === 0);
   const bad = (node: NodeId) => {
     const { task } = hub.take(node, "runTask");
-    const spec = hub.stages[0]!;
-    const { sequencesPerMicrobatch } = hub.state.config.train;
-    const wire = spec.wireOut!;
-    const bytes = sequencesPerMicrobatch * hub.state.config.model.contextLength * wire.width * wire.bytesPerValue;
+    const bytes = wireBytes(taskOutput(hub.stages[0]!, "forward")!);
     hub.tell(node, { type: "taskDone", task, losses: null, computeMs: 1 }, [hub.blob(bytes)], Infinity);
   };
   const failed = hub.tasksOf(a!)[0]!.microbatch;
@@ -134,12 +132,11 @@ Deno.test("Two replicas: a quick liar cannot shrink the plausible range until th
   let answered = 0;
   const answer = (node: NodeId) => {
     const task = hub.take(node, "runTask");
-    const spec = hub.stages[task.stage]!;
-    const wire = task.direction === "forward" ? spec.wireOut : spec.wireIn;
+    const wire = taskOutput(hub.stages[task.stage]!, task.direction);
     const losses = task.direction === "turnaround"
       ? new Array<number>(hub.state.config.train.sequencesPerMicrobatch).fill(2)
       : null;
-    const segments = wire === null ? [] : [hub.blob(wireBytes(spec, wire))];
+    const segments = wire === null ? [] : [hub.blob(wireBytes(wire))];
     const largest = node === liar ? Math.max(1e-5, 32 ** -Math.ceil(++answered / 32)) : 1;
     hub.tell(node, { type: "taskDone", task: task.task, losses, computeMs: 1 }, segments, largest);
   };

@@ -48,7 +48,7 @@ Deno.test("Validator: an endpoint that is gone is told at once, as its end is, a
     assertEquals(chain.summary()["chainHealth"], "alarm");
     const second = await serveLedger({ ledger, host: "127.0.0.1", port });
     let line = await said.next("line");
-    while (line["text"] !== "chain: it can be reached again") line = await said.next("line");
+    while (line["text"] !== "chain: reachable again") line = await said.next("line");
     await chain.end({ isFinished: false, interruption: new AbortController().signal });
     await second.close();
     ledger.close();

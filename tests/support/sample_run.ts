@@ -5,7 +5,9 @@
 
 import { blobHash, microbatchId, type NodeId, nodeId, stageIndex, taskId } from "../../core/ids.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
-import type { RunFacts } from "../../cli/screen/view.ts";
+import { fold } from "../../core/view/fold.ts";
+import { emptyView, type RunView } from "../../core/view/view.ts";
+import type { RunFacts, ViewRecord } from "../../core/view/view_record.ts";
 
 export const sampleFacts: RunFacts = {
   command: "swarm",
@@ -146,3 +148,12 @@ function addMerge(round: number, add: Add): void {
     tolerance: 0.01,
   });
 }
+
+/** A view that nothing happened in, opened at time 0. */
+export function openedView(facts: RunFacts = sampleFacts): RunView {
+  const view = emptyView();
+  foldAt(view, { type: "opened", facts, startedAtMs: 0, step: 0 }, 0);
+  return view;
+}
+
+export const foldAt = (view: RunView, record: ViewRecord, atMs: number): void => fold(view, { record, atMs });

@@ -8,14 +8,13 @@
 import { assert } from "@std/assert";
 import type {
   LimitConfig,
-  ModelConfig,
   OuterConfig,
-  PipelineConfig,
   RunConfig,
   SwarmConfig,
   TrainConfig,
   ValidateConfig,
 } from "../../core/config/config.ts";
+import type { ModelShape, PipelineShape } from "../../core/model/shape.ts";
 import { initialParameters } from "../../core/model/initial.ts";
 import { parameterTable, type StageSpec, stageSpecs } from "../../core/model/spec.ts";
 import { keyOf, nextBelow, openStream } from "../../core/prng.ts";
@@ -24,8 +23,8 @@ export interface TinyOverrides {
   name?: string;
   seed?: number;
   deterministic?: boolean;
-  model?: Partial<ModelConfig>;
-  pipeline?: Partial<PipelineConfig>;
+  model?: Partial<ModelShape>;
+  pipeline?: Partial<PipelineShape>;
   train?: Partial<TrainConfig>;
   outer?: Partial<OuterConfig>;
   validate?: Partial<ValidateConfig>;
@@ -33,7 +32,7 @@ export interface TinyOverrides {
   limits?: Partial<LimitConfig>;
 }
 
-const model: ModelConfig = {
+const model: ModelShape = {
   vocabSize: 64,
   width: 64,
   layers: 3,

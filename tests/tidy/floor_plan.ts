@@ -1,5 +1,6 @@
 /**
- * The floor plan as data: which folder may import which, and which packages belong to one folder only.
+ * The floor plan as data: which folder may import which, which rooms of core stand on which, and which packages belong to one
+ * folder only.
  *
  * Owns the table and the one question asked of it. Paths are relative to the repository root, with forward slashes.
  * Both users, the lint plugin and the tidy test, get the same answer and the same words.
@@ -30,6 +31,9 @@ const INSTEAD: Readonly<Record<string, string>> = {
   tests: "Import from one of the six folders",
 };
 
+/** Rooms of core that stand on each other: each may import those before it, and none behind it. */
+const CORE_STEPS: readonly string[] = ["core/codec", "core/model", "core/config"];
+
 export const FOLDERS: readonly string[] = Object.keys(ALLOWED);
 
 /** The top-level folder of a path, or "" for a file beside them. */
@@ -55,6 +59,14 @@ export function importProblem(importer: string, specifier: string): string | nul
     if (homes === undefined || homes.includes(folder)) return null;
     return `Cannot import '${specifier}' in ${folder}: it belongs to ${homes.join(" and ")}`;
   }
-  if (allowed.includes(folderOf(target))) return null;
+  if (allowed.includes(folderOf(target))) return stepProblem(importer, target);
   return `Cannot import '${target}' in ${folder}, which may import ${allowed.join(", ")} only. ${INSTEAD[folder]}`;
+}
+
+function stepProblem(importer: string, target: string): string | null {
+  const stepOf = (path: string) => CORE_STEPS.findIndex((room) => path.startsWith(`${room}/`));
+  const [own, other] = [stepOf(importer), stepOf(target)];
+  if (own === -1 || other <= own) return null;
+  return `Cannot import '${target}' in ${CORE_STEPS[own]}, which ${CORE_STEPS[other]} stands on. ` +
+    `Move what both need into ${CORE_STEPS[own]}, or take it as an argument`;
 }

@@ -66,6 +66,12 @@ Deno.test("Tidy: every import follows the floor plan", () => {
   check("Follow ARCHITECTURE.md, Floor plan", problems);
 });
 
+Deno.test("Tidy: one file of cli names the concrete blob stores", () => {
+  const elsewhere = files.filter(({ path }) => path.startsWith("cli/") && path !== "cli/roles/stores.ts");
+  const named = linesMatching(/net\/blobs\/blob_(disk|http|memory|uploads)\.ts"/, elsewhere);
+  check("Take a BlobStore (net/blobs/blobs.ts), and open it in cli/roles/stores.ts", named);
+});
+
 Deno.test("Tidy: no import cycle, type imports included", () => {
   const edges = new Map<string, string[]>();
   for (const [path, list] of imports) {
@@ -174,6 +180,13 @@ Deno.test("Tidy: every pinned package is imported", () => {
   const isUsed = (name: string) => used.some((specifier) => specifier === name || specifier.startsWith(`${name}/`));
   const pinned = Object.keys(JSON.parse(readText("deno.json")).imports);
   check("Remove it from deno.json and jsr.json", pinned.filter((name) => !isUsed(name) && !PIN_ONLY.includes(name)));
+});
+
+Deno.test("Tidy: what depends on a wire codec is asked of its record", () => {
+  check(
+    "Put it into the codec's record (core/codec, gpu/codecs, gpu/reference/codecs) and ask that",
+    linesMatching(/\bcodec\)?\s*[!=]==?\s|\bswitch \(.*\bcodec\)|bytesPerValue:/),
+  );
 });
 
 Deno.test("Tidy: documents that are cited are here", () => {

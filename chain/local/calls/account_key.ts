@@ -1,4 +1,7 @@
-/** Addresses of calls to the chain's own keys and back. A call with an address that is none cannot be encoded, so it is our bug. */
+/**
+ * Converts addresses in calls to the chain's keys and back. A call with an invalid address cannot be encoded, so that
+ * is our bug.
+ */
 
 import { present } from "../../../core/assert.ts";
 import type { Address } from "../../call.ts";

@@ -1,8 +1,8 @@
 /**
  * Moving tokens: transfers, and stake to and from a hotkey.
  *
- * Stake is worth what was paid for it (there is no pool, so no slippage and no price) and goes back to the coldkey that owns the
- * hotkey. An account keeps at least the existential deposit or nothing.
+ * Stake is worth what was paid for it (there is no pool, so no slippage and no price) and is returned to the coldkey
+ * that owns the hotkey. An account holds at least the existential deposit, or nothing.
  */
 
 import { assert } from "../../../core/assert.ts";
@@ -19,13 +19,13 @@ const minStakeRao = 2_000_000n;
 export const freeRaoOf = (state: StateReader, account: AccountKey): bigint =>
   state.read("account", account)?.freeRao ?? 0n;
 
-/** What an account can spend and stay alive. */
+/** What an account can spend without being removed. */
 export const spendableRao = (state: StateReader, account: AccountKey): bigint => {
   const spendable = freeRaoOf(state, account) - existentialDepositRao;
   return spendable > 0n ? spendable : 0n;
 };
 
-/** Adds to an account, or takes from it; the caller has checked that there is enough. */
+/** Adds to an account or subtracts from it; the caller has checked that there is enough. */
 export function addFree(state: State, account: AccountKey, rao: bigint): void {
   const { freeRao, nonce } = state.read("account", account) ?? { freeRao: 0n, nonce: 0 };
   state.write("account", account, { freeRao: freeRao + rao, nonce });
@@ -70,7 +70,7 @@ export function addStake(
   if (spendableRao(state, coldkey) < call.amountRao) return "NotEnoughBalanceToStake";
   const owner = state.read("hotkey", hotkey)?.coldkey;
   if (owner === undefined) return "HotKeyAccountNotExists";
-  if (owner !== coldkey) return "NonAssociatedColdKey"; // the real chain takes it as a nomination
+  if (owner !== coldkey) return "NonAssociatedColdKey"; // the real chain treats it as a nomination
   const key = keyOf(call.netuid, hotkey);
   addFree(state, coldkey, -call.amountRao);
   state.write("stake", key, (state.read("stake", key) ?? 0n) + call.amountRao);

@@ -1,5 +1,5 @@
 /**
- * Why a call changes nothing, in the runtime's own words: the closed list of errors this chain gives.
+ * Why a call failed, by the runtime's error names: the closed list of errors that this chain returns.
  *
  * Owns each error's pallet, and which of them older runtimes (until spec 416) answer at submission, as a custom code of the pool.
  */
@@ -54,7 +54,7 @@ export type CallError =
   | "AccountNotAllowedCommit"
   | "SpaceLimitExceeded";
 
-/** Errors of the token itself have no pallet of their own in the runtime: `DispatchError::Token`. */
+/** Token errors belong to no pallet in the runtime: `DispatchError::Token`. */
 export function palletOf(error: CallError): string {
   if (error === "FundsUnavailable" || error === "BelowMinimum") return "Token";
   return commitmentErrors.includes(error) ? "Commitments" : "SubtensorModule";
@@ -79,8 +79,8 @@ const customCodes: Partial<Record<CallError, number>> = {
   InvalidRevealRound: 15,
   NoWeightsCommitFound: 16,
   RevealTooEarly: 17,
-  SubtokenDisabled: 255, // as every error that has no code of its own
+  SubtokenDisabled: 255, // shared by all errors without their own code
 };
 
-/** The code with which the pool refuses this error; null: it is only found in a block. */
+/** The code with which the pool refuses a call for this error; null: it occurs only in a block. */
 export const customCodeOf = (error: CallError): number | null => customCodes[error] ?? null;

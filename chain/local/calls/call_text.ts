@@ -1,4 +1,4 @@
-/** A call as text, the same for the same call: what the embedded chain signs and what a block's calls are hashed by. */
+/** A call as canonical text, which the embedded chain signs and with which a block's calls are hashed. */
 
 import type { LedgerCall } from "../ledger.ts";
 

@@ -1,9 +1,9 @@
 /**
- * Hiding weights until they can no longer be copied: salted commits, which their sender reveals, and timelocked ones, which open
- * by themselves (epoch/reveal.ts).
+ * Hides weights until copying them is useless: salted commits, which their sender reveals, and timelocked ones, which
+ * open by themselves (epoch/reveal.ts).
  *
- * A commit belongs to an epoch; it can be revealed in the one that many `revealPeriodEpochs` later and in no other. LastUpdate is
- * stamped by the commit, so the rate limit counts from there.
+ * A commit belongs to an epoch; it can be revealed only in the epoch `revealPeriodEpochs` later. LastUpdate is stamped
+ * by the commit, so the rate limit counts from there.
  */
 
 import type { ChainCall } from "../../call.ts";
@@ -17,7 +17,7 @@ import { addressOf } from "./account_key.ts";
 import type { CallError } from "./call_error.ts";
 import { isInTime, missingMechanism, storeWeights } from "./weights.ts";
 
-const unrevealedMax = 10; // of one hotkey; of timelocked ones, in one epoch
+const unrevealedMax = 10; // per hotkey; timelocked ones also per epoch
 export const commitBytesMax = 5_000; // a longer one cannot be encoded
 
 type CommitOrReveal = Extract<ChainCall, { type: "commitWeights" | "commitTimelockedWeights" | "revealWeights" }>;
@@ -82,7 +82,7 @@ export function revealWeights(
     return live.length === 0 ? "NoWeightsCommitFound" : "InvalidRevealCommitHashNotMatch";
   }
   if (epochIndexIn(scope, call.netuid) !== commit.epoch + revealPeriod(scope, call)) return "RevealTooEarly";
-  const left = live.slice(position + 1); // revealing one gives up those before it
+  const left = live.slice(position + 1); // revealing one drops those before it
   if (left.length === 0) state.remove("salted", key);
   else state.write("salted", key, left);
   const refusal = storeWeights(scope, hotkey, call);

@@ -1,6 +1,6 @@
 /**
- * set_commitment: what a registered hotkey publishes about itself, in place of what it had published. Free, and bounded by the bytes
- * of an epoch. Checks in the runtime's order.
+ * set_commitment: what a registered hotkey publishes about itself, replacing what it published before. Free, and
+ * limited in bytes per epoch. Checks in the runtime's order.
  */
 
 import type { ChainCall } from "../../call.ts";
@@ -12,7 +12,7 @@ import { fieldsMax, spaceBytesMax } from "../surface/commitments_pallet.ts";
 import { addressOf } from "./account_key.ts";
 import type { CallError } from "./call_error.ts";
 
-const leastBytes = 100; // what any commitment counts for
+const leastBytes = 100; // the least that a commitment counts
 
 export function setCommitment(
   scope: BlockScope,

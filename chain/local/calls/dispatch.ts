@@ -1,7 +1,7 @@
 /**
- * A call inside a block: which function carries it out, what it costs, and which events tell of it.
+ * A call inside a block: the function that executes it, its fee, and its events.
  *
- * The signer pays the fee and uses up a nonce whatever comes of the call; the call itself changes everything it should, or nothing.
+ * The signer pays the fee and uses a nonce even if the call fails; the call itself is atomic.
  */
 
 import { unreachable } from "../../../core/assert.ts";
@@ -19,7 +19,7 @@ import { burnedRegister, registerNetwork } from "./registration.ts";
 import { serveAxon } from "./serving.ts";
 import { setWeights } from "./weights.ts";
 
-/** What hotkeys sign is free: their accounts are empty. */
+/** Calls signed by hotkeys are free, because their accounts are empty. */
 const paidCalls: readonly LedgerCall["type"][] = [
   ...["burnedRegister", "registerNetwork", "addStake", "removeStake", "transfer", "submitEncrypted"] as const,
 ];
@@ -56,7 +56,7 @@ export function dispatch(scope: BlockScope, from: AccountKey, call: LedgerCall):
   };
 }
 
-/** The custom code with which an older runtime's pool refuses a call; null: it lets it through. Nothing is changed. */
+/** The custom code with which an older runtime's pool refuses a call; null: it accepts. Changes nothing. */
 export function preCheck(scope: BlockScope, from: AccountKey, call: LedgerCall): number | null {
   const guarded = guardRefusal(scope, from, call);
   if (guarded !== null) return customCodeOf(guarded);

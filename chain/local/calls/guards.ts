@@ -1,9 +1,9 @@
 /**
- * What the runtime asks of weights calls before the call itself is run.
+ * The runtime's checks on weights calls before the call itself runs.
  *
- * Since spec 417 these are dispatch extensions, so the block reports their error; before, they were part of the pool, which refused
- * with a custom code (`preChecks`). They come first, so they hide the call's own words: a reveal of anything but a committed row is
- * `NoWeightsCommitFound`, and one outside its epoch `RevealTooEarly`, even when it is too late.
+ * Since spec 417 these are dispatch extensions, so the block reports their error; before, they were part of the pool, which
+ * refused with a custom code (`preChecks`). They run first, so they hide the call's own errors: a reveal of anything but a
+ * committed row is `NoWeightsCommitFound`, and one outside its epoch `RevealTooEarly`, even if it is too late.
  */
 
 import type { ChainCall } from "../../call.ts";
@@ -45,7 +45,7 @@ function stakeRefusal({ state, genesis }: BlockScope, hotkey: AccountKey, netuid
   return stake < genesis.stakeThresholdRao ? "NotEnoughStakeToSetWeights" : null;
 }
 
-/** Null for who is not registered, and for mechanisms that are not there: the call itself says so. */
+/** Null for unregistered hotkeys and missing mechanisms: the call itself reports those. */
 function paceRefusal(scope: BlockScope, of: {
   readonly hotkey: AccountKey;
   readonly call: { readonly netuid: number; readonly mechanism: number };

@@ -1,8 +1,8 @@
 /**
- * Becoming a neuron, and founding a subnet. Both are paid for by a coldkey, which owns the hotkey from then on.
+ * Registering a neuron and creating a subnet. Both are paid by a coldkey, which owns the hotkey from then on.
  *
- * A registration's price is burned; it rises with every registration and halves with time. A subnet's price is locked in it; it
- * doubles with every new subnet and falls back in a line.
+ * A registration's price is burned; it rises with every registration and halves with time. A subnet's price is locked
+ * in it; it doubles with every new subnet and then falls linearly.
  */
 
 import type { ChainCall } from "../../call.ts";
@@ -113,7 +113,7 @@ export function addSubnet(scope: BlockScope, of: {
   scope.emit({ type: "networkAdded", netuid });
 }
 
-/** Whether the hotkey is the coldkey's: a new hotkey becomes so. */
+/** Whether the hotkey belongs to the coldkey; a new hotkey is assigned to it. */
 export function claimHotkey({ state }: BlockScope, pair: { coldkey: AccountKey; hotkey: AccountKey }): boolean {
   const owner = state.read("hotkey", pair.hotkey)?.coldkey;
   if (owner === undefined) state.write("hotkey", pair.hotkey, { coldkey: pair.coldkey });

@@ -1,4 +1,4 @@
-/** serve_axon: where a neuron can be reached. Checks in the runtime's order; older runtimes refuse the address 0 as well. */
+/** serve_axon: the address of a neuron. Checks in the runtime's order; older runtimes refuse the address 0 as well. */
 
 import type { ChainCall } from "../../call.ts";
 import { type IpAddress, ipOfText, textOfIp } from "../../ip_address.ts";

@@ -1,7 +1,7 @@
 /**
- * set_weights and set_mechanism_weights: the runtime's checks in the runtime's order, then the row is upscaled and stored.
+ * set_weights and set_mechanism_weights: the runtime's checks in the runtime's order, then upscales and stores the row.
  *
- * `storeWeights` is also how a reveal becomes a row: it passes the same checks, except the rate limit, which the commit has met.
+ * Reveals also go through `storeWeights`, with the same checks except the rate limit, which the commit has already met.
  */
 
 import type { ChainCall } from "../../call.ts";
@@ -59,7 +59,7 @@ export function missingMechanism(
   return subnet !== undefined && of.mechanism < subnet.hyperparameters.mechanisms ? null : "MechanismDoesNotExist";
 }
 
-/** Blocks since weights were last set or committed are enough. */
+/** Whether enough blocks have passed since weights were last set or committed. */
 export function isInTime(
   { state, block }: BlockScope,
   of: { netuid: number; mechanism: number; uid: number },
@@ -69,7 +69,7 @@ export function isInTime(
   return lastUpdateBlock === 0 || block - lastUpdateBlock >= weightsRateLimitBlocks;
 }
 
-/** May this neuron set weights now? */
+/** Whether this neuron may set weights now. */
 function voterRefusal(scope: BlockScope, of: {
   readonly row: WeightsRow;
   readonly subnet: SubnetRecord;
@@ -88,13 +88,13 @@ function voterRefusal(scope: BlockScope, of: {
   return mayVote ? null : "NeuronNoValidatorPermit";
 }
 
-/** Is this row one the subnet takes? */
+/** Whether the subnet accepts this row. */
 function rowRefusal(row: WeightsRow, subnet: SubnetRecord, uid: number): CallError | null {
   const { uids, values } = row;
   const { minAllowedWeights, maxWeightsLimit } = subnet.hyperparameters;
   if (new Set(uids).size < uids.length) return "DuplicateUids";
   if (uids.some((target) => target >= subnet.neuronCount)) return "UidVecContainInvalidOne";
-  if (isSelfWeight(row, uid)) return null; // neither length nor limit bind it
+  if (isSelfWeight(row, uid)) return null; // exempt from length and limit
   if (values.length < Math.min(minAllowedWeights, subnet.neuronCount)) return "WeightVecLengthIsLow";
   return isWithinMaxWeight(values, maxWeightsLimit) ? null : "MaxWeightExceeded";
 }

@@ -1,10 +1,11 @@
 /**
- * Yuma consensus: from the validators' weights and stake to who earns what. Pure, in the runtime's fixed-point arithmetic.
+ * Yuma consensus: computes what each neuron earns from the validators' weights and stake. Pure, in the runtime's
+ * fixed-point arithmetic.
  *
- * A miner's consensus weight is the stake-weighted median of what validators give it; what a validator gives above it is clipped, so
- * a minority of stake cannot lift anybody. Incentive follows the clipped weights, dividends follow bonds: a moving average of how
- * much of a miner's stake-weighted support each validator was. This is the runtime's original Yuma (`yumaVersion` 2, liquid alpha
- * off). Refuses: masks (epoch_inputs.ts decides which weights count) and amounts (emission.ts).
+ * A miner's consensus weight is the stake-weighted median of what validators give it; weight above it is clipped, so a
+ * minority of stake cannot raise any miner. Incentive follows the clipped weights, dividends follow bonds: a moving average
+ * of how much of a miner's stake-weighted support each validator was. This is the runtime's original Yuma (`yumaVersion` 2,
+ * liquid alpha off). Out of scope: masks (epoch_inputs.ts decides which weights count) and amounts (emission.ts).
  */
 
 import { type Fixed, fixedOfU16Share, fixedOne, normalized, ratio, sumOf, times, u16OfShare } from "./fixed.ts";
@@ -21,7 +22,7 @@ import {
 } from "./sparse_rows.ts";
 
 export interface ConsensusInput {
-  readonly stakeRao: readonly bigint[]; // by uid; what is below the threshold counts as 0 here already
+  readonly stakeRao: readonly bigint[]; // by uid; already 0 if below the threshold
   readonly isVoting: readonly boolean[]; // active and with a permit from the epoch before
   readonly weights: readonly SparseRow[]; // as stored, masked, any scale
   readonly bonds: readonly SparseRow[]; // of the epoch before, u16 as integers, masked
@@ -40,7 +41,7 @@ export interface ConsensusOutput {
   readonly dividends: readonly Fixed[];
   readonly permits: readonly boolean[];
   readonly bonds: readonly (readonly (readonly [uid: number, value: number])[])[]; // u16, rows without a permit empty
-  readonly validatorShares: readonly Fixed[]; // of what validators earn: dividends, or stake where nobody earned anything
+  readonly validatorShares: readonly Fixed[]; // of the validators' part: dividends, or stake if none earned dividends
 }
 
 export function runConsensus(input: ConsensusInput): ConsensusOutput {
@@ -89,14 +90,14 @@ function movedBonds(input: ConsensusInput, growth: readonly SparseRow[]): Sparse
   return columnNormalized(moved, miners);
 }
 
-/** The `count` largest that are not zero; among equals the higher uid wins, as in the runtime's stable sort. */
+/** The `count` largest that are not zero; ties go to the higher uid, as in the runtime's stable sort. */
 export function topByStake(stake: readonly Fixed[], count: number): boolean[] {
   const ascending = stake.map((_, uid) => uid).sort((a, b) => compare(stake[a] ?? 0n, stake[b] ?? 0n) || a - b);
   const left = new Set(ascending.slice(0, Math.max(0, stake.length - count)));
   return stake.map((share, uid) => share > 0n && !left.has(uid));
 }
 
-/** Per column the smallest weight that stake of at least `majority` gives or exceeds. Rows without stake have no voice. */
+/** Per column, the weight that a stake of at least `majority` gives or exceeds. Rows without stake are ignored. */
 function weightedMedians(rows: readonly SparseRow[], stake: readonly Fixed[], majority: Fixed): Fixed[] {
   const voters = stake.flatMap((share, uid) => share > 0n ? [uid] : []);
   const voices = normalized(voters.map((uid) => stake[uid] ?? 0n));

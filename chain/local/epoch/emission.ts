@@ -1,9 +1,9 @@
 /**
  * Where new tokens go: into a subnet's pots with every block, out of them at its epoch.
  *
- * 18 % are the owner's, the rest is halved between miners and validators. All amounts are integers: what a division leaves over, and
- * what nobody could be paid, goes to the chain's remainder, so the issuance stays the sum of everything that is held
- * (`heldRao`). Incentive of hotkeys that belong to the subnet's owner is burned, as the real chain does.
+ * 18 % are the owner's, the rest is halved between miners and validators. All amounts are integers: remainders of
+ * divisions, and amounts that no one can be paid, go to the chain's remainder, so the issuance stays the sum of all
+ * holdings (`heldRao`). Incentive of hotkeys that belong to the subnet's owner is burned, as the real chain does.
  */
 
 import type { BlockScope } from "../block_scope.ts";
@@ -41,7 +41,7 @@ export interface Payout {
   readonly remainderRao: bigint;
 }
 
-/** Empties the pots. Mechanisms have equal parts; one in which no miner earned anything pays its part to its validators. */
+/** Empties the pots. Mechanisms get equal parts; if no miner earned anything in one, its part goes to its validators. */
 export function payOut({ state }: BlockScope, netuid: number, mechanisms: readonly MechanismShares[]): Payout {
   const subnet = state.get("subnet", keyOf(netuid));
   const pots = state.get("pots", keyOf(netuid));
@@ -79,7 +79,7 @@ function addStake(state: State, to: { readonly netuid: number; readonly hotkey: 
   state.write("stake", key, (state.read("stake", key) ?? 0n) + to.rao);
 }
 
-/** Everything anybody holds. Equals the issuance, always. */
+/** All holdings. Always equals the issuance. */
 export function heldRao(state: StateReader): bigint {
   let held = state.get("chain", theChain).remainderRao;
   for (const key of state.keys("account")) held += state.get("account", key).freeRao;

@@ -1,9 +1,9 @@
 /**
- * Which stake, weights and bonds count in an epoch: the state read into the consensus' input, masked as the runtime masks it.
+ * Which stake, weights and bonds count in an epoch: builds the consensus input from the state, masked as in the runtime.
  *
- * Weights count from validators with a permit, not for oneself (the subnet's owner may), and only for neurons registered before the
- * row was last touched. Under commit-reveal a row with a commit outstanding does not count for neurons registered after that commit.
- * Bonds to neurons registered since the last epoch are forgotten.
+ * Only weights of validators with a permit count, never for oneself (except the subnet's owner), and only for neurons
+ * registered before the row was last changed. Under commit-reveal a row with a commit outstanding does not count for
+ * neurons registered after that commit. Bonds to neurons registered since the last epoch are dropped.
  */
 
 import { storageIndex } from "../../weights/salted_commit.ts";
@@ -15,7 +15,7 @@ import { fixedOf } from "./fixed.ts";
 import { epochIndexIn } from "./schedule.ts";
 import { keepCells, type SparseRow } from "./sparse_rows.ts";
 
-/** An epoch's input, and what the chain will remember of it. */
+/** An epoch's input, and what the chain stores of it. */
 export interface EpochInput extends ConsensusInput {
   readonly isActive: readonly boolean[];
 }
@@ -69,7 +69,7 @@ function isRowNewer(of: {
   return of.seat.lastUpdateBlock > registeredAtBlock && (of.commitBlock ?? Infinity) >= registeredAtBlock;
 }
 
-/** The first block after the epoch before; neurons registered from there on have no bonds yet. */
+/** The first block after the previous epoch; neurons registered from then on have no bonds yet. */
 function lastTempoBlock({ state, block }: BlockScope, netuid: number): number {
   const { lastStepBlock } = state.get("clock", keyOf(netuid));
   const { tempoBlocks } = state.get("subnet", keyOf(netuid)).hyperparameters;

@@ -1,5 +1,5 @@
 /**
- * An epoch of a subnet: consensus for each mechanism, then what it decided is written down and paid.
+ * An epoch of a subnet: runs the consensus of each mechanism, then stores and pays the result.
  *
  * Owns: the order (read everything, decide, pay, write) and the epoch clock. Neurons' shares are averages over mechanisms.
  */

@@ -1,8 +1,9 @@
 /**
  * The runtime's I32F32 fixed-point numbers: a bigint that counts 2^-32 parts.
  *
- * Owns: the operations the consensus needs, rounding down as the runtime does, so shares agree with it to the last bit and are the
- * same on every machine. Refuses: negative numbers. Dividing by zero gives zero, the runtime's `safe_div`.
+ * Owns: the operations the consensus needs, rounding down as the runtime does, so shares agree with it to the last bit
+ * and are the same on every machine. Negative numbers are not supported. Dividing by zero gives zero, like the
+ * runtime's `safe_div`.
  */
 
 export type Fixed = bigint;
@@ -16,7 +17,7 @@ export const fixedOf = (integer: number): Fixed => BigInt(integer) << fractionBi
 
 export const times = (a: Fixed, b: Fixed): Fixed => (a * b) >> fractionBits;
 
-/** a / b, for two integers of any scale as long as it is the same. */
+/** a / b, for two integers of the same scale. */
 export const ratio = (a: bigint, b: bigint): Fixed => b === 0n ? 0n : (a << fractionBits) / b;
 
 export const sumOf = (values: readonly Fixed[]): Fixed => values.reduce((sum, value) => sum + value, 0n);
@@ -34,5 +35,5 @@ export function u16OfShare(share: Fixed): number {
   return Number(scaled > u16Max ? u16Max : scaled);
 }
 
-/** The part of an integer amount that a share stands for, rounded down. */
+/** A share of an integer amount, rounded down. */
 export const partOf = (amount: bigint, share: Fixed): bigint => (amount * share) >> fractionBits;

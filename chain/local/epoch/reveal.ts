@@ -1,8 +1,9 @@
 /**
- * Timelocked weights that come due: opened with the beacon's pulse, decoded, and set as if their hotkey had just sent them.
+ * Opens due timelocked weights with the beacon's pulse, decodes them, and sets them as if their hotkey had just sent them.
  *
- * Done at the start of every block for the commits of `revealPeriodEpochs` ago. A commit whose pulse is not out yet is tried again in
- * each block of that epoch and dropped after it. A commit that does not open, is not of its sender or is refused is dropped at once.
+ * Done at the start of every block for the commits of `revealPeriodEpochs` ago. A commit whose pulse is not published
+ * yet is tried in each block of that epoch and then dropped. A commit that does not open, is not from its sender or is
+ * refused is dropped at once.
  */
 
 import { decryptTimelocked } from "../../timelock/timelock.ts";
@@ -37,7 +38,7 @@ interface Place {
 
 function dropExpired(scope: BlockScope, { netuid, mechanism, key }: Place): void {
   for (const { hotkey } of scope.state.get("timelocked", key)) {
-    const why = "its pulse did not come out in time";
+    const why = "its pulse was not published in time";
     scope.emit({ type: "weightsDropped", netuid, mechanism, hotkey: addressOf(hotkey), why });
   }
   scope.state.remove("timelocked", key);
@@ -69,11 +70,11 @@ function openCommit(scope: BlockScope, { commit, round }: TimelockedCommit): Par
   if (first === undefined) return null;
   const opened = [first, ...others].find(({ ok }) => ok);
   if (opened !== undefined) return opened;
-  const isSealed = !first.ok && first.fault.code === "unauthenticated"; // by all appearances to another beacon
+  const isSealed = !first.ok && first.fault.code === "unauthenticated"; // probably to another beacon
   return isSealed && scope.awaitsPulse(round) ? null : first;
 }
 
-/** Null when the weights are set, else why not. */
+/** Null if the weights are set, else the reason. */
 function revealOne(scope: BlockScope, of: {
   readonly netuid: number;
   readonly mechanism: number;

@@ -1,8 +1,8 @@
 /**
- * When a subnet's epoch is due, and which epoch a block belongs to: the chain's own two rules, asked block by block.
+ * When a subnet's epoch is due, and which epoch a block belongs to: the chain's own two rules, applied block by block.
  *
- * Predictions far ahead are chain/epochs; this is what they predict. One difference to the real chain: nothing caps the epochs of a
- * block, so none is deferred.
+ * chain/epochs predicts the same further ahead. One difference from the real chain: the number of epochs per block is
+ * unlimited, so none is deferred.
  */
 
 import type { BlockScope } from "../block_scope.ts";
@@ -20,7 +20,10 @@ export function isEpochDue({ state, genesis, block }: BlockScope, netuid: number
   return isAsked || clock.blocksSinceLastStep > longestTempoBlocks || block - clock.lastEpochBlock >= tempoBlocks;
 }
 
-/** The epoch that commits and reveals of this block belong to. Before its epoch has run, a block counts as of the next one. */
+/**
+ * The epoch that commits and reveals of this block belong to. Before its epoch has run, a block counts toward the next
+ * one.
+ */
 export function epochIndexIn(scope: BlockScope, netuid: number): number {
   const { state, genesis, block } = scope;
   if (genesis.epochs === "legacy") {

@@ -1,5 +1,5 @@
 /**
- * Matrices of the consensus as the chain keeps them: for each validator the miners it knows, for weights and for bonds.
+ * The consensus' sparse matrices as the chain stores them: weights and bonds, by validator and miner.
  *
  * Owns: row and column arithmetic on sparse fixed-point rows. A missing entry is zero; no row names a uid twice.
  */
@@ -43,7 +43,7 @@ export function columnNormalized(rows: readonly SparseRow[], columns: number): S
   return mapCells(rows, (value, j) => sums[j] === 0n ? value : ratio(value, sums[j] ?? 0n));
 }
 
-/** The largest of each column becomes 1: how bonds are stored. */
+/** Scales each column so that its largest value is 1, as bonds are stored. */
 export function columnMaxUpscaled(rows: readonly SparseRow[], columns: number): SparseRow[] {
   const maxima = foldColumns(rows, columns, (max, value) => value > max ? value : max);
   return mapCells(rows, (value, j) => maxima[j] === 0n ? value : ratio(value, maxima[j] ?? 0n));

@@ -1,4 +1,4 @@
-/** What hotkeys published about themselves: as the roles read it, and as the runtime's `Registration`. */
+/** What hotkeys published about themselves, in the roles' form and as the runtime's `Registration`. */
 
 import type { Address, CommitmentKind } from "../../call.ts";
 import type { Commitment } from "../../chain.ts";
@@ -16,7 +16,7 @@ export function commitmentOf(
   return { hotkey, block: record.block, fields: record.fields.map(({ kind, hex }) => ({ kind, bytes: bytesOf(hex) })) };
 }
 
-/** Nothing is held on deposit: the runtime's price is zero. */
+/** There is no deposit: the runtime's price is zero. */
 export function registrationOf({ block, fields }: CommitmentRecord) {
   return { deposit: 0n, block, info: { fields: fields.map(dataOf) } };
 }

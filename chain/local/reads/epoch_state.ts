@@ -1,4 +1,4 @@
-/** The epoch clock of a subnet as the roles know it. */
+/** A subnet's epoch clock in the roles' form. */
 
 import type { EpochState } from "../../chain.ts";
 import { keyOf } from "../state/records.ts";

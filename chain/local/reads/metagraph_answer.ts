@@ -1,5 +1,6 @@
 /**
- * The runtime's metagraph structs (spec 393): all fields in its order, and the selective one with those that were asked for.
+ * The runtime's metagraph structs (spec 393): the full one with all fields in order, and the selective one with the
+ * requested fields.
  *
  * Fields of the token market and of features this chain leaves out have the values of a subnet without them: price 1, nothing in a
  * pool. Account ids are bytes, u64 and wider are bigints.
@@ -103,7 +104,7 @@ function subnetFields(chain: ReadableChain, netuid: number) {
   };
 }
 
-/** `indexes` count the fields in the struct's order; what was not asked for is null. */
+/** `indexes` refer to the fields in the struct's order; fields not requested are null. */
 export function selectiveMetagraph(ledger: ReadableChain, netuid: number, indexes: readonly number[]) {
   const all = metagraph(ledger, netuid);
   if (all === null) return null;

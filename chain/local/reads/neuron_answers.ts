@@ -1,4 +1,4 @@
-/** Neurons one by one, with the rows they set: the older of the runtime's two ways to tell a subnet's state. */
+/** Neurons one by one, with the rows they set: the older of the runtime's two forms of a subnet's state. */
 
 import { keyOf } from "../state/records.ts";
 import { metagraph } from "./metagraph_answer.ts";

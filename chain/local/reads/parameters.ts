@@ -1,4 +1,4 @@
-/** A subnet's rules and prices as the roles know them. */
+/** A subnet's rules and prices in the roles' form. */
 
 import type { SubnetParameters } from "../../chain.ts";
 import { addressOf } from "../calls/account_key.ts";

@@ -1,4 +1,4 @@
-/** What the answers under chain/local/reads are made from: the state after one block, and what is known besides. */
+/** The input for the answers under chain/local/reads: the state after one block, and further facts. */
 
 import type { Genesis } from "../genesis.ts";
 import type { Ledger, LocalBlock } from "../ledger.ts";

@@ -1,6 +1,4 @@
-/**
- * The runtime APIs a subnet node asks, by their own names. A name that is not here is answered with undefined.
- */
+/** The runtime APIs that a subnet node calls, by their own names. An unknown name gives undefined. */
 
 import { nextEpochBlock } from "../../epochs/epochs.ts";
 import { networkCostRao } from "../calls/registration.ts";
@@ -64,7 +62,7 @@ export function runtimeApiAnswer(ledger: ReadableChain, name: string, args: read
     case "StakeInfoRuntimeApi.get_stake_info_for_hotkey_coldkey_netuid":
       return stakeOf(ledger, { hotkey: netuid as AccountId, coldkey: second as AccountId, netuid: Number(third) });
     case "StakeInfoRuntimeApi.get_stake_fee":
-      return 0n; // there is no market to pay
+      return 0n; // there is no market, so no fee
     case "SubnetRegistrationRuntimeApi.get_network_registration_cost":
       return networkCostRao({ state: ledger.state, genesis: ledger.genesis, block: ledger.head().number });
     case "SwapRuntimeApi.current_alpha_price":
@@ -114,7 +112,7 @@ function hyperparameters(ledger: ReadableChain, netuid: number) {
   };
 }
 
-/** The same as a list of names and tagged values: what newer clients read, lest every new one needs a new client. */
+/** The same as a list of names and tagged values, which newer clients read so that new parameters need no new client. */
 function hyperparameterEntries(ledger: ReadableChain, netuid: number) {
   const of = ledger.state.read("subnet", keyOf(netuid))?.hyperparameters;
   if (of === undefined) return null;

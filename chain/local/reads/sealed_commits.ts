@@ -1,4 +1,7 @@
-/** Timelocked commits that wait for their pulse, and whether this chain's own will open them, which its beacon can tell beforehand. */
+/**
+ * Timelocked commits waiting for their pulse, and whether this chain's own pulse will open them, which its beacon can
+ * predict.
+ */
 
 import { decryptTimelocked } from "../../timelock/timelock.ts";
 import { addressOf } from "../calls/account_key.ts";
@@ -7,7 +10,7 @@ import type { TimelockedCommit } from "../state/records.ts";
 import type { StateReader } from "../state/state.ts";
 
 export interface SealedCommit {
-  readonly key: string; // tells it from all others
+  readonly key: string; // unique
   readonly hotkey: string; // its address
   readonly round: bigint;
   readonly commit: TimelockedCommit;

@@ -1,8 +1,8 @@
 /**
- * The runtime's storage by its own names, out of our records: `SubtensorModule.Tempo` with `[9]`.
+ * The runtime's storage by its own names, answered from our records: `SubtensorModule.Tempo` with `[9]`.
  *
- * Owns the table of items that are answered and their shapes (spec 393; the epoch clock's items since 423). An item with a default is
- * answered with it, as the chain does; an optional one that is absent, and every name not listed, is undefined.
+ * Owns the table of supported items and their shapes (spec 393; the epoch clock's items since 423). An absent item with
+ * a default gives its default, as on the chain; an absent optional item, and any unlisted name, gives undefined.
  */
 
 import { sha256 } from "@noble/hashes/sha2.js";
@@ -34,7 +34,7 @@ const hexOf = (key: unknown): string => key instanceof Uint8Array ? key.toHex() 
 export const bytesOf = (hex: string): Uint8Array => Uint8Array.fromHex(hex);
 const noAccount = new Uint8Array(32);
 
-/** A subnet's own number or switch; the fallback for subnets that do not exist. */
+/** A subnet's number or switch; the fallback is for subnets that do not exist. */
 const parameter = (read: (parameters: Hyperparameters) => unknown): Reader => ({ state, genesis }, [netuid]) =>
   read(state.read("subnet", keyOf(number(netuid)))?.hyperparameters ?? genesis.newSubnet);
 
@@ -56,7 +56,7 @@ const perSeat = (read: (seat: SeatRecord) => unknown): Reader => ({ state }, [in
   });
 };
 
-/** Only an owner stakes to a hotkey here, so these are also all that it can have staked to. */
+/** Only an owner can stake to a hotkey here, so these are also all hotkeys it can have staked to. */
 const hotkeysOf = (state: StateReader, coldkey: string): string[] =>
   state.keys("hotkey").filter((hotkey) => state.get("hotkey", hotkey).coldkey === coldkey).sort();
 

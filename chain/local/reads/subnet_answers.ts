@@ -1,7 +1,7 @@
 /**
- * Runtime answers beside the metagraph that Bittensor's SDK asks for: a subnet's state and its market, and who staked what.
+ * Further runtime answers that Bittensor's SDK requests: a subnet's state, its market, and stakes.
  *
- * All follow from the metagraph. There is no market here: one alpha is one tao, and a subnet's pool is empty.
+ * All are derived from the metagraph. There is no market here: one alpha is one tao, and a subnet's pool is empty.
  */
 
 import type { AccountId } from "../ledger.ts";
@@ -21,7 +21,7 @@ export function dynamicInfo(chain: ReadableChain, netuid: number) {
   return { ...rest, subnetName: name, tokenSymbol: symbol, emission: subnetEmission, subnetIdentity: identity };
 }
 
-/** What a subnet is and how full; what is not named is zero. */
+/** A subnet's identity and size; other fields are zero. */
 export function subnetInfo(chain: ReadableChain, netuid: number) {
   const all = metagraph(chain, netuid);
   if (all === null) return null;
@@ -46,7 +46,7 @@ export function alphaPrices(chain: ReadableChain) {
 
 export const alphaPriceRao = 1_000_000_000n;
 
-/** What an amount would become, in either direction: as much of the other, at no fee. */
+/** What an amount converts to, in either direction: the same amount, without a fee. */
 export const swapped = (amount: bigint) => ({
   ...{ taoAmount: amount, alphaAmount: amount },
   ...{ taoFee: 0n, alphaFee: 0n, taoSlippage: 0n, alphaSlippage: 0n },
@@ -67,7 +67,7 @@ export interface StakePlace {
   readonly netuid: number;
 }
 
-/** Zero where nothing is staked, also for a coldkey that does not own the hotkey: nobody else can stake on it here. */
+/** Zero if nothing is staked, and for a coldkey that does not own the hotkey, because only the owner can stake to it here. */
 export function stakeOf({ state }: ReadableChain, { hotkey, coldkey, netuid }: StakePlace) {
   const isOwner = state.read("hotkey", hotkey.toHex())?.coldkey === coldkey.toHex();
   return {

@@ -1,8 +1,9 @@
 /**
- * The last blocks as clients ask for them: header, extrinsics, events. Older blocks keep only their header, in the ledger.
+ * The latest blocks in the form clients request: header, extrinsics, events. Of older blocks the ledger keeps only the
+ * header.
  *
- * Owns: joining a block's outcomes with the extrinsics that led to them. Calls that reached the ledger on another way than through
- * this node have no bytes and are not shown.
+ * Owns: matching a block's outcomes with their extrinsics. Calls that reached the ledger other than through this node
+ * have no bytes and are not shown.
  */
 
 import { assert, present } from "../../../core/assert.ts";

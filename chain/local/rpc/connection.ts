@@ -1,8 +1,9 @@
 /**
  * One caller's messages in, answers and notifications out.
  *
- * Owns: a connection's subscriptions and the only place where an `RpcError` is caught. Refuses: sockets (server.ts). Invariants: a
- * subscription's first notification follows the answer that carries its id, also in a batch; a closed connection holds none.
+ * Owns: a connection's subscriptions and the only place where an `RpcError` is caught. Out of scope: sockets
+ * (rpc_server.ts). Invariants: a subscription's first notification follows the answer that carries its id, even in a
+ * batch; a closed connection has no subscriptions.
  */
 
 import { ScaleError } from "../surface/scale_bytes.ts";
@@ -13,21 +14,21 @@ import { invalidParams, methodNotFound, needsSocket, RpcError, tooManySubscripti
 export interface ConnectionOptions {
   readonly node: NodeParts;
   readonly methods: Methods;
-  /** Where notifications go; null: the caller cannot be pushed to (HTTP). */
+  /** Where notifications go; null: the caller cannot receive any (HTTP). */
   readonly push: ((text: string) => void) | null;
 }
 
 export class Connection implements Caller {
   readonly #options: ConnectionOptions;
   readonly #stops = new Map<string, () => void>(); // by subscription
-  #starts: (() => void)[] = []; // of subscriptions whose id is not sent yet
-  #subscriptions = 0; // ever made, for ids
+  #starts: (() => void)[] = []; // of subscriptions whose id has not been sent yet
+  #subscriptions = 0; // total so far, for ids
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
   }
 
-  /** Answers a message through `send`; nothing is sent when it holds notifications only. */
+  /** Answers a message through `send`; nothing is sent if it holds only notifications. */
   receive(text: string, send: (answer: string) => void): void {
     const { isBatch, requests } = parseMessage(text, this.#options.node.limits);
     const answers = requests.map((request) => this.#answer(request)).filter((answer) => answer !== null);
@@ -50,7 +51,7 @@ export class Connection implements Caller {
     const id = `s${++this.#subscriptions}`;
     this.#stops.set(id, () => {});
     this.#starts.push(() => {
-      if (!this.#stops.has(id)) return; // already given up
+      if (!this.#stops.has(id)) return; // already cancelled
       this.#stops.set(id, start((result) => push(notificationText(notification, { subscription: id, result }))));
     });
     return id;

@@ -1,7 +1,7 @@
 /**
- * Mortal eras: for how many blocks a signature is good. Two bytes carry a period (a power of two) and the phase in it.
+ * Mortal eras: for how many blocks a signature is valid. Two bytes encode a period (a power of two) and the phase in it.
  *
- * The block an era begins with is the last one before the head whose number has that phase; its hash is signed.
+ * An era begins at the last block before the head whose number has that phase; the hash of that block is signed.
  */
 
 import { ScaleError } from "../surface/scale_bytes.ts";

@@ -1,8 +1,8 @@
 /**
- * System.Events of a block: what the chain did by itself, then what each extrinsic did and what became of it, as clients decode it.
+ * System.Events of a block: the chain's own events, then those of each extrinsic and its outcome, as clients decode them.
  *
- * The first extrinsic is the clock's; the others are those of `outcomes` that came through this node. As in a runtime, an extrinsic's
- * own events stand between its fee's, and its success or failure comes last.
+ * The first extrinsic is the clock's; the others are those of `outcomes` that came through this node. As in a runtime,
+ * an extrinsic's own events are between those of its fee, and its success or failure comes last.
  */
 
 import type { ChainEvent } from "../events.ts";
@@ -44,7 +44,7 @@ const failure = (error: unknown, info: unknown): unknown => ({
   value: { type: "ExtrinsicFailed", value: [error, info] },
 });
 
-/** An error that no pallet of the surface declares is shown as `Other`, which is all a client could make of it. */
+/** An error that no pallet of the surface declares is shown as `Other`, because clients could not decode more. */
 function dispatchError(pallets: Runtime["surface"]["pallets"], error: { pallet: string; name: string }): unknown {
   if (error.pallet === "Token") return { type: "Token", value: { type: error.name } };
   const pallet = pallets.find(({ name }) => name === error.pallet);

@@ -1,9 +1,10 @@
 /**
- * A signed extrinsic: taken apart, and its signature checked over what the signer must have signed.
+ * Parses a signed extrinsic and checks its signature over what the signer must have signed.
  *
- * Layout, version 4: length, 0x84, address, signature, what the extensions carry, call. Signed is call ++ carried ++ implied, or its
- * blake2-256 when that has more than 256 bytes. Implied are the runtime's version, the genesis and the hash of the block an era
- * begins with, so a signature is good for one chain, one runtime and one stretch of blocks. Refuses: whether the call is allowed.
+ * Layout, version 4: length, 0x84, address, signature, extension data, call. The signed bytes are call ++ carried ++
+ * implied, or their blake2-256 if longer than 256 bytes. Implied are the runtime's version, the genesis and the hash of
+ * the era's first block, so a signature is valid for one chain, one runtime and one range of blocks. Out of scope:
+ * whether the call is allowed.
  */
 
 import { ed25519 } from "@noble/curves/ed25519.js";
@@ -36,7 +37,7 @@ export interface SignedExtrinsic {
   readonly call: RuntimeCall;
 }
 
-/** What a signature is bound to. */
+/** The context to which a signature is bound. */
 export interface SigningScope {
   readonly runtime: Runtime;
   readonly genesisHash: Uint8Array;
@@ -44,7 +45,7 @@ export interface SigningScope {
   blockHash(block: number): Uint8Array | null;
 }
 
-/** Throws `RpcError` in the words of a node when the bytes are no extrinsic or the signature is not good. */
+/** Throws `RpcError` with a node's message if the bytes are not an extrinsic or the signature is invalid. */
 export function openExtrinsic(bytes: Uint8Array, scope: SigningScope): SignedExtrinsic {
   const body = unwrap(bytes);
   const parts = takeApart(body, scope.runtime);
@@ -148,7 +149,7 @@ function callOf(decoded: unknown, pallets: Runtime["surface"]["pallets"]): Runti
 
 function impliedBytes({ era, checksMetadata }: Carried, scope: SigningScope): Uint8Array {
   const { surface, scale } = scope.runtime;
-  if (checksMetadata) throw invalidTransaction("badProof"); // a hash of the metadata that this node does not compute
+  if (checksMetadata) throw invalidTransaction("badProof"); // this node does not compute the metadata hash
   const implied: Readonly<Record<string, unknown>> = {
     CheckSpecVersion: surface.specVersion,
     CheckTxVersion: surface.transactionVersion,
@@ -173,11 +174,11 @@ function isSignedBy(account: AccountId, signed: { message: Uint8Array; signature
   if (signature.type === "Sr25519") {
     return verifySignature({ address: encodeAddress(account), message, signature: signature.value });
   }
-  if (signature.type !== "Ed25519") return false; // an ecdsa key has no account that a wallet of ours could hold
+  if (signature.type !== "Ed25519") return false; // an ecdsa account cannot be in our wallets
   try {
     return ed25519.verify(signature.value, message, account);
   } catch {
-    return false; // bytes that are no curve point
+    return false; // not a curve point
   }
 }
 

@@ -1,6 +1,4 @@
-/**
- * Who wants to hear of new blocks, in the order they came. Every block is best and final at once.
- */
+/** Subscribers to new blocks, in order of subscription. Every block is best and final at once. */
 
 import type { LoggedBlock } from "./block_log.ts";
 

@@ -1,8 +1,8 @@
 /**
- * JSON-RPC 2.0 as text: taking a message apart and writing answers.
+ * JSON-RPC 2.0 as text: parsing messages and writing answers.
  *
- * Meets whatever strangers send. What is no request becomes an `RpcError` with the id to answer to, never an exception. Answers keep the
- * order of their requests; a request without an id is a notification and gets none.
+ * Input is untrusted. An invalid request becomes an `RpcError` with the id to answer, never an exception. Answers keep
+ * the order of their requests; a request without an id is a notification and gets none.
  */
 
 import { invalidRequest, parseError, RpcError } from "./rpc_error.ts";
@@ -15,7 +15,7 @@ export interface Request {
   readonly params: readonly unknown[];
 }
 
-/** What could not be read as a request. */
+/** An invalid request. */
 export interface BadRequest {
   readonly id: RequestId;
   readonly error: RpcError;

@@ -1,8 +1,8 @@
 /**
- * Every bound of the JSON-RPC face, with the reason for each number.
+ * Every limit of the JSON-RPC node, with the reason for each number.
  *
- * Requests are answered one after the other as they arrive and none of them waits, so what bounds the work in flight is how much
- * unread answer a connection may leave behind.
+ * Requests are answered one after the other as they arrive and none of them waits, so the limit on unread answers per
+ * connection bounds the work in flight.
  */
 
 export interface RpcLimits {
@@ -14,7 +14,7 @@ export interface RpcLimits {
   readonly storageKeys: number; // in one request
   readonly pageKeys: number; // in one page of keys
   readonly poolExtrinsics: number;
-  readonly keptBlocks: number; // whose extrinsics and events can be asked for
+  readonly keptBlocks: number; // whose extrinsics and events are available
 }
 
 export const defaultRpcLimits: RpcLimits = {
@@ -26,5 +26,5 @@ export const defaultRpcLimits: RpcLimits = {
   storageKeys: 4096,
   pageKeys: 1000,
   poolExtrinsics: 4096,
-  keptBlocks: 256, // as a pruning node
+  keptBlocks: 256, // as in a pruning node
 };

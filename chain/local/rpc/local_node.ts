@@ -1,8 +1,8 @@
 /**
- * The embedded chain's node: ledger, surface and methods joined. Answers messages; knows no sockets.
+ * The embedded chain's node: combines ledger, surface and methods. Answers messages; knows nothing of sockets.
  *
- * Owns: the order in which a new block is booked (pool, log) and told (watchers, heads). Everything is synchronous: between two
- * messages no answer is half done.
+ * Owns: the order in which a new block is recorded (pool, log) and announced (watchers, heads). Everything is
+ * synchronous, so no answer is incomplete between two messages.
  */
 
 import type { Ledger } from "../ledger.ts";
@@ -28,7 +28,7 @@ export interface NodeOptions {
 
 export interface LocalNode {
   readonly limits: RpcLimits;
-  /** A caller. `push` null: it cannot be notified. */
+  /** A caller. `push` null: it cannot receive notifications. */
   connect(push: ((text: string) => void) | null): Connection;
   close(): void;
 }

@@ -1,9 +1,9 @@
 /**
- * Extrinsics between their acceptance and their block, and those who watch one.
+ * Extrinsics between acceptance and their block, and their watchers.
  *
- * Owns: the checks a node makes before the runtime is asked (duplicates, room), the pool's answers, telling watchers, and opening
- * encrypted extrinsics, which a block's author does. The ledger decides what a call is worth. Invariant: an accepted extrinsic is in
- * the next block, so the pool is empty after each.
+ * Owns: the checks a node makes before it calls the runtime (duplicates, room), the pool's answers, notifying watchers,
+ * and opening encrypted extrinsics, as a block's author does. The ledger validates calls. Invariant: an accepted
+ * extrinsic is in the next block, so the pool is empty after each.
  */
 
 import { unreachable } from "../../../core/assert.ts";
@@ -44,14 +44,14 @@ export interface PoolOptions {
   readonly ledger: Ledger;
   readonly scope: () => SigningScope;
   readonly poolExtrinsics: number;
-  readonly keptBlocks: number; // for how long an extrinsic that was in a block may not come back
+  readonly keptBlocks: number; // for how long an included extrinsic may not be submitted again
 }
 
 export class Pool {
   readonly #options: PoolOptions;
   readonly #waiting = new Map<number, PooledExtrinsic>(); // by the ledger's submission
   readonly #watchers = new Map<Hex, Set<Watcher>>();
-  readonly #included = new Map<Hex, number>(); // block it was in, oldest first
+  readonly #included = new Map<Hex, number>(); // its block, oldest first
   #unfinal: { readonly watchers: readonly Watcher[]; readonly blockHash: Uint8Array }[] = [];
 
   constructor(options: PoolOptions) {
@@ -62,7 +62,7 @@ export class Pool {
     return [...this.#waiting.values()];
   }
 
-  /** The extrinsic's hash. Throws `RpcError` in the words of a node's pool. */
+  /** The extrinsic's hash. Throws `RpcError` with the message of a node's pool. */
   submit(bytes: Uint8Array): Hex {
     return this.#accept(bytes, { mayCarry: true });
   }
@@ -84,7 +84,7 @@ export class Pool {
     return hash;
   }
 
-  /** Behind its carrier. One that the pool would refuse is left out of the block, and the carrier stands alone, as on a real chain. */
+  /** After its carrier. If the pool would refuse it, only the carrier is in the block, as on a real chain. */
   #acceptInner(bytes: Uint8Array): void {
     try {
       this.#accept(bytes, { mayCarry: false });
@@ -93,7 +93,7 @@ export class Pool {
     }
   }
 
-  /** Tells what becomes of an extrinsic that is waiting. Returns the way to stop. */
+  /** Reports the outcome of a waiting extrinsic. Returns a function that stops. */
   watch(hash: Hex, watcher: Watcher): () => void {
     const watchers = this.#watchers.get(hash) ?? new Set();
     this.#watchers.set(hash, watchers.add(watcher));
@@ -101,7 +101,7 @@ export class Pool {
     return () => void watchers.delete(watcher);
   }
 
-  /** Takes what a new block holds out of the pool. */
+  /** Removes a new block's extrinsics from the pool. */
   take(block: LocalBlock): ReadonlyMap<number, PooledExtrinsic> {
     const included = new Map<number, PooledExtrinsic>();
     for (const { submission } of block.outcomes) {
@@ -119,8 +119,8 @@ export class Pool {
   }
 
   /**
-   * Tells who waits. Every block is final at once, but a watcher hears it with the next one: a client that gets both at once
-   * (@polkadot/api 16.5.6) shows its caller only the second.
+   * Notifies watchers. Every block is final at once, but watchers are notified of finality with the next one: a client
+   * that gets both at once (@polkadot/api 16.5.6) shows its caller only the second.
    */
   announce(included: ReadonlyMap<number, PooledExtrinsic>, blockHash: Uint8Array): void {
     for (const final of this.#unfinal) {

@@ -1,7 +1,7 @@
 /**
- * What goes wrong with a request, in the codes and words of a Substrate node: clients match on both.
+ * Request errors with the codes and messages of a Substrate node, because clients match on both.
  *
- * Owns: the error a handler throws and the sentences of the transaction pool. It is caught in one place, dispatch.ts.
+ * Owns: the error a handler throws and the messages of the transaction pool. It is caught only in connection.ts.
  */
 
 export class RpcError extends Error {
@@ -19,7 +19,7 @@ export const tooManySubscriptions = (limit: number): RpcError =>
   new RpcError(-32006, "Too many subscriptions on the connection", `Exceeded max limit of ${limit}`);
 export const needsSocket = (): RpcError => new RpcError(-32601, "Subscriptions need a WebSocket");
 
-/** The node's own state: a block or a state it does not have, a function the runtime does not have. */
+/** Errors about the node's data: a block or a state it does not have, a function the runtime does not have. */
 export const clientError = (why: string): RpcError => new RpcError(4003, `Client error: ${why}`);
 export const unknownBlock = (hash: string): RpcError =>
   clientError(`UnknownBlock: Expect block number from id: ${hash}`);
@@ -29,7 +29,7 @@ export const unknownFunction = (name: string): RpcError =>
   clientError(`Execution failed: Other: Exported method ${name} is not found`);
 
 export const badFormat = (why: string): RpcError => new RpcError(1001, `Extrinsic has invalid format: ${why}`);
-/** A call or signature that the runtime cannot decode makes it stop; its words differ from version to version. */
+/** A call or signature that the runtime cannot decode makes it panic; the message differs between versions. */
 export const undecodable = (why: string): RpcError =>
   new RpcError(1002, `Verification Error: Runtime error: Execution failed: the extrinsic cannot be decoded: ${why}`);
 export const temporarilyBanned = (): RpcError => new RpcError(1012, "Transaction is temporarily banned");

@@ -1,8 +1,8 @@
 /**
- * The node's port: JSON-RPC over WebSocket, and over HTTP POST for callers that ask and go.
+ * The node's port: JSON-RPC over WebSocket, and over HTTP POST for single requests.
  *
- * Owns: sockets and their limits. Refuses: meaning (local_node.ts). Invariants: no message is read beyond `messageBytes`; a connection
- * that does not read its answers is cut, not waited for.
+ * Owns: sockets and their limits. Out of scope: the meaning of messages (local_node.ts). Invariants: no message is read
+ * beyond `messageBytes`; a connection that does not read its answers is cut, not waited for.
  */
 
 import type { Buffer } from "node:buffer";
@@ -26,7 +26,7 @@ export interface RpcServer {
   close(): Promise<void>;
 }
 
-/** As much of a `ws` socket as is used here; the package brings no types. */
+/** The part of a `ws` socket used here; the package has no types. */
 interface Socket {
   readonly readyState: number;
   readonly OPEN: number;
@@ -87,7 +87,7 @@ function answerHttp(request: IncomingMessage, to: { response: ServerResponse; no
     bytes += part.length;
     if (bytes <= node.limits.messageBytes) parts.push(part);
   });
-  request.on("error", () => {}); // the caller went away
+  request.on("error", () => {}); // the caller has gone
   request.on("end", () => {
     if (bytes > node.limits.messageBytes) return answer(413, "The request must be smaller\n");
     let answered = false;
@@ -110,7 +110,7 @@ function textOf(parts: readonly Uint8Array[]): string {
 
 function bind(server: Server, { host, port }: RpcServerOptions): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once("error", reject); // the system's own: the caller knows who asked for this port
+    server.once("error", reject); // a system error: the caller words it
     server.listen(port, host, resolve);
   });
 }

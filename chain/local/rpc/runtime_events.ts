@@ -1,7 +1,7 @@
 /**
- * The embedded chain's events as the runtime's: pallet, name and fields in the runtime's order.
+ * Converts the embedded chain's events to the runtime's: pallet, name and fields in the runtime's order.
  *
- * An event of ours that the runtime does not have becomes none, and a new account becomes two.
+ * An event that the runtime lacks is dropped, and a new account becomes two events.
  */
 
 import { present, unreachable } from "../../../core/assert.ts";
@@ -16,7 +16,7 @@ export interface RuntimeEvent {
   readonly value: { readonly type: string; readonly value: unknown };
 }
 
-/** A single field stands alone, several are a list: that is how the codec takes a variant. */
+/** The codec takes a variant's single field as a value, several fields as a list. */
 export function runtimeEvents(event: ChainEvent): readonly RuntimeEvent[] {
   switch (event.type) {
     case "accountCreated": {

@@ -1,10 +1,10 @@
 /**
- * Extrinsics that travel encrypted (the runtime's MEV Shield): the key they are encrypted with, and opening one.
+ * Encrypted extrinsics (the runtime's MEV Shield): the encryption key, and decrypting one.
  *
- * ciphertext = twox128(key) | length of the next, u16 | ML-KEM-768 ciphertext | nonce(24) | XChaCha20-Poly1305 of a signed extrinsic.
- * This chain has one author, so nobody is kept from reading its pool: its key is the valid ML-KEM key whose vector t is zero. Such a
- * ciphertext carries its message in the open, as v = noise + message, so opening it takes no secret and no lattice arithmetic.
- * Never use this key where something must be hidden. Bytes of strangers give null, never an exception.
+ * ciphertext = twox128(key) | length of the next, u16 | ML-KEM-768 ciphertext | nonce(24) | XChaCha20-Poly1305 of a signed
+ * extrinsic. This chain has one author, so there is no one to hide its pool from: its key is the valid ML-KEM key whose
+ * vector t is zero. Such a ciphertext carries its message in the open, as v = noise + message, so decrypting it takes no
+ * secret and no lattice arithmetic. Never use this key to hide anything. Invalid bytes give null, never an exception.
  */
 
 import { xchacha20poly1305 } from "@noble/ciphers/chacha.js";
@@ -13,9 +13,9 @@ import { concatBytes } from "../../scale.ts";
 import { twox128 } from "../surface/xxhash.ts";
 
 const vectorBytes = 3 * 384; // t: 3 polynomials of 256 coefficients of 12 bits
-const seedBytes = 32; // of the matrix: any would do, but Bittensor's SDK reads bytes that are UTF-8 as text and then finds no key
-const uBytes = 3 * 320; // 3 polynomials, 10 bits a coefficient
-const vBytes = 128; // 1 polynomial, 4 bits a coefficient
+const seedBytes = 32; // of the matrix: arbitrary, but Bittensor's SDK reads valid UTF-8 as text and then finds no key
+const uBytes = 3 * 320; // 3 polynomials, 10 bits per coefficient
+const vBytes = 128; // 1 polynomial, 4 bits per coefficient
 const keyHashBytes = 16;
 const nonceBytes = 24;
 const tagBytes = 16;
@@ -30,7 +30,7 @@ export interface ShieldedParts {
   readonly sealed: Uint8Array;
 }
 
-/** Null: not of the layout above. */
+/** Null: not in the layout above. */
 export function shieldedParts(ciphertext: Uint8Array): ShieldedParts | null {
   const lengthAt = keyHashBytes + 2;
   if (ciphertext.length < lengthAt) return null;
@@ -60,7 +60,7 @@ export function openShielded({ encapsulated, nonce, sealed }: ShieldedParts): Ui
   }
 }
 
-/** A message bit is 1 where the coefficient, a sixteenth of the field, is nearer to the half than to zero. */
+/** A message bit is 1 if the coefficient, in sixteenths of the field, is nearer to one half than to zero. */
 function messageOf(v: Uint8Array): Uint8Array {
   const message = new Uint8Array(32);
   for (let i = 0; i < 256; i++) {

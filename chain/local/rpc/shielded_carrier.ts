@@ -1,8 +1,8 @@
 /**
  * MevShield.submit_encrypted as the ledger's call, and the extrinsic it carries.
  *
- * Throws `RpcError` where a node's pool refuses: bytes that are no shielded extrinsic, or encrypted with another key. What is inside
- * is a stranger's: whoever hands it on treats it like any extrinsic.
+ * Throws `RpcError` where a node's pool refuses: bytes that are not a shielded extrinsic, or encrypted with another
+ * key. The content is untrusted: callers must treat it like any extrinsic.
  */
 
 import { ScaleWriter } from "../surface/scale_bytes.ts";

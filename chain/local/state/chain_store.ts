@@ -1,10 +1,10 @@
 /**
  * The embedded chain on disk: one SQLite file with the records, and every block's header and outcomes.
  *
- * A block is one transaction, so a process that dies leaves the chain at a block, never within one. Write-ahead logging with
- * synchronous = normal: blocks survive the death of the process; a power cut may cost the last ones. One process at a time holds the
- * file. Opening counts the state's root again from all records and compares it with the newest header, and that each block follows
- * the one before it. `:memory:` keeps nothing.
+ * A block is one transaction, so a process that dies leaves the chain at a block, never within one. Write-ahead logging
+ * with synchronous = normal: blocks survive the death of the process; a power cut may cost the last ones. Only one
+ * process at a time holds the file. Opening recomputes the state's root from all records, compares it with the newest
+ * header, and checks that each block follows the previous one. `:memory:` keeps nothing.
  */
 
 import { DatabaseSync, type StatementSync } from "node:sqlite";
@@ -17,9 +17,9 @@ import { type RecordChange, State } from "./state.ts";
 
 export type ChainStoreCode =
   | "locked" // another process has it open
-  | "foreign" // made with another genesis, or by another version
-  | "damaged" // what is in it does not fit together
-  | "unwritable"; // the disk refuses
+  | "foreign" // created with another genesis or by another version
+  | "damaged" // its content is inconsistent
+  | "unwritable"; // the disk cannot be written
 
 export class ChainStoreError extends Error {
   override readonly name = "ChainStoreError";
@@ -70,7 +70,7 @@ export class ChainStore {
     };
   }
 
-  /** Opens or makes the file. `genesis` is a record; null takes whatever genesis is there. */
+  /** Opens or creates the file. `genesis` is a record; null accepts the file's own genesis. */
   static open(path: string, genesis: unknown): ChainStore {
     return attempt(path, () => {
       const db = new DatabaseSync(path);
@@ -91,7 +91,7 @@ export class ChainStore {
     return recordOfText(String(row?.["value"]));
   }
 
-  /** The state after the newest block. Null: no block yet, not even the first. */
+  /** The state after the newest block. Null: there is no block yet. */
   recover(): { readonly state: State; readonly head: StoredBlock } | null {
     return attempt(this.#path, () => {
       const head = this.#read(this.#statements.newest);
@@ -126,7 +126,7 @@ export class ChainStore {
         );
         this.#db.exec("commit");
       } catch (error) {
-        if (this.#db.isTransaction) this.#db.exec("rollback"); // on a full disk SQLite has done so by itself
+        if (this.#db.isTransaction) this.#db.exec("rollback"); // on a full disk SQLite has already done so
         throw error;
       }
     });
@@ -188,16 +188,16 @@ function identify(db: DatabaseSync, of: { readonly path: string; readonly genesi
   const what = meta.get("format") === format ? "another genesis" : `format '${meta.get("format")}'`;
   throw new ChainStoreError(
     "foreign",
-    `Cannot open the chain at ${of.path} as it was made with ${what}: use another path, or delete the file to begin anew`,
+    `Cannot open the chain at ${of.path} as it was made with ${what}: use another path, or delete the file to start over`,
   );
 }
 
 function damaged(path: string, what: string, cause?: unknown): ChainStoreError {
-  const text = `Cannot open the chain at ${path} as ${what}: restore the file from a copy, or delete it to begin anew`;
+  const text = `Cannot open the chain at ${path} as ${what}: restore the file from a copy, or delete it to start over`;
   return new ChainStoreError("damaged", text, { cause });
 }
 
-/** SQLite's exceptions in the words of a chain. */
+/** Turns SQLite's exceptions into chain errors. */
 function attempt<T>(path: string, action: () => T): T {
   try {
     return action();

@@ -1,5 +1,5 @@
 /**
- * Seats of a subnet: who holds which uid, taking a free one, and whom a newcomer replaces when all are taken.
+ * A subnet's seats: which hotkey holds which uid, taking a free one, and which neuron a newcomer replaces when all are taken.
  *
  * Invariants: uids are dense from 0; `uid` and `neuron` are inverse to each other; the owner's hotkey is never replaced.
  */
@@ -40,7 +40,7 @@ export function seatNeuron(
   }
 }
 
-/** Nothing of the old neuron may count for the new one: what it said, and what was said of it. */
+/** Clears the old neuron's weights and those about it, so that none count for the new one. */
 function clearSeat(
   scope: BlockScope,
   of: { readonly netuid: number; readonly uid: number; readonly mechanisms: number },
@@ -65,8 +65,9 @@ function clearSeat(
 }
 
 /**
- * The uid a newcomer gets: the next one, or that of the lowest earner outside its immunity, or, when too few would be left
- * outside, of the lowest within. Ties go to the older registration, then the lower uid. Null when all are protected.
+ * The uid a newcomer gets: the next free one, else that of the lowest earner without immunity, or, if too few of those
+ * would be left, of the lowest earner with immunity. Ties go to the older registration, then the lower uid. Null if all
+ * are protected.
  */
 export function seatFor({ state, block }: BlockScope, netuid: number): number | null {
   const { neuronCount, ownerHotkey, hyperparameters } = state.get("subnet", keyOf(netuid));
@@ -82,7 +83,7 @@ export function seatFor({ state, block }: BlockScope, netuid: number): number | 
   return lowest?.uid ?? null;
 }
 
-/** New rules for a subnet. A new mechanism has a seat for everybody, in which nobody has spoken yet; of one that ends nothing stays. */
+/** New rules for a subnet. A new mechanism gets an empty seat for every neuron; a removed one is deleted completely. */
 export function changeRules({ state }: BlockScope, netuid: number, change: Partial<Hyperparameters>): void {
   const { hyperparameters, neuronCount } = state.get("subnet", keyOf(netuid));
   const changed = { ...hyperparameters, ...change };

@@ -1,8 +1,8 @@
 /**
- * Records as text: JSON in which a bigint is its digits with an `n` behind them.
+ * Records as text: JSON in which a bigint is its digits followed by `n`.
  *
- * Owns the one spelling of a record, which is stored, hashed and compared. Refuses strings that look like such a bigint: hex of even
- * length, addresses and names do not.
+ * Owns the canonical text of a record, which is stored, hashed and compared. Rejects strings that look like such a
+ * bigint; hex of even length, addresses and names do not.
  */
 
 import { assert } from "../../../core/assert.ts";

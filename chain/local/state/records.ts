@@ -1,9 +1,10 @@
 /**
- * What the embedded chain remembers: one table per kind of thing, a record per key. Plain data, replaced and never mutated.
+ * The embedded chain's records: one table per kind, one record per key. Plain data, replaced and never mutated.
  *
- * Keys are built by the functions here. Accounts are public keys in hex inside the chain; addresses exist at its edges only.
- * Simplified against the runtime, on purpose: one token (alpha is worth one tao, there is no pool and no price), so stake is one
- * amount per hotkey and subnet and belongs to the hotkey's coldkey; no nominators, child keys, takes, root subnet or collateral.
+ * Keys are built by the functions here. Inside the chain, accounts are public keys in hex; addresses exist only at its
+ * edges. Deliberately simpler than the runtime: one token (alpha is worth one tao, there is no pool and no price), so
+ * stake is one amount per hotkey and subnet and belongs to the hotkey's coldkey; no nominators, child keys, takes, root
+ * subnet or collateral.
  */
 
 import type { CommitmentKind } from "../../call.ts";
@@ -17,7 +18,7 @@ export interface AccountRecord {
   readonly nonce: number;
 }
 
-/** A hotkey the chain has met. */
+/** A hotkey known to the chain. */
 export interface HotkeyRecord {
   readonly coldkey: AccountKey;
 }
@@ -31,17 +32,17 @@ export interface SubnetRecord {
   readonly hyperparameters: Hyperparameters;
 }
 
-/** What changes with every block of a subnet. */
+/** Subnet values that change with every block. */
 export interface ClockRecord {
   readonly lastEpochBlock: number;
   readonly pendingEpochAtBlock: number; // 0: none
   readonly epochIndex: number;
   readonly blocksSinceLastStep: number;
   readonly lastStepBlock: number; // the runtime's LastMechansimStepBlock
-  readonly burnRao: bigint; // what a registration costs now
+  readonly burnRao: bigint; // the current registration price
 }
 
-/** Emission since the last epoch, by whom it is for. */
+/** Emission since the last epoch, by recipient. */
 export interface PotsRecord {
   readonly ownerRao: bigint;
   readonly minersRao: bigint;
@@ -96,7 +97,7 @@ export interface CommitmentRecord {
   readonly fields: readonly { readonly kind: CommitmentKind; readonly hex: string }[];
 }
 
-/** How many bytes a hotkey has published in an epoch. */
+/** The number of bytes a hotkey has published in an epoch. */
 export interface CommitmentSpace {
   readonly epoch: number;
   readonly usedBytes: number;
@@ -104,11 +105,11 @@ export interface CommitmentSpace {
 
 export interface ChainRecord {
   readonly timestampMs: number;
-  readonly issuanceRao: bigint; // equals everything below, in accounts, stakes, pots and locks
-  readonly remainderRao: bigint; // what divisions left over, and epochs in which nobody could be paid
+  readonly issuanceRao: bigint; // equals the sum of accounts, stakes, pots, locks and the remainder
+  readonly remainderRao: bigint; // remainders of divisions, and emissions that could not be paid
   readonly netuids: readonly number[]; // ascending
   readonly lastLockRao: bigint; // of the newest subnet
-  readonly lastLockBlock: number; // 0: none was registered yet
+  readonly lastLockBlock: number; // 0: none registered yet
 }
 
 /** Every table, by name. */

@@ -1,9 +1,9 @@
 /**
- * The chain's state in memory: tables of records, with the changes of the open block and of the running call on top.
+ * The chain's state in memory: tables of records, overlaid with the changes of the open block and of the running call.
  *
- * A call that fails leaves nothing behind (`attempt`), a block that is not committed neither. The last states can still be read.
- * The root is the sum of the hashes of all records modulo 2^256: it costs the same for a change in a large state as in a small one,
- * does not depend on the order of changes, and can be counted again from the store to see whether that is still whole.
+ * A failed call changes nothing (`attempt`), and neither does an uncommitted block. Recent states remain readable. The
+ * root is the sum of the hashes of all records modulo 2^256: updating it costs the same in a large state as in a small
+ * one, it does not depend on the order of changes, and recomputing it from the store shows whether the store is intact.
  */
 
 import { createHash } from "node:crypto";
@@ -11,21 +11,21 @@ import { assert, present } from "../../../core/assert.ts";
 import { textOfRecord } from "./record_text.ts";
 import type { TableName, Tables } from "./records.ts";
 
-/** One record as it goes to the store; `text` null: it is gone. */
+/** One record as written to the store; `text` null: removed. */
 export interface RecordChange {
   readonly table: TableName;
   readonly key: string;
   readonly text: string | null;
   readonly value: unknown;
-  readonly hash: bigint; // 0 for one that is gone
+  readonly hash: bigint; // 0 if removed
 }
 
-/** What reads need: the present state, or that of a block not long ago. */
+/** A readable state: the current one, or that of a recent block. */
 export interface StateReader {
   read<T extends TableName>(table: T, key: string): Tables[T] | undefined;
-  /** A record that must be there: our own bookkeeping says so. */
+  /** A record that must exist by our own invariants. */
   get<T extends TableName>(table: T, key: string): Tables[T];
-  /** Keys of a table that begin so, in no particular order. */
+  /** A table's keys with this prefix, in no particular order. */
   keys(table: TableName, prefix?: string): string[];
 }
 
@@ -41,13 +41,13 @@ interface Change {
 }
 
 const rootModulus = 1n << 256n;
-const keptStates = 64; // blocks back that can still be read: a client reads several values of one block
+const keptStates = 64; // recent blocks that stay readable, because a client reads several values of one block
 
 export class State implements StateReader {
   readonly #tables = new Map<TableName, Map<string, StoredRecord>>();
   readonly #block = new Map<string, Change>();
   #call: Map<string, Change> | null = null;
-  readonly #undo: ReadonlyMap<string, Change>[] = []; // of the last blocks, oldest first: what was there before each
+  readonly #undo: ReadonlyMap<string, Change>[] = []; // per recent block, oldest first: the values before it
   #root = 0n;
 
   /** The root of the last committed block. */
@@ -83,7 +83,7 @@ export class State implements StateReader {
     return withChanges(stored, [...this.#block.values(), ...this.#call?.values() ?? []], { table, prefix });
   }
 
-  /** Runs `action`; what it wrote stays only when it gives null, no error. */
+  /** Runs `action`; its writes are kept only if it returns null (no error). */
   attempt<E>(action: () => E | null): E | null {
     assert(this.#call === null, "Cannot begin a call as another one is running");
     this.#call = new Map();
@@ -96,7 +96,7 @@ export class State implements StateReader {
     }
   }
 
-  /** What the open block changed, and the root it will have. Nothing is committed yet. */
+  /** The open block's changes and resulting root. Commits nothing. */
   prepare(): { readonly changes: readonly RecordChange[]; readonly root: Uint8Array } {
     const changes = [...this.#block.values()].map(({ table, key, value }) =>
       changeOf({ table, key, value, text: value === undefined ? null : textOfRecord(value) })
@@ -115,7 +115,7 @@ export class State implements StateReader {
     this.#block.clear();
   }
 
-  /** The committed state of so many blocks ago; null when that is no longer known. 0 is the present one. */
+  /** The committed state of this many blocks ago; null if no longer kept. 0 is the current one. */
   past(blocksAgo: number): StateReader | null {
     if (blocksAgo < 0 || blocksAgo > this.#undo.length) return null;
     return new PastState(this, this.#undo.slice(this.#undo.length - blocksAgo));
@@ -125,7 +125,7 @@ export class State implements StateReader {
     this.#block.clear();
   }
 
-  /** Puts a record of the store in place, while opening. */
+  /** Loads a record from the store, while opening. */
   load(table: TableName, key: string, stored: { readonly text: string; readonly value: unknown }): void {
     const change = changeOf({ table, key, ...stored });
     this.#root = this.#rootAfter([change]);
@@ -150,7 +150,7 @@ export class State implements StateReader {
   }
 }
 
-/** The present with the changes since undone. Good until the next block is committed. */
+/** The current state with later changes undone. Valid until the next block is committed. */
 class PastState implements StateReader {
   readonly #before = new Map<string, Change>();
 

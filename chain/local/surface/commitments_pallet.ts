@@ -1,8 +1,9 @@
 /**
- * The pallet of commitments: small texts that registered hotkeys publish about themselves.
+ * The Commitments pallet: small texts that registered hotkeys publish about themselves.
  *
- * Indices, types and limits are the chain's (compared with its metadata by a test). The embedded chain executes `set_commitment`;
- * timelocked fields and the flag that resets bonds are declared, so that they decode, and refused. Refuses: checks and state.
+ * Indices, types and limits are the chain's (compared with its metadata by a test). The embedded chain executes
+ * `set_commitment`; timelocked fields and the flag that resets bonds are declared, so that they decode, and refused.
+ * Out of scope: checks and state.
  */
 
 import { call, identity, type Pallet, type StorageKey, stored, twox } from "./description.ts";
@@ -10,8 +11,8 @@ import { type NamedTypes, type Variant, variant } from "./type_language.ts";
 
 export const rawBytesMax = 128;
 export const bigRawBytesMax = 512;
-export const fieldsMax = 3; // more cannot be decoded
-export const spaceBytesMax = 3_100; // of a hotkey in an epoch
+export const fieldsMax = 3; // the decoder's limit
+export const spaceBytesMax = 3_100; // per hotkey and epoch
 
 const byAccount: readonly StorageKey[] = [identity("u16"), twox("AccountId")];
 

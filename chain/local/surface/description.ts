@@ -2,7 +2,7 @@
  * The shape of a runtime's public surface: pallets with calls, storage, events, errors and constants, runtime APIs, and the
  * format of an extrinsic. Plain data, written by hand in the files beside this one, read by the metadata generator and the node.
  *
- * Refuses: behaviour. Types are texts of type_language.ts.
+ * Out of scope: behaviour. Types are texts in the syntax of type_language.ts.
  */
 
 import type { NamedTypes, Variant } from "./type_language.ts";
@@ -19,7 +19,10 @@ export interface StorageItem {
   readonly name: string;
   readonly keys: readonly StorageKey[]; // none: a single value
   readonly value: string;
-  /** What stands for an absent value: the type's zero, other bytes (hex), or nothing, so that the client sees an option. */
+  /**
+   * How an absent value reads: as the type's zero, as other bytes (hex), or as nothing, so that the client sees an
+   * option.
+   */
   readonly absent: "zero" | "none" | `0x${string}`;
 }
 
@@ -42,7 +45,7 @@ export interface Pallet {
   readonly calls: readonly Call[];
   readonly storage: readonly StorageItem[];
   readonly events: Readonly<Record<string, Variant>>;
-  readonly errors: readonly string[]; // the place is the index
+  readonly errors: readonly string[]; // the position is the index
   readonly constants: readonly Constant[];
 }
 
@@ -58,7 +61,7 @@ export interface RuntimeApi {
   readonly methods: readonly RuntimeApiMethod[];
 }
 
-/** What an extrinsic carries beside its call (`carried`) and what is signed without being sent (`implied`). */
+/** What an extrinsic carries besides its call (`carried`), and what is signed but not sent (`implied`). */
 export interface SignedExtension {
   readonly name: string;
   readonly carried: string;
@@ -78,7 +81,7 @@ export const identity = (type: string): StorageKey => ({ hasher: "identity", typ
 export const twox = (type: string): StorageKey => ({ hasher: "twox64Concat", type });
 export const blake2 = (type: string): StorageKey => ({ hasher: "blake2_128Concat", type });
 
-/** One line of a storage table; without `absent` the type's zero stands for what is not stored. */
+/** One line of a storage table; without `absent`, a missing value reads as the type's zero. */
 export function stored(
   name: string,
   ...[keys, value, absent = "zero"]: [readonly StorageKey[], string, StorageItem["absent"]?]
@@ -96,7 +99,7 @@ export function method(name: string, args: string, answer: string): RuntimeApiMe
   return { name, args: argumentsOf(args), answer };
 }
 
-/** "a: u16, b: (u8, u8)" cut at the names, since types hold commas too. */
+/** Splits "a: u16, b: (u8, u8)" at the names, because types contain commas too. */
 function argumentsOf(text: string): (readonly [string, string])[] {
   const parts = text === "" ? [] : text.split(/(?:^|, )(?=\w+: )/).filter((part) => part !== "");
   return parts.map((part) => {

@@ -1,9 +1,9 @@
 /**
- * What runtimes after spec 423 declare and Bittensor's SDK 11 does not start without: more storage, more functions; and
- * the registration with a highest price, which runtimes have since 411.
+ * Declarations of runtimes after spec 423 that Bittensor's SDK 11 requires: more storage and functions; also the
+ * registration with a maximum price, which runtimes have since 411.
  *
- * Nothing else here changes how the embedded chain works. Its answers say so: full price is burned, consensus is Yuma's.
- * Refuses: the calls that would set these.
+ * They do not change how the embedded chain works otherwise, and its answers show that: the full price is burned,
+ * consensus is Yuma's. Out of scope: the calls that would set these.
  */
 
 import { type Call, call, identity, method, type RuntimeApi, type StorageItem, stored } from "./description.ts";
@@ -13,7 +13,7 @@ export const laterCalls: readonly Call[] = [
   call(134, "register_limit", "netuid: u16, hotkey: AccountId, limit_price: u64"),
 ];
 
-/** Behind those of subtensor_errors.ts. */
+/** After those of subtensor_errors.ts. */
 export const laterErrors: readonly string[] = ["RegistrationPriceLimitExceeded"];
 
 export const laterStorage: readonly StorageItem[] = [

@@ -1,8 +1,8 @@
 /**
  * A surface as metadata, the description of a runtime that every client downloads first. Versions 14 and 15.
  *
- * Owns: the two layouts. Refuses: types (type_table.ts) and what the surface says (the tables beside this file). Version 14 has no
- * runtime APIs; the rest is the same.
+ * Owns: the two layouts. Out of scope: types (type_table.ts) and the content of the surface (the tables beside this
+ * file). Version 14 has no runtime APIs; the rest is the same.
  */
 
 import type { Hasher, Pallet, RuntimeApi, StorageItem, Surface } from "./description.ts";
@@ -39,12 +39,12 @@ export function metadataOf(surface: Surface, version: MetadataVersion): Uint8Arr
   const whole = new ScaleWriter();
   whole.raw(new TextEncoder().encode("meta"));
   whole.u8(version);
-  types.write(whole); // all are numbered by now
+  types.write(whole); // all types have numbers by now
   whole.raw(body.writer.bytes());
   return whole.bytes();
 }
 
-/** The surface's types and those that follow from its pallets: calls, events and errors, and the unions over pallets. */
+/** The surface's types and those derived from its pallets: calls, events and errors, and the unions over pallets. */
 export function typesOf(surface: Surface): NamedTypes {
   const calls: Record<string, Variant> = {};
   const events: Record<string, Variant> = {};
@@ -78,7 +78,7 @@ export function typesOf(surface: Surface): NamedTypes {
   };
 }
 
-/** "Setting weights too fast" for `SettingWeightsTooFast`: the Python SDK cannot show an error without a word about it. */
+/** "Setting weights too fast" for `SettingWeightsTooFast`: the Python SDK cannot show an error without documentation. */
 function sentenceOf(name: string): string {
   return name.replace(/[A-Z]+/g, (letters, at: number) => at === 0 ? letters : ` ${letters.toLowerCase()}`);
 }

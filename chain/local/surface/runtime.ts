@@ -1,7 +1,7 @@
 /**
  * A surface ready for use: its metadata as bytes, its codec, its storage keys, its calls and APIs by name.
  *
- * Made once per node. Refuses: state.
+ * Created once per node. Out of scope: state.
  */
 
 import type { RuntimeApiMethod, Surface } from "./description.ts";
@@ -19,7 +19,7 @@ export interface Runtime {
   readonly apiMethods: ReadonlyMap<string, RuntimeApiMethod>; // "SubnetInfoRuntimeApi_get_metagraph"
 }
 
-/** `metadata` replaces what clients are shown; the node itself goes on speaking by the surface. */
+/** `metadata` replaces what clients see; the node itself still uses the surface. */
 export function runtimeOf(surface: Surface, metadata?: Uint8Array): Runtime {
   const scale = scaleOf(typesOf(surface));
   const shown = metadata === undefined ? generated(surface) : new Map([[metadata[4]!, metadata]]);

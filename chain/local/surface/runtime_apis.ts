@@ -1,7 +1,7 @@
 /**
- * Functions of the runtime that a client calls through `state_call`. Their declarations travel in metadata 15.
+ * Runtime functions that a client calls through `state_call`. Metadata 15 carries their declarations.
  *
- * The first three are answered by the node itself, the others by the ledger.
+ * The node itself answers the first three, the ledger the others.
  */
 
 import { method, type RuntimeApi } from "./description.ts";

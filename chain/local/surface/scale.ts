@@ -2,9 +2,9 @@
  * Values of the surface's types as SCALE bytes, and back.
  *
  * Values are plain data: numbers for widths up to 32 bits, bigints above (compact ones as well), booleans, strings for `str`,
- * Uint8Array for `Vec<u8>` and `[u8; n]`, arrays for lists and tuples, `{camelCaseField: value}` for structs, `{type, value}` or
- * a bare name for enums, null for an empty option. Encoding is forgiving where nothing can be mistaken (a number for a bigint, a text
- * for bytes, a missing field of a struct is its type's zero), decoding is strict: it meets bytes of strangers.
+ * Uint8Array for `Vec<u8>` and `[u8; n]`, arrays for lists and tuples, `{camelCaseField: value}` for structs, `{type, value}`
+ * or a bare name for enums, null for an empty option. Encoding is lenient where this is unambiguous (a number for a bigint, a
+ * text for bytes, a missing struct field is its type's zero); decoding is strict, because its input is untrusted.
  */
 
 import { assert } from "../../../core/assert.ts";
@@ -112,7 +112,7 @@ function writePrimitive(name: Primitive, { value, writer }: Writing): void {
   writer.integer(number, width);
 }
 
-/** Of nothing, which an unused variant of an address holds, it is nothing. */
+/** The compact form of `()`, which an unused variant of an address holds, is empty. */
 function writeCompact(of: TypeNode, { value, writer }: Writing): void {
   const bits = bitsOf(of);
   if (bits === 0n) return;

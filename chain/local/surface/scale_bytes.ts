@@ -1,13 +1,14 @@
 /**
  * SCALE, the chain's encoding, at the level of bytes: fixed-width integers, compact integers, bytes and texts.
  *
- * Owns: a writer that grows and a reader that never runs past its end. Refuses: types (scale.ts). A reader meets bytes of
- * strangers and throws `ScaleError` on bad ones; the edge that reads catches it. A writer meets our own values only.
+ * Owns: a growing writer and a reader that never runs past its end. Out of scope: types (scale.ts). A reader's input is
+ * untrusted: it throws `ScaleError` on invalid bytes, which the caller at the edge catches. A writer handles only our
+ * own values.
  */
 
 import { assert } from "../../../core/assert.ts";
 
-/** Bytes that are not the SCALE form of what was asked for. */
+/** Bytes that are not valid SCALE for the requested type. */
 export class ScaleError extends Error {
   override readonly name = "ScaleError";
 }
@@ -57,7 +58,7 @@ export class ScaleWriter {
     this.integer(big, bytes);
   }
 
-  /** With its length in front. */
+  /** Preceded by its length. */
   blob(bytes: Uint8Array): void {
     this.compact(bytes.length);
     this.raw(bytes);
@@ -108,7 +109,7 @@ export class ScaleReader {
     return isSigned ? BigInt.asIntN(bytes * 8, value) : value;
   }
 
-  /** Refuses a longer form than needed, as the runtime does: one value has one encoding. */
+  /** Rejects a longer form than needed, as the runtime does: each value has one encoding. */
   compact(): bigint {
     const first = this.u8();
     const mode = first & 3;
@@ -119,7 +120,7 @@ export class ScaleReader {
     return atLeast(bytes === 4 ? 1n << 30n : 1n << BigInt((bytes - 1) * 8), this.integer(bytes));
   }
 
-  /** The length in front of a list whose items take at least one byte each. */
+  /** The length of a list whose items take at least one byte each. */
   count(): number {
     const count = this.compact();
     if (count > BigInt(this.remaining)) {

@@ -1,7 +1,7 @@
 /**
- * The pallet of encrypted extrinsics (MEV Shield), which Bittensor's SDK 11 registers and stakes through.
+ * The pallet of encrypted extrinsics (MEV Shield), through which Bittensor's SDK 11 registers and stakes.
  *
- * Refuses: the keys of single authors and the older queue of encrypted calls, as this chain has one author and no queue.
+ * Out of scope: per-author keys and the older queue of encrypted calls, because this chain has one author and no queue.
  */
 
 import { call, type Pallet, stored } from "./description.ts";

@@ -1,8 +1,8 @@
 /**
- * Storage keys: twox128(pallet) ++ twox128(item) ++ each map key behind its hash. Building them, and reading a key back.
+ * Storage keys: twox128(pallet) ++ twox128(item) ++ each map key after its hash. Builds keys and parses them.
  *
- * Owns: the index of items by prefix. Refuses: values. Reading meets bytes of strangers: what is no key of the surface is null,
- * as is a key whose hash does not fit what stands behind it.
+ * Owns: the index of items by prefix. Out of scope: values. Parsed bytes are untrusted: a key that is not in the
+ * surface gives null, and so does one whose hash does not match the key after it.
  */
 
 import { blake2b } from "@noble/hashes/blake2.js";
@@ -24,7 +24,7 @@ export interface StorageKeys {
   entry(name: string): StorageEntry | null;
   /** The entry a key or a longer prefix belongs to. */
   entryOf(key: Uint8Array): StorageEntry | null;
-  /** The keys of the map behind a full storage key. */
+  /** The map keys of a full storage key. */
   read(key: Uint8Array): { readonly entry: StorageEntry; readonly keys: readonly unknown[] } | null;
   build(entry: StorageEntry, keys: readonly unknown[]): Uint8Array;
 }

@@ -1,7 +1,7 @@
 /**
- * The dispatch errors of the subnet pallet in the runtime's order: the place is the index that goes over the wire.
+ * The dispatch errors of the subnet pallet in the runtime's order: the position is the index on the wire.
  *
- * Refuses: what they mean and what to do about them. That belongs to whoever meets them.
+ * Out of scope: their meaning and remedies, which belong to their callers.
  */
 
 export const subtensorErrors: readonly string[] = [

@@ -1,8 +1,8 @@
 /**
- * The subnet pallet: the calls a node or its owner sends, the events that follow, and the pallet around them.
+ * The subnet pallet: the calls that a node or its owner sends, and their events.
  *
- * Indices are the chain's. Calls that the embedded chain does not execute are absent, and a node answers them as a runtime
- * does that never had them.
+ * Indices are the chain's. Calls that the embedded chain does not execute are absent; a node answers them like a
+ * runtime that never had them.
  */
 
 import { type Call, call, type Pallet } from "./description.ts";

@@ -1,8 +1,8 @@
 /**
- * The storage of the subnet pallet, as far as a node, its tools or a person's client read it.
+ * The storage of the subnet pallet, as far as nodes, their tools or other clients read it.
  *
- * Refuses: the share pools behind stakes (their fixed point is nobody's business outside; runtime APIs give the sums). The third
- * column is what a missing entry reads as, little-endian. `netuid` maps take a u16; `index` is mechanism * 4096 + netuid.
+ * Out of scope: the share pools behind stakes (their fixed point is internal; runtime APIs give the sums). The third column
+ * is the value of a missing entry, little-endian. `netuid` maps take a u16; `index` is mechanism * 4096 + netuid.
  */
 
 import { blake2, identity, type StorageItem, stored, twox } from "./description.ts";
@@ -141,7 +141,7 @@ export const subtensorStorage: readonly StorageItem[] = [
   ...accounts,
 ];
 
-/** What spec 423 added: an epoch is due by what is stored, no more by arithmetic on the block number. */
+/** Added by spec 423: whether an epoch is due is stored, no longer computed from the block number. */
 export const statefulEpochStorage: readonly StorageItem[] = [
   stored("LastEpochBlock", [netuid], "u64"),
   stored("PendingEpochAt", [netuid], "u64"),

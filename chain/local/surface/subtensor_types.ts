@@ -1,8 +1,8 @@
 /**
- * Subtensor's own types: what its storage holds and what its runtime APIs answer with.
+ * Subtensor's own types: those of its storage and of its runtime APIs' answers.
  *
- * Field order is the encoding. Amounts, blocks and counts of the answers are compact integers, names are lists of compact
- * bytes: that is how the runtime declares them.
+ * Field order is the encoding. Amounts, blocks and counts of the answers are compact integers, names are lists of
+ * compact bytes, as in the runtime.
  */
 
 import type { NamedTypes } from "./type_language.ts";
@@ -78,7 +78,7 @@ const subnetFields = {
   network_connect: "Vec<[u16; 2]>",
 } as const;
 
-/** The pool of a subnet, as two answers show it. */
+/** A subnet's pool, as used in two answers. */
 const poolFields = {
   alpha_in: "Compact<u64>",
   alpha_out: "Compact<u64>",

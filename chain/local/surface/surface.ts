@@ -1,5 +1,5 @@
 /**
- * The whole surface of one runtime version, put together from the tables beside this file.
+ * The whole surface of one runtime version, assembled from the tables beside this file.
  *
  * Owns: what differs between versions, and the runtime version that goes with it. Two forms exist: `legacy` is spec 393, where an epoch
  * is due by arithmetic; `stateful` is spec 423 and later, where it is stored.
@@ -22,7 +22,7 @@ export interface SurfaceOptions {
   readonly specVersion?: number; // 393 or 425 by `epochs`
 }
 
-/** In this order they stand in an extrinsic and under its signature. */
+/** Their order in an extrinsic and in its signed bytes. */
 const extensions: readonly SignedExtension[] = [
   { name: "CheckNonZeroSender", carried: "()", implied: "()" },
   { name: "CheckSpecVersion", carried: "()", implied: "u32" },
@@ -74,7 +74,7 @@ export interface RuntimeVersion {
 
 export function runtimeVersion(specVersion: number): RuntimeVersion {
   return {
-    specName: "node-subtensor", // the client of the chain's authors looks at it
+    specName: "node-subtensor", // checked by the chain authors' client
     implName: "iota-local",
     authoringVersion: 1,
     specVersion,

@@ -1,7 +1,7 @@
 /**
  * The pallets under the subnet pallet: blocks and accounts, the clock, balances, fees, and the drand beacon.
  *
- * Refuses: what nobody calls on a chain of one process (upgrades, consensus, contracts).
+ * Out of scope: what no client calls on a single-process chain (upgrades, consensus, contracts).
  */
 
 import { blake2, call, type Pallet, stored, twox } from "./description.ts";
@@ -15,7 +15,7 @@ export function systemPallets(numbers: SystemNumbers): readonly Pallet[] {
   return [system(numbers), timestamp(numbers), aura(numbers), balances, transactionPayment];
 }
 
-/** All zeros but the highest bit of the flags: the account is of the present layout. */
+/** All zeros except the highest bit of the flags, which marks the current layout. */
 const newAccount = `0x${"00".repeat(55)}80` as const;
 
 function system({ version }: SystemNumbers): Pallet {
@@ -72,7 +72,7 @@ function timestamp({ blockMs }: SystemNumbers): Pallet {
     storage: [stored("Now", [], "u64"), stored("DidUpdate", [], "bool")],
     events: {},
     errors: [],
-    // clients take twice this for the time between blocks
+    // clients use twice this as the block time
     constants: [{ name: "MinimumPeriod", type: "u64", value: BigInt(Math.ceil(blockMs / 2)) }],
   };
 }
@@ -142,7 +142,7 @@ const transactionPayment: Pallet = {
   constants: [{ name: "OperationalFeeMultiplier", type: "u8", value: 5 }],
 };
 
-/** The public network's key, period of 3 s, genesis, hashes and names, which a chain without a beacon of its own listens to. */
+/** The public network's key, period of 3 s, genesis, hashes and names, which a chain without its own beacon uses. */
 const quicknet = `0x${
   [
     "810183cf0f2896adee7eb8b5f01fcad3912212c437e0073e911fb90022d3e760183c8c4b450b6a0a6c3ac6a5776a2d10",

@@ -1,12 +1,12 @@
 /**
- * Types that every Substrate runtime has, under the paths by which clients know them.
+ * Types that every Substrate runtime has, under the paths that clients recognise.
  *
- * Refuses: Subtensor's own types (subtensor_types.ts).
+ * Out of scope: Subtensor's own types (subtensor_types.ts).
  */
 
 import { type NamedTypes, plainVariants, type Variant, variant } from "./type_language.ts";
 
-/** `Mortal1` to `Mortal255` carry the second byte of an era; the runtime's own type is written like this, too. */
+/** `Mortal1` to `Mortal255` carry the second byte of an era; the runtime declares its type in the same way. */
 function eraVariants(): Readonly<Record<string, Variant>> {
   const mortal = Array.from({ length: 255 }, (_, i) => [`Mortal${i + 1}`, variant(i + 1, "u8")] as const);
   return { Immortal: variant(0), ...Object.fromEntries(mortal) };

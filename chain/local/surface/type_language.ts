@@ -1,8 +1,8 @@
 /**
- * The types of the runtime surface, written as text the way the runtime's own source writes them: "Vec<(AccountId, u64)>".
+ * The types of the runtime surface as text, in the notation of the runtime's own source: "Vec<(AccountId, u64)>".
  *
- * Owns: the grammar, the shape of a parsed type and the declarations of named types. Refuses: bytes (scale.ts) and metadata
- * (type_table.ts). All texts are ours, so one that does not parse is our bug.
+ * Owns: the grammar, the shape of a parsed type and the declarations of named types. Out of scope: bytes (scale.ts) and
+ * metadata (type_table.ts). All texts are ours, so a parse error is our bug.
  *
  *     type    = name | "Compact<" type ">" | "Vec<" type ">" | "Option<" type ">" | "(" types ")" | "[" type "; " length "]"
  */
@@ -34,11 +34,11 @@ export type TypeNode =
   | { readonly kind: "tuple"; readonly items: readonly TypeNode[] }
   | { readonly kind: "named"; readonly name: string };
 
-/** A type with a path in the runtime's source; clients know some of them by it. */
+/** A type with a path in the runtime's source, by which clients recognise some types. */
 export type NamedType =
   & {
     readonly path: string; // "sp_core::crypto::AccountId32"
-    readonly parameters?: Readonly<Record<string, string>>; // generic ones, where a client looks at them
+    readonly parameters?: Readonly<Record<string, string>>; // generic parameters, if a client reads them
   }
   & (
     | { readonly wraps: string } // one field without a name
@@ -78,7 +78,7 @@ export function variant(index: number, ...types: string[]): Variant {
   return { index, fields: types.map((type) => ({ name: null, type })) };
 }
 
-/** A variant of a list in which the index is the place: `[first, second]`. */
+/** A variant in a list whose positions are the indices: `[first, second]`. */
 export function plainVariants(names: readonly string[]): Readonly<Record<string, Variant>> {
   return Object.fromEntries(names.map((name, index) => [name, variant(index)]));
 }

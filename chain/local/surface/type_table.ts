@@ -1,8 +1,8 @@
 /**
- * The table of types that metadata carries: every type once, with a number by which the rest refers to it.
+ * The type table in metadata: every type once, with a number for references.
  *
- * Owns: numbering and the bytes of each entry. Refuses: what the types are for (metadata.ts). A named type may hold itself through
- * others, so its number is given before its parts are looked at.
+ * Owns: numbering and the bytes of each entry. Out of scope: the use of the types (metadata.ts). A named type may
+ * contain itself through others, so it gets its number before its parts are visited.
  */
 
 import { assert } from "../../../core/assert.ts";
@@ -51,7 +51,7 @@ export class TypeTable {
     return this.#idOf(parseType(type));
   }
 
-  /** An entry of the metadata itself that is not in the language: it has parameters by which clients find other types. */
+  /** An entry of the metadata itself that is not in the language: clients find other types through its parameters. */
   idOfExtrinsic(parameters: readonly TypeParameter[]): number {
     const body = this.id("Vec<u8>");
     for (const { type } of parameters) this.id(type);
@@ -66,7 +66,7 @@ export class TypeTable {
     }));
   }
 
-  /** Call last: whatever is numbered after it is missing from it. */
+  /** Call last: types numbered later are missing from it. */
   write(writer: ScaleWriter): void {
     writer.compact(this.#entries.length);
     this.#entries.forEach((entry, id) => {

@@ -1,15 +1,18 @@
 /**
- * How long to wait before the next connection: exponential, jittered, longer for a node that says "too many requests".
+ * The wait before the next connection: exponential, jittered, longer for a node that answers "too many requests".
  *
- * Owns: the arithmetic. Invariant: a pure function of its arguments. The jitter keeps the thousand clients of an endpoint that
- * went down from coming back in the same second.
+ * Owns: the arithmetic. Invariant: a pure function of its arguments. The jitter keeps the clients of an endpoint that
+ * went down from all reconnecting in the same second.
  */
 
 const firstMs = 500;
 const mostMs = 60_000;
 const rateLimitedMs = 15_000; // public endpoints count requests per minute
 
-/** `failures`: connections lost or refused since one lasted; `dice` in [0, 1). The result lies in the upper half of the range. */
+/**
+ * `failures`: connections lost or refused since one lasted; `dice` in [0, 1). The result is in the upper half of the
+ * range.
+ */
 export function reconnectDelayMs(options: { failures: number; isRateLimited: boolean; dice: number }): number {
   const { failures, isRateLimited, dice } = options;
   const doubled = Math.min(mostMs, firstMs * 2 ** Math.max(0, failures - 1));

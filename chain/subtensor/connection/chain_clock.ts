@@ -1,11 +1,9 @@
-/**
- * The chain's own time: an endpoint that has fallen behind shows by it.
- */
+/** The chain's own time, which reveals an endpoint that has fallen behind. */
 
 import { integer } from "../reads/plain_values.ts";
 import { needed, type StateAt } from "../state.ts";
 
-/** When the block was made, by its author's clock. */
+/** The time of the block, by its author's clock. */
 export async function readBlockTime(state: StateAt): Promise<{ block: number; timeMs: number }> {
   const { now } = await state.read({
     now: { pallet: "Timestamp", name: "Now", keys: [], schema: integer, isRawWithoutMetadata: false },

@@ -1,9 +1,10 @@
 /**
  * Keeps one session with one of several nodes alive.
  *
- * Owns: the choice of the node, coming back with jittered back-off, the listeners for heads. There is one socket at a time and this
- * is its only owner. Refuses: what is asked (state.ts and the reads) and sent (sender.ts). Invariants: nodes of another chain than the
- * first are passed over; heads go up, save after one that was absurd; `run` settles within its patience; after `close` nothing is left.
+ * Owns: the choice of the node, reconnecting with jittered back-off, the listeners for heads. There is one socket at a
+ * time, owned only here. Out of scope: what is read (state.ts and the reads) and sent (sender.ts). Invariants: nodes of
+ * a chain other than the first are skipped; heads increase, except after an absurd one; `run` settles within its
+ * patience; after `close` nothing is left open.
  */
 
 import { ChainError, type Head } from "../../chain.ts";
@@ -23,14 +24,14 @@ export interface ConnectionOptions {
   readonly patienceMs: number; // how long `run` waits for a node to come back
 }
 
-const attemptsMax = 3; // of one piece of work
-const lagBlocksMax = 100; // 20 minutes: a node of the same chain may be so far behind another
+const attemptsMax = 3; // per piece of work
+const lagBlocksMax = 100; // 20 minutes: how far a node may be behind another of the same chain
 
 export class Connection {
   readonly #options: ConnectionOptions;
   readonly #listeners = new Set<(head: Head) => void>();
   readonly #outageListeners = new Set<(problem: string | null) => void>();
-  #isOut = false; // as listeners know it
+  #isOut = false; // as reported to listeners
   #session: Session | null = null;
   #waiting: PromiseWithResolvers<Session> = unheard();
   #known: { genesisHash: string; runtime: Runtime } | null = null;
@@ -39,7 +40,7 @@ export class Connection {
   #lastHead = -1;
   #closed: ChainError | null = null;
   #cancelRetry: Cancel = () => {};
-  readonly #closing = new Set<Promise<unknown>>(); // sockets of which something is left
+  readonly #closing = new Set<Promise<unknown>>(); // sockets not fully closed yet
   readonly #endWaits = new Set<() => void>();
   #dialling: Promise<void> = Promise.resolve();
 
@@ -47,7 +48,7 @@ export class Connection {
     this.#options = options;
   }
 
-  /** Tries each node once. Rejects when none answers, with what each said. */
+  /** Tries each node once. Rejects if none answers, with the reason of each. */
   static async open(options: ConnectionOptions): Promise<Connection> {
     const connection = new Connection(options);
     const problems: string[] = [];
@@ -62,7 +63,7 @@ export class Connection {
     throw new ChainError("unreachable", `Cannot reach the chain: ${problems.join("; ")}`);
   }
 
-  /** The session in use, or null between two. */
+  /** The current session, or null between two. */
   get session(): Session | null {
     return this.#session;
   }
@@ -81,15 +82,15 @@ export class Connection {
   }
 
   /**
-   * Hears why no node can be reached, once per outage, and null when one can again. A node that is back at the first attempt was
-   * not away.
+   * Called with the reason when no node is reachable, once per outage, and with null when one is again. A node that is
+   * back at the first attempt does not count as an outage.
    */
   onOutage(listener: (problem: string | null) => void): () => void {
     this.#outageListeners.add(listener);
     return () => this.#outageListeners.delete(listener);
   }
 
-  /** Resolves with the next new block, or when this client is closed. `stop` ends the wait, which then never resolves. */
+  /** Resolves with the next new block, or when this client is closed. After `stop` it never resolves. */
   nextHead(): { readonly seen: Promise<void>; readonly stop: () => void } {
     const { promise, resolve } = Promise.withResolvers<void>();
     const listener = () => {
@@ -112,7 +113,7 @@ export class Connection {
     return this.#closed !== null;
   }
 
-  /** Does work that may be done twice, as reading: begun again when the node is lost on the way or the runtime changes under it. */
+  /** Does idempotent work such as reading: repeats it if the node is lost or the runtime changes in the meantime. */
   async run<T>(work: (session: Session) => Promise<T>): Promise<T> {
     for (let attempt = 1;; attempt++) {
       const session = await this.ready();
@@ -127,13 +128,13 @@ export class Connection {
         const problem = asChainError(error, session.url);
         if (attempt === attemptsMax || this.#closed !== null) throw problem;
         if (isRateLimit(error) && !isLost) await this.rest();
-        else if (isGarbage(error) && !isUpgraded) await session.close(problem); // another node may know better
+        else if (isGarbage(error) && !isUpgraded) await session.close(problem); // another node may answer correctly
         else if (session.socket.isOpen && !isUpgraded) throw problem;
       }
     }
   }
 
-  /** The session in use, or the next one; rejects when none comes within `patienceMs`. */
+  /** The current session, or the next one; rejects if there is none within `patienceMs`. */
   ready(): Promise<Session> {
     if (this.#closed !== null) return Promise.reject(this.#closed);
     if (this.#session !== null) return Promise.resolve(this.#session);
@@ -146,10 +147,10 @@ export class Connection {
     });
   }
 
-  /** Ends what is under way with a `ChainError` "closed". */
+  /** Ends current work with a `ChainError` "closed". */
   async close(): Promise<void> {
     if (this.#closed !== null) return;
-    this.#closed = new ChainError("closed", "Cannot ask the chain as this client is closed");
+    this.#closed = new ChainError("closed", "Cannot query the chain as this client is closed");
     this.#cancelRetry();
     this.#waiting.reject(this.#closed);
     this.#listeners.clear();
@@ -157,10 +158,10 @@ export class Connection {
     for (const end of this.#endWaits) end();
     this.#session?.socket.terminate(this.#closed);
     await Promise.all(this.#closing);
-    await this.#dialling.catch(() => {/* whoever dialled heard of it */});
+    await this.#dialling.catch(() => {/* the caller that dialled gets the error */});
   }
 
-  /** Connects to the next node; on failure the one after it is next. */
+  /** Connects to the next node; on failure the following one is next. */
   #dial(): Promise<void> {
     this.#dialling = this.#open();
     return this.#dialling;
@@ -175,7 +176,7 @@ export class Connection {
       url,
       known: this.#known,
       onHead: (head) => {
-        if (isAdopted) this.#tell(head); // what it hears in the handshake is told below
+        if (isAdopted) this.#tell(head); // heads during the handshake are reported below
       },
     });
     const other = this.#known !== null && this.#known.genesisHash !== session.genesisHash;
@@ -189,7 +190,7 @@ export class Connection {
     this.#session = session;
     this.#waiting.resolve(session);
     this.#tellOutage(null);
-    // An absurd number of the last node shall not silence the heads of this one.
+    // An absurd block number from the last node must not suppress this one's heads.
     if (session.head.number < this.#lastHead - lagBlocksMax) this.#lastHead = -1;
     this.#tell({ block: session.head.number, seenMs: session.seenMs });
     const closing: Promise<unknown> = session.socket.closed.then(() => this.#closing.delete(closing));
@@ -223,7 +224,7 @@ export class Connection {
     });
   }
 
-  /** Waits as long as a node that says "too many requests" may want, or until this client is closed. */
+  /** Waits as long as a node that answers "too many requests" may require, or until this client is closed. */
   rest(): Promise<void> {
     const { timers, dice } = this.#options;
     const delayMs = reconnectDelayMs({ failures: 1, isRateLimited: true, dice: dice() });
@@ -253,13 +254,13 @@ export class Connection {
   }
 }
 
-/** An answer that cannot be read, rather than a refusal or a silence. */
+/** An unreadable answer, as opposed to a refusal or silence. */
 function isGarbage(error: unknown): boolean {
   if (error instanceof UnsupportedRuntime || error instanceof RpcError) return false;
   return !(error instanceof ChainError) || error.code === "badAnswer";
 }
 
-/** A promise whose rejection may go unheard, when nobody happens to wait. */
+/** A promise whose rejection may be ignored if nothing awaits it. */
 function unheard(): PromiseWithResolvers<Session> {
   const waiting = Promise.withResolvers<Session>();
   waiting.promise.catch(() => {/* those who wait have their own copy */});

@@ -1,17 +1,17 @@
 /**
- * Where a Subtensor chain can be reached: presets with fallbacks, or addresses of one's own.
+ * The endpoints of a Subtensor chain: presets with fallbacks, or custom addresses.
  *
- * Owns: names, addresses, and the order in which they are tried. Refuses: sockets (rpc_socket.ts) and when to try again
- * (backoff.ts). Public endpoints serve about one request per second and address; a node of one's own is better.
+ * Owns: names, addresses, and the order in which they are tried. Out of scope: sockets (rpc_socket.ts) and when to
+ * retry (backoff.ts). Public endpoints serve about one request per second and address; your own node is better.
  */
 
 import { ChainError } from "../../chain.ts";
 
 export interface Endpoints {
-  readonly urls: readonly string[]; // tried in this order, round and round
-  /** Nodes that keep every block's state, for reads that a pruned node has forgotten. */
+  readonly urls: readonly string[]; // tried in this order, cyclically
+  /** Nodes that keep every block's state, for reads that a pruned node can no longer answer. */
   readonly archiveUrls: readonly string[];
-  readonly isPublic: boolean; // a chain whose rules everybody knows: what an endpoint says of them is checked
+  readonly isPublic: boolean; // a chain with known rules, against which an endpoint's claims are checked
 }
 
 const archive = ["wss://archive.chain.opentensor.ai:443", "wss://archive.sub.latent.to:443"];

@@ -1,7 +1,7 @@
 /**
- * A node's refusal of one request, as JSON-RPC carries it, and what the client can read from it.
+ * A node's JSON-RPC error for one request, and what the client can infer from it.
  *
- * Owns: the error and the few questions asked of its text. Refuses: the pool's refusals of an extrinsic (pool_error.ts).
+ * Owns: the error and the checks on its text. Out of scope: the pool's refusals of an extrinsic (pool_error.ts).
  */
 
 export class RpcError extends Error {
@@ -17,12 +17,12 @@ export function isStateGone(error: unknown): boolean {
     /state already discarded|unknown ?block|header was not found/i.test(error.message);
 }
 
-/** Asked too often: from JSON-RPC, or from the HTTP upgrade. */
+/** Too many requests: from JSON-RPC, or from the HTTP upgrade. */
 export function isRateLimit(error: unknown): boolean {
   return error instanceof Error && /\b429\b|too many requests|rate limit/i.test(error.message);
 }
 
-/** The node is older or stricter than the request. */
+/** The node is too old or too strict for the request. */
 export function isUnknownMethod(error: unknown): boolean {
   return error instanceof RpcError && error.code === -32601;
 }

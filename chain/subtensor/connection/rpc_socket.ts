@@ -1,10 +1,10 @@
 /**
  * JSON-RPC 2.0 over one WebSocket: calls with a deadline, and subscriptions.
  *
- * Owns: the socket, the requests under way, the subscriptions. Refuses: coming back (connection.ts) and the meaning of answers.
- * Invariants: every call settles; a socket that owes an answer past its deadline, or sends what is no JSON-RPC, is cut and
- * never used again; after `terminate` no timer and no socket is left. `ws` rather than the runtime's own client, which cannot
- * cut a connection: closing one whose peer has gone waits for that peer's goodbye for ever (measured).
+ * Owns: the socket, open requests, subscriptions. Out of scope: reconnecting (connection.ts) and the meaning of answers.
+ * Invariants: every call settles; a socket that misses a deadline for an answer, or sends invalid JSON-RPC, is cut and never
+ * used again; after `terminate` no timer and no socket is left. It uses `ws` rather than the runtime's own client, which
+ * cannot cut a connection: closing one whose peer has gone waits forever for that peer's close frame (measured).
  */
 
 import * as v from "valibot";
@@ -13,7 +13,7 @@ import { ChainError } from "../../chain.ts";
 import { RpcError } from "./rpc_error.ts";
 import type { Cancel, Timers } from "./timers.ts";
 
-/** As much of a `ws` socket as is used here; the package brings no types. */
+/** The part of a `ws` socket used here; the package has no types. */
 interface Socket {
   send(text: string): void;
   terminate(): void;
@@ -38,7 +38,7 @@ interface Pending {
 }
 
 const answerBytesMax = 64 * 1024 * 1024; // metadata is 0.6 MB as hex, a metagraph 0.2 MB
-const earlyMax = 64; // notifications that overtook the answer naming their subscription
+const earlyMax = 64; // notifications that arrived before the answer naming their subscription
 
 const errorSchema = v.object({ code: v.number(), message: v.string(), data: v.optional(v.unknown()) });
 const messageSchema = v.union([
@@ -52,7 +52,7 @@ const messageSchema = v.union([
 
 export class RpcSocket {
   readonly url: string;
-  /** Resolves with the reason when nothing of the socket is left, some time after `onBroken` has told of its end. */
+  /** Resolves with the reason when the socket is fully closed, some time after `onBroken` was called. */
   readonly closed: Promise<ChainError>;
   readonly #socket: Socket;
   readonly #timers: Timers;
@@ -77,14 +77,14 @@ export class RpcSocket {
     this.closed = new Promise((resolve) => {
       this.#socket.on("close", (code) => {
         this.#fail(
-          new ChainError("unreachable", `Cannot go on with ${url} as it closed the connection: code is ${code}`),
+          new ChainError("unreachable", `Cannot continue with ${url} as it closed the connection: code is ${code}`),
         );
         resolve(this.#reason!);
       });
     });
   }
 
-  /** Rejects with a `ChainError` when the connection does not stand within the deadline. */
+  /** Rejects with a `ChainError` if the connection is not open within the deadline. */
   static async open(options: RpcSocketOptions): Promise<RpcSocket> {
     const rpc = new RpcSocket(options);
     const opened = new Promise<true>((resolve) => rpc.#socket.on("open", () => resolve(true)));
@@ -99,24 +99,24 @@ export class RpcSocket {
     return this.#reason === null;
   }
 
-  /** Calls back when the socket can no longer be used, before those who wait for answers hear of it. */
+  /** Calls back when the socket becomes unusable, before pending calls are rejected. */
   onBroken(listener: (reason: ChainError) => void): void {
     if (this.#reason === null) this.#brokenListeners.push(listener);
     else listener(this.#reason);
   }
 
-  /** Rejects with an `RpcError` when the node refuses and with a `ChainError` when it cannot be asked. */
+  /** Rejects with an `RpcError` if the node refuses and with a `ChainError` if it cannot be queried. */
   call(method: string, params: readonly unknown[]): Promise<unknown> {
     return this.#request({ method, params }, () => {});
   }
 
-  /** `listener` gets every notification until the returned function is called or the socket is gone. */
+  /** `listener` gets every notification until the returned function is called or the socket is closed. */
   async subscribe(
     options: { method: string; unsubscribe: string; params: readonly unknown[] },
     listener: Listener,
   ): Promise<() => void> {
     const { method, unsubscribe, params } = options;
-    // Registered in the very turn of the answer: the first notification may be in the same read of the socket.
+    // Registered in the same turn as the answer, because the first notification may arrive in the same read of the socket.
     const id = await this.#request({ method, params }, (result) => this.#listen(String(result), listener));
     return () => {
       if (!this.#listeners.delete(String(id)) || !this.isOpen) return;
@@ -124,7 +124,7 @@ export class RpcSocket {
     };
   }
 
-  /** Cuts the connection; whoever waits for an answer gets `reason`. */
+  /** Cuts the connection; pending calls reject with `reason`. */
   terminate(reason: ChainError): void {
     this.#fail(reason);
   }
@@ -150,7 +150,7 @@ export class RpcSocket {
     if (this.#reason !== null) return;
     const message = parseMessage(text);
     if (message === null) {
-      return this.#fail(new ChainError("badAnswer", `${this.url} sent what is no JSON-RPC message`));
+      return this.#fail(new ChainError("badAnswer", `${this.url} sent an invalid JSON-RPC message`));
     }
     if ("method" in message) return this.#notify(String(message.params.subscription), message.params.result);
     const pending = this.#pending.get(message.id);
@@ -199,7 +199,7 @@ function parseMessage(text: string): v.InferOutput<typeof messageSchema> | null 
     const parsed = v.safeParse(messageSchema, JSON.parse(text));
     return parsed.success ? parsed.output : null;
   } catch {
-    return null; // no JSON
+    return null; // not JSON
   }
 }
 

@@ -1,9 +1,10 @@
 /**
  * One connection to one node: its socket, its runtime, its newest block.
  *
- * Owns: the handshake (genesis, version, metadata, head), the two subscriptions (heads, runtime version), the keepalive and the
- * watchdog. Refuses: coming back after a loss (connection.ts). Invariants: a session that has seen no new block for `headSilenceMs`
- * ends itself, however alive its socket looks; the runtime in use is the one the node last announced, or soon will be.
+ * Owns: the handshake (genesis, version, metadata, head), the two subscriptions (heads, runtime version), the keepalive
+ * and the watchdog. Out of scope: reconnecting (connection.ts). Invariants: a session that has seen no new block for
+ * `headSilenceMs` ends itself, even if its socket seems alive; the runtime in use is the one the node last announced,
+ * or soon will be.
  */
 
 import { compactStripLength, hexToU8a } from "@polkadot/util";
@@ -19,15 +20,15 @@ export interface SessionOptions {
   readonly url: string;
   readonly timers: Timers;
   readonly callDeadlineMs: number;
-  readonly headSilenceMs: number; // 75,000: six blocks and a little
+  readonly headSilenceMs: number; // 75,000: slightly more than six blocks
   readonly keepaliveMs: number;
-  /** Of an earlier session, spares 0.6 MB where the node runs the same version of the same chain. */
+  /** From an earlier session: saves 0.6 MB if the node runs the same version of the same chain. */
   readonly known: { readonly genesisHash: string; readonly runtime: Runtime } | null;
   readonly onHead: (head: Head) => void;
 }
 
 const versionSchema = v.object({ specName: v.string(), specVersion: v.number(), transactionVersion: v.number() });
-const metadataVersion = "0x0f000000"; // 15, the first with runtime APIs; 16 says no more of what is used and reads slower
+const metadataVersion = "0x0f000000"; // 15, the first with runtime APIs; 16 adds nothing that is used here and parses slower
 
 export class Session {
   readonly socket: RpcSocket;
@@ -54,7 +55,7 @@ export class Session {
     this.#seenMs = options.timers.nowMs();
   }
 
-  /** Rejects, with the socket closed, when the node does not get through the handshake. */
+  /** Rejects, with the socket closed, if the handshake fails. */
   static async open(options: SessionOptions): Promise<Session> {
     const socket = await RpcSocket.open(options);
     try {
@@ -89,7 +90,7 @@ export class Session {
     return this.#seenMs;
   }
 
-  /** A block arrived after the handshake: the node is not just up but keeping up. */
+  /** A block arrived after the handshake, so the node is in sync, not just running. */
   get hasNewHead(): boolean {
     return this.#hasNewHead;
   }
@@ -98,24 +99,24 @@ export class Session {
     return this.#runtime;
   }
 
-  /** Resolves when no upgrade that the node has told of is still being loaded. */
+  /** Resolves when no announced upgrade is still being loaded. */
   get upgraded(): Promise<void> {
     return this.#upgrade;
   }
 
-  /** Asks the node for its version, loads the metadata anew where `isForced` or the version changed, and waits until it is in use. */
+  /** Reads the node's version, reloads the metadata if `isForced` or the version changed, and waits until it is in use. */
   async refreshRuntime(options: { isForced: boolean }): Promise<void> {
     const version = v.parse(versionSchema, await this.socket.call("state_getRuntimeVersion", []));
     this.#followVersion(version, options);
     await this.#upgrade;
   }
 
-  /** The newest block the node itself names, for when its state at our head is gone. */
+  /** The node's own newest block, for when its state at our head is gone. */
   async freshHead(): Promise<BlockRef> {
     return parseHeader(await this.socket.call("chain_getHeader", []));
   }
 
-  /** One answer for all who ask the same before the next block. */
+  /** One answer for all identical requests before the next block. */
   cached<T>(name: string, work: () => Promise<T>): Promise<T> {
     const found = this.#cache.get(name) as Promise<T> | undefined;
     if (found !== undefined) return found;
@@ -153,7 +154,7 @@ export class Session {
     const head = this.#parseHead(json);
     if (head === null) return;
     const isNewer = head.number > this.#head.number;
-    if (head.hash === this.#head.hash || head.number < this.#head.number) return; // told twice, or of a branch left behind
+    if (head.hash === this.#head.hash || head.number < this.#head.number) return; // a duplicate, or from an abandoned branch
     this.#head = head;
     this.#cache.clear();
     if (!isNewer) return; // the same height on another branch
@@ -163,7 +164,7 @@ export class Session {
     this.#options.onHead({ block: head.number, seenMs: this.#seenMs });
   }
 
-  /** Null: it is no header, and the session is over. */
+  /** Null: not a header, and the session is over. */
   #parseHead(json: unknown): BlockRef | null {
     try {
       return parseHeader(json);
@@ -173,7 +174,7 @@ export class Session {
     }
   }
 
-  /** Upgrades one after another; work under way keeps the runtime it began with. */
+  /** Runs upgrades one after another; work in progress keeps its runtime. */
   #followVersion(json: unknown, { isForced }: { isForced: boolean }): void {
     const previous = this.#upgrade;
     this.#upgrade = (async () => {
@@ -201,12 +202,12 @@ export class Session {
     });
   }
 
-  /** Keeps routers from forgetting the connection, and finds within a deadline that nobody answers any more. */
+  /** Keeps routers from dropping the connection, and detects within a deadline that the node no longer answers. */
   #keepAlive(): void {
     const { timers, keepaliveMs } = this.#options;
     this.#cancelKeepalive = timers.after(keepaliveMs, () => {
       if (!this.socket.isOpen) return;
-      this.socket.call("chain_getHeader", []).catch(() => {/* a lost socket says so through `closed` */});
+      this.socket.call("chain_getHeader", []).catch(() => {/* a lost socket is reported through `closed` */});
       this.#keepAlive();
     });
   }
@@ -219,7 +220,7 @@ async function loadRuntime(socket: RpcSocket, version: RuntimeVersion, known: Ru
   return new Runtime({ metadata: await loadMetadata(socket), version });
 }
 
-/** Or the session fails: any other metadata says nothing of the runtime APIs, and would stay in use until the next upgrade. */
+/** Otherwise the session fails: other metadata lacks the runtime APIs, and would stay in use until the next upgrade. */
 async function loadMetadata(socket: RpcSocket): Promise<Uint8Array> {
   const answer = await socket.call("state_call", ["Metadata_metadata_at_version", metadataVersion]);
   const bytes = hexToU8a(v.parse(hexSchema, answer));
@@ -227,7 +228,7 @@ async function loadMetadata(socket: RpcSocket): Promise<Uint8Array> {
   throw new ChainError("badAnswer", `Cannot use ${socket.url} as its metadata must come in version 15: it has none`);
 }
 
-/** Whatever went wrong with a node, in the words of the chain's interface. */
+/** Converts any failure of a node into a `ChainError`. */
 export function asChainError(error: unknown, url: string): ChainError {
   if (error instanceof ChainError) return error;
   if (error instanceof AssertionFailure) throw error; // ours, not the node's

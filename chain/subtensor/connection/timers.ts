@@ -1,5 +1,5 @@
 /**
- * The clock and the dice of the chain client, injected, so that tests own both.
+ * The chain client's clock and random numbers, injected so that tests control both.
  *
  * Owns: the two shapes and the bounded waits built on them. Invariant: nothing else under chain/subtensor reads a clock, starts a
  * timer or draws at random.
@@ -16,7 +16,7 @@ export interface Timers {
 /** In [0, 1). */
 export type Dice = () => number;
 
-/** Settles as `promise` does, or rejects with `late()` after `deadlineMs`. The promise itself goes on unheard. */
+/** Settles as `promise` does, or rejects with `late()` after `deadlineMs`. The promise itself continues, ignored. */
 export function withDeadline<T>(
   promise: Promise<T>,
   options: { timers: Timers; deadlineMs: number; late: () => Error },
@@ -28,7 +28,7 @@ export function withDeadline<T>(
   });
 }
 
-/** One moment, for many waits. */
+/** One point in time, for many waits. */
 export class Deadline {
   readonly passed: Promise<null>;
   readonly cancel: Cancel;

@@ -1,7 +1,7 @@
 /**
  * What the chain stores about one account: nonce and free balance, its uid and its axon in a subnet.
  *
- * Owns: those reads. Refuses: the next nonce with the pool counted, which is the node's to say (sender.ts).
+ * Owns: those reads. Out of scope: the next nonce including the pool, which only the node knows (sender.ts).
  */
 
 import * as v from "valibot";
@@ -13,11 +13,11 @@ import { type StateAt, subtensorItem, systemItem } from "../state.ts";
 const accountSchema = v.object({ nonce: integer, data: v.object({ free: bigInteger }) });
 
 export interface Account {
-  readonly nonce: number; // of the state: what waits in the pool is not counted
+  readonly nonce: number; // from the state, without calls in the pool
   readonly freeRao: bigint;
 }
 
-/** An account nobody has ever paid reads as zero. */
+/** An account that was never paid reads as zero. */
 export async function readAccount(state: StateAt, account: Address): Promise<Account> {
   const { found } = await state.read({ found: systemItem("Account", [account], accountSchema) });
   return { nonce: found?.nonce ?? 0, freeRao: found?.data.free ?? 0n };

@@ -1,15 +1,15 @@
 /**
- * A miner's address on the chain: text and number, and which addresses the chain takes.
+ * A miner's address on the chain: text and number, and which addresses the chain accepts.
  *
- * Owns: the conversion and the refusals a node would make anyway, told before anything is sent. IPv6 addresses are written in their
- * short form. Refuses: finding out one's own external address.
+ * Owns: the conversion, and predicting a node's refusals before anything is sent. IPv6 addresses are written in their
+ * short form. Out of scope: finding this machine's external address.
  */
 
 import * as v from "valibot";
 import type { AxonAddress } from "../../call.ts";
 import { bigInteger, integer } from "./plain_values.ts";
 
-/** As the runtime's AxonInfo reads. */
+/** From the runtime's AxonInfo. */
 export const axonSchema = v.object({
   block: integer,
   version: integer,
@@ -51,7 +51,7 @@ function parseIpv4(text: string): bigint | null {
   return isPlain ? parts.reduce((sum, part) => sum * 256n + BigInt(part), 0n) : null;
 }
 
-/** The URL parser knows all spellings and gives back the short one. */
+/** The URL parser accepts all spellings and returns the short one. */
 function parseIpv6(text: string): bigint | null {
   if (!URL.canParse(`http://[${text}]/`)) return null;
   const short = new URL(`http://[${text}]/`).hostname.slice(1, -1);

@@ -1,8 +1,8 @@
 /**
  * What hotkeys published about themselves: read in one request, and written as the runtime's fields.
  *
- * Owns: the runtime's names of the kinds of fields. What others wrote is bytes of strangers: a field of a kind that is not known here is
- * left out. Refuses: what the bytes mean.
+ * Owns: the runtime's names of the kinds of fields. Content is untrusted: a field of an unknown kind is left out. Out
+ * of scope: the meaning of the bytes.
  */
 
 import { hexToU8a, u8aToHex } from "@polkadot/util";
@@ -29,7 +29,7 @@ const registrationSchema = v.nullable(v.object({
   info: v.object({ fields: v.array(v.union([v.string(), v.record(v.string(), v.unknown())])) }),
 }));
 
-/** One request, whatever the number of hotkeys. */
+/** One request for any number of hotkeys. */
 export async function readCommitments(
   state: StateAt,
   { netuid, hotkeys }: { netuid: number; hotkeys: readonly Address[] },
@@ -55,7 +55,7 @@ function commitmentItem(
   };
 }
 
-/** polkadot-js gives `{raw5: "0x…"}`, and a bare name where there is nothing else to say. */
+/** polkadot-js returns `{raw5: "0x…"}`, or a bare name for a variant without content. */
 function fieldOf(field: string | Readonly<Record<string, unknown>>): CommitmentField | null {
   const [name, value] = typeof field === "string" ? [field, null] : Object.entries(field)[0] ?? ["", null];
   const bytes = typeof value === "string" && /^0x([0-9a-f]{2})*$/i.test(value) ? hexToU8a(value) : new Uint8Array(0);
@@ -65,7 +65,7 @@ function fieldOf(field: string | Readonly<Record<string, unknown>>): CommitmentF
   return kind === undefined ? null : { kind, bytes };
 }
 
-/** As polkadot-js takes it. */
+/** In the form that polkadot-js accepts. */
 export function runtimeField({ kind, bytes }: CommitmentField): Record<string, string | null> {
   assert(kind !== "raw" || bytes.length <= rawBytesMax, `A raw field must have at most ${rawBytesMax} bytes`);
   if (kind === "none") return { None: null };

@@ -1,8 +1,8 @@
 /**
- * What decides when the next epoch is due, under whichever formula the runtime follows.
+ * Reads the state that decides when the next epoch is due, for either of the runtime's formulas.
  *
- * Owns: telling the two apart by what the runtime stores: since spec 423 the block of the last epoch, before that nothing, as the
- * schedule follows from block, netuid and tempo. Refuses: the arithmetic (chain/epochs).
+ * Owns: distinguishing the two by what the runtime stores: since spec 423 the block of the last epoch, before that
+ * nothing, because the schedule follows from block, netuid and tempo. Out of scope: the arithmetic (chain/epochs).
  */
 
 import type { EpochState } from "../../chain.ts";

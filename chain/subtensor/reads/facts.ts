@@ -1,8 +1,9 @@
 /**
- * What never changes about a chain: its genesis, and the drand beacon whose pulses it takes.
+ * The constants of a chain: its genesis, and the drand beacon whose pulses it uses.
  *
- * A chain for development has a beacon of its own, so weights are sealed to the key the chain itself names; a runtime that names
- * none reads quicknet. On the public chains only quicknet is believed: whoever could name another key could read weights early.
+ * A development chain has its own beacon, so weights are sealed to the key that the chain itself names; a runtime that
+ * names none uses quicknet. On the public chains only quicknet is accepted, because an attacker who could name another
+ * key could read weights early.
  */
 
 import * as v from "valibot";

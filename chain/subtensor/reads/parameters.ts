@@ -1,8 +1,8 @@
 /**
  * A subnet's parameters, in one request for storage.
  *
- * Owns: which entries make `SubnetParameters`, and what an older or newer runtime has instead. Refuses: defaults of our own, except
- * where an entry's absence itself says the value.
+ * Owns: which entries form `SubnetParameters`, and their equivalents in older or newer runtimes. It adds no defaults of
+ * its own, except where an entry's absence implies the value.
  */
 
 import * as v from "valibot";
@@ -72,7 +72,7 @@ function entries(netuid: number) {
   };
 }
 
-/** Aura's slot is the block time; where it is not told, a block takes twice the least time between two timestamps. */
+/** Aura's slot is the block time; if it is missing, a block takes twice the minimum time between two timestamps. */
 function blockMs(state: StateAt): number {
   const slot = v.safeParse(integer, state.runtime.constant("Aura", "SlotDuration"));
   if (slot.success && slot.output > 0) return slot.output;

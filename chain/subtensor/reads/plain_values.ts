@@ -1,8 +1,8 @@
 /**
- * Schemas of the values that the registry hands out as plain JSON.
+ * Schemas of the values that the registry returns as plain JSON.
  *
- * Owns: how integers, accounts and bytes look there. polkadot-js writes an integer above 2^53 as big-endian 0x text, and a smaller
- * one as a number. Refuses: the structures made of them.
+ * Owns: the form of integers, accounts and bytes. polkadot-js writes an integer above 2^53 as big-endian 0x text, and a
+ * smaller one as a number. Out of scope: structures of them.
  */
 
 import { hexToU8a } from "@polkadot/util";
@@ -22,5 +22,5 @@ export const address = v.pipe(v.string(), v.regex(/^[1-9A-HJ-NP-Za-km-z]{46,50}$
 
 export const bytes = v.pipe(hexSchema, v.transform((text) => hexToU8a(text)));
 
-/** What an unset account reads as: 32 zero bytes. */
+/** The value of an unset account: 32 zero bytes. */
 export const zeroAddress = "5C4hrfjw9DjXZTzV3MwzrrAr9P1MJhSrvWGWqi1eSuyUpnhM";

@@ -1,8 +1,8 @@
 /**
  * Which blocks hold a call of a hotkey that set or committed weights, read from the blocks and their events.
  *
- * Storage keeps only the last update, which the chain's own reveals overwrite; blocks keep every call. Only calls that worked are
- * named. Out of scope: the search for one extrinsic whose bytes are known (inclusion.ts).
+ * Storage keeps only the last update, which the chain's own reveals overwrite; blocks keep every call. Only successful
+ * calls are returned. Out of scope: the search for one extrinsic whose bytes are known (inclusion.ts).
  */
 
 import { hexToU8a } from "@polkadot/util";
@@ -34,7 +34,7 @@ export async function findWeightCalls(
   });
 }
 
-/** Null when the node has not, or no longer, what is needed to say. */
+/** Null if the node lacks the data, or no longer has it. */
 async function hasWeightCall(
   session: Session,
   block: number,

@@ -1,8 +1,7 @@
 /**
- * Weights on the chain: a validator's row, and what it has committed but not shown.
+ * Weights on the chain: a validator's row, and its unrevealed commits.
  *
- * Owns: the shapes of both kinds of commit. Refuses: making either (chain/weights,
- * chain/timelock).
+ * Owns: the shapes of both kinds of commit. Out of scope: creating them (chain/weights, chain/timelock).
  */
 
 import * as v from "valibot";
@@ -26,18 +25,18 @@ export async function readWeights(
 }
 
 /**
- * Salted commits. Where the epochs' dates are fixed: hash, block of the commit, first and last block at which it may be shown. Where
- * they can move: hash, epoch, block of the commit, and a zero, which is no last block.
+ * Salted commits. With fixed epoch dates: hash, block of the commit, first and last block in which it may be revealed.
+ * With movable ones: hash, epoch, block of the commit, and a zero, which is not a last block.
  */
 const saltedSchema = v.nullable(v.array(v.tuple([hashSchema, integer, integer, integer])));
 
 /** Hotkey, block of the commit, ciphertext, drand round. */
 const timelockedSchema = v.array(v.tuple([address, integer, hexSchema, bigInteger]));
 
-/** As runtimes before the commit's block was stored have it. */
+/** The form of older runtimes, which do not store the commit's block. */
 const blocklessSchema = v.array(v.tuple([address, hexSchema, bigInteger]));
 
-/** Those that can still become weights, oldest first. */
+/** The commits that can still become weights, oldest first. */
 export async function readPendingCommits(
   state: StateAt,
   options: { netuid: number; mechanism: number; hotkey: Address },
@@ -48,7 +47,7 @@ export async function readPendingCommits(
     salted: subtensorItem("WeightCommits", [index, options.hotkey], saltedSchema),
     period: subtensorItem("RevealPeriodEpochs", [options.netuid], integer),
   });
-  // A commit waits under the epoch it was made in until `period` epochs later. One more on either side: an epoch may be due now.
+  // A commit is stored under its epoch until `period` epochs later. One more on either side, because an epoch may be due now.
   const current = epochIndex(epochs);
   const batch: Record<string, StoredItem<readonly PendingCommit[]>> = {};
   for (let epoch = Math.max(0, current - period - 1); epoch <= current + 1; epoch++) {

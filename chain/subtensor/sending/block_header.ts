@@ -1,8 +1,8 @@
 /**
- * A block's header as JSON-RPC shows it, and its hash.
+ * A block's header in its JSON-RPC form, and its hash.
  *
- * Owns: the shape and the hash, which is blake2b-256 of the SCALE header: parent, compact number, two roots, digest logs.
- * Computing it spares a request for every block. Refuses: what the digest says.
+ * Owns: the shape and the hash, which is blake2b-256 of the SCALE header: parent, compact number, two roots, digest
+ * logs. Computing it saves a request per block. Out of scope: the content of the digest.
  */
 
 import { blake2b } from "@noble/hashes/blake2.js";
@@ -20,13 +20,13 @@ const headerSchema = v.object({
   digest: v.object({ logs: v.array(hexSchema) }),
 });
 
-/** A block by both its names. */
+/** A block's number and hash. */
 export interface BlockRef {
   readonly number: number;
   readonly hash: string; // 0x…
 }
 
-/** Throws a `ValiError` when `json` is no header. */
+/** Throws a `ValiError` if `json` is not a header. */
 export function parseHeader(json: unknown): BlockRef {
   const header = v.parse(headerSchema, json);
   const number = Number.parseInt(header.number, 16);

@@ -1,9 +1,9 @@
 /**
- * A `ChainCall` as the runtime's call, signed for one nonce and a short life.
+ * A `ChainCall` as the runtime's call, signed for one nonce and a short era.
  *
- * Owns: which of the runtime's calls carries each of ours, and the signature. Refuses: nonces and blocks (sender.ts).
- * Invariants: a runtime without mechanisms gets the older form, found by asking the runtime; the bytes signed are exactly the
- * runtime's own layout of extensions, whether polkadot-js knows them or not.
+ * Owns: which of the runtime's calls carries each of ours, and the signature. Out of scope: nonces and blocks
+ * (sender.ts). Invariants: a runtime without mechanisms gets the older form, as its metadata shows; the signed bytes
+ * follow the runtime's own layout of extensions exactly, whether polkadot-js knows them or not.
  */
 
 import { u8aConcat, u8aToHex } from "@polkadot/util";
@@ -19,7 +19,7 @@ export interface SignedExtrinsic {
   readonly bytes: Uint8Array;
   readonly hash: string;
   readonly nonce: number;
-  readonly lastBlock: number; // it is dead after this block
+  readonly lastBlock: number; // it is invalid after this block
 }
 
 type Candidate = readonly [pallet: string, name: string, args: readonly unknown[]];
@@ -53,13 +53,13 @@ export function signExtrinsic(
       addressRaw: signer.publicKey,
       publicKey: signer.publicKey,
       sign: (message: Uint8Array) => u8aConcat(sr25519Tag, signer.sign(message)),
-    } as unknown as Parameters<typeof extrinsic.sign>[0], // polkadot-js asks for a keyring's pair and uses these of it
+    } as unknown as Parameters<typeof extrinsic.sign>[0], // polkadot-js requires a keyring pair but uses only these fields
     {
       blockHash: birth.hash,
       era,
       genesisHash,
       nonce,
-      // A plain value of the two fields that are read: polkadot-js has a codec for the whole version only.
+      // A plain value with the two fields that are read, because polkadot-js has a codec only for the whole version.
       runtimeVersion: version as unknown as NonNullable<Parameters<typeof extrinsic.sign>[1]["runtimeVersion"]>,
       signedExtensions: registry.signedExtensions,
       tip: 0,
@@ -108,7 +108,7 @@ function subtensor(name: string, args: readonly unknown[]): readonly Candidate[]
   return [["subtensorModule", name, args]];
 }
 
-/** Runtimes before 411 take no limit. */
+/** Runtimes before 411 accept no limit. */
 function burnedRegister(
   { netuid, hotkey, limitRao }: Extract<ChainCall, { type: "burnedRegister" }>,
 ): readonly Candidate[] {
@@ -122,7 +122,7 @@ function serveAxonArgs({ netuid, axon }: Extract<ChainCall, { type: "serveAxon" 
   return [netuid, axon.version, ip.value, axon.port, ip.ipType, axon.protocol, 0, 0];
 }
 
-/** Mechanism 0 goes out in the form that every runtime has. */
+/** Mechanism 0 is sent in the form that every runtime has. */
 function byMechanism(
   { netuid, mechanism }: { netuid: number; mechanism: number },
   [plain, mechanised]: readonly [plain: string, mechanised: string],
@@ -132,10 +132,10 @@ function byMechanism(
   return subtensor(mechanised, [netuid, mechanism, ...rest]);
 }
 
-/** The call was renamed twice; the oldest form says no version. */
+/** The call was renamed twice; the oldest form has no version. */
 function timelocked(call: Extract<ChainCall, { type: "commitTimelockedWeights" }>): readonly Candidate[] {
   const { netuid, mechanism, commit, revealRound, commitRevealVersion } = call;
-  const bytes = u8aToHex(commit); // polkadot-js takes bare bytes for a value with its length in front
+  const bytes = u8aToHex(commit); // polkadot-js interprets bare bytes as a value preceded by its length
   const names = ["commitTimelockedWeights", "commitTimelockedMechanismWeights"] as const;
   const current = byMechanism(call, names, [bytes, revealRound, commitRevealVersion]);
   const older = byMechanism({ netuid, mechanism }, ["commitCrv3Weights", "commitCrv3MechanismWeights"], [

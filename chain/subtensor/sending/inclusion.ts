@@ -1,8 +1,9 @@
 /**
- * Finds out from the blocks themselves what became of an extrinsic.
+ * Determines an extrinsic's outcome from the blocks themselves.
  *
- * Owns: the walk through blocks since it was signed, and the outcome in its block. Refuses: sending. Invariants: blocks are walked
- * from the newest back along their parents, so a branch that lost is never believed; "not there" is said only of blocks that were read.
+ * Owns: the walk through blocks since it was signed, and the outcome in its block. Out of scope: sending. Invariants:
+ * blocks are walked from the newest back along their parents, so an abandoned branch is never trusted; absence is
+ * reported only for blocks that were read.
  */
 
 import { hexToU8a } from "@polkadot/util";
@@ -21,15 +22,15 @@ import { readAtBlock, StateAt } from "../state.ts";
 export interface Inclusion {
   readonly block: BlockRef;
   readonly index: number; // among the block's extrinsics
-  readonly hash: string; // of the extrinsic
+  readonly hash: string; // the extrinsic's
 }
 
-/** `overtaken`: another extrinsic has the nonce, so this one can never be in a block. */
+/** `overtaken`: another extrinsic used the nonce, so this one can never be in a block. */
 export type Lookup =
   | { readonly type: "included"; readonly inclusion: Inclusion }
   | { readonly type: "overtaken" }
   | { readonly type: "notYet"; readonly headBlock: number } // in no block up to this one
-  | { readonly type: "unreadable" }; // the nonce is used, and a block that may hold the extrinsic could not be read
+  | { readonly type: "unreadable" }; // the nonce is used, and a block that may contain the extrinsic could not be read
 
 /** Whether an extrinsic of a block, as hex, is the one sought. */
 export type IsSought = (extrinsic: string) => boolean;
@@ -45,16 +46,16 @@ export class BlockSearch {
   readonly #connection: Connection;
   readonly #isSought: IsSought;
   readonly #afterBlock: number;
-  readonly #searched = new Set<string>(); // blocks in which it is not, nor in any of their parents
+  readonly #searched = new Set<string>(); // blocks without it, whose parents do not have it either
 
-  /** Looks at blocks above `afterBlock`, which was the newest when the extrinsic was made. */
+  /** Searches blocks above `afterBlock`, which was the newest when the extrinsic was created. */
   constructor(options: { connection: Connection; isSought: IsSought; afterBlock: number }) {
     this.#connection = options.connection;
     this.#isSought = options.isSought;
     this.#afterBlock = options.afterBlock;
   }
 
-  /** Reads the blocks that came since the last call, and what the account's nonce says about an extrinsic that is not there. */
+  /** Reads the blocks since the last call, and what the account's nonce implies about a missing extrinsic. */
   look({ account, nonce }: { account: string; nonce: number }): Promise<Lookup> {
     return this.#connection.run(async (session) => {
       const { head } = session;
@@ -66,7 +67,7 @@ export class BlockSearch {
     });
   }
 
-  /** In one block, of which the node has told us. */
+  /** In one block that the node has named. */
   findIn(hash: string): Promise<Inclusion | null> {
     return this.#connection.run(async (session) => (await this.#read(session, hash))?.inclusion ?? null);
   }
@@ -81,7 +82,7 @@ export class BlockSearch {
       read.push(hash);
       hash = block.parentHash;
     }
-    for (const each of read) this.#searched.add(each); // only now: a walk that broke off has said nothing of the parents
+    for (const each of read) this.#searched.add(each); // only now: an interrupted walk says nothing about the parents
     return { inclusion: null, isComplete: true };
   }
 
@@ -99,7 +100,7 @@ export class BlockSearch {
   }
 }
 
-/** Null where the node does not have the block, or no longer. */
+/** Null if the node does not have the block, or no longer has it. */
 async function readBlock(session: Session, hash: string): Promise<unknown> {
   try {
     return await session.socket.call("chain_getBlock", [hash]);
@@ -109,15 +110,16 @@ async function readBlock(session: Session, hash: string): Promise<unknown> {
   }
 }
 
-/** This extrinsic and no other. */
+/** Exactly this extrinsic. */
 export function isExtrinsic({ hash }: SignedExtrinsic): IsSought {
   return (extrinsic) => blake2Hex(hexToU8a(extrinsic)) === hash;
 }
 
-/** Any extrinsic with which this account makes this very call. */
+/** Any extrinsic of this account with the same call. */
 export function isSameCall({ publicKey, call }: { publicKey: Uint8Array; call: Uint8Array }): IsSought {
   const account = publicKey.toHex(), ending = call.toHex();
-  // length | 0x84 | 0x00 account(32) | signature | extensions | call: what lies between has no fixed length, and the call comes last
+  // length | 0x84 | 0x00 account(32) | signature | extensions | call: the parts in between have no fixed length, and
+  // the call comes last
   return (extrinsic) => extrinsic.endsWith(ending) && new RegExp(`^0x.{2,8}?8400${account}`, "i").test(extrinsic);
 }
 

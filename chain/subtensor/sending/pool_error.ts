@@ -1,8 +1,8 @@
 /**
  * Why a node's transaction pool refused an extrinsic, read from the text of its answer.
  *
- * Owns: the codes and both spellings nodes use, `Custom error: 12` and `{"invalid":{"custom":12}}`. Refuses: what to do about it
- * (sender.ts) and the sentences (refusals.ts). Invariant: every text gives a value; what is not known stays "other".
+ * Owns: the codes and both spellings nodes use, `Custom error: 12` and `{"invalid":{"custom":12}}`. Out of scope:
+ * reactions (sender.ts) and messages (refusals.ts). Invariant: every text gives a value; unknown ones give "other".
  */
 
 import type { RpcError } from "../connection/rpc_error.ts";
@@ -14,7 +14,7 @@ export type PoolError =
       | "stale" // the nonce is used
       | "future" // the nonce leaves a gap
       | "badProof" // signed for another runtime, chain or block
-      | "ancientBirthBlock" // the era is over, or the block it began with is unknown
+      | "ancientBirthBlock" // the era is over, or its first block is unknown
       | "payment"
       | "exhaustsResources"
       | "lowPriority" // another extrinsic with this nonce waits in the pool
@@ -24,7 +24,7 @@ export type PoolError =
       | "other";
   };
 
-/** Codes of the pool that say all by themselves; 1010 needs its text. */
+/** Pool codes that are sufficient by themselves; 1010 also needs its text. */
 const byCode: ReadonlyMap<number, PoolError> = new Map([
   [1012, { kind: "banned" }],
   [1013, { kind: "alreadyImported" }],
@@ -41,7 +41,7 @@ const byText: readonly [RegExp, PoolError][] = [
   [/exhaust/i, { kind: "exhaustsResources" }],
 ];
 
-/** The custom code where the pool gives one, with nothing but punctuation between the word and the number. */
+/** The custom code, if the pool gives one: only punctuation may be between the word and the number. */
 const customCode = /custom(?: error)?"?\s*[:(]\s*(\d{1,3})\b/i;
 
 export function readPoolError({ code, message }: RpcError): PoolError {

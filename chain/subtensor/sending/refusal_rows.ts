@@ -1,9 +1,9 @@
 /**
- * What each refusal means and what to do about it, by the chain's own names: errors of blocks, names behind the pool's custom codes,
+ * The meaning and remedy of each refusal, by the chain's own names: errors in blocks, names of the pool's custom codes,
  * and the pool's other verdicts.
  *
- * Owns: the words, and which of them depend on the call: a name may mean one thing for weights and another for a registration.
- * Refuses: which row is looked up (refusals.ts).
+ * Owns: the texts, and which of them depend on the call: a name may mean one thing for weights and another for a
+ * registration. Out of scope: which row is looked up (refusals.ts).
  */
 
 import type { ChainCall } from "../../call.ts";
@@ -14,7 +14,7 @@ export type Row = readonly [sentence: string, action: string, retry: Refusal["re
 
 const register = "register the hotkey with `iota chain register`";
 const waitForRate = "wait for the subnet's rate limit; weights are due once per epoch";
-const updateProgram = "update iota: the subnet's owner asks for a newer version";
+const updateProgram = "update iota: the subnet's owner requires a newer version";
 const checkSubnet = "check the netuid and the chain endpoint";
 const askOwner = "ask the subnet's owner";
 const report = "report this with the lines above it: iota should not have sent it";
@@ -24,7 +24,7 @@ export const dispatchRows: Readonly<Record<string, Row>> = {
   SettingWeightsTooFast: ["The last weights are too recent", waitForRate, "afterRateLimit"],
   CommittingWeightsTooFast: ["The last commit of weights is too recent", waitForRate, "afterRateLimit"],
   NeuronNoValidatorPermit: [
-    "The hotkey has no validator permit, which an epoch gives to the best staked",
+    "The hotkey has no validator permit; each epoch gives permits to those with most stake",
     "stake more, or wait for the next epoch if the stake is new",
     "afterEpoch",
   ],
@@ -34,55 +34,55 @@ export const dispatchRows: Readonly<Record<string, Row>> = {
     "afterEpoch",
   ],
   IncorrectWeightVersionKey: [
-    "The weights carry an older version key than the subnet asks for",
+    "The weights carry an older version key than the subnet requires",
     updateProgram,
     "never",
   ],
   IncorrectCommitRevealVersion: [
-    "The chain asks for another version of commit-reveal",
-    "none: the next attempt reads the chain's version anew and commits by it",
+    "The chain requires another version of commit-reveal",
+    "none: the next attempt reads the chain's version again and uses it",
     "nextBlock",
   ],
   CommitRevealEnabled: [
-    "The subnet takes weights by commit and reveal only",
-    "none: the next attempt reads the subnet's parameters anew and commits",
+    "The subnet accepts weights only by commit-reveal",
+    "none: the next attempt reads the subnet's parameters again and commits",
     "nextBlock",
   ],
   CommitRevealDisabled: [
-    "The subnet takes weights in the open only",
-    "none: the next attempt reads the subnet's parameters anew and sets",
+    "The subnet accepts weights only in the open",
+    "none: the next attempt reads the subnet's parameters again and sets",
     "nextBlock",
   ],
   TooManyUnrevealedCommits: ["Ten commits of weights wait to be revealed", "wait until one is revealed", "afterEpoch"],
   ExpiredWeightCommit: ["The commit was not revealed in its epoch and is lost", "commit again", "nextBlock"],
-  RevealTooEarly: ["The epoch in which this commit may be revealed has not begun", "wait for it", "afterEpoch"],
+  RevealTooEarly: ["The epoch in which this commit may be revealed has not started", "wait for it", "afterEpoch"],
   InvalidRevealCommitHashNotMatch: ["The revealed weights are not the committed ones", report, "never"],
   NoWeightsCommitFound: ["There is no commit to reveal", "commit first", "never"],
-  WeightVecNotEqualSize: ["There are not as many weights as uids", report, "never"],
+  WeightVecNotEqualSize: ["The numbers of weights and uids differ", report, "never"],
   WeightVecLengthIsLow: ["There are fewer weights than the subnet's minimum", "score more miners", "never"],
   DuplicateUids: ["A uid appears twice among the weights", report, "never"],
   UidVecContainInvalidOne: [
     "A uid among the weights is not in the subnet",
-    "none: the next attempt reads the metagraph anew",
+    "none: the next attempt reads the metagraph again",
     "nextBlock",
   ],
   UidsLengthExceedUidsInSubNet: [
     "There are more weights than neurons in the subnet",
-    "none: the next attempt reads the metagraph anew",
+    "none: the next attempt reads the metagraph again",
     "nextBlock",
   ],
   MaxWeightExceeded: ["One weight is above the subnet's limit", report, "never"],
   CanNotSetRootNetworkWeights: ["Weights of the root network are not set this way", checkSubnet, "never"],
   InputLengthsUnequal: ["Two lists of the call differ in length", report, "never"],
   AdminActionProhibitedDuringWeightsWindow: [
-    "The call is not taken shortly before an epoch",
+    "The chain does not accept this call shortly before an epoch",
     "wait for it",
     "afterEpoch",
   ],
   // registration
   HotKeyNotRegisteredInSubNet: ["The hotkey is not registered in the subnet", register, "never"],
   HotKeyNotRegisteredInNetwork: ["The hotkey is not registered in the subnet", register, "never"],
-  HotKeyAlreadyRegisteredInSubNet: ["The hotkey is registered in the subnet already", "none", "never"],
+  HotKeyAlreadyRegisteredInSubNet: ["The hotkey is already registered in the subnet", "none", "never"],
   HotKeyAccountNotExists: ["The chain does not know the hotkey", register, "never"],
   NonAssociatedColdKey: ["The hotkey belongs to another coldkey", "use the coldkey that registered it", "never"],
   RegistrationPriceLimitExceeded: [
@@ -90,10 +90,14 @@ export const dispatchRows: Readonly<Record<string, Row>> = {
     "wait for the price to fall, or allow more: --max-cost",
     "never",
   ],
-  SubNetRegistrationDisabled: ["The subnet takes no registrations", askOwner, "never"],
-  RegistrationNotPermittedOnRootSubnet: ["The root network takes no such registration", checkSubnet, "never"],
-  TooManyRegistrationsThisBlock: ["This block has its registrations", "none", "nextBlock"],
-  TooManyRegistrationsThisInterval: ["This interval has its registrations", "wait some minutes", "afterRateLimit"],
+  SubNetRegistrationDisabled: ["The subnet accepts no registrations", askOwner, "never"],
+  RegistrationNotPermittedOnRootSubnet: ["The root network accepts no such registration", checkSubnet, "never"],
+  TooManyRegistrationsThisBlock: ["This block already has the maximum number of registrations", "none", "nextBlock"],
+  TooManyRegistrationsThisInterval: [
+    "This interval already has the maximum number of registrations",
+    "wait some minutes",
+    "afterRateLimit",
+  ],
   NoNeuronIdAvailable: ["No neuron can make room: all are immune", "wait until an immunity period ends", "afterEpoch"],
   NotEnoughBalanceToStake: ["The coldkey's balance does not cover the cost", "transfer to the coldkey", "never"],
   InsufficientBalance: ["The coldkey's balance does not cover the cost", "transfer to the coldkey", "never"],
@@ -101,7 +105,7 @@ export const dispatchRows: Readonly<Record<string, Row>> = {
   BalanceWithdrawalError: ["The coldkey's balance could not be charged", "check the balance", "never"],
   NetworkTxRateLimitExceeded: ["A subnet was registered too recently", "wait", "afterRateLimit"],
   AllNetworksInImmunity: ["No subnet can make room: all are immune", "wait until an immunity period ends", "never"],
-  SubnetLimitReached: ["The chain has as many subnets as it takes", "wait", "never"],
+  SubnetLimitReached: ["The chain already has the maximum number of subnets", "wait", "never"],
   CannotAffordLockCost: ["The coldkey cannot pay for a subnet", "transfer to the coldkey", "never"],
   SubnetNotExists: ["There is no such subnet", checkSubnet, "never"],
   StakeTooLowForRoot: ["The hotkey's stake is too low for the root network", checkSubnet, "never"],
@@ -109,8 +113,8 @@ export const dispatchRows: Readonly<Record<string, Row>> = {
   MechanismDoesNotExist: ["The subnet has no such mechanism", checkSubnet, "never"],
   SubtokenDisabled: ["The subnet has not started", askOwner, "never"],
   // stake
-  NotEnoughStake: ["The hotkey has not that much stake", "lower the amount", "never"],
-  NotEnoughStakeToWithdraw: ["The hotkey has not that much stake", "lower the amount", "never"],
+  NotEnoughStake: ["The hotkey does not have that much stake", "lower the amount", "never"],
+  NotEnoughStakeToWithdraw: ["The hotkey does not have that much stake", "lower the amount", "never"],
   AmountTooLow: ["The amount is below the chain's minimum", "raise the amount", "never"],
   InsufficientLiquidity: ["The subnet's pool is too small for the amount", "lower the amount", "never"],
   SlippageTooHigh: ["The price would move too far", "lower the amount", "never"],
@@ -127,7 +131,7 @@ export const dispatchRows: Readonly<Record<string, Row>> = {
     "afterRateLimit",
   ],
   InvalidIpAddress: [
-    "The chain takes no loopback, zero or broadcast address",
+    "The chain accepts no loopback, zero or broadcast address",
     "give the external address of this machine",
     "never",
   ],
@@ -136,35 +140,35 @@ export const dispatchRows: Readonly<Record<string, Row>> = {
   // commitments
   AccountNotAllowedCommit: ["Only a hotkey that is registered in the subnet may publish", register, "never"],
   SpaceLimitExceeded: [
-    "The hotkey has published as many bytes as it may in an epoch",
+    "The hotkey has published the maximum number of bytes for an epoch",
     "wait for the next epoch",
     "afterEpoch",
   ],
-  TooManyFieldsInCommitmentInfo: ["The chain takes fewer fields at once", report, "never"],
+  TooManyFieldsInCommitmentInfo: ["The chain accepts fewer fields at once", report, "never"],
   // balances, system
   FundsUnavailable: ["The account's balance does not cover the amount", "lower the amount", "never"],
-  BelowMinimum: ["The receiver would hold less than an account must", "send at least 500 rao", "never"],
-  ExistentialDeposit: ["The receiver's account would stay below the least balance", "raise the amount", "never"],
-  Expendability: ["The sender's account would fall below the least balance", "lower the amount", "never"],
+  BelowMinimum: ["The receiver would hold less than the minimum balance", "send at least 500 rao", "never"],
+  ExistentialDeposit: ["The receiver's account would stay below the minimum balance", "raise the amount", "never"],
+  Expendability: ["The sender's account would fall below the minimum balance", "lower the amount", "never"],
   Token: ["The balance does not allow this", "check both balances", "never"],
   BadOrigin: ["This key may not make this call", "use the coldkey or hotkey the call belongs to", "never"],
-  CallFiltered: ["The chain does not take this call now", "wait", "afterUpgrade"],
+  CallFiltered: ["The chain does not accept this call now", "wait", "afterUpgrade"],
   CallDisabled: ["The chain has switched this call off", "wait", "afterUpgrade"],
-  Deprecated: ["The chain no longer takes this call", updateProgram, "afterUpgrade"],
+  Deprecated: ["The chain no longer accepts this call", updateProgram, "afterUpgrade"],
   DisabledTemporarily: ["The chain has switched this call off for a while", "wait", "afterUpgrade"],
 };
 
-/** Names that began as the pool's. */
+/** Names that were first the pool's. */
 export const customRows: Readonly<Record<string, Row>> = {
   ColdkeyInSwapSchedule: ["The coldkey is about to be swapped", "use the new coldkey", "never"],
   StakeAmountTooLow: ["The amount is below the chain's minimum", "raise the amount", "never"],
   BalanceTooLow: ["The coldkey's balance does not cover the amount", "transfer to the coldkey", "never"],
   HotkeyAccountDoesntExist: ["The chain does not know the hotkey", register, "never"],
   RateLimitExceeded: ["The last call of this kind is too recent", "wait", "afterRateLimit"],
-  TransferDisallowed: ["The subnet does not let stake be moved", askOwner, "never"],
-  ZeroMaxAmount: ["Nothing could be staked at the price asked for", "change the amount", "never"],
+  TransferDisallowed: ["The subnet does not allow moving stake", askOwner, "never"],
+  ZeroMaxAmount: ["Nothing could be staked at the requested price", "change the amount", "never"],
   InvalidRevealRound: [
-    "The drand round of the commit lies in the past",
+    "The drand round of the commit is in the past",
     "check this machine's clock; commit again",
     "nextBlock",
   ],
@@ -172,12 +176,12 @@ export const customRows: Readonly<Record<string, Row>> = {
   CommitBlockNotInRevealRange: ["The commit cannot be revealed in this epoch", "wait for its epoch", "afterEpoch"],
   UidNotFound: ["The hotkey has no uid in the subnet", register, "never"],
   EvmKeyAssociateRateLimitExceeded: ["An EVM key was associated too recently", "wait", "afterRateLimit"],
-  InvalidRealAccount: ["The account acted for does not fit", report, "never"],
+  InvalidRealAccount: ["The account acted for does not match", report, "never"],
   FailedShieldedTxParsing: ["A shielded transaction could not be read", report, "never"],
   InvalidShieldedTxPubKeyHash: ["A shielded transaction was made for another key", report, "never"],
   DelegateTakeTooLow: ["The take is below the chain's minimum", "raise the take", "never"],
   DelegateTakeTooHigh: ["The take is above the chain's maximum", "lower the take", "never"],
-  BadRequest: ["The call makes no sense to the chain", report, "never"],
+  BadRequest: ["The chain cannot interpret the call", report, "never"],
 };
 
 export const poolRows: Readonly<Record<Exclude<PoolError["kind"], "custom">, Row>> = {
@@ -192,39 +196,39 @@ export const poolRows: Readonly<Record<Exclude<PoolError["kind"], "custom">, Row
   payment: ["The account cannot pay the fee", "transfer to the account that signs", "never"],
   exhaustsResources: ["The block is full", "none", "nextBlock"],
   lowPriority: [
-    "Another extrinsic of this account waits in the pool",
+    "Another extrinsic of this account is waiting in the pool",
     "let only one process use this key",
     "nextBlock",
   ],
-  alreadyImported: ["The extrinsic waits in the pool already", "none", "nextBlock"],
-  banned: ["The node refused this very extrinsic a moment ago", "none", "nextBlock"],
+  alreadyImported: ["The extrinsic is already waiting in the pool", "none", "nextBlock"],
+  banned: ["The node refused this same extrinsic a moment ago", "none", "nextBlock"],
   dropped: ["The node's pool is full", "none, or use another endpoint", "nextBlock"],
-  other: ["The node refused the extrinsic", "read its words", "never"],
+  other: ["The node refused the extrinsic", "read its message", "never"],
 };
 
-/** Rows that stand before the others where the call is of this type. */
+/** Rows that take precedence for calls of this type. */
 type RowsOfCall = Readonly<Record<string, Row>>;
 
 const weightsRows: RowsOfCall = {
   StakeAmountTooLow: dispatchRows.NotEnoughStakeToSetWeights!,
   RateLimitExceeded: [
-    "The last weights are too recent, or the subnet takes weights another way",
+    "The last weights are too recent, or the subnet requires another mode",
     waitForRate,
     "afterRateLimit",
   ],
 };
 
 const notStarted: Row = [
-  "The subnet has not been started, so it takes no stake",
-  "wait until the subnet's owner starts it: `iota chain params` tells",
+  "The subnet has not been started, so it accepts no stake",
+  "wait until the subnet's owner starts it: see `iota chain params`",
   "never",
 ];
 
 const stakeRows: RowsOfCall = {
   SubtokenDisabled: notStarted,
   BadRequest: [
-    "The chain takes no such stake and does not say why; a subnet that has not been started takes none",
-    "see whether it has been: `iota chain params`",
+    "The chain does not accept this stake and gives no reason; a subnet that has not been started accepts none",
+    "check whether it has been: `iota chain params`",
     "never",
   ],
   RateLimitExceeded: ["Stake was changed too recently", "wait", "afterRateLimit"],
@@ -236,7 +240,7 @@ const stakeRows: RowsOfCall = {
 };
 
 const servingRows: RowsOfCall = {
-  BadRequest: ["The chain does not take this address and does not say why", "check --ip and --port", "never"],
+  BadRequest: ["The chain does not accept this address and gives no reason", "check --ip and --port", "never"],
 };
 
 export const rowsOfCalls: Readonly<Record<ChainCall["type"], RowsOfCall>> = {
@@ -256,7 +260,7 @@ export const rowsOfCalls: Readonly<Record<ChainCall["type"], RowsOfCall>> = {
   },
   setCommitment: {
     RateLimitExceeded: ["The hotkey's last publication is too recent", "wait", "afterRateLimit"],
-    BadRequest: ["The chain does not take this publication and does not say why", report, "never"],
+    BadRequest: ["The chain does not accept this publication and gives no reason", report, "never"],
   },
   registerNetwork: { RateLimitExceeded: dispatchRows.NetworkTxRateLimitExceeded! },
   addStake: stakeRows,

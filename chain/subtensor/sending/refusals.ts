@@ -1,8 +1,9 @@
 /**
- * Every refusal a subnet node can meet, for a person: what it means, what to do, when to try again.
+ * Every refusal a subnet node can get, for people: what it means, what to do, when to retry.
  *
- * Owns: the pool's custom codes and finding the row that fits the call. Refuses: the words (refusal_rows.ts) and deciding to retry
- * (sender.ts, chain/duty). Invariant: every name and code gives a refusal; one without a row says so and shows the chain's own words.
+ * Owns: the pool's custom codes and finding the row that fits the call. Out of scope: the texts (refusal_rows.ts) and
+ * deciding to retry (sender.ts, chain/duty). Invariant: every name and code gives a refusal; one without a row says so
+ * and shows the chain's own message.
  */
 
 import type { ChainCall } from "../../call.ts";
@@ -12,7 +13,7 @@ import { customRows, dispatchRows, poolRows, type Row, rowsOfCalls } from "./ref
 
 type CallType = ChainCall["type"];
 
-/** The pool's custom codes, each by the name it stands for. */
+/** The pool's custom codes with their names. */
 const customNames: readonly string[] = [
   ...["ColdkeyInSwapSchedule", "StakeAmountTooLow", "BalanceTooLow", "SubnetNotExists", "HotkeyAccountDoesntExist"],
   ...[
@@ -34,33 +35,33 @@ export function dispatchRefusal({ name, docs, call }: { name: string; docs: stri
   return refusal(name, rowOf(name, call), docs);
 }
 
-/** For a refusal before any block. `words`: the node's own. */
+/** For a refusal before any block. `words`: the node's message. */
 export function poolRefusal(error: PoolError, { words, call }: { words: string; call: CallType }): Refusal {
   if (error.kind !== "custom") return refusal(poolName(error.kind), poolRows[error.kind], words);
   const meant = error.custom === badRequestCode ? "BadRequest" : customNames[error.custom];
   return refusal(`Custom(${error.custom})`, meant === undefined ? undefined : rowOf(meant, call), words);
 }
 
-/** The refusal of an axon that a node would give, told without asking it. */
+/** A node's refusal of an axon, predicted without asking it. */
 export function axonRefusal(meant: "InvalidIpAddress" | "InvalidPort"): Refusal {
   return poolRefusal({ kind: "custom", custom: customNames.indexOf(meant) }, { words: "", call: "serveAxon" });
 }
 
-/** The pool threw out what it had taken. */
+/** The pool dropped an accepted extrinsic. */
 export function invalidated(): Refusal {
   return refusal("Invalid", [
-    "The extrinsic became invalid while it waited for its block, as it does when the runtime is upgraded",
+    "The extrinsic became invalid while it waited for its block, as happens when the runtime is upgraded",
     "none",
     "nextBlock",
   ], "");
 }
 
-/** The extrinsic can no longer be in a block: another one has its number. */
+/** The extrinsic can no longer be in a block: another one used its nonce. */
 export function nonceTaken(): Refusal {
   return refusal("NonceTaken", poolRows.stale, "");
 }
 
-/** Since the pool's checks have moved into blocks, either may use the other's names. */
+/** Since the pool's checks moved into blocks, either may use the other's names. */
 function rowOf(name: string, call: CallType): Row | undefined {
   return [rowsOfCalls[call], dispatchRows, customRows].find((rows) => Object.hasOwn(rows, name))?.[name];
 }

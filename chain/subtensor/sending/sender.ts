@@ -1,10 +1,10 @@
 /**
- * Sends calls, each at most once, and finds out what became of it.
+ * Sends calls, each at most once, and determines their outcome.
  *
- * Owns: one call at a time per account, the nonce of every attempt, what to do after each verdict of the pool, and the search for
- * an extrinsic whose answer was lost. Refuses: whether a call is due (chain/duty). Invariants: a new extrinsic for the same call is
- * signed only after a verdict that the last one was not taken; what is sent again after a lost answer is the same bytes, whose
- * nonce counts once; every promise settles within `inclusionWaitMs` and the deadlines of its requests.
+ * Owns: one call at a time per account, the nonce of every attempt, what to do after each verdict of the pool, and the search
+ * for an extrinsic whose answer was lost. Out of scope: whether a call is due (chain/duty). Invariants: a new extrinsic for
+ * the same call is signed only after a verdict that the last one was not accepted; after a lost answer only the same bytes
+ * are resent, whose nonce counts once; every promise settles within `inclusionWaitMs` and the deadlines of its requests.
  */
 
 import * as v from "valibot";
@@ -35,30 +35,30 @@ export interface SenderOptions {
 
 interface Attempt {
   readonly session: Session;
-  readonly runtime: Runtime; // it was signed for
+  readonly runtime: Runtime; // for which it was signed
   readonly extrinsic: SignedExtrinsic;
   readonly call: Uint8Array;
   readonly headBlock: number; // the newest when it was signed
 }
 
-/** What was asked for, beside the extrinsic that carries it. */
+/** The requested call, besides the extrinsic that carries it. */
 interface Order {
   readonly call: ChainCall;
   readonly signer: ChainSigner;
   readonly deadline: Deadline;
 }
 
-/** The pool's no to an attempt. */
+/** The pool's refusal of an attempt. */
 interface Rejection {
   readonly attempt: Attempt;
   readonly error: RpcError;
   readonly count: number; // of attempts so far
-  readonly isRuntimeFresh: boolean; // the runtime was loaded anew for an earlier attempt
+  readonly isRuntimeFresh: boolean; // the runtime was reloaded for an earlier attempt
 }
 
 const lost: Promise<WatchEnd> = Promise.resolve({ type: "lost" });
 const attemptsMax = 4;
-const birthLagMax = callLifeBlocks / 2; // a finality that lags more leaves the extrinsic too little life
+const birthLagMax = callLifeBlocks / 2; // if finality lags more, the extrinsic's era is too short
 
 export class Sender {
   readonly #options: SenderOptions;
@@ -68,11 +68,11 @@ export class Sender {
     this.#options = options;
   }
 
-  /** Rejects with a `ChainError` only when nothing was sent. */
+  /** Rejects with a `ChainError` only if nothing was sent. */
   async send(call: ChainCall, signer: ChainSigner): Promise<Receipt> {
     const before = this.#last.get(signer.address) ?? Promise.resolve();
     const sent = before.then(() => this.#deliver(call, signer));
-    const settled = sent.catch(() => {/* its own caller hears of it */});
+    const settled = sent.catch(() => {/* its own caller gets the error */});
     this.#last.set(signer.address, settled);
     try {
       return await sent;
@@ -106,7 +106,7 @@ export class Sender {
     }
   }
 
-  /** Reads nonce and birth block anew and signs. */
+  /** Reads nonce and birth block again and signs. */
   #prepare({ call, signer }: Order): Promise<Attempt> {
     return this.#options.connection.run(async (session) => {
       const { runtime, head } = session;
@@ -127,19 +127,19 @@ export class Sender {
     });
   }
 
-  /** A node that was asked too often gets a rest, then the same bytes: should the first have arrived, they count once. */
+  /** A rate-limiting node gets a pause, then the same bytes: if the first copy arrived, they count once. */
   async #submit({ session, extrinsic }: Attempt): Promise<Submission> {
     for (let count = 1;; count++) {
       const submission = await submitAndWatch(session, extrinsic);
       const isRepeated = count > 1 && submission.type === "rejected" &&
         ["stale", "banned"].includes(readPoolError(submission.error).kind);
-      if (isRepeated) return { type: "unclear" }; // it may be that the first was taken: the blocks tell
+      if (isRepeated) return { type: "unclear" }; // the first may have been accepted: the blocks will tell
       if (submission.type !== "putOff" || count === attemptsMax) return submission;
       await this.#options.connection.rest();
     }
   }
 
-  /** What a verdict of the pool leads to: a receipt, or (null) another attempt. The extrinsic was not taken. */
+  /** The consequence of a pool verdict: a receipt, or (null) another attempt. The extrinsic was not accepted. */
   async #afterRejection(
     order: Order,
     { attempt, error, count, isRuntimeFresh }: Rejection,
@@ -150,7 +150,7 @@ export class Sender {
     switch (pool.kind) {
       case "stale":
       case "future":
-        // Twice in a row: the node's own count is behind its pool, as where several nodes share an address.
+        // Twice in a row: the node's count is behind its pool, as happens when several nodes share an address.
         if (count > 1) await this.#headAfter(attempt.headBlock, order.deadline);
         return again;
       case "lowPriority":
@@ -163,7 +163,7 @@ export class Sender {
         await this.#options.connection.run((session) => session.refreshRuntime({ isForced: true }));
         return { receipt: null, isRuntimeFresh: true };
       case "other":
-        // A node that cannot even decode the extrinsic says so in words of its own: perhaps the runtime has just changed.
+        // A node that cannot decode the extrinsic uses its own message: perhaps the runtime has just changed.
         await this.#options.connection.run((session) => session.refreshRuntime({ isForced: false }));
         return this.#options.connection.session?.runtime === attempt.runtime ? refused : again;
       default:
@@ -172,8 +172,8 @@ export class Sender {
   }
 
   /**
-   * Another extrinsic of this account waits in the pool under our nonce. It gets its block; if it makes the very call we are about to
-   * make, that was it (an earlier process of ours, say), and nothing is sent a second time.
+   * Another extrinsic of this account is waiting in the pool under our nonce. It gets its block; if it makes the same
+   * call (for example, sent by an earlier process of ours), nothing is sent a second time.
    */
   async #yield(order: Order, attempt: Attempt): Promise<Receipt | null> {
     const { connection } = this.#options;
@@ -214,7 +214,7 @@ export class Sender {
     }
   }
 
-  /** The node's account was lost: asks every new block, and the nonce, until one of them settles it or the wait is over. */
+  /** The node's answer was lost: checks every new block, and the nonce, until one of them settles it or the wait is over. */
   async #reconcile(
     order: Order,
     { attempt, search, isInvalid }: { attempt: Attempt; search: BlockSearch; isInvalid: boolean },
@@ -222,7 +222,7 @@ export class Sender {
     const { connection } = this.#options;
     const { signer, deadline } = order;
     const { extrinsic } = attempt;
-    let isHeard = false; // a pool has answered what was sent again
+    let isHeard = false; // a pool has answered the resent bytes
     for (;;) {
       const seen = connection.lastHead;
       const found = await lookAgain(search, { account: signer.address, nonce: extrinsic.nonce, deadline });
@@ -255,18 +255,18 @@ export class Sender {
     }
   }
 
-  /** The same bytes. Whether a pool has answered, whichever way: the blocks have the last word. */
+  /** Resends the same bytes. Returns whether a pool has answered, either way; the blocks decide. */
   async #sendAgain(extrinsic: SignedExtrinsic, deadline: Deadline): Promise<boolean> {
     try {
       const again = await this.#options.connection.run((session) => submitOnly(session, extrinsic));
       return again.type === "taken" || again.type === "rejected";
     } catch (error) {
       if (!(error instanceof ChainError) || error.code === "closed" || deadline.isPassed) throw error;
-      return false; // no node for now: the next block brings another try
+      return false; // no node for now: the next block triggers another attempt
     }
   }
 
-  /** For weights the chain keeps the block they were taken in, also where a node no longer has that block. */
+  /** For weights the chain stores the block in which they were accepted, even if a node no longer has that block. */
   async #judgeByLastUpdate(
     { call, signer }: Order,
     { attempt: { extrinsic, headBlock }, why }: { attempt: Attempt; why: string },
@@ -307,7 +307,7 @@ export class Sender {
 
 const unreadable = "the account's nonce is used, and the block that used it can no longer be read";
 
-/** A look that fails is one in vain: the next block brings another, until the wait is over. */
+/** A failed search has no consequence: the next block triggers another, until the wait is over. */
 async function lookAgain(
   search: BlockSearch,
   { deadline, ...of }: { account: string; nonce: number; deadline: Deadline },

@@ -1,8 +1,8 @@
 /**
- * Puts one signed extrinsic into a node's pool and follows it as long as that node talks.
+ * Submits one signed extrinsic to a node's pool and follows it as long as that node reports.
  *
- * Owns: the watch and its end. Refuses: what to make of the end (sender.ts). Invariant: the end comes once, at the latest when the
- * socket is gone.
+ * Owns: the watch and its end. Out of scope: interpreting the end (sender.ts). Invariant: the end is reported once, at
+ * the latest when the socket is closed.
  */
 
 import { u8aToHex } from "@polkadot/util";
@@ -12,7 +12,7 @@ import type { SignedExtrinsic } from "./extrinsics.ts";
 import { isRateLimit, isUnknownMethod, RpcError } from "../connection/rpc_error.ts";
 import type { Session } from "../connection/session.ts";
 
-/** How a node's account of an extrinsic ends. `lost`: it does not, or never began. */
+/** How a node's report on an extrinsic ends. `lost`: it does not end, or never started. */
 export type WatchEnd =
   | { readonly type: "inBlock"; readonly hash: string }
   | { readonly type: "invalid" }
@@ -20,9 +20,9 @@ export type WatchEnd =
 
 export type Submission =
   | { readonly type: "taken"; readonly end: Promise<WatchEnd>; readonly unwatch: () => void }
-  | { readonly type: "rejected"; readonly error: RpcError } // by the pool: nothing was taken
-  | { readonly type: "putOff" } // too many requests: the pool has most likely not heard of it
-  | { readonly type: "unclear" }; // no answer, or none of the pool's: it may have been taken
+  | { readonly type: "rejected"; readonly error: RpcError } // by the pool: not accepted
+  | { readonly type: "putOff" } // too many requests: it most likely never reached the pool
+  | { readonly type: "unclear" }; // no answer, or not from the pool: it may have been accepted
 
 const statusSchema = v.union([
   v.string(),
@@ -50,7 +50,7 @@ export async function submitAndWatch(session: Session, extrinsic: SignedExtrinsi
   }
 }
 
-/** Without a watch: the blocks have to tell. */
+/** Without a watch, the blocks must tell. */
 export async function submitOnly(session: Session, extrinsic: SignedExtrinsic): Promise<Submission> {
   try {
     await session.socket.call("author_submitExtrinsic", [u8aToHex(extrinsic.bytes)]);
@@ -60,7 +60,7 @@ export async function submitOnly(session: Session, extrinsic: SignedExtrinsic): 
   }
 }
 
-/** The pool's own words are a verdict; any other end of the request leaves open whether the extrinsic arrived. */
+/** The pool's own answer is a verdict; after any other end of the request the extrinsic may have arrived. */
 function ending(error: unknown): Submission {
   const isVerdict = error instanceof RpcError && error.code >= 1_000 && error.code < 2_000;
   if (isVerdict) return { type: "rejected", error };
@@ -74,11 +74,11 @@ function endOf(json: unknown): WatchEnd | null {
   switch (status.output) {
     case "invalid":
       return { type: "invalid" };
-    case "dropped": // this pool is full; another node's may still have it
+    case "dropped": // this pool is full; another node's pool may still have it
     case "usurped":
     case "finalityTimeout":
       return { type: "lost" };
     default:
-      return null; // future, ready, broadcast, retracted: it goes on
+      return null; // future, ready, broadcast, retracted: keep watching
   }
 }

@@ -1,7 +1,7 @@
 /**
- * Blocks, amounts and tables in the words of people. Pure.
+ * Blocks, amounts and tables as text for people. Pure.
  *
- * Refuses (UsageError): amounts with more than nine decimals, which the chain cannot hold.
+ * Rejects (UsageError): amounts with more than nine decimals, which the chain cannot hold.
  */
 
 import { UsageError } from "../../output/errors.ts";
@@ -26,7 +26,7 @@ export function blocksText(blocks: number, blockMs: number): string {
   return `${plural(blocks, "block")} (${roughly(blocks * blockMs)})`;
 }
 
-/** `in 7 blocks (84 s)`, `now` for what is due. */
+/** `in 7 blocks (84 s)`, or `now` if due. */
 export function inBlocks(blocks: number, blockMs: number): string {
   return blocks <= 0 ? "now" : `in ${blocksText(blocks, blockMs)}`;
 }
@@ -34,7 +34,7 @@ export function inBlocks(blocks: number, blockMs: number): string {
 export interface Column<Row> {
   readonly title: string;
   readonly align: "left" | "right";
-  readonly width?: number; // at most; a longer text is cut
+  readonly width?: number; // maximum; longer text is cut
   text(row: Row): string;
 }
 
@@ -50,7 +50,7 @@ export function alignedTable<Row>(columns: readonly Column<Row>[], rows: readonl
   );
 }
 
-/** Names left, values right of them, as the summary of a command looks. */
+/** Names on the left, values on the right, like a command's summary. */
 export function namedLines(
   rows: readonly (readonly [name: string, value: string])[],
   paintName: (name: string) => string,

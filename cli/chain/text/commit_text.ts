@@ -19,7 +19,7 @@ export function commitFields(commit: PendingCommit, moment: CommitMoment) {
   return {
     kind: revealRound === null ? "salted" : "timelocked",
     committedBlock,
-    revealBlock: revealBlock(commit, moment), // the first at which it is, or can be, revealed
+    revealBlock: revealBlock(commit, moment), // the first block in which it is or can be revealed
     revealRound: revealRound === null ? null : String(revealRound),
   };
 }
@@ -29,7 +29,7 @@ export function commitLine(commit: PendingCommit, moment: ToldMoment): string {
   return `committed in block ${commit.committedBlock}, ${revealText(commit, moment)}`;
 }
 
-/** What becomes of it, and when. */
+/** What happens to it, and when. */
 export function revealText(commit: PendingCommit, moment: ToldMoment): string {
   const { epoch: { block }, parameters: { blockMs } } = moment;
   const atBlock = revealBlock(commit, moment);

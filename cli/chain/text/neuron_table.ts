@@ -1,7 +1,7 @@
 /**
  * The metagraph as a table for people and as lines for programs.
  *
- * Owns: which columns fit which terminal: a narrow one shows permit and activity as one mark before the hotkey. Pure.
+ * Owns: which columns fit the terminal: a narrow one shows permit and activity as one mark before the hotkey. Pure.
  */
 
 import type { Metagraph, Neuron } from "../../../chain/chain.ts";
@@ -9,14 +9,14 @@ import type { Paint } from "../../output/paint.ts";
 import { short, shortAddress } from "../../screen/format.ts";
 import { alignedTable, type Column } from "./chain_words.ts";
 
-const wideColumns = 112; // as many as the widest table can take
+const wideColumns = 112; // the width of the widest table
 const u16Max = 0xffff;
 const raoPerToken = 1e9;
 
 export const sortings = ["uid", "stake", "incentive", "dividends", "emission"] as const;
 export type Sorting = typeof sortings[number];
 
-/** Largest first, but for uids. */
+/** Largest first, except for uids. */
 export function sortedNeurons(neurons: readonly Neuron[], sorting: Sorting): Neuron[] {
   const keyOf: Record<Sorting, (neuron: Neuron) => number> = {
     uid: ({ uid }) => -uid,
@@ -96,7 +96,7 @@ export function axonText({ ip, port }: { ip: string; port: number }): string {
   return ip.includes(":") ? `[${ip}]:${port}` : `${ip}:${port}`;
 }
 
-/** For programs. Amounts are decimal strings, as they exceed what JSON numbers hold. */
+/** For programs. Amounts are decimal strings, because they exceed the range of JSON numbers. */
 export function neuronFields(neuron: Neuron, { block }: Pick<Metagraph, "block">) {
   const { stakeRao, emissionRao, axon, ...plain } = neuron;
   return {

@@ -1,14 +1,14 @@
 /**
- * A command of `iota chain` as a next step: with the options of this command line that say where and who, so that it does the
- * intended thing when it is pasted. Pure.
+ * An `iota chain` command as a next step. It repeats this command line's endpoint and wallet options, so it works as
+ * intended when pasted. Pure.
  */
 
 import type { OptionValues } from "../../command.ts";
 
-/** Of these, what was typed is repeated. */
+/** Options that are repeated if they were typed. */
 const repeated = ["endpoint", "netuid", "mechanism", "wallet", "hotkey", "wallet-path", "data"] as const;
 
-/** From an action and its own options to the whole command: `register` to `iota chain register --endpoint local`. */
+/** Turns an action and its own options into the whole command: `register` into `iota chain register --endpoint local`. */
 export type CommandTo = (words: string) => string;
 
 /** `nextCommand(options, "register")`: `iota chain register --endpoint local --wallet alice`. */
@@ -17,7 +17,7 @@ export function nextCommand(options: OptionValues, words: string): string {
   return ["iota chain", words, ...known.map((name) => `--${name} ${shellWord(valueOf(options, name))}`)].join(" ");
 }
 
-/** What only asks about a subnet takes no wallet; only weights have a mechanism. */
+/** Actions that only query a subnet take no wallet; only weights have a mechanism. */
 function mayHave(words: string, name: typeof repeated[number]): boolean {
   const [action] = words.split(" ");
   if (name === "mechanism") return ["weights", "commit", "status"].includes(action!);
@@ -28,5 +28,5 @@ function mayHave(words: string, name: typeof repeated[number]): boolean {
 const valueOf = (options: OptionValues, name: typeof repeated[number]): string =>
   name === "netuid" || name === "mechanism" ? String(options.number(name)) : options.text(name) ?? "";
 
-/** As a POSIX shell takes it. */
+/** Quoted for a POSIX shell. */
 const shellWord = (word: string): string => /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;

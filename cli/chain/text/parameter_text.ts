@@ -1,4 +1,4 @@
-/** A subnet's rules and its place between two epochs, as lines for people and fields for programs. Pure. */
+/** A subnet's rules and its position between two epochs, as lines for people and fields for programs. Pure. */
 
 import type { EpochState, SubnetParameters } from "../../../chain/chain.ts";
 import { epochIndex, nextEpochBlock } from "../../../chain/epochs/epochs.ts";
@@ -19,7 +19,7 @@ const timelockedVersion = 4;
 
 export type WeightsMode = "plain" | "salted" | "timelocked";
 
-/** How this subnet takes weights now. */
+/** The mode in which this subnet currently takes weights. */
 export function weightsModeOf({ isCommitReveal, commitRevealVersion }: SubnetParameters): WeightsMode {
   if (!isCommitReveal) return "plain";
   return commitRevealVersion >= timelockedVersion ? "timelocked" : "salted";
@@ -64,7 +64,7 @@ export function parameterText({ netuid, parameters: of, epoch, neurons, isStarte
     ["stake to set them", of.stakeThresholdRao === 0n ? "any" : `at least ${tokens(of.stakeThresholdRao)}`],
     ["activity cutoff", `${blocksText(of.activityCutoffBlocks, of.blockMs)} without weights`],
     ["registration", cost],
-    ["stake", isStarted ? "taken" : "not yet: the owner has not started the subnet"],
+    ["stake", isStarted ? "accepted" : "not yet: the owner has not started the subnet"],
     ["immunity", blocksText(of.immunityPeriodBlocks, of.blockMs)],
     ["axon", `${plural(of.servingRateLimitBlocks, "block")} between announcements`],
     ["neurons", `${neurons} of ${of.maxUids}, validators at most ${of.maxValidators}`],

@@ -201,7 +201,7 @@ export class Checkers implements HubWatch, NodeWatch {
 /** Whether the stage's merge still wants just this reduction of the node: payloads that go begin a new edition. */
 function isAsked(merge: StageMerge, { node, payloads }: { node: NodeId; payloads: readonly BlobRef[] }): boolean {
   const stored = [...merge.payloads.values()];
-  const isInput = (index: number) => ({ hash }: BlobRef) => stored.some((payload) => payload[index] === hash);
+  const isInput = (index: number) => ({ hash }: BlobRef) => stored.some(({ hashes }) => hashes[index] === hash);
   return merge.phase === "reducing" && merge.participants.has(node) &&
     merge.slices.some(({ told, results }, index) =>
       told.has(node) && !results.has(node) && payloads.every(isInput(index))

@@ -64,7 +64,7 @@ function namedBlobs({ stages, retired, upload, merge }: OrchestratorState): numb
   let ofMerge = 0;
   for (const stage of merge?.stages ?? []) {
     ofMerge += stage.layout.length * stage.participants.size; // payloads, committed or on their way
-    for (const payload of stage.payloads.values()) ofMerge += payload.length;
+    for (const { hashes } of stage.payloads.values()) ofMerge += hashes.length;
     for (const slice of stage.slices) ofMerge += slice.asked.length;
   }
   return ofRounds + ofUpload + ofMerge;

@@ -26,8 +26,9 @@ import type { HubWatch } from "../checks/hub_watch.ts";
 import type { Network } from "../network/network.ts";
 import type { HubEnd, HubSender } from "../network/network_peer.ts";
 import { isSameState } from "../same_state.ts";
-import { blobsOfSource, mergedVectors, reducedSlice, vectorsOf } from "./symbolic_stage.ts";
+import { blobsOfSource, mergedVectors, vectorsOf } from "./symbolic_stage.ts";
 import { largestOf, statsOf } from "./symbolic_numbers.ts";
+import { reducedSlice, symbolicVector } from "./symbolic_payload.ts";
 import type { SwarmShape } from "../swarm_shape.ts";
 
 type OwnWork = Extract<
@@ -219,8 +220,8 @@ export class HubProcess implements HubEnd {
     const { blobs } = this.#options;
     switch (work.type) {
       case "checkPayload": {
-        const { stage, node, slices } = work;
-        const stats = slices.every((ref) => blobs.has(ref)) ? statsOf(slices) : null;
+        const { stage, node, slices, layout } = work;
+        const stats = slices.every((ref) => blobs.has(ref)) ? statsOf(slices, layout) : null;
         return this.#deliver({ type: "payloadChecked", round, stage, node, stats });
       }
       case "refereeSlice":
@@ -245,7 +246,7 @@ export class HubProcess implements HubEnd {
     if (this.#lacks(inputs.map((input) => input.payload), { round, purpose: `slice ${slice} of round ${round}` })) {
       return this.#deliver({ type: "sliceUnavailable", round, stage, slice });
     }
-    const result = reducedSlice(inputs);
+    const result = reducedSlice(this.#options.shape, inputs);
     this.#options.blobs.put([result]);
     this.#deliver({ type: "sliceRefereed", round, edition, stage, slice, result });
   }
@@ -258,9 +259,8 @@ export class HubProcess implements HubEnd {
     }
     if (this.#lacks(slices, need)) return this.#deliver({ type: "mergeUnavailable", round, stage, lost: "slices" });
     const merged = mergedVectors(vectorsOf(source, { shape, stage }), slices);
-    const bytes = 4 * present(shape.stageFloats[stage], "a length a stage");
-    const parameters = { hash: merged.parameters, bytes };
-    const momentum = merged.momentum === null ? null : { hash: merged.momentum, bytes };
+    const parameters = symbolicVector(shape, { hash: merged.parameters, stage });
+    const momentum = merged.momentum === null ? null : symbolicVector(shape, { hash: merged.momentum, stage });
     blobs.put(momentum === null ? [parameters] : [parameters, momentum]);
     this.#deliver({ type: "mergeRefereed", round, stage, parameters, momentum });
   }
@@ -282,8 +282,7 @@ export class HubProcess implements HubEnd {
       return [vectorsOf(each, { shape, stage: stage - 1 + 2 * index }).parameters];
     });
     if (neighbours.length === 0) return { source: { type: "initial" }, from: "initial" };
-    const bytes = 4 * present(shape.stageFloats[stage], "a length a stage");
-    const parameters = { hash: digest("restored", stage, ...neighbours), bytes };
+    const parameters = symbolicVector(shape, { hash: digest("restored", stage, ...neighbours), stage });
     blobs.put([parameters]);
     return { source: { type: "blobs", parameters, momentum: null }, from: "neighbours" };
   }

@@ -6,6 +6,7 @@
 
 import { type BlobHash, blobHash, type BlobRef } from "../../../core/ids.ts";
 import type { PayloadStats } from "../../../core/merge/payload_stats.ts";
+import type { Slice } from "../../../core/protocol/message.ts";
 
 const kinds = { nan: Infinity, huge: 1e30 } as const;
 export type BadNumbers = keyof typeof kinds;
@@ -24,12 +25,12 @@ export function largestOf({ hash }: BlobRef): number {
 
 const ordinaryStep = 1e-9; // a value of a payload: within what any learning rate allows
 
-/** Of a payload's slices together. */
-export function statsOf(slices: readonly BlobRef[]): PayloadStats {
+/** Of a payload's slices together. `layout`: what each stands for. */
+export function statsOf(slices: readonly BlobRef[], layout: readonly Slice[]): PayloadStats {
   const largest = slices.reduce((most, ref) => Math.max(most, largestOf(ref)), 0);
   const value = largest === ordinary ? ordinaryStep : largest;
-  const floats = slices.reduce((sum, { bytes }) => sum + bytes / 4, 0);
-  return { isFinite: Number.isFinite(value), squareSum: floats * value ** 2, largest: value };
+  const values = layout.reduce((sum, { size }) => sum + size, 0);
+  return { isFinite: Number.isFinite(value), squareSum: values * value ** 2, largest: value };
 }
 
 export const isFinite = (ref: BlobRef): boolean => Number.isFinite(largestOf(ref));

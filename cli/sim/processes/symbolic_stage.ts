@@ -7,13 +7,16 @@
  */
 
 import { present, unreachable } from "../../../core/assert.ts";
+import { wireBytes } from "../../../core/codec/wire.ts";
 import { fault, type Parsed, parsed } from "../../../core/fault.ts";
 import { type BlobHash, type BlobRef, type Direction } from "../../../core/ids.ts";
 import type { LoggedTask, MinerResult, MinerWork } from "../../../core/miner/event.ts";
-import { type StageSpec, wireBytes } from "../../../core/model/spec.ts";
-import type { ParameterSource, Slice, WeightedPayload } from "../../../core/protocol/message.ts";
+import type { StageSpec } from "../../../core/model/spec.ts";
+import { taskOutput } from "../../../core/model/stage_wires.ts";
+import type { ParameterSource, Slice } from "../../../core/protocol/message.ts";
 import { digest, unitOf } from "../digest.ts";
 import { isFinite, spoiltHash } from "./symbolic_numbers.ts";
+import { reducedSlice, symbolicPayload, symbolicVector } from "./symbolic_payload.ts";
 import type { HeldSegments } from "./held_segments.ts";
 import type { SwarmShape } from "../swarm_shape.ts";
 
@@ -59,7 +62,6 @@ export interface SymbolicStageOptions {
 export class SymbolicStage {
   readonly #options: SymbolicStageOptions;
   #spec: StageSpec | null = null;
-  #floats = 0;
   #start: SymbolicVectors = { parameters: zeros, momentum: null };
   #parameters: BlobHash = zeros;
   #gradient: BlobHash = noGradient;
@@ -118,7 +120,6 @@ export class SymbolicStage {
     const missing = this.#options.missing(blobsOfSource(work.source));
     if (missing !== null) return notFound(missing);
     this.#spec = present(shape.stages[work.stage], "the assigned stage exists");
-    this.#floats = present(shape.stageFloats[work.stage], "a length a stage");
     this.#start = vectorsOf(work.source, { shape, stage: work.stage });
     this.#parameters = this.#start.parameters;
     this.#steps = work.round * shape.config.train.stepsPerRound;
@@ -170,10 +171,10 @@ export class SymbolicStage {
   }
 
   #formPayload(slices: readonly Slice[]): WorkOutcome {
-    const refs = slices.map(({ offset, size }) => ({
-      hash: digest("payload", this.#start.parameters, this.#parameters, offset, size),
-      bytes: 4 * size,
-    }));
+    const refs = slices.map(({ offset, size }) => {
+      const hash = digest("payload", this.#start.parameters, this.#parameters, offset, size);
+      return symbolicPayload(this.#options.shape, { hash, values: size });
+    });
     const { lie } = this;
     if (lie === "withhold") return { result: parsed({ type: "formPayload", slices: refs }), puts: [] };
     if (lie !== "nanPayload" && lie !== "hugePayload") {
@@ -187,7 +188,7 @@ export class SymbolicStage {
   #reduceSlice({ inputs }: Extract<MinerWork, { type: "reduceSlice" }>): WorkOutcome {
     const missing = this.#options.missing(inputs.map((input) => input.payload));
     if (missing !== null) return notFound(missing);
-    const honest = reducedSlice(inputs);
+    const honest = reducedSlice(this.#options.shape, inputs);
     const isLie = this.lie === "slices";
     const result = isLie ? { ...honest, hash: digest("lie", this.#options.owner, honest.hash) } : honest;
     return { result: parsed({ type: "reduceSlice", result }), puts: [result] };
@@ -221,7 +222,7 @@ export class SymbolicStage {
   }
 
   #ref(hash: BlobHash): BlobRef {
-    return { hash, bytes: 4 * this.#floats };
+    return symbolicVector(this.#options.shape, { hash, stage: this.#stage().index });
   }
 
   #refs(): { parameters: BlobRef; momentum: BlobRef | null } {
@@ -259,14 +260,6 @@ export function vectorsOf(
   };
 }
 
-/** The weighted mean of one slice of every payload; of a single one it is the payload, to the bit. */
-export function reducedSlice(inputs: readonly WeightedPayload[]): BlobRef {
-  const only = present(inputs[0], "a slice has a payload").payload;
-  if (inputs.length === 1) return only;
-  const parts = inputs.flatMap(({ payload, weight, scale }): (string | number)[] => [payload.hash, weight, scale]);
-  return { hash: digest("reduced", ...parts), bytes: only.bytes };
-}
-
 /** The outer step. From a momentum of zeros the new momentum is the average itself: one slice is then the same blob. */
 export function mergedVectors(start: SymbolicVectors, slices: readonly BlobRef[]): SymbolicVectors {
   if (slices.length === 0) return start;
@@ -297,8 +290,8 @@ export interface TaskResult {
 export function taskResult({ spec, work, parameters, steps }: TaskInput): TaskResult {
   const { direction, input, second } = work;
   const made = digest(direction, spec.index, input.hash, second?.hash ?? "", parameters);
-  const wire = direction === "forward" ? spec.wireOut : spec.wireIn;
-  const output = wire === null ? null : { hash: made, bytes: wireBytes(spec, wire) };
+  const wire = taskOutput(spec, direction);
+  const output = wire === null ? null : { hash: made, bytes: wireBytes(wire) };
   if (direction !== "turnaround") return { output, losses: null };
   const level = 2 + 6 / (1 + steps / 20); // nats per token
   const losses = Array.from({ length: spec.sequences }, (_, i) => level * (0.9 + 0.2 * unitOf(digest(made, i))));

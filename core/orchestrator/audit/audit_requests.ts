@@ -10,6 +10,7 @@ import { present } from "../../assert.ts";
 import type { NodeId } from "../../ids.ts";
 import { shuffle } from "../../prng.ts";
 import { setAlarm } from "../alarms.ts";
+import { groupsOf, hasAuditFor, requeueAudit, takeAudit } from "./audit_queue.ts";
 import {
   type AuditRequest,
   closeRequest,
@@ -19,6 +20,7 @@ import {
   roundOf,
   type RunningAudit,
 } from "./audit_state.ts";
+import { freeValidators, placeValidator } from "./validator_places.ts";
 import { type Attachment, type OrchestratorEffect, send } from "../event.ts";
 import type { Member, OrchestratorState, RoundSources } from "../state.ts";
 
@@ -32,20 +34,17 @@ export function sourcesOf(state: OrchestratorState, round: number): RoundSources
   return state.retired.find((sources) => sources.round === round) ?? null;
 }
 
-/** Gives idle validators, drawn in secret, the oldest requests whose parameters can be fetched. */
+/** Gives free validators, drawn in secret, the first requests whose parameters can be fetched. */
 export function requestAudits(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   const { audit } = state;
-  const hasWork = audit.pending.length > 0 || audit.silent.size > 0;
-  if (!hasWork || audit.running.size >= state.validators.size) return [];
+  const groups = groupsOf(audit.queue, (round) => sourcesOf(state, round) !== null);
+  if (groups.length === 0 && audit.silent.size === 0) return [];
+  const { asked, unheard } = freeValidators(audit);
+  const takers = groups.length === 0 ? [] : asked.filter((validator) => hasAuditFor(groups, validator));
   const effects: OrchestratorEffect[] = [];
-  const { asked, unheard } = idleValidators(state);
-  for (const validator of shuffle(state.stream, [...asked])) { // drawn, or the quickest would judge everybody
-    const isOpen = (request: AuditRequest) =>
-      !request.tried.includes(validator) && sourcesOf(state, roundOf(request)) !== null;
-    const next = audit.pending.findIndex(isOpen);
-    if (next === -1) continue;
-    const [request] = audit.pending.splice(next, 1);
-    effects.push(sendRequest(state, { validator, request: present(request, "a found request"), nowMs }));
+  for (const validator of shuffle(state.stream, takers)) { // drawn, or the quickest would judge everybody
+    const request = takeAudit(audit.queue, { groups, validator });
+    if (request !== null) effects.push(sendRequest(state, { validator, request, nowMs }));
   }
   for (const validator of unheard) {
     const request = evaluationOf(state.sources.round, true);
@@ -54,30 +53,14 @@ export function requestAudits(state: OrchestratorState, nowMs: number): Orchestr
   return effects;
 }
 
-interface IdleValidators {
-  readonly asked: readonly NodeId[];
-  readonly unheard: readonly NodeId[]; // probed first
-}
-
-/** Connected and free: after somebody was silent those that answered before, and the silent ones only when nobody is left. */
-function idleValidators(state: OrchestratorState): IdleValidators {
-  const { silent, proven, running } = state.audit;
-  const busy = new Set([...running.values()].map(({ validator }) => validator));
-  const connected = [...state.validators].filter((node) => state.members.get(node)?.graceUntilMs === null);
-  const idle = connected.filter((node) => !busy.has(node));
-  const heard = idle.filter((node) => proven.has(node) && !silent.has(node));
-  const unheard = idle.filter((node) => !proven.has(node) && !silent.has(node));
-  if (silent.size === 0) return { asked: [...heard, ...unheard], unheard: [] };
-  if (connected.some((node) => !silent.has(node))) return { asked: heard, unheard };
-  return { asked: idle, unheard: [] };
-}
-
 function sendRequest(
   state: OrchestratorState,
   { validator, request, nowMs }: { validator: NodeId; request: AuditRequest; nowMs: number },
 ): OrchestratorEffect {
   const id = state.audit.requests++;
   state.audit.running.set(id, { validator, request, sentMs: nowMs });
+  state.audit.runningOf.set(validator, id);
+  placeValidator(state, validator);
   setAlarm(state, { type: "audit", request: id, atMs: nowMs + patienceMs(state) });
   const sources = present(sourcesOf(state, roundOf(request)), "a request is sent only with its sources").stages;
   if (request.type === "evaluate") {
@@ -114,18 +97,30 @@ function patienceMs(state: OrchestratorState): number {
   return slowestMs === null ? longestMs : Math.min(longestMs, Math.max(leastPatienceMs, answerPatience * slowestMs));
 }
 
+/** The request is no validator's any more. */
+export function endRunning(state: OrchestratorState, id: number): void {
+  const { running, runningOf } = state.audit;
+  const { validator } = present(running.get(id), "a running request");
+  running.delete(id);
+  runningOf.delete(validator);
+  placeValidator(state, validator);
+}
+
 /** Ends a running request of this validator, which its caller closes or passes on; null when it never had it. */
 export function takeRunning(
   state: OrchestratorState,
   { member: { node }, request: id, nowMs }: { member: Member; request: number; nowMs: number },
 ): AuditRequest | null {
   const { audit } = state;
-  if (audit.silent.get(node) === id) audit.silent.delete(node); // late, but it answers
+  if (audit.silent.get(node) === id) { // late, but it answers
+    audit.silent.delete(node);
+    placeValidator(state, node);
+  }
   const running = audit.running.get(id);
   if (running?.validator !== node) return null;
-  audit.running.delete(id);
   audit.silent.delete(node);
   audit.proven.add(node);
+  endRunning(state, id);
   audit.slowestMs = Math.max(audit.slowestMs ?? 0, nowMs - running.sentMs);
   return running.request;
 }
@@ -138,7 +133,7 @@ export function passOn(
   const { audit } = state;
   request.tried.push(validator);
   const isAnyLeft = [...state.validators].some((node) => !request.tried.includes(node));
-  if (isAnyLeft) audit.pending.unshift(request);
+  if (isAnyLeft) requeueAudit(audit.queue, request);
   else closeRequest(audit, request);
   return isAnyLeft;
 }
@@ -158,18 +153,21 @@ export function takeLate(
   const isKept = !isProbe(request) &&
     [...state.validators].every((node) => node === validator || request.tried.includes(node));
   if (isKept) setAlarm(state, { type: "audit", request: id, atMs: nowMs + patienceMs(state) });
-  else audit.running.delete(id);
+  else endRunning(state, id);
   audit.silent.set(validator, id);
+  placeValidator(state, validator);
   return { late, isKept };
 }
 
-/** A lost validator's requests wait for another. */
-export function reissueAuditsOf(state: OrchestratorState, node: NodeId): void {
+/** A lost validator's request waits for another. */
+export function reissueAuditOf(state: OrchestratorState, node: NodeId): void {
   const { audit } = state;
-  for (const [id, running] of [...audit.running]) {
-    if (running.validator !== node) continue;
-    audit.running.delete(id);
-    if (!isProbe(running.request)) audit.pending.unshift(running.request);
+  const id = audit.runningOf.get(node);
+  if (id !== undefined) {
+    const { request } = present(audit.running.get(id), "a validator's request is running");
+    endRunning(state, id);
+    if (!isProbe(request)) requeueAudit(audit.queue, request);
   }
   audit.silent.delete(node);
+  placeValidator(state, node);
 }

@@ -1,5 +1,5 @@
 /**
- * What validators were asked and will be. Plain data. Invariant: `open` counts the pending and running requests of each round.
+ * What validators were asked and will be. Plain data. Invariant: `open` counts the waiting and running requests of each round.
  */
 
 import type { BlobRef, Direction, MicrobatchId, NodeId, StageIndex, TaskId } from "../../ids.ts";
@@ -54,26 +54,49 @@ export const evaluationOf = (round: number, isProbe = false): AuditRequest => ({
 
 export const isProbe = (request: AuditRequest): boolean => request.type === "evaluate" && request.isProbe;
 
+export interface QueuedAudit {
+  readonly place: number; // in the order of all
+  readonly request: AuditRequest;
+}
+
+/** Waiting requests that are alike to every validator. */
+export interface AuditGroup {
+  readonly round: number;
+  readonly tried: readonly NodeId[];
+  readonly requests: QueuedAudit[]; // heap by place
+}
+
+/** Waiting requests: audit_queue.ts. */
+export interface AuditQueue {
+  readonly groups: Map<string, AuditGroup>; // by round and by who has tried them
+  size: number; // requests in all groups
+  front: number; // place of the first that was ever passed on
+  back: number; // place of the next new one
+}
+
+/** Connected validators: validator_places.ts. The first three have no request. */
+export interface ValidatorPlaces {
+  readonly heard: Set<NodeId>; // have answered before
+  readonly unheard: Set<NodeId>; // never have
+  readonly silent: Set<NodeId>; // let their last deadline pass
+  readonly answering: Set<NodeId>; // all that are not silent, busy ones too
+}
+
 export interface AuditWork {
-  pending: AuditRequest[];
+  readonly queue: AuditQueue;
   readonly running: Map<number, RunningAudit>;
+  readonly runningOf: Map<NodeId, number>; // by validator: its request
+  readonly places: ValidatorPlaces;
   readonly silent: Map<NodeId, number>; // who let a deadline pass: the request; asked when nobody else is left
   readonly proven: Set<NodeId>; // validators that have answered
   slowestMs: number | null; // answer so far
   readonly open: Map<number, number>; // requests of a round that are pending or running
   requests: number;
-  held: { round: number; refs: BlobRef[] }[]; // wires of replay tasks
   isAloneSaid: boolean; // that requests are dropped for want of any validator
 }
 
 export const roundOf = (request: AuditRequest): number =>
   request.type === "evaluate" ? request.round : request.replay.round;
-
-export function addRequest(audit: AuditWork, request: AuditRequest): void {
-  const round = roundOf(request);
-  audit.pending.push(request);
-  audit.open.set(round, (audit.open.get(round) ?? 0) + 1);
-}
 
 /** A request was answered or given up. */
 export function closeRequest(audit: AuditWork, request: AuditRequest): void {

@@ -12,12 +12,18 @@ import { present } from "../../assert.ts";
 import type { BlobRef, NodeId, StageIndex } from "../../ids.ts";
 import { nextBelow } from "../../prng.ts";
 import type { Replayed, RequestFailed } from "../../protocol/message.ts";
-import { passOn, takeLate, takeRunning } from "./audit_requests.ts";
-import { addRequest, type AuditRequest, closeRequest, isProbe, type ReplayTask, roundOf } from "./audit_state.ts";
+import { inconclusive, judgeRepetition } from "../../score/verdict.ts";
+import { addRequest, queuedAudits, removeAudits } from "./audit_queue.ts";
+import { endRunning, passOn, takeLate, takeRunning } from "./audit_requests.ts";
+import { type AuditRequest, closeRequest, isProbe, type ReplayTask, roundOf } from "./audit_state.ts";
 import { settleEvaluation } from "./evaluations.ts";
+import { reach } from "../marks.ts";
+import { actOnVerdict } from "./verdict_actions.ts";
 import { type OrchestratorEffect, record } from "../event.ts";
 import type { Member, OrchestratorState } from "../state.ts";
-import type { Flow, StepWork, WorkItem } from "../step/step_state.ts";
+import { chainLink } from "../step/chain.ts";
+import { auditedOutcomes, loseWires, mostAudited, releaseWires } from "../step/outcomes.ts";
+import { minerAt, type StepOutcome } from "../step/step_outcome.ts";
 import { blobsOf, deleteUnused } from "../stored_blobs.ts";
 
 /** Whether anyone will ever answer. */
@@ -25,30 +31,24 @@ export function isAudited(state: OrchestratorState): boolean {
   return state.config.swarm.validators > 0 || state.validators.size > 0;
 }
 
-/** Picks the round's replays and keeps the step's wires for them. */
-export function holdForAudit(
-  state: OrchestratorState,
-  options: { work: StepWork; refs: BlobRef[] },
-): OrchestratorEffect[] {
-  const { work, refs } = options;
+/** Picks the round's replays among what the outcome of its first step has kept. */
+export function auditStep(state: OrchestratorState, outcome: StepOutcome): OrchestratorEffect[] {
   const { audit, config } = state;
-  if (!isAudited(state)) return [{ type: "release", refs }, ...dropBacklog(state)];
-  audit.held.push({ round: state.round, refs });
-  for (const candidates of replayable(state, work).values()) {
+  for (const candidates of replayable(state, outcome).values()) {
     for (let i = 0; i < config.validate.replaysPerMiner && candidates.length > 0; i++) {
       const [replay] = candidates.splice(nextBelow(state.stream, candidates.length), 1);
       addRequest(audit, { type: "replay", replay: present(replay, "a drawn candidate"), tried: [] });
     }
   }
-  return dropBacklog(state);
+  return [...dropOverflow(state), ...dropBacklog(state)];
 }
 
 /** What each miner did in the step and a validator can repeat. */
-function replayable(state: OrchestratorState, work: StepWork): Map<NodeId, ReplayTask[]> {
+function replayable(state: OrchestratorState, outcome: StepOutcome): Map<NodeId, ReplayTask[]> {
   const byMiner = new Map<NodeId, ReplayTask[]>();
-  for (const flow of work.flows) {
-    for (const item of flow.items) {
-      const replay = replayTask(state, { flow, item });
+  for (const [index, wires] of (outcome.wires ?? []).entries()) {
+    for (const position of wires.keys()) {
+      const replay = replayTask(state, { outcome, index, position });
       if (replay === null || !state.members.has(replay.miner)) continue;
       const own = byMiner.get(replay.miner);
       if (own === undefined) byMiner.set(replay.miner, [replay]);
@@ -59,31 +59,48 @@ function replayable(state: OrchestratorState, work: StepWork): Map<NodeId, Repla
 }
 
 /** The head's backward has no output to compare. */
-function replayTask(state: OrchestratorState, options: { flow: Flow; item: WorkItem }): ReplayTask | null {
-  const { flow, item } = options;
-  const output = item.direction === "forward" ? flow.wires[item.stage] : flow.gradients[item.stage];
-  if (flow.isRemade || output === null || output === undefined || state.replaced.has(item.stage)) return null;
-  const { node, task } = present(item.madeBy, "a kept output has a maker");
+function replayTask(
+  state: OrchestratorState,
+  { outcome, index, position }: { outcome: StepOutcome; index: number; position: number },
+): ReplayTask | null {
+  const pathway = present(outcome.pathways[index], "a pathway a microbatch");
+  const wires = present(outcome.wires?.[index], "an audited outcome has its wires");
+  const kept = wires[position] ?? null;
+  const { stage, direction } = chainLink(state.stages.length, position);
+  if (kept === null || pathway.isRemade || state.replaced.has(stage)) return null;
   return {
-    round: state.round,
-    miner: node,
-    task,
-    microbatch: item.microbatch,
-    stage: item.stage,
-    direction: item.direction,
-    input: item.stage === 0 ? null : flow.wires[item.stage - 1] ?? null,
-    gradient: item.direction === "backward" ? flow.gradients[item.stage + 1] ?? null : null,
-    output,
-    losses: item.direction === "turnaround" ? flow.losses : null,
+    round: outcome.round,
+    miner: minerAt(outcome, present(pathway.makers[position], "a maker a position")).node,
+    task: kept.task,
+    microbatch: pathway.microbatch,
+    stage,
+    direction,
+    input: stage === 0 ? null : wires[stage - 1]?.ref ?? null,
+    gradient: direction === "backward" ? wires[position - 1]?.ref ?? null : null,
+    output: kept.ref,
+    losses: direction === "turnaround" ? pathway.losses : null,
   };
 }
+
+/** Rounds that are begun again and again would hold ever more wires: the oldest audit is given up. */
+function dropOverflow(state: OrchestratorState): OrchestratorEffect[] {
+  const audited = auditedOutcomes(state);
+  const [oldest] = audited;
+  if (oldest === undefined || audited.length <= mostAudited) return [];
+  reach(state, "audit: given up, as too many rounds are open");
+  const tasks = new Set((oldest.wires ?? []).flatMap((wires) => wires.map((wire) => wire?.task)));
+  dropRequests(state, (request) => request.type === "replay" && tasks.has(request.replay.task));
+  return releaseEffects(releaseWires(state, oldest));
+}
+
+const releaseEffects = (refs: readonly BlobRef[]): OrchestratorEffect[] =>
+  refs.length === 0 ? [] : [{ type: "release", refs }];
 
 function dropBacklog(state: OrchestratorState): OrchestratorEffect[] {
   const { audit } = state;
   const isOld = (request: AuditRequest) => roundOf(request) < state.round - 1;
-  const dropped = audit.pending.filter(isOld);
+  const dropped = removeAudits(audit.queue, isOld);
   if (dropped.length === 0) return [];
-  audit.pending = audit.pending.filter((request) => !isOld(request));
   for (const request of dropped) closeRequest(audit, request);
   const isAlone = state.validators.size === 0;
   const isSaid = isAlone && audit.isAloneSaid;
@@ -107,25 +124,8 @@ export function onReplayed(
   if (request?.type !== "replay") return [];
   closeRequest(state.audit, request);
   const { tolerance } = state.config.validate;
-  const { innovationError, equalShare, lossError } = message;
-  const { round, miner, stage, task } = request.replay;
-  const passed = innovationError <= tolerance && (lossError === null || lossError <= tolerance);
-  state.facts[passed ? "verdictsPassed" : "verdictsFailed"] += 1;
-  return [
-    record({
-      type: "verdict",
-      round,
-      validator: member.node,
-      miner,
-      stage,
-      task,
-      passed,
-      innovationError,
-      equalShare,
-      lossError,
-      tolerance,
-    }),
-  ];
+  const verdict = judgeRepetition(request.replay, { found: message, tolerance });
+  return actOnVerdict(state, { verdict, validator: member.node });
 }
 
 export function onRequestFailed(
@@ -163,15 +163,17 @@ function giveOn(
   state: OrchestratorState,
   { request, validator }: { request: AuditRequest; validator: NodeId },
 ): OrchestratorEffect[] {
-  if (passOn(state, { request, validator }) || request.type !== "evaluate") return [];
-  return settleEvaluation(state, request);
+  if (passOn(state, { request, validator })) return [];
+  if (request.type === "evaluate") return settleEvaluation(state, request);
+  const verdict = inconclusive(request.replay, `No validator could repeat ${request.replay.task}`);
+  return actOnVerdict(state, { verdict, validator: null });
 }
 
 /** The run closes: what has been said so far is all there will be. */
 export function settleOpenEvaluations(state: OrchestratorState): OrchestratorEffect[] {
-  const { pending, running } = state.audit;
+  const { queue, running } = state.audit;
   const asked = [...running.values()].map(({ request }) => request).filter((request) => !isProbe(request));
-  const requests = [...pending, ...asked];
+  const requests = [...queuedAudits(queue), ...asked];
   return requests.flatMap((request) => request.type === "evaluate" ? settleEvaluation(state, request) : []);
 }
 
@@ -180,28 +182,33 @@ export function dropReplays(
   state: OrchestratorState,
   { round, stage }: { round: number; stage: StageIndex },
 ): void {
+  dropRequests(
+    state,
+    (request) => request.type === "replay" && request.replay.round === round && request.replay.stage === stage,
+  );
+}
+
+/** Pending and running ones alike: no answer to them counts any more. */
+function dropRequests(state: OrchestratorState, isVain: (request: AuditRequest) => boolean): number {
   const { audit } = state;
-  const isVain = (request: AuditRequest) =>
-    request.type === "replay" && request.replay.round === round && request.replay.stage === stage;
   const running = [...audit.running].filter(([, { request }]) => isVain(request));
-  for (const [id] of running) audit.running.delete(id);
-  const dropped = [...audit.pending.filter(isVain), ...running.map(([, { request }]) => request)];
-  audit.pending = audit.pending.filter((request) => !isVain(request));
+  for (const [id] of running) endRunning(state, id);
+  const dropped = [...removeAudits(audit.queue, isVain), ...running.map(([, { request }]) => request)];
   for (const request of dropped) closeRequest(audit, request);
+  return dropped.length;
 }
 
 /** What was computed from or came to segments that are gone cannot be repeated. No request is running. */
 export function dropWithout(state: OrchestratorState, lost: ReadonlySet<string>): OrchestratorEffect[] {
-  const { audit } = state;
   const isLost = (ref: BlobRef | null) => ref !== null && lost.has(ref.hash);
-  for (const held of audit.held) held.refs = held.refs.filter((ref) => !isLost(ref));
-  const isVain = (request: AuditRequest) =>
-    request.type === "replay" && [request.replay.input, request.replay.gradient, request.replay.output].some(isLost);
-  const dropped = audit.pending.filter(isVain);
-  audit.pending = audit.pending.filter((request) => !isVain(request));
-  for (const request of dropped) closeRequest(audit, request);
-  if (dropped.length === 0) return [];
-  const what = dropped.length === 1 ? "1 audit was" : `${dropped.length} audits were`;
+  loseWires(state, isLost);
+  const dropped = dropRequests(
+    state,
+    (request) =>
+      request.type === "replay" && [request.replay.input, request.replay.gradient, request.replay.output].some(isLost),
+  );
+  if (dropped === 0) return [];
+  const what = dropped === 1 ? "1 audit was" : `${dropped} audits were`;
   return [
     record({ type: "warning", text: `${what} dropped as the wires were in the memory of a process that was killed` }),
   ];
@@ -211,12 +218,9 @@ export function dropWithout(state: OrchestratorState, lost: ReadonlySet<string>)
 export function settleRounds(state: OrchestratorState): OrchestratorEffect[] {
   const { audit, retired } = state;
   const isOver = ({ round }: { round: number }) => !audit.open.has(round);
-  if (!audit.held.some(isOver) && !retired.some(isOver)) return [];
-  const effects: OrchestratorEffect[] = [];
-  for (const { refs } of audit.held.filter(isOver)) {
-    if (refs.length > 0) effects.push({ type: "release", refs });
-  }
-  audit.held = audit.held.filter((held) => !isOver(held));
+  const effects = auditedOutcomes(state).filter(isOver)
+    .flatMap((outcome) => releaseEffects(releaseWires(state, outcome)));
+  if (!retired.some(isOver)) return effects;
   state.retired = retired.filter((sources) => !isOver(sources));
   effects.push(
     ...deleteUnused(state, retired.filter(isOver).flatMap((sources) => blobsOf(sources.stages).map((ref) => ref.hash))),
@@ -225,6 +229,6 @@ export function settleRounds(state: OrchestratorState): OrchestratorEffect[] {
 }
 
 export function auditsAreDone(state: OrchestratorState): boolean {
-  const { pending, running } = state.audit;
-  return pending.length === 0 && [...running.values()].every(({ request }) => isProbe(request));
+  const { queue, running } = state.audit;
+  return queue.size === 0 && [...running.values()].every(({ request }) => isProbe(request));
 }

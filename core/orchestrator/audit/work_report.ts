@@ -8,22 +8,15 @@
 import type { NodeId } from "../../ids.ts";
 import { type OrchestratorEffect, send } from "../event.ts";
 import type { OrchestratorState, RoundReport } from "../state.ts";
-import { type StepWork, unitsOf } from "../step/step_state.ts";
+import type { StepOutcome } from "../step/step_outcome.ts";
 
 export const reportsKept = 8;
 const mostMinersInMessage = 8192; // about 450 kB of header
 
-/** `unpaid`: whose work in this step does not count for them. */
-export function countWork(
-  state: OrchestratorState,
-  { work, unpaid }: { work: StepWork; unpaid: ReadonlySet<NodeId> },
-): void {
-  const { roundUnits } = state;
-  for (const flow of work.flows) {
-    for (const { doneBy, direction } of flow.items) {
-      if (doneBy === null || unpaid.has(doneBy) || state.expelled.has(doneBy)) continue;
-      roundUnits.set(doneBy, (roundUnits.get(doneBy) ?? 0) + unitsOf(direction));
-    }
+/** Adds a closed step to what the round's report will say. */
+export function countWork({ roundUnits }: OrchestratorState, { miners }: StepOutcome): void {
+  for (const { node, units, isPaid } of miners) {
+    if (isPaid && units > 0) roundUnits.set(node, (roundUnits.get(node) ?? 0) + units);
   }
 }
 

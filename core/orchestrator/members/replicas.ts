@@ -9,6 +9,7 @@
 import { assert, present } from "../../assert.ts";
 import { type Before, heapPop, heapPush } from "../../heap.ts";
 import type { NodeId, StageIndex } from "../../ids.ts";
+import { placeValidator } from "../audit/validator_places.ts";
 import { countPace, recountPace, unitMsOf } from "./pace.ts";
 import type { Member, MemberStatus, OrchestratorState, ReadyPlace, StageRoster } from "../state.ts";
 import { isEmpty } from "../step/step_state.ts";
@@ -84,11 +85,13 @@ export function setAway(state: OrchestratorState, member: Member, graceUntilMs: 
   }
   member.graceUntilMs = graceUntilMs;
   state.waiting.delete(member.node);
+  if (member.role === "validator") placeValidator(state, member.node);
 }
 
 export function setBack(state: OrchestratorState, member: Member): void {
   if (member.graceUntilMs === null) return;
   member.graceUntilMs = null;
+  if (member.role === "validator") placeValidator(state, member.node);
   if (member.status !== "active") return awaitAssign(state, member);
   rosterOf(state, present(member.stage, "an active member has a stage")).present += 1;
   markReady(state, member);

@@ -14,7 +14,8 @@ import type { NodeId, StageIndex } from "../../ids.ts";
 import type { Join, Peer, Ready, Role } from "../../protocol/message.ts";
 import { joinedAnew } from "../../protocol/record.ts";
 import { setAlarm } from "../alarms.ts";
-import { reissueAuditsOf } from "../audit/audit_requests.ts";
+import { reissueAuditOf } from "../audit/audit_requests.ts";
+import { placeValidator } from "../audit/validator_places.ts";
 import { type OrchestratorEffect, record, reject, send } from "../event.ts";
 import { lookSoon, reissueWorkOf } from "../step/leases.ts";
 import { isResting } from "./blame.ts";
@@ -56,7 +57,7 @@ export function onJoin(
   if (noRoom !== null) return [...effects, { type: "disconnect", node, fault: noRoom }];
   state.members.set(node, member);
   if (role === "miner") awaitAssign(state, member);
-  else state.validators.add(node);
+  else admitValidator(state, node);
   const { config, layersOfStages } = state;
   return [
     ...effects,
@@ -64,6 +65,11 @@ export function onJoin(
     send(node, { type: "welcome", config, layersOfStages, isKept: false }),
     ...(role === "validator" ? pastReports(state, node) : []),
   ];
+}
+
+function admitValidator(state: OrchestratorState, node: NodeId): void {
+  state.validators.add(node);
+  placeValidator(state, node);
 }
 
 /** Null: there is a place for this node, or it has one. Not final: a node that is told this comes again. */
@@ -253,7 +259,7 @@ export function loseNode(
   const tasksReissued = reissueWorkOf(state, member);
   const merge = state.merge?.stages.find((stage) => stage.participants.has(node));
   forgetMember(state, member);
-  reissueAuditsOf(state, node);
+  reissueAuditOf(state, node);
   replaceUploader(state, node);
   const lost = record({ type: "nodeLost", node, reason, tasksReissued, tasksKept });
   return merge === undefined ? [lost] : [lost, ...dropParticipants(state, { merge, nodes: [node], nowMs })];

@@ -11,6 +11,7 @@
 import { present } from "../../assert.ts";
 import type { BlobRef, NodeId, StageIndex } from "../../ids.ts";
 import { type OrchestratorEffect, record } from "../event.ts";
+import { reach } from "../marks.ts";
 import { payloadSlice, type Reducer, type StageMerge } from "./merge_state.ts";
 import { noteWithheld } from "../members/blame.ts";
 import { enter } from "./merge_phase.ts";
@@ -56,7 +57,7 @@ function neededBlobs(merge: StageMerge): BlobRef[] {
   for (const [index, { accepted, without }] of merge.slices.entries()) {
     if (accepted !== null) continue;
     for (const [node, payload] of merge.payloads) {
-      if (!without.has(node)) refs.push(payloadSlice(merge, { payload, index }));
+      if (!without.has(node)) refs.push(payloadSlice(payload, index));
     }
   }
   return refs;
@@ -89,9 +90,11 @@ export function onBlobsChecked(
 function doubtDoubters(state: OrchestratorState, { merge, nowMs }: Mend): OrchestratorEffect[] {
   const own = [...merge.doubters].filter((node): node is NodeId => node !== "hub" && merge.doubted.has(node));
   for (const node of own) {
+    reach(state, "mend: nothing is lost, leaves the merge");
     merge.doubters.delete(node);
     if (merge.phase !== "agreed") noteWithheld(state, { node, duty: merge.phase });
   }
+  if (merge.doubters.size > 0) reach(state, "mend: nothing is lost, asked once more");
   for (const node of merge.doubters) if (node !== "hub") merge.doubted.add(node);
   return [...askDoubters(state, merge), ...dropParticipants(state, { merge, nodes: own, nowMs })];
 }
@@ -139,8 +142,9 @@ function askToShow(
   for (const [node, payload] of merge.payloads) {
     if (merge.showing.has(node)) continue;
     for (const [index, slice] of open) {
-      if (!lost.has(present(payload[index], "a payload has every slice")) || slice.without.has(node)) continue;
+      if (!lost.has(payloadSlice(payload, index).hash) || slice.without.has(node)) continue;
       if (mayShow(merge, node)) {
+        reach(state, "mend: a contributor shows its payload again");
         merge.shown.set(node, timesShown(merge, node) + 1);
         merge.showing.add(node);
         owe(merge, node);
@@ -153,10 +157,14 @@ function askToShow(
     }
   }
   merge.mend = "showing";
+  if (leftOut.size > 0) reach(state, "mend: a payload is left out");
   for (const node of leftOut) effects.push(leftOutText(state, { merge, node }));
   const isNothingLeft = (index: number) =>
     present(merge.slices[index], "an open slice").without.size === merge.payloads.size;
-  if ([...incomplete].some(isNothingLeft)) return [...effects, ...skipMerge(state, { merge, nowMs })];
+  if ([...incomplete].some(isNothingLeft)) {
+    reach(state, "mend: a slice has no payload left");
+    return [...effects, ...skipMerge(state, { merge, nowMs })];
+  }
   return [...effects, ...leaveToHub(state, { merge, slices: [...incomplete] })];
 }
 
@@ -199,10 +207,12 @@ function reopen(
   { merge, lost, nowMs }: Mend & { lost: ReadonlySet<string> },
 ): OrchestratorEffect[] {
   if (merge.applied.size > 0 && !merge.doubters.has("hub")) {
+    reach(state, "mend: others have applied lost slices");
     const nodes = [...merge.doubters].filter((node): node is NodeId => node !== "hub");
     merge.doubters.clear();
     return dropParticipants(state, { merge, nodes, nowMs });
   }
+  reach(state, "mend: lost slices are reduced again");
   const entered = enter(state, { merge, phase: "reducing", nowMs });
   merge.isHubAsked = false;
   merge.refereed = null;

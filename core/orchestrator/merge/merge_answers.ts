@@ -5,12 +5,14 @@
 import { present } from "../../assert.ts";
 import { type Fault, fault } from "../../fault.ts";
 import type { BlobRef, StageIndex } from "../../ids.ts";
+import { boundsText, isWithin } from "../../merge/payload/payload_codec.ts";
+import { payloadCodecOf } from "../../merge/payload/payload_codecs.ts";
 import type { MergeApplied, MergeFailed, PayloadCommitted, SliceReduced } from "../../protocol/message.ts";
 import { isOfAnotherStage } from "../access.ts";
 import { type OrchestratorEffect, record, reject } from "../event.ts";
 import { blame, noteFulfilled } from "../members/blame.ts";
 import { noteQuorum } from "./merge_deadlines.ts";
-import type { MergedStage, StageMerge } from "./merge_state.ts";
+import { type MergedStage, payloadOf, type StageMerge, valuesOfSlice } from "./merge_state.ts";
 import { skipMerge } from "./merging.ts";
 import { checkPayload } from "./payload_check.ts";
 import { dropParticipants, settle } from "./reducers.ts";
@@ -44,8 +46,9 @@ export function onPayloadCommitted(
   if (merge === null || merge.phase !== "committing" || !merge.weights.has(member.node)) {
     return reject(member.node, fault("wrongPhase", `Cannot take a payload of round ${message.round} now`));
   }
+  const codec = payloadCodecOf(state.config);
   const fits = message.slices.length === merge.layout.length &&
-    message.slices.every((ref, i) => ref.bytes === 4 * present(merge.layout[i], "same length").size);
+    message.slices.every(({ bytes }, i) => isWithin(codec.payloadBytes(valuesOfSlice(merge, i)), bytes));
   if (!fits) {
     return reject(
       member.node,
@@ -57,7 +60,7 @@ export function onPayloadCommitted(
   }
   const { node } = member;
   if (merge.payloads.has(node)) return []; // told again after a broken link
-  merge.payloads.set(node, message.slices.map((ref) => ref.hash));
+  merge.payloads.set(node, payloadOf(message.slices));
   merge.checking.add(node);
   merge.committedWeight += present(merge.weights.get(node), "a contributor has a weight");
   settle(merge, node);
@@ -76,9 +79,9 @@ export function onSliceReduced(
     return reject(member.node, fault("wrongPhase", `Cannot take slice ${message.slice} of round ${message.round} now`));
   }
   if (slice.results.has(member.node) || message.edition !== merge.edition) return [];
-  const bytes = 4 * present(merge.layout[message.slice], "a slice has its place").size;
-  if (message.result.bytes !== bytes) { // with the right hash it would be voted for, and then nobody could fetch it
-    const detail = `Cannot take slice ${message.slice} as it must have ${bytes} bytes`;
+  const bounds = payloadCodecOf(state.config).resultBytes(valuesOfSlice(merge, message.slice));
+  if (!isWithin(bounds, message.result.bytes)) { // with the right hash it would be voted for, and then nobody could fetch it
+    const detail = `Cannot take slice ${message.slice} as it must have ${boundsText(bounds)} bytes`;
     return [
       ...reject(member.node, fault("badBlob", detail)),
       ...dropParticipants(state, { merge, nodes: [member.node], nowMs }),

@@ -37,15 +37,27 @@ export function isSameStage(a: MergedStage, b: MergedStage): boolean {
   return voteOf(a) === voteOf(b);
 }
 
-/** One slice of a contributor's payload. */
-export function payloadSlice(merge: StageMerge, { payload, index }: PayloadPlace): BlobRef {
-  const hash = present(payload[index], "a payload has every slice");
-  return { hash, bytes: 4 * present(merge.layout[index], "a slice has its place").size };
+/** What a contributor has committed, a slice each, in the order of the layout. */
+export interface Payload {
+  readonly hashes: readonly BlobHash[];
+  readonly bytes: readonly number[]; // within what the payload codec allows
 }
 
-interface PayloadPlace {
-  readonly payload: readonly BlobHash[];
-  readonly index: number;
+export function payloadOf(slices: readonly BlobRef[]): Payload {
+  return { hashes: slices.map(({ hash }) => hash), bytes: slices.map(({ bytes }) => bytes) };
+}
+
+/** One slice of it. */
+export function payloadSlice({ hashes, bytes }: Payload, index: number): BlobRef {
+  return {
+    hash: present(hashes[index], "a payload has every slice"),
+    bytes: present(bytes[index], "a payload has every slice"),
+  };
+}
+
+/** How many values a slice stands for. */
+export function valuesOfSlice(merge: StageMerge, index: number): number {
+  return present(merge.layout[index], "a slice has its place").size;
 }
 
 /** Whether the node has shown exactly what was agreed on. */
@@ -63,7 +75,7 @@ export interface StageMerge {
   readonly participants: Set<NodeId>; // in slot order
   readonly weights: Map<NodeId, number>; // of those whose payload counts, in slot order
   readonly layout: readonly Slice[];
-  readonly payloads: Map<NodeId, readonly BlobHash[]>; // a slice each, of the size that the layout says
+  readonly payloads: Map<NodeId, Payload>;
   readonly checking: Set<NodeId>; // whose payload the hub reads
   readonly lengths: Map<NodeId, number>; // of checked payloads: payload_check.ts
   readonly scales: Map<NodeId, number>; // of those that are scaled down

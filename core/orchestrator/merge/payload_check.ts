@@ -2,20 +2,21 @@
  * What a committed payload may be: there, finite, no longer than the round's steps can make it, and near its peers in length.
  *
  * The hub reads every payload when it is committed, so nothing that a reducer could trip over reaches one, and a reducer that
- * complains is wrong. Lengths are norms as a share of the sum of the round's learning rates: AdamW moves a value by at most
- * `longestAdamStep` of them a step. A payload far longer than its peers and the stage's last rounds is left out; a long
+ * complains is wrong. Lengths are norms as a share of the sum of the round's learning rates: an optimizer moves a value by at
+ * most `longestStep` of them a step, and a codec with a residual may hold back several rounds' worth. A payload far longer than its peers and the stage's last rounds is left out; a long
  * one is scaled down to `mostWeighed` times their median. Directions are not judged here.
  */
 
 import { present } from "../../assert.ts";
 import { fault } from "../../fault.ts";
 import type { NodeId, StageIndex } from "../../ids.ts";
+import { payloadCodecOf } from "../../merge/payload/payload_codecs.ts";
 import type { PayloadStats } from "../../merge/payload_stats.ts";
 import { blame, noteFulfilled, noteWithheld, suspect } from "../members/blame.ts";
 import { type OrchestratorEffect, record, send } from "../event.ts";
 import { payloadSlice, type StageMerge } from "./merge_state.ts";
 import { dropWeight, owe, withdrawPayload } from "./reducers.ts";
-import { longestAdamStep } from "../../train/adam_bound.ts";
+import { optimizerOf, optimizers } from "../../train/optimizers.ts";
 import { largestOf, lowerMedian, notePayload, type StageScales } from "../step/scale_book.ts";
 import type { OrchestratorState } from "../state.ts";
 
@@ -30,8 +31,8 @@ export function checkPayload(
   { merge, node }: { merge: StageMerge; node: NodeId },
 ): OrchestratorEffect {
   const payload = present(merge.payloads.get(node), "a committed payload");
-  const slices = payload.map((_, index) => payloadSlice(merge, { payload, index }));
-  return { type: "checkPayload", round: state.round, stage: merge.stage, node, slices };
+  const slices = payload.hashes.map((_, index) => payloadSlice(payload, index));
+  return { type: "checkPayload", round: state.round, stage: merge.stage, node, slices, layout: merge.layout };
 }
 
 export function askForPayload(
@@ -55,7 +56,9 @@ export function onPayloadChecked(
   const most = limitsOf(state);
   if (!stats.isFinite || length > most.length || stats.largest > most.value * limit) {
     withdrawPayload(merge, node);
-    const found = stats.isFinite ? `norm ${Math.sqrt(stats.squareSum).toPrecision(3)}` : "values that are not finite";
+    const found = stats.isFinite
+      ? `norm ${Math.sqrt(stats.squareSum).toPrecision(3)}`
+      : "bytes that are no finite values";
     const detail =
       `Cannot merge a payload of round ${round} as ${longest.toPrecision(3)} is the longest way the round's ` +
       `steps can go: it has ${found}`;
@@ -68,12 +71,13 @@ export function onPayloadChecked(
 }
 
 /** Of a payload's root mean square and of its largest value, in sums of learning rates; what honest ones stay below. */
-function limitsOf({ config: { train } }: OrchestratorState): typeof leastLimits {
-  const longest = longestAdamStep(train);
+function limitsOf({ config }: OrchestratorState): typeof leastLimits {
+  const longest = optimizers[optimizerOf(config)].longestStep(config.train);
+  const { mostRounds } = payloadCodecOf(config);
   return {
-    length: Math.max(leastLimits.length, 1.1 * longest),
-    value: Math.max(leastLimits.value, 1.1 * longest),
-    honestLength: Math.max(leastLimits.honestLength, longest),
+    length: mostRounds * Math.max(leastLimits.length, 1.1 * longest),
+    value: mostRounds * Math.max(leastLimits.value, 1.1 * longest),
+    honestLength: mostRounds * Math.max(leastLimits.honestLength, longest),
   };
 }
 

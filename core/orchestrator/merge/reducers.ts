@@ -3,10 +3,10 @@
  */
 
 import { assert, present } from "../../assert.ts";
-import type { BlobHash, NodeId } from "../../ids.ts";
+import type { NodeId } from "../../ids.ts";
 import { type OrchestratorEffect, send } from "../event.ts";
 import type { WeightedPayload } from "../../protocol/message.ts";
-import { payloadSlice, type Reducer, type SliceWork, type StageMerge } from "./merge_state.ts";
+import { type Payload, payloadSlice, type Reducer, type SliceWork, type StageMerge } from "./merge_state.ts";
 import { benchMember } from "../members/roster_changes.ts";
 import type { OrchestratorState } from "../state.ts";
 
@@ -73,7 +73,7 @@ export function reduceEffects(
 
 interface Contribution {
   readonly node: NodeId;
-  readonly payload: readonly BlobHash[];
+  readonly payload: Payload;
   readonly weight: number;
 }
 
@@ -95,7 +95,7 @@ function sliceInputs(
   const inputs: WeightedPayload[] = [];
   for (const { node, payload, weight } of payloads) {
     if (without.has(node)) continue;
-    inputs.push({ payload: payloadSlice(merge, { payload, index }), weight, scale: merge.scales.get(node) ?? 1 });
+    inputs.push({ payload: payloadSlice(payload, index), weight, scale: merge.scales.get(node) ?? 1 });
   }
   return inputs;
 }

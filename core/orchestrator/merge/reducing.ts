@@ -9,6 +9,7 @@
 import { present } from "../../assert.ts";
 import type { BlobRef, NodeId } from "../../ids.ts";
 import { assignReducers } from "../../merge/butterfly.ts";
+import { payloadCodecOf } from "../../merge/payload/payload_codecs.ts";
 import { shuffle } from "../../prng.ts";
 import { convict } from "../members/blame.ts";
 import { type OrchestratorEffect, record } from "../event.ts";
@@ -26,11 +27,10 @@ export function reduce(state: OrchestratorState, options: { merge: StageMerge; n
   merge.isStale = false;
   merge.edition += 1;
   const entered = [...weighed, enter(state, { merge, phase: "reducing", nowMs })];
-  const [only = [], second] = merge.payloads.values();
-  if (second === undefined) {
-    merge.slices = only.map((_, index) =>
-      newSlice({ asked: [], accepted: payloadSlice(merge, { payload: only, index }) })
-    );
+  const [only, second] = merge.payloads.values();
+  if (only === undefined || (second === undefined && payloadCodecOf(state.config).isOwnAverage)) {
+    const alone = only?.hashes.map((_, index) => payloadSlice(only, index)) ?? [];
+    merge.slices = alone.map((ref) => newSlice({ asked: [], accepted: ref }));
     merge.openSlices = 0;
     return entered;
   }

@@ -15,6 +15,7 @@ import type { LoadFailed, ParameterSource, ParametersUploaded } from "../../prot
 import { dropReplays } from "../audit/auditing.ts";
 import { type OrchestratorEffect, record, send } from "../event.ts";
 import { hubMergesAgain, mergeOfHub, uploadOfHub } from "./hub_merge.ts";
+import { reach } from "../marks.ts";
 import { isSameStage, type StageMerge } from "./merge_state.ts";
 import { rosterOf } from "../members/replicas.ts";
 import { benchMember } from "../members/roster_changes.ts";
@@ -42,6 +43,7 @@ export function onLoadFailed(
   benchMember(state, member);
   const seen = record({ type: "faultSeen", node, ...message.fault });
   if (member.loadFailures >= mostFailures) {
+    reach(state, "restore: could not load too often");
     const reason = fault("badBlob", `Cannot keep this node as it could not load its stage ${mostFailures} times`);
     return [seen, { type: "disconnect", node, fault: reason }];
   }
@@ -62,7 +64,9 @@ export function restoreEffect(state: OrchestratorState, stage: StageIndex): Orch
 export function restoreAbandoned(state: OrchestratorState): OrchestratorEffect[] {
   const effects: OrchestratorEffect[] = [];
   for (const [stage, status] of state.restoring) {
-    if (status === "held" && rosterOf(state, stage).members.length === 0) effects.push(restore(state, stage));
+    if (status !== "held" || rosterOf(state, stage).members.length > 0) continue;
+    reach(state, "restore: the replicas that held it are gone");
+    effects.push(restore(state, stage));
   }
   return effects;
 }
@@ -81,7 +85,7 @@ export function onStageRestored(
   const merge = mergeOfHub(state, { round, stage });
   if (merge?.applied.size === 1) {
     state.restoring.delete(stage);
-    return believeOne(merge, { round, stage, lost: "start" });
+    return believeOne(state, { merge, lost: { round, stage, lost: "start" } });
   }
   const isHubWaiting = merge !== null || uploadOfHub(state, { round, stage }) !== null;
   if (!isHubWaiting && rosterOf(state, stage).members.length > 0) return askHolder(state, stage);
@@ -100,6 +104,7 @@ function askHolder(state: OrchestratorState, stage: StageIndex): OrchestratorEff
   const holder = rosterOf(state, stage).members.find((member) => member.graceUntilMs === null);
   const hasTime = state.phase === "training" || state.phase === "gathering";
   if (round !== state.round || !hasTime || holder === undefined) return [];
+  reach(state, "restore: a replica is asked for its stage");
   const text =
     `Stage ${stage} cannot be handed out as the store must hold its parameters of round ${round}; asking ${holder.node} for them`;
   return [record({ type: "warning", text }), send(holder.node, { type: "uploadParameters", round })];
@@ -127,6 +132,7 @@ function replaceSource(
   state: OrchestratorState,
   { stage, source }: { stage: StageIndex; source: ParameterSource },
 ): void {
+  reach(state, "restore: something else takes the stage's place");
   const { round, stages } = state.sources;
   state.sources = { round, stages: stages.map((old, index) => index === stage ? source : old) };
   if (round === state.round) state.replaced.add(stage);
@@ -151,7 +157,7 @@ export function onMergeUnavailable(
   const merge = mergeOfHub(state, { round, stage });
   if (merge !== null) {
     if (lost === "start") return [lostText(options, "restoring the stage"), restore(state, stage)];
-    if (merge.applied.size === 1) return believeOne(merge, options);
+    if (merge.applied.size === 1) return believeOne(state, { merge, lost: options });
     merge.doubters.add("hub");
     return [];
   }
@@ -159,19 +165,25 @@ export function onMergeUnavailable(
   if (upload === null) return [];
   const holders = rosterOf(state, stage).members.map((member) => member.node);
   if (holders.length > 0) {
+    reach(state, "restore: replicas upload what the hub cannot make");
     upload.holders = holders;
     upload.isHubUnable = true;
     upload.asked = null;
     return [lostText(options, "asking the stage's replicas again")];
   }
   if (lost === "start") return [lostText(options, "restoring the stage"), restore(state, stage)];
+  reach(state, "restore: a stage keeps its parameters");
   upload.slices = [];
   const again = repeatMerge(state, { upload: present(state.upload, "an upload is under way"), stage: upload });
   return [lostText(options, `the stage keeps the parameters of round ${round}`), again];
 }
 
 /** What one replica has made of the merge cannot be checked, but is worth more than anything put in its place. */
-function believeOne(merge: StageMerge, lost: LostForHub): OrchestratorEffect[] {
+function believeOne(
+  state: OrchestratorState,
+  { merge, lost }: { merge: StageMerge; lost: LostForHub },
+): OrchestratorEffect[] {
+  reach(state, "restore: one word is believed");
   merge.isHubUnable = true;
   return [lostText(lost, "taking the word of the one replica that has done it")];
 }

@@ -19,6 +19,7 @@ import type { StageUpload, UploadWork } from "./merge_state.ts";
 import { abandonStep } from "./rewind.ts";
 import { benchMember } from "../members/roster_changes.ts";
 import { type GoodRound, type OrchestratorState, tokensPerMicrobatch } from "../state.ts";
+import { undoOutcomes } from "../step/outcomes.ts";
 
 /** Goes back, when an evaluation has asked for it. */
 export function retakeRound(state: OrchestratorState): OrchestratorEffect[] {
@@ -85,6 +86,7 @@ function goBack(state: OrchestratorState, good: GoodRound): number {
   state.upload = checkpointOf(state, good);
   state.roundRates = 0;
   state.roundUnits.clear();
+  undoOutcomes(state, good.step);
   state.replaced.clear();
   state.restoring.clear();
   state.phase = "training";

@@ -9,6 +9,8 @@
 import { type OrchestratorEffect, record, send } from "../event.ts";
 import { returnLeases } from "../step/leases.ts";
 import { type OrchestratorState, tokensPerMicrobatch } from "../state.ts";
+import { undoOutcomes } from "../step/outcomes.ts";
+import { refsOfWork } from "../step/step_state.ts";
 import { releaseEffect } from "../step/steps.ts";
 
 export function rewindWhenLost(state: OrchestratorState): OrchestratorEffect[] {
@@ -24,6 +26,7 @@ export function rewindWhenLost(state: OrchestratorState): OrchestratorEffect[] {
   state.step = toStep;
   state.roundRates = 0;
   state.roundUnits.clear();
+  undoOutcomes(state, toStep);
   return [...abandoned, record({ type: "rewound", step, toStep, tokens })];
 }
 
@@ -51,7 +54,7 @@ export function abandonStep(state: OrchestratorState): OrchestratorEffect[] {
     const nothing = { step: state.step, tasks: 0, learningRate: 0, clipFactor: 0 };
     if (state.members.has(node)) effects.push(send(node, { type: "applyStep", ...nothing }));
   }
-  const refs = work.flows.flatMap((flow) => [...flow.wires, ...flow.gradients].filter((ref) => ref !== null));
+  const refs = refsOfWork(work);
   state.counters.microbatchesIssued -= work.flows.length;
   state.work = null;
   return [...effects, ...releaseEffect(refs)];

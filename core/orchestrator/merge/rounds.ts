@@ -14,6 +14,8 @@ import { type OrchestratorEffect, record, send } from "../event.ts";
 import { holdsAgreed, type StageMerge } from "./merge_state.ts";
 import { rebalance } from "../members/rebalance.ts";
 import type { OrchestratorState } from "../state.ts";
+import { keptRefs } from "../step/step_outcome.ts";
+import { refsOfWork } from "../step/step_state.ts";
 import { reportRound } from "../audit/work_report.ts";
 
 /** Books the merge once every stage has agreed. */
@@ -85,7 +87,7 @@ function acceptedSlices(stage: StageMerge): BlobRef[] {
 /** Every payload and reduced slice of the merge. */
 function mergeBlobs(stages: readonly StageMerge[]): BlobHash[] {
   return stages.flatMap(({ payloads, slices }) => [
-    ...[...payloads.values()].flat(),
+    ...[...payloads.values()].flatMap(({ hashes }) => hashes),
     ...slices.flatMap(({ results }) => [...results.values()].map((ref) => ref.hash)),
   ]);
 }
@@ -127,7 +129,6 @@ export function finish(state: OrchestratorState, end: { finished: boolean; reaso
 
 /** Wires of the open step and of open audits: everything received that the shell must hold for this state. */
 export function heldSegments(state: OrchestratorState): BlobRef[] {
-  const flows = state.work?.flows ?? [];
-  const wires = flows.flatMap((flow) => [...flow.wires, ...flow.gradients].filter((ref) => ref !== null));
-  return [...wires, ...state.audit.held.flatMap((entry) => entry.refs)];
+  const open = state.work === null ? [] : refsOfWork(state.work);
+  return [...open, ...state.outcomes.flatMap(keptRefs)];
 }

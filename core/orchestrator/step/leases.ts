@@ -8,7 +8,7 @@
 
 import { present } from "../../assert.ts";
 import { heapPush } from "../../heap.ts";
-import { type BlobRef, type NodeId, taskId } from "../../ids.ts";
+import { type BlobRef, taskId } from "../../ids.ts";
 import { setAlarm } from "../alarms.ts";
 import { isUnreliable, noteWithheld } from "../members/blame.ts";
 import { type OrchestratorEffect, record, send } from "../event.ts";
@@ -23,6 +23,7 @@ import {
   inDataOrder,
   isEmpty,
   type Lease,
+  noteFault,
   type StepWork,
   unitsOf,
   type WorkItem,
@@ -104,6 +105,7 @@ export function onLeaseAlarm(
   const member = present(state.members.get(held.node), "a lease's node is a member");
   if (held.deadlineMs <= nowMs) {
     if (member.graceUntilMs === null) noteWithheld(state, { node: held.node, duty: "tasks" });
+    noteFault(openWork(state), { type: "expired", node: held.node, task });
     return [
       ...releaseLease(state, { item, held, reason: `no result within ${state.config.limits.leaseMs} ms`, nowMs }),
       send(held.node, { type: "cancelTasks", tasks: [task] }),

@@ -11,6 +11,7 @@ import { fault } from "../../fault.ts";
 import type { NodeId } from "../../ids.ts";
 import { blame } from "../members/blame.ts";
 import { type OrchestratorEffect, record, reject } from "../event.ts";
+import { reach } from "../marks.ts";
 import { reissueWorkOf } from "./leases.ts";
 import { replicasOf, rosterOf } from "../members/replicas.ts";
 import { confirms, isClose, isUsable, type TaskResult } from "./result_check.ts";
@@ -73,7 +74,11 @@ export function settleRefusals(
   for (const { node, doubt } of refused) {
     if (settled.has(node) || confirms(result, doubt)) continue;
     settled.add(node);
-    if (doubt.measure !== "loss" && isUsable(doubt)) continue;
+    if (doubt.measure !== "loss" && isUsable(doubt)) {
+      reach(state, "refusal: may be honest, nobody is blamed");
+      continue;
+    }
+    reach(state, "refusal: proven wrong");
     const proven = fault("badNumbers", doubt.detail);
     effects.push(...reject(node, proven), ...blame(state, { node, fault: proven }));
   }
@@ -85,6 +90,7 @@ export function reloadStage(state: OrchestratorState, item: WorkItem): Orchestra
   const { stage } = item;
   const effects: OrchestratorEffect[] = [];
   if (refusersOf(item).size === 1) {
+    reach(state, "refusal: the only replica is blamed");
     const [{ node, doubt }] = item.refused as [WorkItem["refused"][number]];
     item.refused = [];
     effects.push(...blame(state, { node, fault: fault("badNumbers", doubt.detail) }));
@@ -92,10 +98,12 @@ export function reloadStage(state: OrchestratorState, item: WorkItem): Orchestra
     const reloads = (state.reloads.get(stage) ?? 0) + 1;
     state.reloads.set(stage, reloads);
     if (reloads > mostReloads) {
+      reach(state, "refusal: training has diverged");
       const reason = `training has diverged: no replica of stage ${stage} makes finite values; ` +
         `go on from the last checkpoint with a lower train.learningRate`;
       return finish(state, { finished: false, reason });
     }
+    reach(state, "refusal: all replicas load again");
     item.refused = [];
   }
   for (const member of [...replicasOf(state, stage)]) {

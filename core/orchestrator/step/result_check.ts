@@ -7,9 +7,9 @@
  */
 
 import { present } from "../../assert.ts";
-import type { WireScale } from "../../codec/wire_scale.ts";
+import { wireBytes, type WireScale } from "../../codec/wire.ts";
 import type { BlobRef } from "../../ids.ts";
-import { wireBytes } from "../../model/spec.ts";
+import { taskOutput } from "../../model/stage_wires.ts";
 import type { TaskDone } from "../../protocol/message.ts";
 import { replicasOf } from "../members/replicas.ts";
 import { middleWires, wiresOf } from "./scale_book.ts";
@@ -83,8 +83,8 @@ function shapeProblem(
   { item, message, segments }: { item: WorkItem } & Pick<TaskResult, "message" | "segments">,
 ): string | null {
   const spec = present(state.stages[item.stage], "the item's stage exists");
-  const wire = item.direction === "forward" ? spec.wireOut : spec.wireIn;
-  const expected = wire === null ? null : wireBytes(spec, wire);
+  const wire = taskOutput(spec, item.direction);
+  const expected = wire === null ? null : wireBytes(wire);
   const got = segments[0]?.bytes ?? null;
   if (segments.length > 1 || got !== expected) {
     return `Cannot take ${message.task} as its output must be ${expected ?? 0} bytes: current value is ${got ?? 0}`;

@@ -7,7 +7,7 @@
  */
 
 import { assert } from "../../assert.ts";
-import type { WireScale } from "../../codec/wire_scale.ts";
+import type { WireScale } from "../../codec/wire.ts";
 import type { Direction, NodeId } from "../../ids.ts";
 
 export interface NotedWire {

@@ -22,7 +22,7 @@ import { unitMsOf } from "../members/pace.ts";
 import { rosterOf } from "../members/replicas.ts";
 import { hasComeBackOften } from "../members/returns.ts";
 import type { Member, OrchestratorState } from "../state.ts";
-import { type StepWork, unitsOf } from "./step_state.ts";
+import { noteFault, type StepWork, unitsOf } from "./step_state.ts";
 import { isTail } from "./wiring.ts";
 
 const mostSquareSum = 1e90; // no gradient of float32 values has more, and sums of such reports stay finite
@@ -113,6 +113,7 @@ function takeOver(state: OrchestratorState, member: Member): OrchestratorEffect[
   const { node } = member;
   const tasks = [...member.stepTasks];
   if (member.graceUntilMs === null) noteWithheld(state, { node, duty: "confirming" });
+  noteFault(present(state.work, "an open step"), { type: "unconfirmed", node, task: null });
   reissueCredited(state, { member, tasks, avoid: node });
   return tasks.map((task) =>
     record({ type: "taskReleased", task, node, reason: "its gradient was not confirmed in time" })
@@ -153,7 +154,7 @@ export function departSealed(state: OrchestratorState, member: Member): number {
   const sealed = work?.sealed.get(node);
   if (work === null || sealed === undefined || stage === null || !hasOtherContributor(state, member)) return 0;
   const items = stepTasks.map((task) => present(work.credited.get(task), "a credited task is in the table"));
-  work.departed.push({ ...sealed, stage, items });
+  work.departed.push({ ...sealed, node, stage, items });
   work.sealed.delete(node);
   work.asked.delete(node);
   work.contributors.delete(node);

@@ -5,9 +5,10 @@
  * queue, its stage's or that of the one member it belongs to; a leased item has one lease, or a few while it is tried elsewhere.
  */
 
-import type { WireScale } from "../../codec/wire_scale.ts";
+import type { WireScale } from "../../codec/wire.ts";
 import type { Before } from "../../heap.ts";
 import type { BlobRef, Direction, MicrobatchId, NodeId, StageIndex, TaskId } from "../../ids.ts";
+import type { StepFault } from "./step_outcome.ts";
 
 export type ItemStatus = "blocked" | "queued" | "leased" | "done";
 
@@ -79,6 +80,7 @@ export interface SealRequest {
 }
 
 export interface DepartedGradient extends SealedGradient {
+  readonly node: NodeId;
   readonly stage: StageIndex;
   readonly items: readonly WorkItem[];
 }
@@ -99,7 +101,21 @@ export interface StepWork {
   readonly startedMs: number;
   readonly sealed: Map<NodeId, SealedGradient>; // confirmed and nothing added since
   readonly departed: DepartedGradient[]; // confirmed by nodes that were lost since: their tasks count
+  readonly faults: StepFault[]; // the first `mostFaults` of the step
+  faultsLeftOut: number;
 }
+
+const mostFaults = 1024;
+
+/** For the step's outcome; what follows from a fault is its finder's. */
+export function noteFault(work: StepWork, fault: StepFault): void {
+  if (work.faults.length < mostFaults) work.faults.push(fault);
+  else work.faultsLeftOut += 1;
+}
+
+/** Every wire that the step has taken so far. */
+export const refsOfWork = ({ flows }: StepWork): BlobRef[] =>
+  flows.flatMap(({ wires, gradients }) => [...wires, ...gradients].filter((ref) => ref !== null));
 
 export function countWaiting(work: StepWork, { stage, change }: { stage: StageIndex; change: number }): void {
   work.waiting[stage] = (work.waiting[stage] ?? 0) + change;

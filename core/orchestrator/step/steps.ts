@@ -9,18 +9,20 @@ import { present } from "../../assert.ts";
 import { fault } from "../../fault.ts";
 import type { BlobRef } from "../../ids.ts";
 import type { TaskFailed } from "../../protocol/message.ts";
-import { clipFactor, learningRateAt } from "../../train/schedule.ts";
-import { holdForAudit } from "../audit/auditing.ts";
+import { auditStep, isAudited } from "../audit/auditing.ts";
 import { blame, noteFulfilled } from "../members/blame.ts";
 import { type OrchestratorEffect, record, reject, send } from "../event.ts";
+import { reach } from "../marks.ts";
 import { gradientNorm } from "./gradient_norm.ts";
 import { acceptResult, releaseLease } from "./leases.ts";
 import { isAgreed, isHopeless, reloadStage, settleRefusals } from "./refusals.ts";
+import { keepOutcome, outcomeOf } from "./outcomes.ts";
 import { judgeResult, type TaskResult } from "./result_check.ts";
 import { noteWire } from "./scale_book.ts";
 import { isSealed } from "./sealing.ts";
-import { type Member, type OrchestratorState, tokensPerMicrobatch } from "../state.ts";
-import type { Lease, StepWork, WorkItem } from "./step_state.ts";
+import type { Member, OrchestratorState } from "../state.ts";
+import type { StepFaultType, StepOutcome } from "./step_outcome.ts";
+import { type Lease, noteFault, type StepWork, type WorkItem } from "./step_state.ts";
 import { countWork } from "../audit/work_report.ts";
 
 /** The lease a message speaks of, if it is the sender's. */
@@ -45,6 +47,7 @@ export function onTaskDone(
   }
   const { item, held } = leased;
   const judged = judgeResult(state, { item, result });
+  if (judged.type !== "fine") noteTaskFault(state, { type: judged.type, held });
   if (judged.type === "misshapen") {
     return [
       ...releaseEffect(segments),
@@ -64,6 +67,7 @@ export function onTaskDone(
         ...(isBad ? reloadStage(state, item) : []),
       ];
     }
+    reach(state, "refusal: taken, as all replicas doubt it");
   }
   const output = segments[0] ?? null;
   const settled = settleRefusals(state, { item, doer: member.node, result });
@@ -80,6 +84,13 @@ export function onTaskDone(
   ];
 }
 
+function noteTaskFault(
+  state: OrchestratorState,
+  { type, held: { node, task } }: { type: StepFaultType; held: Lease },
+): void {
+  noteFault(present(state.work, "an open step"), { type, node, task });
+}
+
 /** A task's input was checked when it came in, so who refuses it is wrong. */
 export function onTaskFailed(
   state: OrchestratorState,
@@ -88,6 +99,7 @@ export function onTaskFailed(
   const { member, message, nowMs } = options;
   const leased = heldBy(state, { member, task: message.task });
   if (leased === null) return [];
+  noteTaskFault(state, { type: "failed", held: leased.held });
   const { code, detail } = message.fault;
   const wrong = `Cannot refuse ${message.task} as the hub has checked its input: the reason given was: ${detail}`;
   return [
@@ -97,65 +109,55 @@ export function onTaskFailed(
   ];
 }
 
-function meanLoss(work: StepWork): number {
-  let sum = 0;
-  for (const flow of work.flows) {
-    const losses = present(flow.losses, "a finished flow has losses");
-    sum += losses.reduce((a, b) => a + b, 0) / losses.length;
-  }
-  return sum / work.flows.length;
+/** Sends the step header once every contributor has confirmed; whoever wants to know more of the step reads its outcome. */
+export function closeStep(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
+  const { work } = state;
+  if (work === null || !isSealed(work)) return [];
+  const isFirst = state.step === state.roundFirstStep;
+  const gradient = gradientNorm(state, work);
+  const outcome = outcomeOf(state, { work, gradient, keepsWires: isFirst && isAudited(state), nowMs });
+  countStep(state, outcome);
+  const effects: OrchestratorEffect[] = [
+    ...gradient.effects,
+    ...sendHeaders(state, { work, outcome }),
+    stepClosed(state, outcome),
+  ];
+  for (const node of work.contributors) present(state.members.get(node), "a contributor").stepTasks = [];
+  state.work = null;
+  state.step += 1;
+  effects.push(...releaseEffect(keepOutcome(state, { outcome, work })));
+  if (isFirst) effects.push(...auditStep(state, outcome));
+  return effects;
 }
 
-/** Sends the step header once every contributor has confirmed. */
-export function closeStep(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
-  const { work, config, counters, facts } = state;
-  if (work === null || !isSealed(work)) return [];
-  const { squareSum, outliers, effects: outlierRecords } = gradientNorm(state, work);
-  const learningRate = learningRateAt({ config: config.train, step: state.step });
-  const clip = clipFactor({ squareSum, clipNorm: config.train.clipNorm });
-  const loss = meanLoss(work);
-  const tokens = work.flows.length * tokensPerMicrobatch(config);
-  counters.microbatchesCredited += work.flows.length;
+function countStep(state: OrchestratorState, outcome: StepOutcome): void {
+  const { counters, facts } = state;
+  const { loss, tokens, learningRate } = outcome;
+  counters.microbatchesCredited += outcome.pathways.length;
   counters.tokens += tokens;
   facts.lossFirst ??= loss;
   facts.lossLast = loss;
-  const effects: OrchestratorEffect[] = [
-    ...outlierRecords,
-    ...sendHeaders(state, { work, learningRate, clipFactor: clip }),
-    record({
-      type: "stepClosed",
-      step: state.step + 1,
-      steps: config.train.steps,
-      round: state.round,
-      loss,
-      learningRate,
-      gradientNorm: Math.sqrt(squareSum),
-      clipFactor: clip,
-      tokens,
-      stepMs: nowMs - work.startedMs,
-    }),
-  ];
-  const refs = work.flows.flatMap((flow) => [...flow.wires, ...flow.gradients].filter((ref) => ref !== null));
-  effects.push(...(state.step === state.roundFirstStep ? holdForAudit(state, { work, refs }) : releaseEffect(refs)));
-  for (const node of work.contributors) present(state.members.get(node), "a contributor").stepTasks = [];
-  countWork(state, { work, unpaid: outliers });
-  state.work = null;
-  state.step += 1;
   state.roundRates += learningRate;
-  return effects;
+  countWork(state, outcome);
+}
+
+function stepClosed({ config }: OrchestratorState, outcome: StepOutcome): OrchestratorEffect {
+  const { step, round, loss, learningRate, gradientNorm, clipFactor, tokens, stepMs } = outcome;
+  const { steps } = config.train;
+  const measured = { loss, learningRate, gradientNorm, clipFactor, tokens, stepMs };
+  return record({ type: "stepClosed", step: step + 1, steps, round, ...measured });
 }
 
 /** Whoever may hold a gradient hears what becomes of it; with no task that counts it is thrown away. */
 function sendHeaders(
   state: OrchestratorState,
-  { work, learningRate, clipFactor }: { work: StepWork; learningRate: number; clipFactor: number },
+  { work, outcome: { step, learningRate, clipFactor } }: { work: StepWork; outcome: StepOutcome },
 ): OrchestratorEffect[] {
   const effects: OrchestratorEffect[] = [];
   for (const node of work.touched) {
     const member = state.members.get(node);
     if (member === undefined || member.status !== "active") continue;
     const tasks = member.stepTasks.length;
-    const { step } = state;
     if (tasks > 0) member.header = { step, tasks, learningRate, clipFactor, before: member.header?.step ?? null };
     member.roundTasks += tasks;
     state.progress += tasks;

@@ -8,8 +8,9 @@
 
 import { assert, present } from "../../assert.ts";
 import { heapPush } from "../../heap.ts";
-import { type Direction, microbatchId, type StageIndex, stageIndex } from "../../ids.ts";
+import { type Direction, microbatchId, type StageIndex } from "../../ids.ts";
 import type { Attachment } from "../event.ts";
+import { chainLength, chainLink, chainPosition } from "./chain.ts";
 import { levelReplicas, presentReplica, replicasOf, rosterOf } from "../members/replicas.ts";
 import type { Member, OrchestratorState } from "../state.ts";
 import {
@@ -26,20 +27,13 @@ import {
 
 const attemptsOfLife = 1000; // of one item; more would only repeat a number after a rewind
 
-/** Position of a (stage, direction) in a microbatch's chain of 2K - 1 items. */
-export function chainPosition(stages: number, item: { stage: number; direction: Direction }): number {
-  if (item.direction === "backward") return 2 * stages - 2 - item.stage;
-  return item.stage;
-}
-
 function openFlow(state: OrchestratorState, index: number): Flow {
   const count = state.stages.length;
   const items: WorkItem[] = [];
-  for (let position = 0; position < 2 * count - 1; position++) {
+  for (let position = 0; position < chainLength(count); position++) {
     items.push({
       microbatch: microbatchId(index),
-      stage: stageIndex(position < count ? position : 2 * count - 2 - position),
-      direction: position < count - 1 ? "forward" : position === count - 1 ? "turnaround" : "backward",
+      ...chainLink(count, position),
       status: "blocked",
       attempts: attemptsOfLife * state.counters.rewinds,
       leases: [],
@@ -65,10 +59,12 @@ export function openStep(state: OrchestratorState, nowMs: number): void {
     credited: new Map(),
     contributors: new Set(),
     touched: new Set(),
-    left: flows.length * (2 * state.stages.length - 1),
+    left: flows.length * chainLength(state.stages.length),
     startedMs: nowMs,
     sealed: new Map(),
     departed: [],
+    faults: [],
+    faultsLeftOut: 0,
     waiting: state.stages.map(({ index }) => flows.length * (index === state.stages.length - 1 ? 1 : 2)),
     idle: state.stages.map(() => new Set()),
     asked: new Map(),

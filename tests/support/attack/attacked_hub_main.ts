@@ -50,7 +50,7 @@ const api = createApi({
     mayRead: () => false,
     check: (request, headers) => gate.check(request, headers),
   },
-  status: () => ({ refused: hub.refusals }),
+  pages: { "/status": () => Response.json({ refused: hub.refusals }) },
   onError: (error) => say({ type: "error", text: error.message }),
 });
 const { port } = await listen({

@@ -2,8 +2,8 @@
 
 import { fault } from "../../../core/fault.ts";
 import type { BlobRef } from "../../../core/ids.ts";
+import { bytesOfFloats, floatsOf } from "../../../core/model/vector_bytes.ts";
 import type { NodeMessage } from "../../../core/protocol/message.ts";
-import { bytesOfFloats, floatsOf } from "../../../cli/roles/blob_access.ts";
 import { refOf } from "../../../net/blobs/blob_hash.ts";
 import { type Hostile, instead, together } from "./hostile_node.ts";
 import type { Spoil } from "./hostile_wires.ts";

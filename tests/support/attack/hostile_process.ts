@@ -21,7 +21,7 @@ async function run(context: CommandContext): Promise<number> {
   const own = hostileMiner({ hostile, host: node.device, store: new MemoryHubBlobs(), isOn: () => true });
   const start = () =>
     startMiner({
-      ...{ link: node.link, blobs: node.blobs, moments: null, ...own },
+      ...{ link: node.link, blobs: node.blobs, ownState: null, ...own },
       onRecord: (record) => context.output.event(record),
     });
   return await runRole(context, { node, start, summary: () => ({}) });

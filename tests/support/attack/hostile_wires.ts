@@ -1,8 +1,8 @@
 /** Attackers on the wires between stages: values that poison whoever computes with them, and words about results. */
 
-import { decodeWire, encodeWire } from "../../../core/codec/wire.ts";
+import { decodeWire, encodeWire, type Wire } from "../../../core/codec/wire.ts";
 import { fault } from "../../../core/fault.ts";
-import type { WireSpec } from "../../../core/model/spec.ts";
+import { stageWires } from "../../../core/model/stage_wires.ts";
 import { type Hostile, instead } from "./hostile_node.ts";
 
 /** Instead of a wire's values, (B, T, width) flat; works in place. */
@@ -44,15 +44,18 @@ export const times = (factor: number): Spoil => (values) => values.forEach((valu
 
 /** Every wire it sends forward; a tail sends none. */
 export const spoilsForward = (spoil: Spoil): Hostile => ({
-  compute: ({ forward }, { wireOut }) =>
-    wireOut === null ? {} : { forward: async (...given) => spoiled(wireOut, await forward(...given), spoil) },
+  compute: ({ forward }, spec) => {
+    const { output } = stageWires(spec);
+    return output === null ? {} : { forward: async (...given) => spoiled(output, await forward(...given), spoil) };
+  },
 });
 
 /** Every gradient it sends to the stage before; the head sends none. */
 export const spoilsGradients = (spoil: Spoil): Hostile => ({
-  compute: ({ backward, turnaround }, { wireIn }) => {
-    if (wireIn === null) return {};
-    const spoiledIfAny = (bytes: Uint8Array | null) => bytes === null ? null : spoiled(wireIn, bytes, spoil);
+  compute: ({ backward, turnaround }, spec) => {
+    const { inputGradient } = stageWires(spec);
+    if (inputGradient === null) return {};
+    const spoiledIfAny = (bytes: Uint8Array | null) => bytes === null ? null : spoiled(inputGradient, bytes, spoil);
     return {
       backward: async (...given) => spoiledIfAny(await backward(...given)),
       turnaround: async (...given) => {
@@ -63,7 +66,7 @@ export const spoilsGradients = (spoil: Spoil): Hostile => ({
   },
 });
 
-function spoiled(wire: WireSpec, bytes: Uint8Array, spoil: Spoil): Uint8Array {
+function spoiled(wire: Wire, bytes: Uint8Array, spoil: Spoil): Uint8Array {
   const values = decodeWire(wire, bytes);
   spoil(values);
   return encodeWire(wire, values);

@@ -85,7 +85,7 @@ export class BlobWorld {
         check: (request, headers) => gate.check(request, headers),
         mayRead: (asked) => !this.withheld.has(asked.hash),
       },
-      status: () => ({ run: "test" }),
+      pages: { "/status": () => Response.json({ run: "test" }) },
       onError: (error) => this.errors.push(error),
     });
   }

@@ -5,6 +5,7 @@ import { leafBytes } from "../../../net/blobs/blob_hash.ts";
 import { MemoryBlobs } from "../../../net/blobs/blob_memory.ts";
 import {
   BlobError,
+  type BlobLocation,
   type BlobSource,
   type BlobStore,
   type ByteRange,
@@ -30,6 +31,14 @@ export class ScriptedSource implements BlobStore {
 
   put(source: BlobSource): Promise<BlobRef> {
     return this.#inner.put(source);
+  }
+
+  adoptFile(path: string, expected?: BlobHash): Promise<BlobRef> {
+    return this.#inner.adoptFile(path, expected);
+  }
+
+  locate(): Promise<BlobLocation | null> {
+    return this.#inner.locate();
   }
 
   find(hash: BlobHash): Promise<BlobRef | null> {

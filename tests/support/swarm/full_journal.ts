@@ -18,16 +18,14 @@ export class FullJournal implements StateJournal {
   }
 
   begin: StateJournal["begin"] = (state, nowMs) => this.#inner.begin(state, nowMs);
-  drop: StateJournal["drop"] = (hash) => this.#inner.drop(hash);
-  takeSegments: StateJournal["takeSegments"] = (refs) => this.#inner.takeSegments(refs);
 
-  commit: StateJournal["commit"] = (batch, shell) => {
-    this.#isFull ||= this.#when(shell.state);
+  commit: StateJournal["commit"] = (batch, state) => {
+    this.#isFull ||= this.#when(state);
     if (this.#isFull && !this.hasRoom) {
       this.attempts += 1;
       throw new JournalError("noSpace", "Cannot write the journal 'j' as the disk is full");
     }
-    this.#inner.commit(batch, shell);
+    this.#inner.commit(batch, state);
   };
 }
 

@@ -19,7 +19,7 @@ export const entries = (from: number, to: number) => Array.from({ length: to - f
 export const textsOf = ({ entries }: Recovered) => entries.map(({ event }) => text(event));
 
 export function append(journal: Journal, from: number, to: number): void {
-  journal.append({ entries: entries(from, to), segments: [], droppedSegments: [] });
+  journal.append(entries(from, to));
 }
 
 export function failure(body: () => unknown): JournalError {

@@ -155,6 +155,13 @@ export interface LocalMember {
   readonly address: string;
 }
 
+interface NewLife {
+  readonly journal: StateJournal | null;
+  readonly recovered: RecoveredRun | null;
+  readonly savedWires?: ReadonlyMap<BlobHash, Uint8Array>; // none after a kill
+  readonly config?: RunConfig;
+}
+
 export class LocalSwarm {
   readonly timers: ManualTimers;
   readonly blobs = new MemoryHubBlobs();
@@ -181,16 +188,12 @@ export class LocalSwarm {
   }
 
   /** A new life of the orchestrator with what the journal of the last one says, and with another configuration if one is given. */
-  restart(from: { journal: StateJournal; recovered: RecoveredRun | null; config?: RunConfig }): void {
+  restart(from: NewLife & { journal: StateJournal }): void {
     this.orchestrator = this.#startOrchestrator(from);
   }
 
   #startOrchestrator(
-    { journal, recovered, config = this.#options.config }: {
-      journal: StateJournal | null;
-      recovered: RecoveredRun | null;
-      config?: RunConfig;
-    },
+    { journal, recovered, savedWires = new Map(), config = this.#options.config }: NewLife,
   ): RunningOrchestrator {
     const { watch, disk } = this.#options;
     return startOrchestrator({
@@ -200,6 +203,7 @@ export class LocalSwarm {
       layersOfStages: this.#layersOfStages,
       journal,
       recovered,
+      savedWires,
       signer: testSigner(1),
       verify: testVerify,
       admit: this.#options.admit ?? (() => null),
@@ -237,7 +241,7 @@ export class LocalSwarm {
     const blobs = this.#blobsOf(link.signer, options.blobs);
     const { gate, onPause = () => {}, machine, onRecord = () => {} } = options;
     const start = () =>
-      startMiner({ link, device, blobs, moments: null, onRecord, ...(machine === undefined ? {} : { machine }) });
+      startMiner({ link, device, blobs, ownState: null, onRecord, ...(machine === undefined ? {} : { machine }) });
     const role = gate === undefined ? await start() : new PausingRole({
       gate,
       start,

@@ -4,6 +4,7 @@
  * Results are made up but of the right size; what the machine sends is kept for each node until it is looked at.
  */
 
+import { wireBytes } from "../../../core/codec/wire.ts";
 import {
   type BlobHash,
   blobHash,
@@ -15,7 +16,8 @@ import {
 } from "../../../core/ids.ts";
 import { splitLayers } from "../../../core/model/stages.ts";
 import type { PayloadStats } from "../../../core/merge/payload_stats.ts";
-import { parameterTable, type StageSpec, stageSpecs, wireBytes } from "../../../core/model/spec.ts";
+import { parameterTable, type StageSpec, stageSpecs } from "../../../core/model/spec.ts";
+import { taskOutput } from "../../../core/model/stage_wires.ts";
 import type { OrchestratorEffect, OrchestratorEvent } from "../../../core/orchestrator/event.ts";
 import { orchestrator } from "../../../core/orchestrator/machine.ts";
 import { openOrchestrator, type OrchestratorState } from "../../../core/orchestrator/state.ts";
@@ -34,6 +36,7 @@ export class ScriptedOrchestrator {
   checksPayloads = true;
   statsOf: (node: NodeId) => PayloadStats | null = () => ({ isFinite: true, squareSum: 1e-12, largest: 1e-9 });
   reduced: BlobHash | null = null; // null: the test answers for the hub
+  watch: (event: OrchestratorEvent, effects: readonly OrchestratorEffect[]) => void = () => {};
   readonly #inboxes = new Map<NodeId, HubMessage[]>();
   #made = 0;
 
@@ -61,7 +64,9 @@ export class ScriptedOrchestrator {
   /** The hub's own work on payloads is done at once: they are fine, and reduced to what `reduced` says. */
   step(event: OrchestratorEvent): void {
     const own: OrchestratorEvent[] = [];
-    for (const effect of orchestrator.step(this.state, event, this.nowMs)) {
+    const effects = orchestrator.step(this.state, event, this.nowMs);
+    this.watch(event, effects);
+    for (const effect of effects) {
       if (effect.type === "record") this.records.push(effect.record);
       else if (effect.type === "send") this.inbox(effect.to).push(effect.message);
       else this.effects.push(effect);
@@ -147,11 +152,10 @@ export class ScriptedOrchestrator {
 
   /** Answers a task as an honest miner does. */
   finish(node: NodeId, task: Sent<"runTask">): void {
-    const spec = this.stages[task.stage]!;
-    const wire = task.direction === "forward" ? spec.wireOut : spec.wireIn;
+    const wire = taskOutput(this.stages[task.stage]!, task.direction);
     const { sequencesPerMicrobatch } = this.state.config.train;
     const losses = task.direction === "turnaround" ? new Array<number>(sequencesPerMicrobatch).fill(2) : null;
-    const segments = wire === null ? [] : [this.blob(wireBytes(spec, wire))];
+    const segments = wire === null ? [] : [this.blob(wireBytes(wire))];
     this.tell(node, { type: "taskDone", task: task.task, losses, computeMs: 1 }, segments);
   }
 

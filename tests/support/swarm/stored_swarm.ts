@@ -8,6 +8,7 @@ import { present } from "../../../core/assert.ts";
 import type { RunConfig } from "../../../core/config/config.ts";
 import { fault } from "../../../core/fault.ts";
 import type { NodeId } from "../../../core/ids.ts";
+import { payloadCodecOf } from "../../../core/merge/payload/payload_codecs.ts";
 import { splitLayers } from "../../../core/model/stages.ts";
 import { parameterTable, stageSpecs } from "../../../core/model/spec.ts";
 import type { RunRecord } from "../../../core/protocol/record.ts";
@@ -98,7 +99,7 @@ export class StoredSwarm {
         check: gateOf(this.swarm, timers),
         mayRead: (asked) => mayRead(this.swarm.orchestrator.state, asked),
       }),
-      status: () => ({}),
+      pages: { "/status": () => Response.json({}) },
       onError: (error) => this.errors.push(error),
     });
   }
@@ -127,6 +128,7 @@ export class StoredSwarm {
     const members = await HubStore.open({
       ...{ folder, store, timers, capacityBytes: memberBytes },
       stageFloats: stageSpecs(config, splitLayers(config)).map((spec) => parameterTable(spec).length),
+      codec: payloadCodecOf(config),
       limits: { ...defaultNetLimits, ...options.limits },
     });
     world = new StoredSwarm(options, { store, members, timers });

@@ -33,12 +33,12 @@ Deno.test("Settling: a lost call is not taken for landed because the chain stamp
   assertEquals(sendsOf(lookAt(1_290, world)).length, 1);
 });
 
-Deno.test("Settling: a call that lies under the chain's reveal is found in its block", () => {
+Deno.test("Settling: a call hidden by the chain's reveal is found in its block", () => {
   const { world, call } = unansweredBeforeReveal();
   const { chain, state } = world;
   chain.advance();
   assertEquals(chain.execute(validator, call.call), null);
-  lookAt(1_210, world); // nobody looked while the call could be seen in storage
+  lookAt(1_210, world); // not read while the call was visible in storage
   assert(chain.neurons[0]!.lastUpdateBlock > 1_200, "the reveal is stamped");
   assertEquals([state.attempt, state.lastLandedBlock], [null, 1_199]);
 });

@@ -1,4 +1,4 @@
-/** The weight duty in single situations: what it sends, what it does not, and how it says so. */
+/** The weight duty in single situations: what it sends, what it does not, and what it reports. */
 
 import { assert, assertEquals } from "@std/assert";
 import type { ChainView, DutyState } from "../../../chain/duty/duty.ts";
@@ -61,7 +61,7 @@ Deno.test("Duty: waits for its window, sends the row once, sees it in storage", 
   assertEquals(dutyHealth(state).level, "good");
 });
 
-Deno.test("Duty: says in plain words what stands in the way, and sends nothing", () => {
+Deno.test("Duty: reports an obstacle in plain words, and sends nothing", () => {
   const cases: [string, "waiting" | "alarm", RegExp, (world: ReturnType<typeof situation>) => void][] = [
     [
       "version key",
@@ -166,7 +166,7 @@ Deno.test("Duty: a block that the chain took back is sent again", () => {
   const world = situation();
   lookAt(1_070, world);
   const receipt = { status: "included", block: 1_071, extrinsicHash: "0x" } as const;
-  weightDuty.step(world.state, { type: "answered", attempt: 1, receipt }, 0); // and then that block is no more
+  weightDuty.step(world.state, { type: "answered", attempt: 1, receipt }, 0); // and then that block is reverted
   assertEquals(sendsOf(lookAt(1_072, world)), []);
   assertEquals(sendsOf(lookAt(1_078, world)).length, 1);
 });
@@ -208,7 +208,7 @@ function landTimelocked(world: ReturnType<typeof situation>): void {
   weightDuty.step(world.state, { type: "answered", attempt: 1, receipt: landedIn(1_091) }, 0);
 }
 
-Deno.test("Duty: a reveal that the chain stamps as an update is no call, and takes no window", () => {
+Deno.test("Duty: a reveal that the chain stamps as an update is not a call, and uses up no window", () => {
   const world = situation({ isCommitReveal: true });
   const { chain } = world;
   landTimelocked(world);
@@ -231,7 +231,7 @@ Deno.test("Duty: a call that has landed counts for its epoch, also when an older
   assertEquals(sendsOf(lookAt(1_096, world)), []);
 });
 
-Deno.test("Duty: the reveal of an older row is not taken for the block of a call that nobody answered", () => {
+Deno.test("Duty: the reveal of an older row is not mistaken for the block of an unanswered call", () => {
   for (const openedBlock of [1_150, 1_191]) { // weights are hidden no more: before our call, after it
     const world = situation({ isCommitReveal: true, revealPeriodEpochs: 2 });
     const { chain, state } = world;
@@ -319,7 +319,7 @@ Deno.test("Duty: an endpoint that lags is not believed", () => {
   assert(saidOf(world.state).includes("the endpoint lags"));
 });
 
-Deno.test("View: one look reads everything; without a uid there is no row to ask for", async () => {
+Deno.test("View: one read gets everything; without a uid there is no row to request", async () => {
   const { chain } = situation();
   chain.rows.set(0, [{ uid: 2, value: 65_535 }]);
   const asked: number[] = [];

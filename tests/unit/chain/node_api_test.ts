@@ -82,7 +82,7 @@ Deno.test("Node: a signed call goes into a block and is final with the next one"
     }]);
   }));
 
-Deno.test("Node: every call of the surface reaches the ledger as it was meant", () =>
+Deno.test("Node: every call of the surface reaches the ledger correctly", () =>
   withApi(new FakeLedger(), async ({ api, ledger }) => {
     const { subtensorModule: subnet, balances } = api.tx as Record<
       string,
@@ -140,7 +140,7 @@ Deno.test("Node: a call that fails in its block names the runtime's error", () =
     assertEquals((await sent(other, { signer: alice, mine: () => ledger.mine() })).error, "Other");
   }));
 
-Deno.test("Node: the client hashes headers to what the node calls them, and finds bodies and events", () =>
+Deno.test("Node: the client's header hashes match the node's, and it finds bodies and events", () =>
   withApi(new FakeLedger(), async ({ api, ledger }) => {
     const tx = api.tx.subtensorModule!.burnedRegister!(9, bob.address);
     const { blockHash } = await sent(tx, { signer: alice, mine: () => ledger.mine() });

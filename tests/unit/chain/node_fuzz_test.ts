@@ -10,7 +10,7 @@ import { prngOf } from "../../support/small_prng.ts";
 
 const rounds = 3_000;
 
-Deno.test("Node: texts that are no requests are answered with an error", () => {
+Deno.test("Node: texts that are not requests are answered with an error", () => {
   const world = new NodeWorld();
   const texts = [
     "",

@@ -93,7 +93,7 @@ Deno.test("Node: calls that cannot be are refused before the ledger sees them", 
   assertEquals(words(submit(world, { call: commit(5000) })), "accepted");
 });
 
-Deno.test("Node: an extrinsic may be signed with ed25519, not by nobody and not with a secp256k1 key", () => {
+Deno.test("Node: an extrinsic may be signed with ed25519, but not unsigned or with a secp256k1 key", () => {
   const secretKey = new Uint8Array(32).fill(9);
   const signer = {
     publicKey: ed25519.getPublicKey(secretKey),
@@ -130,7 +130,7 @@ Deno.test("Node: a stake with a price limit is a stake, as long as one alpha is 
   assertEquals(world.ledger.accepted.map(({ call }) => call.type), ["addStake", "removeStake"]);
 });
 
-Deno.test("Node: a watcher hears of the pool, the block and finality, and only of its own", () => {
+Deno.test("Node: a watcher is notified of pool, block and finality, only for its own extrinsic", () => {
   const world = new NodeWorld();
   const first = world.result("author_submitAndWatchExtrinsic", extrinsic(world));
   const second = world.result("author_submitAndWatchExtrinsic", extrinsic(world, { nonce: 1 }));
@@ -174,7 +174,7 @@ Deno.test("Node: state of the past is discarded, state of nowhere unknown", () =
   assertMatch(words(world.ask("state_call", "Nothing_of_it", "0x")), /Exported method Nothing_of_it is not found/);
 });
 
-Deno.test("Node: blocks are kept for a while, headers for ever", () => {
+Deno.test("Node: blocks are kept for a while, headers forever", () => {
   const world = new NodeWorld({ keptBlocks: 3 });
   const first = u8aToHex(world.ledger.mine().hash);
   assert(world.result("chain_getBlock", first) !== null);

@@ -55,7 +55,7 @@ faultTest("a node that answers but tells of no new block is left after 75 s", { 
 });
 
 faultTest(
-  "a broken connection fails no read: it is made anew and the read with it",
+  "a broken connection fails no read: both are repeated",
   { proxies: 1 },
   async ({ chain, proxy }) => {
     proxy.next("state_call", { type: "drop" });
@@ -65,7 +65,7 @@ faultTest(
   },
 );
 
-faultTest("heads are told in order and once, however often a node repeats them", {}, async (world) => {
+faultTest("heads are reported in order and once, however often a node repeats them", {}, async (world) => {
   const heads: number[] = [];
   world.chain.onHead(({ block }) => heads.push(block));
   world.proxy.repeatsHeads = true;
@@ -77,7 +77,7 @@ faultTest("heads are told in order and once, however often a node repeats them",
 });
 
 faultTest(
-  "an answer that is no JSON, or of the wrong type, is asked of another endpoint",
+  "after an answer that is not JSON, or of the wrong type, another endpoint is asked",
   { proxies: 2 },
   async ({ chain, proxies }) => {
     proxies[0]!.next("state_queryStorageAt", { type: "garble" });
@@ -100,7 +100,7 @@ faultTest("a slow answer within the deadline is waited for", {}, async ({ chain,
   assertEquals(proxy.connectionsMade, 1);
 });
 
-faultTest("one socket serves all who ask, and a question is sent once per block", {}, async (world) => {
+faultTest("one socket serves all callers, and each query is sent once per block", {}, async (world) => {
   const { chain, proxy } = world;
   const reads = Array.from({ length: 10 }, () => Promise.all([chain.metagraph(), chain.parameters()]));
   await Promise.all(reads);
@@ -207,7 +207,7 @@ faultTest("reconnecting many times leaves one connection", {}, async (world) => 
 });
 
 faultTest(
-  "an outage is told once, with why, and its end once; a node that is back at once was not away",
+  "an outage is reported once, with its reason, and its end once; a node that is back at once was not away",
   {},
   async (world) => {
     const { chain, proxy, timers } = world;

@@ -1,4 +1,4 @@
-/** The client behind a proxy that spoils what the node says, at random and by seed. */
+/** The client behind a proxy that corrupts the node's messages, at random and by seed. */
 
 import { assert, assertEquals } from "@std/assert";
 import type { ChainCall } from "../../../chain/call.ts";
@@ -21,7 +21,10 @@ const reads = 300, perBatch = 10, tripsPerBlock = 3;
 type Pick = (below: number) => number;
 type Alter = (text: string) => readonly string[] | null;
 
-/** Each message of the node: as it is, spoilt, cut short, late, twice, not at all; or the connection breaks. `spoils`: also with other content. */
+/**
+ * Each message of the node: unchanged, corrupted, truncated, late, twice, not at all; or the connection breaks.
+ * `spoils`: also with other content.
+ */
 function spoiler(pick: Pick, { oneIn, spoils }: { oneIn: number; spoils: boolean }): Alter {
   let late: string[] = [];
   return (text) => {
@@ -51,7 +54,7 @@ function spoiler(pick: Pick, { oneIn, spoils }: { oneIn: number; spoils: boolean
   };
 }
 
-/** Lets time pass and blocks come while `work` goes on, so that whatever the client waits for ends. */
+/** Lets time pass and blocks arrive while `work` runs, so that every wait of the client ends. */
 async function until<T>(world: FaultWorld, work: Promise<T>): Promise<T> {
   let isOver = false;
   const over = work.finally(() => isOver = true);
@@ -90,7 +93,7 @@ function assertChainErrors(results: readonly PromiseSettledResult<unknown>[]): v
   }
 }
 
-/** Reads are right again, and heads are told. */
+/** Reads are right again, and heads are reported. */
 async function assertRecovered(world: FaultWorld): Promise<void> {
   world.proxy.heal();
   const { promise: told, resolve } = Promise.withResolvers<void>();

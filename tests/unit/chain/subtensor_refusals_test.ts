@@ -1,4 +1,4 @@
-/** Every way a chain can say no to a call of ours, and what the client tells a person about it. */
+/** Every way a chain can refuse our calls, and the client's message for each. */
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { AxonAddress, ChainCall } from "../../../chain/call.ts";
@@ -73,14 +73,14 @@ function assertSaysSomething(refusal: Refusal): void {
   assertMatch(action, /^[a-z`].*[^.]$/, name);
 }
 
-Deno.test("Refusals: every error that our calls can meet is told in a sentence with what to do", () => {
+Deno.test("Refusals: every error that our calls can get has a sentence with a next step", () => {
   assertEquals(missing, []);
   for (const name of [...localErrors, ...realErrors, ...frameErrors]) {
     for (const call of callTypes) assertSaysSomething(dispatchRefusal({ name, docs: "words of the chain", call }));
   }
 });
 
-Deno.test("Refusals: what a look at the subnet's newest rules mends is tried again in the next block", () => {
+Deno.test("Refusals: what re-reading the subnet's rules fixes is retried in the next block", () => {
   for (const name of ["CommitRevealEnabled", "CommitRevealDisabled", "IncorrectCommitRevealVersion"]) {
     assertEquals(dispatchRefusal({ name, docs: "", call: "setWeights" }).retry, "nextBlock", name);
   }
@@ -110,7 +110,7 @@ Deno.test("Refusals: an error that no runtime had yet, or that is named like a m
   }
 });
 
-Deno.test("Refusals: every custom code of the pool is told in a sentence, in each spelling", () => {
+Deno.test("Refusals: every custom code of the pool has a sentence, in each spelling", () => {
   for (const custom of [...Array(28).keys(), 255]) {
     for (const error of spellings(custom)) {
       const pool = readPoolError(error);
@@ -129,19 +129,19 @@ Deno.test("Refusals: every custom code of the pool is told in a sentence, in eac
   }
 });
 
-Deno.test("Refusals: a custom code is told in the words of the call that met it", () => {
+Deno.test("Refusals: the sentence for a custom code fits its call", () => {
   const codes: readonly [custom: number, call: ChainCall["type"], words: RegExp, action: RegExp][] = [
     [1, "addStake", /amount is below/, /raise the amount/],
     [1, "setWeights", /stake is below the chain's threshold/, /add stake/],
     [1, "commitTimelockedWeights", /stake is below the chain's threshold/, /add stake/],
-    [6, "burnedRegister", /interval has its registrations/, /wait some minutes/],
+    [6, "burnedRegister", /interval already has the maximum/, /wait some minutes/],
     [6, "registerNetwork", /subnet was registered too recently/, /wait/],
     [6, "addStake", /Stake was changed too recently/, /wait/],
     [6, "commitWeights", /last weights are too recent/, /rate limit/],
     [6, "transfer", /last call of this kind/, /wait/],
     [255, "addStake", /subnet that has not been started/, /iota chain params/],
-    [255, "serveAxon", /does not take this address/, /--ip and --port/],
-    [255, "setWeights", /makes no sense to the chain/, /report/],
+    [255, "serveAxon", /does not accept this address/, /--ip and --port/],
+    [255, "setWeights", /chain cannot interpret the call/, /report/],
   ];
   for (const [custom, call, words, action] of codes) {
     const refusal = poolRefusal({ kind: "custom", custom }, { words: "", call });
@@ -152,7 +152,7 @@ Deno.test("Refusals: a custom code is told in the words of the call that met it"
   }
 });
 
-Deno.test("Refusals: an error of a block is told in the words of the call that met it", () => {
+Deno.test("Refusals: the sentence for an error in a block fits its call", () => {
   const errors: readonly [name: string, call: ChainCall["type"], words: RegExp, action: RegExp][] = [
     ["NotEnoughBalanceToStake", "burnedRegister", /price of a registration/, /transfer to the coldkey/],
     ["NotEnoughBalanceToStake", "addStake", /cover the amount/, /lower the amount/],
@@ -160,7 +160,7 @@ Deno.test("Refusals: an error of a block is told in the words of the call that m
     ["FundsUnavailable", "transfer", /cover the amount/, /lower the amount/],
     ["AmountTooLow", "addStake", /below the chain's minimum/, /raise the amount/],
     ["AmountTooLow", "removeStake", /below the chain's minimum/, /take back more/],
-    ["SubtokenDisabled", "addStake", /not been started, so it takes no stake/, /owner starts it/],
+    ["SubtokenDisabled", "addStake", /not been started, so it accepts no stake/, /owner starts it/],
     ["SubtokenDisabled", "burnedRegister", /not been started/, /ask the subnet's owner/],
   ];
   for (const [name, call, words, action] of errors) {
@@ -171,7 +171,7 @@ Deno.test("Refusals: an error of a block is told in the words of the call that m
   }
 });
 
-Deno.test("Refusals: the pool's other verdicts are told in sentences", () => {
+Deno.test("Refusals: the pool's other verdicts have sentences", () => {
   const texts: readonly [code: number, message: string, name: string][] = [
     [1010, "Invalid Transaction: Transaction is outdated", "Stale"],
     [1010, '{"invalid":{"stale":null}}', "Stale"],
@@ -220,7 +220,7 @@ faultTest(
     assertEquals((await world.deliver(commitCall, ownerHotkey)).status, "included");
     const tooFast = await world.refusal(commitCall, ownerHotkey);
     assertEquals(briefly(tooFast), ["CommittingWeightsTooFast", "afterRateLimit"]);
-    assertEquals((await world.deliver(commitCall, ownerHotkey)).status, "included"); // a refused call did not begin the limit anew
+    assertEquals((await world.deliver(commitCall, ownerHotkey)).status, "included"); // a refused call did not restart the limit
   },
 );
 
@@ -244,7 +244,7 @@ faultTest(
 );
 
 faultTest(
-  "an axon that the chain has already is not announced again, nor one that nobody could reach",
+  "an axon that the chain already has is not announced again, nor an unreachable one",
   {},
   async (world) => {
     const first = await world.deliver(serveCall(), ownerHotkey);
@@ -280,7 +280,7 @@ faultTest(
 );
 
 faultTest(
-  "a call that fails inside its block says why, and what was found in the block stays refused",
+  "a call that fails inside its block gives the reason, and stays refused once found in the block",
   {},
   async (world) => {
     world.proxy.next(watched, { type: "dropAnswer" });

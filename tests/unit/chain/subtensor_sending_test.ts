@@ -164,7 +164,7 @@ faultTest("the very call that another process has in the pool is waited for, not
   assertEquals([(await receipt).status, world.callsDone(), world.proxy.extrinsics.length], ["included", 1, 1]);
 });
 
-faultTest("another call in the pool with our number gets its block, then ours is signed anew", {}, async (world) => {
+faultTest("another call in the pool with our nonce gets its block, then ours is signed again", {}, async (world) => {
   const release = world.proxy.hold("system_accountNextIndex");
   const held = world.proxy.seen("held");
   const receipt = world.chain.send(transferCall, payer);
@@ -285,7 +285,7 @@ faultTest("a node that stays busy is tried with every new block", {}, async (wor
   assertOnce(world);
 });
 
-faultTest("bytes that a busy node had taken after all are found, not signed anew", {}, async (world) => {
+faultTest("bytes that a busy node had accepted after all are found, not signed again", {}, async (world) => {
   world.timers.swiftMs = 12_000;
   world.proxy.next(watched, { type: "refuse", error: busyError });
   world.proxy.next(watched, { type: "refuse", error: staleError });

@@ -10,7 +10,7 @@ const undecodable: NodeError = {
   message: "Verification Error: Runtime error: Execution failed: wasm trap",
 };
 
-faultTest("a call signed for the runtime before an upgrade is signed anew, once", {}, async (world) => {
+faultTest("a call signed for the runtime before an upgrade is signed again, once", {}, async (world) => {
   const { proxy, chain } = world;
   const { specVersion } = await chain.parameters();
   const { receipt, taken } = await sentDuring(world, () => upgrade(world, { isTold: false }));
@@ -22,7 +22,7 @@ faultTest("a call signed for the runtime before an upgrade is signed anew, once"
 });
 
 faultTest(
-  "a node that cannot decode the call any more, as its upgrade was just told, gets it anew",
+  "a node that can no longer decode the call after an upgrade gets it signed again",
   {},
   async (world) => {
     const { proxy } = world;

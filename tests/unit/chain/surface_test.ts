@@ -65,7 +65,7 @@ Deno.test("Scale: every call of the surface has the bytes that another implement
   }
 });
 
-Deno.test("Scale: every stored value and every answer comes back from another implementation as it was", () => {
+Deno.test("Scale: every stored value and answer survives a round trip through another implementation", () => {
   const { registry, metadata } = registryOf(15);
   const stored = metadata.asV15.pallets.flatMap((pallet) =>
     pallet.storage.unwrapOrDefault().items.map(({ name, type }) => ({
@@ -99,7 +99,7 @@ Deno.test("Scale: a missing field is its type's zero", () => {
   assertEquals(axon, { ...zeros, port: 7 });
 });
 
-Deno.test("Scale: bytes that are no value are refused", () => {
+Deno.test("Scale: bytes that are not a value are rejected", () => {
   const refused: readonly [string, number[]][] = [
     ["u16", [1]],
     ["u16", [1, 2, 3]],
@@ -130,7 +130,7 @@ Deno.test("Storage keys: every item has the key that another implementation give
   assertEquals(problems, []);
 });
 
-Deno.test("Storage keys: a key with a wrong hash or a wrong length is no key", () => {
+Deno.test("Storage keys: a key with a wrong hash or a wrong length is rejected", () => {
   const { storageKeys } = runtimeOf(surface);
   const key = storageKeys.build(storageKeys.entry("SubtensorModule.RevealPeriodEpochs")!, [9]);
   assert(storageKeys.read(key) !== null);

@@ -43,7 +43,7 @@ Deno.test("ss58: Alice's address both ways, and the same bytes as polkadot's", (
   }
 });
 
-Deno.test("ss58: what is no address of this chain gives null", () => {
+Deno.test("ss58: a text that is not an address of this chain gives null", () => {
   const polkadotPrefix = polkadotEncode(Uint8Array.fromHex(alice.publicKey), 0);
   const typo = alice.address.replace("GrwvaEF", "GrwvaEG");
   for (
@@ -110,7 +110,7 @@ Deno.test("Mnemonic: new phrases have 12 words, differ, and read as polkadot rea
   }
 });
 
-Deno.test("Mnemonic: a wrong word or checksum is no phrase", () => {
+Deno.test("Mnemonic: a wrong word or checksum is rejected", () => {
   assertEquals(miniSecretOfMnemonic(developmentPhrase.replace("walk", "walks")), null);
   assertEquals(miniSecretOfMnemonic(developmentPhrase.replace("walk", "lake")), null);
   assertEquals(miniSecretOfMnemonic(""), null);

@@ -1,4 +1,4 @@
-/** Wallets against Bittensor's own Python package and polkadot-js: what they wrote, we read. See tests/vectors/wallet. */
+/** Wallets against Bittensor's own Python package and polkadot-js: we read what they wrote. See tests/vectors/wallet. */
 
 import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
 import { xsalsa20poly1305 } from "@noble/ciphers/salsa.js";
@@ -71,7 +71,7 @@ Deno.test("Wallet vectors: secret URIs give Python's accounts", () => {
   }
 });
 
-Deno.test("Wallet vectors: what is no URI gives no key", () => {
+Deno.test("Wallet vectors: an invalid URI gives no key", () => {
   for (const uri of ["", "/", "//", "///", "///password", "//Alice/", "nobody//Alice", `0x${"11".repeat(31)}`]) {
     assertEquals(keyOfSecretUri(uri), null, uri);
   }
@@ -102,7 +102,7 @@ Deno.test("Sealed key: Python's file opens with its password and with no other",
   for (const length of [5, 28, 29, 44]) assertEquals(await open(sealedFile.slice(0, length), sealed.password), null);
 });
 
-Deno.test("Sealed key: what is sealed opens again, under a nonce of its own each time", async () => {
+Deno.test("Sealed key: a sealed key opens again, with a new nonce each time", async () => {
   const unlocking = { password: sealed.password, deriveKey: knownKey };
   const [one, two] = [await encryptKeyfile("text", unlocking), await encryptKeyfile("text", unlocking)];
   assert(one.toHex() !== two.toHex());
@@ -180,7 +180,7 @@ Deno.test("polkadot-js: wrong passwords, key types, versions and greedy scrypt p
   }
 });
 
-Deno.test("polkadot-js: other texts are no export", () => {
+Deno.test("polkadot-js: other texts are not an export", () => {
   for (const other of ["", "{}", '{"encoded":1,"encoding":{}}', "[]", "words of a phrase"]) {
     assertEquals(parsePolkadotExport(other), null, other);
   }

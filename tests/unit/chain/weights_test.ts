@@ -69,7 +69,7 @@ Deno.test("Weights: a uid has one score", () => {
   assertEquals(found.ok ? null : found.reason, "duplicateUid");
 });
 
-Deno.test("Weights: clipping moves what is cut off to the others", () => {
+Deno.test("Weights: clipping moves the excess to the others", () => {
   const clipped = clipToMaxWeight([10, 1, 1, 1], 0.4);
   assert(Math.abs(clipped[0]! - 0.4) < 1e-6 && Math.abs(clipped.reduce((a, b) => a + b) - 1) < 1e-12);
   assertEquals(clipToMaxWeight([5, 1, 1], 0.2), [1 / 3, 1 / 3, 1 / 3]);
@@ -82,7 +82,7 @@ Deno.test("Stored row: the chain's scaling as the real runtime showed it", () =>
   assertEquals(upscaled([]), []);
 });
 
-Deno.test("Stored row: a row of ours comes back as it was sent", () => {
+Deno.test("Stored row: our row reads back as sent", () => {
   const below = prngOf(3);
   const values = Array.from({ length: 256 }, () => 1 + below(65_535)).with(9, 65_535);
   assertEquals(upscaled(values), values);

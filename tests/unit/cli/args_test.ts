@@ -1,4 +1,4 @@
-/** From words to typed options, and the sentence for every way to get them wrong. */
+/** From words to typed options, and the message for every mistake. */
 
 import { assertEquals, assertThrows } from "@std/assert";
 import { closest, parseOptions, splitCommand } from "../../../cli/options/args.ts";
@@ -28,7 +28,7 @@ function checkRefused(line: string, message: string): void {
   assertEquals(error.next, "See iota help swarm");
 }
 
-Deno.test("Arguments: values come typed, defaults stand in, and what was typed is known", () => {
+Deno.test("Arguments: values are typed, defaults apply, and given options are known", () => {
   const { options } = parse("--steps 40 --rate=1e-3 --fast");
   assertEquals(options.number("steps"), 40);
   assertEquals(options.number("rate"), 0.001);
@@ -83,7 +83,7 @@ Deno.test("Arguments: words beside the options are counted, and stay words", () 
   assertEquals(parse("007 --fast", 1).positionals, ["007"]);
 });
 
-Deno.test("Arguments: the command is the first word that is no option and no option's value", () => {
+Deno.test("Arguments: the command is the first word that is neither an option nor an option's value", () => {
   const split = (line: string) => splitCommand(line.split(" "), commonOptions);
   assertEquals(split("swarm --steps 4"), { name: "swarm", rest: ["--steps", "4"] });
   assertEquals(split("--json --data x swarm --steps 4"), {

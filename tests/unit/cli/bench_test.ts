@@ -1,4 +1,4 @@
-/** `iota bench`: what it refuses, and the shape of what it prints. The numbers themselves are the machine's. */
+/** `iota bench`: what it rejects, and the shape of its output. The numbers themselves depend on the machine. */
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { measureRestart } from "../../../cli/bench/restart.ts";

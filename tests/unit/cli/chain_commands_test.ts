@@ -1,4 +1,4 @@
-/** What `iota chain` makes of words and of what it read: weights, amounts, tables, preflight, status; no chain is asked. */
+/** How `iota chain` handles options and data: weights, amounts, tables, preflight, status; no chain is queried. */
 
 import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
 import type { EpochState, Neuron, PendingCommit, SubnetParameters } from "../../../chain/chain.ts";
@@ -94,7 +94,7 @@ Deno.test("Amounts: TAO become rao without rounding, and rao read as TAO", () =>
   assertEquals([0n, 1n, 10n ** 9n, 1_234_567_891_000_000n].map(tokens), ["0", "0.000000001", "1", "1,234,567.891"]);
 });
 
-Deno.test("Weights given: uids and hotkeys with their scores, and what is none is named", () => {
+Deno.test("Weights given: uids and hotkeys with their scores, and invalid ones are reported", () => {
   assertEquals(parseWeightList(`3:0.5, ${alice}=1,4:2e-3`), [
     { target: 3, score: 0.5 },
     { target: alice, score: 1 },
@@ -109,7 +109,7 @@ Deno.test("Weights given: uids and hotkeys with their scores, and what is none i
   assertThrows(() => parseWeightFile("{", "f"), Error, "must be JSON");
 });
 
-Deno.test("Weights given: a hotkey stands for the uid it holds now, and who is not there is listed", () => {
+Deno.test("Weights given: a hotkey means its current uid, and missing ones are listed", () => {
   const given = [{ target: bob, score: 2 }, { target: 0, score: 1 }, { target: 7, score: 1 }];
   const { scores, missing } = placeWeights(given, [validator, miner]);
   assertEquals(scores, [{ uid: 1, score: 2 }, { uid: 0, score: 1 }]);
@@ -139,7 +139,7 @@ Deno.test("Neuron table: fits 80 and 120 columns, whatever the neurons say", () 
   assertStringIncludes(neuronTable(neurons, { block: 100, columns: 120, paint: plain })[2]!, "255.255.255.255:65535");
 });
 
-Deno.test("Neuron table: sorted by what is asked for, and whole for programs", () => {
+Deno.test("Neuron table: sorted as requested, and complete for programs", () => {
   assertEquals(sortedNeurons([validator, miner], "incentive").map(({ uid }) => uid), [1, 0]);
   assertEquals(sortedNeurons([miner, validator], "uid").map(({ uid }) => uid), [0, 1]);
   const fields = neuronFields(validator, { block: 100 });
@@ -172,7 +172,7 @@ Deno.test("Parameters: the next epoch, the mode of weights and the price, in 80 
   JSON.stringify(fields);
 });
 
-Deno.test("Weights preflight: each refusal with the block until which it stands, where time helps", () => {
+Deno.test("Weights preflight: each refusal with the block at which it may end, if time helps", () => {
   const row = { uids: [1], values: [65_535] };
   const found = (own: Neuron, changed: Partial<ChainView> = {}, given = row) =>
     hindranceOf({ view: viewOf([own, miner], changed), own, row: given, mechanism: 0, versionKey: 3n });
@@ -185,7 +185,7 @@ Deno.test("Weights preflight: each refusal with the block until which it stands,
   const poor = found({ ...validator, hasPermit: false, stakeRao: 0n });
   assertEquals([poor?.refusal.name, poor?.untilBlock], ["NeuronNoValidatorPermit", null]);
   const self = { uids: [0], values: [65_535] };
-  assertEquals(found({ ...validator, hasPermit: false }, {}, self), null); // nobody needs a permit for oneself
+  assertEquals(found({ ...validator, hasPermit: false }, {}, self), null); // no permit is needed for oneself
   const newer = found(validator, { parameters: { ...parameters, weightsVersionKey: 4n } });
   assertEquals([newer?.refusal.name, newer?.untilBlock], ["IncorrectWeightVersionKey", null]);
 });
@@ -205,7 +205,7 @@ Deno.test("Commits: when they are revealed follows from the block they were made
   assertStringIncludes(commitLine(salted, moment), "now: iota chain commit --reveal");
 });
 
-Deno.test("Status: good, waiting and wrong are told apart, each with its words", () => {
+Deno.test("Status: good, waiting and wrong are distinguished, each with its text", () => {
   const check = (facts: StatusFacts, level: string, name: string, says: RegExp) => {
     const findings = findingsOf(facts);
     const finding = findings.find((each) => each.name === name);
@@ -271,5 +271,5 @@ Deno.test("Next steps: a refusal's command names the chain that refused", () => 
     action: "add stake",
     commandTo: (words) => `iota chain ${words} --endpoint local`,
   });
-  assertEquals(error.next, "See whether it has been: iota chain params --endpoint local");
+  assertEquals(error.next, "Check whether it has been: iota chain params --endpoint local");
 });

@@ -1,4 +1,4 @@
-/** The command line as a whole, in a process that is none: help, exit codes, JSON, errors, interrupts. */
+/** The command line as a whole, in a fake process: help, exit codes, JSON, errors, interrupts. */
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import type { Command, CommandContext, CommandTable } from "../../../cli/command.ts";
@@ -113,7 +113,7 @@ Deno.test("Command line: people get lines and an aligned table in readable units
   );
 });
 
-Deno.test("Command line: the summary of a resumed run keeps apart what was measured since", async () => {
+Deno.test("Command line: the summary of a resumed run separates what was measured since", async () => {
   const fields = { steps: 60, tokens: 4_096, run: "runs/demo", sessionFields: ["tokens"] };
   const shown = async (resumedAtStep: number | null) =>
     (await run(
@@ -173,7 +173,7 @@ Deno.test("Command line: an unexpected error is one line, with its stack only on
   assertMatch((await run("walk --verbose", table)).stderr, /\n {4}at .*command_test\.ts/);
 });
 
-Deno.test("Command line: an error that nobody caught ends the process the same way", async () => {
+Deno.test("Command line: an uncaught error ends the process the same way", async () => {
   const host = new FakeHost();
   await main(
     ["walk"],
@@ -259,7 +259,7 @@ function groupThat(run: (context: CommandContext) => number): CommandTable {
   return { walk: () => Promise.resolve(group) };
 }
 
-Deno.test("Command line: a group runs the action that is named, wherever its options stand", async () => {
+Deno.test("Command line: a group runs the named action, wherever its options are", async () => {
   const seen: unknown[] = [];
   const table = groupThat(({ options, positionals }) => {
     seen.push([options.text("to"), ...positionals]);

@@ -1,4 +1,4 @@
-/** `iota config`: what it shows, what it finds wrong and on which line, what it writes; the program as a function. */
+/** `iota config`: what it shows, which problems it finds on which line, what it writes; the program as a function. */
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { knobPaths } from "../../../core/config/knobs.ts";
@@ -27,7 +27,7 @@ async function withFile(text: string, body: (path: string) => Promise<void>): Pr
   });
 }
 
-Deno.test("Config show: every value tells whether a flag, a line, the size or nobody set it", async () => {
+Deno.test("Config show: every value says whether a flag, a line, the size or the default set it", async () => {
   await withFile('size = "toy"\n\n[train]\nsteps = 7\n', async (path) => {
     const { code, stdout } = await config("show", "--config", path, "--replicas", "3", "--set", "outer.momentum=0.5");
     assertEquals(code, 0);
@@ -40,7 +40,7 @@ Deno.test("Config show: every value tells whether a flag, a line, the size or no
   });
 });
 
-Deno.test("Config show: what it prints is a file that gives the same configuration", async () => {
+Deno.test("Config show: its output is a file that gives the same configuration", async () => {
   const shown = await config("show", "--size", "small", "--steps", "77", "--deterministic");
   await withFile(shown.stdout, async (path) => {
     const summaryOf = async (...words: string[]) => {
@@ -53,7 +53,7 @@ Deno.test("Config show: what it prints is a file that gives the same configurati
   });
 });
 
-Deno.test("Config show: --changed leaves out what nobody set, and programs get a line for each setting", async () => {
+Deno.test("Config show: --changed leaves out defaults, and programs get a line for each setting", async () => {
   const { stdout } = await config("show", "--steps", "5", "--changed", "--json");
   const [setting, summary] = stdout.trim().split("\n").map((line) => JSON.parse(line));
   assertEquals(setting, { type: "setting", path: "train.steps", value: 5, origin: "flag", line: null });
@@ -75,7 +75,7 @@ Deno.test("Config check: every problem of a run's file has its line, and the exi
   });
 });
 
-Deno.test("Config check: a file that is no TOML is one problem with its place", async () => {
+Deno.test("Config check: a file that is not TOML is one problem with its line", async () => {
   await withFile("seed = 1\n[train\n", async (path) => {
     const { code, stdout } = await config("check", path, "--json");
     const [problem, summary] = stdout.trim().split("\n").map((line) => JSON.parse(line));
@@ -84,7 +84,7 @@ Deno.test("Config check: a file that is no TOML is one problem with its place", 
   });
 });
 
-Deno.test("Config check: a node's options are known by what they set, or by --for", async () => {
+Deno.test("Config check: a node's file is recognised by its options, or by --for", async () => {
   await withFile('orchestrator = "ws://a:1"\nlisten = "0.0.0.0:1"\n', async (path) => {
     assertStringIncludes((await config("check", path)).stdout, "is right: options of iota miner");
     const { code, stdout } = await config("check", path, "--for", "validate");

@@ -1,4 +1,4 @@
-/** What `iota doctor` makes of what it found: each judgement, the frame around the checks, and how it is shown. */
+/** The verdicts of `iota doctor`, how its checks are run, and how findings are shown. */
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { judgeChain } from "../../../cli/doctor/chain_check.ts";
@@ -28,7 +28,7 @@ Deno.test("Doctor: checks run side by side, and their findings keep the order", 
   const second = Promise.withResolvers<void>();
   const findings = await Promise.all(runChecks([
     check(async () => (await second.promise, good("first"))),
-    check(() => (second.resolve(), Promise.resolve(good("second")))), // were they in turn, the first would wait for ever
+    check(() => (second.resolve(), Promise.resolve(good("second")))), // run one after the other, the first would wait forever
   ]));
   assertEquals(findings.map(({ text }) => text), ["first", "second"]);
 });
@@ -48,7 +48,7 @@ Deno.test("Doctor: a check that hangs, refuses or fails is a finding with its ne
   assertMatch(failed!.text, /itself failed, TypeError: x is not a function/);
 });
 
-Deno.test("Doctor: the worst finding counts, and what was skipped is no harm", () => {
+Deno.test("Doctor: the worst finding counts, and skipped checks do no harm", () => {
   const of = (...verdicts: Omit<Finding, "name">[]) => worstOf(verdicts.map((verdict) => ({ name: "it", ...verdict })));
   assertEquals([of(), of(good("")), of(good(""), skipped(""))], ["good", "good", "good"]);
   assertEquals([of(good(""), warning("", "")), of(wrong("", ""), warning("", ""))], ["warning", "wrong"]);
@@ -69,7 +69,7 @@ Deno.test("Doctor: a disk is judged by its room and by how long a sync takes", (
   assertEquals(judgeDisk({ ...disk, freeBytes: gibibyte }).level, "warning");
   assertEquals(judgeDisk({ ...disk, freeBytes: 1e6 }).level, "wrong");
   assertMatch(judgeDisk({ ...disk, syncMs: 400 }).text, /400 ms, which is slow/);
-  assertStringIncludes(judgeDisk({ ...disk, exists: false }).text, "which will be made");
+  assertStringIncludes(judgeDisk({ ...disk, exists: false }).text, "which will be created");
 });
 
 Deno.test("Doctor: the data folder is tried without being made, and nothing stays in it", async () => {
@@ -83,7 +83,7 @@ Deno.test("Doctor: the data folder is tried without being made, and nothing stay
   });
 });
 
-Deno.test("Doctor: an adapter is told with its limits; a software one is a warning", () => {
+Deno.test("Doctor: an adapter is shown with its limits; a software one is a warning", () => {
   const limits = {
     ...{
       maxBufferSize: 4 * gibibyte,
@@ -103,7 +103,7 @@ Deno.test("Doctor: an adapter is told with its limits; a software one is a warni
   assertEquals(judgeAdapter({ name: "llvmpipe", isSoftware: true, facts }).level, "warning");
 });
 
-Deno.test("Doctor: the largest size that fits is told, and why the next does not", () => {
+Deno.test("Doctor: shows the largest size that fits, and why the next does not", () => {
   const fit = (size: SizeFit["size"], problem: string | null): SizeFit => ({
     size,
     stageBytes: 2 ** 20,
@@ -133,7 +133,7 @@ Deno.test("Doctor: a Date is right within its second, and tells how far the cloc
   assertEquals(judgeClock([], "linux").level, "skipped");
 });
 
-Deno.test("Doctor: the most exact source tells the time, and a late block is no wrong clock", () => {
+Deno.test("Doctor: the most exact source gives the time, and a late block does not mean a wrong clock", () => {
   const block = (headAgeMs: number) => sampleOfBlock({ by: "the chain", headAgeMs, blockMs: 12_000 });
   assertEquals(judgeClock([block(14_000)], "linux").level, "good");
   assertEquals(judgeClock([block(-60_000)], "linux").level, "warning");
@@ -167,7 +167,7 @@ Deno.test("Doctor: findings fit 80 columns, and foreign text cannot steer the te
   assert(lines.some((line) => /^ {16}next {2}Do this first/.test(line)));
 });
 
-Deno.test("Doctor: the last line says what it comes to", () => {
+Deno.test("Doctor: the last line gives the overall verdict", () => {
   const paint = createPaint(false);
   const closing = (...levels: Finding["level"][]) =>
     closingLine(levels.map((level) => ({ name: "it", level, text: "" })), paint);

@@ -1,4 +1,4 @@
-/** One style for all help: every command and action is walked, and whatever it says of itself is held to the same rules. */
+/** One style for all help: every command and action is checked against the same rules. */
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { parseOptions } from "../../../cli/options/args.ts";
@@ -27,7 +27,7 @@ async function helpOf(words: readonly string[], columns: number): Promise<string
   return host.written.stdout;
 }
 
-eachCommand("the table calls a command what it calls itself", ({ name, usage }) => {
+eachCommand("the table and the command use the same name", ({ name, usage }) => {
   assertMatch(name, /^[a-z]+( [a-z]+)?$/);
   assert(usage === name || usage.startsWith(`${name} `), usage);
 });
@@ -45,7 +45,7 @@ eachCommand("a summary is a line in lower case without a full stop", ({ name, su
   assert(summary.length <= 85, `${name}: ${summary}`);
 });
 
-eachCommand("what a command is about is sentences", ({ name, about, actions }) => {
+eachCommand("a command's description is sentences", ({ name, about, actions }) => {
   assert(about === undefined || /^[A-Z].*\.$/s.test(about), `${name}: ${about}`);
   assert(about !== undefined || actions === undefined, name);
 });

@@ -15,7 +15,7 @@ function lines(least: LogLevel, withDate: boolean): string[] {
   return written;
 }
 
-Deno.test("Log: a level keeps itself and what is worse", () => {
+Deno.test("Log: a level includes itself and worse ones", () => {
   assertEquals(lines("debug", false).length, 4);
   assertEquals(lines("warn", false), ["03:04:05 warn  w", "03:04:05 error e"]);
 });

@@ -50,7 +50,7 @@ Deno.test("Manual page: every command and option has its entry, and the sections
   const page = manPage(tree);
   const sections = [...page.matchAll(/^\.SH (.*)$/gm)].map(([, title]) => title);
   assertEquals(sections, [
-    ...["NAME", "SYNOPSIS", "DESCRIPTION", "COMMANDS", "OPTIONS OF EVERY COMMAND"],
+    ...["NAME", "SYNOPSIS", "DESCRIPTION", "COMMANDS", "OPTIONS FOR EVERY COMMAND"],
     ...["EXIT STATUS", "ENVIRONMENT", "FILES"],
   ]);
   for (const { name, options } of everyCommand(tree)) {

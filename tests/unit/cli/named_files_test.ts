@@ -60,7 +60,7 @@ Deno.test("Config check and orchestrate: half a TLS pair is a problem of the fil
   }
 });
 
-Deno.test("Config check and orchestrate: a certificate that is not there, or an address that nobody can dial", async () => {
+Deno.test("Config check and orchestrate: a missing certificate, or an address that cannot be dialled", async () => {
   await withFile('[hub]\ntlsCert = "no.pem"\ntlsKey = "no.key"\npublicAddress = "http://x"\n', async (path) => {
     for (const text of [(await check(path)).stdout, (await begin("--config", path)).stderr]) {
       assertStringIncludes(

@@ -44,7 +44,7 @@ Deno.test("Rotating log: at its limit a file turns, the newest is .1 and the old
   });
 });
 
-Deno.test("Rotating log: a new process goes on in the file, and turns it in time", async () => {
+Deno.test("Rotating log: a new process continues in the file, and rotates it in time", async () => {
   await withScratchFolder((folder) => {
     for (let i = 0; i < 5; i++) {
       const log = new RotatingLog({ path: `${folder}/a.log`, bytes: 30, keep: 0 });

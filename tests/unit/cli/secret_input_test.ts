@@ -1,4 +1,4 @@
-/** Secrets on their way in: typed at a terminal that is none, from files and variables; and what is refused. */
+/** Reading secrets: typed at a fake terminal, from files and variables; and what is rejected. */
 
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import type { Command, CommandContext } from "../../../cli/command.ts";

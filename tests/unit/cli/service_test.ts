@@ -1,4 +1,4 @@
-/** `iota service`: the files it writes, what it runs, and what it says where there is nobody to run it for. */
+/** `iota service`: the files it writes, what it runs, and what it prints where there is no service manager. */
 
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import type { Command } from "../../../cli/command.ts";
@@ -34,11 +34,11 @@ const plan: ServicePlan = {
   variables: {},
 };
 
-Deno.test("Service: the systemd unit restarts for ever, writes only its folders and quotes every word", async (t) => {
+Deno.test("Service: the systemd unit restarts forever, writes only its folders and quotes every word", async (t) => {
   await t.assertSnapshot(unitText(plan, { hasNamespaces: true }));
 });
 
-Deno.test("Service: a unit sees the machine's /tmp where something of it lies there", () => {
+Deno.test("Service: a unit sees the machine's /tmp if it has files there", () => {
   const privateTmp = (changes: Partial<ServicePlan>) =>
     unitText({ ...plan, ...changes }, { hasNamespaces: true }).includes("PrivateTmp=yes");
   assertEquals(privateTmp({}), true);
@@ -76,7 +76,7 @@ class FakeMachine implements actions.Machine {
   readonly folders: string[] = [];
   readonly #codes: Readonly<Record<string, number>>;
 
-  /** By the command line's beginning; what is not there is no program. */
+  /** By the start of the command line; unlisted programs do not exist. */
   constructor(codes: Readonly<Record<string, number>>) {
     this.#codes = codes;
   }
@@ -175,7 +175,7 @@ Deno.test("Service: --dry-run prints the unit and touches nothing", async () => 
   assertStringIncludes(stdout, "Restart=always");
 });
 
-Deno.test("Service: an orchestrator's unit has no relative path, and begins or goes on without another word", async () => {
+Deno.test("Service: an orchestrator's unit has no relative path, and begins or resumes without further options", async () => {
   await withScratchFolder(async (folder) => {
     const home = Deno.cwd();
     Deno.chdir(folder);

@@ -43,7 +43,7 @@ Deno.test("Upgrade: a new file is noticed when it has settled, and left for at t
   assertEquals(said, ["replaced", "leave"]);
 });
 
-Deno.test("Upgrade: who is idle leaves at once, who waits for a round in vain leaves later", async () => {
+Deno.test("Upgrade: an idle node stops at once, one waiting in vain for a round's end stops later", async () => {
   const resting = await world({ isIdle: true });
   resting.file.is = "new";
   await resting.look();
@@ -59,7 +59,7 @@ Deno.test("Upgrade: who is idle leaves at once, who waits for a round in vain le
   assertEquals(stuck.said, ["replaced", "leave"]);
 });
 
-Deno.test("Upgrade: a file that comes back as it was is no new version", async () => {
+Deno.test("Upgrade: a file that is restored unchanged is not a new version", async () => {
   const { said, file, look } = await world();
   file.is = null;
   await look();

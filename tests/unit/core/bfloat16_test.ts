@@ -1,14 +1,7 @@
-/**
- * bfloat16 rounding at every kind of value, and the wire encodings built on it: offsets, lengths, values that are no number.
- */
+/** bfloat16 rounding at every kind of value. */
 
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { decodeBfloat16, encodeBfloat16 } from "../../../core/codec/bfloat16.ts";
-import { decodeWire, encodeWire, isFiniteWire, wireFault } from "../../../core/codec/wire.ts";
-import type { WireSpec } from "../../../core/model/spec.ts";
-
-const iota: WireSpec = { codec: "iota", width: 4, bytesPerValue: 2 };
-const none: WireSpec = { codec: "none", width: 4, bytesPerValue: 4 };
 
 /** The bf16 pattern of one float32 pattern. */
 function patternOf(bits: number): number {
@@ -53,33 +46,4 @@ Deno.test("bfloat16: every pattern decodes and encodes to itself", () => {
     assertEquals(back, isSignalling ? pattern | 0x40 : pattern);
   }
   assertThrows(() => decodeBfloat16(new Uint8Array(3)));
-});
-
-Deno.test("wire: both codecs decode from an unaligned offset", () => {
-  const values = Float32Array.of(1, -2.5, 3.25, 1e-3);
-  for (const wire of [iota, none]) {
-    const bytes = encodeWire(wire, values);
-    assertEquals(bytes.length, values.length * wire.bytesPerValue);
-    const shifted = new Uint8Array(bytes.length + 3);
-    shifted.set(bytes, 3);
-    const decoded = decodeWire(wire, shifted.subarray(3));
-    for (let i = 0; i < values.length; i++) {
-      assert(Math.abs(decoded[i]! - values[i]!) <= (wire === none ? 0 : Math.abs(values[i]!) / 256));
-    }
-  }
-  assertEquals([...encodeWire(none, Float32Array.of(1))], [0, 0, 0x80, 0x3f]);
-});
-
-Deno.test("wire: NaN, infinity and a wrong length are faults", () => {
-  for (const wire of [iota, none]) {
-    const good = encodeWire(wire, Float32Array.of(1, -3e38, 0, 1e-40));
-    assert(isFiniteWire(wire, good));
-    assertEquals(wireFault(wire, good, good.length), null);
-    assertEquals(wireFault(wire, good.subarray(1), good.length)?.code, "badNumbers");
-    for (const bad of [NaN, Infinity, -Infinity]) {
-      const bytes = encodeWire(wire, Float32Array.of(1, 2, bad, 4));
-      assert(!isFiniteWire(wire, bytes));
-      assertEquals(wireFault(wire, bytes, bytes.length)?.code, "badNumbers");
-    }
-  }
 });

@@ -19,7 +19,7 @@ Deno.test("ChaCha20: a key is 32 bytes, shown in their order", () => {
   assertThrows(() => secretKeyOf(new Uint8Array(31)), Error, "32 bytes");
 });
 
-Deno.test("ChaCha20: every number has a key of its own", () => {
+Deno.test("ChaCha20: every number has its own key", () => {
   const key = secretKeyOf(counting);
   const keys = [0, 1, 2, 2 ** 32, 2 ** 40].map((index) => hexOfKey(derivedKey(key, index)));
   assertEquals(new Set([...keys, hexOfKey(key)]).size, 6);

@@ -1,4 +1,4 @@
-/** Settings of a run that goes on: which may change, how a change is applied, written down and refused. */
+/** Settings of a resumed run: which may change, how a change is applied, recorded and refused. */
 
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { parse } from "smol-toml";

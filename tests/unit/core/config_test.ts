@@ -123,12 +123,12 @@ const wrongFields: readonly [name: string, file: unknown, text: string][] = [
   ],
   ["a key in the wrong table", { steps: 3 }, "Cannot use steps as there is no such setting: did you mean train.steps?"],
   [
-    "a key nobody knows",
+    "an unknown key",
     { swarm: { sharks: 3 } },
     "Cannot use swarm.sharks as there is no such setting: [swarm] has replicas, validators, gatherMs",
   ],
   [
-    "a table nobody knows",
+    "an unknown table",
     { zoo: { lions: 3 } },
     "Cannot use zoo as there is no such setting: the tables are model, pipeline",
   ],
@@ -192,7 +192,7 @@ for (const [overrides, text] of brokenRules) {
   });
 }
 
-Deno.test("Configuration: all problems are told at once, in the order of the file", () => {
+Deno.test("Configuration: all problems are reported at once, in the order of the file", () => {
   const file = { train: { steps: 0, learningRate: "fast" }, zoo: 1, model: { heads: 0 } };
   const result = resolveConfig({ file, overrides: { "train.beta1": 2 } });
   assert(!result.ok);
@@ -240,7 +240,7 @@ Deno.test("Configuration: one that arrives without a field, with a strange one o
   }
 });
 
-Deno.test("Configuration: what is printed is a TOML file that gives the same configuration", () => {
+Deno.test("Configuration: the output is a TOML file that gives the same configuration", () => {
   for (const size of ["toy", "tiny", "1b"]) {
     const { config, origins } = resolved(resolveConfig({ size, overrides: { "train.steps": 33 } }));
     const lines = describeConfig(config, origins as Parameters<typeof describeConfig>[1]);

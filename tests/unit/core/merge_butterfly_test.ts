@@ -44,7 +44,7 @@ Deno.test("Slices: one for every pair, a multiple when they would be large, fewe
   for (const [options, count] of cases) assertEquals(sliceLayout(options).length, count, JSON.stringify(options));
 });
 
-Deno.test("Slices: a vector that is no multiple of 64, or nobody to share it, is our bug", () => {
+Deno.test("Slices: a vector that is not a multiple of 64, or has no replicas, is our bug", () => {
   assertThrows(() => sliceLayout({ length: 100, contributors: 3 }), Error, "current value is 100");
   assertThrows(() => sliceLayout({ length: 0, contributors: 3 }), Error, "current value is 0");
   assertThrows(() => sliceLayout({ length: 64, contributors: 0 }), Error, "contributor");
@@ -98,7 +98,7 @@ interface Traffic {
   readonly ratio: number; // all bytes sent and received, against 4W(m - 1)/m
 }
 
-/** Miner to miner: inputs to each reducer, then each result once to everybody who did not compute it. */
+/** Miner to miner: inputs to each reducer, then each result once to every miner that did not compute it. */
 function countTraffic(slices: readonly Slice[], pairs: readonly ReducerPair[], miners: number): Traffic {
   let sent = 0;
   let total = 0;

@@ -1,4 +1,7 @@
-/** A lost stage from its neighbours: layers are weighted means of the nearest ones, what has no counterpart begins anew. */
+/**
+ * A lost stage from its neighbours: layers are weighted means of the nearest ones, layers without a counterpart start
+ * from their initial values.
+ */
 
 import { assert, assertEquals } from "@std/assert";
 import { restoreStage } from "../../../core/merge/restore.ts";
@@ -15,7 +18,7 @@ const [head, middle, tail] = stageSpecs(config, splitLayers(config)).map((spec) 
 ];
 const filled = (table: typeof head, value: number) => new Float32Array(table.length).fill(value);
 
-Deno.test("Restore: a layer between two is their mean, weighted by squared gradient norms; boundaries begin anew", () => {
+Deno.test("Restore: a layer between two is their mean, weighted by squared gradient norms; boundaries are initialised", () => {
   const neighbours = [
     { table: head, parameters: filled(head, 1), weight: 3 },
     { table: tail, parameters: filled(tail, 5), weight: 1 },

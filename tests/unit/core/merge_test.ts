@@ -72,11 +72,11 @@ Deno.test("Average: bad numbers are refused, and the text says which", () => {
   }
 });
 
-Deno.test("Average: who claims much more work than the others weighs twice the median", () => {
+Deno.test("Average: a miner that claims much more work than the others weighs twice the median", () => {
   assertEquals(contributionWeights([100, 100, 100]), [100, 100, 100]);
   assertEquals(contributionWeights([100, 120, 1_000_000]), [100, 120, 240]);
   assertEquals(contributionWeights([10, 20, 30, 1000]), [10, 20, 30, 50]);
-  assertEquals(contributionWeights([5, 500]), [5, 500]); // between two nobody knows who is the odd one
+  assertEquals(contributionWeights([5, 500]), [5, 500]); // with two, neither is known to be the outlier
   assertEquals(contributionWeights([7]), [7]);
   assertEquals(contributionWeights([]), []);
 });

@@ -2,12 +2,12 @@
 
 import { assert } from "@std/assert";
 import type { RunConfig } from "../../../core/config/config.ts";
-import { modelParameters } from "../../../core/config/derive.ts";
 import type { KnobPath, KnobValue } from "../../../core/config/knob.ts";
 import { resolveConfig } from "../../../core/config/parse.ts";
 import { type SizeName, sizeNames } from "../../../core/config/size.ts";
 import { blobHash, microbatchId, stageIndex, taskId } from "../../../core/ids.ts";
 import { sliceLayout } from "../../../core/merge/butterfly.ts";
+import { modelParameters } from "../../../core/model/shape.ts";
 import type { NodeMessage } from "../../../core/protocol/message.ts";
 import { largestNodeHeader } from "../../../core/protocol/node_header.ts";
 import { netLimits } from "../../../net/limits.ts";

@@ -14,7 +14,7 @@ Deno.test("Payload stats: the sum of squares and the largest absolute value, wha
   assertEquals(payloadStats(Float32Array.of(1, -3, 2, -0)), { isFinite: true, squareSum: 14, largest: 3 });
 });
 
-Deno.test("Payload stats: a NaN or an infinity anywhere is told, and the rest is still measured", () => {
+Deno.test("Payload stats: a NaN or an infinity anywhere is reported, and the rest is still measured", () => {
   for (const bad of [NaN, Infinity, -Infinity]) {
     for (const at of [0, 1, 2]) {
       const values = Float32Array.of(3, 3, 3);
@@ -24,7 +24,7 @@ Deno.test("Payload stats: a NaN or an infinity anywhere is told, and the rest is
   }
 });
 
-Deno.test("Payload stats: the kinds of NaN that no calculation makes are told too", () => {
+Deno.test("Payload stats: NaN encodings that no calculation produces are reported too", () => {
   for (const bits of [0x7f800001, 0xffffffff, 0x7fc00000, 0xff800001]) {
     const values = new Float32Array(Uint32Array.of(0x3f800000, bits).buffer);
     assert(!payloadStats(values).isFinite, bits.toString(16));

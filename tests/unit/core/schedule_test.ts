@@ -91,6 +91,6 @@ Deno.test("Schedule: the clip factor brings a norm down to the limit and never u
   assertEquals(clipFactor({ squareSum: 16, clipNorm: 2 }), 0.5);
 });
 
-Deno.test("Schedule: a gradient that is no number gives no step", () => {
+Deno.test("Schedule: a NaN gradient gives no step", () => {
   for (const squareSum of [NaN, Infinity, -Infinity, -1]) assertEquals(clipFactor({ squareSum, clipNorm: 1 }), 0);
 });

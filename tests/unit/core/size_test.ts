@@ -2,11 +2,12 @@
 
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import type { RunConfig } from "../../../core/config/config.ts";
-import { modelParameters, valueAt } from "../../../core/config/derive.ts";
+import { valueAt } from "../../../core/config/derive.ts";
 import { brokenRule } from "../../../core/config/knob.ts";
 import { knobAt, knobPaths } from "../../../core/config/knobs.ts";
 import { resolveConfig } from "../../../core/config/parse.ts";
 import { sizeNames } from "../../../core/config/size.ts";
+import { modelParameters } from "../../../core/model/shape.ts";
 import { parameterTable, stageSpecs } from "../../../core/model/spec.ts";
 import { splitLayers, stageParameterLengths } from "../../../core/model/stages.ts";
 
@@ -40,7 +41,7 @@ for (const size of sizeNames) {
   });
 }
 
-Deno.test("Size: parameters are what the name says", () => {
+Deno.test("Size: the number of parameters matches the name", () => {
   const millions: Readonly<Record<string, number>> = {
     tiny: 0.85,
     small: 8.4,

@@ -1,7 +1,8 @@
 /** The split of layers into stages, against every other split. */
 
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import type { Codec, RunConfig } from "../../../core/config/config.ts";
+import { codecNames } from "../../../core/codec/codecs.ts";
+import type { RunConfig } from "../../../core/config/config.ts";
 import { resolveConfig } from "../../../core/config/parse.ts";
 import { sizeNames } from "../../../core/config/size.ts";
 import { type StageSpec, stageSpecs } from "../../../core/model/spec.ts";
@@ -30,7 +31,7 @@ Deno.test("Stages: no other split has a cheaper slowest stage, nor one as cheap 
     const all = costs(config, split);
     return { slowest: Math.max(...all), squares: all.reduce((sum, cost) => sum + cost * cost, 0) };
   };
-  for (const codec of ["none", "iota"] satisfies Codec[]) {
+  for (const codec of codecNames) {
     for (const vocabSize of [64, 1024, 32768]) {
       for (let layers = 1; layers <= 12; layers++) {
         for (let stages = 1; stages <= Math.min(layers, 5); stages++) {

@@ -98,7 +98,7 @@ Deno.test("Byte alphabet: all 256 bytes are spelled differently and read back", 
   assertEquals(readSpelling("日"), null);
 });
 
-Deno.test("Tokenizer file: what is not ours is refused with the difference", () => {
+Deno.test("Tokenizer file: a foreign file is rejected with the difference", () => {
   const refused = (change: (file: ReturnType<typeof JSON.parse>) => void, includes: string) => {
     const file = JSON.parse(frozen);
     change(file);

@@ -1,13 +1,15 @@
 /** Work in turns: others are served between two of them, and parts give the bits of the whole. */
 
 import { assert, assertEquals, assertLess } from "@std/assert";
-import { type BlobAccess, blobAccess, bytesOfFloats } from "../../../cli/roles/blob_access.ts";
+import { type BlobAccess, blobAccess } from "../../../cli/roles/blob_access.ts";
 import { mergeStage, reduceSlice, subtractInPlace } from "../../../cli/roles/merge_work.ts";
 import { averageSlices } from "../../../core/merge/average.ts";
 import { outerStep, pseudoGradient } from "../../../core/merge/outer.ts";
+import { float32 } from "../../../core/merge/payload/float32.ts";
 import { fillRestored, restoreStage } from "../../../core/merge/restore.ts";
 import { fillInitial, initialParameters } from "../../../core/model/initial.ts";
 import { parameterTable, stageSpecs } from "../../../core/model/spec.ts";
+import { bytesOfFloats } from "../../../core/model/vector_bytes.ts";
 import { leafBytes, nameOf, refOf } from "../../../net/blobs/blob_hash.ts";
 import { MemoryBlobs } from "../../../net/blobs/blob_memory.ts";
 import { inTurns } from "../../../net/turns.ts";
@@ -92,20 +94,22 @@ Deno.test("Turns: payload, reduction and outer step of a large vector have the b
     [a, b].map(async (each, j) => ({ payload: await blobs.put(bytesOfFloats(each)), weight: j + 1, scale: 0.5 })),
   );
   const average = averageSlices({ inputs: [a, b], weights: [1, 2], scales: [0.5, 0.5] });
-  assertEquals(await reduceSlice(blobs, inputs), average);
+  const reduced = await reduceSlice(float32, { inputs, blobs });
+  assert(average.ok && reduced.ok);
+  assertEquals(reduced.value, bytesOfFloats(average.value));
   const cut = 2 ** 19 + 64;
   const slices = await Promise.all(
     [a.subarray(0, cut), a.subarray(cut)].map((each) => blobs.put(bytesOfFloats(each))),
   );
   const outer = { learningRate: 0.7, momentum: 0.9 };
-  const merged = await mergeStage({ start: { parameters: start, momentum }, slices, outer, blobs });
+  const merged = await mergeStage({ start: { parameters: start, momentum }, slices, outer, codec: float32, blobs });
   assertEquals(
     merged,
     outerStep({ parameters: start, momentum, average: a, learningRate: 0.7, momentumFactor: 0.9 }),
   );
 });
 
-Deno.test("Turns: a reduction still refuses what it refused in one pass", async () => {
+Deno.test("Turns: a reduction rejects the same as in one pass", async () => {
   const blobs = blobAccess(new MemoryBlobs({ blobBytes: 8 * length, capacityBytes: 40 * length }));
   const whole = vectorOf(1);
   const withNaN = whole.slice();
@@ -113,7 +117,7 @@ Deno.test("Turns: a reduction still refuses what it refused in one pass", async 
   const reduce = async (...vectors: Float32Array[]) => {
     const inputs = [];
     for (const each of vectors) inputs.push({ payload: await blobs.put(bytesOfFloats(each)), weight: 1, scale: 1 });
-    return (await reduceSlice(blobs, inputs)).ok;
+    return (await reduceSlice(float32, { inputs, blobs })).ok;
   };
   assertEquals(await reduce(whole, whole), true);
   assertEquals(await reduce(whole, withNaN), false, "the last value of the last turn");

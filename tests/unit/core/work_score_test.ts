@@ -2,7 +2,7 @@
 
 import { assertEquals } from "@std/assert";
 import { nodeId } from "../../../core/ids.ts";
-import { bookFailure, bookWork, openWorkBook, roundsInWindow, scoresOf } from "../../../core/score/work_score.ts";
+import { bookVerdict, bookWork, openWorkBook, roundsInWindow, scoresOf } from "../../../core/score/work_score.ts";
 
 const [a, b, c] = ["a", "b", "c"].map(nodeId);
 
@@ -20,16 +20,24 @@ Deno.test("Work score: parts of a large swarm's report are one report", () => {
   assertEquals(scoresOf(book), [{ miner: a!, score: 1 }, { miner: b!, score: 2 }]);
 });
 
-Deno.test("Work score: who failed an audit gets nothing until the failure has left the window", () => {
+Deno.test("Work score: a miner that failed an audit gets nothing until the failure has left the window", () => {
   const book = openWorkBook();
   for (let round = 0; round < 2 * roundsInWindow; round++) {
     bookWork(book, { round, miners: [a!, c!], units: [1, 1] });
-    if (round === 3) bookFailure(book, { miner: c!, round });
+    if (round === 3) bookVerdict(book, { miner: c!, round, score: 0 });
     const [, cheater] = scoresOf(book);
     const isHeld = round >= 3 && round < 3 + roundsInWindow;
     assertEquals(cheater?.score === 0, isHeld, `round ${round}`);
   }
   assertEquals(scoresOf(book), [{ miner: a!, score: roundsInWindow }, { miner: c!, score: roundsInWindow }]);
+});
+
+Deno.test("Work score: of several verdicts the hardest counts, and one that passes changes nothing", () => {
+  const book = openWorkBook();
+  bookWork(book, { round: 1, miners: [a!, b!], units: [4, 4] });
+  for (const score of [0.5, 0.25, 1]) bookVerdict(book, { miner: a!, round: 1, score });
+  bookVerdict(book, { miner: b!, round: 1, score: 1 });
+  assertEquals(scoresOf(book), [{ miner: a!, score: 1 }, { miner: b!, score: 4 }]);
 });
 
 Deno.test("Work score: reports older than the window are not taken, and nothing older is kept", () => {

@@ -1,4 +1,4 @@
-/** Checkpoints: what is written reads back; after a kill at any operation nothing corrupt is ever picked up. */
+/** Checkpoints: written checkpoints read back; after a kill at any operation no corrupt one is ever used. */
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import {
@@ -175,7 +175,7 @@ Deno.test("writeCheckpoint: a kill while a round is written again never mixes ol
   });
 });
 
-Deno.test("writeCheckpoint: another checkpoint of the round is put aside and said, the same one stays as it is", async () => {
+Deno.test("writeCheckpoint: another checkpoint of the round is put aside and reported, an equal one stays", async () => {
   await withScratchFolder(async (root) => {
     const warnings: string[] = [];
     const writeStages = (values: number) =>

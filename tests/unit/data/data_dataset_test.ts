@@ -162,11 +162,11 @@ Deno.test("prepareDataset: texts that cannot be split or tokenised are refused w
   });
 });
 
-Deno.test("openDataset: a folder without a sound manifest is refused", async () => {
+Deno.test("openDataset: a folder without a valid manifest is refused", async () => {
   await withPrepared(async (_, { folder }) => {
-    await assertRejects(() => openDataset(`${folder}/none`), UserError, "no sound dataset.json");
+    await assertRejects(() => openDataset(`${folder}/none`), UserError, "no valid dataset.json");
     Deno.writeTextFileSync(`${folder}/dataset.json`, "{}");
-    await assertRejects(() => openDataset(folder), UserError, "no sound dataset.json");
+    await assertRejects(() => openDataset(folder), UserError, "no valid dataset.json");
   });
 });
 

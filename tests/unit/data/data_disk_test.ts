@@ -1,4 +1,4 @@
-/** Writing files whole: what is there after a kill at any operation, and the sentence for a disk that refuses. */
+/** Atomic writes: the content after a kill at any operation, and the message for a disk error. */
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { realDisk, writeAtomically } from "../../../cli/data/disk.ts";
@@ -85,7 +85,7 @@ Deno.test("writeAtomically: a write that fails leaves nothing, and a missing fol
   });
 });
 
-Deno.test("writeAtomically: what a killed process left goes after an hour, and nothing else does", async () => {
+Deno.test("writeAtomically: leftovers of a killed process are removed after an hour, and nothing else is", async () => {
   await withScratchFolder(async (folder) => {
     const left = async (name: string, minutes: number) => {
       await Deno.writeTextFile(`${folder}/${name}`, "");

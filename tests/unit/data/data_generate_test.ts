@@ -59,7 +59,7 @@ Deno.test("sampleToken: only the topK likeliest are taken, ties by the smaller i
   assertEquals(taken(100).size, 6);
 });
 
-Deno.test("sampleToken: logits that are no numbers are our bug", () => {
+Deno.test("sampleToken: NaN logits are our bug", () => {
   assertThrows(
     () => sampleToken(Float32Array.of(0, NaN), { temperature: 1, topK: 0, uniform: 0 }),
     Error,

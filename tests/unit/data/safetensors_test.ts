@@ -1,4 +1,4 @@
-/** The file format: what is written reads back, byte for byte as specified; every kind of damage is named. */
+/** The file format: written files read back, byte for byte as specified; every kind of damage is reported. */
 
 import { assertEquals, assertRejects } from "@std/assert";
 import { SafetensorsFile, writeSafetensors } from "../../../cli/checkpoint/safetensors.ts";
@@ -80,7 +80,7 @@ Deno.test("Safetensors: a file cut off anywhere is refused", async () => {
     await assertRejects(
       () => openBytes(whole.slice(0, length)),
       UserError,
-      "must be a sound safetensors file",
+      "must be a valid safetensors file",
       `${length}`,
     );
   }

@@ -25,7 +25,7 @@ Deno.test("Announcements: the first text that means to be an invite counts, amon
   check([field("raw", Uint8Array.of(0xff, 0xfe))], null);
 });
 
-Deno.test("Announcements: random bytes of the owner never throw, and what is read can be written again", async () => {
+Deno.test("Announcements: random bytes of the owner never throw, and a parsed invite can be written again", async () => {
   await withFindingWorld({}, async (world) => {
     const below = prngOf(11);
     let published: readonly CommitmentField[] = [];

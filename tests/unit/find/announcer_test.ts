@@ -1,4 +1,7 @@
-/** An orchestrator's announcement: once, not for every start, never over something else, and with what to do when it fails. */
+/**
+ * An orchestrator's announcement: once, not at every start, never replacing other content, and with a next step when it
+ * fails.
+ */
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { ChainSigner } from "../../../chain/call.ts";
@@ -9,7 +12,7 @@ import { miner, netuid, ownerHotkey, validator } from "../../conformance/chain_w
 import { type FindingWorld, inviteOf, withFindingWorld } from "../../support/chain/finding_world.ts";
 
 class Hub {
-  readonly told: string[] = []; // what was said and warned of
+  readonly told: string[] = []; // messages and warnings
   readonly announcedIn: number[] = [];
   readonly announcer: Announcer;
 
@@ -38,7 +41,7 @@ class Hub {
   }
 }
 
-/** So many blocks, each with what it set off. */
+/** This many blocks, each with its consequences. */
 async function blocks(world: FindingWorld, count: number): Promise<void> {
   for (let i = 0; i < count; i++) {
     world.block();
@@ -67,7 +70,7 @@ Deno.test("Announcer: it announces once; a restart with the same address says so
   });
 });
 
-Deno.test("Announcer: when another run takes the hotkey it warns and does not fight; what it announced is taken back at its end", async () => {
+Deno.test("Announcer: when another run takes the hotkey it warns and yields; it withdraws its own announcement at its end", async () => {
   await withFindingWorld({}, async (world) => {
     const hub = new Hub(world);
     await blocks(world, 2);
@@ -87,7 +90,7 @@ Deno.test("Announcer: when another run takes the hotkey it warns and does not fi
   });
 });
 
-Deno.test("Announcer: what the hotkey published for other purposes is not replaced", async () => {
+Deno.test("Announcer: the hotkey's other publications are not replaced", async () => {
   await withFindingWorld({}, async (world) => {
     await world.publish("https://model.example/weights", ownerHotkey);
     const hub = new Hub(world);
@@ -97,7 +100,7 @@ Deno.test("Announcer: what the hotkey published for other purposes is not replac
   });
 });
 
-Deno.test("Announcer: a hotkey that is not registered is told how; one that nobody vouches for is told what it lacks", async () => {
+Deno.test("Announcer: an unregistered hotkey gets the command; one without a voucher gets the reason", async () => {
   await withFindingWorld({}, async (world) => {
     const hub = new Hub(world, { signer: miner });
     await blocks(world, 20);
@@ -106,7 +109,7 @@ Deno.test("Announcer: a hotkey that is not registered is told how; one that nobo
     await world.register(miner);
     await blocks(world, 10);
     assertEquals(await world.published(miner), inviteOf("run"));
-    assertMatch(hub.last, /do not believe .* or have a validator permit/);
+    assertMatch(hub.last, /do not trust .* or have a validator permit/);
   });
   await withFindingWorld({}, async (world) => {
     await world.register(validator);
@@ -117,7 +120,7 @@ Deno.test("Announcer: a hotkey that is not registered is told how; one that nobo
   });
 });
 
-Deno.test("Announcer: what the chain takes no more of is waited for, until the epoch ends", async () => {
+Deno.test("Announcer: at the chain's limit it waits until the epoch ends", async () => {
   const slow: GenesisOptions = { hyperparameters: { tempoBlocks: 40 } };
   await withFindingWorld(slow, async (world) => {
     await blocks(world, 41);

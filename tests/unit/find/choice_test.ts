@@ -15,7 +15,7 @@ function neuron(uid: number, of: { hotkey: string; coldkey: string; stake?: numb
   };
 }
 
-Deno.test("Vouching: the owner's hotkeys first, then validators by stake, and nobody else", () => {
+Deno.test("Vouching: the owner's hotkeys first, then validators by stake, and no others", () => {
   const neurons = [
     neuron(0, { hotkey: "poor", coldkey: "x", stake: 5, permit: true }),
     neuron(1, { hotkey: "stranger", coldkey: "y" }),

@@ -11,7 +11,7 @@ import { testSigner } from "../../support/net/test_keys.ts";
 const hub = testSigner(1).address;
 const of = (place: string, scheme = "iota") => `${scheme}://${place}/toy-1a2b3c4d#${hub}`;
 
-Deno.test("Invite: what is written reads as the same, for names, IPv4, IPv6, TLS and a proxy's path", () => {
+Deno.test("Invite: a written invite parses to the same, for names, IPv4, IPv6, TLS and a proxy's path", () => {
   const sockets = [
     "ws://203.0.113.7:9009",
     "ws://[2001:db8::7]:9009",

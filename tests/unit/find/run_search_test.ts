@@ -1,4 +1,4 @@
-/** Looking for a run: whom it believes, where it looks in which order, and what it says while it waits. */
+/** Searching for a run: whom it trusts, where it searches in which order, and what it reports while it waits. */
 
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { type Chain, ChainError } from "../../../chain/chain.ts";
@@ -70,7 +70,7 @@ class Outside implements SearchWorld {
 
 const runOf = (found: FoundRun): string => found.place === "chain" ? found.announcement.invite.run : found.place;
 
-/** Time passes, and what it woke has been done. */
+/** Lets time pass and completes everything that became due. */
 async function pass(outside: Outside, ms: number): Promise<void> {
   await settled();
   outside.timers.advance(ms);
@@ -152,11 +152,11 @@ Deno.test("Search: on a chain that everybody reads, an address of one machine or
     await assertRejects(() => never);
     await world.publish("iota://nonsense", ownerHotkey);
     const { runs, unusable } = await readAnnouncements(world.chain, { isPublic: true });
-    assertEquals([runs, unusable.map(({ why }) => why)], [[], ["it is no invite that this version reads"]]);
+    assertEquals([runs, unusable.map(({ why }) => why)], [[], ["it is not an invite that this version reads"]]);
   });
 });
 
-Deno.test("Search: without a name it looks at the chain on this machine, the orchestrator here, then finney", async () => {
+Deno.test("Search: without a name it tries the chain on this machine, the orchestrator here, then finney", async () => {
   const [own, public_] = [new FindingWorld(), new FindingWorld()];
   try {
     const outside = new Outside();
@@ -204,7 +204,7 @@ Deno.test("Search: an endpoint that is lost is dialled again, later each time", 
   await assertRejects(() => never, Error, "enough");
 });
 
-Deno.test("Development chain: //Alice registers who is not, stakes for a validator once, and does nothing elsewhere", async () => {
+Deno.test("Development chain: //Alice registers unregistered nodes, stakes for a validator once, and does nothing elsewhere", async () => {
   const said: string[] = [];
   const of = (seed: number, isValidator = false) => ({
     ...{ hotkey: keyOf(seed).address, isValidator, isPublic: false, say: (text: string) => said.push(text) },

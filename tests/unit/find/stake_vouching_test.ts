@@ -1,4 +1,4 @@
-/** What stake vouches for: a run of its own key, and nobody else's. */
+/** What stake vouches for: only a run of its own key. */
 
 import { assertEquals } from "@std/assert";
 import type { Chain, Neuron } from "../../../chain/chain.ts";
@@ -24,7 +24,7 @@ function chainOf(invites: Readonly<Record<string, string>>): Chain {
   return chain as Chain;
 }
 
-Deno.test("Announcements: a better staked validator cannot announce another's run at an address of its own", async () => {
+Deno.test("Announcements: a validator with more stake cannot announce another's run at its own address", async () => {
   const right = `iota://203.0.113.7:9009/small-1#${hub}`;
   const chain = chainOf({ [hub]: right, [rival]: `iota://198.51.100.66:9009/small-1#${hub}` });
   const { runs, unusable } = await readAnnouncements(chain, { isPublic: true });

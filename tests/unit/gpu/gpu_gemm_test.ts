@@ -29,7 +29,10 @@ const cases: Case[] = [
 
 const wave = (count: number, seed: number) => Float32Array.from({ length: count }, (_, i) => Math.sin(seed + i * 1.7));
 
-/** Operands in the layouts of a linear layer: x (rows, in), W (out, in), dy (rows, out), and what the output adds to. */
+/**
+ * Operands in the layouts of a linear layer: x (rows, in), W (out, in), dy (rows, out), and the values the output is
+ * added to.
+ */
 function operands({ rows, inWidth, outWidth }: Case) {
   return {
     x: wave(rows * inWidth, 1),

@@ -1,4 +1,4 @@
-/** Forwards kept for their backward: who gets a pass, when it is free again, and that a stage really uses it. */
+/** Forwards kept for their backward: which forward gets a pass, when it is free again, and that a stage really uses it. */
 
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import { KeptPasses } from "../../../gpu/kept_passes.ts";
@@ -31,7 +31,7 @@ gpuTest(
       await stage.loadParameters(parametersOf(spec));
       const wire = await stage.forward(own, { name: "own" });
       await stage.forward(other);
-      await stage.backward(other, wire, { name: "own" }); // a name that lies shows whose activations are taken
+      await stage.backward(other, wire, { name: "own" }); // a wrong name shows whose activations are used
       const mixed = await stage.readGradients();
       await stage.zeroGradients();
       await stage.backward(other, wire);

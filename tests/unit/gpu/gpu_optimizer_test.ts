@@ -4,8 +4,13 @@
  */
 
 import { assertAlmostEquals, assertEquals } from "@std/assert";
+import { adamw } from "../../../core/train/adamw.ts";
+import { stateLength, type VectorRange } from "../../../core/train/optimizer.ts";
 import { StageBuffers } from "../../../gpu/buffers.ts";
-import { buildOptimizer, hyperValues } from "../../../gpu/optimizer.ts";
+import { Ops, softwareKernels } from "../../../gpu/ops.ts";
+import { buildAdamw } from "../../../gpu/optimizers/adamw.ts";
+import { buildGradientNorm } from "../../../gpu/optimizers/gradient_norm.ts";
+import { storeVectors } from "../../../gpu/optimizers/update.ts";
 import { type GpuSupport, gpuTest } from "../../support/gpu_adapter.ts";
 
 const length = 5 * 256 + 64; // five whole ranges of 1024 bytes and a rest
@@ -13,33 +18,34 @@ const decayLength = 3 * 256 + 128; // ends inside the fourth
 const hyper = { learningRate: 0.1, gradientScale: 0.5, beta1: 0.9, beta2: 0.95, epsilon: 1e-8, weightDecay: 0.1 };
 const wave = (seed: number) => Float32Array.from({ length }, (_, i) => Math.sin(seed + i));
 
-async function stepped({ gpu, kernels }: GpuSupport, bindingBytes: number) {
+async function stepped({ gpu, kernels }: GpuSupport, bindingBytes: number, covers?: readonly VectorRange[]) {
   const buffers = new StageBuffers(gpu);
   buffers.reserveStaging(1 << 17);
-  const state = {
-    parameters: buffers.storage("parameters", length),
-    gradients: buffers.storage("gradients", length),
-    firstMoments: buffers.storage("first moments", length),
-    secondMoments: buffers.storage("second moments", length),
-  };
-  const optimizer = buildOptimizer(kernels, buffers, { state, length, decayLength, bindingBytes });
+  const table = { tensors: [], length, decayLength };
+  const kept = adamw.stateVectors(table).map((vector) => ({ ...vector, covers: covers ?? vector.covers }));
+  const vectors = storeVectors(buffers, { table, state: kept });
+  const packed = stateLength(kept[0]!);
+  const { parameters, gradients, state } = vectors;
+  const [first, second] = [state.get("firstMoments")!.range, state.get("secondMoments")!.range];
+  const parts = { ops: new Ops(kernels, softwareKernels), buffers, table, vectors, bindingBytes };
+  const [update, norm] = [buildAdamw(parts), buildGradientNorm(parts)];
   await kernels.warmUp();
-  buffers.upload(state.parameters, wave(1));
-  buffers.upload(state.gradients, wave(2));
-  buffers.upload(state.firstMoments, wave(3));
-  buffers.upload(state.secondMoments, wave(4).map(Math.abs));
-  buffers.upload(optimizer.hyper, hyperValues(hyper, 3));
-  kernels.run(optimizer.squareSum);
-  const partial = await buffers.readFloats(optimizer.partialSums, optimizer.partialSums.size / 4);
-  kernels.run(optimizer.step);
+  buffers.upload(parameters, wave(1));
+  buffers.upload(gradients, wave(2));
+  buffers.upload(first, wave(3).subarray(0, packed));
+  buffers.upload(second, wave(4).map(Math.abs).subarray(0, packed));
+  for (const { range, values } of update.uploads(hyper, 3)) buffers.upload(range, values);
+  kernels.run(norm.dispatches);
+  const partial = await buffers.readFloats(norm.partialSums, norm.partialSums.size / 4);
+  kernels.run(update.dispatches);
   const result = {
-    parameters: await buffers.readFloats(state.parameters, length),
-    gradients: await buffers.readFloats(state.gradients, length),
-    first: await buffers.readFloats(state.firstMoments, length),
-    second: await buffers.readFloats(state.secondMoments, length),
+    parameters: await buffers.readFloats(parameters, length),
+    gradients: await buffers.readFloats(gradients, length),
+    first: await buffers.readFloats(first, packed),
+    second: await buffers.readFloats(second, packed),
   };
   buffers.destroy();
-  return { ...result, dispatches: optimizer.step.length, squareSum: partial.reduce((a, b) => a + b, 0) };
+  return { ...result, dispatches: update.dispatches.length, squareSum: partial.reduce((a, b) => a + b, 0) };
 }
 
 gpuTest("Optimizer: a vector cut into ranges steps to the same bits as a whole one", async (support) => {
@@ -54,3 +60,21 @@ gpuTest("Optimizer: a vector cut into ranges steps to the same bits as a whole o
   assertAlmostEquals(whole.squareSum, expected, 1e-3);
   assertAlmostEquals(cut.squareSum, expected, 1e-3);
 });
+
+gpuTest(
+  "Optimizer: state that covers ranges is packed, steps as one of the whole does, and leaves the rest alone",
+  async (support) => {
+    const covers = [{ offset: 0, size: 128 }, { offset: 640, size: 384 }]; // the second one crosses the end of decay
+    const whole = await stepped(support, 1 << 20, [{ offset: 0, size: 128 }]);
+    const ranges = await stepped(support, 1024, covers);
+    assertEquals(ranges.parameters.subarray(0, 128), whole.parameters.subarray(0, 128));
+    assertEquals(ranges.first.subarray(0, 128), whole.first);
+    assertEquals([ranges.first.length, ranges.dispatches], [512, 3]);
+    const isCovered = (i: number) => covers.some(({ offset, size }) => i >= offset && i < offset + size);
+    const [parameters, gradients] = [wave(1), wave(2)];
+    for (let i = 0; i < length; i++) {
+      assertEquals(ranges.parameters[i] === parameters[i], !isCovered(i), `parameter ${i}`);
+      assertEquals(ranges.gradients[i], isCovered(i) ? 0 : gradients[i], `gradient ${i}`);
+    }
+  },
+);

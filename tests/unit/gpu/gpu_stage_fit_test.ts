@@ -1,4 +1,4 @@
-/** Whether a stage fits an adapter, and how fast the adapter multiplies: paper against the real device. */
+/** Whether a stage fits an adapter, and how fast the adapter multiplies: the paper device against the real one. */
 
 import { assert, assertEquals, assertInstanceOf, assertStringIncludes } from "@std/assert";
 import { resolveConfig } from "../../../core/config/parse.ts";
@@ -74,7 +74,7 @@ gpuTest("Gemm speed: a short budget gives a rate of the whole product", async ({
   assert(flopsPerSecond * measuredMs / 1000 >= 2 * width ** 3 * 0.99, "at least one whole product was measured");
 });
 
-gpuTest("Compute worker: it tells what its device offers, and multiplies there", async () => {
+gpuTest("Compute worker: it reports its device's features, and multiplies there", async () => {
   const worker = await openComputeWorker({ device: "webgpu" });
   const facts = await worker.inspect();
   assert(

@@ -26,7 +26,7 @@ async function train({ gpu, kernels }: GpuSupport, settings = softwareKernels) {
     if (microbatch % 2 === 1) await stage.step(hyper);
   }
   const parameters = await stage.readParameters();
-  const moments = await stage.readMoments();
+  const moments = await stage.readOptimizer();
   stage.close();
   return { parameters, moments, losses };
 }
@@ -45,7 +45,7 @@ gpuTest("WebGpuStage: the kernels for real GPUs train as those for software adap
   software.losses.forEach((loss, i) => assert(Math.abs(loss - hardware.losses[i]!) < 1e-4, `loss ${i}`));
 });
 
-gpuTest("WebGpuStage: what a stage does not have is refused", async ({ gpu, kernels }) => {
+gpuTest("WebGpuStage: operations that a stage lacks are rejected", async ({ gpu, kernels }) => {
   const specs = specsOf(tinyConfig());
   const tail = await createWebGpuStage(gpu, specAt(specs, 2), { kernels });
   const { tokens, targets } = tokensOf(specAt(specs, 2));

@@ -28,8 +28,8 @@ async function oneStep(head: StageCompute, tail: StageCompute) {
   const squareSums = [await head.gradientSquareSum(), await tail.gradientSquareSum()];
   const gradients = await head.readGradients();
   await head.step(hyper);
-  const moments = await head.readMoments();
-  await head.loadMoments(moments);
+  const moments = await head.readOptimizer();
+  await head.loadOptimizer(moments);
   const parameters = await head.readParameters();
   return {
     wire,
@@ -75,7 +75,8 @@ Deno.test("ComputeWorker: the reference runs in it too, and callers keep their a
 Deno.test("ComputeWorker: a fault rejects its call with the worker's words and leaves the worker usable", async () => {
   const worker = await openComputeWorker({ device: "reference" });
   const stage = await worker.openStage(headSpec);
-  const error = await assertRejects(() => stage.loadParameters(new Float32Array(3)), ComputeError, "3");
+  const short = { type: "tokens", tokens: new Uint32Array(3) } as const;
+  const error = await assertRejects(() => stage.forward(short), ComputeError, "3");
   assertEquals(error.kind, "AssertionFailure");
   await stage.loadParameters(parametersOf(headSpec));
   worker.close();

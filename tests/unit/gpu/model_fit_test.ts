@@ -50,7 +50,7 @@ Deno.test("Model fit: a size beyond the adapter is refused with limit, value and
   assertEquals((await fitModel(configOf({ size: size! }), adapter)).problem, null);
 });
 
-Deno.test("Model fit: a swarm on a software adapter must fit the machine's memory, on a GPU nobody can tell", async () => {
+Deno.test("Model fit: a swarm on a software adapter must fit the machine's memory; on a GPU this is unknown", async () => {
   const config = configOf({ size: "small", overrides: { "swarm.replicas": 8 } });
   const memoryBytes = () => 512 * mebi;
   const attempt = () => mustFit(config, { worker: workerWith(true), memoryBytes });

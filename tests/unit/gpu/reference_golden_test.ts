@@ -4,13 +4,14 @@
  */
 
 import { assert, assertEquals } from "@std/assert";
-import type { Codec, ModelConfig } from "../../../core/config/config.ts";
+import type { Codec } from "../../../core/codec/codecs.ts";
+import type { ModelShape } from "../../../core/model/shape.ts";
 import { createStageModel, type StageModel } from "../../../gpu/reference/stage_model.ts";
 import { chainBackward } from "../../support/reference_chain.ts";
 import { specsOf, tinyConfig } from "../../support/tiny_model.ts";
 
 interface Golden {
-  model: ModelConfig;
+  model: ModelShape;
   bottleneckWidth: number;
   sequences: number;
   tokens: number[];

@@ -11,7 +11,7 @@ import {
   decodeBottleneckBackward,
   encodeBottleneck,
   encodeBottleneckBackward,
-} from "../../../gpu/reference/bottleneck.ts";
+} from "../../../gpu/reference/codecs/iota.ts";
 import { crossEntropy, crossEntropyBackward } from "../../../gpu/reference/cross_entropy.ts";
 import { embedding, embeddingBackward } from "../../../gpu/reference/embedding.ts";
 import { linear, linearBackward } from "../../../gpu/reference/linear.ts";

@@ -14,7 +14,7 @@ import { testSigner, testVerify } from "../../support/net/test_keys.ts";
 
 const quiet = { limits: defaultNetLimits, descriptors: null, onNotice: () => {} };
 
-Deno.test("Port: until the orchestrator has started, nodes and programs are told to come again", async () => {
+Deno.test("Port: until the orchestrator has started, nodes and programs are asked to retry", async () => {
   const port = await openHubPort({ wanted: { host: "127.0.0.1", ports: [0] }, ...quiet });
   try {
     const answer = await fetch(`${port.url}/status`);
@@ -38,7 +38,7 @@ Deno.test("Port: until the orchestrator has started, nodes and programs are told
   }
 });
 
-Deno.test("Port: what was typed counts, then where the run was, then the usual place", () => {
+Deno.test("Port: the typed one is used, else the run's previous one, else the default", () => {
   const config = resolveConfig({ size: "toy" });
   if (!config.ok) throw new Error("the toy is right");
   const saved = { runId: "r", config: config.config, host: "10.0.0.5", port: 4711, hub: null, options: {} };

@@ -40,7 +40,7 @@ Deno.test("Journal: a damaged entry and everything behind it are cut off with a 
       const { journal: again, recovered } = open(path);
       assertEquals(textsOf(recovered), entries(5, 5 + left).map(({ event }) => text(event)), sql);
       assertStringIncludes(recovered.cut ?? "", `cut at entry ${5 + left}, the last good one`);
-      append(again, 20, 21); // the chain goes on from the last good entry
+      append(again, 20, 21); // the chain continues from the last good entry
       again.close();
       const third = open(path);
       assertEquals([third.recovered.entries.length, third.recovered.cut], [left + 1, null]);
@@ -96,13 +96,14 @@ Deno.test("Journal: a snapshot with another sequence number is torn", async () =
   });
 });
 
-Deno.test("Journal: a tail is cut only from a file that SQLite finds sound; a broken one stays as it is", async () => {
+Deno.test("Journal: a tail is cut only from a file that SQLite finds intact; a broken one stays unchanged", async () => {
   await withScratchFolder(async (folder) => {
     const path = `${folder}/journal.db`;
     const { journal } = open(path);
     journal.snapshot(bytes("state"));
     const marked = new Uint8Array(50_000).fill(0xa7);
-    journal.append({ entries: entries(0, 5), segments: [{ hash: "wire", bytes: marked }], droppedSegments: [] });
+    append(journal, 0, 5);
+    journal.append([{ nowMs: 2000, event: marked }]);
     journal.close();
     tamper(path, "update entries set event = x'00' where sequence = 4");
     const file = await Deno.readFile(path);
@@ -131,7 +132,7 @@ Deno.test("Journal: a file that lost its beginning is refused while its log is t
   });
 });
 
-Deno.test("Journal: entries without a snapshot, or a state without its identity, are no journal", async () => {
+Deno.test("Journal: entries without a snapshot, or a state without its identity, are not a journal", async () => {
   await withScratchFolder((folder) => {
     const path = `${folder}/journal.db`;
     const { journal } = open(path);

@@ -1,4 +1,4 @@
-/** The journal's file: what was appended is there after any death, and nothing else can happen. */
+/** The journal's file: appended entries survive any kill, and no other outcome is possible. */
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { openJournalFile } from "../../../cli/journal/journal_file.ts";
@@ -15,7 +15,7 @@ import {
 } from "../../support/swarm/journal_samples.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";
 
-Deno.test("Journal: a new one is empty; entries, snapshot and segments are there when it is opened again", async () => {
+Deno.test("Journal: a new one is empty; entries and snapshot are there when it is opened again", async () => {
   await withScratchFolder((folder) => {
     const path = `${folder}/journal.db`;
     const { journal, recovered } = open(path);
@@ -23,24 +23,13 @@ Deno.test("Journal: a new one is empty; entries, snapshot and segments are there
     journal.snapshot(bytes("state 0"));
     append(journal, 0, 3);
     journal.snapshot(bytes("state 3"));
-    journal.append({
-      entries: entries(3, 5),
-      segments: [{ hash: "a", bytes: bytes("wire a") }, { hash: "b", bytes: bytes("wire b") }],
-      droppedSegments: [],
-    });
-    journal.append({
-      entries: entries(5, 6),
-      segments: [{ hash: "b", bytes: bytes("b") }],
-      droppedSegments: ["a", "b"],
-    });
+    append(journal, 3, 5);
+    append(journal, 5, 6);
     journal.close();
     const again = open(path);
     assertEquals(text(again.recovered.snapshot), "state 3");
     assertEquals(textsOf(again.recovered), ["event 3", "event 4", "event 5"]);
     assertEquals(again.recovered.entries.map(({ nowMs }) => nowMs), [1003, 1004, 1005]);
-    assertEquals([again.journal.segment("a"), text(again.journal.segment("b"))], [null, "b"]);
-    again.journal.keepSegments(new Set());
-    assertEquals(again.journal.segment("b"), null);
     again.journal.close();
   });
 });
@@ -58,7 +47,7 @@ Deno.test("Journal: another run, version or configuration is refused by name", a
   });
 });
 
-Deno.test("Journal: one process at a time, and whatever is no journal, is refused in words", async () => {
+Deno.test("Journal: a second process, and a file that is not a journal, are refused with a message", async () => {
   await withScratchFolder(async (folder) => {
     const path = `${folder}/journal.db`;
     const { journal } = open(path);
@@ -77,24 +66,20 @@ Deno.test("Journal: one process at a time, and whatever is no journal, is refuse
   });
 });
 
-Deno.test("Journal: a batch that does not fit is not half there, and what was there stays", async () => {
+Deno.test("Journal: a batch that does not fit is not partly written, and earlier entries stay", async () => {
   await withScratchFolder((folder) => {
     const path = `${folder}/journal.db`;
     const { journal } = open(path, { maxBytes: 200_000 });
     journal.snapshot(bytes("state"));
     append(journal, 0, 2);
-    const large = {
-      entries: entries(2, 4),
-      segments: [{ hash: "x", bytes: new Uint8Array(400_000) }],
-      droppedSegments: [],
-    };
+    const large = [...entries(2, 4), { nowMs: 1004, event: new Uint8Array(400_000) }];
     const error = failure(() => journal.append(large));
     assertEquals(error.code, "tooLarge");
     assertStringIncludes(error.message, "larger than 200000 bytes");
-    append(journal, 2, 3); // it goes on
+    append(journal, 2, 3); // it continues
     journal.close();
     const { journal: again, recovered } = open(path);
-    assertEquals([textsOf(recovered), again.segment("x")], [["event 0", "event 1", "event 2"], null]);
+    assertEquals(textsOf(recovered), ["event 0", "event 1", "event 2"]);
     again.close();
   });
 });
@@ -124,9 +109,9 @@ Deno.test("Journal: a large state waits for as many bytes, and for 32,768 entrie
     append(journal, 4096, 7000);
     assertEquals(isDue(), true);
     journal.snapshot(new Uint8Array(100_000));
-    journal.append({ entries: Array.from({ length: 32_767 }, nothing), segments: [], droppedSegments: [] });
+    journal.append(Array.from({ length: 32_767 }, nothing));
     assertEquals(isDue(), false);
-    journal.append({ entries: [nothing()], segments: [], droppedSegments: [] });
+    journal.append([nothing()]);
     assertEquals(isDue(), true);
     journal.close();
   });
@@ -142,8 +127,7 @@ const writer = `
   journal.snapshot(new Uint8Array([1]));
   for (let i = 0; ; i += 3) {
     const event = (n) => ({ nowMs: 1000 + n, event: new TextEncoder().encode("event " + n) });
-    const segments = [{ hash: "s" + i, bytes: new Uint8Array(5000) }];
-    journal.append({ entries: [event(i), event(i + 1), event(i + 2)], segments, droppedSegments: ["s" + (i - 9)] });
+    journal.append([event(i), event(i + 1), event(i + 2)]);
     console.log(i + 3);
   }
 `;
@@ -182,7 +166,7 @@ Deno.test("Journal: whatever moment SIGKILL comes, every acknowledged batch is w
       const found = textsOf(recovered);
       assert(found.length >= told && found.length % 3 === 0, `${found.length} entries, ${told} acknowledged`);
       assertEquals(found, entries(0, found.length).map(({ event }) => text(event)));
-      assertEquals([recovered.cut, journal.segment(`s${found.length - 3}`)?.length], [null, 5000]);
+      assertEquals(recovered.cut, null);
       journal.close();
     });
   }

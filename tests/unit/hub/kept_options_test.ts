@@ -12,7 +12,7 @@ import { withScratchFolder } from "../../support/scratch_folder.ts";
 const parse = (...words: string[]) =>
   parseOptions({ words, options: [...hubOptions, ...commonOptions], maxPositionals: 0, helpCommand: "" }).options;
 
-Deno.test("Kept options: what was given is kept with absolute paths, but for the place and --loopback", () => {
+Deno.test("Kept options: given options are kept with absolute paths, except the place and --loopback", () => {
   const given = parse(
     ...["--host", "0.0.0.0", "--port", "1", "--loopback", "--tls-cert", "/a/c.pem", "--tls-key", "/a/k.pem"],
     ...["--log-keep", "2", "--wallet", "hub"],
@@ -26,7 +26,7 @@ Deno.test("Kept options: what was given is kept with absolute paths, but for the
   assertEquals(optionsToKeep(parse("--log-file", "x.log"), null), { "log-file": `${Deno.cwd()}/x.log` });
 });
 
-Deno.test("Kept options: what is given now counts, and a wallet brings its own hotkey", () => {
+Deno.test("Kept options: options given now win, and a wallet brings its own hotkey", () => {
   const kept = { wallet: "hub", hotkey: "only", "wallet-path": "/keys", "log-keep": 2, "tls-cert": "-c.pem", port: 5 };
   assertEquals(wordsOfKept(kept, parse()), [
     ...["--tls-cert=-c.pem", "--log-keep=2", "--wallet=hub", "--hotkey=only", "--wallet-path=/keys"],

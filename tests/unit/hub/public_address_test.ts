@@ -63,7 +63,7 @@ Deno.test("Public address: a machine without a network is reached from itself", 
   assertEquals(urlOf({ interfaces: loopback, host: "::" }), "ws://[::1]:9009");
 });
 
-Deno.test("Public address: what was set counts, with the port's own number and way of speaking where it is silent", () => {
+Deno.test("Public address: the set one is used, with the port's own number and scheme if it has none", () => {
   assertEquals(urlOf({ publicAddress: "203.0.113.7" }), "ws://203.0.113.7:9009");
   assertEquals(urlOf({ publicAddress: "203.0.113.7:80" }), "ws://203.0.113.7:80");
   assertEquals(urlOf({ publicAddress: "run.example", isTls: true }), "wss://run.example:9009");

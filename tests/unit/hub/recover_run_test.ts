@@ -1,4 +1,4 @@
-/** Opening a run's journal whatever happened to its files: the run as it was, a prefix of it with a sentence, or put aside. */
+/** Opening a run's journal after any damage to its files: the whole run, a prefix of it with a warning, or put aside. */
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { HubJournal } from "../../../cli/hub/hub_journal.ts";
@@ -38,7 +38,7 @@ async function live(folder: string, isCheckpointed: boolean): Promise<void> {
   for (let i = 0; i < connections; i++) {
     const event = { type: "nodeConnected", node: nodeId(`node-${i}`), role: "miner", resumed: false } as const;
     orchestrator.step(state, event, i + 2);
-    journal.commit([{ nowMs: i + 2, event }], { state, bytesOf: () => new Uint8Array() });
+    journal.commit([{ nowMs: i + 2, event }], state);
   }
   const copies = isCheckpointed ? [] : await Promise.all(
     ["", "-wal"].map(async (suffix) => ({ suffix, bytes: await Deno.readFile(`${folder}/journal.db${suffix}`) })),
@@ -79,7 +79,7 @@ Deno.test("Recovery: an empty journal of a run that had begun is put aside with 
       await empty(`${folder}/journal.db`);
       const { journal, recovered, warnings } = await open(folder);
       assertEquals([recovered, warnings.length], [null, 1]);
-      assertStringIncludes(warnings[0]!, "the run goes on from the checkpoint of round 0, step 0");
+      assertStringIncludes(warnings[0]!, "the run resumes from the checkpoint of round 0, step 0");
       const kept = ["", "-wal"].map((suffix) => exists(`${folder}/put-aside-1-journal.db${suffix}`));
       assert((await Promise.all(kept)).includes(true));
       journal.begin(newState(), 1);
@@ -112,7 +112,7 @@ Deno.test("Recovery: flipped, cut, zeroed and deleted bytes never lose anything 
       journal.close();
       if (warnings.length > 0) said += 1;
       else {
-        whole += 1; // the damage hit what nobody reads
+        whole += 1; // the damage hit unused bytes
         assertEquals([recovered?.events, recovered?.nowMs], [connections, connections + 1], `seed ${seed}`);
       }
     });

@@ -1,6 +1,6 @@
 /**
- * A run's folder after damage: of the journal, its mark and the newest whole checkpoint the newest wins that can be proven, what
- * is lost is said, and whatever was newer is kept.
+ * A run's folder after damage: the newest verifiable state among journal, mark and newest whole checkpoint wins, losses
+ * are reported, and anything newer is kept.
  */
 
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
@@ -42,7 +42,7 @@ async function withRun(
   });
 }
 
-/** Contents of every checkpoint file, wherever it lies below the checkpoints. */
+/** Contents of every checkpoint file, anywhere below the checkpoints. */
 async function checkpointHashes(folder: string): Promise<Set<string>> {
   const hashes = new Set<string>();
   for await (const { name } of Deno.readDir(`${folder}/checkpoints`)) {
@@ -123,14 +123,14 @@ Deno.test("Damage: whatever is lost of a journal, the newest provable state wins
   });
 });
 
-Deno.test("Damage: a journal that lost its tail says how much, and goes on where no checkpoint is newer", async () => {
+Deno.test("Damage: a journal that lost its tail says how much, and the run resumes from it if no checkpoint is newer", async () => {
   await withRun(async ({ again }) => {
     const folder = await again("half");
     await cut(`${folder}/journal.db-wal`, 0.7);
     const found = await reopen(folder, longRounds);
     assertEquals(found.round, 0);
     const text = found.warnings.find((warning) => /lost its last \d+ entries/.test(warning));
-    assertStringIncludes(text ?? found.warnings.join("\n"), "the run was at round 0, step 5, and goes on from round 0");
+    assertStringIncludes(text ?? found.warnings.join("\n"), "the run was at round 0, step 5, and resumes from round 0");
   }, { config: longRounds, until: { round: 0, step: 5 } });
 });
 
@@ -152,7 +152,7 @@ Deno.test("Damage: an older journal and its older mark are overtaken by a newer 
   });
 });
 
-Deno.test("Damage: every journal that is put aside gets a name of its own", async () => {
+Deno.test("Damage: every journal that is put aside gets its own name", async () => {
   await withRun(async ({ again }) => {
     const folder = await again("twice");
     for (const number of [1, 2, 3]) {
@@ -176,7 +176,7 @@ Deno.test("Damage: a rotten newest checkpoint is passed over, kept, and never in
     const { round, step, warnings } = await reopen(folder, config);
     assertEquals([round, step], [1, 2]);
     assertStringIncludes(warnings.join("\n"), `the run was at round 2, step ${left.step}`);
-    assertStringIncludes(warnings.join("\n"), "goes on from the checkpoint of round 1, step 2");
+    assertStringIncludes(warnings.join("\n"), "resumes from the checkpoint of round 1, step 2");
     const kept = await Deno.readFile(`${folder}/checkpoints/put-aside-1-round-000002/stage-0.safetensors`);
     assertEquals(kept, rotten);
   });
@@ -202,7 +202,7 @@ Deno.test("Damage: a journal lost before the first checkpoint begins the run aga
     const found = await reopen(folder, longRounds);
     assertEquals([found.round, found.step], [0, 0]);
     assertStringIncludes(found.warnings.join("\n"), "the run was at round 0, step 5");
-    assertStringIncludes(found.warnings.join("\n"), "goes on from step 0, as it had no checkpoint yet");
+    assertStringIncludes(found.warnings.join("\n"), "resumes from step 0, as it had no checkpoint yet");
   }, { config: longRounds, until: { round: 0, step: 5 } });
 });
 

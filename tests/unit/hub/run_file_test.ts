@@ -21,7 +21,7 @@ interface Seen {
   readonly context: CommandContext | null;
 }
 
-/** The command as it is, but for its work. */
+/** The command without its work. */
 async function see(command: Command, words: readonly string[]): Promise<Seen> {
   let context: CommandContext | null = null;
   const run = (given: CommandContext) => {
@@ -43,7 +43,7 @@ async function withFile(text: string, body: (path: string, folder: string) => Pr
   });
 }
 
-Deno.test("Run file: [hub] sets the orchestrator's options, and what is typed counts more", async () => {
+Deno.test("Run file: [hub] sets the orchestrator's options, and typed ones override it", async () => {
   const text = 'name = "own"\n[hub]\nhost = "0.0.0.0"\nport = 7000\ntlsCert = "c.pem"\nlogFile = "hub.log"\n';
   await withFile(text, async (path) => {
     const { code, context } = await see(orchestrate, ["--config", path, "--port", "7001"]);
@@ -56,7 +56,7 @@ Deno.test("Run file: [hub] sets the orchestrator's options, and what is typed co
   });
 });
 
-Deno.test("Run file: [hub] can set every option of the orchestrator that is no setting of the run", async () => {
+Deno.test("Run file: [hub] can set every orchestrator option that is not a setting of the run", async () => {
   const sampleOf = (spec: OptionSpec) =>
     spec.kind === "string" ? '"x"' : spec.kind === "boolean" ? "true" : spec.default;
   const lines = hubOptions.map((spec) => `${settingName(spec)} = ${sampleOf(spec)}`);

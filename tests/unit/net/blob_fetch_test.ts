@@ -85,7 +85,7 @@ Deno.test("Fetch: a source that dies midway is dropped and the rest comes from t
   assertEquals(dying.sent.length + hub.sent.length, leaves + 4, "what the dying one still owed, once more");
 });
 
-Deno.test("Fetch: when all lie, fail or lack it, the error says who did what", async () => {
+Deno.test("Fetch: when all sources lie, fail or lack it, the error says which did what", async () => {
   const fetch = new Fetch();
   const [a, b] = [await holding(() => "lie"), await holding(() => "lie")];
   const message = await assertProblem(() => fetch.run([sourceOf("a", a), sourceOf("b", b)]), "wrongHash");

@@ -59,7 +59,7 @@ Deno.test("Blob names: a leaf list proves itself by name and size, and any chang
   assertEquals(decodeLeaves(encodeLeaves(leaves).subarray(1), ref), null);
 });
 
-Deno.test("Blob names: what a root is made of, stored as a blob, has another name", () => {
+Deno.test("Blob names: a root's input, stored as a blob, has another name", () => {
   const bytes = varied(2 * leafBytes, 1);
   const leaves = leafHashesOf(bytes);
   const list = encodeLeaves(leaves);

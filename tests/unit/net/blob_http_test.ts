@@ -52,7 +52,7 @@ function cutAfter(response: Response, bytes: number): Response {
   return new Response(response.body!.pipeThrough(cut), { status: response.status, headers: response.headers });
 }
 
-Deno.test("HTTP blobs: a download goes on where the connection dropped", async () => {
+Deno.test("HTTP blobs: a download resumes where the connection dropped", async () => {
   const world = createWorld();
   const bytes = patterned(900_000, 1);
   const { hash } = await world.client().put(bytes);

@@ -1,7 +1,8 @@
-/** The books of members' shares: what is charged, reserved, given back, and told. */
+/** The accounting of members' quotas: what is charged, reserved, released and reported. */
 
 import { assertEquals, assertThrows } from "@std/assert";
 import { storeAllowance } from "../../../core/merge/allowance.ts";
+import { payloadCodecs } from "../../../core/merge/payload/payload_codecs.ts";
 import { mostSlicesOf, sliceLayout } from "../../../core/merge/butterfly.ts";
 import type { BlobRef, NodeId } from "../../../core/ids.ts";
 import { hashOf } from "../../../net/blobs/blob_hash.ts";
@@ -67,7 +68,7 @@ Deno.test("Blob quota: what arrives is reserved before it is stored, and given b
   assertEquals(quota.usage(one), { bytes: 0, blobs: 0 });
 });
 
-Deno.test("Blob quota: a blob counts until it is deleted or needed, once, and against whoever stored it first", () => {
+Deno.test("Blob quota: a blob counts until it is deleted or needed, once, and against the node that stored it first", () => {
   const world = new World();
   const { quota } = world;
   const [first, second] = [refOf(1, 60), refOf(2, 70)];
@@ -84,7 +85,7 @@ Deno.test("Blob quota: a blob counts until it is deleted or needed, once, and ag
   assertEquals(quota.usage(one), { bytes: 0, blobs: 0 });
 });
 
-Deno.test("Blob quota: all members together stop at what the store has for them, and nobody is to blame", () => {
+Deno.test("Blob quota: all members together stop at their share of the store, and none is blamed", () => {
   const world = new World({ capacityBytes: 200 });
   world.store(one, refOf(1, 100));
   const place = world.quota.reserve(two, 90);
@@ -94,7 +95,7 @@ Deno.test("Blob quota: all members together stop at what the store has for them,
   assertEquals(world.told, []);
 });
 
-Deno.test("Blob quota: an offender is told of once a second, and apart from others", () => {
+Deno.test("Blob quota: an offender is reported once a second, separately from others", () => {
   const { quota, timers, told } = new World();
   for (let i = 0; i < 20; i++) {
     assertThrows(() => quota.reserve(one, 101));
@@ -105,7 +106,7 @@ Deno.test("Blob quota: an offender is told of once a second, and apart from othe
 });
 
 Deno.test("Store allowance: it is twice what one round of an honest miner takes, of the largest stage", () => {
-  const { blobBytes, bytes, blobs } = storeAllowance([640, 6_400, 1_280]);
+  const { blobBytes, bytes, blobs } = storeAllowance([640, 6_400, 1_280], payloadCodecs.float32);
   assertEquals([blobBytes, bytes, blobs], [25_600, 2 * 4 * 25_600, 2 * (2 * 100 + 2)]);
 });
 

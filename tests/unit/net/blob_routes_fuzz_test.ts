@@ -43,7 +43,7 @@ function sendable(headers: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).filter(([, value]) => /^[\x20-\x7e]*$/.test(value)));
 }
 
-Deno.test("Blob routes: 1,500 random requests get answers we meant, and the blobs stay what they are", () =>
+Deno.test("Blob routes: 1,500 random requests get intended answers, and the blobs stay unchanged", () =>
   withScratchFolder(async (folder) => {
     const hub = await UploadWorld.open(folder, { blobBytes: 2_000_000, uploadBytes: 3_000_000 });
     const { world, store } = hub;

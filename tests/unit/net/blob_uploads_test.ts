@@ -1,4 +1,7 @@
-/** Uploads in parts: what arrived stays when connection, hub or client break, within bounds, and is no blob before its end. */
+/**
+ * Uploads in parts: arrived bytes stay when connection, hub or client break, within bounds, and are not a blob before
+ * the end.
+ */
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { hashOf, refOf } from "../../../net/blobs/blob_hash.ts";
@@ -65,7 +68,7 @@ Deno.test("Uploads: cut anywhere, they go on where they stopped, and nothing hal
   }
 });
 
-Deno.test("Uploads: a hub that restarts in the middle goes on from its disk", () =>
+Deno.test("Uploads: a hub that restarts in the middle continues from its disk", () =>
   withWorld(async (world) => {
     world.cuts = [null, 900_000];
     world.onWait = async () => {
@@ -78,7 +81,7 @@ Deno.test("Uploads: a hub that restarts in the middle goes on from its disk", ()
     assertEquals(world.requests.slice(2), ["PATCH 2000000", "GET", "PATCH 2900000", "PATCH 4900000"]);
   }));
 
-Deno.test("Uploads: a node that gave up or restarted goes on too", () =>
+Deno.test("Uploads: a node that gave up or restarted resumes too", () =>
   withWorld(async (world) => {
     world.cuts = [null, 900_000];
     await assertProblem(() => world.client({ attempts: 1 }).put(bytes), "unreachable");
@@ -87,7 +90,7 @@ Deno.test("Uploads: a node that gave up or restarted goes on too", () =>
     assertEquals(world.sentBytes, bytes.length);
   }));
 
-Deno.test("Uploads: of a large stream only a part is held, and it goes on over cuts", () =>
+Deno.test("Uploads: only part of a large stream is held, and it resumes after cuts", () =>
   withWorld(async (world) => {
     world.cuts = [1_500_000, null, 300_000];
     assertEquals(await world.client().put(streamOf(bytes), ref.hash), ref);
@@ -160,7 +163,7 @@ Deno.test("Uploads: the newest request wins over one whose connection is silent"
       pull(controller) {
         if (pulls++ === 0) return controller.enqueue(bytes.slice(0, 4000));
         reached.resolve();
-        return new Promise(() => {}); // as a dead connection that nobody closed
+        return new Promise(() => {}); // like a dead connection that was never closed
       },
     }, { highWaterMark: 0 });
     const first = world.uploads.append(key, part(bytes, { source: silent, isLast: true }));
@@ -214,7 +217,7 @@ Deno.test("Uploads: a blob above blobBytes is refused when its first byte too ma
     await assertProblem(() => world.uploads.append(key, more), "tooLarge");
   }, { blobBytes: 1_000_000 }));
 
-Deno.test("Uploads: what nobody continues is dropped after its age, also at the next start", () =>
+Deno.test("Uploads: an abandoned upload is dropped by age, also at the next start", () =>
   withWorld(async (world) => {
     const key = { hash: ref.hash, node: one };
     await world.uploads.append(key, part(bytes.subarray(0, 1000)));

@@ -1,4 +1,4 @@
-/** Who makes room among strangers, and whom an address stands for. */
+/** Which stranger makes room, and the origin of an address. */
 
 import { assert, assertEquals } from "@std/assert";
 import { Crowd, originOf } from "../../../net/links/crowd.ts";
@@ -33,7 +33,7 @@ Deno.test("Crowd: origins with one member each take turns by age", () => {
   assertEquals(crowd.add("w", { origin: "w", nowMs: 1000 }), { type: "admitted", dropped: "x" });
 });
 
-Deno.test("Crowd: who leaves frees a place, and fewer places drop nobody", () => {
+Deno.test("Crowd: a member that leaves frees a place, and lowering the limit drops no member", () => {
   const crowd = new Crowd<string>({ most: 4, shortestMs: 1000 });
   fill(crowd, "a", 4);
   crowd.remove("a1");
@@ -46,7 +46,7 @@ Deno.test("Crowd: who leaves frees a place, and fewer places drop nobody", () =>
   assertEquals(crowd.most, 4);
 });
 
-Deno.test("Crowd: an IPv4 address stands for itself, an IPv6 one for its network", () => {
+Deno.test("Crowd: the origin of an IPv4 address is itself, that of an IPv6 one its network", () => {
   for (
     const [address, origin] of [
       ["203.0.113.7", "203.0.113.7"],

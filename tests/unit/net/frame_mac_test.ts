@@ -26,7 +26,7 @@ Deno.test("Frame MAC: HMAC-SHA-256 of prefix, table and header, cut to 16 bytes"
   }
 });
 
-Deno.test("Frame MAC: what is shorter than its own head has none", () => {
+Deno.test("Frame MAC: a frame shorter than its head has none", () => {
   const mac = new FrameMac(new Uint8Array(32));
   const frame = encodeFrame({ header: { note: 1 }, sequence: 1 });
   mac.seal(frame);

@@ -164,7 +164,7 @@ Deno.test("Hello: a recorded one by ticket answers no other challenge", () => {
   assertEquals(judge({ ...hello, hubNonce: next.nonce }, next).type, "unproven");
 });
 
-Deno.test("Hello: another protocol version is refused before a ticket is looked at", () => {
+Deno.test("Hello: another protocol version is refused before a ticket is checked", () => {
   const next = challengeOf(hub);
   const { hello } = greet(next, { ticket: signedTicket() });
   const verdict = judge({ ...hello, protocol: hello.protocol - 1 }, next);
@@ -215,7 +215,7 @@ Deno.test("Hello: terms that were changed on the way are refused, by ticket and 
   }
 });
 
-Deno.test("Hello: who changes a public key or the ticket on the way breaks a signature", () => {
+Deno.test("Hello: changing a public key or the ticket on the way breaks a signature", () => {
   const next = challengeOf(hub);
   const [greeting, other] = [greet(next), greet(next)];
   const { hello } = greeting;

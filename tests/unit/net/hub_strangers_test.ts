@@ -30,7 +30,7 @@ class StrangerWorld {
   readonly timers = new ManualTimers();
   readonly events: HubEvent<unknown>[] = [];
   readonly hub: Hub<unknown, unknown>;
-  verified = 0; // signatures looked at
+  verified = 0; // signatures checked
   readonly #random = countingRandom(9);
 
   constructor(limits: Partial<NetLimits> = {}) {

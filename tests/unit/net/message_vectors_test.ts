@@ -1,4 +1,4 @@
-/** Every message: its frozen bytes, the way back through the schema, and what the schemas refuse. */
+/** Every message: its frozen bytes, parsing them with the schema, and what the schemas reject. */
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { decodeFrame } from "../../../net/messages/frame.ts";

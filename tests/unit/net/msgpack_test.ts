@@ -1,4 +1,4 @@
-/** The header codec: what goes through unchanged and what a peer cannot smuggle in. */
+/** The header codec: what passes unchanged and what a peer cannot smuggle in. */
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { decodeMsgpack, encodeMsgpack } from "../../../net/messages/msgpack.ts";
@@ -48,7 +48,7 @@ Deno.test("Msgpack: extension types, binary and timestamps are refused", () => {
   }
 });
 
-Deno.test("Msgpack: keys that name a prototype, repeat or are no strings are refused", () => {
+Deno.test("Msgpack: keys that name a prototype, repeat or are not strings are rejected", () => {
   const map = (key: string) => [0x81, 0xa0 | key.length, ...new TextEncoder().encode(key), 1];
   for (const key of ["__proto__", "constructor", "prototype"]) {
     assertStringIncludes(problem(map(key)), "is not allowed");

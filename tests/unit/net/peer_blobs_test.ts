@@ -1,4 +1,4 @@
-/** A node's own blob port: whom it answers, how often, what it holds, and a fetch from two such nodes. */
+/** A node's own blob port: which requests it answers, how often, what it holds, and a fetch from two such nodes. */
 
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { blobHash, type NodeId } from "../../../core/ids.ts";
@@ -57,7 +57,7 @@ class PeerWorld {
   }
 }
 
-Deno.test("Peer blobs: a node with the hub's pass that signs for this one reads, nobody writes", async () => {
+Deno.test("Peer blobs: a node with the hub's pass that signs for this one can read, none can write", async () => {
   const world = new PeerWorld();
   const refs = await world.peer.hold(vectors);
   assertEquals(refs, vectors.map(refOf));
@@ -78,7 +78,7 @@ Deno.test("Peer blobs: a node with the hub's pass that signs for this one reads,
   assertEquals(world.errors, []);
 });
 
-Deno.test("Peer blobs: only the reader of a pass reads, only what it names, until its end, by the word of its own hub", async () => {
+Deno.test("Peer blobs: a pass is valid only for its reader and blobs, until its expiry, from the node's own hub", async () => {
   const world = new PeerWorld();
   const [first, second] = await world.peer.hold(vectors);
   const other = testSigner(2).address;
@@ -107,7 +107,7 @@ Deno.test("Peer blobs: only the reader of a pass reads, only what it names, unti
       assertProblem(() => stranger.get(hash), "refused").then((text) => text.replaceAll(hash, ""))
     ),
   );
-  assertEquals(answers[0], answers[1]); // nothing is told of what is here
+  assertEquals(answers[0], answers[1]); // nothing reveals what is stored
   world.timers.advance(1_000); // its requests a second
   assertEquals(await world.client().get(first!.hash), vectors[0]);
 });
@@ -153,6 +153,6 @@ Deno.test("Peer blobs: a blob comes from two nodes' ports at once, and they refu
   assertEquals(await fetchBlob(options), vectors[0]);
   const socket = new WebSocket(listeners[0]!.url.replace("http", "ws"));
   const closed = await new Promise<CloseEvent>((resolve) => socket.onclose = resolve);
-  assertEquals(closed.reason, "this port hands out blobs only");
+  assertEquals(closed.reason, "this port serves only blobs");
   for (const listener of listeners) await listener.close();
 });

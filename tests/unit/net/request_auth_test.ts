@@ -194,7 +194,7 @@ Deno.test("Requests: clocks may differ by 'clockSkewMs' either way, and a nonce 
   assertStringIncludes(world.check(ahead), "in the past");
 });
 
-Deno.test("Requests: strangers, late ones and floods cost no signature check, and nobody uses up another's nonces", () => {
+Deno.test("Requests: strangers, late ones and floods cost no signature check, and no node uses up another's nonces", () => {
   const world = new Gate();
   const stranger = testSigner(2);
   assertEquals(world.check(world.authorize({ signer: stranger })), "Cannot take a stranger");

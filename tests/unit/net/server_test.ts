@@ -1,4 +1,4 @@
-/** The port and the dial: what a person reads when one of them does not work. */
+/** The port and the dial: the messages when one of them fails. */
 
 import { assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
 import { dialWebSocket } from "../../../net/links/client.ts";

@@ -57,7 +57,7 @@ Deno.test("Session: an acknowledgement rides on traffic that goes the other way"
   assertEquals(left.outboxBytes, 0);
 });
 
-Deno.test("Session: a full outbox refuses, keeps what it has, and stays over", () => {
+Deno.test("Session: a full outbox refuses, keeps its content, and the session stays over", () => {
   const session = openSession();
   let taken = 0;
   let detail = "";
@@ -143,7 +143,7 @@ Deno.test("Session: 200 random histories of sends, arrivals and breaks deliver e
   }
 });
 
-/** One frame of 100 kB, sent and acknowledged; what is free afterwards. */
+/** One frame of 100 kB, sent and acknowledged; returns the free memory afterwards. */
 function freeAfter(from: { links: number; bufferedBytes: number }): number {
   const memory = new FrameMemory();
   const large = { ...limits, frameBytes: 200_000, outboxBytes: 400_000, windowBytes: 400_000 };

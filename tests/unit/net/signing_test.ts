@@ -1,4 +1,4 @@
-/** Signed requests: what the SDK signed is accepted, what we sign has its bytes, and every change is refused. */
+/** Signed requests: those signed by the SDK are accepted, ours have the same bytes, and every change is refused. */
 
 import { assert, assertEquals } from "@std/assert";
 import { nodeId } from "../../../core/ids.ts";

@@ -1,4 +1,4 @@
-/** The loop around a machine while it stands still: no event is taken, no effect performed, and the machine's time stands. */
+/** The loop around a machine while it is held: no event is taken, no effect performed, and the machine's time stops. */
 
 import { assert, assertEquals } from "@std/assert";
 import { Driver, type DriverOptions, type TimedEvent } from "../../../cli/roles/driver.ts";
@@ -38,7 +38,7 @@ class World {
   }
 }
 
-Deno.test("Driver: held, it takes nothing and its time stands; afterwards it goes on where it was", () => {
+Deno.test("Driver: while held, it takes nothing and its time stops; afterwards it resumes", () => {
   const { driver, timers, state, performed, pressure } = new World();
   driver.enqueue("a");
   timers.advance(1_000);
@@ -73,7 +73,7 @@ Deno.test("Driver: a commit that waits keeps its effects, and what comes meanwhi
   assertEquals([state.taken, driver.standsStill, pressure], [["a@0", "b@0"], false, [true, false]]);
 });
 
-Deno.test("Driver: held and waiting, it goes on when both are over, whichever ends first", async () => {
+Deno.test("Driver: held and waiting, it resumes when both are over, whichever ends first", async () => {
   for (const isHeldLonger of [true, false]) {
     const waiting = Promise.withResolvers<void>();
     const { driver, state, performed } = new World({
@@ -116,7 +116,37 @@ Deno.test("Driver: closed while a commit waits, it performs nothing of it", asyn
   assertEquals([state.taken, performed], [["a@0"], []]);
 });
 
-Deno.test("Driver: a full inbox is told, also while it stands still", () => {
+Deno.test("Driver: checks of the whole state take a fiftieth of the time at most, however long one takes", () => {
+  const timers = new ManualTimers();
+  let checks = 0;
+  const driver = new Driver<null, string, string>({
+    machine: {
+      step: () => [],
+      nextDeadlineMs: () => timers.steadyMs() + 10, // a tick every 10 ms
+      assertInvariants: () => {
+        checks += 1;
+        timers.advance(32); // no timer is set meanwhile
+      },
+    },
+    state: null,
+    perform: () => {},
+    tick: "tick",
+    timers,
+    inboxMessages: 3,
+    onPressure: () => {},
+    onFailure: (error) => {
+      throw error;
+    },
+  });
+  const fromMs = timers.steadyMs();
+  driver.enqueue("begin");
+  for (let i = 0; i < 1_600; i++) timers.advance(10);
+  const tookMs = timers.steadyMs() - fromMs;
+  assert(checks >= 9 && 32 * checks <= 0.02 * tookMs + 32, `${checks} checks in ${tookMs} ms`);
+  driver.close();
+});
+
+Deno.test("Driver: a full inbox is reported, even while held", () => {
   const { driver } = new World();
   driver.hold();
   for (const event of ["a", "b"]) driver.enqueue(event);

@@ -1,4 +1,4 @@
-/** Which orchestrator and run a node takes for its own: typed, remembered, or whoever comes first. */
+/** Which orchestrator and run a node accepts: typed, remembered, or the first met. */
 
 import { assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { nodeId } from "../../../core/ids.ts";
@@ -34,7 +34,7 @@ Deno.test("Hub pin: the first contact is remembered for its address, in the data
   });
 });
 
-Deno.test("Hub pin: at a loopback address another orchestrator renews what was remembered, with a warning", async () => {
+Deno.test("Hub pin: at a loopback address another orchestrator replaces the remembered one, with a warning", async () => {
   await withScratchFolder(async (folder) => {
     for (const local of ["ws://127.0.0.1:9009", "ws://[::1]:9009", "ws://localhost:9009"]) {
       const open = (typed = nothing) => HubPin.open({ folder, socket: local }, typed);
@@ -71,7 +71,7 @@ Deno.test("Hub pin: a mismatch names the file that remembers, unless it was type
   });
 });
 
-Deno.test("Hub pin: --hub must be an address; the join line's words are what a node reads", () => {
+Deno.test("Hub pin: --hub must be an address; a node can read the join line's options", () => {
   const options = (values: Readonly<Record<string, string>>) =>
     ({ text: (name: string) => values[name] }) as unknown as Parameters<typeof typedPin>[0];
   assertEquals(typedPin(options({})), nothing);

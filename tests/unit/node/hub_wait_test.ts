@@ -1,4 +1,4 @@
-/** A node without its orchestrator: what is said and when, and when it gives up. */
+/** A node without its orchestrator: what it reports and when, and when it gives up. */
 
 import { assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { durationOf, durationOption } from "../../../cli/options/duration_text.ts";
@@ -78,7 +78,7 @@ function lonely(giveUpAfterMs: number | null, cure?: string) {
   return { role, waits, pass, attempts: () => attempts };
 }
 
-Deno.test("Waiting: a node tries for ever, at least every 4 s, and says so a few times", async () => {
+Deno.test("Waiting: a node retries forever, at least every 4 s, and reports it a few times", async () => {
   const { role, waits, pass, attempts } = lonely(null);
   pass(3_600_000);
   assertEquals(attempts() > 3_600 / 4, true, `${attempts()} attempts in an hour`);
@@ -87,7 +87,7 @@ Deno.test("Waiting: a node tries for ever, at least every 4 s, and says so a few
   assertEquals((await role.finished).reason, "test over");
 });
 
-Deno.test("Waiting: with --give-up-after it ends with what it waited for and why it did not come", async () => {
+Deno.test("Waiting: with --give-up-after it ends with what it waited for and the reason", async () => {
   const { role, pass } = lonely(90_000);
   const failure = role.finished.then(() => null, (error) => error);
   pass(100_000);

@@ -27,7 +27,7 @@ Deno.test("Link errors: another orchestrator than the remembered one is refused 
   assertEquals(next?.endsWith(`: iota validate --orchestrator 'iota://10.0.0.5:9009/two#${other}'`), true, next);
 });
 
-Deno.test("Link errors: what was typed is no memory", () => {
+Deno.test("Link errors: a typed hub is not a remembered one", () => {
   const { message, next } = refusal(null);
   assertMatch(message, new RegExp(`must be ${wanted}: current value is ${other}$`));
   assertMatch(next ?? "", /the invite that it prints/);

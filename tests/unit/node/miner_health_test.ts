@@ -1,4 +1,4 @@
-/** What a miner is told of its place in the subnet, and whom a hub admits by the subnet's list. */
+/** What a miner reports about its place in the subnet, and which nodes a hub admits by the subnet's list. */
 
 import { assertEquals, assertMatch } from "@std/assert";
 import type { Chain, Head, Metagraph, Neuron, SubnetParameters } from "../../../chain/chain.ts";
@@ -22,13 +22,13 @@ function healthOf(hotkey: string, neurons: readonly Neuron[], change: Partial<Su
   return minerHealth({ hotkey, metagraph, parameters: { ...parameters, ...change } });
 }
 
-Deno.test("Miner health: a hotkey that is not registered earns nothing, and is told how to register", () => {
+Deno.test("Miner health: an unregistered hotkey earns nothing, and gets the command to register", () => {
   const { level, uid, sentences } = healthOf("hot9", [neuron(0)]);
   assertEquals([level, uid], ["alarm", null]);
   assertMatch(sentences[0]!, /not registered on subnet 9.*iota chain register/);
 });
 
-Deno.test("Miner health: what it earned, and its share among miners", () => {
+Deno.test("Miner health: its earnings, and its share among miners", () => {
   const own = neuron(1, { incentive: 30, emissionRao: 1_234_500_000n });
   const health = healthOf("hot1", [neuron(0, { incentive: 70, emissionRao: 2n }), own]);
   assertEquals([health.level, health.uid, health.incentiveShare], ["good", 1, 0.3]);
@@ -111,7 +111,7 @@ Deno.test("Admission: a lost place or permit counts for ten minutes more, and a 
   stop();
 });
 
-Deno.test("Admission: registered hotkeys, validators with a permit, and nobody before the list is read", async () => {
+Deno.test("Admission: registered hotkeys, validators with a permit, and no node before the list is read", async () => {
   const problems: string[] = [];
   const onFailure = (error: unknown) => problems.push(`bug: ${error}`);
   const admission = new Admission({ network: "test", netuid: 9, onProblem: (text) => problems.push(text), onFailure });
@@ -148,7 +148,7 @@ Deno.test("Admission: registered hotkeys, validators with a permit, and nobody b
   assertEquals(listed.asked, 5);
 });
 
-Deno.test("Admission: who registered a moment ago is told to try again, and a stranger only once", async () => {
+Deno.test("Admission: a newly registered node is asked to retry, and a stranger only once", async () => {
   const onFailure = (error: unknown) => {
     throw error;
   };
@@ -163,7 +163,7 @@ Deno.test("Admission: who registered a moment ago is told to try again, and a st
   await list(100, neuron(0));
   for (const node of ["hot1", "hot7"]) {
     assertEquals(check(node)?.code, "wrongPhase", "a code after which a node comes again");
-    assertMatch(check(node)!.detail, /register it: iota chain register .*; if it was done just now, .*try again/);
+    assertMatch(check(node)!.detail, /register it: iota chain register .*; if that has just changed, .*try again/);
   }
   await list(101, neuron(0), neuron(1));
   assertEquals(listed.asked, 2, "the list is read again with the next block");

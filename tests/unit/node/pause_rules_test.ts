@@ -47,7 +47,7 @@ for (const { schedule, open, closed } of hours) {
   });
 }
 
-Deno.test("Schedule: what is none is refused with the part that is wrong", () => {
+Deno.test("Schedule: an invalid one is rejected with the wrong part", () => {
   const wrong: Record<string, string> = {
     "": "''",
     "22-7": "'22-7'",
@@ -102,7 +102,7 @@ for (const { what, readings, before, cause } of decisions) {
   });
 }
 
-Deno.test("Pause rules: who set none rests by hand only", () => {
+Deno.test("Pause rules: without any, a miner pauses only by hand", () => {
   const none: PauseRules = { schedule: null, idleOnly: false, mainsOnly: false, maxCelsius: null };
   const worst = { ...calm, otherLoad: 1, userIdleMs: 0, onMains: false, celsius: 140 };
   assertEquals(decide(none, worst, running), running);
@@ -152,7 +152,7 @@ function watchOf(options: Partial<PauseWatchOptions>, timers = new ManualTimers(
   return { watch, said, timers };
 }
 
-Deno.test("Pause watch: a change is told once, after the look that found it", async () => {
+Deno.test("Pause watch: a change is reported once, after the reading that found it", async () => {
   let celsius = 50;
   const rules = { schedule: null, idleOnly: false, mainsOnly: false, maxCelsius: 80 };
   const readSensors = () => Promise.resolve(`millidegrees ${1000 * celsius}`);

@@ -65,7 +65,7 @@ Deno.test("Peer server: a newcomer copies a stage from a peer although the orche
   }
 });
 
-Deno.test("Peer server: an address nobody can reach, or none at all, is refused with the way out", async () => {
+Deno.test("Peer server: an unreachable or missing address is rejected with a next step", async () => {
   const unreachable = await assertRejects(() => serve("0.0.0.0:0"), Error, "must be able to reach it");
   assert(unreachable instanceof Error);
   await assertRejects(() => serve("9010"), Error, "--listen must be HOST:PORT");

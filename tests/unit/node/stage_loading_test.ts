@@ -1,13 +1,11 @@
-/** A stage that is loaded: what is said while it takes, what need not be done twice, and that nothing large is refused. */
+/** Loading a stage: progress reports, work that is not repeated, and that large stages are accepted. */
 
 import { assert, assertEquals, assertLess } from "@std/assert";
-import { blobAccess, bytesOfFloats } from "../../../cli/roles/blob_access.ts";
+import { blobAccess } from "../../../cli/roles/blob_access.ts";
 import { minerLine } from "../../../cli/node/node_lines.ts";
 import { Segments } from "../../../cli/roles/segments.ts";
 import { StageHost } from "../../../cli/node/stage_host.ts";
 import { createPlainLines } from "../../../cli/screen/plain.ts";
-import { applyRecord } from "../../../cli/screen/apply_record.ts";
-import { newRunView } from "../../../cli/screen/view.ts";
 import { resolveConfig } from "../../../core/config/parse.ts";
 import { sizeNames } from "../../../core/config/size.ts";
 import { nodeId, stageIndex } from "../../../core/ids.ts";
@@ -16,12 +14,13 @@ import { miner } from "../../../core/miner/machine.ts";
 import { openMiner } from "../../../core/miner/state.ts";
 import { stageParameterLengths } from "../../../core/model/stages.ts";
 import { parameterTable, stageSpecs } from "../../../core/model/spec.ts";
+import { bytesOfFloats } from "../../../core/model/vector_bytes.ts";
 import type { HubMessage, LoadingPart, ParameterSource } from "../../../core/protocol/message.ts";
 import type { BlobStore } from "../../../net/blobs/blobs.ts";
 import { MemoryBlobs } from "../../../net/blobs/blob_memory.ts";
 import { defaultNetLimits } from "../../../net/limits.ts";
 import { referenceHost } from "../../support/swarm/local_swarm.ts";
-import { sampleFacts } from "../../support/sample_run.ts";
+import { foldAt, openedView } from "../../support/sample_run.ts";
 import { tinyConfig } from "../../support/tiny_model.ts";
 
 const config = tinyConfig({ pipeline: { stages: 1 } });
@@ -37,7 +36,7 @@ function slowHost(store: BlobStore = new MemoryBlobs({ blobBytes: 1e8, capacityB
     device: referenceHost(),
     blobs: blobAccess(store),
     segments: new Segments(),
-    moments: null,
+    ownState: null,
     activationBytes: 0,
     nowMs: () => nowMs += 5_000,
     onLoading: (part, { done, total }) => said.push([part, done, total]),
@@ -64,6 +63,8 @@ Deno.test("Loading a stage: a fetched stage counts parameters and momentum, and 
   const counted: BlobStore = {
     find: (hash) => store.find(hash),
     put: (source) => store.put(source),
+    adoptFile: (path) => store.adoptFile(path),
+    locate: () => store.locate(),
     get: (hash) => store.get(hash),
     leaves: (hash) => store.leaves(hash),
     open: (hash) => {
@@ -100,7 +101,7 @@ Deno.test("Loading a stage: a quick one says nothing", async () => {
     device: referenceHost(),
     blobs: blobAccess(new MemoryBlobs({ blobBytes: 1e8, capacityBytes: 1e9 })),
     segments: new Segments(),
-    moments: null,
+    ownState: null,
     activationBytes: 0,
     nowMs: () => 0,
     onLoading: (part) => said.push(part),
@@ -135,18 +136,18 @@ Deno.test("Loading a stage: owner and orchestrator read how far it is", () => {
   assertEquals(line("making"), "stage 0, round 2: making initial values 46 %");
   assertEquals(line("fetching"), "stage 0, round 2: fetching parameters 1.1 GiB of 2.4 GiB");
   assertEquals(line("placing"), "stage 0, round 2: placing parameters on the device 46 %");
-  const view = newRunView(sampleFacts, 0);
+  const view = openedView();
   const lines = createPlainLines();
   const tell = (percent: number, nowMs: number) => {
     const record = { type: "nodeLoading", node: nodeId("5Miner"), stage, part: "fetching", percent } as const;
-    applyRecord(view, record, nowMs);
+    foldAt(view, record, nowMs);
     return lines.of(record, view, nowMs);
   };
   assertEquals(tell(12, 1_000).map((text) => text.trim()), [
     "0:01  load     5Miner on stage 0: fetching parameters 12 %",
   ]);
   assertEquals(tell(13, 2_000), [], "a line in five seconds");
-  assertEquals(view.nodes.get(nodeId("5Miner"))?.loading, 13);
+  assertEquals(view.nodes[nodeId("5Miner")]?.loading, 13);
 });
 
 Deno.test("Loading a stage: a node takes and sends the largest stage of every size", () => {

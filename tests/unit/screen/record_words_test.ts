@@ -5,16 +5,14 @@ import { stageIndex } from "../../../core/ids.ts";
 import { joinedAnew, type RunRecord } from "../../../core/protocol/record.ts";
 import { createPaint } from "../../../cli/output/paint.ts";
 import { minerLine, validatorLine } from "../../../cli/node/node_lines.ts";
-import { applyRecord } from "../../../cli/screen/apply_record.ts";
 import { shortAddress } from "../../../cli/screen/format.ts";
 import { frame } from "../../../cli/screen/panels.ts";
 import { createPlainLines } from "../../../cli/screen/plain.ts";
-import { newRunView } from "../../../cli/screen/view.ts";
-import { sampleFacts, sampleMiners, sampleRun } from "../../support/sample_run.ts";
+import { foldAt, openedView, sampleMiners, sampleRun } from "../../support/sample_run.ts";
 
-Deno.test("Plain lines: a node that joined anew is back, and one replica has no hashes to compare", () => {
-  const view = newRunView(sampleFacts, 0);
-  for (const { record, atMs } of sampleRun(5)) applyRecord(view, record, atMs);
+Deno.test("Plain lines: a node that joined again is back, and one replica has no hashes to compare", () => {
+  const view = openedView();
+  for (const { record, atMs } of sampleRun(5)) foldAt(view, record, atMs);
   const lineOf = (record: RunRecord) => createPlainLines().of(record, view, 0)[0]?.trim().replace(/^\S+\s+/, "") ?? "";
   const node = sampleMiners[0]!;
   const lost = (reason: string, tasksReissued: number): RunRecord => {
@@ -32,7 +30,7 @@ Deno.test("Plain lines: a node that joined anew is back, and one replica has no 
     "merge    round 3 merged, hashes equal on 1 stage, 1.0 KiB sent by a miner, 900 ms",
   );
   const panel = (record: RunRecord) => {
-    applyRecord(view, record, 0);
+    foldAt(view, record, 0);
     return frame(view, { width: 100, height: 40, nowMs: 0, paint: createPaint(false) }).join("\n");
   };
   assertEquals([panel(merged(1)).includes("hashes"), panel(merged(2)).includes("hashes equal")], [false, true]);

@@ -4,27 +4,26 @@ import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { TerminalOutput } from "../../../cli/output/output.ts";
 import { createPaint } from "../../../cli/output/paint.ts";
 import { frame, speedPanel } from "../../../cli/screen/panels.ts";
-import { openRunScreen } from "../../../cli/screen/run_screen.ts";
-import { newRunView } from "../../../cli/screen/view.ts";
+import { Projection } from "../../../cli/projection/projection.ts";
 import { FakeHost } from "../../support/fake_host.ts";
-import { sampleFacts } from "../../support/sample_run.ts";
+import { openedView, sampleFacts } from "../../support/sample_run.ts";
 
 const noPaint = createPaint(false);
 
 Deno.test("Run screen: a resumed run shows its step before anybody is back", () => {
   const host = new FakeHost({ terminal: { columns: 80, rows: 30 } });
   const output = new TerminalOutput({ host, json: false, quiet: false, verbose: false, noColor: true });
-  const screen = openRunScreen({ output, view: newRunView(sampleFacts, 0), nowMs: () => 0 });
-  screen.begin({ step: 30, round: 3 });
-  screen.close();
-  const last = frame(screen.view, { width: 80, height: 30, nowMs: 0, paint: noPaint }).join("\n");
+  const run = new Projection({ output, opened: { facts: sampleFacts, startedAtMs: 0, step: 0 }, nowMs: () => 0 });
+  run.tell({ type: "takenUp", step: 30, round: 3 });
+  run.close();
+  const last = frame(run.view, { width: 80, height: 30, nowMs: 0, paint: noPaint }).join("\n");
   assertMatch(last, /step {4}30 of 40/);
   assertStringIncludes(host.written.stdout, "30 of 40");
 });
 
 Deno.test("Screen: the wire is smaller or larger than bf16, in words", () => {
   const wireLine = (forwardBytes: number, backwardBytes: number) => {
-    const view = newRunView(sampleFacts, 0);
+    const view = openedView();
     view.wire = { forwardBytes, backwardBytes, bf16Bytes: 256 };
     return speedPanel(view, { width: 120, nowMs: 0, paint: noPaint })[0];
   };
@@ -40,11 +39,11 @@ Deno.test("Log file: it gets the whole log while a screen is on, and with --quie
     const output = new TerminalOutput({ host, json: false, quiet, verbose: false, noColor: true });
     const lines: string[] = [];
     output.copyTo((line) => lines.push(line), { stampOf: () => "2026-11-21 14:03:07" });
-    const screen = openRunScreen({ output, view: newRunView(sampleFacts, 0), nowMs: () => 1_000 });
-    screen.record({ type: "runStarted", step: 0, round: 0, stages: 2, miners: 2 });
+    const run = new Projection({ output, opened: { facts: sampleFacts, startedAtMs: 0, step: 0 }, nowMs: () => 1_000 });
+    run.tell({ type: "runStarted", step: 0, round: 0, stages: 2, miners: 2 });
     output.log.info("halfway");
-    screen.note("chaos", "a miner was killed");
-    screen.close();
+    run.tell({ type: "noted", label: "chaos", text: "a miner was killed" });
+    run.close();
     output.summary({ steps: 3 });
     output.close();
     return lines;

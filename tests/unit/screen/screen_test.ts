@@ -4,7 +4,6 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { nodeId, stageIndex } from "../../../core/ids.ts";
 import { TerminalOutput } from "../../../cli/output/output.ts";
 import { createPaint } from "../../../cli/output/paint.ts";
-import { applyRecord } from "../../../cli/screen/apply_record.ts";
 import {
   bar,
   byteSize,
@@ -21,21 +20,22 @@ import {
 } from "../../../cli/screen/format.ts";
 import { frame } from "../../../cli/screen/panels.ts";
 import { createPlainLines } from "../../../cli/screen/plain.ts";
-import { openRunScreen } from "../../../cli/screen/run_screen.ts";
-import { emptySeries, pushSeries } from "../../../cli/screen/series.ts";
+import { newsLine } from "../../../cli/screen/news_words.ts";
+import { Projection } from "../../../cli/projection/projection.ts";
+import { emptySeries, pushSeries } from "../../../core/view/series.ts";
 import { LiveTerminal } from "../../../cli/screen/terminal.ts";
-import { newRunView, remainingMs, type RunView, tokensPerSecond } from "../../../cli/screen/view.ts";
+import { remainingMs, type RunView, tokensPerSecond } from "../../../core/view/view.ts";
 import { FakeHost } from "../../support/fake_host.ts";
-import { sampleFacts, sampleMiners, sampleRun } from "../../support/sample_run.ts";
+import { foldAt, openedView, sampleFacts, sampleMiners, sampleRun } from "../../support/sample_run.ts";
 
 const noPaint = createPaint(false);
 
 /** The view after `steps` steps, `before` records earlier, and the time of its last record. */
 function viewAfter(steps: number, before = 0): { view: RunView; nowMs: number } {
-  const view = newRunView(sampleFacts, 0);
+  const view = openedView();
   const records = sampleRun(steps);
   const shown = records.slice(0, records.length - before);
-  for (const { record, atMs } of shown) applyRecord(view, record, atMs);
+  for (const { record, atMs } of shown) foldAt(view, record, atMs);
   return { view, nowMs: shown.at(-1)?.atMs ?? 0 };
 }
 
@@ -53,7 +53,7 @@ for (const width of [60, 80, 120]) {
     for (const { name, steps, before } of moments) {
       const { view, nowMs } = viewAfter(steps, before);
       if (steps >= 20) view.wire = { forwardBytes: 33.2, backwardBytes: 66.1, bf16Bytes: 512 };
-      if (steps >= 28) view.chain = { block: 163, weightsSet: 12, epochs: 16, minersRao: 49_198_765_432n };
+      if (steps >= 28) view.chain = { block: 163, weightsSet: 12, epochs: 16, minersRao: "49198765432" };
       const lines = frame(view, { width, height: 30, nowMs, paint: noPaint });
       for (const line of lines) assert(visibleWidth(line) <= width, `${name}: ${line}`);
       await t.assertSnapshot(`${name}\n${lines.join("\n")}`);
@@ -82,11 +82,11 @@ Deno.test("Screen: a frame never exceeds its window", () => {
 });
 
 Deno.test("Screen: many stages and many miners end in counts, not in overflow", () => {
-  const view = newRunView({ ...sampleFacts, layersOfStages: Array.from({ length: 40 }, () => 2) }, 0);
+  const view = openedView({ ...sampleFacts, layersOfStages: Array.from({ length: 40 }, () => 2) });
   for (let i = 0; i < 900; i++) {
     const node = nodeId(`5Grwva${i}`);
-    applyRecord(view, { type: "nodeJoined", node, role: "miner", adapter: "x" }, 0);
-    applyRecord(view, { type: "nodeReady", node, stage: stageIndex(i % 40), round: 0, parameters: "" }, 0);
+    foldAt(view, { type: "nodeJoined", node, role: "miner", adapter: "x" }, 0);
+    foldAt(view, { type: "nodeReady", node, stage: stageIndex(i % 40), round: 0, parameters: "" }, 0);
   }
   const lines = frame(view, { width: 60, height: 20, nowMs: 0, paint: noPaint });
   assertEquals(lines.length, 20);
@@ -95,17 +95,17 @@ Deno.test("Screen: many stages and many miners end in counts, not in overflow", 
 });
 
 Deno.test("Screen: the plain lines of a run", async (t) => {
-  const view = newRunView(sampleFacts, 0);
+  const view = openedView();
   const plain = createPlainLines();
   const lines = sampleRun(40).flatMap(({ record, atMs }) => {
-    applyRecord(view, record, atMs);
+    foldAt(view, record, atMs);
     return plain.of(record, view, atMs);
   });
   await t.assertSnapshot(lines.join("\n"));
 });
 
 Deno.test("Screen: fast steps say one line a second, the last one always", () => {
-  const view = newRunView(sampleFacts, 0);
+  const view = openedView();
   const plain = createPlainLines();
   const steps = sampleRun(40).map(({ record }) => record).filter((record) => record.type === "stepClosed");
   const spoken = steps.flatMap((record, i) => plain.of(record, view, i * 100));
@@ -114,10 +114,10 @@ Deno.test("Screen: fast steps say one line a second, the last one always", () =>
 });
 
 Deno.test("Screen: foreign text is made harmless before it is shown", () => {
-  const view = newRunView(sampleFacts, 0);
+  const view = openedView();
   const record = { type: "warning", text: "bad \x1b[2J\nnews" } as const;
-  applyRecord(view, record, 0);
-  assertEquals(view.events[0]!.text, "bad \ufffd[2J · news");
+  foldAt(view, record, 0);
+  assertEquals(newsLine(view.news[0]!.record).text, "bad \ufffd[2J · news");
   assertEquals(createPlainLines().of(record, view, 0), ["   0:00  warning  bad \ufffd[2J · news"]);
 });
 
@@ -127,14 +127,14 @@ Deno.test("View: a finished forward waits at the next stage until its backward i
   const flight = () => view.stages.map(({ forward, backward }) => `${forward}/${backward}`).join(" ");
   const expected = ["0/0 1/0 0/0", "0/0 0/0 1/0", "0/0 0/1 0/0", "0/1 0/0 0/0", "0/0 0/0 0/0"];
   for (const [i, record] of task.slice(0, 5).entries()) {
-    applyRecord(view, record, 0);
+    foldAt(view, record, 0);
     assertEquals(flight(), expected[i]!, record.task);
   }
 });
 
 Deno.test("View: a lost miner stays marked until the next merge", () => {
-  assertEquals(viewAfter(24).view.nodes.get(sampleMiners[3]!)?.state, "lost");
-  assertEquals(viewAfter(30).view.nodes.has(sampleMiners[3]!), false);
+  assertEquals(viewAfter(24).view.nodes[sampleMiners[3]!]?.state, "lost");
+  assertEquals(sampleMiners[3]! in viewAfter(30).view.nodes, false);
 });
 
 Deno.test("View: speed comes from closed steps, the estimate from this session's pace", () => {
@@ -149,8 +149,8 @@ Deno.test("View: speed comes from closed steps, the estimate from this session's
 });
 
 Deno.test("View: a resumed run is not credited with the steps before it", () => {
-  const view = newRunView(sampleFacts, 0);
-  applyRecord(view, { type: "runStarted", step: 20, round: 2, stages: 3, miners: 6 }, 1_000);
+  const view = openedView();
+  foldAt(view, { type: "runStarted", step: 20, round: 2, stages: 3, miners: 6 }, 1_000);
   assertEquals([view.step, view.round, remainingMs(view, 2_000)], [20, 2, null]);
 });
 
@@ -159,7 +159,7 @@ Deno.test("Series: a long curve keeps its ends in bounded memory", () => {
   for (let i = 0; i < 100_000; i++) pushSeries(series, i);
   assert(series.values.length <= 512);
   assert(series.values[0]! < 200 && series.values.at(-1)! > 99_000);
-  assertEquals(series.values.every((value, i) => i === 0 || value > series.values[i - 1]!), true);
+  assertEquals(series.values.every((value, i) => i === 0 || value! > series.values[i - 1]!), true);
 });
 
 Deno.test("Format: numbers keep their units and no more digits than they deserve", () => {
@@ -207,7 +207,7 @@ Deno.test("Format: curves and bars are as wide as asked, whatever they are given
   assertEquals(printable("a\u0000b\u202ec"), "a\ufffdb\ufffdc");
 });
 
-/** A terminal that keeps what it was sent, and what a person would see: enough of the escape codes to check the drawing. */
+/** A terminal that records its input and the visible result: enough of the escape codes to check the drawing. */
 class TinyTerminal {
   sent = "";
   rows: string[] = [""];
@@ -284,40 +284,44 @@ Deno.test("Terminal: after the window narrows, the rows of the wrapped frame are
 Deno.test("Run screen: --json passes every record through and prints nothing for people", () => {
   const host = new FakeHost();
   const output = new TerminalOutput({ host, json: true, quiet: false, verbose: false, noColor: false });
-  const screen = openRunScreen({ output, view: newRunView(sampleFacts, 0), nowMs: () => 0 });
+  const run = new Projection({ output, opened: { facts: sampleFacts, startedAtMs: 0, step: 0 }, nowMs: () => 0 });
   const records = sampleRun(3).map(({ record }) => record);
-  for (const record of records) screen.record(record);
-  screen.close();
+  for (const record of records) run.tell(record);
+  run.close();
   const lines = host.written.stdout.trimEnd().split("\n").map((line) => JSON.parse(line));
   assertEquals(lines, JSON.parse(JSON.stringify(records)));
 });
 
-Deno.test("Run screen: a note is a line with its time, and no JSON line of its own", () => {
+Deno.test("Run screen: a note is a line with its time, and has no JSON line", () => {
   const written = (json: boolean) => {
     const host = new FakeHost();
     const output = new TerminalOutput({ host, json, quiet: false, verbose: false, noColor: true });
-    const screen = openRunScreen({ output, view: newRunView(sampleFacts, 0), nowMs: () => 65_000 });
-    screen.note("chaos", "step 20: killed miner-3 (pid 7), restarted as pid 9");
-    screen.close();
-    assertEquals(screen.view.events.length, 1);
+    const run = new Projection({
+      output,
+      opened: { facts: sampleFacts, startedAtMs: 0, step: 0 },
+      nowMs: () => 65_000,
+    });
+    run.tell({ type: "noted", label: "chaos", text: "step 20: killed miner-3 (pid 7), restarted as pid 9" });
+    run.close();
+    assertEquals(run.view.news.length, 1);
     return host.written.stdout;
   };
   assertEquals(written(false), "   1:05  chaos    step 20: killed miner-3 (pid 7), restarted as pid 9\n");
   assertEquals(written(true), "");
 });
 
-Deno.test("Run screen: on a terminal the last frame stands above the summary, with the cursor shown", () => {
+Deno.test("Run screen: on a terminal the last frame is above the summary, with the cursor shown", () => {
   const host = new FakeHost({ terminal: { columns: 80, rows: 30 } });
   const output = new TerminalOutput({ host, json: false, quiet: false, verbose: false, noColor: true });
   let nowMs = 0;
-  const screen = openRunScreen({ output, view: newRunView(sampleFacts, 0), nowMs: () => nowMs });
+  const run = new Projection({ output, opened: { facts: sampleFacts, startedAtMs: 0, step: 0 }, nowMs: () => nowMs });
   for (const { record, atMs } of sampleRun(40)) {
     nowMs = atMs;
-    screen.record(record);
+    run.tell(record);
   }
   output.log.warn("a word in between");
   output.summary({ steps: 40 });
-  screen.close();
+  run.close();
   output.close();
   const terminal = new TinyTerminal();
   terminal.write(host.written.stdout);

@@ -1,4 +1,4 @@
-/** The language of `swarm --chaos`: what it says, what it refuses in which words, and when its statements are due. */
+/** The language of `swarm --chaos`: its statements, its error messages, and when statements are due. */
 
 import { assert, assertEquals, assertLess, assertMatch } from "@std/assert";
 import { chaosActions, type ChaosPlan, type ChaosStatement, parsePlan } from "../../../cli/chaos/plan.ts";
@@ -40,7 +40,7 @@ Deno.test("Chaos plan: each action and each time", () => {
   ]);
 });
 
-Deno.test("Chaos plan: a wrong statement is named with what was expected", () => {
+Deno.test("Chaos plan: a wrong statement is reported with what was expected", () => {
   const check = (text: string, expected: string) => assertEquals(problemOf(text), `Cannot use --chaos as ${expected}`);
   check(" ; ", "it must have a statement: current value is ' ; '");
   check(
@@ -153,7 +153,7 @@ Deno.test("Chaos schedule: a moment that no record named is due with the next on
   assertEquals(duePlaces("kill-miner every 2 steps", records), [2]);
 });
 
-Deno.test("Chaos schedule: what lies behind a resumed run is past", () => {
+Deno.test("Chaos schedule: statements before a resumed run's step are past", () => {
   assertEquals(duePlaces("kill-miner at step 30", [started(60, 6), closed(61, 6)]), []);
   assertEquals(duePlaces("kill-miner at step 61", [closed(61, 6)]), [0]);
   assertEquals(duePlaces("kill-miner at round 6", [started(60, 6), closed(61, 6), merged(7)]), []);

@@ -1,6 +1,4 @@
-/**
- * What a simulation stands on: the order of its queue, and the transport contract of its network.
- */
+/** The basis of a simulation: the order of its queue, and the transport contract of its network. */
 
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { digest } from "../../../cli/sim/digest.ts";
@@ -67,7 +65,7 @@ Deno.test("HeldSegments: releasing more than is held fails", () => {
   assertThrows(() => held.read(ref), Error, "must be held");
 });
 
-/** A node and a hub that write down what they hear; the node numbers what it sends. */
+/** A node and a hub that record what they receive; the node numbers what it sends. */
 function openPair(sessionKeepMs: number) {
   const queue = new EventQueue();
   const network = new Network({ queue, seed: 7, sessionKeepMs });

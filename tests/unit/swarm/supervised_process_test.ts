@@ -1,4 +1,4 @@
-/** The lives of a swarm's process, with scripted processes: what is started again, and what is let go. */
+/** The lives of a swarm's process, with scripted processes: what is restarted, and what is not. */
 
 import { assertEquals, assertMatch } from "@std/assert";
 import type { Child } from "../../../cli/swarm/role_process.ts";
@@ -68,7 +68,7 @@ Deno.test("Supervised process: unexpected deaths are bounded in a row, and progr
   assertEquals(process.restarts, 5);
 });
 
-Deno.test("Supervised process: its own last word is never mended by trying again", async () => {
+Deno.test("Supervised process: an end with its own last word causes no restart", async () => {
   const check = async (line: Line | null, code: number, message: string | undefined) => {
     const { lives, process, deaths } = new World();
     const life = await lives.next("life");
@@ -82,7 +82,7 @@ Deno.test("Supervised process: its own last word is never mended by trying again
   await check({ type: "error", message: "Cannot use --steps" }, 2, "Cannot use --steps");
 });
 
-Deno.test("Supervised process: who is let go has no other life, and who waits for it hears so", async () => {
+Deno.test("Supervised process: a released process has no other life, and waiters are notified", async () => {
   const running = new World();
   const life = await running.lives.next("life");
   running.process.letGo("SIGTERM");

@@ -1,4 +1,4 @@
-/** `author_*`: extrinsics on their way into a block; and the question what one would cost. */
+/** `author_*`: submitting and watching extrinsics; also fee queries. */
 
 import { hexOf } from "../hex.ts";
 import type { Method, Methods } from "./method.ts";
@@ -8,7 +8,7 @@ const submit: Method = ([extrinsic], { pool }) => pool.submit(bytesParam(extrins
 
 const submitAndWatch: Method = ([extrinsic], { pool }, caller) => {
   const bytes = bytesParam(extrinsic, "extrinsic");
-  // Nothing happens between the two: a caller that cannot be told must not have sent.
+  // Both happen at once: if the caller cannot be notified, its extrinsic must not have been submitted.
   let watched: ((push: (status: unknown) => void) => () => void) | null = null;
   const id = caller.subscribe({
     notification: "author_extrinsicUpdate",
@@ -28,7 +28,7 @@ const unwatch: Method = ([id], _, caller) => caller.unsubscribe(id);
 
 const pending: Method = (_, { pool }) => pool.waiting().map(({ bytes }) => hexOf(bytes));
 
-/** What a node answers for a call of a hotkey; the coldkey's fees are the ledger's own affair. */
+/** A node's answer for a hotkey's call; the ledger decides the coldkey's fees. */
 const paymentInfo: Method = ([extrinsic], _) => {
   bytesParam(extrinsic, "extrinsic");
   return { weight: { ref_time: 0, proof_size: 0 }, class: "normal", partialFee: "0" };

@@ -1,7 +1,7 @@
 /**
- * Decoded runtime calls as the ledger's calls.
+ * Translates decoded runtime calls into the ledger's calls.
  *
- * Owns: the correspondence of names. The arguments are of the declared types, since they were decoded by them.
+ * Owns: the mapping of names. The arguments have the declared types, because they were decoded with them.
  */
 
 import type { Address, ChainCall, CommitmentField, CommitmentKind } from "../../../call.ts";
@@ -14,13 +14,13 @@ import { customInvalid, invalidTransaction, undecodable } from "../rpc_error.ts"
 
 type Args = RuntimeCall["args"];
 
-/** Pool code of an address that is none. */
+/** The pool's code for an invalid address. */
 const invalidIpAddress = 11;
-/** And of a stake whose price is beyond its limit. */
+/** The pool's code for a stake whose price exceeds its limit. */
 const slippageTooHigh = 8;
 const maxCommitBytes = 5000;
 
-/** Throws `RpcError` where a node's pool refuses before anything looks at the state. */
+/** Throws `RpcError` if a node's pool would refuse before any state is read. */
 export function chainCallOf({ pallet, name, args }: RuntimeCall): ChainCall {
   const translate = translations[`${pallet}.${name}`];
   if (translate === undefined) throw invalidTransaction("call");

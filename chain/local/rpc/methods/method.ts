@@ -1,7 +1,7 @@
 /**
- * The shape of a JSON-RPC method, and what it may use.
+ * The shape of a JSON-RPC method and its context.
  *
- * A method answers at once or throws `RpcError`. One that subscribes gets a `Caller` that can be pushed to.
+ * A method answers at once or throws `RpcError`. One that subscribes gets a `Caller` that can receive notifications.
  */
 
 import type { Ledger } from "../../ledger.ts";
@@ -26,12 +26,12 @@ export interface NodeParts {
 
 export interface Subscription {
   readonly notification: string; // "chain_newHead"
-  /** Called after the caller has its subscription's id. Returns the way to stop. */
+  /** Called after the caller has its subscription's id. Returns a function that stops. */
   start(push: (result: unknown) => void): () => void;
 }
 
 export interface Caller {
-  /** The subscription's id. Throws `RpcError` where the caller cannot be pushed to or has too many. */
+  /** The subscription's id. Throws `RpcError` if the caller cannot receive notifications or has too many subscriptions. */
   subscribe(subscription: Subscription): string;
   unsubscribe(id: unknown): boolean;
 }

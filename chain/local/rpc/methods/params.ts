@@ -1,13 +1,11 @@
-/**
- * Reading the parameters of a request. They come from strangers: what does not fit is an `RpcError`.
- */
+/** Parses a request's untrusted parameters; invalid ones are an `RpcError`. */
 
 import { hexOf } from "../hex.ts";
 import { invalidParams } from "../rpc_error.ts";
 
 export type Params = readonly unknown[];
 
-/** The prefix may be missing: the Python SDK leaves it out of a runtime function's arguments, and nodes take that. */
+/** The prefix may be missing: the Python SDK omits it in a runtime function's arguments, and nodes accept that. */
 export function bytesParam(value: unknown, name: string): Uint8Array {
   const digits = typeof value === "string" && value.startsWith("0x") ? value.slice(2) : value;
   if (typeof digits !== "string" || digits.length % 2 !== 0 || !/^[0-9a-fA-F]*$/.test(digits)) {
@@ -32,7 +30,7 @@ export function textParam(value: unknown, name: string): string {
   return value;
 }
 
-/** A count, also as hex, which older clients send. */
+/** A count, possibly as hex, which older clients send. */
 export function countParam(value: unknown, name: string): number {
   const number = typeof value === "string" && /^0x[0-9a-fA-F]{1,8}$/.test(value) ? Number(value) : value;
   if (typeof number !== "number" || !Number.isInteger(number) || number < 0 || number > 0xffff_ffff) {

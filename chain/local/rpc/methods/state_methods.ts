@@ -74,7 +74,7 @@ const subscribeVersion: Method = (_, { runtime }, caller) =>
   caller.subscribe({
     notification: "state_runtimeVersion",
     start(push) {
-      push(versionJson(runtime)); // and never again: this node's runtime does not change
+      push(versionJson(runtime)); // only once: this node's runtime does not change
       return () => {};
     },
   });

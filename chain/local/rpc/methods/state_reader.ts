@@ -1,8 +1,8 @@
 /**
  * Storage and runtime functions at a block, as bytes.
  *
- * Owns: what the node itself knows (the block, its events, the runtime's version) and the rest asked of the ledger. Refuses: blocks
- * whose state is gone, in the words of a pruning node.
+ * Owns: what the node itself knows (the block, its events, the runtime's version); the ledger answers the rest.
+ * Rejects: blocks whose state is no longer kept, with a pruning node's message.
  */
 
 import type { AccountId, Ledger, LedgerState } from "../../ledger.ts";
@@ -15,9 +15,9 @@ import { shieldKey } from "../shield.ts";
 import { clientError, discardedState, invalidParams, unknownBlock, unknownFunction } from "../rpc_error.ts";
 
 export interface StateReader {
-  /** The block whose state is asked for; null: the head. */
+  /** The block whose state is requested; null: the head. */
   blockAt(hash: Uint8Array | null): LoggedBlock;
-  /** Null where nothing is stored. */
+  /** Null if nothing is stored. */
   storage(key: Uint8Array, block: LoggedBlock): Uint8Array | null;
   /** Keys that begin with the prefix, in ascending order. */
   keys(prefix: Uint8Array, block: LoggedBlock): Uint8Array[];
@@ -35,7 +35,7 @@ export function stateReader(sources: Sources): StateReader {
     blockAt: (hash) => blockAt(sources, hash),
     storage(key, block) {
       const found = sources.runtime.storageKeys.read(key);
-      if (found === null) return null; // no key of this runtime: nothing is stored there
+      if (found === null) return null; // not a key of this runtime: nothing is stored there
       const value = storedValue(sources, { name: found.entry.name, keys: found.keys, block });
       return value === undefined
         ? null
@@ -80,7 +80,7 @@ function ledgerState({ ledger }: Sources, block: LoggedBlock): LedgerState {
   return past;
 }
 
-/** What blocks know of themselves. */
+/** Values that come from the block itself. */
 const ownValues: Readonly<Record<string, (from: Sources & Omit<Wanted, "name">) => unknown>> = {
   "System.Number": ({ block }) => block.number,
   "System.ParentHash": ({ block }) => block.header.parentHash,
@@ -88,7 +88,7 @@ const ownValues: Readonly<Record<string, (from: Sources & Omit<Wanted, "name">) 
     (keys[0] as number) < block.number ? ledger.blockHash(keys[0] as number) ?? undefined : undefined,
   "System.Events": ({ block }) => new Encoded(block.events),
   "System.EventCount": ({ block }) => block.eventCount,
-  "System.ExtrinsicCount": () => undefined, // set only while a block is made
+  "System.ExtrinsicCount": () => undefined, // set only while a block is being made
   "System.Digest": () => ({ logs: [] }),
   "System.LastRuntimeUpgrade": ({ runtime }) => runtime.version,
   "Timestamp.Now": ({ block }) => BigInt(Math.floor(block.timestampMs)),
@@ -146,7 +146,7 @@ function mapKeys({ name, item }: StorageEntry, state: LedgerState): unknown[][] 
   return [];
 }
 
-/** Epochs of a subnet with timelocked commits: from the one that opens now to the one that is about to begin. */
+/** A subnet's epochs with timelocked commits: from the one that opens now to the one about to begin. */
 function commitEpochs(state: LedgerState, place: { readonly netuid: number; readonly index: number }): bigint[] {
   const { netuid, index } = place;
   const stored = state.storage("SubtensorModule.SubnetEpochIndex", [netuid]) as bigint | undefined;
@@ -167,7 +167,7 @@ const numberOf = (state: LedgerState, item: string, netuid: number): number =>
 function subnetsOf(state: LedgerState): number[] {
   const total = state.storage("SubtensorModule.TotalNetworks", []) as number | undefined ?? 0;
   const netuids: number[] = [];
-  const highest = 0x0fff; // above it are storage indices of further mechanisms
+  const highest = 0x0fff; // higher values are storage indices of further mechanisms
   for (let netuid = 0; netuid <= highest && netuids.length < total; netuid++) {
     if (state.storage("SubtensorModule.NetworksAdded", [netuid]) === true) netuids.push(netuid);
   }
@@ -211,13 +211,13 @@ function readArguments({ scale }: Runtime, from: { types: readonly string[]; byt
   }
 }
 
-/** What the node answers without the ledger. */
+/** Functions that the node answers without the ledger. */
 const ownFunctions: Readonly<Record<string, (from: Sources & { args: readonly unknown[] }) => unknown>> = {
   Core_version: ({ runtime }) => runtime.version,
   Metadata_metadata: ({ runtime }) => runtime.metadata.get(14) ?? [...runtime.metadata.values()][0],
   Metadata_metadata_versions: ({ runtime }) => [...runtime.metadata.keys()],
   Metadata_metadata_at_version: ({ runtime, args }) => runtime.metadata.get(args[0] as number) ?? null,
   AccountNonceApi_account_nonce: ({ ledger, args }) => ledger.nonceOf(args[0] as AccountId),
-  TransactionPaymentApi_query_info: () => ({ class: "Normal" }), // fees are the ledger's own affair
+  TransactionPaymentApi_query_info: () => ({ class: "Normal" }), // the ledger decides fees
   TransactionPaymentApi_query_fee_details: () => ({ inclusionFee: null }),
 };

@@ -1,4 +1,4 @@
-/** `system_*`: what the node says of itself, and an account's next nonce. */
+/** `system_*`: facts about the node, and an account's next nonce. */
 
 import { decodeAddress } from "../../../wallet/ss58.ts";
 import { hexOf } from "../hex.ts";

@@ -1,4 +1,4 @@
-/** The embedded chain on disk: what a dead process leaves, and every way in which a file is not the chain it should be. */
+/** The embedded chain on disk: what a killed process leaves, and every way in which a file can be unusable. */
 
 import { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";
@@ -42,7 +42,7 @@ async function damage(change: (db: DatabaseSync) => void, words: string): Promis
   });
 }
 
-Deno.test("Chain store: reopened, the chain goes on with the same hashes as one that was never closed", async () => {
+Deno.test("Chain store: reopened, the chain continues with the same hashes as one that was never closed", async () => {
   await withScratchFolder((folder) => {
     const steady = LocalLedger.open({ path: ":memory:", genesis });
     grow(steady, 60);
@@ -54,7 +54,7 @@ Deno.test("Chain store: reopened, the chain goes on with the same hashes as one 
       ledger.close();
     }
     const reopened = LocalLedger.open({ path, genesis: null });
-    assertEquals(reopened.head(), { ...steady.head(), outcomes: reopened.head().outcomes }); // submissions count anew
+    assertEquals(reopened.head(), { ...steady.head(), outcomes: reopened.head().outcomes }); // submissions restart at zero
     assertEquals(reopened.genesis, genesis);
     assertEquals(reopened.storage("System.Account", [alice]), steady.storage("System.Account", [alice]));
     reopened.close();
@@ -129,7 +129,7 @@ Deno.test("Chain store: the newest header must have its hash", async () => {
   );
 });
 
-Deno.test("Chain store: a file that is no database is named as such", async () => {
+Deno.test("Chain store: a file that is not a database is reported as such", async () => {
   await withScratchFolder((folder) => {
     const path = join(folder, "chain.db");
     Deno.writeTextFileSync(path, "this is a text of some length, and no database at all. ".repeat(100));

@@ -64,7 +64,7 @@ Deno.test("Consensus: a minority's weights are clipped to what the majority give
   assertEquals(output.dividends.slice(2), [0n, 0n, 0n, 0n, 0n, 0n]);
 });
 
-Deno.test("Consensus: whoever does not vote counts for nothing, whatever the stake", () => {
+Deno.test("Consensus: a validator that does not vote has no influence, whatever its stake", () => {
   const isVoting = [false, true, true, true, false, false, false, false];
   const output = runConsensus(inputOf([[0, 0, 0, 9], [5, 5, 0, 0], [5, 5, 0, 0], [5, 5, 0, 0]], { isVoting }));
   assertEquals(output.incentive[7], 0n);
@@ -83,7 +83,7 @@ Deno.test("Consensus: bonds remember, so dividends follow a change of mind slowl
   assertAlmostEquals(atOnce[0] ?? NaN, 0.5, 1e-6);
 });
 
-Deno.test("Consensus: shares add up to one, or to nothing where nobody earned, for any input", () => {
+Deno.test("Consensus: shares add up to one, or to zero if no one earned, for any input", () => {
   const below = prngOf(11);
   for (let round = 0; round < 200; round++) {
     const stakeRao = Array.from({ length: 8 }, () => BigInt(below(5)) * BigInt(below(2 ** 31)));

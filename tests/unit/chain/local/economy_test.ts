@@ -84,7 +84,7 @@ Deno.test("Weights for a replaced neuron do not count for the one that took its 
   ledger.close();
 });
 
-Deno.test("A full subnet whose neurons are all protected takes nobody", () => {
+Deno.test("A full subnet whose neurons are all protected accepts no newcomer", () => {
   const ledger = openLedger({ hyperparameters: { maxUids: 1 } });
   assertEquals(send(ledger, register(miner)), "NoNeuronIdAvailable");
   ledger.close();

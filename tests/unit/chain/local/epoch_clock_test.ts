@@ -133,7 +133,7 @@ Deno.test("A restart between commit and reveal changes no block, no clock and no
   });
 });
 
-Deno.test("Whoever votes keeps its bonds through epochs, and loses them with its permit", () => {
+Deno.test("A voting validator keeps its bonds through epochs, and loses them with its permit", () => {
   const ledger = populated({ hyperparameters: { tempoBlocks: 10, emissionPerBlockRao: 0n, maxValidators: 1 } });
   assertEquals(send(ledger, vote([minerUid], [1]), voter.publicKey), null);
   epoch(ledger);

@@ -1,4 +1,4 @@
-/** Salted and timelocked commits at their edges: what gives up what, what comes too late, and what a lost permit does. */
+/** Edge cases of salted and timelocked commits: what replaces what, late reveals, and lost permits. */
 
 import { assertEquals } from "@std/assert";
 import type { LocalLedger } from "../../../../chain/local/local_ledger.ts";
@@ -123,7 +123,7 @@ Deno.test("Reveals of another subnet or mechanism find nothing", () => {
   ledger.close();
 });
 
-Deno.test("Timelocked commits: several open in their order, so the last one stands", () => {
+Deno.test("Timelocked commits: several open in order, so the last one remains", () => {
   const ledger = populated({ hyperparameters: hidden });
   seal(ledger, payload({ uids: [0], values: [1] }));
   seal(ledger, payload());
@@ -145,7 +145,7 @@ Deno.test("Timelocked commits: what opens to no payload, or to a row that is ref
   ledger.close();
 });
 
-Deno.test("Timelocked commits: who lost its stake meanwhile has no voice when they open", () => {
+Deno.test("Timelocked commits: a validator that lost its stake meanwhile has no influence when they open", () => {
   const ledger = populated({ stakeThresholdRao: tokens(500), hyperparameters: { ...hidden, emissionPerBlockRao: 0n } });
   seal(ledger, payload());
   assertEquals(send(ledger, unstake(voter, tokens(900))), null);

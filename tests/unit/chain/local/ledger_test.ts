@@ -150,7 +150,7 @@ Deno.test("Ledger: hyperparameters change with the next block, and epochs follow
   ledger.close();
 });
 
-Deno.test("Ledger: a mechanism that is added has a seat for everybody", () => {
+Deno.test("Ledger: an added mechanism has a seat for every neuron", () => {
   const ledger = openLedger({ hyperparameters: { tempoBlocks: 5 } });
   ledger.setHyperparameters(netuid, { mechanisms: 3 });
   for (let i = 0; i < 12; i++) step(ledger);
@@ -180,7 +180,7 @@ Deno.test("Ledger: tokens are conserved over a long random life with registratio
     assertEquals(ledger.storage("Balances.TotalIssuance", []), heldRao(ledger.state), `block ${i + 1}`);
   }
   const { remainderRao } = ledger.state.get("chain", "");
-  const firstEpochs = 3n * 7n * tokens(82) / 100n; // of the three new subnets, where nobody had stake yet
+  const firstEpochs = 3n * 7n * tokens(82) / 100n; // of the three new subnets, where no one had stake yet
   assert(remainderRao - firstEpochs < 1_000n, `divisions left ${remainderRao - firstEpochs} rao over`);
   ledger.close();
 });

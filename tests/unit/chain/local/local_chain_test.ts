@@ -46,7 +46,7 @@ Deno.test("Local chain: several calls of one account go into one block in order"
   });
 });
 
-Deno.test("Local chain: who signs with another key is refused", async () => {
+Deno.test("Local chain: a signature by another key is refused", async () => {
   await withChain({}, async (chain, ledger) => {
     const forged = {
       ...coldkey,
@@ -81,7 +81,7 @@ Deno.test("Local chain: a subnet that does not exist is an error, not an empty o
   });
 });
 
-Deno.test("Local chain: an address that is none is refused by the chain, whatever it looks like", async () => {
+Deno.test("Local chain: the chain refuses an invalid address, whatever it looks like", async () => {
   await withChain({}, async (chain, ledger) => {
     const serve = (ip: string) =>
       chain.send({ type: "serveAxon", netuid, axon: { ip, port: 1, protocol: 4, version: 1 } }, aliceKey);

@@ -86,7 +86,7 @@ async function withWorld(
 
 const secondsToRound = ({ ledger }: World) => Math.ceil((dueMs - ledger.head().timestampMs) / 1_000);
 
-Deno.test("Quicknet: weights sealed to it are told of at once, and open with the pulse that a drand server gives", () =>
+Deno.test("Quicknet: weights sealed to it are reported at once, and open with a drand server's pulse", () =>
   withWorld({ server: url, answers: (asked) => asked.endsWith("/latest") ? "{}" : pulse }, async (world) => {
     await world.blocks(secondsToRound(world) - 8);
     world.commit();
@@ -103,7 +103,7 @@ Deno.test("Quicknet: weights sealed to it are told of at once, and open with the
     assertEquals([world.asked, world.warnings.length], [[`${pulseUrl}/latest`, `${pulseUrl}/1000`], 1]);
   }));
 
-Deno.test("Quicknet: where its pulses cannot be had, or are wrong, the owner is told, and the weights are lost in their epoch", async () => {
+Deno.test("Quicknet: if its pulses are unavailable or wrong, the owner is warned, and the weights are lost in their epoch", async () => {
   const forged = pulse.replace(vectors.pulse, "ab".repeat(48));
   for (const answer of [new Error("no route to host"), "garbage", forged]) {
     await withWorld({ server: url, answers: () => answer }, async (world) => {
@@ -122,7 +122,7 @@ Deno.test("Quicknet: where its pulses cannot be had, or are wrong, the owner is 
   }
 });
 
-Deno.test("Quicknet: with no server the loss is told when the weights are committed; those of the chain's own beacon are not", () =>
+Deno.test("Quicknet: without a server the loss is reported at commit time; weights sealed to the chain's own beacon are safe", () =>
   withWorld({ server: null, answers: () => new Error("nobody is asked") }, async (world) => {
     await world.blocks(secondsToRound(world) - 8);
     world.commit(world.ledger.beacon.beacon);

@@ -21,7 +21,7 @@ const tableSet: Readonly<Record<TableName, true>> = {
 const tables = Object.keys(tableSet) as TableName[];
 const mechanismStride = 4_096;
 
-/** The root as somebody finds it who has nothing but the records. */
+/** The root computed from the records alone. */
 function countedRoot({ state }: LocalLedger): Uint8Array {
   const counted = new State();
   for (const table of tables) {
@@ -112,7 +112,7 @@ function hashesOf(folder: string, diesAfter: (block: number) => boolean): string
     if (!diesAfter(block)) continue;
     const next = join(folder, `life-${block}.db`);
     for (const part of ["", "-wal"]) Deno.copyFileSync(`${path}${part}`, `${next}${part}`);
-    ledger.close(); // what it still writes goes to the old file
+    ledger.close(); // later writes go to the old file
     path = next;
     ledger = LocalLedger.open({ path, genesis: null });
   }
@@ -121,7 +121,7 @@ function hashesOf(folder: string, diesAfter: (block: number) => boolean): string
   return hashes;
 }
 
-Deno.test("A life goes on with the same hashes after a kill at any block, in the middle of epochs and reveals", async () => {
+Deno.test("A chain continues with the same hashes after a kill at any block, in the middle of epochs and reveals", async () => {
   const undisturbed = await withFolder((folder) => hashesOf(folder, () => false));
   const again = await withFolder((folder) => hashesOf(folder, () => false));
   const killed = await withFolder((folder) => hashesOf(folder, (block) => block % 7 === 3));

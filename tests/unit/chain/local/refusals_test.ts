@@ -36,13 +36,13 @@ const strict = {
   },
 };
 
-Deno.test("set_weights: each fault hides all that the runtime looks at later", () => {
+Deno.test("set_weights: each fault hides all that the runtime checks later", () => {
   const ledger = populated(strict);
   const worst = { netuid: 0, mechanism: 9, uids: [2, 2, 7, 8], values: [1], versionKey: 1n };
   const said = (change: typeof worst, from: Uint8Array) => send(ledger, weights(change), from);
   const mended = { ...worst };
   const { publicKey: nobody } = stranger, { publicKey: poor } = miner, { publicKey: rich } = voter;
-  // stake and pace are looked at before the call is run, so whoever lacks one hears of nothing else
+  // stake and rate are checked before the call runs, so lacking one hides all other errors
   assertEquals(said(mended, nobody), "NotEnoughStakeToSetWeights");
   mended.netuid = netuid;
   assertEquals(said(mended, poor), "NotEnoughStakeToSetWeights");
@@ -70,7 +70,7 @@ Deno.test("set_weights: each fault hides all that the runtime looks at later", (
   ledger.close();
 });
 
-Deno.test("set_weights: who is registered nowhere, root, and commit-reveal", () => {
+Deno.test("set_weights: an unregistered hotkey, root, and commit-reveal", () => {
   const ledger = populated();
   assertEquals(send(ledger, weights({ netuid: 0 }), voter.publicKey), "CanNotSetRootNetworkWeights");
   assertEquals(send(ledger, weights({}), stranger.publicKey), "HotKeyNotRegisteredInSubNet");

@@ -109,7 +109,7 @@ for (const epochs of ["stateful", "legacy"] as const) {
       const types = typesOf(runtime.surface);
       const values = (declared: readonly string[], seed: number) =>
         declared.map((type, i) =>
-          // half of the time about somebody who is there
+          // half of the time about an existing account
           seed % 2 === 0 && type === "u16"
             ? [netuid, 4_096 + netuid, 1][(seed >> 1) % 3]!
             : type === "AccountId" && seed % 3 === 0

@@ -1,4 +1,7 @@
-/** Encrypted extrinsics: what Bittensor's SDK encrypts to the local chain's key, opened; the blocks they lead to; what is refused. */
+/**
+ * Encrypted extrinsics: opening what Bittensor's SDK encrypts to the local chain's key; the resulting blocks; what is
+ * refused.
+ */
 
 import { assertEquals, assertRejects } from "@std/assert";
 import { isForShieldKey, openShielded, shieldedParts, shieldKey } from "../../../../chain/local/rpc/shield.ts";
@@ -21,7 +24,7 @@ Deno.test("Shield: what Bittensor's SDK encrypts to this chain's key opens to th
   }
 });
 
-Deno.test("Shield: bytes for another key, damaged or too short are told apart and open to nothing", () => {
+Deno.test("Shield: bytes for another key, damaged or too short are distinguished and do not open", () => {
   const foreign = shieldedParts(bytes(vectors.foreign.ciphertext))!;
   assertEquals([isForShieldKey(foreign), openShielded(foreign)], [false, null]);
   const whole = bytes(vectors.shielded[3]!.ciphertext);
@@ -76,7 +79,7 @@ Deno.test("Shield: the extrinsic inside is carried out in the carrier's block, b
     assertEquals((await api.query.subtensorModule!.uids!(netuid, bob.address)).toJSON(), 1);
   }));
 
-Deno.test("Shield: a carrier whose inside no pool would take stands alone, and one of other bytes is refused", () =>
+Deno.test("Shield: a carrier whose content a pool would refuse is included alone, and one of other bytes is refused", () =>
   withChain(async ({ api, ledger }) => {
     const submit = (ciphertext: Uint8Array, nonce: number) =>
       api.tx.mevShield!.submitEncrypted!(`0x${ciphertext.toHex()}`).signAsync(alice, { nonce }).then((tx) => tx.send());

@@ -27,7 +27,7 @@ Deno.test("State: a failed call leaves nothing behind, a good one all it wrote",
   assertEquals(state.read("stake", "9/a"), 1n);
 });
 
-Deno.test("State: the root depends on what is there and not on how it came there", () => {
+Deno.test("State: the root depends on the content and not on its history", () => {
   const left = new State(), right = new State();
   commit(left, ["a", 1n], ["b", 2n]);
   commit(right, ["b", 3n]);
@@ -39,7 +39,7 @@ Deno.test("State: the root depends on what is there and not on how it came there
   assertEquals(new State().root, new Uint8Array(32));
 });
 
-Deno.test("State: the past is what it was, keys included", () => {
+Deno.test("State: past states are unchanged, including keys", () => {
   const state = new State();
   commit(state, ["a", 1n]);
   commit(state, ["a", 2n], ["b", 1n]);

@@ -1,40 +1,18 @@
 /**
- * What a person may want to see of a run, as plain data: the panels draw nothing else.
+ * The view of a run as plain data: the only thing that the terminal, `/status`, a dashboard or a replay reads.
  *
- * Owns: the shape and its start. `applyRecord` (apply_record.ts) folds the run's records into it, in place. Bounded: curves are
- * thinned, lists are short, lost nodes go at the next merge.
+ * Owns: the shape, its beginning, and what is computed from it. Only `fold` (fold.ts) changes a view. Invariants:
+ * a view survives JSON unchanged, so it holds no Map, no bigint and no non-finite number; it is bounded, however long the run is:
+ * curves are thinned, lists are short, lost nodes go at the next merge.
  */
 
-import type { NodeId } from "../../core/ids.ts";
+import type { NodeId } from "../ids.ts";
+import type { Role } from "../protocol/message.ts";
 import { emptySeries, type Series } from "./series.ts";
+import type { RecordOf, RunFacts, ViewPhase } from "./view_record.ts";
 
-/** What does not change during a run. */
-export interface RunFacts {
-  readonly command: string; // "swarm", "orchestrate"
-  readonly run: string; // its name
-  readonly size: string;
-  readonly parameters: number; // of the whole model
-  readonly device: string;
-  readonly steps: number;
-  readonly stepsPerRound: number;
-  readonly layersOfStages: readonly number[];
-}
-
-/** Bytes per token across one boundary, as counted on the sockets, and what bf16 activations would take. */
-export interface WireCost {
-  readonly forwardBytes: number;
-  readonly backwardBytes: number;
-  readonly bf16Bytes: number;
-}
-
-/** What a swarm's own chain has done so far. */
-export interface ChainActivity {
-  readonly block: number;
-  readonly weightsSet: number;
-  readonly epochs: number;
-  readonly minersRao: bigint; // paid to miners in all
-}
-
+export type WireCost = Omit<RecordOf<"wire">, "type">;
+export type ChainActivity = Omit<RecordOf<"chain">, "type">;
 export type MergePhase = "committing" | "reducing" | "applying" | "agreed";
 
 export interface StageView {
@@ -47,19 +25,20 @@ export interface StageView {
 
 export interface NodeView {
   readonly node: NodeId;
-  readonly role: "miner" | "validator";
+  readonly role: Role;
   state: "loading" | "ready" | "lost";
   stage: number | null;
   loading: number | null; // percent of what it is at; null: not known, or ready
   tasks: number; // finished
 }
 
+/** Numbers are null where they were non-finite. */
 export interface VerdictView {
   readonly miner: NodeId;
   readonly stage: number;
   readonly passed: boolean;
-  readonly innovationError: number;
-  readonly tolerance: number;
+  readonly innovationError: number | null;
+  readonly tolerance: number | null;
   readonly lossError: number | null;
 }
 
@@ -69,55 +48,94 @@ export interface Hop {
   readonly direction: "forward" | "backward";
 }
 
-export interface EventLine {
-  readonly atMs: number; // since the start
-  readonly level: "info" | "warn";
-  readonly text: string;
+/** Records that are news: nodeReady after the start, roundMerged and verdict only when something is wrong, the others always. */
+export const newsTypes = [
+  "runStarted",
+  "nodeReady",
+  "nodeResumed",
+  "nodeMoved",
+  "nodeLost",
+  "taskReleased",
+  "stageRestored",
+  "rewound",
+  "mergeRetaken",
+  "mergeLate",
+  "resumed",
+  "sliceDisputed",
+  "roundMerged",
+  "checkpointWritten",
+  "verdict",
+  "faultSeen",
+  "runPaused",
+  "runContinued",
+  "blamed",
+  "warning",
+  "runFinished",
+  "noted",
+] as const;
+
+export type NewsRecord = RecordOf<typeof newsTypes[number]>;
+
+export interface News {
+  readonly atMs: number; // wall clock
+  readonly record: NewsRecord;
 }
 
 export interface RunView {
   facts: RunFacts;
-  readonly startedAtMs: number;
-  phase: "gathering" | "training" | "merging" | "finished";
+  startedAtMs: number; // of the process that shows the run
+  phase: ViewPhase;
+  isPaused: boolean; // for lack of room on the orchestrator's disk
   step: number; // closed
   round: number;
   stepAtStart: number; // more than 0 when a run is resumed
   trainingSinceMs: number | null; // when the first step could begin
   stages: StageView[];
-  nodes: Map<NodeId, NodeView>;
-  hops: Map<number, Hop>; // by microbatch, of the open step
+  nodes: Record<NodeId, NodeView>;
+  nodeCount: number; // entries of `nodes`
+  hops: Record<number, Hop>; // by microbatch, of the open step
+  hopCount: number; // entries of `hops`
   losses: Series;
   lossFirst: number | null;
   lossLast: number | null;
   learningRate: number | null;
   recentSteps: { tokens: number; closedAtMs: number }[]; // the last few; the first only says when the second began
   validation: { round: number; loss: number }[]; // first and latest evaluation
-  wire: WireCost | null; // set by the command once it has measured
-  chain: ChainActivity | null; // likewise; null without a chain
+  wire: WireCost | null; // null: nothing measured yet
+  chain: ChainActivity | null; // null: no chain
   lastMerge: { round: number; bytesPerMiner: number; mergeMs: number; agree: boolean | null } | null; // agree null: nothing was compared
   verdicts: { passed: number; failed: number; last: VerdictView | null };
   reLeases: number;
-  events: EventLine[]; // oldest first
+  news: News[]; // the latest, oldest first
 }
 
-export function newRunView(facts: RunFacts, startedAtMs: number): RunView {
-  let firstLayer = 0;
-  const stages = facts.layersOfStages.map((layers): StageView => {
-    const stage: StageView = { firstLayer, layers, forward: 0, backward: 0, merge: null };
-    firstLayer += layers;
-    return stage;
-  });
+const noFacts: RunFacts = {
+  command: "",
+  run: "",
+  size: "",
+  parameters: 0,
+  device: "",
+  steps: 0,
+  stepsPerRound: 1,
+  layersOfStages: [],
+};
+
+/** The view before any record. The record `opened` brings the facts. */
+export function emptyView(facts: RunFacts = noFacts, startedAtMs = 0): RunView {
   return {
     facts,
     startedAtMs,
     phase: "gathering",
+    isPaused: false,
     step: 0,
     round: 0,
     stepAtStart: 0,
     trainingSinceMs: null,
-    stages,
-    nodes: new Map(),
-    hops: new Map(),
+    stages: stagesOf(facts),
+    nodes: {},
+    nodeCount: 0,
+    hops: {},
+    hopCount: 0,
     losses: emptySeries(),
     lossFirst: null,
     lossLast: null,
@@ -129,8 +147,17 @@ export function newRunView(facts: RunFacts, startedAtMs: number): RunView {
     lastMerge: null,
     verdicts: { passed: 0, failed: 0, last: null },
     reLeases: 0,
-    events: [],
+    news: [],
   };
+}
+
+export function stagesOf({ layersOfStages }: RunFacts): StageView[] {
+  let firstLayer = 0;
+  return layersOfStages.map((layers): StageView => {
+    const stage: StageView = { firstLayer, layers, forward: 0, backward: 0, merge: null };
+    firstLayer += layers;
+    return stage;
+  });
 }
 
 /** Over the last few closed steps with the merges between them; null before the first one. */
@@ -147,4 +174,9 @@ export function remainingMs(view: RunView, nowMs: number): number | null {
   const done = view.step - view.stepAtStart;
   if (view.trainingSinceMs === null || done < 2 || view.step >= view.facts.steps) return null;
   return ((nowMs - view.trainingSinceMs) / done) * (view.facts.steps - view.step);
+}
+
+/** The nodes that take part, as far as the records tell. */
+export function presentNodes(view: RunView): NodeView[] {
+  return Object.values(view.nodes).filter(({ state }) => state !== "lost");
 }

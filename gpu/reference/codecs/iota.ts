@@ -1,5 +1,5 @@
 /**
- * The two ends of the bottleneck wire (codec `iota`): the block of the original IOTA (arXiv 2507.17766).
+ * Codec `iota` in float64: the two ends of the bottleneck, the block of the original IOTA (arXiv 2507.17766).
  *
  * Sender, in place of the last block's second residual:   z = E SiLU(f) + a[:, :r]
  * Receiver, in place of the first block's attention input: x0 = ReLU(D z), and in place of its first residual: y[:, :r] += z
@@ -7,14 +7,51 @@
  * Only r of the d residual coordinates cross a boundary; the receiver's attention regenerates the others from x0.
  */
 
-import { linear, linearBackward } from "./linear.ts";
-import { silu, siluBackward } from "./swiglu.ts";
+import { decoderName, encoderName } from "../../../core/codec/iota.ts";
+import { linear, linearBackward } from "../linear.ts";
+import { rowsOf, tensorOf } from "../stage_model.ts";
+import { silu, siluBackward } from "../swiglu.ts";
+import type { ReferenceCodec, ReferenceEnd, ReferenceReceiver, ReferenceSender } from "./codec.ts";
 
 export interface BottleneckShape {
   readonly rows: number; // N
   readonly width: number; // d
   readonly wireWidth: number; // r <= d
 }
+
+const shapeOf = ({ model: { spec }, wire }: ReferenceEnd): BottleneckShape => ({
+  rows: rowsOf(spec),
+  width: spec.model.width,
+  wireWidth: wire.width,
+});
+const decoderOf = ({ model }: ReferenceEnd) => tensorOf(model, decoderName(model.spec.index));
+const encoderOf = ({ model }: ReferenceEnd) => tensorOf(model, encoderName(model.spec.index + 1));
+
+const receiver: ReferenceReceiver = {
+  expand: (end, z) => decodeBottleneck({ z, decoder: decoderOf(end).value }, shapeOf(end)),
+  rejoin(end, { z, y }) {
+    const a = y.slice();
+    addLeading({ wide: a, narrow: z }, shapeOf(end));
+    return a;
+  },
+  backward(end, { z, x, dx, da }) {
+    const shape = shapeOf(end);
+    const { value: decoder, gradient: dDecoder } = decoderOf(end);
+    const dz = decodeBottleneckBackward({ z, decoder, x0: x, dx0: dx, dDecoder }, shape);
+    const residual = takeLeading(da, shape);
+    return dz.map((value, i) => value + residual[i]!);
+  },
+};
+
+const sender: ReferenceSender = {
+  send: (end, { a, f }) => encodeBottleneck({ f, a, encoder: encoderOf(end).value }, shapeOf(end)),
+  backward(end, { f, dz }) {
+    const { value: encoder, gradient: dEncoder } = encoderOf(end);
+    return encodeBottleneckBackward({ f, encoder, dz, dEncoder }, shapeOf(end));
+  },
+};
+
+export const iotaReference: ReferenceCodec = { receiver, sender };
 
 /** Adds `narrow` (N, r) to the first r channels of `wide` (N, d), in place. */
 export function addLeading(

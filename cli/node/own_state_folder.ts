@@ -1,34 +1,36 @@
 /**
- * A miner's own optimizer state on disk, so that a restarted miner resumes with warm moments: one file, replaced at
- * every merge.
+ * A miner's own state on disk, so that a restarted miner resumes with it: its optimizer's vectors and the residual of its
+ * payloads. One file, replaced at every merge.
  *
  * The state is private and never leaves the machine. It is used only if stage, round and parameter hash match what the
- * miner must load; a missing, torn or foreign file means empty moments, never a failure.
+ * miner must load, and its vectors are those that the run's optimizer and payload codec keep. A missing, torn or foreign
+ * file, or one of an earlier format, means an empty state, never a failure.
  */
 
 import type { BlobRef, StageIndex } from "../../core/ids.ts";
 import { stageIndex } from "../../core/ids.ts";
-import type { Moments } from "../../gpu/compute.ts";
+import { bytesOfFloats, vectorBytes } from "../../core/model/vector_bytes.ts";
 import { TreeDigest } from "../../net/blobs/blob_hash.ts";
 import { piecesInTurns } from "../../net/turns.ts";
 import { type Disk, isFile, realDisk, writeAtomically } from "../data/disk.ts";
 import { attempting } from "../output/errors.ts";
-import { bytesOfFloats } from "../roles/blob_access.ts";
+import type { OwnState, VectorName } from "./own_state.ts";
 
 interface Header {
-  readonly format: "iota-moments-1";
+  readonly format: "iota-moments-2";
   readonly stage: number;
   readonly round: number;
   readonly parameters: string;
   readonly steps: number;
-  readonly floats: number;
-  readonly hash: string; // of both vectors
+  readonly vectors: readonly VectorName[];
+  readonly hash: string; // of all vectors
 }
 
+const format: Header["format"] = "iota-moments-2";
 const fileName = "optimizer.bin";
-const headerBytes = 512;
+const headerBytes = 4096;
 
-export class MomentsFolder {
+export class OwnStateFolder {
   readonly #folder: string;
   readonly #disk: Disk;
   readonly #warn: (text: string) => void;
@@ -40,17 +42,17 @@ export class MomentsFolder {
   }
 
   /** A failed save costs only a warm optimizer after a restart, so it is a warning. */
-  async save(options: { stage: StageIndex; round: number; parameters: BlobRef; moments: Moments }): Promise<void> {
-    const { stage, round, parameters, moments } = options;
-    const body = [bytesOfFloats(moments.first), bytesOfFloats(moments.second)];
+  async save(options: { stage: StageIndex; round: number; parameters: BlobRef; state: OwnState }): Promise<void> {
+    const { stage, round, parameters, state: { vectors, steps } } = options;
+    const body = [...vectors.values()].map(bytesOfFloats);
     const header: Header = {
-      format: "iota-moments-1",
+      format,
       stage,
       round,
       parameters: parameters.hash,
-      steps: moments.steps,
-      floats: moments.first.length,
-      hash: await hashOfBoth(body),
+      steps,
+      vectors: Array.from(vectors, ([name, { length }]) => [name, length]),
+      hash: await hashOfAll(body),
     };
     const head = new TextEncoder().encode(JSON.stringify(header).padEnd(headerBytes));
     try {
@@ -66,18 +68,20 @@ export class MomentsFolder {
     return await this.#reading((_, header) => Promise.resolve(stageIndex(header.stage)));
   }
 
+  /** `vectors`: all that the state must have, in this order. */
   async load(
-    options: { stage: StageIndex; round: number; length: number; parameters: BlobRef },
-  ): Promise<Moments | null> {
-    const { length } = options;
+    options: { stage: StageIndex; round: number; parameters: BlobRef; vectors: readonly VectorName[] },
+  ): Promise<OwnState | null> {
+    const { stage, round, parameters, vectors } = options;
     return await this.#reading(async (file, header) => {
-      const fits = header.stage === options.stage && header.round === options.round &&
-        header.parameters === options.parameters.hash && header.floats === length;
-      if (!fits || (await file.stat()).size !== headerBytes + 8 * length) return null;
-      const [first, second] = [new Float32Array(length), new Float32Array(length)];
-      const body = [bytesOfFloats(first), bytesOfFloats(second)];
+      const fits = header.stage === stage && header.round === round && header.parameters === parameters.hash &&
+        JSON.stringify(header.vectors) === JSON.stringify(vectors);
+      const bytes = vectors.reduce((sum, [, values]) => sum + vectorBytes(values), headerBytes);
+      if (!fits || (await file.stat()).size !== bytes) return null;
+      const read = new Map(vectors.map(([name, values]) => [name, new Float32Array(values)]));
+      const body = [...read.values()].map(bytesOfFloats);
       for (const part of body) if (!await fill(file, part)) return null;
-      return await hashOfBoth(body) === header.hash ? { first, second, steps: header.steps } : null;
+      return await hashOfAll(body) === header.hash ? { vectors: read, steps: header.steps } : null;
     });
   }
 
@@ -104,8 +108,8 @@ async function fill(file: Deno.FsFile, bytes: Uint8Array): Promise<boolean> {
   return true;
 }
 
-/** The hash of both vectors as one blob. */
-async function hashOfBoth(parts: readonly Uint8Array[]): Promise<string> {
+/** The hash of all vectors as one blob. */
+async function hashOfAll(parts: readonly Uint8Array[]): Promise<string> {
   const digest = new TreeDigest();
   for (const part of parts) {
     for await (const piece of piecesInTurns(part, readBytes)) digest.update(piece);
@@ -116,10 +120,9 @@ async function hashOfBoth(parts: readonly Uint8Array[]): Promise<string> {
 function readHeader(head: Uint8Array): Header | null {
   try {
     const header: unknown = JSON.parse(new TextDecoder().decode(head));
-    const isOurs = typeof header === "object" && header !== null && "format" in header &&
-      header.format === "iota-moments-1";
+    const isOurs = typeof header === "object" && header !== null && "format" in header && header.format === format;
     return isOurs ? header as Header : null;
   } catch {
-    return null; // torn or foreign: counts as none
+    return null; // torn, foreign or of an earlier format: counts as none
   }
 }

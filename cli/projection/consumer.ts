@@ -1,0 +1,29 @@
+/**
+ * A consumer of a run's view: the seam between the one fold and everything that shows it.
+ *
+ * Owns: the interface. A new consumer is one file that exports an `OpenConsumer` and one line in consumers.ts.
+ */
+
+import type { RunView } from "../../core/view/view.ts";
+import type { StampedRecord } from "../../core/view/view_record.ts";
+import type { RefusalCounts } from "../../net/auth/refusals.ts";
+import type { HubPage } from "../../net/hub_http.ts";
+import type { Output } from "../output/output.ts";
+
+export interface ConsumerContext {
+  readonly view: RunView; // read-only; changes in place, before each `onRecord`
+  readonly output: Output;
+  readonly nowMs: () => number; // wall clock
+  /** Connections that did not prove a node, since this process began. */
+  readonly refused: () => RefusalCounts;
+}
+
+export interface ProjectionConsumer {
+  /** The view already contains this record. */
+  onRecord?(entry: StampedRecord): void;
+  /** Pages at the hub's port, by path. */
+  readonly pages?: Readonly<Record<string, HubPage>>;
+  close?(): void;
+}
+
+export type OpenConsumer = (context: ConsumerContext) => ProjectionConsumer;

@@ -1,0 +1,95 @@
+/**
+ * Reads a run's record log back into its view: at the start of a process, for a replay or a tool.
+ *
+ * The newest file is enough, because every file but the first begins with a view. Torn lines are skipped. Never throws: a log
+ * without a valid view gives an empty one and the reason.
+ */
+
+import { fold } from "../../core/view/fold.ts";
+import { emptyView, type RunView } from "../../core/view/view.ts";
+import type { StampedRecord } from "../../core/view/view_record.ts";
+import { recordFileNames } from "./record_files.ts";
+import { viewProblem } from "./view_shape.ts";
+
+export interface ReadRecords {
+  readonly view: RunView;
+  readonly sequence: number; // of the last record; 0: there is none
+  readonly problem: string | null; // why the view is empty though there are records
+}
+
+/** `cuts`: removes a torn last line, before anything is appended. */
+export async function readRecordLog(folder: string, { cuts = false } = {}): Promise<ReadRecords> {
+  try {
+    for (const name of recordFileNames) {
+      const path = `${folder}/${name}`;
+      const bytes = await Deno.readFile(path).catch(nullIfMissing);
+      if (bytes === null) continue;
+      const wholeBytes = bytes.lastIndexOf(lineEnd) + 1;
+      if (cuts && wholeBytes < bytes.length) await Deno.truncate(path, wholeBytes);
+      if (wholeBytes > 0) return foldLines(new TextDecoder().decode(bytes.subarray(0, wholeBytes - 1)).split("\n"));
+    }
+    return { view: emptyView(), sequence: 0, problem: null };
+  } catch (error) {
+    return { view: emptyView(), sequence: 0, problem: textOf(error) };
+  }
+}
+
+/** Skips records that cannot be folded and invalid views; a later valid view makes up for both. */
+function foldLines(lines: readonly string[]): ReadRecords {
+  let view = emptyView();
+  let sequence = 0;
+  let problem: string | null = null;
+  for (const line of lines) {
+    const entry = parseLine(line);
+    if (entry === null) continue;
+    if (entry.view !== undefined) {
+      problem = viewProblem(entry.view);
+      if (problem === null) view = entry.view;
+    } else if (entry.record !== undefined && entry.sequence > sequence) {
+      problem = foldForeign(view, { ...entry, record: entry.record }) ?? problem;
+    }
+    sequence = Math.max(sequence, entry.sequence);
+  }
+  problem = problem ?? viewProblem(view);
+  return { view: problem === null ? view : emptyView(), sequence, problem };
+}
+
+/** The problem, if another version wrote the record or the disk has damaged it. */
+function foldForeign(view: RunView, entry: StampedRecord): string | null {
+  try {
+    fold(view, entry);
+    return null;
+  } catch (error) {
+    return `record ${entry.sequence} cannot be read: ${textOf(error)}`;
+  }
+}
+
+interface LogLine {
+  readonly sequence: number;
+  readonly atMs: number;
+  readonly record?: StampedRecord["record"];
+  readonly view?: RunView;
+}
+
+/** Null: not a line of a record log. */
+function parseLine(line: string): LogLine | null {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch {
+    return null; // torn, when a full disk took only a part of it
+  }
+  if (typeof value !== "object" || value === null) return null;
+  const { sequence, atMs } = value as Record<string, unknown>;
+  const isStamped = Number.isSafeInteger(sequence) && typeof atMs === "number";
+  return isStamped ? value as LogLine : null;
+}
+
+const lineEnd = 10;
+
+function nullIfMissing(error: unknown): null {
+  if (error instanceof Deno.errors.NotFound) return null;
+  throw error;
+}
+
+const textOf = (error: unknown): string => error instanceof Error ? error.message : String(error);

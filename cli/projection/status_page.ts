@@ -1,0 +1,30 @@
+/**
+ * `/status` at the hub's port: the run's progress, for anyone who asks. Field names once published stay; a node reads them with
+ * cli/find/run_status.ts.
+ */
+
+import { presentNodes, type RunView } from "../../core/view/view.ts";
+import type { ConsumerContext, ProjectionConsumer } from "./consumer.ts";
+
+export function openStatusPage({ view, refused }: ConsumerContext): ProjectionConsumer {
+  return { pages: { "/status": () => Response.json({ ...statusOf(view), refused: refused() }) } };
+}
+
+function statusOf(view: RunView): Record<string, unknown> {
+  const { facts, step, round, isPaused } = view;
+  return {
+    name: facts.run,
+    size: facts.size,
+    phase: phaseOf(view),
+    step,
+    steps: facts.steps,
+    round,
+    nodes: presentNodes(view).length,
+    isPaused,
+  };
+}
+
+/** After the last merge the run only waits for its checkpoint and last evaluations. */
+function phaseOf({ phase, step, facts }: RunView): string {
+  return phase === "training" && step >= facts.steps ? "closing" : phase;
+}

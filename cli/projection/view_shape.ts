@@ -1,0 +1,94 @@
+/** Checks that what was read from a disk is a view: its shape, field by field. */
+
+import * as v from "valibot";
+import type { RunView } from "../../core/view/view.ts";
+
+const numberOrNull = v.nullable(v.number());
+const direction = v.picklist(["forward", "backward"]);
+const roundLoss = v.object({ round: v.number(), loss: v.number() });
+
+const viewShape = v.object(
+  {
+    facts: v.object({
+      command: v.string(),
+      run: v.string(),
+      size: v.string(),
+      parameters: v.number(),
+      device: v.string(),
+      steps: v.number(),
+      stepsPerRound: v.number(),
+      layersOfStages: v.array(v.number()),
+    }),
+    startedAtMs: v.number(),
+    phase: v.picklist(["gathering", "training", "merging", "finished"]),
+    isPaused: v.boolean(),
+    step: v.number(),
+    round: v.number(),
+    stepAtStart: v.number(),
+    trainingSinceMs: numberOrNull,
+    stages: v.array(v.object({
+      firstLayer: v.number(),
+      layers: v.number(),
+      forward: v.number(),
+      backward: v.number(),
+      merge: v.nullable(v.picklist(["committing", "reducing", "applying", "agreed"])),
+    })),
+    nodes: v.record(
+      v.string(),
+      v.object({
+        node: v.string(),
+        role: v.picklist(["miner", "validator"]),
+        state: v.picklist(["loading", "ready", "lost"]),
+        stage: numberOrNull,
+        loading: numberOrNull,
+        tasks: v.number(),
+      }),
+    ),
+    nodeCount: v.number(),
+    hops: v.record(v.string(), v.object({ stage: v.number(), direction })),
+    hopCount: v.number(),
+    losses: v.object({
+      values: v.array(numberOrNull),
+      stride: v.number(),
+      pending: v.object({ sum: numberOrNull, count: v.number() }),
+    }),
+    lossFirst: numberOrNull,
+    lossLast: numberOrNull,
+    learningRate: numberOrNull,
+    recentSteps: v.array(v.object({ tokens: v.number(), closedAtMs: v.number() })),
+    validation: v.array(roundLoss),
+    wire: v.nullable(v.object({ forwardBytes: v.number(), backwardBytes: v.number(), bf16Bytes: v.number() })),
+    chain: v.nullable(v.object({
+      block: v.number(),
+      weightsSet: v.number(),
+      epochs: v.number(),
+      minersRao: v.pipe(v.string(), v.regex(/^\d+$/)),
+    })),
+    lastMerge: v.nullable(v.object({
+      round: v.number(),
+      bytesPerMiner: v.number(),
+      mergeMs: v.number(),
+      agree: v.nullable(v.boolean()),
+    })),
+    verdicts: v.object({
+      passed: v.number(),
+      failed: v.number(),
+      last: v.nullable(v.object({
+        miner: v.string(),
+        stage: v.number(),
+        passed: v.boolean(),
+        innovationError: numberOrNull,
+        tolerance: numberOrNull,
+        lossError: numberOrNull,
+      })),
+    }),
+    reLeases: v.number(),
+    news: v.array(v.object({ atMs: v.number(), record: v.looseObject({ type: v.string() }) })),
+  } satisfies Record<keyof RunView, unknown>,
+);
+
+/** Null: it is a view. */
+export function viewProblem(value: unknown): string | null {
+  const { issues } = v.safeParse(viewShape, value, { abortEarly: true });
+  return issues === undefined ? null : `'${v.getDotPath(issues[0]) ?? "view"}' is not of a view: ${issues[0].message}`;
+}

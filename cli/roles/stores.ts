@@ -1,0 +1,32 @@
+/**
+ * Which store is behind each use of blobs: the only place in cli that names concrete stores.
+ *
+ * Everywhere else a blob store is what net/blobs/blobs.ts promises. Another kind is a file beside the others in net/blobs, which
+ * runs the conformance suite, and a line here.
+ */
+
+import { DiskBlobs, type DiskBlobsOptions } from "../../net/blobs/blob_disk.ts";
+import { HttpBlobs, type HttpBlobsOptions } from "../../net/blobs/blob_http.ts";
+import { MemoryBlobs } from "../../net/blobs/blob_memory.ts";
+import { DiskUploads, type DiskUploadsOptions } from "../../net/blobs/blob_uploads.ts";
+import type { BlobCapacity, BlobStore, KeptUploads, LocalBlobStore } from "../../net/blobs/blobs.ts";
+
+/** The run's store, the hub's own. */
+export function openRunStore(options: DiskBlobsOptions): Promise<LocalBlobStore> {
+  return DiskBlobs.open(options);
+}
+
+/** What members have begun to send to it. */
+export function openRunUploads(options: DiskUploadsOptions): Promise<KeptUploads> {
+  return DiskUploads.open(options);
+}
+
+/** The store of another node, usually the hub's. */
+export function remoteStore(options: HttpBlobsOptions): BlobStore {
+  return new HttpBlobs(options);
+}
+
+/** What a node hands out to its peers. */
+export function peerStore(capacity: BlobCapacity): MemoryBlobs {
+  return new MemoryBlobs(capacity);
+}

@@ -1,0 +1,103 @@
+/** The news of a view as lines for people, each with how bad it is. Pure. */
+
+import { unreachable } from "../../core/assert.ts";
+import type { NewsRecord } from "../../core/view/view.ts";
+import type { RecordOf } from "../../core/view/view_record.ts";
+import { decimal, duration, plural, printable, shortAddress } from "./format.ts";
+import { isReturn, reissuedClause, restoredText } from "./record_words.ts";
+
+export interface NewsLine {
+  readonly level: "info" | "warn";
+  readonly text: string;
+}
+
+export function newsLine(record: NewsRecord): NewsLine {
+  return { level: isInfo(record) ? "info" : "warn", text: printable(sentence(record)) };
+}
+
+function isInfo(record: NewsRecord): boolean {
+  switch (record.type) {
+    case "runStarted":
+    case "nodeReady":
+    case "nodeResumed":
+    case "nodeMoved":
+    case "resumed":
+    case "checkpointWritten":
+    case "runContinued":
+      return true;
+    case "nodeLost":
+      return isReturn(record);
+    case "runFinished":
+      return record.finished;
+    default:
+      return false;
+  }
+}
+
+function sentence(record: NewsRecord): string {
+  switch (record.type) {
+    case "runStarted":
+      return `training begins with ${plural(record.miners, "miner")} on ${plural(record.stages, "stage")}`;
+    case "nodeReady":
+      return `${shortAddress(record.node)} joined stage ${record.stage}`;
+    case "nodeResumed":
+      return `${shortAddress(record.node)} is back with what it had; ${plural(record.tasksReissued, "task")} again`;
+    case "nodeMoved":
+      return `${shortAddress(record.node)} moves from stage ${record.from} to ${record.to}, which needs it more`;
+    case "nodeLost":
+      return lostText(record);
+    case "taskReleased":
+      return `task ${record.task} taken back from ${shortAddress(record.node)}: ${record.reason}`;
+    case "stageRestored":
+      return restoredText(record);
+    case "rewound":
+      return `all miners of the round are gone: back to step ${record.toStep}`;
+    case "mergeRetaken":
+      return `the held-out loss jumped: back to step ${record.step}`;
+    case "mergeLate":
+      return `stage ${record.stage} goes on without ${shortAddress(record.node)} (${record.phase})`;
+    case "resumed":
+      return `the orchestrator is back at step ${record.step} and waits for ${plural(record.nodes, "node")}`;
+    case "sliceDisputed":
+      return disputeText(record);
+    case "roundMerged":
+      return `round ${record.round} began with different hashes on stage ${splitStages(record).join(", ")}`;
+    case "checkpointWritten":
+      return `checkpoint of step ${record.step} written to ${record.folder}`;
+    case "verdict":
+      return verdictText(record);
+    case "faultSeen":
+      return `${record.node === null ? "a stranger" : shortAddress(record.node)}: ${record.detail}`;
+    case "blamed":
+      return `${shortAddress(record.node)} is to blame: ${record.detail}`;
+    case "runContinued":
+      return `the run goes on after ${duration(record.pausedMs)}: the disk has room again`;
+    case "runPaused":
+    case "warning":
+    case "noted":
+      return record.text;
+    case "runFinished":
+      return `run ended at step ${record.step}: ${record.reason}`;
+    default:
+      return unreachable(record);
+  }
+}
+
+function lostText(record: RecordOf<"nodeLost">): string {
+  return `${shortAddress(record.node)} ${isReturn(record) ? "back" : "lost"}: ${record.reason}${
+    reissuedClause(record.tasksReissued)
+  }`;
+}
+
+function disputeText({ slice, stage, liar }: RecordOf<"sliceDisputed">): string {
+  const blame = liar === null ? "nobody could be named" : `${shortAddress(liar)} is excluded`;
+  return `slice ${slice} of stage ${stage} was reduced to different results: ${blame}`;
+}
+
+function verdictText({ miner, task, innovationError, tolerance }: RecordOf<"verdict">): string {
+  const error = `innovation error ${decimal(innovationError)}, allowed ${decimal(tolerance)}`;
+  return `${shortAddress(miner)} failed the replay of ${task}: ${error}`;
+}
+
+const splitStages = ({ stages }: RecordOf<"roundMerged">): number[] =>
+  stages.filter((stage) => !stage.agree).map((stage) => stage.stage);

@@ -1,0 +1,39 @@
+/**
+ * Codec `iota`: the bottleneck of the original IOTA (arXiv 2507.17766). r of d residual coordinates cross, as bfloat16 in both
+ * directions; an encoder makes them and a decoder regenerates the rest.
+ *
+ * Owns the names and shapes of the two matrices. What they compute is in gpu/codecs/iota.ts and gpu/reference/codecs/iota.ts.
+ */
+
+import { normalFor } from "../tensor.ts";
+import { bfloat16 } from "./bfloat16.ts";
+import type { WireCodec } from "./codec.ts";
+
+/** (r, d), of the stage before boundary `index`. */
+export const encoderName = (index: number) => `model.boundary.${index}.encoder.weight`;
+/** (d, r), of the stage behind it. */
+export const decoderName = (index: number) => `model.boundary.${index}.decoder.weight`;
+
+export const iotaCodec: WireCodec = {
+  doc: "bf16 bottleneck",
+  describe: (wireWidth) => ` with ${wireWidth} values per token`,
+  wireWidth: ({ pipeline }) => pipeline.bottleneckWidth,
+  formats: { forward: bfloat16, gradient: bfloat16 },
+  sender: {
+    // Divided by sqrt(2 L), as all that writes into the residual stream is.
+    tensors: ({ index, layers, modelWidth, wireWidth }) => [{
+      name: encoderName(index),
+      shape: [wireWidth, modelWidth],
+      initial: normalFor(modelWidth, 1 / Math.sqrt(2 * layers)),
+    }],
+    flops: ({ modelWidth, wireWidth }) => 2 * modelWidth * wireWidth,
+  },
+  receiver: {
+    tensors: ({ index, modelWidth, wireWidth }) => [{
+      name: decoderName(index),
+      shape: [modelWidth, wireWidth],
+      initial: normalFor(wireWidth),
+    }],
+    flops: ({ modelWidth, wireWidth }) => 2 * modelWidth * wireWidth,
+  },
+};

@@ -1,0 +1,15 @@
+/** Codec `none`: the residual stream itself crosses, as float32 in both directions. No parameters, no work, no rounding. */
+
+import type { WireCodec, WireEnd } from "./codec.ts";
+import { float32 } from "./float32.ts";
+
+const plainEnd: WireEnd = { tensors: () => [], flops: () => 0 };
+
+export const noneCodec: WireCodec = {
+  doc: "float32 residual stream",
+  describe: () => "",
+  wireWidth: ({ model }) => model.width,
+  formats: { forward: float32, gradient: float32 },
+  sender: plainEnd,
+  receiver: plainEnd,
+};

@@ -1,0 +1,41 @@
+/**
+ * The numbers of a run that decide what the model is and how it is cut into stages.
+ *
+ * Owns: the shape. core/config makes knobs of these (default, unit, limits) and checks that a model with them can be built, so
+ * config knows the model and the model does not know config.
+ */
+
+import type { Codec } from "../codec/codecs.ts";
+
+export interface ModelShape {
+  vocabSize: number; // V, rows of embedding and head
+  width: number; // d, channels of the residual stream
+  layers: number; // transformer blocks in the whole model
+  heads: number; // query heads
+  kvHeads: number; // key/value heads (GQA)
+  ffnWidth: number; // F, inner width of SwiGLU
+  contextLength: number; // T, tokens per sequence
+  ropeBase: number;
+  normEpsilon: number;
+}
+
+export interface PipelineShape {
+  stages: number; // K
+  codec: Codec;
+  bottleneckWidth: number; // r, values per token on the wire (codec `iota`)
+}
+
+/** As much of a run's configuration as its stages depend on. */
+export interface ModelPlan {
+  readonly model: Readonly<ModelShape>;
+  readonly pipeline: Readonly<PipelineShape>;
+  readonly train: { readonly sequencesPerMicrobatch: number };
+}
+
+/** Parameters of the model without its stage boundaries: for people and for limits. */
+export function modelParameters(model: Readonly<ModelShape>): number {
+  const { width: d, layers, ffnWidth, vocabSize } = model;
+  const keyValueWidth = (d / model.heads) * model.kvHeads;
+  const layer = 2 * d * d + 2 * d * keyValueWidth + 3 * d * ffnWidth + 2 * d;
+  return 2 * vocabSize * d + layers * layer + d;
+}

@@ -1,0 +1,110 @@
+/**
+ * The audits that wait for a validator, in order, so that asking "is there one for this validator?" does not look at all of them.
+ *
+ * Owns the order (oldest first, what was passed on before all others) and the groups: requests of one round that the same
+ * validators have tried are alike to everybody else, so only the first of each group is ever looked at. There are as many groups
+ * as rounds with open audits, and one more for each set of validators that could not answer. Out of scope: who is asked.
+ */
+
+import { assert } from "../../assert.ts";
+import { type Before, heapKeep, heapPop, heapPush } from "../../heap.ts";
+import type { NodeId } from "../../ids.ts";
+import {
+  type AuditGroup,
+  type AuditQueue,
+  type AuditRequest,
+  type AuditWork,
+  type QueuedAudit,
+  roundOf,
+} from "./audit_state.ts";
+
+const inOrder: Before<QueuedAudit> = (a, b) => a.place < b.place;
+
+export const newAuditQueue = (): AuditQueue => ({ groups: new Map(), size: 0, front: 0, back: 0 });
+
+/** A new request, behind all others. */
+export function addRequest(audit: AuditWork, request: AuditRequest): void {
+  const round = roundOf(request);
+  audit.open.set(round, (audit.open.get(round) ?? 0) + 1);
+  enter(audit.queue, { place: audit.queue.back++, request });
+}
+
+/** Before all others: it has waited already. */
+export function requeueAudit(queue: AuditQueue, request: AuditRequest): void {
+  enter(queue, { place: --queue.front, request });
+}
+
+function enter(queue: AuditQueue, queued: QueuedAudit): void {
+  const { request } = queued;
+  const key = keyOf(request);
+  let group = queue.groups.get(key);
+  if (group === undefined) {
+    group = { round: roundOf(request), tried: [...request.tried], requests: [] };
+    queue.groups.set(key, group);
+  }
+  heapPush(group.requests, queued, inOrder);
+  queue.size += 1;
+}
+
+const keyOf = (request: AuditRequest): string => [roundOf(request), ...request.tried.toSorted()].join(" ");
+
+/** Groups of rounds that pass. */
+export function groupsOf({ groups }: AuditQueue, isOpen: (round: number) => boolean): AuditGroup[] {
+  return [...groups.values()].filter(({ round }) => isOpen(round));
+}
+
+/** Whether these groups have a request that the validator has not tried. */
+export function hasAuditFor(groups: readonly AuditGroup[], validator: NodeId): boolean {
+  return groups.some(({ tried, requests }) => requests.length > 0 && !tried.includes(validator));
+}
+
+/** The first request of these groups that the validator has not tried, taken out; null: there is none. */
+export function takeAudit(
+  queue: AuditQueue,
+  { groups, validator }: { groups: readonly AuditGroup[]; validator: NodeId },
+): AuditRequest | null {
+  let best: AuditGroup | null = null;
+  for (const group of groups) {
+    if (!hasAuditFor([group], validator)) continue;
+    if (best === null || inOrder(group.requests[0]!, best.requests[0]!)) best = group;
+  }
+  const first = best === null ? undefined : heapPop(best.requests, inOrder);
+  if (best === null || first === undefined) return null;
+  queue.size -= 1;
+  if (best.requests.length === 0) queue.groups.delete(keyOf(first.request));
+  return first.request;
+}
+
+/** Takes out whatever passes. Looks at everything: for the few times a round when much changes. */
+export function removeAudits(queue: AuditQueue, isVain: (request: AuditRequest) => boolean): AuditRequest[] {
+  const removed: QueuedAudit[] = [];
+  for (const [key, { requests }] of queue.groups) {
+    removed.push(...requests.filter(({ request }) => isVain(request)));
+    heapKeep(requests, ({ request }) => !isVain(request), inOrder);
+    if (requests.length === 0) queue.groups.delete(key);
+  }
+  queue.size -= removed.length;
+  return removed.map(({ request }) => request);
+}
+
+/** All of them, in order. */
+export function queuedAudits({ groups }: AuditQueue): AuditRequest[] {
+  const all = [...groups.values()].flatMap(({ requests }) => requests);
+  return all.toSorted((a, b) => a.place - b.place).map(({ request }) => request);
+}
+
+/** What this file promises of a queue. */
+export function assertAuditQueue({ groups, size, front, back }: AuditQueue): void {
+  let count = 0;
+  for (const [key, group] of groups) {
+    assert(group.requests.length > 0, "A group of audits must not be empty");
+    for (const queued of group.requests) {
+      const { place, request } = queued;
+      assert(keyOf(request) === key, `An audit of round ${roundOf(request)} must wait among its like`);
+      assert(place >= front && place < back, "An audit must have a place in the order");
+      assert(!inOrder(queued, group.requests[0]!), "The first of a group must come first");
+      count += 1;
+    }
+  }
+  assert(count === size, `Audits that wait must be ${count}: current value is ${size}`);
+}

@@ -1,0 +1,68 @@
+/**
+ * Which validators could be asked something: connected and without a request, by what is known of their answering.
+ *
+ * Owns this index. `placeValidator` is called whenever one of the facts behind it changes: a link, a request, an answer, a
+ * deadline that passed. So an event with nothing to audit looks at no validator.
+ */
+
+import { assert } from "../../assert.ts";
+import type { NodeId } from "../../ids.ts";
+import type { OrchestratorState } from "../state.ts";
+import type { AuditWork } from "./audit_state.ts";
+
+/** Brings the index up to date with what is known of this node; a node that is no validator has no place. */
+export function placeValidator(state: OrchestratorState, node: NodeId): void {
+  const { places } = state.audit;
+  const { free, isAnswering } = placeOf(state, node);
+  for (const kind of kinds) put(places[kind], { node, isIn: kind === free });
+  put(places.answering, { node, isIn: isAnswering });
+}
+
+const kinds = ["heard", "unheard", "silent"] as const;
+
+function put(set: Set<NodeId>, { node, isIn }: { node: NodeId; isIn: boolean }): void {
+  if (isIn) set.add(node);
+  else set.delete(node);
+}
+
+interface Place {
+  readonly free: typeof kinds[number] | null; // null: busy, or not there
+  readonly isAnswering: boolean;
+}
+
+function placeOf({ audit, members, validators }: OrchestratorState, node: NodeId): Place {
+  const isHere = validators.has(node) && members.get(node)?.graceUntilMs === null;
+  const isSilent = audit.silent.has(node);
+  const kind = isSilent ? "silent" : audit.proven.has(node) ? "heard" : "unheard";
+  return { free: isHere && !audit.runningOf.has(node) ? kind : null, isAnswering: isHere && !isSilent };
+}
+
+export interface FreeValidators {
+  readonly asked: readonly NodeId[];
+  readonly unheard: readonly NodeId[]; // probed first
+}
+
+/** After somebody was silent those that answered before, and the silent ones only when nobody is left. */
+export function freeValidators({ places, silent }: AuditWork): FreeValidators {
+  const { heard, unheard, answering } = places;
+  if (silent.size === 0) return { asked: [...heard, ...unheard], unheard: [] };
+  if (answering.size > 0) return { asked: [...heard], unheard: [...unheard] };
+  return { asked: [...places.silent], unheard: [] };
+}
+
+/** What this file promises of the index. */
+export function assertValidatorPlaces(state: OrchestratorState): void {
+  const { places, running, runningOf } = state.audit;
+  for (const node of state.members.keys()) {
+    const { free, isAnswering } = placeOf(state, node);
+    for (const kind of kinds) {
+      assert(places[kind].has(node) === (kind === free), `${node} must be known to be free or not`);
+    }
+    assert(places.answering.has(node) === isAnswering, `${node} must be known to answer or not`);
+  }
+  for (const set of Object.values(places)) {
+    for (const node of set) assert(state.members.has(node), `${node} has left and must have no place`);
+  }
+  assert(running.size === runningOf.size, "A validator must have one request at a time");
+  for (const [node, id] of runningOf) assert(running.get(id)?.validator === node, `${node} must have its request`);
+}

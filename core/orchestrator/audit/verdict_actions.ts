@@ -1,0 +1,38 @@
+/**
+ * What the hub does about a verdict (core/score/verdict.ts), in one place: the run's facts and records, the miner's membership,
+ * its pay, and what validators are told of it.
+ *
+ * A conviction reaches all three: the miner leaves (members/expulsion.ts), its units go with it, and the next work report names
+ * it to every validator. Pay that one validator withholds is withheld in that validator's scores. Out of scope: the rule itself.
+ */
+
+import { unreachable } from "../../assert.ts";
+import type { NodeId } from "../../ids.ts";
+import { type Verdict, verdictFacts } from "../../score/verdict.ts";
+import { type OrchestratorEffect, record } from "../event.ts";
+import { convict } from "../members/blame.ts";
+import type { OrchestratorState } from "../state.ts";
+
+/** `validator`: whose repetition it was; null: nobody's, the verdict is inconclusive. */
+export function actOnVerdict(
+  state: OrchestratorState,
+  { verdict, validator }: { verdict: Verdict; validator: NodeId | null },
+): OrchestratorEffect[] {
+  const { facts } = state;
+  if (verdict.type === "passed") facts.verdictsPassed += 1;
+  if (verdict.type === "failed") facts.verdictsFailed += 1;
+  switch (verdict.action) {
+    case "none":
+    case "withholdPay":
+      break;
+    case "expel":
+      convict(state, { node: verdict.miner, reason: verdict.reason });
+      break;
+    default:
+      return unreachable(verdict.action);
+  }
+  const published = verdictFacts(verdict);
+  if (published === null || validator === null) return [];
+  const { round, ...rest } = published;
+  return [record({ type: "verdict", round, validator, ...rest })];
+}

@@ -1,0 +1,44 @@
+/**
+ * Marks on branches that a run rarely takes; every mark has a test that must reach it.
+ *
+ * Owns the list of marks and their counts, which are plain state and decide nothing. A test calls `assertReached`
+ * (tests/support/swarm/reached.ts) to show that it took the branch; tests/tidy/marks_test.ts refuses a mark without such a
+ * test. A change that makes a branch unreachable therefore breaks a test.
+ */
+
+export const marks = [
+  // merge/mending.ts
+  "mend: nothing is lost, asked once more",
+  "mend: nothing is lost, leaves the merge",
+  "mend: a contributor shows its payload again",
+  "mend: a payload is left out",
+  "mend: a slice has no payload left",
+  "mend: lost slices are reduced again",
+  "mend: others have applied lost slices",
+  // merge/restoring.ts
+  "restore: could not load too often",
+  "restore: a replica is asked for its stage",
+  "restore: the replicas that held it are gone",
+  "restore: something else takes the stage's place",
+  "restore: one word is believed",
+  "restore: replicas upload what the hub cannot make",
+  "restore: a stage keeps its parameters",
+  // step/refusals.ts
+  "refusal: taken, as all replicas doubt it",
+  "refusal: may be honest, nobody is blamed",
+  "refusal: proven wrong",
+  "refusal: the only replica is blamed",
+  "refusal: all replicas load again",
+  "refusal: training has diverged",
+  // audit/auditing.ts
+  "audit: given up, as too many rounds are open",
+] as const;
+
+export type Mark = typeof marks[number];
+
+/** How often each was reached, over every life of the run. */
+export type MarkCounts = Map<Mark, number>;
+
+export function reach({ marks }: { readonly marks: MarkCounts }, mark: Mark): void {
+  marks.set(mark, (marks.get(mark) ?? 0) + 1);
+}

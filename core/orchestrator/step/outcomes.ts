@@ -1,0 +1,194 @@
+/**
+ * Makes a step's outcome when it closes, keeps it for a while, and drops it.
+ *
+ * Owns the only way from the open step's work to a `StepOutcome`, and the room that outcomes take: the newest `outcomesKept`
+ * stay, and those whose wires an open audit needs, at most `mostAudited` of these. A consumer that needs more history (sums
+ * for attribution, for example) folds each outcome into its own state when the step closes. The outcome of a step that the run
+ * has rewound is dropped, or marked while its audit is open.
+ */
+
+import { assert, present } from "../../assert.ts";
+import type { BlobRef, NodeId } from "../../ids.ts";
+import { clipFactor, learningRateAt } from "../../train/schedule.ts";
+import { type OrchestratorState, tokensPerMicrobatch } from "../state.ts";
+import type { GradientNorm } from "./gradient_norm.ts";
+import { type ConfirmedGradient, keptRefs, type KeptWire, type StepFault, type StepOutcome } from "./step_outcome.ts";
+import { type Flow, refsOfWork, type StepWork, unitsOf, type WorkItem } from "./step_state.ts";
+
+export const outcomesKept = 1; // 1.5 MB of the snapshot with 10,000 miners and 4096 microbatches in 3 stages
+export const mostAudited = 8; // rounds whose first step waits for its audit
+
+interface Closing {
+  readonly work: StepWork;
+  readonly gradient: GradientNorm;
+  readonly keepsWires: boolean; // an audit may need them
+  readonly nowMs: number;
+}
+
+/** Of a step in which everything is done and confirmed. */
+export function outcomeOf(state: OrchestratorState, { work, gradient, keepsWires, nowMs }: Closing): StepOutcome {
+  const { config, step, round } = state;
+  const { squareSum, outliers } = gradient;
+  const miners = minersOf(work.flows);
+  const placeOf = (node: NodeId) => present(miners.get(node), "a miner of the step").place;
+  const isPaid = (node: NodeId) => !outliers.has(node) && !state.expelled.has(node);
+  const oddNorms = [...outliers].map((node): StepFault => ({ type: "outlier", node, task: null }));
+  return {
+    round,
+    step,
+    loss: meanLoss(work),
+    learningRate: learningRateAt({ config: config.train, step }),
+    gradientNorm: Math.sqrt(squareSum),
+    clipFactor: clipFactor({ squareSum, clipNorm: config.train.clipNorm }),
+    tokens: work.flows.length * tokensPerMicrobatch(config),
+    stepMs: nowMs - work.startedMs,
+    miners: [...miners].map(([node, { tasks, units }]) => ({ node, tasks, units, isPaid: isPaid(node) })),
+    pathways: work.flows.map(({ microbatch, items, losses, isRemade }) => ({
+      microbatch,
+      makers: items.map((item) => placeOf(makerOf(item))),
+      doers: items.map((item) => placeOf(doerOf(item))),
+      losses: present(losses, "a finished flow has losses"),
+      isRemade,
+    })),
+    gradients: gradientsOf(state, { work, placeOf }),
+    faults: [...work.faults, ...oddNorms],
+    faultsLeftOut: work.faultsLeftOut,
+    wires: keepsWires ? work.flows.map(wiresOf) : null,
+    isUndone: false,
+  };
+}
+
+const doerOf = ({ doneBy }: WorkItem): NodeId => present(doneBy, "a done item has a doer");
+const makerOf = (item: WorkItem): NodeId => item.madeBy?.node ?? doerOf(item); // the last position has no output
+
+interface Tally {
+  readonly place: number;
+  tasks: number;
+  units: number;
+}
+
+/** In the order in which their first task comes in the step's data; after them those whose work was all done again. */
+function minersOf(flows: readonly Flow[]): Map<NodeId, Tally> {
+  const miners = new Map<NodeId, Tally>();
+  const enter = (node: NodeId): Tally => {
+    const known = miners.get(node);
+    if (known !== undefined) return known;
+    const tally = { place: miners.size, tasks: 0, units: 0 };
+    miners.set(node, tally);
+    return tally;
+  };
+  const items = flows.flatMap((flow) => flow.items);
+  for (const item of items) {
+    const tally = enter(doerOf(item));
+    tally.tasks += 1;
+    tally.units += unitsOf(item.direction);
+  }
+  for (const item of items) enter(makerOf(item));
+  return miners;
+}
+
+function gradientsOf(
+  state: OrchestratorState,
+  { work, placeOf }: { work: StepWork; placeOf: (node: NodeId) => number },
+): ConfirmedGradient[] {
+  const gone = work.departed.map(({ node, stage, tasks, squareSum }) => ({
+    miner: placeOf(node),
+    stage,
+    tasks,
+    squareSum,
+    hasLeft: true,
+  }));
+  const here = [...work.sealed].map(([node, { tasks, squareSum }]) => {
+    const stage = present(state.members.get(node)?.stage, "a contributor has a stage");
+    return { miner: placeOf(node), stage, tasks, squareSum, hasLeft: false };
+  });
+  return [...gone, ...here];
+}
+
+function wiresOf({ items, wires, gradients }: Flow): (KeptWire | null)[] {
+  return items.map(({ stage, direction, madeBy }) => {
+    const ref = (direction === "forward" ? wires : gradients)[stage] ?? null;
+    return ref === null ? null : { ref, task: present(madeBy, "a kept output has a maker").task };
+  });
+}
+
+function meanLoss({ flows }: StepWork): number {
+  let sum = 0;
+  for (const flow of flows) {
+    const losses = present(flow.losses, "a finished flow has losses");
+    sum += losses.reduce((a, b) => a + b, 0) / losses.length;
+  }
+  return sum / flows.length;
+}
+
+// --------------------------------------------------------------------------------------------------- keeping and dropping
+
+/** Returns wires that nothing needs any more, for the shell to release. */
+export function keepOutcome(
+  state: OrchestratorState,
+  { outcome, work }: { outcome: StepOutcome; work: StepWork },
+): BlobRef[] {
+  state.outcomes.push(outcome);
+  dropOld(state);
+  return outcome.wires === null ? refsOfWork(work) : [];
+}
+
+/** No audit of it is open any more: what the shell may release. */
+export function releaseWires(state: OrchestratorState, outcome: StepOutcome): BlobRef[] {
+  const refs = keptRefs(outcome);
+  outcome.wires = null;
+  dropOld(state);
+  return refs;
+}
+
+/** The shell no longer has these. */
+export function loseWires(state: OrchestratorState, isLost: (ref: BlobRef) => boolean): void {
+  for (const outcome of auditedOutcomes(state)) {
+    outcome.wires = outcome.wires?.map((wires) =>
+      wires.map((wire) => wire === null || isLost(wire.ref) ? null : wire)
+    ) ?? null;
+  }
+}
+
+/** Outcomes whose wires are held for an audit, in the order in which their steps closed. */
+export function auditedOutcomes({ outcomes }: OrchestratorState): StepOutcome[] {
+  return outcomes.filter(({ wires }) => wires !== null);
+}
+
+/** The run has gone back to the step `toStep`: what closed since does not count. */
+export function undoOutcomes(state: OrchestratorState, toStep: number): void {
+  for (const outcome of state.outcomes) if (outcome.step >= toStep) outcome.isUndone = true;
+  dropOld(state);
+}
+
+function dropOld(state: OrchestratorState): void {
+  const { length } = state.outcomes;
+  state.outcomes = state.outcomes.filter((outcome, i) => mayStay(outcome, { isNew: i >= length - outcomesKept }));
+}
+
+const mayStay = ({ wires, isUndone }: StepOutcome, { isNew }: { isNew: boolean }): boolean =>
+  wires !== null || (isNew && !isUndone);
+
+/** What this file promises of `state.outcomes`. */
+export function assertOutcomes(state: OrchestratorState): void {
+  const { outcomes, audit } = state;
+  let before = -1;
+  for (const [i, outcome] of outcomes.entries()) {
+    const { step, round, wires, isUndone } = outcome;
+    assert(
+      mayStay(outcome, { isNew: i >= outcomes.length - outcomesKept }),
+      `The outcome of step ${step} must be dropped`,
+    );
+    assert(
+      wires === null || audit.open.has(round),
+      `The wires of step ${step} must be released as round ${round} is audited`,
+    );
+    if (isUndone) continue;
+    assert(
+      step > before && step < state.step,
+      `The outcome of step ${step} must be a closed step's, and come in order`,
+    );
+    before = step;
+  }
+  assert(auditedOutcomes(state).length <= mostAudited, "Wires must be held for few audits only");
+}

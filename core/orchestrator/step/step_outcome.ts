@@ -1,0 +1,83 @@
+/**
+ * What became of a closed step: which miners each microbatch met, what it lost, who did what, and the wires while they are kept.
+ *
+ * Owns the value and how it is read. Plain data that outlives the step's work: outcomes.ts makes it in one place, when the step
+ * closes; pay, audits, the record `stepClosed` and attribution read it, and none of them the work itself. Nodes are named once
+ * and referred to by their place in `miners`, as an address is 48 characters and a step has thousands of tasks.
+ */
+
+import { present } from "../../assert.ts";
+import type { BlobRef, MicrobatchId, NodeId, StageIndex, TaskId } from "../../ids.ts";
+
+/** What a miner did in the step. */
+export interface StepMiner {
+  readonly node: NodeId;
+  readonly tasks: number; // accepted; 0: what it made was used, and done again by another
+  readonly units: number; // of work in these, see unitsOf
+  readonly isPaid: boolean; // false: it was expelled, or its gradient norm cannot be right
+}
+
+/** The miners that a microbatch met, by place in `miners`, at each of the 2K - 1 positions of its chain (chain.ts). */
+export interface Pathway {
+  readonly microbatch: MicrobatchId;
+  readonly makers: readonly number[]; // whose output went on to the next
+  readonly doers: readonly number[]; // whose work counts; another than the maker where its gradient was lost and made again
+  readonly losses: readonly number[]; // of each sequence, mean nats per token
+  readonly isRemade: boolean; // wires were lost and made again: what came of the first cannot be repeated from the second
+}
+
+/** A gradient that was confirmed before the step closed. */
+export interface ConfirmedGradient {
+  readonly miner: number; // place in `miners`
+  readonly stage: StageIndex;
+  readonly tasks: number;
+  readonly squareSum: number; // of the plain sum over the tasks
+  readonly hasLeft: boolean; // since; its tasks count, and its gradient went with it
+}
+
+/**
+ * misshapen, implausible: a result, see result_check.ts. failed: the miner refused the task. expired: no result by the deadline.
+ * unconfirmed: no gradient within its patience. outlier: a gradient norm that cannot be right.
+ */
+export type StepFaultType = "misshapen" | "implausible" | "failed" | "expired" | "unconfirmed" | "outlier";
+
+export interface StepFault {
+  readonly type: StepFaultType;
+  readonly node: NodeId;
+  readonly task: TaskId | null; // null: it concerns all of its tasks
+}
+
+/** Accepted output of a position, held by the shell. */
+export interface KeptWire {
+  readonly ref: BlobRef;
+  readonly task: TaskId; // that made it
+}
+
+export interface StepOutcome {
+  readonly round: number;
+  readonly step: number; // 0-based
+  readonly loss: number; // mean over the step's tokens, nats per token
+  readonly learningRate: number;
+  readonly gradientNorm: number; // of the mean gradient over the whole model, before clipping
+  readonly clipFactor: number;
+  readonly tokens: number;
+  readonly stepMs: number;
+  readonly miners: readonly StepMiner[];
+  readonly pathways: readonly Pathway[]; // one for each microbatch, in data order
+  readonly gradients: readonly ConfirmedGradient[];
+  readonly faults: readonly StepFault[]; // in the order they came
+  readonly faultsLeftOut: number; // for want of room
+  /** By microbatch and position; null where a position has no output. Null as a whole: they were released. */
+  wires: readonly (readonly (KeptWire | null)[])[] | null;
+  isUndone: boolean; // the run has gone back behind this step: it does not count
+}
+
+/** Everything that the shell holds for this outcome. */
+export function keptRefs({ wires }: StepOutcome): BlobRef[] {
+  return (wires ?? []).flatMap((ofPathway) => ofPathway.flatMap((wire) => wire === null ? [] : [wire.ref]));
+}
+
+/** The miner at a place. */
+export function minerAt({ miners }: StepOutcome, place: number): StepMiner {
+  return present(miners[place], "a place in an outcome has a miner");
+}

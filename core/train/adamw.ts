@@ -1,0 +1,14 @@
+/**
+ * AdamW (Loshchilov and Hutter 2017, arXiv 1711.05101): running means of each parameter's gradient and of its square.
+ */
+
+import { longestAdamStep } from "./adam_bound.ts";
+import { type Optimizer, wholeVector } from "./optimizer.ts";
+
+export const adamw: Optimizer = {
+  stateVectors: (table) => [
+    { name: "firstMoments", covers: wholeVector(table) },
+    { name: "secondMoments", covers: wholeVector(table) },
+  ],
+  longestStep: longestAdamStep,
+};

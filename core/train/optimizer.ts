@@ -1,0 +1,45 @@
+/**
+ * What the rest of the program needs to know of an optimizer: the state it keeps for a stage, and how far one step can go.
+ *
+ * A state vector is a named float32 vector that starts at zero. It covers ranges of the stage's parameter vector: one state
+ * value for each parameter in them, packed in the order of the ranges. So an optimizer may keep one vector for the matrices of
+ * the blocks and two for everything else.
+ * Invariants: ranges start and end at multiples of 64 floats, as tensors do; names are unique within an optimizer.
+ * Out of scope: the step itself (`gpu/optimizers` and its oracle in `gpu/reference`), schedules (`schedule.ts`).
+ */
+
+import type { TrainConfig } from "../config/config.ts";
+import type { ParameterTable } from "../model/spec.ts";
+
+/** Floats of a stage's parameter vector. */
+export interface VectorRange {
+  readonly offset: number;
+  readonly size: number;
+}
+
+export interface StateVector {
+  readonly name: string;
+  readonly covers: readonly VectorRange[];
+}
+
+export interface Optimizer {
+  stateVectors(table: ParameterTable): readonly StateVector[];
+  /** The farthest that one step can move a value, in learning rates and before weight decay; Infinity if unbounded. */
+  longestStep(config: TrainConfig): number;
+}
+
+/** An optimizer's whole state of a stage. */
+export interface OptimizerState {
+  readonly vectors: Readonly<Record<string, Float32Array>>; // by name, each as long as what it covers
+  readonly steps: number; // applied so far
+}
+
+/** Values of a state vector. */
+export function stateLength({ covers }: StateVector): number {
+  return covers.reduce((sum, { size }) => sum + size, 0);
+}
+
+/** The whole parameter vector, padding included. */
+export function wholeVector({ length }: ParameterTable): readonly VectorRange[] {
+  return [{ offset: 0, size: length }];
+}

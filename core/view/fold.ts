@@ -1,0 +1,205 @@
+/**
+ * Folds one record of a run into the view of it.
+ *
+ * Pure in the project's sense: the same view and stamped record give the same view, changed in place. No order of records throws:
+ * one about a stage that the run does not have, or of a type that only another version knows, changes nothing, and one about an
+ * unknown node adds it. Out of scope: text for people; news items are kept as records.
+ */
+
+import { forgetFlight, moveMicrobatch } from "./fold_flight.ts";
+import { changeNode, forgetLost, nodeOf, takeUpNodes } from "./fold_nodes.ts";
+import { pushSeries } from "./series.ts";
+import { type NewsRecord, newsTypes, type RunView, stagesOf } from "./view.ts";
+import { isCompared, type RecordOf, type StampedRecord, type ViewRecord } from "./view_record.ts";
+
+const newsCount = 6;
+const recentStepCount = 16; // one more is kept, for its time
+
+export function fold(view: RunView, { record, atMs }: Pick<StampedRecord, "record" | "atMs">): void {
+  change(view, record, atMs);
+  if (isNews(view, record)) addNews(view, record, atMs);
+}
+
+function change(view: RunView, record: ViewRecord, atMs: number): void {
+  switch (record.type) {
+    case "opened":
+      return opened(view, record);
+    case "takenUp":
+      return takenUp(view, record);
+    case "deviceFound":
+      view.facts = { ...view.facts, device: record.device };
+      return;
+    case "wire":
+    case "chain":
+      return measured(view, record);
+    case "runStarted":
+      return runStarted(view, record, atMs);
+    case "resumed":
+      return resumed(view, record, atMs);
+    case "nodeJoined":
+    case "nodeAssigned":
+    case "nodeLoading":
+    case "nodeReady":
+    case "nodeResumed":
+    case "nodeMoved":
+    case "nodeLost":
+      return changeNode(view, record);
+    case "taskReleased":
+      view.reLeases += 1;
+      return;
+    case "taskFinished":
+      return taskFinished(view, record);
+    case "stepClosed":
+      return stepClosed(view, record, atMs);
+    case "rewound":
+      view.step = record.toStep;
+      return;
+    case "mergeRetaken":
+      return mergeRetaken(view, record);
+    case "mergePhase":
+      return mergePhase(view, record);
+    case "roundMerged":
+      return roundMerged(view, record);
+    case "evaluated":
+      return evaluated(view, record);
+    case "verdict":
+      return verdict(view, record);
+    case "runPaused":
+    case "runContinued":
+      view.isPaused = record.type === "runPaused";
+      return;
+    case "runFinished":
+      view.phase = "finished";
+      return;
+    case "stageRestored":
+    case "mergeLate":
+    case "sliceDisputed":
+    case "checkpointWritten":
+    case "faultSeen":
+    case "blamed":
+    case "warning":
+    case "noted":
+      return; // news and nothing else
+    default:
+      return unknownType(record);
+  }
+}
+
+/** Every type is handled above, or this does not compile; a log may hold those of another version. */
+function unknownType(_record: never): void {}
+
+const news: ReadonlySet<string> = new Set(newsTypes);
+
+function isNews(view: RunView, record: ViewRecord): record is NewsRecord {
+  if (record.type === "nodeReady") return view.phase !== "gathering"; // before the start everybody is new
+  if (record.type === "verdict") return !record.passed;
+  if (record.type === "roundMerged") return !record.stages.every((stage) => stage.agree);
+  return news.has(record.type);
+}
+
+/** The latest news, the oldest making room; as JSON would keep it, so that a view read from a log is the same. */
+function addNews(view: RunView, record: NewsRecord, atMs: number): void {
+  view.news.push({ atMs, record: JSON.parse(JSON.stringify(record)) });
+  if (view.news.length > newsCount) view.news.shift();
+}
+
+/** A new process shows the run: counts stay, but its nodes are not known yet. */
+function opened(view: RunView, { facts, startedAtMs, step }: RecordOf<"opened">): void {
+  const stages = stagesOf(facts);
+  const begun: Partial<RunView> = { facts, startedAtMs, step, stages, phase: "gathering", isPaused: false };
+  Object.assign(view, { ...begun, stepAtStart: 0, trainingSinceMs: null, recentSteps: [], news: [] });
+  forgetFlight(view);
+  takeUpNodes(view, []);
+}
+
+function takenUp(view: RunView, { step, round, phase, nodes }: RecordOf<"takenUp">): void {
+  Object.assign(view, { step, round, stepAtStart: step });
+  if (phase !== undefined) view.phase = phase;
+  if (nodes !== undefined) takeUpNodes(view, nodes);
+}
+
+function measured(view: RunView, record: RecordOf<"wire" | "chain">): void {
+  if (record.type === "wire") {
+    const { forwardBytes, backwardBytes, bf16Bytes } = record;
+    view.wire = { forwardBytes, backwardBytes, bf16Bytes };
+  } else {
+    const { block, weightsSet, epochs, minersRao } = record;
+    view.chain = { block, weightsSet, epochs, minersRao };
+  }
+}
+
+function runStarted(view: RunView, { step, round }: RecordOf<"runStarted">, atMs: number): void {
+  Object.assign(view, { phase: "training", step, stepAtStart: step, round });
+  forgetFlight(view); // of an orchestrator that was killed
+  restartPace(view, atMs);
+}
+
+/** The orchestrator is back; what it had counted stays. */
+function resumed(view: RunView, { step, round }: RecordOf<"resumed">, atMs: number): void {
+  Object.assign(view, { step, stepAtStart: step, round });
+  if (step > 0 && view.phase === "gathering") view.phase = "training";
+  restartPace(view, atMs);
+}
+
+/** The run's pace is measured from here on. */
+function restartPace(view: RunView, atMs: number): void {
+  view.trainingSinceMs = atMs;
+  view.recentSteps = [{ tokens: 0, closedAtMs: atMs }];
+}
+
+function taskFinished(view: RunView, record: RecordOf<"taskFinished">): void {
+  const node = nodeOf(view, record.node);
+  if (node !== null) node.tasks += 1;
+  moveMicrobatch(view, record);
+}
+
+function stepClosed(view: RunView, record: RecordOf<"stepClosed">, atMs: number): void {
+  const { step, round, learningRate, tokens } = record;
+  Object.assign(view, { phase: "training", step, round, learningRate });
+  const loss = finite(record.loss);
+  view.lossFirst ??= loss;
+  view.lossLast = loss ?? view.lossLast;
+  pushSeries(view.losses, loss);
+  view.recentSteps = [...view.recentSteps, { tokens, closedAtMs: atMs }].slice(-recentStepCount - 1);
+  forgetFlight(view);
+}
+
+function mergeRetaken(view: RunView, { step, round }: RecordOf<"mergeRetaken">): void {
+  Object.assign(view, { phase: "training", step, round });
+  for (const stage of view.stages) stage.merge = null;
+}
+
+function evaluated(view: RunView, { round, loss }: RecordOf<"evaluated">): void {
+  if (Number.isFinite(loss)) view.validation = [...view.validation.slice(0, 1), { round, loss }];
+}
+
+function mergePhase(view: RunView, { stage, phase }: RecordOf<"mergePhase">): void {
+  const shown = view.stages[stage];
+  if (shown === undefined) return;
+  shown.merge = phase;
+  view.phase = "merging";
+}
+
+function roundMerged(view: RunView, record: RecordOf<"roundMerged">): void {
+  const { round, mergeMs, stages } = record;
+  const bytesPerMiner = finite(record.bytesPerMiner) ?? 0;
+  const agree = isCompared(record) ? stages.every((stage) => stage.agree) : null;
+  Object.assign(view, { phase: "training", round, lastMerge: { round, bytesPerMiner, mergeMs, agree } });
+  for (const stage of view.stages) stage.merge = null;
+  forgetLost(view);
+}
+
+function verdict(view: RunView, record: RecordOf<"verdict">): void {
+  const { miner, stage, passed, innovationError, tolerance, lossError } = record;
+  view.verdicts[passed ? "passed" : "failed"] += 1;
+  view.verdicts.last = {
+    miner,
+    stage,
+    passed,
+    innovationError: finite(innovationError),
+    tolerance: finite(tolerance),
+    lossError: finite(lossError),
+  };
+}
+
+const finite = (value: number | null): number | null => Number.isFinite(value) ? value : null;

@@ -1,0 +1,75 @@
+/**
+ * The nodes of a view. A record about an unknown node adds it.
+ *
+ * Invariant: at most `maxNodes` are known; beyond that, new ones are left out until the next merge removes the lost ones.
+ */
+
+import type { NodeId } from "../ids.ts";
+import type { NodeView, RunView } from "./view.ts";
+import type { RecordOf, TakenUpNode } from "./view_record.ts";
+
+const maxNodes = 2 ** 16;
+
+/** Null: there are too many. */
+export function nodeOf(view: RunView, node: NodeId): NodeView | null {
+  return view.nodes[node] ?? addNode(view, newNode(node));
+}
+
+export function changeNode(
+  view: RunView,
+  record: RecordOf<
+    "nodeJoined" | "nodeAssigned" | "nodeLoading" | "nodeReady" | "nodeResumed" | "nodeMoved" | "nodeLost"
+  >,
+): void {
+  if (record.type === "nodeJoined") {
+    addNode(view, { ...newNode(record.node), role: record.role });
+    return;
+  }
+  const node = nodeOf(view, record.node);
+  if (node === null) return;
+  switch (record.type) {
+    case "nodeAssigned":
+      return void Object.assign(node, { stage: record.stage, state: "loading", loading: null });
+    case "nodeLoading":
+      return void Object.assign(node, { stage: record.stage, state: "loading", loading: record.percent });
+    case "nodeReady":
+    case "nodeResumed":
+      return void Object.assign(node, { stage: record.stage, state: "ready", loading: null });
+    case "nodeMoved":
+      return void Object.assign(node, { stage: record.to, state: "loading" });
+    case "nodeLost":
+      node.state = "lost";
+      return;
+  }
+}
+
+/** Replaces the known nodes by these; their finished tasks still count. */
+export function takeUpNodes(view: RunView, nodes: readonly TakenUpNode[]): void {
+  const before = view.nodes;
+  view.nodes = {};
+  view.nodeCount = 0;
+  for (const { node, role, stage, isReady } of nodes) {
+    const tasks = before[node]?.tasks ?? 0;
+    addNode(view, { node, role, state: isReady ? "ready" : "loading", stage, loading: null, tasks });
+  }
+}
+
+export function forgetLost(view: RunView): void {
+  for (const { node, state } of Object.values(view.nodes)) {
+    if (state !== "lost") continue;
+    delete view.nodes[node];
+    view.nodeCount -= 1;
+  }
+}
+
+const newNode = (node: NodeId): NodeView => (
+  { node, role: "miner", state: "loading", stage: null, loading: null, tasks: 0 }
+);
+
+function addNode(view: RunView, node: NodeView): NodeView | null {
+  const isKnown = view.nodes[node.node] !== undefined;
+  if (!isKnown && view.nodeCount >= maxNodes) return null;
+  view.nodes[node.node] = node;
+  if (!isKnown) view.nodeCount += 1;
+  return node;
+}

@@ -1,0 +1,11 @@
+/** The table of wire codecs on a GPU: one for each name of core/codec/codecs.ts, or it does not compile. */
+
+import type { Codec } from "../../core/codec/codecs.ts";
+import type { GpuCodec } from "./codec.ts";
+import { iotaOnGpu } from "./iota.ts";
+import { noneOnGpu } from "./none.ts";
+
+export const gpuCodecs: Readonly<Record<Codec, GpuCodec>> = {
+  none: noneOnGpu,
+  iota: iotaOnGpu,
+};

@@ -1,0 +1,16 @@
+/**
+ * Wires of any codec between device and host, without kernels: the values cross, and the host encodes and decodes them with
+ * the codec's CPU code. Right for every codec, and the place to begin with a new one.
+ */
+
+import { decodeWire, encodeWire } from "../../core/codec/wire.ts";
+import type { BuildTransfer } from "./codec.ts";
+
+export const hostTransfer: BuildTransfer = (_context, { wire, values }) => ({
+  wire,
+  staged: values,
+  decode: [],
+  encode: [],
+  toStaged: (bytes) => decodeWire(wire, bytes),
+  fromStaged: (content) => encodeWire(wire, new Float32Array(content)),
+});

@@ -1,0 +1,31 @@
+/**
+ * The squared norm of a stage's accumulated gradient, as partial sums for the host to add.
+ */
+
+import { wholeVector } from "../../core/train/optimizer.ts";
+import type { BufferRange } from "../buffers.ts";
+import type { Dispatch } from "../kernel.ts";
+import { partOf, piecesOf, type UpdateParts } from "./update.ts";
+import squareSum from "../wgsl/square_sum.wgsl" with { type: "text" };
+
+const lanes = 64; // the kernel's workgroup size
+const stripes = 4096; // STRIPES of square_sum.wgsl
+
+export interface GradientNorm {
+  readonly dispatches: readonly Dispatch[];
+  readonly partialSums: BufferRange; // f32; their sum is the squared norm
+}
+
+export function buildGradientNorm({ ops, buffers, table, vectors, bindingBytes }: UpdateParts): GradientNorm {
+  const pieces = piecesOf(wholeVector(table), bindingBytes);
+  const partialSums = buffers.storage("partial square sums", stripes * pieces.length);
+  const dispatches = pieces.map((piece, i) =>
+    ops.kernels.dispatch({
+      kernel: { label: "square_sum", source: squareSum },
+      bindings: [partOf(vectors.gradients, piece), partOf(partialSums, { offset: i * stripes, size: stripes })],
+      constants: [piece.size / 4],
+      workgroups: [stripes / lanes],
+    })
+  );
+  return { dispatches, partialSums };
+}

@@ -1,0 +1,11 @@
+/** The table of wire codecs in float64: one for each name of core/codec/codecs.ts, or it does not compile. */
+
+import type { Codec } from "../../../core/codec/codecs.ts";
+import type { ReferenceCodec } from "./codec.ts";
+import { iotaReference } from "./iota.ts";
+import { noneReference } from "./none.ts";
+
+export const referenceCodecs: Readonly<Record<Codec, ReferenceCodec>> = {
+  none: noneReference,
+  iota: iotaReference,
+};

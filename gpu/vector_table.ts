@@ -1,0 +1,59 @@
+/**
+ * The flat vectors of a stage that callers may load and read, and their lengths: its parameters and its optimizer's state.
+ * Asserts that a name is one of the stage's, that a part lies in its vector, and that values have its length.
+ */
+
+import { assert, present } from "../core/assert.ts";
+import type { ParameterTable } from "../core/model/spec.ts";
+import { type OptimizerState, stateLength, type StateVector } from "../core/train/optimizer.ts";
+import { defaultOptimizer, type OptimizerName, optimizers } from "../core/train/optimizers.ts";
+import type { StageVector } from "./compute.ts";
+
+export class VectorTable {
+  readonly optimizer: OptimizerName;
+  readonly state: readonly StateVector[];
+  readonly #lengths: ReadonlyMap<StageVector, number>;
+
+  constructor(table: ParameterTable, optimizer: OptimizerName = defaultOptimizer) {
+    this.optimizer = optimizer;
+    this.state = optimizers[optimizer].stateVectors(table);
+    const lengths = this.state.map((vector) => [vector.name, stateLength(vector)] as const);
+    this.#lengths = new Map([["parameters", table.length], ...lengths]);
+  }
+
+  lengthOf(vector: StageVector): number {
+    return present(this.#lengths.get(vector), `Cannot use '${vector}' as the stage has no vector of this name`);
+  }
+
+  checkPart(vector: StageVector, { offset, length }: { offset: number; length: number }): void {
+    const end = this.lengthOf(vector);
+    assert(
+      Number.isInteger(offset) && offset >= 0 && offset + length <= end,
+      `Cannot use a part of '${vector}' as it must lie in 0 to ${end}: current value is ${offset} to ${
+        offset + length
+      }`,
+    );
+  }
+
+  checkWhole(vector: StageVector, values: Float32Array): void {
+    const length = this.lengthOf(vector);
+    assert(
+      values.length === length,
+      `Cannot load '${vector}' as it must hold ${length} values: current value is ${values.length}`,
+    );
+  }
+
+  /** The values of each state vector, in order. Asserts that the state has all of them and no other. */
+  valuesOf({ vectors }: OptimizerState): readonly (readonly [StageVector, Float32Array])[] {
+    const names = Object.keys(vectors);
+    assert(
+      names.length === this.state.length,
+      `Cannot load a state as its vectors must be ${this.state.map(({ name }) => name)}: current value is ${names}`,
+    );
+    return this.state.map(({ name }) => {
+      const values = present(vectors[name], `Cannot load a state as it must have '${name}': current value is ${names}`);
+      this.checkWhole(name, values);
+      return [name, values];
+    });
+  }
+}

@@ -1,0 +1,40 @@
+/** Files of this machine as the stores read them: in chunks, to their name, and away with them once they are adopted. */
+
+import { type BlobHash } from "../../core/ids.ts";
+import { BlobMeter, type MeteredBlob } from "./blobs.ts";
+
+const chunkBytes = 256 * 1024;
+
+/** What follows in the file, at most so many bytes. */
+export async function* chunksOf(file: Deno.FsFile, bytes: number): AsyncGenerator<Uint8Array> {
+  for (let left = bytes; left > 0;) {
+    const chunk = new Uint8Array(Math.min(chunkBytes, left));
+    const count = await file.read(chunk);
+    if (count === null) return;
+    left -= count;
+    yield chunk.subarray(0, count);
+  }
+}
+
+/** Reads an open file to its end for its name; with `expected`, other bytes are refused. */
+export async function meterFile(
+  file: Deno.FsFile,
+  { blobBytes, expected }: { blobBytes: number; expected?: BlobHash | undefined },
+): Promise<MeteredBlob> {
+  const meter = new BlobMeter(blobBytes);
+  for await (const chunk of chunksOf(file, (await file.stat()).size)) meter.add(chunk);
+  return meter.finish(expected);
+}
+
+/** Runs `take`; whatever comes of it, the file is gone afterwards. */
+export async function consumeFile<T>(path: string, take: () => Promise<T>): Promise<T> {
+  try {
+    return await take();
+  } finally {
+    await Deno.remove(path).catch(ignoreMissing);
+  }
+}
+
+export function ignoreMissing(error: unknown): void {
+  if (!(error instanceof Deno.errors.NotFound)) throw error;
+}

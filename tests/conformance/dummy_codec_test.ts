@@ -1,0 +1,112 @@
+/**
+ * The wire codec seam, passed through by a codec that only this test knows (tests/support/dummy_codec.ts): bytes that are not
+ * width times a constant, a gradient unlike its wire, parameters at both ends, no kernels for its bytes. Nothing but three lines
+ * in three tables is changed for it.
+ */
+
+import { assert, assertEquals } from "@std/assert";
+import { codecNames, codecs } from "../../core/codec/codecs.ts";
+import { decodeWire, encodeWire, wireBytes, wireFault, wireScale } from "../../core/codec/wire.ts";
+import { neededFrameBytes } from "../../core/config/derive.ts";
+import { boundaryParameters, parameterTable, type StageSpec } from "../../core/model/spec.ts";
+import { splitLayers, stageFlopsPerToken } from "../../core/model/stages.ts";
+import { runWire, stageWires } from "../../core/model/stage_wires.ts";
+import type { StageCompute } from "../../gpu/compute.ts";
+import { createReferenceStage } from "../../gpu/reference/stage.ts";
+import { createWebGpuStage } from "../../gpu/stage.ts";
+import { describeRun } from "../../cli/orchestrate/describe_run.ts";
+import { readInput } from "../../cli/roles/stage_input.ts";
+import { dummyCodec, withDummyCodec } from "../support/dummy_codec.ts";
+import { gpuTest } from "../support/gpu_adapter.ts";
+import { parametersOf, specsOf, tinyConfig, tokensOf } from "../support/tiny_model.ts";
+import { assertClose, gradientTolerance, suiteMicrobatch } from "./compute_world.ts";
+
+const config = tinyConfig({ pipeline: { codec: dummyCodec } });
+const [rows, wide, narrow] = [32, 64, 32];
+
+Deno.test("A new codec: sizes, parameters, costs and words of a run follow from its record", () =>
+  withDummyCodec(() => {
+    const forward = rows * (4 + narrow);
+    const gradient = rows * (narrow / 4) * 6;
+    assertEquals(wireBytes(runWire(config, "forward")), forward);
+    assertEquals(wireBytes(runWire(config, "backward")), gradient);
+    assertEquals(neededFrameBytes(config), config.limits.headerBytes + 3 * Math.max(forward, gradient));
+    assertEquals(boundaryParameters(config), 2 * wide * narrow);
+    assertEquals(splitLayers(config), [1, 1, 1]);
+    const [head, body] = specsOf(config) as [StageSpec, StageSpec];
+    const boundary = parameterTable(body).tensors.filter(({ name }) => name.startsWith("model.boundary."));
+    assertEquals(boundary.map(({ name, shape }) => [name, shape]), [
+      ["model.boundary.1.widen.weight", [wide, narrow]],
+      ["model.boundary.2.narrow.weight", [narrow, wide]],
+    ]);
+    const perEnd = 2 * wide * narrow;
+    assertEquals(stageFlopsPerToken(body).forward - stageFlopsPerToken(head).forward, perEnd - wide);
+    assert(describeRun(config)[1]!.includes("codec dummy with 32 codes per token"), describeRun(config)[1]);
+  }));
+
+Deno.test("A new codec: a peer's wire is judged and measured by its record, each direction by its own", () =>
+  withDummyCodec(() => {
+    const [, body] = specsOf(config);
+    const { input, inputGradient } = stageWires(body!);
+    assert(input !== null && inputGradient !== null);
+    const values = Float32Array.from({ length: rows * narrow }, (_, i) => Math.sin(i));
+    for (const wire of [input, inputGradient]) {
+      const bytes = encodeWire(wire, values);
+      assertEquals([bytes.length, wireFault(wire, bytes)], [wireBytes(wire), null]);
+      const { largest } = wireScale(wire, bytes);
+      assertEquals(largest, decodeWire(wire, bytes).reduce((most, value) => Math.max(most, Math.abs(value)), 0));
+      assertEquals(wireFault(wire, encodeWire(wire, values.with(7, NaN)))?.code, "badNumbers");
+    }
+    assertEquals(wireFault(input, encodeWire(inputGradient, values))?.code, "badNumbers", "one is not the other");
+    assert(readInput(body!, encodeWire(input, values)).ok);
+  }));
+
+/** Forward through all stages, then back; what each stage put out, and each stage's gradients. */
+async function trainOnce(stages: readonly StageCompute[], given?: { wires: Uint8Array[]; gradients: Uint8Array[] }) {
+  const [head, body, tail] = stages as [StageCompute, StageCompute, StageCompute];
+  const { tokens, targets } = tokensOf(head.spec);
+  const first = await head.forward({ type: "tokens", tokens });
+  const second = await body.forward({ type: "wire", wire: given?.wires[0] ?? first });
+  const turned = await tail.turnaround({ type: "wire", wire: given?.wires[1] ?? second }, targets);
+  assert(turned.gradient !== null);
+  const back = await body.backward(
+    { type: "wire", wire: given?.wires[0] ?? first },
+    given?.gradients[0] ?? turned.gradient,
+  );
+  assert(back !== null);
+  assertEquals(await head.backward({ type: "tokens", tokens }, given?.gradients[1] ?? back), null);
+  const sums = await Promise.all(stages.map((stage) => stage.readGradients()));
+  return { wires: [first, second], gradients: [turned.gradient, back], losses: turned.lossPerSequence, sums };
+}
+
+gpuTest("A new codec: three stages on WebGPU compute what its reference does", async ({ gpu, kernels }) => {
+  await withDummyCodec(async () => {
+    const specs = specsOf(config);
+    const open = async (create: (spec: StageSpec) => Promise<StageCompute>) => {
+      const stages = await Promise.all(specs.map(create));
+      for (const stage of stages) await stage.loadParameters(parametersOf(stage.spec));
+      return stages;
+    };
+    const oracles = await open((spec) => Promise.resolve(createReferenceStage(spec)));
+    const stages = await open((spec) => createWebGpuStage(gpu, spec, { kernels }));
+    const expected = await trainOnce(oracles);
+    const actual = await trainOnce(stages, expected); // the same wires for both: a code may round the other way
+    actual.sums.forEach((sum, i) => {
+      assertClose({ what: `gradients of stage ${i}`, actual: sum, expected: expected.sums[i]! }, gradientTolerance);
+    });
+    assertClose({ what: "losses", actual: actual.losses, expected: expected.losses }, gradientTolerance);
+    const forward = runWire(config, "forward");
+    actual.wires.forEach((wire, i) => {
+      const values = { actual: decodeWire(forward, wire), expected: decodeWire(forward, expected.wires[i]!) };
+      assertClose({ what: `wire ${i}`, ...values }, 1e-2);
+    });
+    const microbatch = suiteMicrobatch(specs[1]!, 0);
+    const once = await stages[1]!.forward(microbatch.input);
+    assertEquals(await stages[1]!.forward(microbatch.input), once, "the same bytes twice");
+    for (const stage of stages) stage.close();
+  });
+});
+
+Deno.test("A new codec: the tables are as before", () => {
+  assertEquals(Object.keys(codecs), [...codecNames]);
+});

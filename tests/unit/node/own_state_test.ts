@@ -1,0 +1,171 @@
+/**
+ * What a miner keeps of its stage: on disk across a restart, the residual of its payloads from merge to merge, and no file that is
+ * another's, torn or of an earlier format.
+ */
+
+import { assert, assertEquals, assertNotEquals } from "@std/assert";
+import { blobAccess } from "../../../cli/roles/blob_access.ts";
+import { Segments } from "../../../cli/roles/segments.ts";
+import { keptVectors, Residual } from "../../../cli/node/own_state.ts";
+import { OwnStateFolder } from "../../../cli/node/own_state_folder.ts";
+import { StageHost } from "../../../cli/node/stage_host.ts";
+import { type BlobRef, stageIndex } from "../../../core/ids.ts";
+import type { MinerResult } from "../../../core/miner/event.ts";
+import { parameterTable, stageSpecs } from "../../../core/model/spec.ts";
+import type { ParameterSource } from "../../../core/protocol/message.ts";
+import type { StageCompute } from "../../../gpu/compute.ts";
+import { createReferenceStage } from "../../../gpu/reference/stage.ts";
+import { refOf } from "../../../net/blobs/blob_hash.ts";
+import { MemoryBlobs } from "../../../net/blobs/blob_memory.ts";
+import { withScratchFolder } from "../../support/scratch_folder.ts";
+import { referenceHost } from "../../support/swarm/local_swarm.ts";
+import { tinyConfig } from "../../support/tiny_model.ts";
+import { useTopHalf } from "../../support/top_half_codec.ts";
+
+useTopHalf();
+
+const config = tinyConfig({ pipeline: { stages: 1 }, outer: { learningRate: 1, momentum: 0 } });
+const table = parameterTable(stageSpecs(config, [3])[0]!);
+const stage = stageIndex(0);
+const layout = [{ offset: 0, size: 128 }, { offset: 128, size: table.length - 128 }];
+const parameters = refOf(new Uint8Array(3));
+
+type Result<Type extends MinerResult["type"]> = Extract<MinerResult, { type: Type }>;
+
+/** A miner's life: its host, and its device for changing parameters as training would. */
+class Life {
+  readonly host: StageHost;
+  device: StageCompute | null = null;
+  round = 0;
+
+  constructor(world: { store: MemoryBlobs; folder: string }) {
+    this.host = new StageHost({
+      device: {
+        ...referenceHost(),
+        openStage: (spec) => Promise.resolve(this.device = createReferenceStage(spec)),
+      },
+      blobs: blobAccess(world.store),
+      segments: new Segments(),
+      ownState: new OwnStateFolder(world.folder, { warn: (text) => assertEquals(text, "") }),
+      activationBytes: 0,
+      nowMs: () => 0,
+    });
+  }
+
+  async load(source: ParameterSource, round = 0): Promise<Result<"loadStage">> {
+    this.round = round;
+    const work = { type: "loadStage", config, layersOfStages: [3], stage, round, source, peers: [] } as const;
+    return await this.host.perform(work) as Result<"loadStage">;
+  }
+
+  async train(): Promise<void> {
+    const values = await this.device!.readParameters();
+    await this.device!.loadParameters(values.map((value, i) => value + Math.sin(i) / 1000));
+  }
+
+  async payload(): Promise<readonly BlobRef[]> {
+    return (await this.host.perform({ type: "formPayload", slices: layout }) as Result<"formPayload">).slices;
+  }
+
+  /** With no other contributor. */
+  async merge(payload: readonly BlobRef[]): Promise<BlobRef> {
+    const slices: BlobRef[] = [];
+    for (const ref of payload) {
+      const inputs = [{ payload: ref, weight: 1, scale: 1 }];
+      slices.push((await this.host.perform({ type: "reduceSlice", inputs }) as Result<"reduceSlice">).result);
+    }
+    const work = { type: "applyMerge", round: ++this.round, slices } as const;
+    return (await this.host.perform(work) as Result<"applyMerge">).parameters;
+  }
+}
+
+const storeOf = () => new MemoryBlobs({ blobBytes: 1e8, capacityBytes: 1e9 });
+
+Deno.test("Own state: a payload asked for twice is the same, and what it left out comes with the next round's", () =>
+  withScratchFolder(async (folder) => {
+    const life = new Life({ store: storeOf(), folder });
+    await life.load({ type: "initial" });
+    await life.train();
+    const first = await life.payload();
+    assertEquals(await life.payload(), first);
+    await life.merge(first);
+    const rest = await life.payload(); // nothing was learned since: only what was left out
+    assertNotEquals(rest, first);
+    for (const [i, { bytes }] of rest.entries()) assert(bytes > 8 && bytes <= first[i]!.bytes, "the other half");
+    await life.merge(rest);
+    assertEquals((await life.payload()).map(({ bytes }) => bytes), [8, 8], "nothing is left");
+  }));
+
+Deno.test("Own state: a restarted miner goes on with its optimizer and its residual, one that loads anew begins without", () =>
+  withScratchFolder(async (folder) => {
+    const store = storeOf();
+    const life = new Life({ store, folder });
+    await life.load({ type: "initial" });
+    await life.device!.step({ ...config.train, gradientScale: 1 });
+    await life.train();
+    const merged = await life.merge(await life.payload());
+    const expected = await life.payload();
+    await store.put(new Uint8Array((await life.device!.readParameters()).buffer));
+    const source: ParameterSource = { type: "blobs", parameters: merged, momentum: null };
+
+    const restarted = new Life({ store, folder });
+    assertEquals((await restarted.load(source, 1)).localSteps, 1);
+    assertEquals(await restarted.device!.readOptimizer(), await life.device!.readOptimizer());
+    assertEquals(await restarted.payload(), expected);
+
+    assertEquals((await life.load(source, 1)).localSteps, 1);
+    assertEquals(await life.payload(), expected, "the same round's start: it has missed nothing");
+    await life.load({ type: "initial" }, 2);
+    assertEquals((await life.payload()).map(({ bytes }) => bytes), [8, 8], "another start");
+  }));
+
+Deno.test("Own state: a file of another stage, round, parameters or vectors, a torn one and an old one are as good as none", () =>
+  withScratchFolder(async (scratch) => {
+    const folder = new OwnStateFolder(scratch, { warn: (text) => assertEquals(text, "") });
+    const vectors = keptVectors(config, table);
+    assertEquals(vectors.map(([name]) => name), ["firstMoments", "secondMoments", "residual of topHalf 1"]);
+    const place = { stage, round: 3, parameters, vectors };
+    assertEquals([await folder.load(place), await folder.stage()], [null, null]);
+    const state = {
+      vectors: new Map(vectors.map(([name, values], i) => [name, new Float32Array(values).fill(i + 0.5)])),
+      steps: 7,
+    };
+    await folder.save({ ...place, state });
+    assertEquals(await folder.load(place), state);
+    assertEquals(await folder.stage(), stage);
+    const others = [
+      { ...place, stage: stageIndex(1) },
+      { ...place, round: 4 },
+      { ...place, parameters: refOf(new Uint8Array(4)) },
+      { ...place, vectors: vectors.slice(0, 2) },
+      { ...place, vectors: vectors.map(([name, values]) => [name, values - 64] as const) },
+      { ...place, vectors: [["momentum", table.length] as const, ...vectors.slice(1)] },
+    ];
+    for (const other of others) assertEquals(await folder.load(other), null);
+    const path = `${scratch}/optimizer.bin`;
+    const whole = await Deno.readFile(path);
+    const spoilt = whole.slice();
+    spoilt[spoilt.length - 1]! ^= 1;
+    const old = new TextEncoder().encode(JSON.stringify({ format: "iota-moments-1", stage: 0, round: 3 }).padEnd(512));
+    for (
+      const bytes of [spoilt, whole.subarray(0, whole.length - 4), whole.subarray(0, 100), new Uint8Array(9_000), old]
+    ) {
+      await Deno.writeFile(path, bytes);
+      assertEquals(await folder.load(place), null);
+    }
+    assertEquals(await folder.stage(), null, "an earlier format names no stage");
+  }));
+
+Deno.test("Residual: what a payload leaves out counts from the merge on, and not when nothing was merged", () => {
+  const residual = new Residual();
+  residual.settle();
+  assertEquals(residual.settled, null);
+  residual.open(2).set([1, 2]);
+  residual.open(2).set([3, 4]);
+  assertEquals(residual.settled, null);
+  residual.settle();
+  assertEquals(residual.settled, Float32Array.of(3, 4));
+  assertEquals(residual.open(2), Float32Array.of(3, 4));
+  residual.settle();
+  assertEquals(residual.settled, Float32Array.of(3, 4));
+});
