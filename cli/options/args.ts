@@ -48,6 +48,7 @@ export function parseOptions(request: ParseRequest): ParsedArguments {
   const args = parseArgs(joinNegativeValues(words, specs), {
     boolean: options.filter((spec) => spec.kind === "boolean").map((spec) => spec.name),
     string: ["_", ...options.filter((spec) => spec.kind !== "boolean").map((spec) => spec.name)],
+    collect: options.filter(isList).map((spec) => spec.name),
     alias: { help: ["h"] },
     unknown: (word, key) => {
       if (key === undefined || word === "-") return true;
@@ -56,7 +57,8 @@ export function parseOptions(request: ParseRequest): ParsedArguments {
   });
   const values = new Map<string, OptionValue>();
   for (const spec of options) {
-    const value = args[spec.name];
+    const given: unknown = args[spec.name];
+    const value = Array.isArray(given) && given.length > 0 ? given.join(",") : given;
     if (spec.kind === "boolean") {
       if (value === true) values.set(spec.name, true);
     } else if (typeof value === "string") {
@@ -73,6 +75,9 @@ export function parseOptions(request: ParseRequest): ParsedArguments {
   }
   return { options: optionValues(specs, values), positionals };
 }
+
+/** Given several times, its entries add up; of any other option the last value counts. */
+const isList = (spec: OptionSpec) => spec.kind === "string" && spec.placeholder.endsWith(",…");
 
 const pathPlaceholders: ReadonlySet<string> = new Set(["FILE", "DIR", "PATH"]);
 

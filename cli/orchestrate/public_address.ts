@@ -52,7 +52,11 @@ export function isLoopbackHost(host: string): boolean {
   return host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
-const isAnyAddress = (host: string) => host === "0.0.0.0" || host === "::" || host === "";
+/** Whether a port at this host listens on all addresses of the machine. */
+export function isAnyAddress(host: string): boolean {
+  return host === "0.0.0.0" || host === "::" || host === "";
+}
+
 const schemeOf = (isTls: boolean) => isTls ? "wss:" : "ws:";
 const bracketed = (host: string) => host.includes(":") && !host.startsWith("[") ? `[${host}]` : host;
 

@@ -77,7 +77,7 @@ function sentence(record: NewsRecord): string {
     case "noted":
       return record.text;
     case "runFinished":
-      return `run ended at step ${record.step}: ${record.reason}`;
+      return `run ${record.finished ? "ended" : "stopped"} at step ${record.step}: ${record.reason}`;
     default:
       return unreachable(record);
   }
