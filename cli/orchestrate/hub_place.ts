@@ -7,7 +7,7 @@
 
 import { basename } from "node:path";
 import type { OptionValues } from "../command.ts";
-import { isAnyAddress, isLoopbackHost, otherUrls, publicUrl } from "./public_address.ts";
+import { isAnyAddress, isLoopbackHost, mustBeHost, otherUrls, publicUrl } from "./public_address.ts";
 import { type WantedPlace, wantedPlace } from "../hub/hub_port.ts";
 import type { SavedRun } from "./saved_run.ts";
 import { type NamedPath, readTlsPair, type TlsPair } from "../roles/tls_files.ts";
@@ -31,6 +31,7 @@ export interface HubPlace extends WantedPlace {
 export async function hubPlace(options: OptionValues, saved: SavedRun | null): Promise<HubPlace> {
   const isLoopback = options.flag("loopback");
   const wanted = wantedPlace(options, saved);
+  mustBeHost(wanted.host);
   const host = isLoopback ? "127.0.0.1" : unbracketed(wanted.host);
   const tls = isLoopback ? null : await readTlsPair({
     certificate: pathOf(options, "tls-cert"),

@@ -21,6 +21,7 @@ export function restoredText({ stage, round, from }: Of<"stageRestored">): strin
 /** Whom the orchestrator waits for when it is back: those of before, and the miners that are missing beside them. */
 export function awaitedText({ nodes, miners = 0 }: Of<"resumed">): string {
   if (miners === 0) return `waiting for ${plural(nodes, "node")}`;
+  if (nodes === 0) return `waiting for ${plural(miners, "miner")}`;
   return `${plural(nodes, "node")} of before ${nodes === 1 ? "is" : "are"} expected back; waiting for ${
     plural(miners, "miner")
   }`;

@@ -37,7 +37,9 @@ export async function planService(context: CommandContext): Promise<ServicePlan>
   const { options, typed } = await readOptions(command, { words, environment: context.environment });
   const { environment } = context;
   const data = resolve(dataFolder(environment, options.text("data")));
-  await mustStart({ ...context, options, positionals: [], dataFolder: () => data }, command);
+  const roleContext: CommandContext = { ...context, options, positionals: [], dataFolder: () => data };
+  await mustStart(roleContext, command);
+  if (command.configures !== "run" || options.given("wallet")) await warnWithoutKey(roleContext);
   const name = serviceName(context.options.text("name") ?? command.name);
   const isDarwin = environment.system === "darwin";
   const given = options.text("log-file");
@@ -73,6 +75,8 @@ export async function planService(context: CommandContext): Promise<ServicePlan>
 async function mustStart(context: CommandContext, command: Command): Promise<void> {
   if (command.configures !== "run") {
     (await import("../duty/chain_options.ts")).givenChain(context);
+    const orchestrator = context.options.text("orchestrator");
+    if (orchestrator !== undefined) (await import("../roles/addresses.ts")).hubAddress(orchestrator);
     (await import("../options/duration_text.ts")).durationOption(
       "give-up-after",
       context.options.text("give-up-after"),
@@ -94,6 +98,13 @@ async function mustStart(context: CommandContext, command: Command): Promise<voi
   await mustHaveSoundHub(context);
   await hubPlace(context.options, saved);
   if (!folder.isResumed) await (await import("../data/corpus.ts")).mustBeCorpus(config.data.corpus);
+}
+
+/** The wallet may still be made, but until then every start fails. */
+async function warnWithoutKey(context: CommandContext): Promise<void> {
+  const { findHotkey, missingHotkey } = await import("../options/wallet_options.ts");
+  const missing = await missingHotkey(await findHotkey(context, context.options.text("wallet") ?? "default"));
+  if (missing !== null) context.output.log.warn(`The service cannot start yet: ${missing.message}. ${missing.next}`);
 }
 
 /** The same words with absolute paths, because the service manager chooses a service's working folder. */

@@ -110,7 +110,7 @@ Deno.test("Config check: no file, or one that is not there, is a sentence", asyn
   assertEquals((await config("check")).code, 2);
   const { code, stderr } = await config("check", "/nowhere/run.toml");
   assertEquals(code, 1);
-  assertMatch(stderr, /^error Cannot read the configuration as it must exist: .*\nnext {2}Check the spelling\n$/);
+  assertMatch(stderr, /^error Cannot read the configuration as it must exist: .*\nnext {2}Check the spelling, or make a new one: iota config init .*\n$/);
 });
 
 Deno.test("Config init: each size and each kind passes its own check, and sets no more than it says", async () => {

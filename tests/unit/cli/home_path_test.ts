@@ -80,7 +80,7 @@ Deno.test("Home: config check looks for files where the commands will, and its o
       wrong.stdout,
       `run.toml:2: Cannot read the corpus as it must exist: current value is '${home}/text.txt'`,
     );
-    assertStringIncludes(wrong.stdout, "run.toml:4: Cannot use hub.logFile as its folder must exist");
+    assertStringIncludes(wrong.stdout, "run.toml:4: Cannot open the log as its folder must exist");
     await Deno.writeTextFile(`${home}/text.txt`, "some text");
     await Deno.mkdir(`${home}/none`);
     const right = await check("~/run.toml");
