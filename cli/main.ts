@@ -3,14 +3,14 @@
  *
  * Owns: the order of these steps, the handling of Ctrl-C and of a closed stdout, the process's last catch. Exit codes
  * are in exit_codes.ts. A user's mistake prints what was wrong and the next step; an unexpected error prints one line,
- * with its stack under --verbose.
+ * with its stack under --verbose. A command that was asked to stop ends with a summary.
  */
 
 import { closest, parseOptions, splitCommand } from "./options/args.ts";
 import { type Command, type CommandContext, type CommandTable, commonOptions } from "./command.ts";
 import { commandTable } from "./command_table.ts";
 import type { ConfigFile } from "./options/config_file.ts";
-import { Terminated, UsageError, UserError } from "./output/errors.ts";
+import { Stopped, Terminated, UsageError, UserError } from "./output/errors.ts";
 import { exitFailed, exitInterrupted } from "./output/exit_codes.ts";
 import { commandText, overviewText, type Page } from "./output/help_text.ts";
 import { readOptions } from "./options/given_options.ts";
@@ -201,7 +201,7 @@ function interruptionOf(output: TerminalOutput): CommandContext["interruption"] 
         return;
       }
       output.log.info("stopping; press Ctrl-C again to exit at once");
-      controller.abort(signal === "SIGINT" ? new UserError("Stopped on request") : new Terminated());
+      controller.abort(signal === "SIGINT" ? new Stopped() : new Terminated());
     });
     return controller.signal;
   };
@@ -211,6 +211,12 @@ function interruptionOf(output: TerminalOutput): CommandContext["interruption"] 
 
 function explain(error: unknown, { output, verbose }: { output: TerminalOutput; verbose: boolean }): number {
   output.closeLive(); // so the error appears below the last frame
+  if (error instanceof Stopped) {
+    const reason = "interrupted";
+    if (!output.hasSummary) output.summary({ finished: false, reason });
+    output.log.warn(`Stopped: ${reason}`);
+    return error.exitCode;
+  }
   const known = error instanceof UserError ? error : undefined;
   const name = error instanceof Error ? error.name : "Error";
   const text = error instanceof Error ? error.message : String(error);

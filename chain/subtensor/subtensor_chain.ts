@@ -69,8 +69,8 @@ export class SubtensorChain implements Chain {
   /** Rejects with a `ChainError` when no endpoint answers. */
   static async connect(options: SubtensorOptions): Promise<SubtensorChain> {
     const { callDeadlineMs = 15_000, headSilenceMs = 75_000, keepaliveMs = 25_000, patienceMs = 60_000 } = options;
-    const { endpoints: { urls }, timers, dice } = options;
-    const connecting = { urls, timers, dice, callDeadlineMs, headSilenceMs, keepaliveMs, patienceMs };
+    const { endpoints: { urls, isPublic }, timers, dice } = options;
+    const connecting = { urls, isPublic, timers, dice, callDeadlineMs, headSilenceMs, keepaliveMs, patienceMs };
     return new SubtensorChain(await Connection.open(connecting), { ...options, connecting });
   }
 

@@ -14,15 +14,27 @@ export async function hotkeyAddressOf(context: CommandContext): Promise<Address>
   const { decodeAddress } = await import("../../chain/wallet/ss58.ts");
   const given = context.options.text("hotkey");
   if (given !== undefined && decodeAddress(given) !== null) return given;
+  if (given !== undefined) refuseMistyped(given);
   const { hotkeyAddress } = await import("../../chain/wallet/wallet_list.ts");
   const place = await findHotkey(context, context.options.text("wallet") ?? "default");
   return await explaining(place, () => hotkeyAddress(place));
+}
+
+/** A word that has an address's length and letters is no name. */
+export function refuseMistyped(given: string): void {
+  if (!/^5[1-9A-HJ-NP-Za-km-z]{46,48}$/.test(given)) return;
+  throw new UsageError(
+    `Cannot use --hotkey as the checksum of an address must fit its letters: current value is '${given}', ` +
+      "of which a letter is wrong or missing",
+    { next: "Copy the whole address, for example from: iota wallet list" },
+  );
 }
 
 /** For an action that the hotkey signs, which an address alone cannot. */
 export async function signingHotkey(context: CommandContext): Promise<HotkeyPair> {
   const { decodeAddress } = await import("../../chain/wallet/ss58.ts");
   const given = context.options.text("hotkey");
+  if (given !== undefined && decodeAddress(given) === null) refuseMistyped(given);
   if (given === undefined || decodeAddress(given) === null) return await openHotkey(context);
   throw new UsageError("Cannot sign with an address as --hotkey must name a hotkey of the wallet: it is an address", {
     next: "Name it: --wallet NAME --hotkey NAME",

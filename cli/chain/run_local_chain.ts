@@ -13,6 +13,7 @@ import { ChainStoreError } from "../../chain/local/state/chain_store.ts";
 import type { CommandContext, OptionValues } from "../command.ts";
 import { attempting, UsageError, UserError } from "../output/errors.ts";
 import type { Output } from "../output/output.ts";
+import { shellWords } from "../shell_words.ts";
 import { DrandRelay, fetchSmallText } from "./drand_relay.ts";
 import { serveLedger } from "./serve_ledger.ts";
 
@@ -91,9 +92,22 @@ async function openLedger(from: { folder: string; options: OptionValues }): Prom
     return LocalLedger.open({ path, genesis: isThere ? null : genesisOf(options), hearsQuicknet });
   } catch (error) {
     if (!(error instanceof ChainStoreError)) throw error;
-    const [message, next] = error.message.split(/: (?=[^:]*$)/); // the store's message ends with the next step
-    throw new UserError(message!, next === undefined ? { cause: error } : { next, cause: error });
+    throw storeError(error, folder);
   }
+}
+
+/** The store's sentence ends with the next step. */
+export function storeError(error: ChainStoreError, folder: string): UserError {
+  const [message, action] = error.message.split(/: (?=[^:]*$)/) as [string, string?];
+  if (error.code === "locked") {
+    const beside = shellWords(["iota", "chain", "local", "--data", `${folder}-2`, "--port", "0"]);
+    return new UserError(message, {
+      next: `Stop that process, or run another chain beside it: ${beside}`,
+      cause: error,
+    });
+  }
+  const next = action === undefined ? {} : { next: `${action[0]!.toUpperCase()}${action.slice(1)}` };
+  return new UserError(message, { ...next, cause: error });
 }
 
 /** Null: none is asked. */

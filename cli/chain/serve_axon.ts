@@ -5,7 +5,7 @@
  */
 
 import type { Address, AxonAddress } from "../../chain/call.ts";
-import { axonProblem } from "../../chain/subtensor/reads/axon_address.ts";
+import { axonProblem, parseIp } from "../../chain/subtensor/reads/axon_address.ts";
 import type { CommandContext } from "../command.ts";
 import { UsageError, UserError } from "../output/errors.ts";
 import { plural } from "../screen/format.ts";
@@ -26,15 +26,15 @@ export async function serveAxon(context: CommandContext): Promise<number> {
       next: "See iota help chain serve",
     });
   }
+  const axon = { ip, port, protocol, version: axonVersion };
+  requireAxon(axon);
   const signer = await signingHotkey(context);
   return await withChain(context, async (access) => {
     const { chain, netuid, reading, commandTo } = access;
     const hotkey = signer.address;
     const { neurons } = await reading(chain.metagraph());
     const own = registeredNeuron(neurons, { action, hotkey, netuid, commandTo });
-    const axon = { ip, port, protocol, version: axonVersion };
-    const isSent = !isSameAxon(own.axon, axon) && axonProblem(axon) === null;
-    if (isSent) await requirePause(access, hotkey);
+    if (!isSameAxon(own.axon, axon)) await requirePause(access, hotkey);
     const { block, isUnchanged } = await sendCall(access, {
       action,
       signer,
@@ -48,6 +48,17 @@ export async function serveAxon(context: CommandContext): Promise<number> {
         : `uid ${uid} of subnet ${netuid} is announced at ${axonText(axon)}, block ${block}`,
     );
     return 0;
+  });
+}
+
+/** The chain would say only that it takes no such address. */
+function requireAxon(axon: AxonAddress): void {
+  if (axonProblem(axon) !== "InvalidIpAddress") return; // the port's limits are the option's
+  const rule = parseIp(axon.ip) === null
+    ? "must be an IPv4 or IPv6 address"
+    : "must not be a loopback, zero or broadcast address";
+  throw new UsageError(`Cannot ${action} as --ip ${rule}: current value is '${axon.ip}'`, {
+    next: "Pass the address under which others reach this machine, for example: --ip 203.0.113.7",
   });
 }
 

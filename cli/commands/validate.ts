@@ -14,7 +14,10 @@ export const command: Command = {
   about:
     "After every merge it measures the model on held-out text and repeats some tasks of each miner. For each it prints a verdict with the measured error; the verdicts decide the weights that pay the miners. It waits for an unreachable orchestrator. Ctrl-C exits with 1, SIGTERM with 0. " +
     findingText.trimEnd(),
-  examples: ["iota validate --wallet hot", "iota validate --orchestrator ws://10.0.0.5:9009 --wallet hot --json"],
+  examples: [
+    "iota validate --wallet hot --hotkey validator",
+    "iota validate --orchestrator ws://10.0.0.5:9009 --wallet judge --json",
+  ],
   options: [
     ...nodeOptions,
     ...chainOptions,

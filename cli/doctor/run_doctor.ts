@@ -11,6 +11,7 @@ import { closest } from "../options/args.ts";
 import type { CommandContext, OptionSpec } from "../command.ts";
 import { UsageError } from "../output/errors.ts";
 import { hubTrust } from "../node/hub_trust.ts";
+import { bareWord } from "../roles/addresses.ts";
 import { noChain, probeChain } from "./chain_check.ts";
 import { type ClockSample, judgeClock } from "./clock_check.ts";
 import { DeviceChecks } from "./device_checks.ts";
@@ -62,7 +63,7 @@ function checksOf({ context, chain, file }: Subjects, device: DeviceChecks): Che
   const wallet = once(() => probeWallet(context, { isNamed: isWalletNamed }));
   const hub = once(() =>
     probeHub({
-      url: options.text("orchestrator") ?? usualHub,
+      url: bareWord(options.text("orchestrator") ?? usualHub),
       isNamed: options.given("orchestrator"),
       trust: hubTrust(options.text("tls-ca")),
       deadlineMs,

@@ -7,7 +7,7 @@
  * than its first attempt: it is asked to retry, and the list is read again with the next block.
  */
 
-import { type Chain, ChainError } from "../../chain/chain.ts";
+import { type Chain, ChainError, type Head } from "../../chain/chain.ts";
 import { type Fault, fault } from "../../core/fault.ts";
 import type { Role } from "../../core/protocol/message.ts";
 
@@ -31,6 +31,7 @@ export class Admission {
   #readBlock = -1; // the newest list's
   #lookAtBlock = 0;
   #isLooking = false;
+  #isUnreachable = false; // before the first connection
   /** Called after each refresh. */
   onRenewed: () => void = () => {};
 
@@ -38,14 +39,24 @@ export class Admission {
     this.#options = options;
   }
 
-  /** Uses this chain's list from now on; returns a function that stops. */
+  /** No endpoint answers yet; nodes that come meanwhile are told so. */
+  chainIsUnreachable(): void {
+    this.#isUnreachable = true;
+  }
+
+  /** Uses this chain's list from now on, starting at once; returns a function that stops. */
   follow(chain: Chain): () => void {
-    return chain.onHead(({ block }) => {
+    this.#isUnreachable = false;
+    const onHead = ({ block }: Head) => {
       this.#headBlock = Math.max(this.#headBlock, block);
       if (this.#isLooking || block < this.#lookAtBlock) return;
       this.#isLooking = true;
       this.#look(chain, block).catch(this.#options.onFailure).finally(() => this.#isLooking = false);
+    };
+    chain.head().then(onHead).catch((error) => {
+      if (!(error instanceof ChainError)) this.#options.onFailure(error); // else the next block is the first
     });
+    return chain.onHead(onHead);
   }
 
   /** Null: admitted. */
@@ -54,7 +65,11 @@ export class Admission {
     if (this.#readBlock < 0) {
       return fault(
         "wrongPhase",
-        `Cannot admit anyone yet as subnet ${netuid} of ${network} is still being read; try again`,
+        `Cannot admit anyone yet as ${
+          this.#isUnreachable
+            ? `the orchestrator cannot reach the chain with subnet ${netuid} of ${network}`
+            : `subnet ${netuid} of ${network} is still being read`
+        }; try again`,
       );
     }
     const refusal = this.#refusal({ node, role });
@@ -71,14 +86,14 @@ export class Admission {
       return fault(
         "notAdmitted",
         `Cannot admit ${node} as its hotkey must be registered on subnet ${netuid} of ${network}: it is not; ` +
-          `register it: iota chain register --netuid ${netuid} --endpoint ${network}`,
+          `register it: iota chain register --netuid ${netuid} --endpoint ${network} --hotkey ${node}`,
       );
     }
     if (role === "miner" || this.#permitted.has(node)) return null;
     return fault(
       "notAdmitted",
       `Cannot admit ${node} as a validator must have a permit on subnet ${netuid} of ${network}: it has none; ` +
-        `see what it needs: iota chain status --netuid ${netuid} --endpoint ${network}`,
+        `see what it needs: iota chain status --netuid ${netuid} --endpoint ${network} --hotkey ${node}`,
     );
   }
 

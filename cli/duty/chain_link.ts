@@ -19,7 +19,12 @@ export interface ChainLinkOptions {
   readonly timers: Timers;
   readonly random: Random;
   readonly signal: AbortSignal; // ends the retries
+  /** Also told why no endpoint answers yet, at growing intervals. */
   readonly onProblem: (text: string) => void;
+  /** Called before each pause while no endpoint answers yet. */
+  readonly onUnreachable?: () => void;
+  /** The longest pause between attempts, for callers that others wait for. Default: that of the endpoint's back-off. */
+  readonly longestPauseMs?: number;
   /** Called when no endpoint is reachable any more, and with null when one is again. Default: reported as a problem. */
   readonly onOutage?: (problem: string | null) => void;
 }
@@ -50,13 +55,18 @@ async function tryUntil<T>(options: ChainLinkOptions, greet: (chain: Chain) => P
     } catch (error) {
       if (!(error instanceof ChainError)) throw error;
       await chain?.close();
-      const delayMs = reconnectDelayMs({ failures, isRateLimited: false, dice: random.unit() });
-      onProblem(`${error.message}; next attempt in ${(delayMs / 1000).toFixed(1)} s`);
-      await pause(delayMs, options);
+      const { isPublic } = endpoints;
+      const delayMs = reconnectDelayMs({ failures, isPublic, isRateLimited: false, dice: random.unit() });
+      options.onUnreachable?.();
+      if (isWorthSaying(failures)) onProblem(`${error.message}; trying again until it answers`);
+      await pause(Math.min(delayMs, options.longestPauseMs ?? Infinity), options);
     }
   }
   return null;
 }
+
+/** The 1st, 2nd, 4th, 8th, … failure. */
+const isWorthSaying = (failures: number): boolean => Number.isInteger(Math.log2(failures));
 
 /** Resolves after this time, or at once if the signal is aborted. */
 export function pause(delayMs: number, { timers, signal }: Pick<ChainLinkOptions, "timers" | "signal">): Promise<void> {

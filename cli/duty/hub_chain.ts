@@ -35,6 +35,7 @@ const noChain: HubChain = {
 };
 
 const withdrawMs = 30_000; // two blocks of 12 s
+const admissionPauseMs = 5_000; // nobody is admitted before the chain answers, and a node's grace is short
 
 export function openHubChain(
   { network, netuid, admission }: ChainConfig,
@@ -47,6 +48,7 @@ export function openHubChain(
   let announcer: Announcer | null = null;
   const connected = connectChain({
     ...{ network, netuid, timers: systemTimers, random: systemRandom, signal: stop.signal, onProblem },
+    ...(list === null ? {} : { longestPauseMs: admissionPauseMs, onUnreachable: () => list.chainIsUnreachable() }),
   });
   connected.then((chain) => {
     if (chain === null || list === null) return;

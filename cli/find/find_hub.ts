@@ -6,21 +6,25 @@
  * was remembered for the address.
  */
 
-import type { HotkeyPair } from "../../chain/wallet/hotkey.ts";
+import { type HotkeyPair, verifySignature } from "../../chain/wallet/hotkey.ts";
 import { type Chain, ChainError } from "../../chain/chain.ts";
 import { parseEndpoints } from "../../chain/subtensor/connection/endpoints.ts";
 import type { Role } from "../../core/protocol/message.ts";
+import { defaultNetLimits } from "../../net/limits.ts";
+import type { Dial } from "../../net/links/wire.ts";
 import { systemRandom, systemTimers } from "../../net/timers.ts";
 import type { CommandContext } from "../command.ts";
-import { givenChain, type NamedChain } from "../duty/chain_options.ts";
+import { chainWords, givenChain, type NamedChain } from "../duty/chain_options.ts";
 import { enrolOnDevelopmentChain } from "../duty/development_chain.ts";
 import { UsageError, UserError } from "../output/errors.ts";
-import { hubAddress } from "../roles/addresses.ts";
+import { bareWord, hubAddress } from "../roles/addresses.ts";
 import { type Pinned, typedPin } from "../node/hub_pin.ts";
 import { shortAddress } from "../screen/format.ts";
+import { shellWords } from "../shell_words.ts";
 import { type Announcement, readAnnouncements } from "./announcements.ts";
 import { DialledHub } from "./dialled_hub.ts";
 import { isInvite, readInvite } from "./invite.ts";
+import { meetHub, type MeetingOptions } from "./meet_hub.ts";
 import { type FoundRun, RunSearch, type SearchWorld } from "./run_search.ts";
 import { askStatus } from "./run_status.ts";
 
@@ -35,29 +39,46 @@ const ownHub = "ws://127.0.0.1:9009";
 const ownChainPort = 9944;
 const statusMs = 1_000;
 
+export interface FindOptions {
+  readonly signer: HotkeyPair;
+  readonly role: Role;
+  readonly dial: Dial;
+  /** An orchestrator's words, with commands that name this node's wallet. */
+  readonly inWords: (text: string) => string;
+  readonly giveUpAfterMs?: number | null;
+}
+
 export async function findHub(
   context: CommandContext,
-  { signer, role, giveUpAfterMs = null }: { signer: HotkeyPair; role: Role; giveUpAfterMs?: number | null },
+  { signer, role, dial, inWords, giveUpAfterMs = null }: FindOptions,
 ): Promise<FoundHub> {
   const { options, output } = context;
   const given = givenChain(context);
   const typed = typedPin(options);
   const orchestrator = options.text("orchestrator");
-  if (orchestrator !== undefined) return typedHub(context, { orchestrator, typed, given });
+  if (orchestrator !== undefined) return typedHub(context, { orchestrator: bareWord(orchestrator), typed, given });
   if (given?.network === "none") return typedHub(context, { orchestrator: ownHub, typed, given });
+  const meeting: MeetingOptions = {
+    ...{ identity: { signer, role }, verify: verifySignature, dial, limits: defaultNetLimits },
+    ...{ timers: systemTimers, random: systemRandom },
+  };
   const found = await new RunSearch(searchWorld, {
     chain: given,
     wanted: typed,
+    meet: (invite) => meetHub(invite, meeting),
+    ownHubWords: `--orchestrator ${ownHub}`,
     prepare: (chain, { isPublic }) =>
       enrolOnDevelopmentChain(chain, {
         ...{ hotkey: signer.address, isValidator: role === "validator", isPublic },
         say: (text) => output.line(text),
       }),
-    onWaiting: (why) => sayWaiting(context, why),
+    onWaiting: (why) => sayWaiting(context, inWords(why)),
     onAmbiguous: ambiguousError,
     giveUpAfterMs,
     onGivenUp: (why) =>
-      new UserError(`Cannot wait longer for a run: ${why}`, { next: "List the announced runs: iota runs" }),
+      new UserError(`Cannot wait longer for a run: ${inWords(why)}`, {
+        next: `List the announced runs: ${runsCommand(given)}`,
+      }),
     signal: context.interruption(),
   }).find();
   sayFound(context, found);
@@ -138,6 +159,11 @@ export const searchWorld: SearchWorld = {
   random: systemRandom,
 };
 
+/** `iota runs` for the chain that the node was told, or for the one that it found as `iota runs` does. */
+export function runsCommand(chain: NamedChain | null): string {
+  return chain === null ? "iota runs" : shellWords(["iota", "runs", ...chainWords(chain)]);
+}
+
 function sayWaiting({ output }: CommandContext, why: string): void {
   output.event({ type: "searching", why });
   output.log.warn(`Not in a run yet: ${why}; with an invite: --orchestrator 'iota://HOST:PORT/RUN#KEY'`);
@@ -154,7 +180,7 @@ function sayFound({ output }: CommandContext, found: FoundRun): void {
     ...{ type: "runFound", place: "chain", run, address: socket, hub, chain: network, netuid },
     ...{ announcedBy: hotkey, by, stakeRao: String(stakeRao), block, others },
   });
-  const more = others === 0 ? "" : `; ${others} more: iota runs`;
+  const more = others === 0 ? "" : `; ${others} more: ${runsCommand({ network, netuid })}`;
   output.line(
     `Found run ${run} at ${socket} on subnet ${netuid} of ${network}: ${byText(announcement)} announced it ` +
       `in block ${block}, with the key ${shortAddress(hub)}${more}`,

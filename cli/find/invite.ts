@@ -41,6 +41,15 @@ export function readInvite(text: string): Invite | null {
   return { socket, run: run!, hub: nodeId(hub!) };
 }
 
+/** The rule that a text breaks which is not an invite. */
+export function inviteRule(text: string): string {
+  if (/\s/.test(text)) return "an invite must be one word, without blanks or line ends in it";
+  const key = invitePattern.exec(text)?.[5];
+  return key === undefined || decodeAddress(key) !== null
+    ? "an invite must be iota://HOST:PORT/RUN#KEY"
+    : "the key of an invite must be a whole address whose checksum fits, and a letter of this one is wrong or missing";
+}
+
 /** Null: an invite cannot hold this address or name. */
 export function inviteText({ socket, run, hub }: Invite): string | null {
   const parts = socketPattern.exec(socket);

@@ -21,9 +21,10 @@ import { joinCommand } from "./join_command.ts";
 import { ownNetwork, usualChain } from "./run_search.ts";
 import { askStatus, type RunStatus } from "./run_status.ts";
 
-interface ShownRun {
+export interface ShownRun {
   readonly announcement: Announcement;
   readonly status: RunStatus | null; // null: no answer
+  readonly answers: "itself" | "another" | "nobody"; // at the announced address, by its own words
 }
 
 export async function listRuns(context: CommandContext): Promise<number> {
@@ -34,7 +35,8 @@ export async function listRuns(context: CommandContext): Promise<number> {
   const found = await announcementsOf(place, timeoutMs);
   const runs = await Promise.all(found.runs.map(async (announcement): Promise<ShownRun> => {
     const { http } = hubAddress(announcement.invite.socket);
-    return { announcement, status: await askStatus({ http, deadlineMs: timeoutMs }) };
+    const status = await askStatus({ http, deadlineMs: timeoutMs });
+    return { announcement, status, answers: answererOf(announcement, status) };
   }));
   for (const run of runs) {
     output.event({ type: "run", ...fieldsOf(run) });
@@ -44,12 +46,17 @@ export async function listRuns(context: CommandContext): Promise<number> {
     output.event({ type: "unusableRun", announcedBy: hotkey, by, why });
     output.line(`passed over  what ${shortAddress(hotkey)} announced, as ${why}`);
   }
-  const reachable = runs.filter(({ status }) => status !== null).length;
+  const reachable = runs.filter(({ answers }) => answers === "itself").length;
   output.answer(
     { chain: network, netuid, block: found.block, runs: runs.length, reachable, unusable: found.unusable.length },
     closing({ place, runs: runs.length, block: found.block }),
   );
   return 0;
+}
+
+export function answererOf({ invite: { run, hub } }: Announcement, status: RunStatus | null): ShownRun["answers"] {
+  if (status === null) return "nobody";
+  return status.runId === run && status.hub === hub ? "itself" : "another";
 }
 
 /** The named chain, or the one that a node without --chain would read. */
@@ -82,12 +89,14 @@ async function announcementsOf(place: NamedChain, timeoutMs: number): Promise<An
   }
 }
 
-function fieldsOf({ announcement, status }: ShownRun): Record<string, unknown> {
+export function fieldsOf({ announcement, status: anyones, answers }: ShownRun): Record<string, unknown> {
   const { invite, hotkey, by, stakeRao, block } = announcement;
+  const status = answers === "itself" ? anyones : null;
   return {
     ...{ run: invite.run, address: invite.socket, hub: invite.hub, invite: inviteText(invite) },
     ...{ announcedBy: hotkey, by, stakeRao: String(stakeRao), block },
     isReachable: status !== null,
+    answers,
     phase: status?.phase ?? null,
     step: status?.step ?? null,
     steps: status?.steps ?? null,
@@ -95,23 +104,30 @@ function fieldsOf({ announcement, status }: ShownRun): Record<string, unknown> {
   };
 }
 
-function linesOf({ announcement: { invite, hotkey, by, stakeRao, block }, status }: ShownRun): string[] {
+export function linesOf({ announcement, status, answers }: ShownRun): string[] {
+  const { invite, hotkey, by, stakeRao, block } = announcement;
   const row = (name: string, value: string) => `  ${padEnd(name, 10)}${value}`;
   const who = by === "owner"
     ? `the subnet's owner, ${shortAddress(hotkey)}`
     : `the validator ${shortAddress(hotkey)} with a stake of ${tokens(stakeRao)}`;
-  const state = status === null ? "does not answer" : printable(
-    `${status.phase}, step ${decimal(status.step)} of ${decimal(status.steps)}, ${plural(status.nodes, "node")}`,
-  );
   return [
     invite.run,
     row("address", invite.socket),
     row("key", shortAddress(invite.hub)),
     row("announced", `by ${who}, in block ${block}`),
-    row("now", state),
+    row("now", printable(stateText(status, answers))),
     row("join", joinCommand(invite)),
     "",
   ];
+}
+
+function stateText(status: RunStatus | null, answers: ShownRun["answers"]): string {
+  if (status === null) return "does not answer";
+  const { run, runId, phase, step, steps, nodes } = status;
+  if (answers === "another") {
+    return `does not answer: another orchestrator has its address, with the run ${runId ?? run}`;
+  }
+  return `${phase}, step ${decimal(step)} of ${decimal(steps)}, ${plural(nodes, "node")}`;
 }
 
 function closing({ place, runs, block }: { place: NamedChain; runs: number; block: number }): string {

@@ -1,5 +1,6 @@
 /**
- * Searches for a run until there is one: on the named chain, or if none is named, on this machine and then on Bittensor.
+ * Searches for a run until one answers as itself: on the named chain, or if none is named, on this machine and then on
+ * Bittensor.
  *
  * Without a named chain the order is: a chain on this machine (then only that one), an orchestrator on this machine, subnet 9
  * of finney. Owns: repeating the search at a moderate pace and reporting each reason once. Reads cost one request per block,
@@ -12,8 +13,11 @@ import type { Random, Timers } from "../../net/timers.ts";
 import { pause } from "../duty/chain_link.ts";
 import type { NamedChain } from "../duty/chain_options.ts";
 import type { Pinned } from "../node/hub_pin.ts";
+import { plural } from "../screen/format.ts";
 import { type Announcement, readAnnouncements } from "./announcements.ts";
-import { pickRun } from "./pick_run.ts";
+import type { Invite } from "./invite.ts";
+import type { Meeting } from "./meet_hub.ts";
+import { fittingRuns, type Missed, RunPicker } from "./pick_run.ts";
 
 /** The outside world, injected. */
 export interface SearchWorld {
@@ -31,8 +35,12 @@ export interface SearchWorld {
 export interface SearchOptions {
   readonly chain: NamedChain | null; // null: any
   readonly wanted: Pinned;
+  /** Dials an announced orchestrator and hears who answers. */
+  readonly meet: (invite: Invite) => Promise<Meeting>;
   /** What this node still lacks to join; null: nothing. */
   readonly prepare: (chain: Chain, options: { isPublic: boolean }) => Promise<string | null>;
+  /** The option that names this machine's orchestrator. */
+  readonly ownHubWords: string;
   /** Why it keeps waiting; each reason once. */
   readonly onWaiting: (why: string) => void;
   /** Several runs, among which only a person can choose. */
@@ -66,11 +74,17 @@ export class RunSearch {
   readonly #world: SearchWorld;
   readonly #options: SearchOptions;
   readonly #connected = new Map<string, Connected>(); // by network
-  #said: string | null = null;
+  readonly #picker: RunPicker;
+  #said: string | null = null; // the key of the newest reason
+  #why: string | null = null;
 
   constructor(world: SearchWorld, options: SearchOptions) {
     this.#world = world;
     this.#options = options;
+    this.#picker = new RunPicker({
+      meet: ({ invite }) => options.meet(invite),
+      steadyMs: () => world.timers.steadyMs(),
+    });
   }
 
   /** Rejects with the signal's reason when aborted, or with the error from `onAmbiguous`. */
@@ -99,7 +113,7 @@ export class RunSearch {
       const found = await this.#look();
       if (found !== null) return found;
       const isOver = giveUpAfterMs !== null && timers.steadyMs() - startMs >= giveUpAfterMs;
-      if (isOver) throw onGivenUp(this.#said ?? "no chain and no orchestrator answers");
+      if (isOver) throw onGivenUp(this.#why ?? "no chain and no orchestrator answers");
       await pause(lookEveryMs, { timers, signal });
     }
     throw signal.reason;
@@ -132,7 +146,9 @@ export class RunSearch {
     } catch (error) {
       if (!(error instanceof ChainError)) throw error;
       connected.failures += 1;
-      const delayMs = reconnectDelayMs({ failures: connected.failures, isRateLimited: false, dice: random.unit() });
+      const { failures } = connected;
+      const isPublic = this.#world.isPublic(network);
+      const delayMs = reconnectDelayMs({ failures, isPublic, isRateLimited: false, dice: random.unit() });
       connected.nextAttemptMs = timers.steadyMs() + delayMs;
       const lost = connected.chain;
       connected.chain = null;
@@ -144,35 +160,71 @@ export class RunSearch {
 
   async #read(chain: Chain, named: NamedChain): Promise<FoundRun | null> {
     const { wanted, prepare, onAmbiguous } = this.#options;
-    const { network, netuid } = named;
-    const isPublic = this.#world.isPublic(network);
+    const isPublic = this.#world.isPublic(named.network);
     const { runs, unusable } = await readAnnouncements(chain, { isPublic });
-    const pick = pickRun(runs, wanted);
-    if (pick.type === "ambiguous") throw onAmbiguous(pick.runs, named);
-    if (pick.type === "none") {
-      this.#wait(noneText({ runs, named, wanted, unusable: unusable.map(({ hotkey, why }) => `${hotkey}: ${why}`) }));
+    const fitting = fittingRuns(runs, wanted);
+    if (fitting.length === 0) {
+      const passedOver = unusable.map(({ hotkey, why }) => `${hotkey}: ${why}`);
+      this.#wait(`${noneText({ runs, named, wanted, unusable: passedOver })}${await this.#ownHubText()}`);
       return null;
     }
-    const missing = await prepare(chain, { isPublic });
-    if (missing === null) return { place: "chain", chain: named, announcement: pick.announcement, others: pick.others };
-    this.#wait(`run ${pick.announcement.invite.run} is announced on subnet ${netuid} of ${network}; ${missing}`);
-    return null;
+    const pick = await this.#picker.pick(fitting, () => prepare(chain, { isPublic }));
+    switch (pick.type) {
+      case "found":
+        return { place: "chain", chain: named, announcement: pick.announcement, others: fitting.length - 1 };
+      case "ambiguous":
+        throw onAmbiguous(pick.runs, named);
+      case "unprepared": {
+        const { announcement: { invite }, missing } = pick;
+        this.#wait(`run ${invite.run} is announced on ${placeText(named)}; ${missing}`);
+        return null;
+      }
+      case "none": {
+        const isSoon = pick.missed.some(({ type }) => type === "later");
+        const other = isSoon ? "" : await this.#ownHubText();
+        const why = missedText(pick.missed, { named, count: fitting.length });
+        this.#wait(why + other, outcomesOf(pick.missed) + other);
+        return null;
+      }
+    }
   }
 
-  #wait(why: string): void {
-    if (this.#said === why) return;
-    this.#said = why;
+  /** One that the chain does not lead to may still be the one that is meant. */
+  async #ownHubText(): Promise<string> {
+    if (!await this.#world.hasOwnHub()) return "";
+    return `; an orchestrator answers on this machine, to join that one: ${this.#options.ownHubWords}`;
+  }
+
+  /** `key`: what makes it another reason, where its words may differ each time. */
+  #wait(why: string, key = why): void {
+    this.#why = why;
+    if (this.#said === key) return;
+    this.#said = key;
     this.#options.onWaiting(why);
   }
 }
 
-function noneText({ runs, named: { network, netuid }, wanted, unusable }: {
+const placeText = ({ network, netuid }: NamedChain): string => `subnet ${netuid} of ${network}`;
+
+const outcomesOf = (missed: readonly Missed[]): string =>
+  missed.map(({ type, announcement: { invite } }) => `${invite.run} ${invite.socket} ${type}`).join(", ");
+
+/** `count`: the announced runs, of which some may not have been tried yet. */
+function missedText(missed: readonly Missed[], { named, count }: { named: NamedChain; count: number }): string {
+  const tried = missed.map(({ announcement: { invite }, why }) => `${invite.run} at ${invite.socket} (${why})`);
+  const name = count === 1 ? "" : `; to wait for one of them only: --run ${missed[0]!.announcement.invite.run}`;
+  const state = count === 1 ? "it cannot be joined yet" : "none can be joined yet";
+  return `${plural(count, "run")} announced on ${placeText(named)}, and ${state}: ${tried.join(", ")}; ` +
+    `tried again until one answers${name}`;
+}
+
+function noneText({ runs, named, wanted, unusable }: {
   readonly runs: readonly Announcement[];
   readonly named: NamedChain;
   readonly wanted: Pinned;
   readonly unusable: readonly string[];
 }): string {
-  const place = `subnet ${netuid} of ${network}`;
+  const place = placeText(named);
   const left = unusable.length === 0 ? "" : `; passed over: ${unusable.join(", ")}`;
   if (runs.length === 0) return `no run is announced on ${place} by its owner or by a validator with a permit${left}`;
   const asked = [wanted.run === null ? "" : ` ${wanted.run}`, wanted.hub === null ? "" : ` of ${wanted.hub}`].join("");

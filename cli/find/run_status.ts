@@ -5,7 +5,9 @@
  */
 
 export interface RunStatus {
-  readonly run: string;
+  readonly run: string; // its name
+  readonly runId: string | null; // null: an orchestrator of an older version, which does not say it
+  readonly hub: string | null; // its key
   readonly size: string;
   readonly phase: string;
   readonly step: number;
@@ -47,9 +49,10 @@ export function readStatus(text: string): RunStatus | null {
     return null; // some other program's page
   }
   if (typeof status !== "object" || status === null) return null;
-  const { name, size, phase, step, steps, nodes } = status as Record<string, unknown>;
+  const { name, runId = null, hub = null, size, phase, step, steps, nodes } = status as Record<string, unknown>;
   const hasTexts = [name, size, phase].every((value) => typeof value === "string" && value.length <= 64);
   const hasNumbers = [step, steps, nodes].every((value) => typeof value === "number" && Number.isFinite(value));
-  if (!hasTexts || !hasNumbers) return null;
-  return { run: name, size, phase, step, steps, nodes } as RunStatus;
+  const hasIdentity = [runId, hub].every((value) => value === null || typeof value === "string" && value.length <= 128);
+  if (!hasTexts || !hasNumbers || !hasIdentity) return null;
+  return { run: name, runId, hub, size, phase, step, steps, nodes } as RunStatus;
 }

@@ -11,6 +11,7 @@ import type { RunConfig } from "../../core/config/config.ts";
 import { type BlobRef, directionOf, type NodeId, type StageIndex } from "../../core/ids.ts";
 import { secretKeyBytes } from "../../core/chacha.ts";
 import { noScale, type WireScale, wireScale } from "../../core/codec/wire.ts";
+import { wiresApart } from "../../core/codec/wire_apart.ts";
 import { parameterTable } from "../../core/model/spec.ts";
 import { runWire } from "../../core/model/stage_wires.ts";
 import type { OrchestratorEffect, OrchestratorEvent } from "../../core/orchestrator/event.ts";
@@ -213,6 +214,8 @@ class OrchestratorRole implements RunningOrchestrator {
       case "disconnect":
         this.#left(effect.node);
         return this.#hub.close(effect.node, effect.fault);
+      case "compareWires":
+        return this.#compareWires(effect);
       case "release":
         return this.segments.release(effect.refs);
       case "deleteBlobs":
@@ -242,6 +245,13 @@ class OrchestratorRole implements RunningOrchestrator {
     const sent = this.#hub.send(to, withPass(message, to, this.#options), segments);
     if (sent.ok || sent.fault.code === "notAdmitted") return; // a node that has just gone is told nothing
     this.#options.onRecord({ type: "warning", text: `${message.type} for ${to} was not sent: ${sent.fault.detail}` });
+  }
+
+  #compareWires(effect: Extract<OrchestratorEffect, { type: "compareWires" }>): void {
+    const { step, microbatch, making, stage, first, last } = effect;
+    const wires = [first, last].map((ref) => this.segments.get(ref)) as [Uint8Array, Uint8Array];
+    const apart = wiresApart(runWire(this.#options.config, "forward"), wires);
+    this.#driver.enqueue({ type: "wiresCompared", step, microbatch, making, stage, last: last.hash, apart });
   }
 
   #hubWork(work: HubWork): void {

@@ -8,6 +8,7 @@
  * takes precedence. Out of scope: checking (net/auth/hello.ts). A torn or foreign file counts as none.
  */
 
+import { decodeAddress } from "../../chain/wallet/ss58.ts";
 import { type NodeId, nodeId } from "../../core/ids.ts";
 import { readIfPresent, realDisk, writeAtomically } from "../data/disk.ts";
 import type { OptionValues } from "../command.ts";
@@ -73,13 +74,16 @@ export class HubPin implements Pinned {
 
 /** The hub and run of `--hub` and `--run`. */
 export function typedPin(options: OptionValues): Pinned {
-  const hub = options.text("hub");
-  if (hub !== undefined && !/^[1-9A-HJ-NP-Za-km-z]{40,64}$/.test(hub)) {
-    throw new UsageError(`Cannot use --hub as it must be an orchestrator's ss58 address: current value is '${hub}'`, {
-      next: "Copy the line that the orchestrator prints when it listens",
-    });
+  const hub = options.text("hub")?.trim();
+  if (hub !== undefined && decodeAddress(hub) === null) {
+    throw new UsageError(
+      `Cannot use --hub as it must be an orchestrator's ss58 address: current value is '${hub}'`,
+      {
+        next: "Copy the line that the orchestrator prints when it listens",
+      },
+    );
   }
-  return { hub: hub === undefined ? null : nodeId(hub), run: options.text("run") ?? null };
+  return { hub: hub === undefined ? null : nodeId(hub), run: options.text("run")?.trim() ?? null };
 }
 
 /** The options that make a node accept only this run. */

@@ -5,8 +5,10 @@
  */
 
 import type { Fault } from "../../core/fault.ts";
+import type { NodeId } from "../../core/ids.ts";
 import type { Role } from "../../core/protocol/message.ts";
 import type { Challenger } from "../../net/auth/hello.ts";
+import { displacedText } from "../../net/links/hub.ts";
 import { UserError } from "../output/errors.ts";
 import { inviteText, quotedInvite } from "../find/invite.ts";
 import { duration } from "../screen/format.ts";
@@ -52,9 +54,12 @@ export interface Refusal {
   readonly fault: Fault;
   readonly found: Challenger | null; // the one that answered instead
   readonly rememberedIn: string | null; // the file that names the expected one
+  readonly wallet: NodeWallet;
 }
 
-export function refusedError({ url, role, fault: { code, detail }, found, rememberedIn }: Refusal): UserError {
+export function refusedError(refusal: Refusal): UserError {
+  const { url, role, fault: { code }, found, rememberedIn, wallet } = refusal;
+  const detail = withWallet(refusal.fault.detail, wallet);
   if (code === "tooLarge") return tooLargeError(detail);
   if (code === "unauthenticated" && found !== null && rememberedIn !== null) {
     return new UserError(
@@ -65,10 +70,34 @@ export function refusedError({ url, role, fault: { code, detail }, found, rememb
   const what = code === "unauthenticated"
     ? `The hello with the orchestrator at '${url}' failed`
     : `The orchestrator at '${url}' refused this node`;
-  return new UserError(`${what} (${code}): ${detail}`, { next: nextOf(code) });
+  return new UserError(`${what} (${code}): ${detail}`, { next: nextOf(refusal) });
 }
 
-function nextOf(code: Fault["code"]): string {
+/** The wallet of this node, as its command line names it. */
+export interface NodeWallet {
+  readonly address: NodeId;
+  readonly wallet: string;
+  readonly hotkey: string | null; // null: not typed
+  readonly walletPath: string | null;
+}
+
+/** An orchestrator knows only the node's address; a command that names this node's wallet instead also finds the key that pays. */
+export function withWallet(text: string, { address, wallet, hotkey, walletPath }: NodeWallet): string {
+  const words = ["--wallet", wallet, ...wordsOf("--hotkey", hotkey), ...wordsOf("--wallet-path", walletPath)];
+  return text.replaceAll(`--hotkey ${address}`, shellWords(words));
+}
+
+const wordsOf = (name: string, value: string | null): string[] => value === null ? [] : [name, value];
+
+function ownHotkeyText({ wallet, hotkey, walletPath }: NodeWallet): string {
+  const other = hotkey === "second" ? "third" : "second";
+  const at = wordsOf("--wallet-path", walletPath);
+  return `Give this node a hotkey of its own, and start it with --hotkey ${other}: ` +
+    shellWords(["iota", "wallet", "new", "--name", wallet, "--hotkey", other, ...at]);
+}
+
+function nextOf({ fault: { code, detail }, wallet }: Refusal): string {
+  if (detail === displacedText) return ownHotkeyText(wallet);
   if (code === "versionMismatch") return "Install the version of iota that the orchestrator runs";
   if (code !== "unauthenticated") return "Ask the run's owner, or use another hotkey with --wallet NAME";
   return "If its owner confirms the change, start again with the invite that it prints: --orchestrator 'iota://…'";

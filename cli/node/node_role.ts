@@ -19,7 +19,7 @@ import type { Dial } from "../../net/links/wire.ts";
 import { Driver } from "../roles/driver.ts";
 import type { Pinned } from "./hub_pin.ts";
 import { HubWait, type Waiting } from "./hub_wait.ts";
-import { gaveUpError, refusedError, sessionLostText } from "./link_errors.ts";
+import { gaveUpError, type NodeWallet, refusedError, sessionLostText, withWallet } from "./link_errors.ts";
 import { Segments } from "../roles/segments.ts";
 
 export interface NodeLink {
@@ -36,6 +36,8 @@ export interface NodeLink {
   readonly pin?: Pinned;
   /** The file that demands a different hub or run; null: the typed or announced one does. */
   readonly rememberedIn?: (found: Challenger) => string | null;
+  /** For commands in messages. Default: the wallet called default. */
+  readonly wallet?: Omit<NodeWallet, "address">;
   readonly onOffline: (text: string) => void;
   /** Called at intervals while there is no link. */
   readonly onWaiting: (waiting: Waiting) => void;
@@ -163,11 +165,18 @@ export class NodeRole<State, Event, Effect> {
 
   #onRefused({ fault, found }: Extract<NodeEvent<HubMessage>, { type: "refused" }>): void {
     const { url, rememberedIn } = this.#link;
+    const wallet = this.#wallet;
     const file = found === null ? null : rememberedIn?.(found) ?? null;
-    this.fail(refusedError({ url, role: this.#role, fault, found, rememberedIn: file }));
+    this.fail(refusedError({ url, role: this.#role, fault, found, rememberedIn: file, wallet }));
   }
 
-  #onDisconnected({ reason, cure }: { reason: string; cure: string | null }): void {
+  get #wallet(): NodeWallet {
+    const { signer: { address }, wallet } = this.#link;
+    return { address, ...wallet ?? { wallet: "default", hotkey: null, walletPath: null } };
+  }
+
+  #onDisconnected({ reason: said, cure }: { reason: string; cure: string | null }): void {
+    const reason = withWallet(said, this.#wallet);
     const { url, timers, onOffline, onWaiting } = this.#link;
     const nowMs = timers.steadyMs();
     if (this.#hasLink) {

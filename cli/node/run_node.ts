@@ -11,11 +11,11 @@ import { defaultNetLimits } from "../../net/limits.ts";
 import { showPass } from "../../net/auth/peer_pass.ts";
 import { type Authorize, createAuthorize } from "../../net/auth/request_auth.ts";
 import { systemRandom, systemTimers } from "../../net/timers.ts";
-import type { CommandContext } from "../command.ts";
+import type { CommandContext, OptionValues } from "../command.ts";
 import type { NamedChain } from "../duty/chain_options.ts";
 import { durationOption } from "../options/duration_text.ts";
-import { Terminated } from "../output/errors.ts";
-import { findHub } from "../find/find_hub.ts";
+import { Stopped, Terminated } from "../output/errors.ts";
+import { findHub, type FindOptions, type FoundHub } from "../find/find_hub.ts";
 import { newVersion } from "../service/long_run.ts";
 import { giveUpReading } from "../rights/confinement.ts";
 import { duration } from "../screen/format.ts";
@@ -25,6 +25,7 @@ import { remoteStore } from "../roles/stores.ts";
 import { openDevice } from "../roles/open_device.ts";
 import { HubPin } from "./hub_pin.ts";
 import { hubTrust } from "./hub_trust.ts";
+import { type NodeWallet, withWallet } from "./link_errors.ts";
 import type { RunningRole } from "./miner_role.ts";
 import type { NodeLink } from "./node_role.ts";
 
@@ -53,7 +54,7 @@ export async function openNode(
   const { options, output } = context;
   const giveUpAfterMs = durationOption("give-up-after", options.text("give-up-after"));
   const trust = await hubTrust(options.text("tls-ca"));
-  const { place, chain, pin: named } = await findHub(context, { signer, role, giveUpAfterMs });
+  const { place, chain, pin: named } = await findRun(context, { signer, role, dial: trust.dial, giveUpAfterMs });
   const pin = await HubPin.open({ folder: context.dataFolder(), socket: place.socket }, named);
   const device = await openDevice(options.text("device"));
   output.event({ type: "device", ...device.adapter });
@@ -77,6 +78,7 @@ export async function openNode(
     giveUpAfterMs,
     pin,
     rememberedIn: (found) => pin.rememberedIn(found),
+    wallet: nodeWallet(options),
     onOffline: (text) => output.log.warn(text),
     onWaiting: ({ reason, waitedMs }) => {
       output.event({ type: "waiting", url: place.socket, reason, waitedMs: Math.round(waitedMs) });
@@ -112,6 +114,23 @@ export async function openNode(
     onProblem: ({ source, code, detail }) => output.log.debug(`${source} as a source of a blob (${code}): ${detail}`),
   });
   return { signer, device, link, blobs, chain };
+}
+
+/** Being asked to stop meanwhile ends as a node's own end does, with a summary. */
+async function findRun(context: CommandContext, options: Omit<FindOptions, "inWords">): Promise<FoundHub> {
+  const { address } = options.signer;
+  const wallet = { address, ...nodeWallet(context.options) };
+  try {
+    return await findHub(context, { ...options, inWords: (text) => withWallet(text, wallet) });
+  } catch (error) {
+    if (error instanceof Stopped) context.output.summary({ node: address, finished: false, reason: "interrupted" });
+    throw error;
+  }
+}
+
+function nodeWallet(options: OptionValues): Omit<NodeWallet, "address"> {
+  const typed = (name: string) => options.given(name) ? options.text(name) ?? null : null;
+  return { wallet: options.text("wallet") ?? "default", hotkey: typed("hotkey"), walletPath: typed("wallet-path") };
 }
 
 const waitedText = (ms: number): string => ms < 10_000 ? "" : `, for ${duration(ms)} now`;

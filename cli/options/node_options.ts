@@ -25,7 +25,7 @@ export const tlsAuthorityOption: OptionSpec = {
 export const findingText =
   "Without --orchestrator it looks for a run on the chain of --chain. Without that too, it tries a chain on this machine (port 9944), then an " +
   "orchestrator on this machine (port 9009), then subnet 9 of finney, and waits until it finds one. It trusts announcements of the " +
-  "subnet's owner, then of validators with a permit: see iota runs. ";
+  "subnet's owner, then of validators with a permit, and joins the first run that answers with the announced key: see iota runs. ";
 
 export const nodeOptions: readonly OptionSpec[] = [
   {

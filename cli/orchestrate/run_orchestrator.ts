@@ -293,7 +293,7 @@ async function openProjection(
     refused: () => RefusalCounts;
   },
 ): Promise<{ projection: Projection; onReplayed: (effects: readonly OrchestratorEffect[]) => void }> {
-  const { prepared: { config, folder, found }, layersOfStages, startedMs: startedAtMs, refused } = options;
+  const { prepared: { config, folder, found, runId, key }, layersOfStages, startedMs: startedAtMs, refused } = options;
   const warn = (text: string) => output.log.warn(text);
   const records = await openRecordLog({ folder: folder.path, timers: systemTimers, warn });
   const facts = runFacts({ command: "orchestrate", device: "", config, layersOfStages });
@@ -303,6 +303,7 @@ async function openProjection(
     nowMs: () => systemTimers.nowMs(),
     records,
     refused,
+    identity: { runId, hub: key.signer.address },
   });
   const onReplayed = (effects: readonly OrchestratorEffect[]) => {
     if (records.sequence > 0) return;

@@ -1,13 +1,13 @@
 /**
  * What a person sees when a command fails.
  *
- * Owns: the two error classes of the command line and the message for each common system error. Out of scope: our own
+ * Owns: the error classes of the command line and the message for each common system error. Out of scope: our own
  * bugs (assertions stay assertions, and are printed with --verbose) and remote input (a `Fault`). Every message names
  * the rule, the value and the next step; exit code 2 for a wrong command line, 1 for everything else.
  */
 
 import { dirname } from "node:path";
-import { exitFailed, exitUsage } from "./exit_codes.ts";
+import { exitFailed, exitFine, exitUsage } from "./exit_codes.ts";
 import { shellWord } from "../shell_words.ts";
 
 /** The command line was right, but the command cannot be carried out. */
@@ -28,9 +28,19 @@ export class UsageError extends UserError {
   override readonly exitCode = exitUsage;
 }
 
+/** Ctrl-C, or SIGTERM: what a command that was asked to stop ends with. It is no error and is printed as a summary. */
+export class Stopped extends UserError {
+  override name = "Stopped";
+
+  constructor(message = "Stopped on request") {
+    super(message);
+  }
+}
+
 /** SIGTERM, which a service manager sends to stop a role, or a closed terminal. An orderly stop is not a failure. */
-export class Terminated extends UserError {
+export class Terminated extends Stopped {
   override name = "Terminated";
+  override readonly exitCode = exitFine;
 
   constructor() {
     super("Stopped at the system's request");

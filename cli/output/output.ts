@@ -100,6 +100,10 @@ export class TerminalOutput implements Output {
     this.log = { debug: both("debug"), info: both("info"), warn: both("warn"), error: both("error") };
   }
 
+  get hasSummary(): boolean {
+    return this.#summary !== null;
+  }
+
   get columns(): number {
     return this.host.terminalSize()?.columns ?? columnsElsewhere;
   }

@@ -4,11 +4,18 @@
  * Owns: the interface. A new consumer is one file that exports an `OpenConsumer` and one line in consumers.ts.
  */
 
+import type { NodeId } from "../../core/ids.ts";
 import type { RunView } from "../../core/view/view.ts";
 import type { StampedRecord } from "../../core/view/view_record.ts";
 import type { RefusalCounts } from "../../net/auth/refusals.ts";
 import type { HubPage } from "../../net/hub_http.ts";
 import type { Output } from "../output/output.ts";
+
+/** What the hub proves in a hello; a page only states it. */
+export interface HubIdentity {
+  readonly runId: string;
+  readonly hub: NodeId; // its key
+}
 
 export interface ConsumerContext {
   readonly view: RunView; // read-only; changes in place, before each `onRecord`
@@ -16,6 +23,7 @@ export interface ConsumerContext {
   readonly nowMs: () => number; // wall clock
   /** Connections that did not prove a node, since this process began. */
   readonly refused: () => RefusalCounts;
+  readonly identity: HubIdentity | null; // null: this process serves no port
 }
 
 export interface ProjectionConsumer {

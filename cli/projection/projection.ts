@@ -11,7 +11,7 @@ import type { RecordOf, StampedRecord, ViewRecord } from "../../core/view/view_r
 import type { RefusalCounts } from "../../net/auth/refusals.ts";
 import type { HubPage } from "../../net/hub_http.ts";
 import type { Output } from "../output/output.ts";
-import type { OpenConsumer, ProjectionConsumer } from "./consumer.ts";
+import type { HubIdentity, OpenConsumer, ProjectionConsumer } from "./consumer.ts";
 import { projectionConsumers } from "./consumers.ts";
 import type { OpenRecordLog } from "./record_log.ts";
 
@@ -22,6 +22,7 @@ export interface ProjectionOptions {
   /** @default nothing is kept on disk */
   readonly records?: OpenRecordLog;
   readonly refused?: () => RefusalCounts;
+  readonly identity?: HubIdentity;
   readonly consumers?: readonly OpenConsumer[];
 }
 
@@ -35,12 +36,13 @@ export class Projection {
   #sequence: number;
 
   constructor(options: ProjectionOptions) {
-    const { opened, output, nowMs, records, refused = () => noRefusals, consumers = projectionConsumers } = options;
+    const { opened, output, nowMs, records, refused = () => noRefusals, identity = null } = options;
+    const { consumers = projectionConsumers } = options;
     this.#options = options;
     this.view = records?.view ?? emptyView();
     this.#sequence = records?.sequence ?? 0;
     this.keep({ type: "opened", ...opened });
-    this.#consumers = consumers.map((open) => open({ view: this.view, output, nowMs, refused }));
+    this.#consumers = consumers.map((open) => open({ view: this.view, output, nowMs, refused, identity }));
     this.pages = Object.assign({}, ...this.#consumers.map(({ pages }) => pages));
   }
 

@@ -6,8 +6,8 @@
 import { presentNodes, type RunView } from "../../core/view/view.ts";
 import type { ConsumerContext, ProjectionConsumer } from "./consumer.ts";
 
-export function openStatusPage({ view, refused }: ConsumerContext): ProjectionConsumer {
-  return { pages: { "/status": () => Response.json({ ...statusOf(view), refused: refused() }) } };
+export function openStatusPage({ view, refused, identity }: ConsumerContext): ProjectionConsumer {
+  return { pages: { "/status": () => Response.json({ ...statusOf(view), ...identity, refused: refused() }) } };
 }
 
 function statusOf(view: RunView): Record<string, unknown> {

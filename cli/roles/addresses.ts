@@ -3,7 +3,7 @@
  */
 
 import { UsageError } from "../output/errors.ts";
-import { isInvite, readInvite } from "../find/invite.ts";
+import { inviteRule, isInvite, readInvite } from "../find/invite.ts";
 
 export interface HubAddress {
   readonly socket: string; // ws:// or wss://
@@ -17,7 +17,11 @@ const schemes: Readonly<Record<string, [string, string]>> = {
   "https:": ["wss:", "https:"],
 };
 
-export function hubAddress(text: string): HubAddress {
+/** Without what copying leaves around a word: blanks, line ends, a second pair of quotes. */
+export const bareWord = (text: string): string => text.trim().replace(/^(['"`])(.*)\1$/s, "$2").trim();
+
+export function hubAddress(given: string): HubAddress {
+  const text = bareWord(given);
   if (isInvite(text)) return hubAddress(invited(text));
   const url = URL.parse(text.includes("://") ? text : `ws://${text}`);
   const pair = url === null ? undefined : schemes[url.protocol];
@@ -37,10 +41,8 @@ function invited(text: string): string {
   const invite = readInvite(text);
   if (invite !== null) return invite.socket;
   const next = text.includes("#")
-    ? "Copy the whole invite that the orchestrator prints when it listens"
+    ? "Copy the whole invite again from the line that the orchestrator prints when it listens"
     : "Put the invite in quotes, as a shell may take # for a comment: --orchestrator 'iota://HOST:PORT/RUN#KEY'";
-  throw new UsageError(
-    `Cannot use --orchestrator as an invite must be iota://HOST:PORT/RUN#KEY: current value is '${text}'`,
-    { next },
-  );
+  const rule = inviteRule(text);
+  throw new UsageError(`Cannot use --orchestrator as ${rule}: current value is '${text}'`, { next });
 }

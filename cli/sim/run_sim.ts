@@ -6,10 +6,11 @@ import type { CommandContext } from "../command.ts";
 import { UsageError } from "../output/errors.ts";
 import type { Output } from "../output/output.ts";
 import { type FaultKind, faultKinds, isFaultKind } from "./faults.ts";
-import { shrink } from "./shrink.ts";
-import { kindsOf, type SimFailure, type SimOptions, simulate } from "./simulate.ts";
+import { shrinkInTurns } from "./shrink.ts";
+import { kindsOf, type SimFailure, type SimOptions, simulateInTurns } from "./simulate.ts";
 
-export function runSim({ options, output }: CommandContext): number {
+export async function runSim({ options, output, interruption }: CommandContext): Promise<number> {
+  const signal = interruption();
   const forwardMs = options.number("forward-ms");
   const asked: SimOptions = {
     seed: options.number("seed") ?? 1,
@@ -19,18 +20,28 @@ export function runSim({ options, output }: CommandContext): number {
     ...(forwardMs === undefined ? {} : { forwardMs }),
   };
   output.line(`Replay: ${replayLine({ ...asked, faults: kindsOf(asked) })}`);
-  const result = simulate(asked);
+  const result = await inTurns(simulateInTurns(asked), signal);
   if (result.ok) {
     output.summary({ ...result.summary });
     return 0;
   }
   printFailure(output, asked, result.failure);
   if (options.flag("shrink")) {
-    const smallest = shrink(asked, result.failure);
+    const smallest = await inTurns(shrinkInTurns(asked, result.failure), signal);
     output.log.error(`${smallest.runs} smaller runs later it still fails: ${smallest.failure.detail}`);
     output.log.error(`Replay: ${replayLine(smallest.options)}`);
   }
   return 1;
+}
+
+/** Between turns the process hears signals; rejects with the signal's reason when it is aborted. */
+async function inTurns<T>(turns: Generator<void, T>, signal: AbortSignal): Promise<T> {
+  for (;;) {
+    const { done, value } = turns.next();
+    if (done) return value;
+    await new Promise((resolve) => setTimeout(resolve));
+    signal.throwIfAborted();
+  }
 }
 
 function faultsOf(text: string): SimOptions["faults"] {

@@ -5,7 +5,7 @@
  */
 
 import type { FaultKind } from "./faults.ts";
-import { kindsOf, type SimFailure, type SimOptions, simulate } from "./simulate.ts";
+import { atOnce, kindsOf, type SimFailure, type SimOptions, simulateInTurns } from "./simulate.ts";
 
 export interface Shrunk {
   readonly options: SimOptions;
@@ -18,12 +18,14 @@ const fewestMiners = 2;
 const leastMinutes = 0.25;
 const minuteMs = 60_000;
 
-export function shrink(failing: SimOptions, failure: SimFailure): Shrunk {
+export const shrink = (failing: SimOptions, failure: SimFailure): Shrunk => atOnce(shrinkInTurns(failing, failure));
+
+export function* shrinkInTurns(failing: SimOptions, failure: SimFailure): Generator<void, Shrunk> {
   let best: Shrunk = { options: { ...failing, faults: kindsOf(failing) }, failure, runs: 0 };
   let runs = 0;
   for (let candidates = smaller(best.options, failure); candidates.length > 0 && runs < mostRuns;) {
     const [candidate, ...others] = candidates;
-    const result = simulate(candidate!);
+    const result = yield* simulateInTurns(candidate!);
     runs += 1;
     candidates = others;
     if (result.ok) continue;

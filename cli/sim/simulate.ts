@@ -71,16 +71,27 @@ const minuteMs = 60_000;
 const roundsAfterwards = 2;
 const livelyWithinMs = 60 * minuteMs;
 const newcomersEveryMs = minuteMs;
+const turnEvents = 1_000;
 
 export function kindsOf({ seed, faults }: Pick<SimOptions, "seed" | "faults">): readonly FaultKind[] {
   return faults === "drawn" ? drawKinds(new Dice(seed, "kinds")) : faults;
 }
 
-export function simulate(options: SimOptions): SimResult {
+export const simulate = (options: SimOptions): SimResult => atOnce(simulateInTurns(options));
+
+export function atOnce<T>(turns: Generator<void, T>): T {
+  for (;;) {
+    const { done, value } = turns.next();
+    if (done) return value;
+  }
+}
+
+/** The same in turns of a few milliseconds, so that the caller can do something else in between, or stop. */
+export function* simulateInTurns(options: SimOptions): Generator<void, SimResult> {
   const kinds = kindsOf(options);
   const simulation = new Simulation(options, kinds);
   try {
-    return { ok: true, summary: simulation.run() };
+    return { ok: true, summary: yield* simulation.run() };
   } catch (error) {
     // A broken rule is what a simulation is for: it becomes the result, with the error inside.
     const rule = error instanceof Violation ? error.rule : "a machine's own assertion";
@@ -106,28 +117,46 @@ class Simulation {
     this.#faults = new Faults({ world: this.world, seed, kinds, miners });
   }
 
-  run(): SimSummary {
+  *run(): Generator<void, SimSummary> {
     const startedMs = performance.now();
     const { world } = this;
     const untilMs = this.#options.minutes * minuteMs;
     this.#faults.start();
-    world.runUntil(() => this.#watchHeap(), untilMs);
+    yield* this.#runUntil(() => this.#watchHeap(), untilMs);
     this.#faults.stop();
-    this.#mustLive();
+    yield* this.#mustLive();
     this.#strayBlobs = strayBlobs(world);
     mustEndClean(world);
     return this.#summary(performance.now() - startedMs);
   }
 
+  /** As `World.runUntil`, in turns. */
+  *#runUntil(isDone: () => boolean, untilMs: number): Generator<void, boolean> {
+    let left = turnEvents;
+    let isPausing = false;
+    const look = () => {
+      if (isPausing) return isPausing = false; // before the same event as when the turn ended
+      if (isDone()) return true;
+      left -= 1;
+      return isPausing = left < 0;
+    };
+    for (;;) {
+      const isOver = this.world.runUntil(look, untilMs);
+      if (!isPausing) return isOver;
+      yield;
+      left = turnEvents;
+    }
+  }
+
   /** Without faults at least two more rounds must merge. */
-  #mustLive(): void {
+  *#mustLive(): Generator<void, void> {
     const { world } = this;
     const { checkers } = world;
     const fromMs = world.nowMs;
     const wanted = checkers.rounds + roundsAfterwards;
     const isLively = () => checkers.rounds >= wanted || this.#watchHeap();
     let helpAtMs = fromMs;
-    while (!world.runUntil(isLively, helpAtMs)) {
+    while (!(yield* this.#runUntil(isLively, helpAtMs))) {
       must(
         world.nowMs - fromMs < livelyWithinMs && helpAtMs - fromMs < livelyWithinMs,
         "the run goes on when faults stop",

@@ -87,6 +87,16 @@ export type OrchestratorEvent =
     readonly detail: string;
     readonly missing: StageIndex | null; // whose blobs the store does not have
   }
+  /** Two wires that were made of one input. */
+  | {
+    readonly type: "wiresCompared";
+    readonly step: number;
+    readonly microbatch: MicrobatchId;
+    readonly making: number;
+    readonly stage: StageIndex;
+    readonly last: BlobHash; // of the wire that was made last
+    readonly apart: number; // the largest error of a row, as a share of the larger row
+  }
   /** The state was read back from the journal: sessions and the hub's own work of the last life are gone. */
   | {
     readonly type: "restarted";
@@ -112,6 +122,16 @@ export type OrchestratorEffect =
   }
   /** Ends the session; a fault of code notAdmitted or tooLarge is final, after others the node may join again. */
   | { readonly type: "disconnect"; readonly node: NodeId; readonly fault: Fault }
+  /** How far two wires are apart: answered by `wiresCompared`. Both are held until then. */
+  | {
+    readonly type: "compareWires";
+    readonly step: number;
+    readonly microbatch: MicrobatchId;
+    readonly making: number;
+    readonly stage: StageIndex;
+    readonly first: BlobRef;
+    readonly last: BlobRef;
+  }
   /** Segments that are not needed any more. */
   | { readonly type: "release"; readonly refs: readonly BlobRef[] }
   /** Stored blobs that are not needed any more. */
@@ -133,7 +153,7 @@ export type OrchestratorEffect =
     readonly stage: StageIndex;
     readonly node: NodeId;
     readonly slices: readonly BlobRef[];
-    readonly layout: readonly Slice[]; // what each of them stands for
+    readonly layout: readonly Slice[] | null; // null: vectors of the whole stage, as plain values
   }
   /** The hub reduces a slice itself: answered by `sliceRefereed` or `sliceUnavailable`. */
   | {

@@ -16,7 +16,7 @@ import { onAuditAlarm, onReplayed, onRequestFailed, settleRounds } from "./audit
 import { noteRefused } from "./members/blame.ts";
 import { leaseWork } from "./step/dispatch.ts";
 import { endWhenDone } from "./step/early_end.ts";
-import { onEvaluated } from "./audit/evaluations.ts";
+import { onEvaluated, settleDisputes } from "./audit/evaluations.ts";
 import { type OrchestratorEffect, type OrchestratorEvent, reject, send } from "./event.ts";
 import { expelConvicted, restWithholders } from "./members/expulsion.ts";
 import { assertInvariants } from "./invariants.ts";
@@ -48,11 +48,13 @@ import {
   onDisconnected,
   onDismissed,
   onJoin,
+  onLeaving,
   onReady,
   onReconnected,
 } from "./members/roster.ts";
 import { roleFault } from "./role_check.ts";
 import { closeRun, closesAtMs, finishRound } from "./merge/rounds.ts";
+import { onWiresCompared } from "./step/remaking.ts";
 import { onSealAlarm, onStepSealed, sealIdle } from "./step/sealing.ts";
 import type { Alarm, Member, OrchestratorState } from "./state.ts";
 import { closeStep, onTaskDone, onTaskFailed, releaseEffect, roundIsOver } from "./step/steps.ts";
@@ -120,6 +122,8 @@ function take(state: OrchestratorState, event: OrchestratorEvent, nowMs: number)
       return onCheckpointWritten(state, { ...event, nowMs });
     case "checkpointFailed":
       return onCheckpointFailed(state, { ...event, nowMs });
+    case "wiresCompared":
+      return onWiresCompared(state, event);
     case "restarted":
       return onRestarted(state, { changes: event.changes ?? [], lost: event.lost ?? [], nowMs });
     case "tick":
@@ -207,7 +211,7 @@ function onPlainMessage(
     case "requestFailed":
       return onRequestFailed(state, { member, message, nowMs });
     case "leaving":
-      return loseNode(state, { node: member.node, reason: message.reason, nowMs });
+      return onLeaving(state, { member, reason: message.reason, nowMs });
     default:
       return unreachable(message);
   }
@@ -263,6 +267,7 @@ const mostTurns = 64;
 function advance(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   if (state.phase === "finished") return [];
   const effects = [
+    ...settleDisputes(state),
     ...retakeRound(state),
     ...rewindWhenLost(state),
     ...endWhenDone(state, nowMs),

@@ -15,6 +15,7 @@ import { type OrchestratorEffect, record } from "./event.ts";
 import { returnLeases } from "./step/leases.ts";
 import { forgetWires } from "./step/taking_back.ts";
 import { lookEffect, openRequests } from "./merge/mending.ts";
+import { forgetAbsences } from "./members/blame.ts";
 import { setAway } from "./members/replicas.ts";
 import { restoreEffect } from "./merge/restoring.ts";
 import type { OrchestratorState } from "./state.ts";
@@ -30,6 +31,7 @@ export function onRestarted(
   const backMs = nowMs + limits.restartGraceMs;
   state.counters.restarts += 1;
   state.work?.returns.clear(); // nobody's fault
+  forgetAbsences(state);
   for (const member of state.members.values()) {
     setAway(state, member, backMs);
     setAlarm(state, { type: "silence", node: member.node, atMs: backMs });

@@ -80,17 +80,22 @@ export interface StageRoster {
   assigned: number; // members whose stage it is, loading ones included
   clockMs: number; // busyMs of the one that got work last
   unitMs: number | null; // mean of what was measured here
+  medianMs: number | null; // of the members' steady paces when the step began
   movedRound: number | null; // in which a miner was moved from or to here
   readonly pace: { measured: number; unitsPerMs: number }; // members with a `steadyMs`, and what they do together
 }
 
 /** What a member owes the others; `tasks` are leases that ran out. */
-export type Duty = "tasks" | "confirming" | "committing" | "reducing" | "applying" | "uploading";
+export type Duty = "tasks" | "confirming" | MergeDuty;
+export type MergeDuty = "committing" | "reducing" | "applying" | "uploading";
 
 /** What a hotkey answers for, beyond its membership: blame.ts. */
 export interface Standing {
   strikes: number; // proven faults
-  readonly withheld: Partial<Record<Duty, number>>; // in a row, since it last did that duty in time
+  readonly withheld: Record<"tasks" | "confirming", number>; // of late; of tasks in a row
+  lapses: number; // rounds in which it withheld a duty of the merge, less what later rounds have made up for
+  lapsedRound: number | null; // the last of these
+  absentRound: number | null; // in which it was last away when it owed the merge an answer
   refused: number; // messages of this round
   late: number; // of these, results that came too late
   round: number; // of the newest entry
@@ -175,6 +180,7 @@ export interface OrchestratorState {
   upload: UploadWork | null;
   good: GoodRound | null; // null: nothing evaluated yet
   readonly firstSteps: Map<number, number>; // by round, of rounds not yet evaluated
+  readonly firstLosses: Map<number, number>; // by round, of the last ones: what training found of the parameters it began with
   poorest: StageIndex | null; // which stage lacked capacity at the last edge: rebalance.ts
   retakeBecause: string | null; // an evaluation asks to go back: retake.ts
   readonly audit: AuditWork;
@@ -244,6 +250,7 @@ export function openOrchestrator(options: OpenOptions): OrchestratorState {
     upload: null,
     good: null,
     firstSteps: new Map([[sources.round, step]]),
+    firstLosses: new Map(),
     poorest: null,
     retakeBecause: null,
     audit,
@@ -263,6 +270,7 @@ const newAuditWork = (): AuditWork => ({
   slowestMs: null,
   open: new Map(),
   requests: 0,
+  disputes: [],
   isAloneSaid: false,
 });
 
@@ -275,6 +283,7 @@ const newRoster = (): StageRoster => ({
   assigned: 0,
   clockMs: 0,
   unitMs: null,
+  medianMs: null,
   movedRound: null,
   pace: { measured: 0, unitsPerMs: 0 },
 });

@@ -201,6 +201,14 @@ function onWorkDone(state: ValidatorState, event: { job: number; result: Validat
   const { result } = event;
   if (request.type === "evaluate" && result.type === "evaluate") {
     const { loss, tokens } = result;
+    if (!Number.isFinite(loss)) {
+      const { code, detail } = fault("badNumbers", `The held-out loss of round ${request.round} is not finite`);
+      return [
+        ...freed,
+        record({ type: "requestFailed", code, detail }),
+        send({ type: "requestFailed", request: request.request, fault: { code, detail } }),
+      ];
+    }
     return [
       ...freed,
       record({ type: "evaluated", round: request.round, loss, tokens }),

@@ -33,6 +33,10 @@ interface Peer<In> {
   cancelExpiry: Cancel; // runs while there is no wire
 }
 
+/** What a node is told whose hotkey another process has signed in with. */
+export const displacedText =
+  "Cannot keep two links for one hotkey: a newer process uses it; stop one of them or give it its own hotkey";
+
 export class Hub<In, Out> implements HubTransport<Out> {
   readonly #options: HubOptions<In>;
   readonly #peers = new Map<NodeId, Peer<In>>();
@@ -227,9 +231,7 @@ export class Hub<In, Out> implements HubTransport<Out> {
   #displace(node: NodeId): void {
     const peer = this.#peers.get(node);
     if (peer === undefined) return;
-    const detail =
-      "Cannot keep two links for one hotkey: a newer process uses it; stop one of them or give it its own hotkey";
-    this.#lose(peer, fault("notAdmitted", detail));
+    this.#lose(peer, fault("notAdmitted", displacedText));
   }
 
   #disconnected(peer: Peer<In>, reason: string): void {

@@ -38,7 +38,7 @@ const firstRetryMs = 500;
 const longestRetryMs = 4_000;
 
 /** Retrying cannot fix these. */
-const finalCodes: ReadonlySet<FaultCode> = new Set<FaultCode>([
+export const finalCodes: ReadonlySet<FaultCode> = new Set<FaultCode>([
   ...["versionMismatch", "unauthenticated", "notAdmitted", "tooLarge"] as const,
 ]);
 

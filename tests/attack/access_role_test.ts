@@ -55,7 +55,7 @@ Deno.test("Role: every message of the other role is refused with a fault, and no
       hub.take(sender, "reject").fault.detail,
       new RegExp(`Cannot take ${message.type} as its sender must be a ${isValidators ? "validator" : "miner"}`),
     );
-    const counted = { standings: null }; // that it was refused
+    const counted = { standings: null, talk: null }; // that it was sent and refused
     assertEquals({ ...hub.state, ...counted }, { ...before, ...counted }, message.type);
   }
 });

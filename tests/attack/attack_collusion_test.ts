@@ -66,7 +66,31 @@ const rows: readonly Row[] = [
   },
 ];
 
-testAttacks("collusion", rows);
+/** Two of three show the same, and keep slices back until the third, whose link is broken for 6 s, is lost. */
+function thirdIsLost(value: number): Row {
+  let cutMs = -1;
+  const liar = showsFalsely("parameters", value);
+  return {
+    name: `two of three agree on parameters of ${value} when the third was lost while slices were reduced`,
+    isQuick: Number.isNaN(value),
+    lossTolerance: 0.05,
+    culprit: "named",
+    miners: [...colluding([0], together(liar, keepsBack("sliceReduced"))), ...colluding([1], liar)],
+    mayLose: [2 * 3 + 1],
+    meddle: (swarm, miners) => {
+      const { link } = swarm.member(miners[2 * 3 + 1]!);
+      const nowMs = swarm.timers.nowMs();
+      if (cutMs < 0 && swarm.orchestrator.state.merge?.stages[1]?.phase === "reducing") {
+        cutMs = nowMs;
+        link.unreachable = true;
+        link.cut();
+      }
+      if (cutMs > 0 && nowMs > cutMs + 6000) link.unreachable = false;
+    },
+  };
+}
+
+testAttacks("collusion", [...rows, thirdIsLost(NaN), thirdIsLost(0.05)]);
 
 const finalHash = ({ parameters }: Aftermath): string => refOf(bytesOfFloats(parameters[1]!)).hash;
 

@@ -1,6 +1,7 @@
 /** Attack suite: payloads of a merge that would poison the mean, that are not there, or that are called bad without being so. */
 
-import { type Row, testAttacks } from "../support/attack/attack_checks.ts";
+import { assert } from "@std/assert";
+import { assertNobodyHonestNamed, type Row, testAttacks, unitsByRound } from "../support/attack/attack_checks.ts";
 import { accusesInput, commitsHashesOnly, commitsPayload } from "../support/attack/hostile_merges.ts";
 import { allOf, oneOf, times } from "../support/attack/hostile_wires.ts";
 
@@ -49,4 +50,18 @@ const plausible: readonly Row[] = [
   },
 ];
 
+/** Two of three make hardly any way: the honest one stays in the merge, is paid and accused of nothing. */
+const short: readonly Row[] = [1e-3, 0.1].map((factor) => ({
+  name: `two of three commit ${factor} of their payloads`,
+  isQuick: factor === 1e-3,
+  culprit: "tolerated",
+  miners: [0, 1].map((replica) => ({ stage: 1, replica, hostile: commitsPayload(times(factor)) })),
+  also: (after) => {
+    assertNobodyHonestNamed(after);
+    const [honest, calm] = [after.miners[2 * 3 + 1]!, after.miners[2 * 3]!].map((node) => unitsByRound(after, node));
+    assert(honest!.every((units) => units > 0), `${honest}, its neighbours ${calm}`);
+  },
+}));
+
+testAttacks("short payloads", short);
 testAttacks("plausible payloads", plausible.map((row) => ({ ...row, culprit: "tolerated" })));

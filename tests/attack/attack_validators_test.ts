@@ -1,9 +1,17 @@
 /** Attack suite: validators that are silent or lie. Audits go on with the others, and one liar decides nothing. */
 
 import { assert, assertEquals } from "@std/assert";
-import { type Row, testAttacks } from "../support/attack/attack_checks.ts";
+import { assertNobodyHonestNamed, type Row, testAttacks } from "../support/attack/attack_checks.ts";
 import { type Aftermath, rounds } from "../support/attack/attack_world.ts";
-import { evaluatesTo, failsEverybody, givesUp, passesEverybody, silent } from "../support/attack/hostile_validators.ts";
+import {
+  evaluatesTo,
+  failsEverybody,
+  findsNothingFinite,
+  givesUp,
+  passesEverybody,
+  rising,
+  silent,
+} from "../support/attack/hostile_validators.ts";
 import { reportsLoss } from "../support/attack/hostile_wires.ts";
 
 /**
@@ -27,6 +35,13 @@ function assertBothSaid({ records, validators }: Aftermath): void {
     record.type === "evaluated" && record.round === rounds ? [record.validator as string] : []
   );
   assertEquals(validators.filter((validator) => !ofLast.includes(validator)), [], "each says its own number");
+}
+
+/** The run was not sent back, the honest validator is not accused, and the numbers that nobody can settle are called disputed. */
+function assertNotTurned(after: Aftermath): void {
+  assertNobodyHonestNamed(after, { inWarnings: false });
+  assertEquals(after.records.filter(({ type }) => type === "mergeRetaken"), []);
+  assertEquals(after.state.facts.heldOutDisputed?.round, rounds);
 }
 
 const deadlineMs = 5_000; // shorter than a round: what one validator keeps waiting must be done by another in this run
@@ -78,6 +93,28 @@ const rows: readonly Row[] = [
     name: "one of three says that the loss is 20",
     culprit: "named",
     validators: ["honest", evaluatesTo(20), "honest"],
+  },
+  {
+    name: "two of three say that the loss rises tenfold each time",
+    isQuick: true,
+    culprit: "tolerated", // two against one, and training sides with the one: all is said, none is believed
+    validators: [rising(), rising(), "honest"],
+    told: "nothingFalse",
+    also: assertNotTurned,
+  },
+  {
+    name: "two of three say that nothing finite comes out",
+    culprit: "tolerated",
+    validators: [findsNothingFinite, "honest", findsNothingFinite],
+    told: "nothingFalse",
+    also: assertNotTurned,
+  },
+  {
+    name: "two of three say of every round that its loss is 0.001",
+    culprit: "tolerated",
+    validators: ["honest", evaluatesTo(0.001), evaluatesTo(0.001)],
+    told: "nothingFalse",
+    also: assertNotTurned,
   },
   {
     name: "one of two fails everybody",

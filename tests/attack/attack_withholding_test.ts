@@ -2,13 +2,19 @@
 
 import { assert } from "@std/assert";
 import { type Row, testAttacks, unitsByRound } from "../support/attack/attack_checks.ts";
-import { rounds } from "../support/attack/attack_world.ts";
+import { type Aftermath, rounds } from "../support/attack/attack_world.ts";
+import { everySecond, type Hostile } from "../support/attack/hostile_node.ts";
 import {
   commitsHashesOnly,
+  joinsInsteadOf,
   keepsBack,
+  leavesInsteadOf,
   missesPayloads,
+  reducesToSize,
   reducesWithoutStoring,
+  refuses,
   uploadsNothing,
+  withholdsInTurn,
 } from "../support/attack/hostile_merges.ts";
 
 const rows: readonly Row[] = [
@@ -84,6 +90,84 @@ const rows: readonly Row[] = [
       { stage: 2, replica: 1, hostile: keepsBack("mergeApplied") },
     ],
   },
+  {
+    name: "another duty of the merge each round",
+    isQuick: true,
+    miners: [{ stage: 1, hostile: withholdsInTurn("payloadCommitted", "sliceReduced", "mergeApplied") }],
+  },
+  {
+    name: "every second duty, of a step and of the merge",
+    miners: [{
+      stage: 1,
+      hostile: everySecond(keepsBack("payloadCommitted", "sliceReduced", "mergeApplied", "stepSealed")),
+    }],
+  },
+  { name: "every second confirmation", miners: [{ stage: 1, hostile: everySecond(keepsBack("stepSealed")) }] },
+  { name: "every second payload", miners: [{ stage: 1, hostile: everySecond(keepsBack("payloadCommitted")) }] },
+  awayAtDeadlines(),
 ];
 
+/** Commits nothing, and has no link whenever the deadline passes. */
+function awayAtDeadlines(): Row {
+  let sinceMs = -1, cutMs = -1;
+  return {
+    name: "payloads, by a miner that has no link whenever the deadline passes",
+    isQuick: true,
+    slowRounds: 2, // the first time may be bad luck
+    miners: [{ stage: 1, hostile: keepsBack("payloadCommitted") }],
+    meddle: (swarm, miners) => {
+      const { link } = swarm.member(miners[1]!);
+      const nowMs = swarm.timers.nowMs();
+      if (swarm.orchestrator.state.merge?.stages[1]?.phase !== "committing") sinceMs = -1;
+      else if (sinceMs < 0) sinceMs = nowMs;
+      if (sinceMs > 0 && cutMs < 0 && nowMs >= sinceMs + 18_500) {
+        cutMs = nowMs;
+        link.unreachable = true;
+        link.cut();
+      }
+      if (cutMs < 0 || nowMs < cutMs + 2_300) return;
+      link.unreachable = false;
+      cutMs = -1;
+      sinceMs = nowMs;
+    },
+  };
+}
+
 testAttacks("withholding", rows);
+
+const two = (hostile: Hostile) => [0, 1].map((replica) => ({ stage: 1, replica, hostile }));
+
+/** What is computed in a round is in no merge by its maker's own doing: it is paid as little as if it had been kept back. */
+const unmerged: readonly Row[] = [
+  { name: "a payload", isQuick: true, miners: [{ stage: 1, hostile: refuses("payloadCommitted") }] },
+  { name: "merged parameters", isQuick: true, miners: [{ stage: 1, hostile: refuses("mergeApplied") }] },
+  { name: "a slice", miners: [{ stage: 1, hostile: refuses("sliceReduced") }] },
+  { name: "payloads, two of three", lossTolerance: 0.05, miners: two(refuses("payloadCommitted")) },
+  { name: "every second payload", miners: [{ stage: 1, hostile: everySecond(refuses("payloadCommitted")) }] },
+];
+testAttacks("refusing", unmerged);
+
+testAttacks("not taking part", [
+  { name: "slices have the wrong size", isQuick: true, miners: [{ stage: 1, hostile: reducesToSize(4) }] },
+  {
+    name: "leaves and joins in place of a payload",
+    isQuick: true,
+    miners: [{ stage: 1, hostile: leavesInsteadOf("payloadCommitted") }],
+  },
+  {
+    name: "leaves and joins in place of merged parameters",
+    miners: [{ stage: 1, hostile: leavesInsteadOf("mergeApplied") }],
+  },
+  {
+    name: "begins a new membership in place of a payload",
+    culprit: "named", // as who was killed does: the first time is free
+    miners: [{ stage: 1, hostile: joinsInsteadOf("payloadCommitted") }],
+    also: (after) => assertUnpaidFrom(after, { node: after.miners[1]!, round: 1 }),
+  },
+]);
+
+function assertUnpaidFrom(after: Aftermath, { node, round }: { node: string; round: number }): void {
+  const [own, peers] = [node, after.miners[4]!].map((each) => unitsByRound(after, each).slice(round));
+  const sum = (units: readonly number[]) => units.reduce((total, each) => total + each, 0);
+  assert(sum(own!) <= 0.75 * sum(peers!), `${own}, its peer ${peers}`);
+}

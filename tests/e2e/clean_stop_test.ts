@@ -120,3 +120,14 @@ Deno.test("Clean stop: while the run gathers, and again at once, it begins as if
     assertEquals(world.lives.at(-1)!.lines.all.at(-1)!["steps"], roundSteps);
   });
 });
+
+for (const [signal, expected] of [["SIGINT", 1], ["SIGTERM", 0]] as const) {
+  Deno.test(`Clean stop: a simulation that is still busy ends with its summary on ${signal}`, async () => {
+    const sim = new IotaProcess(["sim", "--miners", "64", "--minutes", "100000", "--faults", "none"]);
+    await sim.printed.next(/^Replay/);
+    sim.kill(signal);
+    const { code, stdout, stderr } = await sim.ended;
+    assertEquals([code, stderr.includes("error")], [expected, false], stderr);
+    assertMatch(stdout, /finished +no/);
+  });
+}

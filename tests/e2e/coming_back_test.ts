@@ -111,7 +111,10 @@ Deno.test("Coming back: an orchestrator that cannot read its subnet yet is waite
     await hub.lines.next("listening");
     const miner = await terminals.node("miner");
     const { reason } = await miner.lines.next("waiting") as Line & { reason: string };
-    assertMatch(reason, /Cannot admit anyone yet as subnet 9 of ws:\S+ is still being read; try again/);
+    assertMatch(
+      reason,
+      /Cannot admit anyone yet as the orchestrator cannot reach the chain with subnet 9 of ws:\S+; try again/,
+    );
     const hasty = await (await terminals.node("validate", "--give-up-after", "0")).ended;
     assertEquals(hasty.code, 1);
     assertMatch(hasty.stderr, /must let this node in at the first attempt.*: it did not\. Cannot admit anyone yet/);

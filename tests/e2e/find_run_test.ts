@@ -171,17 +171,22 @@ Deno.test("Finding a run: the key is pinned, --run picks one of two, and a hub t
     await first.lines.next("announced");
 
     await t.step(
-      "an announcement with a wrong key for the right address is refused by the node, with the reason",
+      "an announcement with a wrong key for the right address is passed over; the only one is waited for, with the reason",
       async () => {
         await subnet.publish({ socket: at.url, run: at.run, hub: stranger.address }, alice);
-        const miner = await subnet.node("miner", "deceived");
-        const { code, stdout, stderr } = await miner.ended;
-        assertEquals(code, 1, stdout);
-        assertStringIncludes(stderr, "unauthenticated");
-        assertStringIncludes(stderr, stranger.address, "which key was announced");
-        const right = await subnet.node("miner", "warned", ["--hub", at.hub]);
-        await right.lines.next("joined");
-        await stopped(right);
+        const miner = await subnet.node("miner", "warned");
+        assertEquals((await miner.lines.next("runFound"))["hub"], at.hub);
+        await miner.lines.next("joined");
+        await stopped(miner);
+        const deceived = await subnet.node("miner", "deceived", ["--hub", stranger.address]);
+        const why = String((await deceived.lines.next("searching"))["why"]);
+        assertStringIncludes(why, `${at.run} at ${at.url}`);
+        assertStringIncludes(why, `must be ${stranger.address}: current value is ${at.hub}`);
+        deceived.kill("SIGTERM");
+        const { code, stderr } = await deceived.ended;
+        const { type, node, finished, reason } = deceived.lines.all.at(-1)!;
+        assertEquals([code, type, finished, reason], [0, "summary", false, "interrupted"], stderr);
+        assertEquals([typeof node, stderr.includes("error")], ["string", false]);
         await subnet.send({ type: "setCommitment", netuid, fields: [] }, alice);
       },
     );
@@ -221,6 +226,35 @@ Deno.test("Finding a run: the key is pinned, --run picks one of two, and a hub t
       await miner.lines.next("joined");
       await again.lines.next("stepClosed");
     });
+  });
+});
+
+Deno.test("Finding a run: a run that was stopped stays announced, and keeps no node from one that answers as itself", async () => {
+  await withSubnet(async (subnet) => {
+    const file = `${subnet.folder}/chain.toml`;
+    await Deno.writeTextFile(file, runFile(subnet.endpoint, { stages: 1, steps: 100_000 }));
+    const port = freePort();
+    const old = subnet.orchestrate("old", ["--config", file, "--set", "name=old"], port);
+    const before = await old.lines.next("listening") as Listening;
+    await old.lines.next("announced");
+    await stopped(old);
+    const waiting = await subnet.node("miner", "hot");
+    assertStringIncludes(String((await waiting.lines.next("searching"))["why"]), `${before.run} at ${before.url}`);
+
+    const hub = subnet.orchestrate("new", ["--config", file, "--set", "name=new"], port);
+    const at = await hub.lines.next("listening") as Listening;
+    await hub.lines.next("announced");
+    assertEquals((await waiting.lines.next("runFound"))["run"], at.run);
+    await waiting.lines.next("joined");
+    const { runs, summary } = await subnet.runs();
+    const shown = new Map(
+      runs.map((line) => [line["run"], [line["isReachable"], line["answers"], line["phase"] === null]]),
+    );
+    assertEquals(shown.get(before.run), [false, "another", true]);
+    assertEquals(shown.get(at.run), [true, "itself", false]);
+    assertEquals([summary["runs"], summary["reachable"]], [2, 1]);
+    const { stdout } = await iota(["runs", "--chain", subnet.endpoint]);
+    assertStringIncludes(stdout, `does not answer: another orchestrator has its address, with the run ${at.run}`);
   });
 });
 

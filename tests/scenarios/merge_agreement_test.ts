@@ -79,6 +79,21 @@ Deno.test("Merge: two that show the same while the third is late do not decide, 
   assertEquals([agreedOn(hub), hub.count("blamed")], [right, 2]);
 });
 
+Deno.test("Merge: two that show the same when the third was lost before it could show anything do not decide", () => {
+  const { hub, nodes } = merging(3);
+  for (const node of nodes) commit(hub, node);
+  hub.tell(nodes[2]!, { type: "leaving", reason: "laptop closes" });
+  for (let asked = -1; asked !== stageOf(hub).openSlices;) {
+    asked = stageOf(hub).openSlices;
+    reduceAll(hub, nodes.slice(0, 2));
+  }
+  const [lie, right] = [hub.blob(64), hub.blob(64)];
+  for (const node of nodes.slice(0, 2)) show(hub, node, lie);
+  assertEquals([stageOf(hub).phase, checks(hub)], ["applying", 1]);
+  hub.step({ type: "mergeRefereed", round: 0, stage, parameters: right, momentum: null });
+  assertEquals([agreedOn(hub), hub.count("blamed")], [right, 2]);
+});
+
 Deno.test("Merge: two of three that collude on false parameters do not rule the stage, and the third is not blamed", () => {
   const { hub, nodes } = applying(3);
   const [lie, right] = [hub.blob(64), hub.blob(64)];
@@ -96,6 +111,23 @@ Deno.test("Merge: one word is taken when the store has lost the slices that it c
   hub.step({ type: "mergeUnavailable", round: 0, stage, lost: "slices" });
   assertEquals([hub.state.members.get(nodes[0]!)!.status, agreedOn(hub)], ["active", parameters]);
   assertEquals(hub.take(nodes[0]!, "uploadParameters").round, 1);
+});
+
+Deno.test("Merge: parameters that were taken on one word are looked at before others load them, and not kept unless finite", () => {
+  for (const isFinite of [true, false]) {
+    const { hub, nodes, parameters } = oneWord((hub) => hub.blob(64));
+    hub.step({ type: "mergeUnavailable", round: 0, stage, lost: "slices" });
+    hub.statsOf = () => ({ isFinite, squareSum: 1, largest: 1 });
+    const { round } = hub.take(nodes[0]!, "uploadParameters");
+    hub.tell(nodes[0]!, { type: "parametersUploaded", round, parameters, momentum: null });
+    const start = hub.blob(64);
+    if (!isFinite) hub.step({ type: "mergeRefereed", round: 0, stage, parameters: start, momentum: null });
+    hub.step({ type: "checkpointWritten", round, folder: "" });
+    const [source] = hub.state.sources.stages;
+    assertEquals(source?.type === "blobs" && source.parameters, isFinite ? parameters : start);
+    assertEquals(hub.take(nodes[1]!, "assign").source, source!);
+    assertEquals([hub.state.members.get(nodes[0]!)!.status, hub.count("blamed")], [isFinite ? "active" : "loading", 0]);
+  }
 });
 
 Deno.test("Merge: an upload that only a slow replica can make is waited for, not asked of the hub over and over", () => {

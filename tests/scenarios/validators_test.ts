@@ -128,6 +128,60 @@ Deno.test("Merge: a jump of the held-out loss that two validators find is taken 
   assertEquals(warnings(hub).some((text) => text.includes("did not help")), true);
 });
 
+Deno.test("Evaluations: two that find a jump which training does not are called disputed with the third, and the run goes on", () => {
+  const { hub, judges, nodes } = watched(3);
+  evaluate(hub, judges, () => 2);
+  for (let round = 1; round <= 3; round++) {
+    trainRound(hub, nodes); // with losses of 2
+    evaluate(hub, judges, (judge) => judge === judges[2] ? 2 : 10 ** round);
+  }
+  trainRound(hub, nodes);
+  const named = judges.filter((judge) =>
+    hub.records.some((record) => record.type === "faultSeen" && record.node === judge)
+  );
+  assertEquals([hub.count("mergeRetaken"), named, hub.state.round], [0, [], 4]);
+  assertEquals([hub.state.facts.heldOutLast, hub.state.facts.heldOutDisputed?.round], [{ round: 0, loss: 2 }, 3]);
+});
+
+Deno.test("Evaluations: a jump that one of three denies counts when the round's first step has found it too", () => {
+  const { hub, judges, nodes } = watched(3);
+  evaluate(hub, judges, () => 2);
+  trainRound(hub, nodes);
+  hub.loss = 8;
+  evaluate(hub, judges, (judge) => judge === judges[0] ? 2 : 9);
+  assertEquals(hub.count("mergeRetaken"), 0, "one word more is needed");
+  hub.work(nodes);
+  for (const node of [...hub.state.work!.contributors]) hub.seal(node);
+  hub.step({ type: "tick" });
+  assertEquals([hub.count("mergeRetaken"), hub.state.step], [1, 0]);
+});
+
+Deno.test("Evaluations: that nothing finite comes out of a round is a finding, and sends the run back", () => {
+  const { hub, judges, nodes } = watched(2);
+  evaluate(hub, judges, () => 2);
+  trainRound(hub, nodes);
+  for (const judge of judges.toSorted((a) => hub.inbox(a).some(({ type }) => type === "evaluate") ? -1 : 1)) {
+    const { request } = hub.take(judge, "evaluate");
+    hub.tell(judge, { type: "requestFailed", request, fault: { code: "badNumbers", detail: "not finite" } });
+  }
+  assertEquals([hub.count("mergeRetaken"), hub.count("faultSeen"), hub.state.step], [1, 0, 0]);
+  assertEquals(hub.state.facts.heldOutLast, { round: 0, loss: 2 });
+});
+
+Deno.test("Merge: validators that find a jump in every round send the run back once", () => {
+  const { hub, judges, nodes } = watched(2);
+  let loss = 2;
+  evaluate(hub, judges, () => loss);
+  for (let round = 0; round < 6; round++) {
+    trainRound(hub, nodes);
+    loss *= 4;
+    evaluate(hub, judges, () => loss);
+    if (hub.state.upload !== null) hub.step({ type: "checkpointWritten", round: hub.state.round, folder: "" });
+    for (const node of nodes) if (hub.inbox(node).some(({ type }) => type === "assign")) hub.load(node);
+  }
+  assertEquals([hub.count("mergeRetaken"), hub.state.step], [1, 5]);
+});
+
 Deno.test("Merge: one validator alone cannot send the run back", () => {
   const { hub, judges, nodes } = watched(1);
   evaluate(hub, judges, () => 5);

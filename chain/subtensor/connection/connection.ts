@@ -16,6 +16,7 @@ import { type Cancel, type Dice, type Timers, withDeadline } from "./timers.ts";
 
 export interface ConnectionOptions {
   readonly urls: readonly string[];
+  readonly isPublic: boolean;
   readonly timers: Timers;
   readonly dice: Dice;
   readonly callDeadlineMs: number;
@@ -208,9 +209,10 @@ export class Connection {
   }
 
   #retryAfter(reason: unknown): void {
-    const { timers, dice } = this.#options;
+    const { timers, dice, isPublic } = this.#options;
     const delayMs = reconnectDelayMs({
       failures: this.#failures,
+      isPublic,
       isRateLimited: isRateLimit(reason) && this.#options.urls.length === 1,
       dice: dice(),
     });
@@ -226,8 +228,8 @@ export class Connection {
 
   /** Waits as long as a node that answers "too many requests" may require, or until this client is closed. */
   rest(): Promise<void> {
-    const { timers, dice } = this.#options;
-    const delayMs = reconnectDelayMs({ failures: 1, isRateLimited: true, dice: dice() });
+    const { timers, dice, isPublic } = this.#options;
+    const delayMs = reconnectDelayMs({ failures: 1, isPublic, isRateLimited: true, dice: dice() });
     return new Promise((resolve) => {
       const cancel = timers.after(delayMs, () => {
         this.#endWaits.delete(end);

@@ -164,6 +164,8 @@ export class HubProcess implements HubEnd {
       case "disconnect":
         watch.onDisconnect(effect.node, effect.fault);
         return network.close(effect.node, { isFinal: effect.fault.code === "notAdmitted" });
+      case "compareWires": // nobody lies here
+        return this.#deliver({ ...effect, type: "wiresCompared", last: effect.last.hash, apart: 0 });
       case "release":
         return this.#segments.release(effect.refs);
       case "deleteBlobs":

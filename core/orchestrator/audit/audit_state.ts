@@ -32,10 +32,12 @@ export type AuditRequest =
   }
   | { readonly type: "replay"; readonly replay: ReplayTask; readonly tried: NodeId[] };
 
+export type EvaluateRequest = Extract<AuditRequest, { type: "evaluate" }>;
+
 /** What a validator says of a round's parameters. */
 export interface Evaluation {
   readonly validator: NodeId;
-  readonly loss: number; // mean nats per token
+  readonly loss: number; // mean nats per token; Infinity: nothing finite comes out
 }
 
 export interface RunningAudit {
@@ -92,6 +94,7 @@ export interface AuditWork {
   slowestMs: number | null; // answer so far
   readonly open: Map<number, number>; // requests of a round that are pending or running
   requests: number;
+  readonly disputes: EvaluateRequest[]; // closed, with answers that the next step's loss tells apart
   isAloneSaid: boolean; // that requests are dropped for want of any validator
 }
 

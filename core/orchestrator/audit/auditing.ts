@@ -16,7 +16,7 @@ import { inconclusive, judgeRepetition } from "../../score/verdict.ts";
 import { addRequest, queuedAudits, removeAudits } from "./audit_queue.ts";
 import { endRunning, passOn, takeLate, takeRunning } from "./audit_requests.ts";
 import { type AuditRequest, closeRequest, isProbe, type ReplayTask, roundOf } from "./audit_state.ts";
-import { settleEvaluation } from "./evaluations.ts";
+import { onNothingFinite, settleEvaluation } from "./evaluations.ts";
 import { reach } from "../marks.ts";
 import { actOnVerdict } from "./verdict_actions.ts";
 import { type OrchestratorEffect, record } from "../event.ts";
@@ -135,6 +135,9 @@ export function onRequestFailed(
   const { member, message } = options;
   const request = takeRunning(state, { ...options, request: message.request });
   if (request === null) return [];
+  if (request.type === "evaluate" && message.fault.code === "badNumbers") {
+    return onNothingFinite(state, { request, validator: member.node });
+  }
   return [
     ...(isProbe(request) ? [] : giveOn(state, { request, validator: member.node })),
     record({ type: "faultSeen", node: member.node, ...message.fault }),

@@ -1,20 +1,21 @@
 /**
  * What validators say of a round's parameters, and what the run believes of it.
  *
- * Where there are two validators or more, two evaluate each round, on the same held-out text with the same parameters. When
- * they agree, that is the round's loss; when they do not, a third decides, and without one the run says both and believes
- * neither. With a single validator its word is all there is.
+ * Where there are two validators or more, two evaluate each round, on the same held-out text with the same parameters. When they
+ * agree, that is the round's loss, unless it is out of the ordinary: then a third is asked too, as when they do not agree. Of two
+ * against one nobody is right by number. Believed is who is nearer to what training found of the same parameters, where need be
+ * once the round's first step is done; if that is the one, the run says all and believes none. With a single validator its
+ * word is all there is. That nothing finite comes out of a round is an evaluation like any other.
  */
 
 import { fault } from "../../fault.ts";
+import type { NodeId } from "../../ids.ts";
 import type { Evaluated } from "../../protocol/message.ts";
 import { passOn, takeRunning } from "./audit_requests.ts";
-import { type AuditRequest, closeRequest, type Evaluation } from "./audit_state.ts";
+import { closeRequest, type EvaluateRequest, type Evaluation } from "./audit_state.ts";
 import { type OrchestratorEffect, record } from "../event.ts";
-import { noteEvaluation } from "./evaluated_rounds.ts";
+import { isDoubtful, noteEvaluation, trainedLoss } from "./evaluated_rounds.ts";
 import type { Member, OrchestratorState } from "../state.ts";
-
-type EvaluateRequest = Extract<AuditRequest, { type: "evaluate" }>;
 
 const wanted = 2;
 const mostAnswers = 3;
@@ -28,13 +29,35 @@ export function onEvaluated(
   const request = takeRunning(state, { ...options, request: id });
   if (request?.type !== "evaluate") return [];
   if (request.isProbe) return [];
-  request.answers.push({ validator, loss });
   const said = record({ type: "evaluated", round: request.round, validator, loss, tokens });
-  const agreed = agreedOn(request.answers);
-  const needsMore = request.answers.length < wanted || (agreed === null && request.answers.length < mostAnswers);
-  if (needsMore && passOn(state, { request, validator })) return [said];
+  return [said, ...onAnswer(state, { request, answer: { validator, loss } })];
+}
+
+/** A validator has found that nothing finite comes out of a round. */
+export function onNothingFinite(
+  state: OrchestratorState,
+  { request, validator }: { request: EvaluateRequest; validator: NodeId },
+): OrchestratorEffect[] {
+  if (request.isProbe) return [];
+  const text = `Validator ${validator} finds that the held-out loss of round ${request.round} is not finite`;
+  return [
+    record({ type: "warning", text }),
+    ...onAnswer(state, { request, answer: { validator, loss: Infinity } }),
+  ];
+}
+
+function onAnswer(
+  state: OrchestratorState,
+  { request, answer }: { request: EvaluateRequest; answer: Evaluation },
+): OrchestratorEffect[] {
+  const { answers, round } = request;
+  answers.push(answer);
+  const agreed = agreedOn(answers);
+  const isOpen = agreed === null || isDoubtful(state, { round, loss: agreed });
+  const needsMore = answers.length < wanted || (isOpen && answers.length < mostAnswers);
+  if (needsMore && passOn(state, { request, validator: answer.validator })) return [];
   if (!needsMore) closeRequest(state.audit, request);
-  return [said, ...settleEvaluation(state, request)];
+  return settleEvaluation(state, request);
 }
 
 /** The loss that two say; the only one when there is one. */
@@ -47,34 +70,79 @@ function agreedOn(answers: readonly Evaluation[]): number | null {
   return null;
 }
 
-const isNear = (a: number, b: number): boolean => Math.abs(a - b) <= tolerance * Math.max(Math.abs(a), Math.abs(b));
+const isNear = (a: number, b: number): boolean =>
+  a === b || Math.abs(a - b) <= tolerance * Math.max(Math.abs(a), Math.abs(b)) && Number.isFinite(a + b);
 
 /** Nobody more will be asked. */
-export function settleEvaluation(
-  state: OrchestratorState,
-  { round, answers }: EvaluateRequest,
-): OrchestratorEffect[] {
+export function settleEvaluation(state: OrchestratorState, request: EvaluateRequest): OrchestratorEffect[] {
+  const { round, answers } = request;
   if (answers.length === 0) return [];
-  const { facts } = state;
   const agreed = agreedOn(answers);
-  if (agreed === null) {
-    facts.heldOutDisputed = { round, answers: [...answers] };
-    const said = answers.map(({ validator, loss }) => `${validator} says ${loss.toFixed(4)}`).join(", ");
-    return [record({ type: "warning", text: `Validators disagree on the held-out loss of round ${round}: ${said}` })];
+  if (agreed === null) return dispute(state, { request, why: "" });
+  const others = answers.filter(({ loss }) => !isNear(loss, agreed));
+  if (others.length > 0) {
+    const trained = trainedLoss(state, round);
+    if (trained === null) {
+      state.audit.disputes.push(request);
+      return [];
+    }
+    const isOtherNearer = others.some(({ loss }) => distance(loss, trained) < distance(agreed, trained));
+    if (isOtherNearer) return dispute(state, { request, why: `; training found ${lossText(trained)}` });
   }
-  facts.heldOutFirst ??= agreed;
-  if ((facts.heldOutLast?.round ?? -1) <= round) facts.heldOutLast = { round, loss: agreed };
-  if ((facts.heldOutDisputed?.round ?? Infinity) <= round) facts.heldOutDisputed = null;
-  const validators = answers.filter(({ loss }) => isNear(loss, agreed)).length;
-  const noted = noteEvaluation(state, { round, loss: agreed, validators });
-  const faults = answers.flatMap(({ validator, loss }) => {
-    if (isNear(loss, agreed)) return [];
+  return [
+    ...believe(state, { round, agreed, validators: answers.length - others.length }),
+    ...nameOthers({ round, agreed, others }),
+  ];
+}
+
+/** Whom two others and the training contradict. */
+function nameOthers(
+  { round, agreed, others }: { round: number; agreed: number; others: readonly Evaluation[] },
+): OrchestratorEffect[] {
+  return others.map(({ validator, loss }) => {
     const { code, detail } = fault(
       "badNumbers",
-      `Cannot believe the held-out loss of round ${round} as two other validators say ${agreed.toFixed(4)}: ` +
-        `this one says ${loss.toFixed(4)}`,
+      `Cannot believe the held-out loss of round ${round} as two other validators say ${lossText(agreed)}: ` +
+        `this one says ${lossText(loss)}`,
     );
-    return [record({ type: "faultSeen", node: validator, code, detail })];
+    return record({ type: "faultSeen", node: validator, code, detail });
   });
-  return [...noted, ...faults];
+}
+
+const distance = (a: number, b: number): number => a === b ? 0 : Math.abs(a - b);
+
+const lossText = (loss: number): string => Number.isFinite(loss) ? loss.toFixed(4) : "nothing finite";
+
+function believe(
+  state: OrchestratorState,
+  { round, agreed, validators }: { round: number; agreed: number; validators: number },
+): OrchestratorEffect[] {
+  const { facts } = state;
+  if (Number.isFinite(agreed)) {
+    facts.heldOutFirst ??= agreed;
+    if ((facts.heldOutLast?.round ?? -1) <= round) facts.heldOutLast = { round, loss: agreed };
+    if ((facts.heldOutDisputed?.round ?? Infinity) <= round) facts.heldOutDisputed = null;
+  }
+  return noteEvaluation(state, { round, loss: agreed, validators });
+}
+
+/** All is said, none believed. */
+function dispute(
+  state: OrchestratorState,
+  { request: { round, answers }, why }: { request: EvaluateRequest; why: string },
+): OrchestratorEffect[] {
+  state.facts.heldOutDisputed = { round, answers: [...answers] };
+  const said = answers.map(({ validator, loss }) => `${validator} says ${lossText(loss)}`).join(", ");
+  const text = `Validators disagree on the held-out loss of round ${round}: ${said}${why}`;
+  return [record({ type: "warning", text })];
+}
+
+/** Those for which training has something to say by now. */
+export function settleDisputes(state: OrchestratorState): OrchestratorEffect[] {
+  const { disputes } = state.audit;
+  if (disputes.length === 0) return [];
+  return disputes.splice(0).flatMap((request) => {
+    const isOver = request.round < state.round && trainedLoss(state, request.round) === null; // the run went back
+    return isOver ? dispute(state, { request, why: "" }) : settleEvaluation(state, request);
+  });
 }

@@ -12,6 +12,7 @@ import { type Verdict, verdictFacts } from "../../score/verdict.ts";
 import { type OrchestratorEffect, record } from "../event.ts";
 import { convict } from "../members/blame.ts";
 import type { OrchestratorState } from "../state.ts";
+import { noteVerdict } from "../step/scale_book.ts";
 
 /** `validator`: whose repetition it was; null: nobody's, the verdict is inconclusive. */
 export function actOnVerdict(
@@ -21,6 +22,9 @@ export function actOnVerdict(
   const { facts } = state;
   if (verdict.type === "passed") facts.verdictsPassed += 1;
   if (verdict.type === "failed") facts.verdictsFailed += 1;
+  if (verdict.type !== "inconclusive") {
+    noteVerdict(state.scales, { node: verdict.miner, passed: verdict.type === "passed" });
+  }
   switch (verdict.action) {
     case "none":
     case "withholdPay":

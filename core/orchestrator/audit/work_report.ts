@@ -1,7 +1,8 @@
 /**
  * Who did what in a round, for the validators that turn it into scores.
  *
- * Every item of a closed step is counted once, for the miner whose result was credited, in units of device work. A report goes out
+ * Every item of a closed step is counted once, for the miner whose result was credited, in units of device work; work that was
+ * dropped as its input was in doubt (step/remaking.ts) counts as well. A report goes out
  * when the round is merged; the last few are kept for validators that join later. What a run goes back over is not reported.
  */
 

@@ -43,6 +43,32 @@ export function distrustPace(
   setPace(roster, { member, unitMs, steadyMs: Math.max(member.steadyMs ?? 0, unitMs) });
 }
 
+/** Somebody else was quicker: it is at least as slow as that, with all that it had in hand. */
+export function noteOvertaken(
+  state: OrchestratorState,
+  member: Member,
+  { units, leasedMs, nowMs }: { units: number; leasedMs: number; nowMs: number },
+): void {
+  const roster = present(state.rosters[present(member.stage, "a member with leases has a stage")], "a roster a stage");
+  const least = (nowMs - Math.max(leasedMs, member.lastResultMs)) / (units + member.leasedUnits);
+  if (member.unitMs === null || least <= member.unitMs) return;
+  setPace(roster, { member, unitMs: Math.min(mostUnitMs, least), steadyMs: member.steadyMs ?? least });
+}
+
+const mostSlower = 4; // than the stage's median: beyond that nobody is waited for any longer
+
+/** What the others wait for: whoever sets its own pace could stretch every step by being slower each time, and never late. */
+export function awaitedUnitMs(roster: StageRoster, member: Member): number {
+  const own = unitMsOf(roster, member);
+  return roster.medianMs === null ? own : Math.min(own, mostSlower * roster.medianMs);
+}
+
+/** Taken between two steps. Of an even number the quicker one of the middle. */
+export function noteMedian(roster: StageRoster): void {
+  const measured = roster.members.flatMap(({ steadyMs }) => steadyMs === null ? [] : [steadyMs]).sort((a, b) => a - b);
+  roster.medianMs = measured[(measured.length - 1) >> 1] ?? null;
+}
+
 export function unitMsOf(roster: StageRoster, member: Member): number {
   return Math.max(leastUnitMs, member.unitMs ?? roster.unitMs ?? 1);
 }

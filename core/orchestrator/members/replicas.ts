@@ -10,7 +10,7 @@ import { assert, present } from "../../assert.ts";
 import { type Before, heapPop, heapPush } from "../../heap.ts";
 import type { NodeId, StageIndex } from "../../ids.ts";
 import { placeValidator } from "../audit/validator_places.ts";
-import { countPace, recountPace, unitMsOf } from "./pace.ts";
+import { countPace, noteMedian, recountPace, unitMsOf } from "./pace.ts";
 import type { Member, MemberStatus, OrchestratorState, ReadyPlace, StageRoster } from "../state.ts";
 import { isEmpty } from "../step/step_state.ts";
 
@@ -128,6 +128,7 @@ export function levelReplicas(state: OrchestratorState): void {
     roster.ready.length = 0;
     roster.clockMs = 0;
     recountPace(roster);
+    noteMedian(roster);
     for (const member of roster.members) {
       member.busyMs = 0;
       member.isReady = false;

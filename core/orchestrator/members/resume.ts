@@ -5,7 +5,7 @@
  * Kept: an active replica of the same assignment that has applied every step header but possibly the last. Its leases end (the
  * task or its result may have been lost), credited tasks that are not in its log wait again, and every request it has not
  * answered is repeated; a miner answers a repeated request as it did the first. Who comes back over and over in one step
- * (returns.ts) gains no time by it, and what it had goes to others.
+ * (returns.ts) gains no time by it, what it had goes to others, and credited work that it does not have any more was withheld.
  */
 
 import { present } from "../../assert.ts";
@@ -21,6 +21,7 @@ import { setBack } from "./replicas.ts";
 import { hasComeBackOften, noteReturn } from "./returns.ts";
 import type { Member, OrchestratorState, SentHeader } from "../state.ts";
 import { askForSeal } from "../step/sealing.ts";
+import type { SealRequest } from "../step/step_state.ts";
 
 export function mayResume(
   state: OrchestratorState,
@@ -53,8 +54,11 @@ export function resumeMember(
   noteReturn(state, member);
   const isOften = hasComeBackOften(state, member);
   if (isOften && member.leases.size > 0) noteWithheld(state, { node, duty: "tasks" });
+  if (isOften && gone.length > 0) noteWithheld(state, { node, duty: "confirming" });
+  const asked = state.work?.asked.get(node);
   const tasksReissued = returnLeases(state, member, { isAvoided: isOften }) +
-    reissueCredited(state, { member, tasks: gone });
+    reissueCredited(state, { member, tasks: gone, avoid: isOften ? node : null });
+  if (isOften && asked !== undefined) keepAsked(state, { member, asked });
   const effects: OrchestratorEffect[] = [
     send(node, { type: "welcome", config, layersOfStages, isKept: true }),
     record({ type: "nodeResumed", node, stage: present(member.stage, "an active member has a stage"), tasksReissued }),
@@ -70,6 +74,14 @@ export function resumeMember(
     effects.push(send(node, { type: "uploadParameters", round: upload.round }));
   }
   return effects;
+}
+
+/** It is asked for less than before, and has no more time for that. */
+function keepAsked(state: OrchestratorState, { member, asked }: { member: Member; asked: SealRequest }): void {
+  const { work } = state;
+  if (work === null || member.stepTasks.length === 0) return;
+  work.asked.set(member.node, asked);
+  if (member.stage !== null) work.idle[member.stage]?.delete(member.node);
 }
 
 function missedHeader(member: Member, holding: Holding): SentHeader | null {

@@ -1,9 +1,9 @@
 /**
- * How often a member comes back within one step, with a new session or only a new link.
+ * How often a member comes back within one step: with a new session, only a new link, or as a new member after its work was lost.
  *
  * A lost session is nobody's fault and costs nothing the first times. Whoever uses it to hand tasks back or to have its deadlines begin
- * anew would stop the step without ever being late, so from then on its deadlines stand and its tasks go to others. A restart of the
- * orchestrator (restart.ts) forgets what was counted, as everybody loses the session by it.
+ * anew would stop the step without ever being late, so from then on its deadlines stand and its tasks go to others; as a
+ * new member it gets a stage with the next step. A restart of the orchestrator (restart.ts) forgets what was counted, as everybody loses the session by it.
  */
 
 import type { Member, OrchestratorState } from "../state.ts";

@@ -18,14 +18,14 @@ import { reissueAuditOf } from "../audit/audit_requests.ts";
 import { placeValidator } from "../audit/validator_places.ts";
 import { type OrchestratorEffect, record, reject, send } from "../event.ts";
 import { lookSoon, reissueWorkOf } from "../step/leases.ts";
-import { isResting } from "./blame.ts";
+import { isResting, noteAbsence, noteWithheld } from "./blame.ts";
 import { stageCapacities } from "./capacity.ts";
 import { awaitLoading } from "./loading.ts";
 import { coverDeserted, floorReplicas } from "./rebalance.ts";
 import { dropParticipants } from "../merge/reducers.ts";
 import { activate, awaitAssign, replicasOf, setAway, setBack, setStage } from "./replicas.ts";
 import { mayResume, resumeMember } from "./resume.ts";
-import { noteReturn } from "./returns.ts";
+import { hasComeBackOften, noteReturn } from "./returns.ts";
 import { benchMember, forgetMember } from "./roster_changes.ts";
 import { departSealed, renewPatience } from "../step/sealing.ts";
 import { type Member, newMember, type OrchestratorState } from "../state.ts";
@@ -111,7 +111,7 @@ export function assignWaiting(state: OrchestratorState, nowMs: number): Orchestr
   const effects: OrchestratorEffect[] = [];
   for (const node of [...state.waiting]) {
     const member = present(state.members.get(node), "a waiting miner is a member");
-    if (isResting(state, node) && !isShort(state)) continue;
+    if ((isResting(state, node) || hasComeBackOften(state, member)) && !isShort(state)) continue;
     const stage = member.stage ?? chooseStage(state, member);
     if (stage === null || state.restoring.has(stage)) continue;
     state.waiting.delete(node);
@@ -132,7 +132,7 @@ export function assignWaiting(state: OrchestratorState, nowMs: number): Orchestr
   return effects;
 }
 
-/** Somebody who is resting is better than nobody. */
+/** Somebody who is resting, or comes and goes, is better than nobody. */
 const isShort = (state: OrchestratorState): boolean => state.rosters.some((roster) => roster.assigned === 0);
 
 const mostPeers = 8;
@@ -246,6 +246,16 @@ export function onDismissed(
   ];
 }
 
+/** It says goodbye. What it owes a merge is withheld by that. */
+export function onLeaving(
+  state: OrchestratorState,
+  { member: { node }, reason, nowMs }: { member: Member; reason: string; nowMs: number },
+): OrchestratorEffect[] {
+  const merge = state.merge?.stages.find(({ owing }) => owing.has(node));
+  if (merge !== undefined && merge.phase !== "agreed") noteWithheld(state, { node, duty: merge.phase });
+  return loseNode(state, { node, reason, nowMs });
+}
+
 /** Forgets a node and hands everything it held to others. */
 export function loseNode(
   state: OrchestratorState,
@@ -255,9 +265,11 @@ export function loseNode(
   const member = state.members.get(node);
   if (member === undefined) return [];
   setAway(state, member, nowMs);
+  if (member.leases.size > 0 || member.stepTasks.length > 0) noteReturn(state, member);
   const tasksKept = departSealed(state, member);
   const tasksReissued = reissueWorkOf(state, member);
   const merge = state.merge?.stages.find((stage) => stage.participants.has(node));
+  if (merge?.owing.has(node) && merge.phase !== "agreed") noteAbsence(state, { node, duty: merge.phase });
   forgetMember(state, member);
   reissueAuditOf(state, node);
   replaceUploader(state, node);

@@ -4,13 +4,13 @@
 
 import { present } from "../../assert.ts";
 import { type Fault, fault } from "../../fault.ts";
-import type { BlobRef, StageIndex } from "../../ids.ts";
+import type { BlobRef, NodeId, StageIndex } from "../../ids.ts";
 import { boundsText, isWithin } from "../../merge/payload/payload_codec.ts";
 import { payloadCodecOf } from "../../merge/payload/payload_codecs.ts";
 import type { MergeApplied, MergeFailed, PayloadCommitted, SliceReduced } from "../../protocol/message.ts";
 import { isOfAnotherStage } from "../access.ts";
 import { type OrchestratorEffect, record, reject } from "../event.ts";
-import { blame, noteFulfilled } from "../members/blame.ts";
+import { blame, noteWithheld } from "../members/blame.ts";
 import { noteQuorum } from "./merge_deadlines.ts";
 import { type MergedStage, payloadOf, type StageMerge, valuesOfSlice } from "./merge_state.ts";
 import { skipMerge } from "./merging.ts";
@@ -84,12 +84,12 @@ export function onSliceReduced(
     const detail = `Cannot take slice ${message.slice} as it must have ${boundsText(bounds)} bytes`;
     return [
       ...reject(member.node, fault("badBlob", detail)),
+      ...leaveOut(state, { node: member.node, detail }),
       ...dropParticipants(state, { merge, nodes: [member.node], nowMs }),
     ];
   }
   slice.results.set(member.node, message.result);
   settle(merge, member.node);
-  noteFulfilled(state, { node: member.node, duty: "reducing" });
   countUpload(merge, [message.result]);
   merge.unjudged.push(message.slice);
   return [];
@@ -132,12 +132,12 @@ export function onMergeApplied(
   if (isOfAnotherStage(state, { stage: merge.stage, hash: message.parameters.hash })) {
     return [
       ...reject(member.node, claimsOthers("merged parameters")),
+      ...leaveOut(state, { node: member.node, detail: claimsOthers("merged parameters").detail }),
       ...dropParticipants(state, { merge, nodes: [member.node], nowMs }),
     ];
   }
   merge.applied.set(member.node, { parameters: message.parameters, momentum: message.momentum });
   settle(merge, member.node);
-  noteFulfilled(state, { node: member.node, duty: "applying" });
   noteQuorum(state, { merge, nowMs });
   return [];
 }
@@ -162,7 +162,7 @@ export function onSliceUnavailable(
   return [];
 }
 
-/** A replica that cannot do its part leaves the merge; the rest goes on. If it misses a blob, the store may be to blame. */
+/** A replica that cannot do its part leaves the merge and half of its pay; the rest goes on. If it misses a blob, the store may be to blame. */
 export function onMergeFailed(
   state: OrchestratorState,
   { member, message, nowMs }: Answer<MergeFailed>,
@@ -175,11 +175,21 @@ export function onMergeFailed(
     return [seen];
   }
   const isAccusing = merge.phase === "reducing" && merge.owing.has(member.node);
+  if (merge.phase !== "agreed") noteWithheld(state, { node: member.node, duty: merge.phase }); // it has a part in the merge and does not do it
   return [
     seen,
     ...(isAccusing ? blame(state, { node: member.node, fault: falseReport(message) }) : []),
     ...dropParticipants(state, { merge, nodes: [member.node], nowMs }),
   ];
+}
+
+/** An answer that no honest program gives. */
+function leaveOut(
+  state: OrchestratorState,
+  { node, detail }: { node: NodeId; detail: string },
+): OrchestratorEffect[] {
+  state.unpaid.add(node);
+  return blame(state, { node, fault: fault("badBlob", detail) });
 }
 
 /** Payloads are checked before they are reduced: nothing of them can be in a reducer's way. */

@@ -8,7 +8,7 @@
  */
 
 import type { NodeId } from "../../ids.ts";
-import { isUnreliable, noteWithheld } from "../members/blame.ts";
+import { isUnreliable, noteAbsence, noteWithheld } from "../members/blame.ts";
 import { type OrchestratorEffect, record } from "../event.ts";
 import type { StageMerge } from "./merge_state.ts";
 import { dropParticipants, dropWeight, replaceReducer } from "./reducers.ts";
@@ -68,8 +68,8 @@ function goOnWithout(
   state: OrchestratorState,
   { merge, node, nowMs }: { merge: StageMerge; node: NodeId; nowMs: number },
 ): OrchestratorEffect[] {
-  const isHere = state.members.get(node)?.graceUntilMs === null; // an absent one is lost or comes back
-  if (isHere && merge.phase !== "agreed") noteWithheld(state, { node, duty: merge.phase });
+  const note = state.members.get(node)?.graceUntilMs === null ? noteWithheld : noteAbsence;
+  if (merge.phase !== "agreed") note(state, { node, duty: merge.phase });
   const late = record({ type: "mergeLate", round: state.round, stage: merge.stage, node, phase: merge.phase });
   switch (merge.phase) {
     case "committing":

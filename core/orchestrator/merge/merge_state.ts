@@ -92,7 +92,6 @@ export interface StageMerge {
   readonly shown: Map<NodeId, number>; // how often they were asked for it
   mend: "looking" | "showing" | null; // what the doubters wait for: mending.ts
   readonly applied: Map<NodeId, MergedStage>;
-  applicants: number; // replicas that were asked to apply it
   isHubAsked: boolean; // to take the outer step itself
   isHubUnable: boolean; // to take it, as the store lost what it needs; then one word must do
   refereed: MergedStage | null;
@@ -116,6 +115,7 @@ export interface StageUpload {
   slices: readonly BlobRef[]; // what made it, should every holder be lost
   holders: NodeId[];
   isHubUnable: boolean; // to repeat the merge, as the store lost what it needs
+  isBelieved: boolean; // agreed on as the hub could not take the step: it looks at what is uploaded (believed_upload.ts)
   asked: Reducer | null;
   deadlineMs: number; // of the one that was asked
   stored: boolean;

@@ -2,8 +2,8 @@
  * The merge that ends a round: every stage at once, each through committing, reducing, applying, agreed.
  *
  * Payloads are checked when they are committed (payload_check.ts), slices are reduced by pairs of replicas (reducing.ts). Then
- * every replica takes the outer step and shows the hashes of its parameters and outer momentum. When all who show
- * something show the same, it is agreed; otherwise the hub takes the step itself, and whoever showed another result is blamed and loads the agreed one.
+ * every replica takes the outer step and shows the hashes of its parameters and outer momentum. When more than
+ * two thirds of the replicas that the merge began with show the same, and nobody anything else, it is agreed; otherwise the hub takes the step itself, and whoever showed another result is blamed and loads the agreed one.
  * Phases close by answers, by quorum and grace, or by deadline, never by hope; the deadlines are merge_deadlines.ts's.
  */
 
@@ -70,7 +70,6 @@ function openStage(state: OrchestratorState, options: { stage: StageIndex; nowMs
     shown: new Map(),
     mend: null,
     applied: new Map(),
-    applicants: 0,
     isHubAsked: false,
     isHubUnable: false,
     refereed: null,
@@ -121,7 +120,6 @@ function apply(state: OrchestratorState, options: { merge: StageMerge; nowMs: nu
   const entered = enter(state, { merge, phase: "applying", nowMs });
   const nodes = [...merge.participants].filter((node) => !merge.applied.has(node)); // some may have, if slices were lost since
   for (const node of nodes) owe(merge, node);
-  merge.applicants = merge.participants.size;
   return [entered, ...nodes.map((node) => askToApply(state, { merge, node }))];
 }
 
@@ -185,12 +183,12 @@ export function askHubToApply(state: OrchestratorState, merge: StageMerge): Orch
 
 /**
  * Who was alone from the start has nobody to agree with. Otherwise one word is not enough, one dissent is too much, and more
- * than two thirds must have spoken: a few liars must not decide because the others are late.
+ * than two thirds of those that began the merge must have spoken: a few liars must not decide because others are late or lost.
  */
 function unanimous(merge: StageMerge): MergedStage | null {
   const [first, ...others] = merge.applied.values();
   if (first === undefined || others.some((merged) => !isSameStage(merged, first))) return null;
-  return merge.replicas === 1 || (others.length > 0 && 3 * merge.applied.size > 2 * merge.applicants) ? first : null;
+  return merge.replicas === 1 || (others.length > 0 && 3 * merge.applied.size > 2 * merge.replicas) ? first : null;
 }
 
 /** The store has lost what the hub would need to decide. */

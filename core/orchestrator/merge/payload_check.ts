@@ -1,10 +1,12 @@
 /**
- * What a committed payload may be: there, finite, no longer than the round's steps can make it, and near its peers in length.
+ * What a committed payload may be, there, finite and no longer than the round's steps can make it, and what it counts beside its peers.
  *
  * The hub reads every payload when it is committed, so nothing that a reducer could trip over reaches one, and a reducer that
  * complains is wrong. Lengths are norms as a share of the sum of the round's learning rates: an optimizer moves a value by at
- * most `longestStep` of them a step, and a codec with a residual may hold back several rounds' worth. A payload far longer than its peers and the stage's last rounds is left out; a long
- * one is scaled down to `mostWeighed` times their median. Directions are not judged here.
+ * most `longestStep` of them a step, and a codec with a residual may hold back several rounds' worth. Only what is beyond that is
+ * left out, unpaid and blamed. A payload longer than its peers and the stage's last rounds is scaled down, to their median if it is
+ * far longer: it stays in the merge and keeps its pay, as the peers may be the liars. Peers that make next to no progress
+ * compared with the other stages are no reference. Directions are not judged here.
  */
 
 import { present } from "../../assert.ts";
@@ -12,18 +14,21 @@ import { fault } from "../../fault.ts";
 import type { NodeId, StageIndex } from "../../ids.ts";
 import { payloadCodecOf } from "../../merge/payload/payload_codecs.ts";
 import type { PayloadStats } from "../../merge/payload_stats.ts";
-import { blame, noteFulfilled, noteWithheld, suspect } from "../members/blame.ts";
+import { blame, noteWithheld, suspect } from "../members/blame.ts";
 import { type OrchestratorEffect, record, send } from "../event.ts";
+import { onUploadLooked } from "./believed_upload.ts";
 import { payloadSlice, type StageMerge } from "./merge_state.ts";
 import { dropWeight, owe, withdrawPayload } from "./reducers.ts";
 import { optimizerOf, optimizers } from "../../train/optimizers.ts";
-import { largestOf, lowerMedian, notePayload, type StageScales } from "../step/scale_book.ts";
+import { largestOf, lowerMedian, notePayload } from "../step/scale_book.ts";
 import type { OrchestratorState } from "../state.ts";
 
 const leastLimits = { length: 4, value: 32, honestLength: 1.2 }; // weight decay and rounding come on top of AdamW's bound
-const mostAbovePeers = 4; // times the reference, then it is left out
+const farAbovePeers = 4; // times the reference, then it counts as if it were the reference
 const mostWeighed = 2; // times the reference, then it is scaled down
 const roundsForPast = 2;
+const leastBesideOthers = 1 / 16; // of the other stages' middle length: below that a stage's peers are no reference
+const leastAlone = 1 / 256; // of the longest honest length, where there is no other stage
 const mostAsked = 4; // times for one payload, then it is left out: a store that keeps nothing, or a contributor that stores nothing
 
 export function checkPayload(
@@ -47,6 +52,7 @@ export function onPayloadChecked(
   state: OrchestratorState,
   { round, stage, node, stats }: { round: number; stage: StageIndex; node: NodeId; stats: PayloadStats | null },
 ): OrchestratorEffect[] {
+  if (round === state.upload?.round) return onUploadLooked(state, { stage, node, stats });
   const merge = round === state.round ? state.merge?.stages[stage] : undefined;
   if (merge === undefined || !merge.checking.delete(node)) return [];
   if (stats === null) return payloadMissing(state, { merge, node });
@@ -66,7 +72,6 @@ export function onPayloadChecked(
     return blame(state, { node, fault: fault("badNumbers", detail) });
   }
   merge.lengths.set(node, length);
-  noteFulfilled(state, { node, duty: "committing" });
   return [];
 }
 
@@ -101,22 +106,15 @@ function payloadMissing(
 }
 
 /** Decides what each payload counts, before they are reduced. */
-export function weighPayloads(state: OrchestratorState, merge: StageMerge): OrchestratorEffect[] {
-  const scales = present(state.scales.stages[merge.stage], "scales a stage");
-  const { honestLength } = limitsOf(state);
-  const reference = referenceOf(scales, { lengths: [...merge.lengths.values()], honestLength });
+export function weighPayloads(state: OrchestratorState, merge: StageMerge): void {
+  const { reference, isOwn } = referenceOf(state, merge);
   merge.scales.clear();
-  const effects: OrchestratorEffect[] = [];
-  for (const [node, length] of [...merge.lengths]) {
-    if (length > mostAbovePeers * reference) {
-      withdrawPayload(merge, node);
-      effects.push(...leaveOut(state, { node, ratio: length / reference, length }));
-    } else if (length > mostWeighed * reference) {
-      merge.scales.set(node, mostWeighed * reference / length);
-      suspect(state, node);
-    }
+  for (const [node, length] of merge.lengths) {
+    if (length <= mostWeighed * reference) continue;
+    const most = length > farAbovePeers * reference ? 1 : mostWeighed;
+    merge.scales.set(node, most * reference / length);
+    if (isOwn) suspect(state, node);
   }
-  return effects;
 }
 
 /** Once a round, of what has been merged. */
@@ -125,33 +123,44 @@ export function noteLengths(state: OrchestratorState, merge: StageMerge): void {
   if (middle !== null) notePayload(present(state.scales.stages[merge.stage], "scales a stage"), middle);
 }
 
-/** Of two payloads neither is a majority: a short one, or a past made of short ones, must not push out an honest long one. */
-function referenceOf(
-  { payloadNorms }: StageScales,
-  { lengths, honestLength }: { lengths: readonly number[]; honestLength: number },
+interface Reference {
+  readonly reference: number;
+  readonly isOwn: boolean; // the stage's, so that whoever is far above it is out of the ordinary
+}
+
+/** What lengths of this stage are measured by. */
+function referenceOf(state: OrchestratorState, merge: StageMerge): Reference {
+  const { honestLength } = limitsOf(state);
+  const own = ownReference(state, { merge, honestLength });
+  const others = middleOfOthers(state, merge);
+  const isOwn = own >= (others === null ? leastAlone * honestLength : leastBesideOthers * others);
+  if (isOwn) return { reference: own, isOwn };
+  const most = largestOf([...merge.lengths.values()]) ?? 0;
+  return { reference: Math.min(most, honestLength, others ?? honestLength / farAbovePeers), isOwn };
+}
+
+/** Of two payloads neither is a majority: a short one, or a past made of short ones, must not make an honest one count less. */
+function ownReference(
+  state: OrchestratorState,
+  { merge, honestLength }: { merge: StageMerge; honestLength: number },
 ): number {
+  const { payloadNorms } = present(state.scales.stages[merge.stage], "scales a stage");
+  const lengths = [...merge.lengths.values()];
   const past = payloadNorms.length < roundsForPast ? null : lowerMedian(payloadNorms);
   const longest = Math.min(largestOf(lengths) ?? 0, honestLength);
   if (lengths.length < 2) return largestOf([longest, past]) ?? 0;
-  const least = lengths.length === 2 ? longest / mostAbovePeers : null;
+  const least = lengths.length === 2 ? longest / farAbovePeers : null;
   return largestOf([lowerMedian(lengths), past, least]) ?? 0;
 }
 
-/**
- * Only what no honest replica makes is a proven fault. A majority that makes hardly any way, and so a past of short payloads,
- * can make an honest one look long: it is left out and not paid, no more.
- */
-function leaveOut(
-  state: OrchestratorState,
-  { node, ratio, length }: { node: NodeId; ratio: number; length: number },
-): OrchestratorEffect[] {
-  const { code, detail } = fault(
-    "badNumbers",
-    `Cannot merge a payload of round ${state.round} as its norm must be at most ${mostAbovePeers} times its peers': ` +
-      `it is ${ratio.toPrecision(3)} times`,
-  );
-  state.roundUnits.delete(node);
-  if (length > limitsOf(state).honestLength) return blame(state, { node, fault: { code, detail } });
-  suspect(state, node);
-  return [record({ type: "faultSeen", node, code, detail })];
+/** How long the other stages' payloads are, as far as is known: their last rounds', else those of this merge. Null: no other. */
+function middleOfOthers(state: OrchestratorState, { stage }: StageMerge): number | null {
+  const middles: number[] = [];
+  for (const [index, { payloadNorms }] of state.scales.stages.entries()) {
+    if (index === stage) continue;
+    const now = [...state.merge?.stages[index]?.lengths.values() ?? []];
+    const middle = lowerMedian(payloadNorms) ?? lowerMedian(now);
+    if (middle !== null) middles.push(middle);
+  }
+  return lowerMedian(middles);
 }

@@ -23,10 +23,10 @@ import type { OrchestratorState } from "../state.ts";
 /** Begins to reduce, or begins again without payloads that have gone. */
 export function reduce(state: OrchestratorState, options: { merge: StageMerge; nowMs: number }): OrchestratorEffect[] {
   const { merge, nowMs } = options;
-  const weighed = weighPayloads(state, merge);
+  weighPayloads(state, merge);
   merge.isStale = false;
   merge.edition += 1;
-  const entered = [...weighed, enter(state, { merge, phase: "reducing", nowMs })];
+  const entered = [enter(state, { merge, phase: "reducing", nowMs })];
   const [only, second] = merge.payloads.values();
   if (only === undefined || (second === undefined && payloadCodecOf(state.config).isOwnAverage)) {
     const alone = only?.hashes.map((_, index) => payloadSlice(only, index)) ?? [];

@@ -61,7 +61,14 @@ function checkpointOf({ round }: OrchestratorState, { sources, step }: GoodRound
     if (source.type === "initial") return null;
     const { parameters, momentum } = source;
     const merged = { parameters, momentum };
-    const stored = { holders: [], isHubUnable: false, asked: null, deadlineMs: Infinity, stored: true };
+    const stored = {
+      holders: [],
+      isHubUnable: false,
+      isBelieved: false,
+      asked: null,
+      deadlineMs: Infinity,
+      stored: true,
+    };
     stages.push({ stage: stageIndex(index), merged, slices: [], ...stored });
   }
   return { round, step, stages, payloads: [], writing: false };

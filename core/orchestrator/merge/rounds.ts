@@ -46,6 +46,7 @@ export function finishRound(state: OrchestratorState, nowMs: number): Orchestrat
       slices: acceptedSlices(stage),
       holders: holdersOf(stage),
       isHubUnable: false,
+      isBelieved: stage.isHubUnable && stage.refereed === null,
       asked: null,
       deadlineMs: Infinity,
       stored: stage.refereed !== null,

@@ -14,9 +14,10 @@ import type { ParameterSource, ParametersUploaded } from "../../protocol/message
 import { addRequest } from "../audit/audit_queue.ts";
 import { evaluationOf } from "../audit/audit_state.ts";
 import { dropReplays, isAudited } from "../audit/auditing.ts";
-import { isUnreliable, noteFulfilled, noteWithheld } from "../members/blame.ts";
+import { isUnreliable, noteAbsence, noteWithheld } from "../members/blame.ts";
 import { type OrchestratorEffect, record, reject, send } from "../event.ts";
 import { isSameStage, type MergedStage, type Reducer, type StageUpload, type UploadWork } from "./merge_state.ts";
+import { lookAtUpload } from "./believed_upload.ts";
 import { awaitAssign } from "../members/replicas.ts";
 import type { Member, OrchestratorState } from "../state.ts";
 import { deleteUnused, usedBlobs } from "../stored_blobs.ts";
@@ -85,7 +86,8 @@ export function replaceLateUploaders(state: OrchestratorState, nowMs: number): O
   for (const stage of state.upload?.stages ?? []) {
     const { asked } = stage;
     if (stage.stored || asked === null || asked === "hub" || stage.deadlineMs > nowMs) continue;
-    if (state.members.get(asked)?.graceUntilMs === null) noteWithheld(state, { node: asked, duty: "uploading" });
+    const note = state.members.get(asked)?.graceUntilMs === null ? noteWithheld : noteAbsence;
+    note(state, { node: asked, duty: "uploading" });
     stage.holders = stage.holders.filter((holder) => holder !== asked);
     stage.asked = null;
     effects.push(
@@ -110,8 +112,8 @@ export function onParametersUploaded(
   if (!isSameStage(stage.merged, message)) {
     return reject(member.node, fault("badBlob", "Cannot take an upload as it must have the round's agreed hashes"));
   }
+  if (stage.isBelieved) return [lookAtUpload(upload, stage)];
   stage.stored = true;
-  noteFulfilled(state, { node: member.node, duty: "uploading" });
   return [];
 }
 

@@ -10,7 +10,7 @@ import { type StageIndex, stageIndex } from "../../ids.ts";
 import type { OrchestratorEffect } from "../event.ts";
 import { lease } from "./leases.ts";
 import { firstReady, hasFreePlace, markReady, rosterOf, takeIdle, takeReady } from "../members/replicas.ts";
-import { mostAsked } from "./refusals.ts";
+import { isAwaited, mostAsked } from "./refusals.ts";
 import type { Member, OrchestratorState, StageRoster } from "../state.ts";
 import { hasRefused, inDataOrder, isEmpty, type ItemQueue, type WorkItem } from "./step_state.ts";
 import { isInOrder, isTail } from "./wiring.ts";
@@ -92,14 +92,26 @@ function takeFor(member: Member, { roster, queue }: { roster: StageRoster; queue
   return null;
 }
 
-/** Who let the task down comes after those who never had it, and who refused it comes last. */
+/**
+ * Who let the task down comes after those who never had it, who made an earlier version of it after those, and who refused it comes
+ * last, when all have who may still come back.
+ */
 function mayTake(roster: StageRoster, { item, member }: { item: WorkItem; member: Member }): boolean {
+  const { avoid, makers, again } = item;
+  const isFresh = ({ node, graceUntilMs }: Member) =>
+    graceUntilMs === null && avoid !== node && !hasRefused(item, node);
+  if (again.length > 0 && roster.members.some((each) => again.includes(each.node) && isFresh(each))) {
+    return again.includes(member.node) && isFresh(member);
+  }
+  if (makers.includes(member.node) && roster.members.some((each) => isFresh(each) && !makers.includes(each.node))) {
+    return false;
+  }
   const refusers = item.refused.length === 0 ? 0 : presentRefusers(roster, item);
   if (hasRefused(item, member.node)) {
-    const isAllOver = refusers >= Math.min(roster.present, mostAsked);
-    return isAllOver && (item.avoid !== member.node || roster.present === 1);
+    const isAllOver = refusers >= Math.min(roster.present, mostAsked) && !isAwaited(roster, item);
+    return isAllOver && (avoid !== member.node || roster.present === 1);
   }
-  return item.avoid !== member.node || refusers >= roster.present - 1;
+  return avoid !== member.node || refusers >= roster.present - 1;
 }
 
 const presentRefusers = ({ members }: StageRoster, item: WorkItem): number =>

@@ -3,12 +3,12 @@
  *
  * The squared norm is the sum over stages of the mean over replicas of ||g||^2, g being the mean over a replica's tasks; with
  * one replica a stage that is single-process training. Invariant: no report scales the others' step by more than honest ones
- * differ. Each is compared with the median of its peers and of the stage's last steps; one far above counts as the median, and
- * one that no honest replica could have is recorded and its work in the step not paid, where most of its peers agree. It is not a
- * strike: a majority of liars would turn it against the honest one, and only a repetition of the step could tell.
+ * differ. Each is compared with the median of its peers and of the stage's last steps, and one far above counts as the median. To
+ * be unlike one's peers costs no more than that, as the peers may be the liars: only a report that no gradient of float32 values
+ * has is recorded, and its work in the step not paid. A median of next to nothing beside the other stages is no reference.
  */
 
-import { assert } from "../../assert.ts";
+import { assert, present } from "../../assert.ts";
 import { fault } from "../../fault.ts";
 import type { NodeId, StageIndex } from "../../ids.ts";
 import { type OrchestratorEffect, record } from "../event.ts";
@@ -20,12 +20,13 @@ import type { StepWork } from "./step_state.ts";
 const mostAbovePeers = 16; // of the square; honest replicas with one and with many tasks differ that much
 const mostAboveAlone = 1e4; // for a stage's only replica, compared with its own last steps
 const mostBetweenStages = 1e6; // of the square, from the middle stage
-const impossible = 1e4; // of the square, above or below the reference
+const largestFloat = 2 ** 128; // no float32 value is beyond it
 const stepsForPast = 4; // below so many there is no past to compare with
 
 interface Report {
   readonly node: NodeId | null; // null: it has left since
   readonly square: number; // of its mean gradient
+  readonly sum: number; // of its whole gradient
 }
 
 export interface GradientNorm {
@@ -49,12 +50,11 @@ export function gradientNorm(state: OrchestratorState, work: StepWork): Gradient
     noteGradient(scales, Math.min(mean, reference));
     state.gradientSquares[stage] = mean;
     squareSum += mean;
-    const odd = ofStage.filter(({ square }) => isImpossible({ square, reference }));
-    if (2 * odd.length >= ofStage.length) continue; // one word against another: nobody can say who is right
-    for (const { node, square } of odd) {
-      if (node === null) continue;
+    const most = present(state.stageFloats[stage], "a length a stage") * largestFloat ** 2;
+    for (const { node, sum } of ofStage) {
+      if (node === null || sum <= most) continue;
       outliers.add(node);
-      effects.push(outlierRecord(state, { node, square, reference }));
+      effects.push(outlierRecord(state, { node, sum, most }));
     }
   }
   return { squareSum, outliers, effects };
@@ -64,24 +64,34 @@ function reportsOf(state: OrchestratorState, { work, stage }: { work: StepWork; 
   const reports: Report[] = [];
   for (const { node } of replicasOf(state, stage)) {
     const own = work.sealed.get(node);
-    if (own !== undefined) reports.push({ node, square: own.squareSum / own.tasks ** 2 });
+    if (own !== undefined) reports.push(reportOf(node, own));
   }
   for (const gone of work.departed) {
-    if (gone.stage === stage) reports.push({ node: null, square: gone.squareSum / gone.tasks ** 2 });
+    if (gone.stage === stage) reports.push(reportOf(null, gone));
   }
   return reports;
 }
+
+const reportOf = (node: NodeId | null, { squareSum, tasks }: { squareSum: number; tasks: number }): Report => ({
+  node,
+  square: squareSum / tasks ** 2,
+  sum: squareSum,
+});
 
 /** What a report of this stage is measured by. */
 function referenceOf(
   { gradientSquares }: StageScales,
   { reports, middle, stages }: { reports: readonly Report[]; middle: number; stages: number },
 ): number {
-  const now = lowerMedian(reports.map(({ square }) => square)) ?? 0;
+  const squares = reports.map(({ square }) => square);
+  const now = lowerMedian(squares) ?? 0;
   const past = gradientSquares.length < stepsForPast ? null : lowerMedian(gradientSquares);
   const own = reports.length > 1 ? largestOf([now, past]) : past;
   const reference = own ?? now;
-  return stages > 1 && middle > 0 ? Math.min(reference, mostBetweenStages * middle) : reference;
+  const largest = largestOf(squares) ?? 0;
+  if (stages === 1 || middle === 0) return reference === 0 ? largest : reference;
+  if (mostBetweenStages * reference < middle) return Math.min(largest, middle); // a majority that reports nothing
+  return Math.min(reference, mostBetweenStages * middle);
 }
 
 function boundedMean(reports: readonly Report[], reference: number): number {
@@ -90,19 +100,15 @@ function boundedMean(reports: readonly Report[], reference: number): number {
   return sum / reports.length;
 }
 
-function isImpossible({ square, reference }: { square: number; reference: number }): boolean {
-  return square > impossible * reference || square * impossible < reference;
-}
-
 function outlierRecord(
   state: OrchestratorState,
-  { node, square, reference }: { node: NodeId; square: number; reference: number },
+  { node, sum, most }: { node: NodeId; sum: number; most: number },
 ): OrchestratorEffect {
   const norm = (value: number) => Math.sqrt(value).toPrecision(3);
   const { code, detail } = fault(
     "badNumbers",
-    `Cannot believe the gradient norm of step ${state.step} as it must be near its peers' ${norm(reference)}: ` +
-      `current value is ${norm(square)}; its work in the step is not paid`,
+    `Cannot believe the gradient norm of step ${state.step} as float32 values have at most ${norm(most)}: ` +
+      `current value is ${norm(sum)}; its work in the step is not paid`,
   );
   return record({ type: "faultSeen", node, code, detail });
 }

@@ -12,7 +12,7 @@ import { type BlobRef, taskId } from "../../ids.ts";
 import { setAlarm } from "../alarms.ts";
 import { isUnreliable, noteWithheld } from "../members/blame.ts";
 import { type OrchestratorEffect, record, send } from "../event.ts";
-import { distrustPace, measure, unitMsOf } from "../members/pace.ts";
+import { awaitedUnitMs, distrustPace, measure, noteOvertaken, unitMsOf } from "../members/pace.ts";
 import { idleReplica, markReady, rosterOf } from "../members/replicas.ts";
 import { type Member, type OrchestratorState, tokensPerMicrobatch } from "../state.ts";
 import {
@@ -84,7 +84,7 @@ function nextLookMs(
   const patience = isTail(state, stage) ? tailPatience : latePatience;
   const unitMs = isUnreliable(state, { node: member.node, duty: "tasks" }) // it has no pace, nothing comes
     ? roster.unitMs ?? leastPatienceMs
-    : unitMsOf(roster, member);
+    : awaitedUnitMs(roster, member);
   const patienceMs = Math.max(leastPatienceMs, patience * member.leasedUnits * unitMs);
   return Math.min(deadlineMs, nowMs + patienceMs);
 }
@@ -116,6 +116,7 @@ export function onLeaseAlarm(
   const other = idleReplica(roster, { except: held.node });
   if (
     item.leases.length >= mostLeases || other === null || hasRefused(item, other.node) ||
+    item.makers.includes(other.node) ||
     !isEmpty(present(openWork(state).queues[item.stage], "a queue"))
   ) {
     return [];
@@ -133,6 +134,13 @@ function endLease(state: OrchestratorState, { item, held }: { item: WorkItem; he
   member.leasedUnits -= unitsOf(item.direction);
   markReady(state, member);
   noteIdle(state, member);
+}
+
+/** Ends every lease of an item whose input is to change; whoever computes it stops. */
+export function cancelLeases(state: OrchestratorState, item: WorkItem): OrchestratorEffect[] {
+  const cancelled = item.leases;
+  for (const held of cancelled) endLease(state, { item, held });
+  return cancelled.map(({ node, task }) => send(node, { type: "cancelTasks", tasks: [task] }));
 }
 
 /** Ends a lease that brought nothing to go on with: the item waits again, unless another lease of it lives. `isInDoubt`: it was answered. */
@@ -170,7 +178,9 @@ export function acceptResult(
   const rivals = item.leases.filter((each) => each !== held);
   measure(state, member, { units: unitsOf(item.direction), leasedMs: held.leasedMs, nowMs });
   for (const each of [held, ...rivals]) endLease(state, { item, held: each });
-  for (const { node } of rivals) {
+  for (const { node, leasedMs } of rivals) {
+    const rival = state.members.get(node);
+    if (rival !== undefined) noteOvertaken(state, rival, { units: unitsOf(item.direction), leasedMs, nowMs });
     if (isUnreliable(state, { node, duty: "tasks" })) noteWithheld(state, { node, duty: "tasks" });
   }
   item.status = "done";

@@ -13,7 +13,7 @@ import { clipFactor, learningRateAt } from "../../train/schedule.ts";
 import { type OrchestratorState, tokensPerMicrobatch } from "../state.ts";
 import type { GradientNorm } from "./gradient_norm.ts";
 import { type ConfirmedGradient, keptRefs, type KeptWire, type StepFault, type StepOutcome } from "./step_outcome.ts";
-import { type Flow, refsOfWork, type StepWork, unitsOf, type WorkItem } from "./step_state.ts";
+import { type Flow, pastWires, refsOfWork, type StepWork, unitsOf, type WorkItem } from "./step_state.ts";
 
 export const outcomesKept = 1; // 1.5 MB of the snapshot with 10,000 miners and 4096 microbatches in 3 stages
 export const mostAudited = 8; // rounds whose first step waits for its audit
@@ -83,6 +83,9 @@ function minersOf(flows: readonly Flow[]): Map<NodeId, Tally> {
     tally.tasks += 1;
     tally.units += unitsOf(item.direction);
   }
+  for (const { past } of flows) {
+    for (const { paid } of past) for (const [node, units] of paid) enter(node).units += units;
+  }
   for (const item of items) enter(makerOf(item));
   return miners;
 }
@@ -130,7 +133,7 @@ export function keepOutcome(
 ): BlobRef[] {
   state.outcomes.push(outcome);
   dropOld(state);
-  return outcome.wires === null ? refsOfWork(work) : [];
+  return outcome.wires === null ? refsOfWork(work) : work.flows.flatMap(pastWires);
 }
 
 /** No audit of it is open any more: what the shell may release. */

@@ -1,38 +1,49 @@
 /**
- * Who is to blame for an implausible result: the miner that sent it, the microbatch, or the stage's parameters.
+ * Who is to blame for an implausible result: the miner that sent it, whoever made its input, or the stage's parameters.
  *
- * The hub computes nothing of the model, so another replica tries the same item. Where it succeeds, those whose values were not
- * finite are blamed. Where every replica fails (`isShared`), the cause lies outside them: a large value that two agree on is taken;
- * if none has a usable value the stage's parameters have gone bad, so its replicas load the round's parameters again, and if
- * that does not help the run stops rather than train on nothing. A stage's only replica has nobody to agree with: it is blamed.
+ * The hub computes nothing of the model, so another replica tries the same item. Where every replica fails (`isShared`), or they
+ * disagree about a gradient, the input is suspect before them, and other makers repeat it (remaking.ts). Only where that does not help
+ * either, a large value that two agree on is taken; if none has a usable value the stage's parameters have gone bad, so its
+ * replicas load the round's parameters again, and if that does not help the run stops rather than train on nothing. A replica
+ * that is away or loading has a say in that: it is waited for. A stage's only replica has nobody to agree with: it is blamed.
  */
 
 import { fault } from "../../fault.ts";
 import type { NodeId } from "../../ids.ts";
-import { blame } from "../members/blame.ts";
+import { blame, isSuspect } from "../members/blame.ts";
 import { type OrchestratorEffect, record, reject } from "../event.ts";
 import { reach } from "../marks.ts";
 import { reissueWorkOf } from "./leases.ts";
 import { replicasOf, rosterOf } from "../members/replicas.ts";
-import { confirms, isClose, isUsable, type TaskResult } from "./result_check.ts";
+import { confirms, isClose, isUsable, mostLoss, type TaskResult } from "./result_check.ts";
 import { benchMember } from "../members/roster_changes.ts";
 import { finish } from "../merge/rounds.ts";
-import type { OrchestratorState } from "../state.ts";
+import type { OrchestratorState, StageRoster } from "../state.ts";
 import { type Doubt, refusersOf, type WorkItem } from "./step_state.ts";
+import { flowOf } from "./wiring.ts";
 
 export const mostAsked = 8; // replicas of a large stage
 const attemptsAlone = 2; // of a stage's only replica
 const mostReloads = 2; // of a stage in a round
 
-/** Every replica that could try the item has failed it. Who has left since does not stand for one that never tried. */
+/**
+ * Every replica has failed the item, also those whose link is broken for the moment. Who has left since does not stand for one
+ * that never tried.
+ */
 export function isShared(state: OrchestratorState, item: WorkItem): boolean {
-  const { members, present: replicas } = rosterOf(state, item.stage);
+  const { members, assigned } = rosterOf(state, item.stage);
   const failers = refusersOf(item);
-  if (replicas <= 1) return item.refused.length >= attemptsAlone;
-  if (failers.size < Math.min(replicas, mostAsked)) return false;
-  let failed = 0;
-  for (const { node, graceUntilMs } of members) if (graceUntilMs === null && failers.has(node)) failed += 1;
-  return failed >= Math.min(replicas, mostAsked);
+  if (assigned <= 1) return item.refused.length >= attemptsAlone;
+  const failed = members.filter(({ node }) => failers.has(node)).length;
+  return failed >= Math.min(members.length, mostAsked) && !isAwaited(state.rosters[item.stage]!, item);
+}
+
+/** Somebody who has not tried the item may still come back, or have loaded the stage before long where nothing usable was made. */
+export function isAwaited({ members, assigned }: StageRoster, item: WorkItem): boolean {
+  const failers = refusersOf(item);
+  if (failers.size >= mostAsked) return false;
+  if (members.some(({ node, graceUntilMs }) => graceUntilMs !== null && !failers.has(node))) return true;
+  return assigned > members.length && !item.refused.some(({ doubt }) => isUsable(doubt));
 }
 
 /**
@@ -59,9 +70,27 @@ export function isHopeless(state: OrchestratorState, item: WorkItem): boolean {
 }
 
 /**
- * Another replica has done the item: whoever failed it with numbers that no honest replica makes was wrong. Large but usable ones
- * may be the honest answer to a liar's wire, so there it is one word against another, which an audit tells apart. A loss is bounded
- * whatever the wire, and its bound never moves.
+ * Whether those who failed a gradient task speak against the one that has done it: a wire of ordinary size may make honest gradients
+ * explode, and an accomplice may deny it. What a suspect says has been looked into before in this round.
+ */
+export function isContested(
+  state: OrchestratorState,
+  { item, result, doer }: { item: WorkItem; result: TaskResult; doer: NodeId },
+): boolean {
+  if (item.direction === "forward" || item.refused.length === 0) return false;
+  const against = item.refused.filter(({ node, doubt }) =>
+    node !== doer && doubt.measure !== "loss" && !confirms(result, doubt) &&
+    !isSuspect(state, { node, since: state.round })
+  );
+  return against.some(({ doubt }) => !isUsable(doubt)) ||
+    against.some((a) => against.some((b) => a.node !== b.node && isAlike(a.doubt, b.doubt)));
+}
+
+/**
+ * Another replica has done the item: whoever failed it with numbers that no honest replica makes of any input was wrong. Gradients
+ * depend on the input, so there remaking.ts says who it was, if two makings do. Large but usable numbers may be the honest answer
+ * to a liar's wire: one word against another, which an audit tells apart. A loss is bounded whatever the wire, and its bound
+ * never moves.
  */
 export function settleRefusals(
   state: OrchestratorState,
@@ -69,12 +98,14 @@ export function settleRefusals(
 ): OrchestratorEffect[] {
   const { refused } = item;
   item.refused = [];
+  item.failed = refused;
+  const isOfInput = item.direction !== "forward" && item.stage > 0;
   const effects: OrchestratorEffect[] = [];
   const settled = new Set<NodeId>([doer]); // who failed and then did it has shown that it can
   for (const { node, doubt } of refused) {
     if (settled.has(node) || confirms(result, doubt)) continue;
     settled.add(node);
-    if (doubt.measure !== "loss" && isUsable(doubt)) {
+    if (doubt.measure === "loss" ? doubt.value <= mostLoss : isOfInput || isUsable(doubt)) {
       reach(state, "refusal: may be honest, nobody is blamed");
       continue;
     }
@@ -110,7 +141,12 @@ export function reloadStage(state: OrchestratorState, item: WorkItem): Orchestra
     reissueWorkOf(state, member);
     benchMember(state, member);
   }
-  const text = `No replica of stage ${stage} makes finite values; ` +
+  for (const { past } of state.work?.flows ?? []) {
+    for (const making of past) making.isVoid ||= making.item.stage === stage;
+  }
+  const isCompared = flowOf(state, item).past.length > 0;
+  const text = `No replica of stage ${stage} makes finite values, ` +
+    `${isCompared ? "whoever makes its input" : "and nobody else can make its input"}; ` +
     `they load the parameters of round ${state.round} again`;
   return [...effects, record({ type: "warning", text })];
 }

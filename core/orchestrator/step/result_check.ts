@@ -12,7 +12,7 @@ import type { BlobRef } from "../../ids.ts";
 import { taskOutput } from "../../model/stage_wires.ts";
 import type { TaskDone } from "../../protocol/message.ts";
 import { replicasOf } from "../members/replicas.ts";
-import { middleWires, wiresOf } from "./scale_book.ts";
+import { middleWires, trustedWires, wiresOf } from "./scale_book.ts";
 import type { OrchestratorState } from "../state.ts";
 import type { Doubt, WorkItem } from "./step_state.ts";
 
@@ -34,7 +34,8 @@ const leastRange = 1e-9; // zeros of a majority must not forbid every other valu
 /** Times the median of the last wires, or a part of it. Honest ones stay within 10 and 2.8, the largest also when the loss jumps. */
 const mostGrowth = { largest: 64, rms: 16 };
 const mostApart = 2; // two computations of one task differ by rounding
-const mostLoss = 1000; // nats; a guess costs at most ln(vocabulary size), 13
+const mostGuesses = 3; // losses are at most a few times that of a guess, ln(vocabulary size), unless two replicas say so
+export const mostLoss = 1000; // nats; no replica has more, whatever its input
 
 /** When every replica says so, a large value is the stage's and not a liar's; beyond this the stage has diverged. */
 const mostShared = 2 ** 30;
@@ -59,9 +60,10 @@ export function judgeResult(
     return { type: "implausible", doubt: { measure, value, excess: Number.isNaN(excess) ? Infinity : excess, detail } };
   }
   const loss = largestLoss(message);
-  if (loss <= mostLoss) return { type: "fine" };
-  const detail = `Cannot take ${message.task} as a loss must be at most ${mostLoss}: current value is ${loss}`;
-  return { type: "implausible", doubt: { measure: "loss", value: loss, excess: loss / mostLoss, detail } };
+  const most = mostGuesses * Math.log(state.config.model.vocabSize);
+  if (loss <= most) return { type: "fine" };
+  const detail = `Cannot take ${message.task} as a loss must be at most ${most.toFixed(1)}: current value is ${loss}`;
+  return { type: "implausible", doubt: { measure: "loss", value: loss, excess: loss / most, detail } };
 }
 
 const largestLoss = ({ losses }: TaskDone): number => Math.max(0, ...losses ?? []);
@@ -110,7 +112,7 @@ function rangeOf(
   const wires = wiresOf(present(state.scales.stages[stage], "scales a stage"), direction);
   const isOneWord = new Set(wires.map(({ node }) => node)).size < Math.min(2, replicasOf(state, stage).length);
   if (wires.length < wiresForRange || isOneWord) return { least: 1 / firstRange ** 2, most: firstRange };
-  const { lower, upper } = middleWires(wires, measure);
+  const { lower, upper } = middleWires(trustedWires(state.scales, wires), measure);
   const growth = mostGrowth[measure];
   return { least: lower / growth, most: Math.min(mostShared, Math.max(leastRange, growth * upper)) };
 }

@@ -3,7 +3,8 @@
  * gradients, the norms of its payloads. What one member reports is bounded by what its peers reported.
  *
  * Owns the windows and the references taken from them. A reference is a median, so fewer than half of the reports move it
- * little; of wires, fewer than half of the nodes, however many tasks they do. Plain data; refuses values that are not finite: callers have dealt with those.
+ * little; of wires, fewer than half of the nodes, however many tasks they do,
+ * and none whose audit failed while another's has not. Plain data; refuses values that are not finite: callers have dealt with those.
  */
 
 import { assert } from "../../assert.ts";
@@ -23,6 +24,7 @@ export interface StageScales {
 
 export interface ScaleBook {
   readonly stages: readonly StageScales[];
+  readonly distrusted: Set<NodeId>; // whose newest audit failed: what others send is not measured by their wires
 }
 
 const wiresRemembered = 64;
@@ -32,7 +34,7 @@ const roundsRemembered = 8;
 
 export function openScaleBook(stages: number): ScaleBook {
   const none = (): StageScales => ({ wires: { forward: [], backward: [] }, gradientSquares: [], payloadNorms: [] });
-  return { stages: Array.from({ length: stages }, none) };
+  return { stages: Array.from({ length: stages }, none), distrusted: new Set() };
 }
 
 /** The lower of the two middle values: with two reports the smaller one; null without any. */
@@ -60,6 +62,19 @@ export function noteWire(scales: StageScales, { direction, wire }: { direction: 
   const oldest = own.length < wiresOfNode ? undefined : own[0];
   if (oldest !== undefined) window.splice(window.indexOf(oldest), 1);
   remember(window, { value: wire, most: wiresRemembered });
+}
+
+/** A majority could move the reference as it likes; a repetition does not care how many they are. */
+export function noteVerdict({ distrusted }: ScaleBook, { node, passed }: { node: NodeId; passed: boolean }): void {
+  if (passed) distrusted.delete(node);
+  else distrusted.add(node);
+}
+
+/** Those of members whose audits do not speak against them; all where there are no others. */
+export function trustedWires({ distrusted }: ScaleBook, wires: readonly NotedWire[]): readonly NotedWire[] {
+  if (distrusted.size === 0) return wires;
+  const trusted = wires.filter(({ node }) => !distrusted.has(node));
+  return trusted.length === 0 ? wires : trusted;
 }
 
 /** By one measure, the two middle ones of what each node's wires are like; of two nodes, both. */

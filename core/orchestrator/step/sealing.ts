@@ -18,7 +18,7 @@ import { setAlarm } from "../alarms.ts";
 import { noteFulfilled, noteWithheld } from "../members/blame.ts";
 import { type OrchestratorEffect, record, reject, send } from "../event.ts";
 import { reissueCredited } from "./taking_back.ts";
-import { unitMsOf } from "../members/pace.ts";
+import { awaitedUnitMs } from "../members/pace.ts";
 import { rosterOf } from "../members/replicas.ts";
 import { hasComeBackOften } from "../members/returns.ts";
 import type { Member, OrchestratorState } from "../state.ts";
@@ -76,7 +76,7 @@ function patienceMs(state: OrchestratorState, member: Member): number {
   if (deterministic) return limits.leaseMs;
   const roster = rosterOf(state, present(member.stage, "a contributor has a stage"));
   const units = unitsOf("backward") * member.stepTasks.length;
-  return Math.min(limits.leaseMs, Math.max(leastPatienceMs, units * unitMsOf(roster, member)));
+  return Math.min(limits.leaseMs, Math.max(leastPatienceMs, units * awaitedUnitMs(roster, member)));
 }
 
 /** What is to be done about a contributor that has not confirmed: nothing yet, its tasks for others, or it is thrown out. */

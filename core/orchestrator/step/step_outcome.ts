@@ -13,7 +13,7 @@ import type { BlobRef, MicrobatchId, NodeId, StageIndex, TaskId } from "../../id
 export interface StepMiner {
   readonly node: NodeId;
   readonly tasks: number; // accepted; 0: what it made was used, and done again by another
-  readonly units: number; // of work in these, see unitsOf
+  readonly units: number; // of work in these and in dropped makings (remaking.ts), see unitsOf
   readonly isPaid: boolean; // false: it was expelled, or its gradient norm cannot be right
 }
 

@@ -27,6 +27,11 @@ export interface Doubt {
   readonly detail: string;
 }
 
+export interface Failure {
+  readonly node: NodeId;
+  readonly doubt: Doubt;
+}
+
 /** One microbatch through one stage in one direction, whoever does it. */
 export interface WorkItem {
   readonly microbatch: MicrobatchId;
@@ -39,7 +44,23 @@ export interface WorkItem {
   doneBy: NodeId | null;
   madeBy: { readonly node: NodeId; readonly task: TaskId } | null; // of the output that is kept: the first attempt's
   avoid: NodeId | null; // the last node to fail it
-  refused: { readonly node: NodeId; readonly doubt: Doubt }[]; // who failed it since its input is there: refusals.ts
+  refused: Failure[]; // who failed it since its input is there: refusals.ts
+  makers: NodeId[]; // whose output was dropped with an earlier making of the microbatch: others come first
+  again: NodeId[]; // who failed it in the last making: they are asked first, so that the two inputs can be told apart
+  failed: readonly Failure[]; // who failed it before it was accepted
+  isDoubtful: boolean; // what was accepted was implausible
+}
+
+/** A making of a microbatch that was dropped, as some result of it was in doubt: remaking.ts. */
+export interface Making {
+  readonly item: WorkItem; // whose result was in doubt
+  readonly wires: (BlobRef | null)[]; // of the forwards before it, held until the step closes
+  readonly makers: readonly (NodeId | null)[]; // of these wires
+  readonly apart: (number | null)[]; // of each wire and the one made last of the same input; null: not known
+  readonly failed: readonly Failure[];
+  readonly isUnanimous: boolean; // nobody made anything plausible of it
+  isVoid: boolean; // what came after it has another cause
+  readonly paid: Map<NodeId, number>; // units of the work that was dropped with it; without those who seem to be the reason
 }
 
 /** A microbatch on its way; `items` in the order of its chain: forwards, turnaround, backwards. */
@@ -49,8 +70,17 @@ export interface Flow {
   readonly wires: (BlobRef | null)[]; // output of each stage's forward
   readonly gradients: (BlobRef | null)[]; // output of each stage's backward, towards the stage before
   losses: readonly number[] | null;
+  past: Making[];
   isRemade: boolean; // some wires were lost and made again: what came of the first ones cannot be repeated from the second
 }
+
+/** The segments that belong to it. */
+export const wiresOfFlow = (flow: Flow): BlobRef[] =>
+  [...flow.wires, ...flow.gradients, ...pastWires(flow)].filter((ref) => ref !== null);
+
+/** Those of makings that were dropped. */
+export const pastWires = ({ past }: Flow): BlobRef[] =>
+  past.flatMap(({ wires }) => wires.filter((ref) => ref !== null));
 
 /** Gradients before forwards: they free memory and let the step close; each in data order. */
 export interface ItemQueue {
@@ -114,8 +144,7 @@ export function noteFault(work: StepWork, fault: StepFault): void {
 }
 
 /** Every wire that the step has taken so far. */
-export const refsOfWork = ({ flows }: StepWork): BlobRef[] =>
-  flows.flatMap(({ wires, gradients }) => [...wires, ...gradients].filter((ref) => ref !== null));
+export const refsOfWork = ({ flows }: StepWork): BlobRef[] => flows.flatMap(wiresOfFlow);
 
 export function countWaiting(work: StepWork, { stage, change }: { stage: StageIndex; change: number }): void {
   work.waiting[stage] = (work.waiting[stage] ?? 0) + change;

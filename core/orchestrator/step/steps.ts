@@ -10,14 +10,16 @@ import { fault } from "../../fault.ts";
 import type { BlobRef } from "../../ids.ts";
 import type { TaskFailed } from "../../protocol/message.ts";
 import { auditStep, isAudited } from "../audit/auditing.ts";
+import { noteFirstLoss } from "../audit/evaluated_rounds.ts";
 import { blame, noteFulfilled } from "../members/blame.ts";
 import { type OrchestratorEffect, record, reject, send } from "../event.ts";
 import { reach } from "../marks.ts";
 import { gradientNorm } from "./gradient_norm.ts";
 import { acceptResult, releaseLease } from "./leases.ts";
-import { isAgreed, isHopeless, reloadStage, settleRefusals } from "./refusals.ts";
+import { isAgreed, isContested, isHopeless, reloadStage, settleRefusals } from "./refusals.ts";
+import { compareMakings, mayRemake, remake, settleMakings } from "./remaking.ts";
 import { keepOutcome, outcomeOf } from "./outcomes.ts";
-import { judgeResult, type TaskResult } from "./result_check.ts";
+import { isUsable, judgeResult, type TaskResult } from "./result_check.ts";
 import { noteWire } from "./scale_book.ts";
 import { isSealed } from "./sealing.ts";
 import type { Member, OrchestratorState } from "../state.ts";
@@ -59,16 +61,24 @@ export function onTaskDone(
   if (judged.type === "implausible") {
     const { doubt } = judged;
     item.refused.push({ node: member.node, doubt });
-    if (!isAgreed(state, { item, result, doubt, sender: member.node })) {
-      const isBad = isHopeless(state, item);
+    const isTaken = isAgreed(state, { item, result, doubt, sender: member.node });
+    if (!isTaken || mayRemake(state, { item, why: "agreed" })) {
       return [
         ...releaseEffect(segments),
         ...releaseLease(state, { item, held, reason: doubt.detail, nowMs, isInDoubt: true }),
-        ...(isBad ? reloadStage(state, item) : []),
+        ...(isTaken || isHopeless(state, item) ? tryOtherwise(state, item) : []),
       ];
     }
     reach(state, "refusal: taken, as all replicas doubt it");
+  } else if (isContested(state, { item, result, doer: member.node }) && mayRemake(state, { item, why: "contested" })) {
+    const reason = "others could not compute with its input, which is made again";
+    return [
+      ...releaseEffect(segments),
+      ...releaseLease(state, { item, held, reason, nowMs, isInDoubt: true }),
+      ...remake(state, { item, isUnanimous: false }),
+    ];
   }
+  item.isDoubtful = judged.type === "implausible";
   const output = segments[0] ?? null;
   const settled = settleRefusals(state, { item, doer: member.node, result });
   const { unused, effects } = acceptResult(state, { item, held, member, output, losses: message.losses, nowMs });
@@ -76,10 +86,12 @@ export function onTaskDone(
   const wire = { node: member.node, scale };
   if (output !== null) noteWire(present(state.scales.stages[stage], "scales a stage"), { direction, wire });
   noteFulfilled(state, { node: member.node, duty: "tasks" });
+  const compared = output === null || unused.length > 0 ? [] : compareMakings(state, { item, last: output });
   return [
     record({ type: "taskFinished", task: message.task, node: member.node, stage, direction, microbatch }),
     ...settled,
     ...effects,
+    ...compared,
     ...releaseEffect(unused),
   ];
 }
@@ -89,6 +101,12 @@ function noteTaskFault(
   { type, held: { node, task } }: { type: StepFaultType; held: Lease },
 ): void {
   noteFault(present(state.work, "an open step"), { type, node, task });
+}
+
+/** Every replica has failed the item: its input is made again, and where that was of no use the stage is loaded again. */
+function tryOtherwise(state: OrchestratorState, item: WorkItem): OrchestratorEffect[] {
+  const why = item.refused.some(({ doubt }) => isUsable(doubt)) ? "agreed" : "hopeless";
+  return mayRemake(state, { item, why }) ? remake(state, { item, isUnanimous: true }) : reloadStage(state, item);
 }
 
 /** A task's input was checked when it came in, so who refuses it is wrong. */
@@ -114,10 +132,13 @@ export function closeStep(state: OrchestratorState, nowMs: number): Orchestrator
   const { work } = state;
   if (work === null || !isSealed(work)) return [];
   const isFirst = state.step === state.roundFirstStep;
+  const settled = settleMakings(state, work);
   const gradient = gradientNorm(state, work);
   const outcome = outcomeOf(state, { work, gradient, keepsWires: isFirst && isAudited(state), nowMs });
   countStep(state, outcome);
+  if (isFirst) noteFirstLoss(state, outcome.pathways.map(({ losses }) => meanOf(losses)));
   const effects: OrchestratorEffect[] = [
+    ...settled,
     ...gradient.effects,
     ...sendHeaders(state, { work, outcome }),
     stepClosed(state, outcome),
@@ -129,6 +150,8 @@ export function closeStep(state: OrchestratorState, nowMs: number): Orchestrator
   if (isFirst) effects.push(...auditStep(state, outcome));
   return effects;
 }
+
+const meanOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 function countStep(state: OrchestratorState, outcome: StepOutcome): void {
   const { counters, facts } = state;

@@ -28,11 +28,12 @@ export function awaitInputs(state: OrchestratorState, item: WorkItem): void {
   const missing = missingInputs(flowOf(state, item), item);
   if (missing.length === 0) return queueItem(state, item);
   item.status = "blocked";
+  item.refused = []; // of an input that is gone
   for (const maker of missing) if (maker.status === "done") makeAgain(state, maker);
 }
 
 /** The output of a done item is gone. */
-function makeAgain(state: OrchestratorState, item: WorkItem): void {
+export function makeAgain(state: OrchestratorState, item: WorkItem): void {
   if (item.direction === "forward") return reopen(state, [item]);
   const work = openWork(state);
   const task = present(item.task, "a done item has a task");
@@ -95,6 +96,7 @@ export function forgetWires(state: OrchestratorState, lost: ReadonlySet<string>)
   if (work === null || lost.size === 0) return;
   const isLost = (ref: BlobRef | null) => ref !== null && lost.has(ref.hash);
   for (const flow of work.flows) {
+    for (const { wires } of flow.past) wires.forEach((ref, stage) => isLost(ref) && (wires[stage] = null));
     if (![...flow.wires, ...flow.gradients].some(isLost)) continue;
     flow.isRemade = true;
     for (const refs of [flow.wires, flow.gradients]) refs.forEach((ref, stage) => isLost(ref) && (refs[stage] = null));

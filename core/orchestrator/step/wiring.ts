@@ -42,10 +42,15 @@ function openFlow(state: OrchestratorState, index: number): Flow {
       madeBy: null,
       avoid: null,
       refused: [],
+      makers: [],
+      again: [],
+      failed: [],
+      isDoubtful: false,
     });
   }
   const none = () => state.stages.map(() => null);
-  return { microbatch: microbatchId(index), items, wires: none(), gradients: none(), losses: null, isRemade: false };
+  const wires = { wires: none(), gradients: none(), past: [], isRemade: false };
+  return { microbatch: microbatchId(index), items, ...wires, losses: null };
 }
 
 export function openStep(state: OrchestratorState, nowMs: number): void {
@@ -114,12 +119,13 @@ function ownerOf(state: OrchestratorState, item: WorkItem): Member | null {
     const replicas = replicasOf(state, stage);
     const turn = item.microbatch % replicas.length;
     const inTurn = [...replicas.slice(turn), ...replicas.slice(0, turn)];
-    return inTurn.find(({ node }) => !hasRefused(item, node)) ?? inTurn[0] ?? null;
+    const isNew = ({ node }: Member) => !hasRefused(item, node) && !item.makers.includes(node);
+    return inTurn.find(isNew) ?? inTurn.find(({ node }) => !hasRefused(item, node)) ?? inTurn[0] ?? null;
   }
   if (item.direction !== "backward") return null;
   const { doneBy } = present(flowOf(state, item).items[stage], "the stage's forward");
-  const isOpen = doneBy === null || item.avoid === doneBy || hasRefused(item, doneBy);
-  return isOpen ? null : presentReplica(state, { node: doneBy, stage });
+  const isOpen = doneBy === null || item.avoid === doneBy || hasRefused(item, doneBy) || item.makers.includes(doneBy);
+  return isOpen || item.again.length > 0 ? null : presentReplica(state, { node: doneBy, stage });
 }
 
 /** Fixed wiring after a stage's replicas have changed: every waiting item goes to its new owner. */

@@ -41,6 +41,9 @@ export interface Attack {
   readonly replicas?: number; // of every stage, default: 3
   readonly deadlineMs?: number; // of leases and merge phases, default: 20 s, far longer than a round, so that a missed one shows
   readonly seed?: number;
+  readonly layers?: number; // of the model
+  readonly steps?: number;
+  readonly meddle?: (swarm: LocalSwarm, miners: readonly string[]) => void; // every tick
 }
 
 /** What is left of a run. */
@@ -60,10 +63,13 @@ export interface Aftermath {
   readonly parameters: readonly Float32Array[]; // final ones, of each stage
 }
 
-function configFor({ seed = 1, replicas = 3, validators = [], deadlineMs = 20_000 }: Attack): RunConfig {
+function configFor(
+  { seed = 1, replicas = 3, validators = [], deadlineMs = 20_000, layers, steps: given = steps }: Attack,
+): RunConfig {
   return configOf({
     seed,
-    train: { steps, stepsPerRound: steps / rounds, microbatchesPerStep: 9, learningRate: 1e-2 },
+    ...(layers === undefined ? {} : { model: { width: 32, layers } }),
+    train: { steps: given, stepsPerRound: given / rounds, microbatchesPerStep: 9, learningRate: 1e-2 },
     outer: { learningRate: 0.7, momentum: 0.9 },
     swarm: { replicas, validators: Math.max(2, validators.length) },
     validate: { heldOutSequences: 16 },
@@ -131,7 +137,8 @@ export async function runAttack(attack: Attack): Promise<Aftermath> {
   function noteRefusal(record: MinerRecord, address: () => string): void {
     if (record.type === "refused") refused.push({ node: address(), code: record.code, detail: record.detail });
   }
-  await passTime(swarm);
+  const early = swarm.members.map(({ address }) => address).slice(0, places);
+  await passTime(swarm, () => attack.meddle?.(swarm, early));
   const addresses = swarm.members.map(({ address }) => address);
   const miners = addresses.slice(0, places);
   const validators = addresses.slice(places);
@@ -146,11 +153,12 @@ export async function runAttack(attack: Attack): Promise<Aftermath> {
   };
 }
 
-async function passTime(swarm: LocalSwarm): Promise<void> {
+async function passTime(swarm: LocalSwarm, meddle: () => void): Promise<void> {
   let end: { failure: unknown } | null = null;
   swarm.run().then(() => end = { failure: null }, (failure) => end = { failure });
   for (let passedMs = 0; passedMs < patienceMs && end === null; passedMs += tickMs) {
     await idle();
+    if (end === null) meddle();
     if (end === null) swarm.timers.advance(tickMs);
   }
   const { phase, step } = swarm.orchestrator.state;
@@ -194,9 +202,13 @@ async function finalModel(
 const calmRuns = new Map<string, Promise<Aftermath>>();
 
 /** The same run with nobody hostile in it; computed once. */
-export function calm({ seed = 1, replicas = 3 }: Attack = {}): Promise<Aftermath> {
-  const key = `${seed} ${replicas}`;
-  const known = calmRuns.get(key) ?? runAttack({ seed, replicas });
+export function calm({ seed = 1, replicas = 3, layers, steps: given }: Attack = {}): Promise<Aftermath> {
+  const key = `${seed} ${replicas} ${layers} ${given}`;
+  const known = calmRuns.get(key) ?? runAttack({
+    ...{ seed, replicas },
+    ...(layers === undefined ? {} : { layers }),
+    ...(given === undefined ? {} : { steps: given }),
+  });
   calmRuns.set(key, known);
   return known;
 }

@@ -94,3 +94,44 @@ function falsified<Shown extends { readonly parameters: BlobRef; readonly moment
 export const keepsBack = (...types: readonly NodeMessage["type"][]): Hostile => ({
   say: ({ message }) => types.includes(message.type) ? [] : [message],
 });
+
+/** Each of these in turn, another one each round. */
+export function withholdsInTurn(...types: readonly NodeMessage["type"][]): Hostile {
+  let round = 0;
+  return {
+    say: ({ message }) => {
+      if (message.type === "payloadCommitted") round = message.round;
+      return message.type === types[round % types.length] ? [] : [message];
+    },
+  };
+}
+
+/** Says that it cannot do its part, for no reason that the store could be asked about. */
+export const refuses = (type: "payloadCommitted" | "sliceReduced" | "mergeApplied"): Hostile =>
+  instead(type, ({ message: { round } }) => ({
+    type: "mergeFailed",
+    round: type === "mergeApplied" ? round - 1 : round,
+    fault: fault("limitExceeded", "not today"),
+  }));
+
+/** A right hash of a false size: it could not be fetched. */
+export const reducesToSize = (bytes: number): Hostile =>
+  instead("sliceReduced", ({ message }) => ({ ...message, result: { ...message.result, bytes } }));
+
+const joinsAnew: NodeMessage = {
+  type: "join",
+  role: "miner",
+  adapter: "new",
+  previousStage: null,
+  listens: null,
+  holding: null,
+};
+
+export const leavesInsteadOf = (type: NodeMessage["type"]): Hostile => ({
+  say: ({ message }) => message.type === type ? [{ type: "leaving", reason: "bye" }, joinsAnew] : [message],
+});
+
+/** As a miner does that was killed and started again. */
+export const joinsInsteadOf = (type: NodeMessage["type"]): Hostile => ({
+  say: ({ message }) => message.type === type ? [joinsAnew] : [message],
+});

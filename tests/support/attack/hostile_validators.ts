@@ -7,6 +7,18 @@ export const silent: Hostile = keepsBack("evaluated", "replayed", "requestFailed
 
 export const evaluatesTo = (loss: number): Hostile => instead("evaluated", ({ message }) => ({ ...message, loss }));
 
+/** 5, then ten times as much each time. */
+export function rising(): Hostile {
+  let times = 0;
+  return instead("evaluated", ({ message }) => ({ ...message, loss: 5 * 10 ** times++ }));
+}
+
+export const findsNothingFinite: Hostile = instead("evaluated", ({ message: { request } }) => ({
+  type: "requestFailed",
+  request,
+  fault: { code: "badNumbers", detail: "nothing finite" },
+}));
+
 export const failsEverybody: Hostile = instead("replayed", ({ message }) => ({
   ...message,
   innovationError: 1e6,

@@ -3,7 +3,7 @@
 import { decodeWire, encodeWire, type Wire } from "../../../core/codec/wire.ts";
 import { fault } from "../../../core/fault.ts";
 import { stageWires } from "../../../core/model/stage_wires.ts";
-import { type Hostile, instead } from "./hostile_node.ts";
+import { type Hostile, instead, together } from "./hostile_node.ts";
 
 /** Instead of a wire's values, (B, T, width) flat; works in place. */
 export type Spoil = (values: Float32Array) => void;
@@ -91,3 +91,27 @@ export const refusesInputs: Hostile = instead("taskDone", ({ message: { task } }
   task,
   fault: fault("badNumbers", "Cannot take wire as every value must be finite: it holds NaN or infinity"),
 }));
+
+const tokens = 16; // of the attack world's sequences
+
+/** The first position of each sequence is zero, all others are as they were: one row in sixteen, so hardly a smaller wire. */
+export const firstRowZero: Spoil = (values) => {
+  for (let i = 0; i < values.length; i++) if (Math.floor(i / rowValues) % tokens === 0) values[i] = 0;
+};
+
+/** A twelfth of an honest wire, and after every eight wires a twelfth of that. */
+export function shrinks(): Hostile {
+  const spoil = (): Spoil => {
+    let wires = 0;
+    return (values) => times(12 ** -Math.min(6, 1 + Math.floor(wires++ / 8)))(values);
+  };
+  return together(spoilsForward(spoil()), spoilsGradients(spoil()));
+}
+
+/** NaN in everything that it sends, while `isOn`. */
+export function sendsNaNWhile(isOn: () => boolean): Hostile {
+  const spoil: Spoil = (values) => {
+    if (isOn()) oneOf(NaN)(values);
+  };
+  return together(spoilsForward(spoil), spoilsGradients(spoil));
+}

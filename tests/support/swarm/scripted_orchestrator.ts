@@ -34,9 +34,11 @@ export class ScriptedOrchestrator {
   readonly effects: OrchestratorEffect[] = [];
   nowMs = 1_000_000;
   checksPayloads = true;
+  loss = 2; // that tails report
   statsOf: (node: NodeId) => PayloadStats | null = () => ({ isFinite: true, squareSum: 1e-12, largest: 1e-9 });
   reduced: BlobHash | null = null; // null: the test answers for the hub
   watch: (event: OrchestratorEvent, effects: readonly OrchestratorEffect[]) => void = () => {};
+  apart: (first: BlobRef, last: BlobRef) => number = () => 0; // of two wires of one input
   readonly #inboxes = new Map<NodeId, HubMessage[]>();
   #made = 0;
 
@@ -73,6 +75,11 @@ export class ScriptedOrchestrator {
       if (effect.type === "checkPayload" && this.checksPayloads) {
         const { round, stage, node } = effect;
         own.push({ type: "payloadChecked", round, stage, node, stats: this.statsOf(node) });
+      }
+      if (effect.type === "compareWires") {
+        const { step, microbatch, making, stage, first, last } = effect;
+        const apart = this.apart(first, last);
+        own.push({ type: "wiresCompared", step, microbatch, making, stage, last: last.hash, apart });
       }
       if (effect.type === "refereeSlice" && this.reduced !== null) {
         const { round, edition, stage, slice, inputs } = effect;
@@ -154,7 +161,7 @@ export class ScriptedOrchestrator {
   finish(node: NodeId, task: Sent<"runTask">): void {
     const wire = taskOutput(this.stages[task.stage]!, task.direction);
     const { sequencesPerMicrobatch } = this.state.config.train;
-    const losses = task.direction === "turnaround" ? new Array<number>(sequencesPerMicrobatch).fill(2) : null;
+    const losses = task.direction === "turnaround" ? new Array<number>(sequencesPerMicrobatch).fill(this.loss) : null;
     const segments = wire === null ? [] : [this.blob(wireBytes(wire))];
     this.tell(node, { type: "taskDone", task: task.task, losses, computeMs: 1 }, segments);
   }

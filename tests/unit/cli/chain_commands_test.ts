@@ -16,6 +16,10 @@ import { nextCommand } from "../../../cli/chain/text/next_command.ts";
 import type { OptionValues } from "../../../cli/command.ts";
 import { poolRefusal } from "../../../chain/subtensor/sending/refusals.ts";
 import { hindranceOf } from "../../../cli/chain/weights_preflight.ts";
+import { main } from "../../../cli/main.ts";
+import { storeError } from "../../../cli/chain/run_local_chain.ts";
+import { ChainStoreError } from "../../../chain/local/state/chain_store.ts";
+import { FakeHost } from "../../support/fake_host.ts";
 import { createPaint } from "../../../cli/output/paint.ts";
 import { tokens } from "../../../cli/screen/format.ts";
 
@@ -272,4 +276,44 @@ Deno.test("Next steps: a refusal's command names the chain that refused", () => 
     commandTo: (words) => `iota chain ${words} --endpoint local`,
   });
   assertEquals(error.next, "Check whether it has been: iota chain params --endpoint local");
+});
+
+/** What a command says of a word that it does not take, before anything is opened or asked. */
+async function refusedWords(words: readonly string[]): Promise<{ code: number; said: string }> {
+  const host = new FakeHost({ env: { HOME: "/nowhere" } });
+  const code = await main(["chain", ...words], host);
+  return { code, said: host.written.stderr };
+}
+
+Deno.test("Serving: an address that the chain would not take is named before anything is signed", async () => {
+  const serve = (ip: string) => refusedWords(["serve", "--ip", ip, "--port", "8091"]);
+  for (const ip of ["999.1.1.1", "host.example", "01.2.3.4"]) {
+    const { code, said } = await serve(ip);
+    assertEquals(code, 2, said);
+    assertStringIncludes(said, `--ip must be an IPv4 or IPv6 address: current value is '${ip}'`);
+  }
+  for (const ip of ["127.0.0.1", "0.0.0.0", "255.255.255.255", "::1", "::"]) {
+    assertStringIncludes((await serve(ip)).said, `loopback, zero or broadcast address: current value is '${ip}'`);
+  }
+});
+
+Deno.test("Hotkeys: an address with a wrong letter is told from a name", async () => {
+  const mistyped = alice.replace("G", "H");
+  for (const words of [["status"], ["register"], ["serve", "--ip", "203.0.113.7", "--port", "1"]]) {
+    const { code, said } = await refusedWords([...words, "--hotkey", mistyped]);
+    assertEquals(code, 2, said);
+    assertStringIncludes(said, `the checksum of an address must fit its letters: current value is '${mistyped}'`);
+  }
+});
+
+Deno.test("Local chain: a chain that another process has leads to a command that starts one beside it", () => {
+  const text = "Cannot open the chain at /a/chain.sqlite as another process has it: stop that one, or use another path";
+  const { message, next } = storeError(new ChainStoreError("locked", text), "/a b");
+  assertEquals(message, "Cannot open the chain at /a/chain.sqlite as another process has it");
+  assertEquals(
+    next,
+    "Stop that process, or run another chain beside it: iota chain local --data '/a b-2' --port 0",
+  );
+  const damaged = storeError(new ChainStoreError("damaged", "Cannot open it as it is damaged: restore it"), "/a");
+  assertEquals(damaged.next, "Restore it");
 });

@@ -205,6 +205,26 @@ Deno.test("Command line: Ctrl-C aborts the command's signal, a second one leaves
   assertEquals(host.exits, [130]);
 });
 
+Deno.test("Command line: a command that ends as it was asked to is no error: a summary, 1 after Ctrl-C and 0 after SIGTERM", async () => {
+  const stoppedBy = async (signal: "SIGINT" | "SIGTERM", words: readonly string[], fields?: Record<string, string>) => {
+    const host = new FakeHost();
+    const table = commandThat(({ output, interruption }) => {
+      const asked = interruption();
+      host.interrupt(signal);
+      if (fields !== undefined) output.summary(fields);
+      throw asked.reason;
+    });
+    const code = await main(["walk", ...words], host, table);
+    return { code, ...host.written };
+  };
+  const pressed = await stoppedBy("SIGINT", ["--json"]);
+  assertEquals([pressed.code, pressed.stdout], [1, '{"type":"summary","finished":false,"reason":"interrupted"}\n']);
+  const ended = await stoppedBy("SIGTERM", ["--json"], { node: "5F" });
+  assertEquals([ended.code, ended.stdout], [0, '{"type":"summary","node":"5F"}\n'], "the command's own summary counts");
+  const { stderr } = await stoppedBy("SIGTERM", []);
+  assertEquals([stderr.includes("error"), stderr.includes("Stopped: interrupted")], [false, true]);
+});
+
 Deno.test("Command line: a reader that goes away ends a plain command quietly and interrupts a careful one", async () => {
   const careless = new FakeHost();
   careless.readerGone = true;

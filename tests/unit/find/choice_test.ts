@@ -3,7 +3,8 @@
 import { assertEquals } from "@std/assert";
 import type { Neuron } from "../../../chain/chain.ts";
 import type { Announcement } from "../../../cli/find/announcements.ts";
-import { pickRun } from "../../../cli/find/pick_run.ts";
+import type { Meeting } from "../../../cli/find/meet_hub.ts";
+import { fittingRuns, RunPicker } from "../../../cli/find/pick_run.ts";
 import { vouchersMax, vouchersOf } from "../../../cli/find/vouching.ts";
 import { nodeId } from "../../../core/ids.ts";
 
@@ -47,23 +48,29 @@ const run = (name: string, by: "owner" | "stake", hub = "k"): Announcement => ({
   invite: { socket: "ws://h:1", run: name, hub: nodeId(hub) },
 });
 
-Deno.test("Pick: the owner's, the only one, or the one that was asked for; otherwise a person decides", () => {
-  const check = (
+Deno.test("Pick: the owner's, the only one, or the one that was asked for; otherwise a person decides", async () => {
+  const check = async (
     runs: readonly Announcement[],
     wanted: { run?: string; hub?: string },
     expected: string,
   ) => {
-    const pick = pickRun(runs, { run: wanted.run ?? null, hub: wanted.hub === undefined ? null : nodeId(wanted.hub) });
-    const said = pick.type === "found" ? `${pick.announcement.invite.run} and ${pick.others}` : pick.type;
+    const fitting = fittingRuns(runs, {
+      run: wanted.run ?? null,
+      hub: wanted.hub === undefined ? null : nodeId(wanted.hub),
+    });
+    const answers: Meeting = { type: "claims", prove: () => Promise.resolve({ type: "proven" }), close: () => {} };
+    const picker = new RunPicker({ meet: () => Promise.resolve(answers), steadyMs: () => 0 });
+    const pick = await picker.pick(fitting, () => Promise.resolve(null));
+    const said = pick.type === "found" ? `${pick.announcement.invite.run} of ${fitting.length}` : pick.type;
     assertEquals(said, expected);
   };
-  check([], {}, "none");
-  check([run("a", "stake")], {}, "a and 0");
-  check([run("a", "stake"), run("b", "stake")], {}, "ambiguous");
-  check([run("o", "owner"), run("a", "stake"), run("b", "stake")], {}, "o and 2");
-  check([run("o", "owner"), run("a", "stake"), run("b", "stake")], { run: "b" }, "b and 0");
-  check([run("o", "owner"), run("a", "stake")], { run: "c" }, "none");
-  check([run("a", "stake", "k1"), run("a", "stake", "k2")], { run: "a" }, "ambiguous");
-  check([run("a", "stake", "k1"), run("a", "stake", "k2")], { hub: "k2" }, "a and 0");
-  check([run("a", "owner", "k1"), run("a", "stake", "k2")], { run: "a" }, "a and 1");
+  await check([], {}, "none");
+  await check([run("a", "stake")], {}, "a of 1");
+  await check([run("a", "stake"), run("b", "stake")], {}, "ambiguous");
+  await check([run("o", "owner"), run("a", "stake"), run("b", "stake")], {}, "o of 3");
+  await check([run("o", "owner"), run("a", "stake"), run("b", "stake")], { run: "b" }, "b of 1");
+  await check([run("o", "owner"), run("a", "stake")], { run: "c" }, "none");
+  await check([run("a", "stake", "k1"), run("a", "stake", "k2")], { run: "a" }, "ambiguous");
+  await check([run("a", "stake", "k1"), run("a", "stake", "k2")], { hub: "k2" }, "a of 1");
+  await check([run("a", "owner", "k1"), run("a", "stake", "k2")], { run: "a" }, "a of 2");
 });

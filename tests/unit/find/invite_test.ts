@@ -1,10 +1,11 @@
 /** Invites: one canonical spelling, read strictly, whatever a stranger writes. */
 
-import { assert, assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { isPublicHost } from "../../../cli/find/host_scope.ts";
 import { hostOfSocket, inviteText, quotedInvite, readInvite } from "../../../cli/find/invite.ts";
 import { joinCommand } from "../../../cli/find/join_command.ts";
-import { hubAddress } from "../../../cli/roles/addresses.ts";
+import { UsageError } from "../../../cli/output/errors.ts";
+import { bareWord, hubAddress } from "../../../cli/roles/addresses.ts";
 import { prngOf } from "../../support/small_prng.ts";
 import { testSigner } from "../../support/net/test_keys.ts";
 
@@ -125,4 +126,21 @@ Deno.test("Host scope: only what means the same to everybody is public", () => {
   for (const host of ["203.0.113.7", "172.32.0.1", "100.128.0.1", "2001:db8::7", "run.example", "::ffff:203.0.113.7"]) {
     assertEquals(isPublicHost(host), true, host);
   }
+});
+
+Deno.test("Invite: blanks, line ends and quotes that copying leaves around it do not count; what is wrong in it is named", () => {
+  const text = inviteText({ socket: "ws://203.0.113.7:9009", run: "small-1", hub })!;
+  for (const copied of [` ${text}`, `${text} \n`, `'${text}'`, ` "${text}" `]) {
+    assertEquals([hubAddress(copied).socket, bareWord(copied)], ["ws://203.0.113.7:9009", text], copied);
+  }
+  assertEquals(hubAddress(" ws://h:1 ").socket, "ws://h:1");
+  const says = (damaged: string, rule: RegExp) => {
+    const { message } = assertThrows(() => hubAddress(damaged), UsageError);
+    assertMatch(message, rule);
+  };
+  const wrongLetter = text.slice(0, -1) + (text.endsWith("1") ? "2" : "1");
+  says(wrongLetter, /the key of an invite must be a whole address whose checksum fits/);
+  says(text.slice(0, -1), /the key of an invite must be a whole address whose checksum fits/);
+  says(text.replace("/small", " /small"), /must be one word, without blanks or line ends/);
+  says(text.replace("iota://", "iota:/"), /an invite must be iota:..HOST:PORT.RUN#KEY/);
 });

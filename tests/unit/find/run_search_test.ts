@@ -16,6 +16,7 @@ import {
   stranger,
   validator,
 } from "../../conformance/chain_world.ts";
+import type { Meeting } from "../../../cli/find/meet_hub.ts";
 import { FindingWorld, inviteOf, withFindingWorld } from "../../support/chain/finding_world.ts";
 import { ManualTimers } from "../../support/net/manual_timers.ts";
 
@@ -28,6 +29,8 @@ class Outside implements SearchWorld {
   readonly waited: string[] = [];
   readonly stop = new AbortController();
   chains = new Map<string, FindingWorld>(); // by network
+  answers: Readonly<Record<string, string>> = {}; // by run; otherwise it proves itself
+  readonly greeted: string[] = [];
   isHubHere = false;
   isChainHere = false;
   #waits = Promise.withResolvers<string>();
@@ -48,6 +51,8 @@ class Outside implements SearchWorld {
     return new RunSearch(this, {
       chain: place,
       wanted: { hub: null, run: null },
+      meet: ({ run }) => Promise.resolve(this.#meet(run)),
+      ownHubWords: "--orchestrator HERE",
       prepare: () => Promise.resolve(null),
       onWaiting: (why) => {
         this.waited.push(why);
@@ -60,6 +65,17 @@ class Outside implements SearchWorld {
       signal: this.stop.signal,
       ...options,
     }).find();
+  }
+
+  #meet(run: string): Meeting {
+    const type = (this.answers[run] ?? "proven") as "proven" | "other" | "silent" | "later" | "refused" | "impostor";
+    if (type === "other" || type === "silent") return { type, why: `${run} is ${type}` };
+    const prove = () => {
+      this.greeted.push(run);
+      if (type === "proven") return Promise.resolve({ type });
+      return Promise.resolve({ type: type === "impostor" ? "silent" as const : type, why: `${run} is ${type}` });
+    };
+    return { type: "claims", prove, close: () => {} };
   }
 
   /** Resolves when the search says why it waits. */
@@ -140,6 +156,88 @@ Deno.test("Search: between several that only stake vouches for a person decides,
   });
 });
 
+/** A world whose owner announces `first`, then `second`; `outside` reads it. */
+async function withTwoRuns(body: (outside: Outside) => Promise<void>): Promise<void> {
+  await withFindingWorld({}, async (world) => {
+    await world.register(otherMiner, ownerColdkey);
+    await world.publish(inviteOf("first"), ownerHotkey);
+    await world.publish(inviteOf("second", "ws://203.0.113.8:9009"), otherMiner);
+    const outside = new Outside();
+    outside.chains.set(place.network, world);
+    await body(outside);
+  });
+}
+
+for (const answer of ["silent", "other", "impostor", "refused"]) {
+  Deno.test(`Search: an announced run whose orchestrator is ${answer} keeps nobody from the next one`, async () => {
+    await withTwoRuns(async (outside) => {
+      outside.answers = { first: answer };
+      assertEquals(runOf(await outside.search()), "second");
+      assertEquals(outside.waited, []);
+    });
+  });
+}
+
+Deno.test("Search: the first run that proves itself is taken, and no other is sent a hello", async () => {
+  await withTwoRuns(async (outside) => {
+    assertEquals(runOf(await outside.search()), "first");
+    assertEquals(outside.greeted, ["first"]);
+  });
+});
+
+Deno.test("Search: when no run answers as itself all are tried in turns, and each and its reason is said once", async () => {
+  await withTwoRuns(async (outside) => {
+    outside.answers = { first: "other", second: "silent" };
+    outside.isHubHere = true;
+    const waits = outside.waiting();
+    const found = outside.search();
+    const why = await waits;
+    assertMatch(
+      why,
+      /^2 runs announced on subnet 9 .*none can be joined yet: first at ws:\S+ \(first is other\), second at/,
+    );
+    assertMatch(why, /to wait for one of them only: --run first/);
+    assertMatch(why, /an orchestrator answers on this machine, to join that one: --orchestrator HERE$/);
+    for (let i = 0; i < 5; i++) await pass(outside, 2_000);
+    assertEquals(outside.waited.length, 1);
+    outside.answers = { first: "other" };
+    await pass(outside, 2_000);
+    assertEquals(runOf(await found), "second");
+  });
+});
+
+Deno.test("Search: a run that says 'try again' is waited for before the next one, but not for ever", async () => {
+  await withTwoRuns(async (outside) => {
+    outside.answers = { first: "later" };
+    const found = outside.search();
+    for (let i = 0; i < 29; i++) await pass(outside, 2_000);
+    assert(!outside.greeted.includes("second"));
+    for (let i = 0; i < 2; i++) await pass(outside, 2_000);
+    assertEquals(runOf(await found), "second");
+  });
+});
+
+Deno.test("Search: a run that refuses this node for good is taken when no other lets it in, as the role says why", async () => {
+  await withTwoRuns(async (outside) => {
+    outside.answers = { first: "refused", second: "silent" };
+    assertEquals(runOf(await outside.search()), "first");
+  });
+});
+
+Deno.test("Search: between several that only stake vouches for, one that answers is taken without asking", async () => {
+  await withFindingWorld({}, async (world) => {
+    for (const [key, run] of [[validator, "one"], [miner, "two"]] as const) {
+      await world.register(key);
+      await world.publish(inviteOf(run, undefined, key), key);
+      await world.stake(key, 500);
+    }
+    const outside = new Outside();
+    outside.chains.set(place.network, world);
+    outside.answers = { one: "silent" };
+    assertEquals(runOf(await outside.search()), "two");
+  });
+});
+
 Deno.test("Search: on a chain that everybody reads, an address of one machine or network is passed over, and said", async () => {
   await withFindingWorld({}, async (world) => {
     await world.publish(inviteOf("near", "ws://192.168.1.7:9009"), ownerHotkey);
@@ -192,16 +290,21 @@ Deno.test("Search: with a limit it gives up at the first look in vain after it, 
   await assertRejects(() => new Outside().search({ giveUpAfterMs: 0 }), Error, "gave up");
 });
 
-Deno.test("Search: an endpoint that is lost is dialled again, later each time", async () => {
-  const outside = new Outside();
-  const waits = outside.waiting();
-  const never = outside.search();
-  await waits;
-  for (let i = 0; i < 60; i++) await pass(outside, 2_000);
-  assert(outside.opened.length > 4 && outside.opened.length < 12, `${outside.opened.length} attempts in 2 minutes`);
-  assertEquals(outside.waited.length, 1);
-  outside.stop.abort(new Error("enough"));
-  await assertRejects(() => never, Error, "enough");
+Deno.test("Search: an endpoint that is lost is dialled again: the world's later each time, one's own within seconds", async () => {
+  const attempts = async (network: string) => {
+    const outside = new Outside();
+    const waits = outside.waiting();
+    const never = outside.search({ chain: { network, netuid } });
+    await waits;
+    for (let i = 0; i < 60; i++) await pass(outside, 2_000);
+    assertEquals(outside.waited.length, 1);
+    outside.stop.abort(new Error("enough"));
+    await assertRejects(() => never, Error, "enough");
+    return outside.opened.length;
+  };
+  const count = await attempts("finney");
+  assert(count > 4 && count < 12, `${count} attempts in 2 minutes`);
+  assert(await attempts("ws://chain.example") >= 30);
 });
 
 Deno.test("Development chain: //Alice registers unregistered nodes, stakes for a validator once, and does nothing elsewhere", async () => {

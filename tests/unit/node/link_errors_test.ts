@@ -1,14 +1,16 @@
 /** What a person reads when a node's link fails. */
 
 import { assertEquals, assertMatch } from "@std/assert";
-import { refusedError, sessionLostText } from "../../../cli/node/link_errors.ts";
+import { type NodeWallet, refusedError, sessionLostText, withWallet } from "../../../cli/node/link_errors.ts";
 import { fault } from "../../../core/fault.ts";
+import { displacedText } from "../../../net/links/hub.ts";
 import { answerChallenge, challengerOf, createChallenge } from "../../../net/auth/hello.ts";
 import { countingRandom } from "../../support/net/manual_timers.ts";
 import { testSigner } from "../../support/net/test_keys.ts";
 
 const [wanted, other] = [testSigner(1).address, testSigner(2).address];
 const url = "ws://10.0.0.5:9009";
+const wallet: NodeWallet = { address: testSigner(3).address, wallet: "hot", hotkey: null, walletPath: null };
 
 function refusal(rememberedIn: string | null) {
   const random = countingRandom(1);
@@ -17,7 +19,7 @@ function refusal(rememberedIn: string | null) {
   const answer = answerChallenge(challenge, { identity, resume: null, ticket: null, random });
   if (answer.ok) throw new Error("the challenge is another orchestrator's");
   const found = challengerOf(challenge);
-  return refusedError({ url, role: "validator", fault: answer.fault, found, rememberedIn });
+  return refusedError({ url, role: "validator", fault: answer.fault, found, rememberedIn, wallet });
 }
 
 Deno.test("Link errors: another orchestrator than the remembered one is refused with the reason and one command", () => {
@@ -39,4 +41,30 @@ Deno.test("Link errors: a restart of the orchestrator reads as one, and another 
     sessionLostText(fault("limitExceeded", "too much")),
     "This session with the orchestrator had to end: too much",
   );
+});
+
+Deno.test("Link errors: a hotkey that a second process uses leads to the command that makes another one", () => {
+  const displaced = (of: Partial<NodeWallet>) =>
+    refusedError({
+      ...{ url, role: "miner", fault: fault("notAdmitted", displacedText), found: null, rememberedIn: null },
+      wallet: { ...wallet, ...of },
+    }).next;
+  assertEquals(
+    displaced({}),
+    "Give this node a hotkey of its own, and start it with --hotkey second: iota wallet new --name hot --hotkey second",
+  );
+  assertMatch(
+    displaced({ hotkey: "second", walletPath: "/my wallets" })!,
+    /--hotkey third: iota wallet new --name hot --hotkey third --wallet-path '\/my wallets'$/,
+  );
+});
+
+Deno.test("Link errors: a command that an orchestrator suggests names this node's wallet", () => {
+  const detail =
+    `Cannot admit it; register it: iota chain register --netuid 9 --endpoint local --hotkey ${wallet.address}`;
+  const { message } = refusedError({
+    ...{ url, role: "miner", fault: fault("notAdmitted", detail), found: null, rememberedIn: null, wallet },
+  });
+  assertMatch(message, /iota chain register --netuid 9 --endpoint local --wallet hot$/);
+  assertEquals(withWallet("--hotkey 5Another", wallet), "--hotkey 5Another");
 });

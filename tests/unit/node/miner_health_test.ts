@@ -60,9 +60,15 @@ Deno.test("Miner health: on a full subnet the least earner without immunity is n
 class ListedChain {
   answer: () => Metagraph = () => ({ netuid: 9, block: 1, neurons: [] });
   asked = 0;
+  /** As it connects; without one the chain says nothing before its next block. */
+  newest: Head | null = null;
   #listener: (head: Head) => void = () => {};
 
   readonly chain = {
+    head: () => {
+      if (this.newest === null) return Promise.reject(new ChainError("timeout", "no head yet"));
+      return Promise.resolve(this.newest);
+    },
     onHead: (listener: (head: Head) => void) => {
       this.#listener = listener;
       return () => this.#listener = () => {};
@@ -148,6 +154,24 @@ Deno.test("Admission: registered hotkeys, validators with a permit, and no node 
   assertEquals(listed.asked, 5);
 });
 
+Deno.test("Admission: a chain that cannot be reached is named as the reason, and its list counts as soon as it answers", async () => {
+  const problems: string[] = [];
+  const onFailure = (error: unknown) => problems.push(`bug: ${error}`);
+  const admission = new Admission({ network: "local", netuid: 9, onProblem() {}, onFailure });
+  const check = () => admission.check({ node: "hot0", role: "miner" });
+  assertMatch(check()!.detail, /subnet 9 of local is still being read; try again/);
+  admission.chainIsUnreachable();
+  assertEquals(check()!.code, "wrongPhase");
+  assertMatch(check()!.detail, /the orchestrator cannot reach the chain with subnet 9 of local; try again/);
+  const listed = new ListedChain();
+  listed.newest = { block: 7, seenMs: 0 };
+  listed.answer = () => ({ netuid: 9, block: 7, neurons: [neuron(0)] });
+  const stop = admission.follow(listed.chain);
+  await idle();
+  assertEquals([check(), listed.asked, problems], [null, 1, []], "no block had to come");
+  stop();
+});
+
 Deno.test("Admission: a newly registered node is asked to retry, and a stranger only once", async () => {
   const onFailure = (error: unknown) => {
     throw error;
@@ -168,7 +192,7 @@ Deno.test("Admission: a newly registered node is asked to retry, and a stranger 
   await list(101, neuron(0), neuron(1));
   assertEquals(listed.asked, 2, "the list is read again with the next block");
   assertEquals([check("hot1"), check("hot7")?.code], [null, "notAdmitted"]);
-  assertMatch(check("hot7")!.detail, /iota chain register --netuid 9 --endpoint test/);
+  assertMatch(check("hot7")!.detail, /iota chain register --netuid 9 --endpoint test --hotkey hot7/);
   for (let i = 0; i < 5_000; i++) check(`crowd-${i}`);
   await list(102, neuron(0), neuron(1));
   await list(103, neuron(0), neuron(1));

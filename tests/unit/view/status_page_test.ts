@@ -13,10 +13,12 @@ import { openRecordLog } from "../../../cli/projection/record_log.ts";
 import { FakeHost } from "../../support/fake_host.ts";
 import { LocalSwarm } from "../../support/swarm/local_swarm.ts";
 import { configOf, patience } from "../../support/swarm/whole_run.ts";
+import { testSigner } from "../../support/net/test_keys.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";
 
 const config = configOf({ swarm: { replicas: 2, validators: 1 } });
 const layersOfStages = splitLayers(config);
+const identity = { runId: "test-1a2b3c4d", hub: testSigner(1).address };
 
 async function openRun(folder: string, nowMs: () => number, timers: LocalSwarm["timers"]): Promise<Projection> {
   const host = new FakeHost();
@@ -30,17 +32,20 @@ async function openRun(folder: string, nowMs: () => number, timers: LocalSwarm["
     nowMs,
     records: await openRecordLog({ folder, timers, warn: (text) => assert(false, text) }),
     refused: () => ({ total: 3, byCode: { notAdmitted: 3 } }),
+    identity,
   });
 }
 
 async function statusOf(run: Projection): Promise<Record<string, unknown>> {
   const response = await run.pages["/status"]!(new Request("http://hub/status"));
   const text = await response.text();
-  assert(readStatus(text) !== null, text);
+  const { runId, hub } = readStatus(text) ?? {};
+  assertEquals({ runId, hub }, identity, text);
   return JSON.parse(text);
 }
 
 const expected = ({ phase, step, round, members }: OrchestratorState) => ({
+  ...identity,
   name: config.name,
   size: config.size,
   ...{ phase, step, steps: config.train.steps, round, nodes: members.size },

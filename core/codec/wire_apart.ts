@@ -1,0 +1,29 @@
+/**
+ * How far two wires are apart that should be equal: the largest error of a row, as a share of the larger of the two rows.
+ *
+ * By row, since one row among thousands can make a consumer's gradient explode and hardly shows in a sum over all. 0: equal;
+ * 1: one of the rows is zero, or they have nothing in common; 2: one is the other's negative. Replicas of a stage on different
+ * devices stay far below 0.05. Values are finite: what is not is refused where it comes in.
+ */
+
+import { assert } from "../assert.ts";
+import { decodeWire, type Wire } from "./wire.ts";
+
+/** Of wires of (B, T, width). */
+export function wiresApart(wire: Wire, [first, second]: readonly [Uint8Array, Uint8Array]): number {
+  assert(first.length === second.length, "Cannot compare wires as they must have one length");
+  const { width } = wire;
+  const a = decodeWire(wire, first);
+  const b = decodeWire(wire, second);
+  let worst = 0; // squared
+  for (let row = 0; row < a.length; row += width) {
+    let error = 0, ofA = 0, ofB = 0;
+    for (let i = row; i < row + width; i++) {
+      error += (a[i]! - b[i]!) ** 2;
+      ofA += a[i]! ** 2;
+      ofB += b[i]! ** 2;
+    }
+    if (error > 0) worst = Math.max(worst, error / Math.max(ofA, ofB));
+  }
+  return Math.sqrt(worst);
+}

@@ -1,0 +1,296 @@
+/**
+ * A microbatch that is made again by others, as those who computed with its wires could not, or disagreed.
+ *
+ * A wire of ordinary size can make whatever is computed from it unusable, so nobody is blamed for a result while its input has one
+ * maker only. All that was made of the microbatch in the step is dropped, gradients included; each task goes to a replica that has not
+ * done it before, the task in doubt first to those who failed it. When the step closes the makings are compared, wire by
+ * wire, down from the tokens, which are the hub's. Who failed them all while others did not was wrong. In a round's first step,
+ * where replicas hold the same parameters, of the first two wires that are far apart the one that nobody could compute with was
+ * wrong too, and, where none are, who failed the one and computed with the other. Everything else is nobody's fault.
+ *
+ * Invariants: a microbatch is made again `mostMakings` times in a step at most, and only while somebody else is here to make it; it
+ * counts once. Out of scope: which results are in doubt (refusals.ts).
+ */
+
+import { heapKeep } from "../../heap.ts";
+import { fault } from "../../fault.ts";
+import type { BlobHash, BlobRef, MicrobatchId, NodeId, StageIndex } from "../../ids.ts";
+import { blame, suspect } from "../members/blame.ts";
+import { type OrchestratorEffect, record, reject } from "../event.ts";
+import { rosterOf } from "../members/replicas.ts";
+import type { OrchestratorState } from "../state.ts";
+import { cancelLeases } from "./leases.ts";
+import { isUsable } from "./result_check.ts";
+import {
+  countWaiting,
+  type Flow,
+  heapOf,
+  inDataOrder,
+  isEmpty,
+  type ItemQueue,
+  type Making,
+  refusersOf,
+  type StepWork,
+  unitsOf,
+  type WorkItem,
+} from "./step_state.ts";
+import { awaitInputs, makeAgain } from "./taking_back.ts";
+import { chainPosition } from "./chain.ts";
+import { flowOf } from "./wiring.ts";
+
+/** Of a microbatch in a step, after the first one. */
+const mostMakings = {
+  hopeless: 8, // nobody can compute with it
+  contested: 2, // one says it can
+  agreed: 1, // it makes results of an unusual size
+};
+const mostAgreed = 3; // microbatches of a step that a stage has made again for unusual sizes: it may be the stage's own
+const alike = 0.05; // replicas of a stage differ by rounding, see wire_apart.ts
+const harmless = 2 ** 20; // honest results are far below; what is smaller may be unusual only as others' are
+const unlike = 0.5; // no rounding makes that of a row
+
+export function mayRemake(
+  state: OrchestratorState,
+  { item, why }: { item: WorkItem; why: keyof typeof mostMakings },
+): boolean {
+  const flow = flowOf(state, item);
+  if (flow.past.length >= mostMakings[why]) return false;
+  if (why === "agreed" && remadeFor(state, item.stage) >= mostAgreed) return false;
+  const isAny = why === "hopeless"; // a good making may have been dropped before
+  return itemsBefore(flow, item).some((each) =>
+    each.stage !== item.stage && hasOtherMaker(state, { item: each, isAny })
+  );
+}
+
+const remadeFor = ({ work }: OrchestratorState, stage: StageIndex): number =>
+  (work?.flows ?? []).filter(({ past }) => past.some(({ item }) => item.stage === stage)).length;
+
+const itemsBefore = ({ items, wires }: Flow, item: WorkItem): readonly WorkItem[] =>
+  items.slice(0, chainPosition(wires.length, item));
+
+function hasOtherMaker(state: OrchestratorState, { item, isAny }: { item: WorkItem; isAny: boolean }): boolean {
+  const maker = makerOf(item);
+  return rosterOf(state, item.stage).members.some(({ node, graceUntilMs }) =>
+    graceUntilMs === null && node !== maker && (isAny || !item.makers.includes(node))
+  );
+}
+
+const makerOf = ({ madeBy, doneBy }: WorkItem): NodeId | null => madeBy?.node ?? doneBy;
+
+/** Drops all that was made of the item's microbatch and begins with its tokens again. */
+export function remake(
+  state: OrchestratorState,
+  { item, isUnanimous }: { item: WorkItem; isUnanimous: boolean },
+): OrchestratorEffect[] {
+  const flow = flowOf(state, item);
+  const forwards = flow.items.slice(0, item.stage);
+  const wires = flow.wires.slice(0, item.stage);
+  const unused = [...flow.wires.slice(item.stage), ...flow.gradients].filter((ref) => ref !== null);
+  const failed = [...item.refused];
+  flow.past.push({
+    ...{ item, wires, failed, isUnanimous, isVoid: false },
+    makers: forwards.map(makerOf),
+    paid: unitsDone(flow),
+    apart: forwards.map(() => null),
+  });
+  for (const { apart } of flow.past) apart.fill(null);
+  flow.wires.fill(null);
+  flow.gradients.fill(null);
+  flow.losses = null;
+  const again = [...refusersOf(item)];
+  const makers = flow.items.map((each) => each.stage === item.stage ? null : makerOf(each)); // its own stage is not in doubt
+  const effects = flow.items.flatMap((each, i) => reset(state, { item: each, maker: makers[i] ?? null }));
+  item.again = again;
+  for (const each of flow.items) if (each.status === "done") makeAgain(state, each);
+  for (const [i, each] of flow.items.entries()) each.avoid = makers[i] ?? null;
+  for (const each of flow.items) if (each.status === "blocked") awaitInputs(state, each);
+  return unused.length === 0 ? effects : [...effects, { type: "release", refs: unused }];
+}
+
+/** Whoever did a forward would have had the backward as well, which another does now: always meeting a bad maker must cost nobody. */
+function unitsDone({ items }: Flow): Map<NodeId, number> {
+  const units = new Map<NodeId, number>();
+  const last = items.length - 1;
+  for (const [i, { status, doneBy, direction }] of items.entries()) {
+    if (status !== "done" || doneBy === null) continue;
+    const isHalf = direction === "forward" && items[last - i]?.status !== "done";
+    const done = unitsOf(direction) + (isHalf ? unitsOf("backward") : 0);
+    units.set(doneBy, (units.get(doneBy) ?? 0) + done);
+  }
+  return units;
+}
+
+/** What is not done waits for its input again. */
+function reset(
+  state: OrchestratorState,
+  { item, maker }: { item: WorkItem; maker: NodeId | null },
+): OrchestratorEffect[] {
+  if (maker !== null && !item.makers.includes(maker)) item.makers.push(maker);
+  item.madeBy = null;
+  item.avoid = null;
+  item.refused = [];
+  item.failed = [];
+  item.again = [];
+  if (item.status === "done") return [];
+  const isLeased = item.status === "leased";
+  if (item.status === "queued") unqueue(state, item);
+  item.status = "blocked";
+  if (!isLeased || state.work === null) return [];
+  countWaiting(state.work, { stage: item.stage, change: 1 });
+  return cancelLeases(state, item);
+}
+
+function unqueue(state: OrchestratorState, item: WorkItem): void {
+  const roster = rosterOf(state, item.stage);
+  const drop = (queue: ItemQueue) => heapKeep(heapOf(queue, item), (each) => each !== item, inDataOrder);
+  const shared = state.work?.queues[item.stage];
+  if (shared !== undefined) drop(shared);
+  for (const member of roster.members) {
+    drop(member.own);
+    if (!isEmpty(member.own)) continue;
+    roster.backlog.delete(member);
+    roster.due.delete(member);
+  }
+}
+
+// ---------------------------------------------------------------------------------------------------- comparing makings
+
+/** Every earlier wire of the same forward against the new one. */
+export function compareMakings(
+  state: OrchestratorState,
+  { item, last }: { item: WorkItem; last: BlobRef },
+): OrchestratorEffect[] {
+  if (item.direction !== "forward") return [];
+  const { microbatch, stage } = item;
+  const { step } = state;
+  return flowOf(state, item).past.flatMap(({ wires, apart }, making) => {
+    const first = wires[stage] ?? null;
+    if (first === null) return [];
+    if (first.hash !== last.hash) return [{ type: "compareWires", step, microbatch, making, stage, first, last }];
+    apart[stage] = 0;
+    return [];
+  });
+}
+
+interface Compared {
+  readonly step: number;
+  readonly microbatch: MicrobatchId;
+  readonly making: number;
+  readonly stage: StageIndex;
+  readonly last: BlobHash;
+  readonly apart: number;
+}
+
+export function onWiresCompared(
+  state: OrchestratorState,
+  { step, microbatch, making, stage, last, apart }: Compared,
+): OrchestratorEffect[] {
+  if (state.work === null || state.step !== step) return [];
+  const flow = state.work.flows.find((each) => each.microbatch === microbatch);
+  const compared = flow?.past[making];
+  if (compared !== undefined && flow?.wires[stage]?.hash === last) compared.apart[stage] = apart; // else made anew since
+  return [];
+}
+
+/** The step has gone all the way: what its makings say of those who took part. */
+export function settleMakings(state: OrchestratorState, { flows }: StepWork): OrchestratorEffect[] {
+  const effects: OrchestratorEffect[] = [];
+  for (const flow of flows) {
+    const named = new Set<NodeId>(); // one strike for a microbatch
+    for (
+      const { node, detail, isProven, inVain = [] } of flow.past.flatMap((making) =>
+        findingsOf(state, { flow, making })
+      )
+    ) {
+      const { item, paid } = flow.past[0]!;
+      for (const each of inVain) paid.set(each, (paid.get(each) ?? 0) + unitsOf(item.direction));
+      for (const making of flow.past) making.paid.delete(node);
+      if (named.has(node)) continue;
+      named.add(node);
+      const wrong = fault("badNumbers", detail);
+      if (isProven) effects.push(...reject(node, wrong), ...blame(state, { node, fault: wrong }));
+      else effects.push(record({ type: "warning", text: detail }));
+    }
+  }
+  return effects;
+}
+
+interface Finding {
+  readonly node: NodeId;
+  readonly detail: string;
+  readonly isProven: boolean;
+  readonly inVain?: readonly NodeId[]; // who computed with it, and is paid for that
+}
+
+/** In a round's first step all replicas of a stage hold the same parameters; after that they are apart by what they learned. */
+const areEqual = (state: OrchestratorState): boolean => state.step === state.roundFirstStep;
+
+function findingsOf(state: OrchestratorState, { flow, making }: { flow: Flow; making: Making }): Finding[] {
+  if (making.isVoid || making.item.isDoubtful) return [];
+  const most = areEqual(state) ? alike : unlike;
+  const first = making.apart.findIndex((apart) => apart === null || apart > most);
+  return [
+    ...falselyFailed(state, { flow, making, isInnocent: first === -1 }),
+    ...(first === -1 ? [] : falselyMade(state, { flow, making, first })),
+  ];
+}
+
+/** Two wires of one input are apart. */
+function falselyMade(
+  state: OrchestratorState,
+  { flow, making, first }: { flow: Flow; making: Making; first: number },
+): Finding[] {
+  const { item: { microbatch, stage }, apart, makers, failed, isUnanimous } = making;
+  const maker = makers[first] ?? null;
+  const other = flow.items[first]?.madeBy?.node ?? null;
+  const error = apart[first] ?? 0;
+  if (maker === null || other === null || error <= unlike) return [];
+  const failers = new Set(failed.map(({ node }) => node)).size;
+  const isOfNoUse = isUnanimous && failed.every(({ doubt }) => !(doubt.value <= harmless));
+  const isProven = areEqual(state) && (maker === other || (isOfNoUse && failers > 1));
+  const detail =
+    `Cannot believe the wire of microbatch ${microbatch} that ${maker} made in stage ${first} as it must ` +
+    `be like the one that ${other} made of the same input: a row of it is ${error.toPrecision(3)} of its size apart; ` +
+    (isOfNoUse
+      ? `none of ${failers} replicas of stage ${stage} could compute with it`
+      : `results of stage ${stage} differ, or are of an unusual size`);
+  return [{ node: maker, detail, isProven, inVain: [...new Set(failed.map(({ node }) => node))] }];
+}
+
+/**
+ * Who failed whatever others made, where somebody did not; or failed an input and computed with an equal one. Where all had failed
+ * the first one alike, nobody is to blame for it.
+ */
+function falselyFailed(
+  state: OrchestratorState,
+  { flow, making, isInnocent }: { flow: Flow; making: Making; isInnocent: boolean },
+): Finding[] {
+  const { item, failed, isUnanimous } = making;
+  if (isUnanimous) return [];
+  const isTried = !hasUntriedMaker(state, { flow, item });
+  const isAlwaysWrong = (node: NodeId) =>
+    [...flow.past.map((each) => each.item === item ? each.failed : []), item.failed].every((failures) =>
+      failures.some((each) => each.node === node && !isUsable(each.doubt))
+    );
+  return failed.flatMap(({ node, doubt }) => {
+    if (isInnocent && isTried) suspect(state, node);
+    if (isUsable(doubt)) return [];
+    const isContrary = isInnocent && areEqual(state) && item.doneBy === node;
+    if (!isContrary && !(isTried && isAlwaysWrong(node))) return [];
+    return [{
+      node,
+      detail: `${doubt.detail}; others made the same input, and it can be computed with`,
+      isProven: true,
+    }];
+  });
+}
+
+const mostCompared = 3; // makers of a wire
+
+/** Some wire before the item was made by few of those who could: they may have made it wrong alike. */
+function hasUntriedMaker(state: OrchestratorState, { flow, item }: { flow: Flow; item: WorkItem }): boolean {
+  return flow.items.slice(0, item.stage).some((each, stage) => {
+    const makers = new Set(flow.past.map((making) => making.makers[stage] ?? null)).add(makerOf(each));
+    return makers.size < Math.max(2, Math.min(mostCompared, rosterOf(state, each.stage).assigned));
+  });
+}

@@ -1,0 +1,107 @@
+/** Attack suite: wires that look ordinary and make the results of whoever computes with them unusable. */
+
+import { assert } from "@std/assert";
+import { type Row, testAttacks, unitsByRound } from "../support/attack/attack_checks.ts";
+import type { Aftermath } from "../support/attack/attack_world.ts";
+import type { Hostile } from "../support/attack/hostile_node.ts";
+import {
+  firstRowZero,
+  oneOf,
+  reportsLoss,
+  sendsNaNWhile,
+  shrinks,
+  spoilsForward,
+  spoilsGradients,
+  tamed,
+} from "../support/attack/hostile_wires.ts";
+
+const zeroRow = spoilsForward(firstRowZero);
+
+const rows: readonly Row[] = [
+  { name: "a row of zeros, four layers a stage", layers: 12, culprit: "out" },
+  { name: "a row of zeros, three layers a stage", layers: 9, culprit: "tolerated" },
+  { name: "a row of zeros, two layers a stage", layers: 6, culprit: "tolerated" },
+  { name: "a row of zeros, eight layers a stage: honest results overflow", layers: 24, culprit: "out" },
+].map((row) => ({ ...row, lossTolerance: 0.06, miners: [{ stage: 0, hostile: zeroRow }] }) as Row);
+
+testAttacks("unusable inputs", rows);
+
+/** With an accomplice who finds nothing wrong with the input. */
+const pairs: readonly Row[] = [
+  {
+    name: "and small gradients where honest ones are large",
+    miners: [{ stage: 0, hostile: zeroRow }, { stage: 1, hostile: spoilsGradients(tamed(0.003)) }],
+  },
+  {
+    name: "and NaN for everything",
+    miners: [{ stage: 0, hostile: zeroRow }, { stage: 1, hostile: spoilsGradients(oneOf(NaN)) }],
+  },
+  {
+    name: "of two heads",
+    miners: [{ stage: 0, hostile: zeroRow }, { stage: 0, replica: 1, hostile: zeroRow }],
+  },
+].map((row) => ({ ...row, layers: 12, lossTolerance: 0.12, culprit: "tolerated" }));
+
+testAttacks("a row of zeros", pairs);
+
+const two = (hostile: () => Hostile) => [0, 1].map((replica) => ({ stage: 1, replica, hostile: hostile() }));
+
+/** The link of whoever could contradict is broken for a while, within its grace. */
+function whileAway(name: string, { liars, away }: { liars: readonly number[]; away: readonly number[] }): Row {
+  let from = -1;
+  let isAway = false;
+  return {
+    name,
+    isQuick: true,
+    miners: liars.map((replica) => ({ stage: 1, replica, hostile: sendsNaNWhile(() => isAway) })),
+    meddle: (swarm, miners) => {
+      const { state } = swarm.orchestrator;
+      const now = swarm.timers.nowMs();
+      const places = away.map((replica) => swarm.member(miners[replica * 3 + 1]!));
+      if (from < 0 && state.round === 1 && state.phase === "training" && state.work !== null) {
+        from = now;
+        isAway = true;
+        for (const { link } of places) {
+          link.unreachable = true;
+          link.cut();
+        }
+      }
+      if (isAway && now >= from + 2000) { for (const { link } of places) link.unreachable = false; }
+      const isBack = places.every(({ link, address }) => {
+        const member = [...state.members.values()].find(({ node }) => node === address);
+        return !link.unreachable && member?.graceUntilMs === null && member.status === "active";
+      });
+      if (isBack) isAway = false;
+    },
+  };
+}
+
+testAttacks("NaN", [
+  whileAway("of two of three, while the third's link is broken", { liars: [0, 1], away: [2] }),
+  whileAway("of one of three, while both others' links are broken", { liars: [0], away: [1, 2] }),
+  { name: "of two of three in all gradients", culprit: "out", miners: two(() => spoilsGradients(oneOf(NaN))) },
+  { name: "of two of three in all wires", culprit: "out", miners: two(() => sendsNaNWhile(() => true)) },
+]);
+
+/** They are a majority of their stage; what an audit says of them is worth more. */
+function assertOthersArePaid(after: Aftermath): void {
+  for (const node of after.miners.filter((each) => !after.hostile.has(each))) {
+    const units = unitsByRound(after, node);
+    assert(units.slice(2).every((each) => each > 0), `the honest ${node} was paid ${units}`);
+  }
+}
+
+testAttacks("a window that moves", [
+  {
+    name: "two of three shrink their wires step by step",
+    culprit: "named",
+    lossTolerance: 0.2,
+    slowRounds: 3, // the one that is left does it all, after both others have tried
+    miners: two(shrinks),
+    also: assertOthersArePaid,
+  },
+]);
+
+testAttacks("told losses", [
+  { name: "of 999 by a tail", isQuick: true, culprit: "unpaid", miners: [{ stage: 2, hostile: reportsLoss(999) }] },
+]);
