@@ -147,7 +147,7 @@ async function startRun(
 ): Promise<StartedRun> {
   const { output } = context;
   const { prepared, place, port, limits, startedMs } = options;
-  const { config, folder, runId, key: { signer } } = prepared;
+  const { config, folder, runId, saved, key: { signer } } = prepared;
   const layersOfStages = splitLayers(config);
   const stages = stageSpecs(config, layersOfStages);
   const warn = (text: string) => output.log.warn(text);
@@ -198,13 +198,7 @@ async function startRun(
   chain.onRenewed(() => role.review());
   serve(context, { role, members, limits, port, self: signer.address, tickets, pages: projection.pages });
   const invite = { socket: place.urlAt(port.at.port), hub: signer.address, run: runId };
-  sayListening(output, {
-    place,
-    at: port.at,
-    saved: prepared.saved,
-    invite,
-    miners: config.swarm.replicas * stages.length,
-  });
+  sayListening(output, { place, at: port.at, saved, invite, miners: config.swarm.replicas * stages.length });
   chain.announce({ invite, signer });
   const close = async ({ isOver }: { isOver: boolean }) => {
     await port.close();

@@ -10,12 +10,12 @@ import { absoluteWords } from "../../../cli/service/service_plan.ts";
 import { FakeHost } from "../../support/fake_host.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";
 
-const ownHome = { system: "linux", get: (name: string) => name === "HOME" ? "/home/ada" : undefined } as const;
+const ownHome = { system: "linux", get: (name: string) => name === "HOME" ? "/ada" : undefined } as const;
 
 Deno.test("Home: only ~ alone and ~/ are the user's home folder", () => {
   const paths = ["~", "~/runs/own", "~bob/runs", "./~/runs", "runs/~", "/~"];
   assertEquals(paths.map((path) => expandHome(path, ownHome)), [
-    ...["/home/ada", "/home/ada/runs/own"],
+    ...["/ada", "/ada/runs/own"],
     ...["~bob/runs", "./~/runs", "runs/~", "/~"],
   ]);
 });
@@ -23,7 +23,7 @@ Deno.test("Home: only ~ alone and ~/ are the user's home folder", () => {
 Deno.test("Home: a service gets absolute paths, in both ways to give an option", () => {
   const words = ["--data", "~/own", "--log-file=~/own.log", "--wallet", "~", "--corpus", "sotu"];
   assertEquals(absoluteWords(words, { options: orchestrate.options, environment: ownHome }), [
-    ...["--data", "/home/ada/own", "--log-file=/home/ada/own.log", "--wallet", "~", "--corpus", "sotu"],
+    ...["--data", "/ada/own", "--log-file=/ada/own.log", "--wallet", "~", "--corpus", "sotu"],
   ]);
 });
 
