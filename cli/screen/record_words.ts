@@ -34,3 +34,10 @@ export const reissuedClause = (tasks: number): string => tasks === 0 ? "" : `; $
 
 /** A node that came back with nothing of its session left is no loss to a person. */
 export const isReturn = ({ reason }: Of<"nodeLost">): boolean => reason === joinedAnew;
+
+/** An answer after its task, step or round was closed: the usual end of a task handed out twice. */
+export const isLate = ({ code }: Of<"faultSeen">): boolean => code === "staleResult";
+
+export function faultText(record: Of<"faultSeen">): string {
+  return isLate(record) ? `an answer came late and is not counted: ${record.detail}` : record.detail;
+}
