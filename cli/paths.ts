@@ -51,3 +51,8 @@ export function homeFolder(environment: Environment): string {
 function homeVariable(environment: Environment): string {
   return environment.system === "windows" ? "USERPROFILE" : "HOME";
 }
+
+/** Where no shell has replaced `~`, as in a file or within quotes: `~/x` lies in the user's home folder. Another user's home, `~name/x`, stays as it is. */
+export function expandHome(path: string, environment: Environment): string {
+  return path === "~" || path.startsWith("~/") ? `${homeFolder(environment)}${path.slice(1)}` : path;
+}

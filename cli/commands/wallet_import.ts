@@ -6,7 +6,7 @@
  */
 
 import type { Command, CommandContext } from "../command.ts";
-import { expandHome } from "../home_path.ts";
+import { expandHome } from "../paths.ts";
 import { attempting, UsageError } from "../output/errors.ts";
 import { readPassword } from "../options/secret_input.ts";
 import { explaining } from "../options/wallet_options.ts";

@@ -6,7 +6,7 @@
  */
 
 import type { Command, CommandContext } from "../command.ts";
-import { expandHome } from "../home_path.ts";
+import { expandHome } from "../paths.ts";
 import { type ConfigFile, parseConfigFile, placeProblems, readConfigFile } from "../options/config_file.ts";
 import { UsageError, UserError } from "../output/errors.ts";
 import { optionProblems } from "../options/option_file.ts";

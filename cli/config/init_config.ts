@@ -13,7 +13,7 @@ import { resolveConfig } from "../../core/config/parse.ts";
 import { modelParameters } from "../../core/model/shape.ts";
 import { systemTimers } from "../../net/timers.ts";
 import type { Command, CommandContext, OptionSpec } from "../command.ts";
-import { expandHome } from "../home_path.ts";
+import { expandHome } from "../paths.ts";
 import { realDisk, writeAtomically } from "../data/disk.ts";
 import { attempting, UsageError, UserError } from "../output/errors.ts";
 import { hubOptions, hubTable, settingName } from "../options/hub_options.ts";

@@ -8,9 +8,8 @@
 import { resolve } from "node:path";
 import { type ParsedArguments, parseOptions } from "./args.ts";
 import { type Command, commonOptions, type OptionValues } from "../command.ts";
-import { expandHome } from "../home_path.ts";
 import type { ConfigFile } from "./config_file.ts";
-import type { Environment } from "../paths.ts";
+import { type Environment, expandHome } from "../paths.ts";
 import { attempting, UsageError, UserError } from "../output/errors.ts";
 
 export interface GivenOptions extends ParsedArguments {

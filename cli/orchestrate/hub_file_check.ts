@@ -8,9 +8,8 @@
 import type { Problem } from "../../core/config/parse.ts";
 import type { CommandContext } from "../command.ts";
 import { type ConfigFile, placeProblems, readConfigFile } from "../options/config_file.ts";
-import { expandHome } from "../home_path.ts";
 import { isPathOption } from "../options/args.ts";
-import type { Environment } from "../paths.ts";
+import { type Environment, expandHome } from "../paths.ts";
 import { UserError } from "../output/errors.ts";
 import { hubTable } from "../options/hub_options.ts";
 import { hubPart } from "../options/run_file.ts";

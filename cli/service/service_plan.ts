@@ -9,11 +9,10 @@ import { resolve } from "node:path";
 import { knobAt } from "../../core/config/knobs.ts";
 import { isPathOption } from "../options/args.ts";
 import { readOptions } from "../options/given_options.ts";
-import { expandHome } from "../home_path.ts";
 import { type Command, type CommandContext, commonOptions, type OptionSpec } from "../command.ts";
 import { UsageError } from "../output/errors.ts";
 import { namedFolder } from "../run_folder.ts";
-import { dataFolder, type Environment } from "../paths.ts";
+import { dataFolder, type Environment, expandHome } from "../paths.ts";
 import { launchCommand, unpackFolder } from "../self.ts";
 import { serviceRole } from "./service_roles.ts";
 

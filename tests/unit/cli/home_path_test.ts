@@ -3,7 +3,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import type { Command } from "../../../cli/command.ts";
 import { command as orchestrate } from "../../../cli/commands/orchestrate.ts";
-import { expandHome } from "../../../cli/home_path.ts";
+import { expandHome } from "../../../cli/paths.ts";
 import { main } from "../../../cli/main.ts";
 import { givenRun } from "../../../cli/options/run_options.ts";
 import { absoluteWords } from "../../../cli/service/service_plan.ts";
