@@ -17,12 +17,12 @@ export interface Environment {
 
 export function dataFolder(environment: Environment, explicit?: string): string {
   if (explicit !== undefined) return explicit;
-  if (environment.system === "darwin") return `${home(environment)}/Library/Application Support/iota`;
+  if (environment.system === "darwin") return `${homeFolder(environment)}/Library/Application Support/iota`;
   if (environment.system === "windows") {
-    return `${environment.get("LOCALAPPDATA") ?? `${home(environment)}/AppData/Local`}/iota`;
+    return `${environment.get("LOCALAPPDATA") ?? `${homeFolder(environment)}/AppData/Local`}/iota`;
   }
   const dataHome = environment.get("XDG_DATA_HOME");
-  return dataHome?.startsWith("/") ? `${dataHome}/iota` : `${home(environment)}/.local/share/iota`;
+  return dataHome?.startsWith("/") ? `${dataHome}/iota` : `${homeFolder(environment)}/.local/share/iota`;
 }
 
 /**
@@ -36,10 +36,10 @@ export function walletFolders(
   if (given.explicit !== undefined) return [given.explicit];
   const own = given.data === undefined ? [] : [`${given.data}/wallets`];
   const homeless = own.length > 0 && !environment.get(homeVariable(environment)); // a service without HOME still has --data
-  return homeless ? own : [...own, `${home(environment)}/.bittensor/wallets`];
+  return homeless ? own : [...own, `${homeFolder(environment)}/.bittensor/wallets`];
 }
 
-function home(environment: Environment): string {
+export function homeFolder(environment: Environment): string {
   const name = homeVariable(environment);
   const folder = environment.get(name);
   if (folder) return folder;
@@ -50,4 +50,9 @@ function home(environment: Environment): string {
 
 function homeVariable(environment: Environment): string {
   return environment.system === "windows" ? "USERPROFILE" : "HOME";
+}
+
+/** Where no shell has replaced `~`, as in a file or within quotes: `~/x` lies in the user's home folder. Another user's home, `~name/x`, stays as it is. */
+export function expandHome(path: string, environment: Environment): string {
+  return path === "~" || path.startsWith("~/") ? `${homeFolder(environment)}${path.slice(1)}` : path;
 }

@@ -6,6 +6,7 @@
  */
 
 import type { Command, CommandContext } from "../command.ts";
+import { expandHome } from "../paths.ts";
 import { attempting, UsageError } from "../output/errors.ts";
 import { readPassword } from "../options/secret_input.ts";
 import { explaining } from "../options/wallet_options.ts";
@@ -41,7 +42,8 @@ export const command: Command = {
 
 async function open(context: CommandContext, place: KeyPlace): Promise<OpenedKey> {
   const uri = context.options.text("uri");
-  const path = context.positionals[0];
+  const [typed] = context.positionals;
+  const path = typed === undefined ? undefined : expandHome(typed, context.environment);
   if ((uri === undefined) === (path === undefined)) {
     throw new UsageError("Cannot import as there must be either a file or --uri, and not both", {
       next: "See iota help wallet import",

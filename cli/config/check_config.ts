@@ -6,33 +6,46 @@
  */
 
 import type { Command, CommandContext } from "../command.ts";
+import { expandHome } from "../paths.ts";
 import { type ConfigFile, parseConfigFile, placeProblems, readConfigFile } from "../options/config_file.ts";
 import { UsageError, UserError } from "../output/errors.ts";
 import { optionProblems } from "../options/option_file.ts";
 import { resolveRunFile } from "../options/run_file.ts";
 import { printable } from "../screen/format.ts";
 import { type FilePurpose, filePurposes, isRunFile } from "./file_kind.ts";
-import { namedFileProblems } from "./named_files.ts";
+import { namedFileProblems, walletNote } from "./named_files.ts";
 
 export interface CheckedFile {
   readonly purpose: FilePurpose;
   readonly problems: readonly string[]; // "run.toml:3: Cannot …"
+  readonly note?: string | null; // what is still missing before a start
+  readonly isEmpty?: boolean;
 }
 
 export async function checkConfig(context: CommandContext): Promise<number> {
-  const { output, positionals: [path] } = context;
-  if (path === undefined) {
+  const { output, environment, positionals: [typed] } = context;
+  if (typed === undefined) {
     throw new UsageError("Cannot check a configuration as its FILE must be given: it is missing", {
       next: "For example: iota config check run.toml",
     });
   }
-  const { purpose, problems } = await checkFile(path, purposeOf(context));
+  const path = expandHome(typed, environment);
+  const given = purposeOf(context);
+  const { purpose, problems, note = null, isEmpty = false } = await checkFile(path, { given, context });
   for (const text of problems) {
     output.event({ type: "problem", text });
     output.line(`${output.paint.red("×")} ${printable(text)}`);
   }
+  if (note !== null) {
+    output.event({ type: "note", text: note });
+    output.line(`${output.paint.yellow("○")} not ready yet: ${printable(note)}`);
+  }
   const count = problems.length;
-  const kind = purpose === "run" ? "the settings of a run" : `options of iota ${purpose}`;
+  const kind = isEmpty && given === null
+    ? "it sets nothing, so it suits a run, a miner and a validator"
+    : purpose === "run"
+    ? "the settings of a run"
+    : `options of iota ${purpose}`;
   const text = count === 0
     ? `${output.paint.green("●")} ${path} is right: ${kind}`
     : `${path} has ${count} problem${count === 1 ? "" : "s"}: ${kind}`;
@@ -44,18 +57,22 @@ export function purposeOf({ options }: CommandContext): FilePurpose | null {
   return filePurposes.find((purpose) => purpose === options.text("for")) ?? null;
 }
 
-async function checkFile(path: string, given: FilePurpose | null): Promise<CheckedFile> {
+async function checkFile(
+  path: string,
+  { given, context }: { given: FilePurpose | null; context: CommandContext },
+): Promise<CheckedFile> {
   let file: ConfigFile;
   try {
-    file = await readConfigFile(path);
+    file = await readConfigFile(path, { makes: given ?? "run" });
   } catch (error) {
     const isSyntax = error instanceof UserError && error.message.startsWith(`${path}:`);
     if (!isSyntax) throw error;
     return { purpose: given ?? "run", problems: [error.message] };
   }
   const { purpose, problems } = await problemsOf(file, given);
-  const ofFiles = placeProblems({ problems: await namedFileProblems(file, purpose), file });
-  return { purpose, problems: [...problems, ...ofFiles] };
+  const ofFiles = placeProblems({ problems: await namedFileProblems(file, { purpose, context }), file });
+  const note = await walletNote(file, { purpose, context });
+  return { purpose, problems: [...problems, ...ofFiles], note, isEmpty: Object.keys(file.table).length === 0 };
 }
 
 /** Problems with the settings themselves; the files that they name are not checked. */

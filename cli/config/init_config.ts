@@ -13,6 +13,7 @@ import { resolveConfig } from "../../core/config/parse.ts";
 import { modelParameters } from "../../core/model/shape.ts";
 import { systemTimers } from "../../net/timers.ts";
 import type { Command, CommandContext, OptionSpec } from "../command.ts";
+import { expandHome } from "../paths.ts";
 import { realDisk, writeAtomically } from "../data/disk.ts";
 import { attempting, UsageError, UserError } from "../output/errors.ts";
 import { hubOptions, hubTable, settingName } from "../options/hub_options.ts";
@@ -29,7 +30,9 @@ export async function initConfig(context: CommandContext, nowMs = systemTimers.n
   if (purpose !== "run" && options.given("size")) {
     throw new UsageError("Cannot use --size with a node's file as the run decides it", { next: "Leave it out" });
   }
-  const path = positionals[0] ?? (purpose === "run" ? "run.toml" : `${purpose}.toml`);
+  const path = positionals[0] !== undefined
+    ? expandHome(positionals[0], context.environment)
+    : (purpose === "run" ? "run.toml" : `${purpose}.toml`);
   const isThere = await attempting({ action: "look for the file", value: path }, () => exists(path));
   if (isThere && !options.flag("force")) {
     throw new UserError(`Cannot write '${path}' as no file of that name may exist`, {

@@ -1,27 +1,95 @@
 /**
- * Checks the files that a settings file names, as its command will: training text, certificates and keys.
+ * Checks the files that a settings file names, as its command will: training text, certificates and keys, the log. A
+ * wallet may still be made, so a missing one is a note.
  *
  * Relative paths start at the current folder; the messages show the full path.
  */
 
+import { dirname, resolve } from "node:path";
 import type { Problem } from "../../core/config/parse.ts";
 import type { ConfigFile } from "../options/config_file.ts";
 import { readCorpus } from "../data/corpus.ts";
-import { UserError } from "../output/errors.ts";
-import { hubFileProblems } from "../orchestrate/hub_file_check.ts";
-import { corpusOf } from "../options/run_options.ts";
+import { type CommandContext, commonOptions } from "../command.ts";
+import { isPathOption } from "../options/args.ts";
+import { nodeOptions } from "../options/node_options.ts";
+import { attempting, UserError } from "../output/errors.ts";
+import { hubFileProblems, hubTexts } from "../orchestrate/hub_file_check.ts";
+import { corpusOf, expandCorpus } from "../options/run_options.ts";
+import { openHotkeyOf } from "../options/wallet_options.ts";
+import { dataFolder, type Environment, expandHome } from "../paths.ts";
+import { logOptions } from "../service/service_options.ts";
 import { readTlsAuthority } from "../roles/tls_files.ts";
 import type { FilePurpose } from "./file_kind.ts";
 
-export async function namedFileProblems({ table }: ConfigFile, purpose: FilePurpose): Promise<Problem[]> {
+export async function namedFileProblems(
+  { table }: ConfigFile,
+  { purpose, context }: { purpose: FilePurpose; context: CommandContext },
+): Promise<Problem[]> {
+  const { environment } = context;
+  const texts = textsOf(table, { purpose, environment });
+  const ofLog = await logProblem(texts.get("log-file"), { table, purpose, environment });
   if (purpose !== "run") {
-    const authority = table["tls-ca"];
-    if (typeof authority !== "string") return [];
-    return await problemOf("tls-ca", () => readTlsAuthority({ name: "tls-ca", text: authority }));
+    const authority = texts.get("tls-ca");
+    if (authority === undefined) return ofLog;
+    return [...ofLog, ...await problemOf("tls-ca", () => readTlsAuthority({ name: "tls-ca", text: authority }))];
   }
-  const corpus = corpusOf(table);
+  const corpus = corpusOf(expandCorpus(table, environment));
   const ofCorpus = corpus === null ? [] : await problemOf("data.corpus", () => readCorpus(corpus));
-  return [...ofCorpus, ...await hubFileProblems(table)];
+  return [...ofCorpus, ...await hubFileProblems(table, context), ...ofLog];
+}
+
+/** What is still missing before a start, although nothing is wrong with the file; null: nothing. */
+export async function walletNote(
+  { table }: ConfigFile,
+  { purpose, context }: { purpose: FilePurpose; context: CommandContext },
+): Promise<string | null> {
+  const { environment } = context;
+  const texts = textsOf(table, { purpose, environment });
+  const wallet = texts.get("wallet");
+  if (wallet === undefined) return null;
+  const options: CommandContext["options"] = {
+    text: (name) => texts.get(name),
+    number: () => undefined,
+    flag: () => false,
+    given: (name) => texts.has(name),
+  };
+  try {
+    await openHotkeyOf({ ...context, options }, wallet);
+    return null;
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    return `${error.message}${error.next === undefined ? "" : `. ${error.next}`}`;
+  }
+}
+
+type Place = { readonly purpose: FilePurpose; readonly environment: Environment };
+
+/** The options that the file sets, by name, as the command will read them. */
+function textsOf(table: ConfigFile["table"], { purpose, environment }: Place): ReadonlyMap<string, string> {
+  if (purpose === "run") return hubTexts(table, environment);
+  const set = Object.entries(table).filter((entry): entry is [string, string] => typeof entry[1] === "string");
+  return new Map(
+    set.map(([name, text]) => [name, nodePaths.has(name) ? expandHome(text, environment) : text]),
+  );
+}
+
+const nodePaths = new Set(
+  [...nodeOptions, ...logOptions, ...commonOptions].filter(isPathOption).map(({ name }) => name),
+);
+
+/** The command creates folders only within its data folder. */
+async function logProblem(
+  log: string | undefined,
+  { table, purpose, environment }: Place & { table: ConfigFile["table"] },
+): Promise<Problem[]> {
+  if (log === undefined) return [];
+  const path = resolve(log);
+  const data = textsOf(table, { purpose, environment }).get("data");
+  if (path.startsWith(`${resolve(dataFolder(environment, data))}/`)) return [];
+  return await problemOf(
+    purpose === "run" ? "hub.logFile" : "log-file",
+    () => attempting({ action: "open the log", value: path, creates: true }, () => Deno.stat(dirname(path))),
+  );
 }
 
 async function problemOf(path: string, attempt: () => Promise<unknown>): Promise<Problem[]> {

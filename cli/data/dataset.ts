@@ -17,6 +17,7 @@ import {
 } from "./dataset_manifest.ts";
 import { UserError } from "../output/errors.ts";
 import { firstProblem } from "./file_entry.ts";
+import { tooShort } from "./text_length.ts";
 import { TokenReader } from "./token_file.ts";
 import { readTokenizer } from "./tokenizer_file.ts";
 
@@ -69,7 +70,7 @@ export class Dataset {
     const { seed, sequences, contextLength } = shape;
     const windows = windowsPerPass({ tokens: this.#train.tokens, contextLength });
     const heldOutWindows = windowsPerPass({ tokens: this.#heldOut.tokens, contextLength });
-    if (windows === 0) throw tooShort("training", { needed: 1, windows, contextLength });
+    if (windows === 0) throw tooShort({ split: "training", tokens: this.#train.tokens, contextLength });
     return {
       windows,
       heldOutWindows,
@@ -80,7 +81,7 @@ export class Dataset {
       },
       heldOut: (count) => {
         if (count > heldOutWindows) {
-          throw tooShort("held-out", { needed: count, windows: heldOutWindows, contextLength });
+          throw tooShort({ split: "held-out", tokens: this.#heldOut.tokens, contextLength, sequences: count });
         }
         const positions = heldOutSequences({ sequences: count, contextLength, tokens: this.#heldOut.tokens });
         return readBatch(this.#heldOut, { positions, contextLength });
@@ -116,16 +117,4 @@ function readBatch(reader: TokenReader, options: { positions: readonly number[];
     targets.set(window.subarray(1), sequence * contextLength);
   }
   return { inputs, targets };
-}
-
-function tooShort(split: string, options: { needed: number; windows: number; contextLength: number }): UserError {
-  const { needed, windows, contextLength } = options;
-  return new UserError(
-    `Cannot cut ${needed} sequences of ${contextLength} tokens as the ${split} text must be long enough: it has ${windows}`,
-    {
-      next: split === "held-out"
-        ? "Use more text, a larger data.heldOutFraction, fewer validate.heldOutSequences or a smaller model.contextLength"
-        : "Use more text or a smaller model.contextLength",
-    },
-  );
 }

@@ -5,6 +5,7 @@
  * the bytes, are held out. Equal documents therefore fall on the same side, and no miner sees held-out text: the
  * tokenizer is trained only on training documents. Every document ends with `<|endoftext|>`. Idempotent: a folder that
  * already holds the requested dataset, hashes verified, is used as it is. A resumed run no longer needs its corpus.
+ * Planning only reads and refuses a text that cannot be used; writing follows.
  */
 
 import { assert } from "../../core/assert.ts";
@@ -15,6 +16,7 @@ import { trainBpe } from "../../core/tokenizer/bpe_train.ts";
 import { countWords } from "../../core/tokenizer/words.ts";
 import { type Corpus, type CorpusDocument, readCorpus } from "./corpus.ts";
 import { Dataset, openDataset } from "./dataset.ts";
+import { mustHoldSequences } from "./text_length.ts";
 import {
   datasetFormat,
   datasetHashOf,
@@ -43,26 +45,64 @@ export interface PrepareOptions {
   readonly seed: number; // of the split
   /** True for a resumed run, which keeps its original text: the corpus is not read while the folder is complete. */
   readonly isResumed?: boolean;
+  /** T of a run: both splits must hold at least one sequence. Absent: any length will do. */
+  readonly contextLength?: number;
   readonly disk?: Disk;
+}
+
+/** A text that was read and found usable. Nothing has been written. */
+export interface DatasetPlan {
+  write(): Promise<Dataset>;
+}
+
+interface Encoded {
+  readonly request: DatasetRequest;
+  readonly split: Split;
+  readonly tokenizer: Tokenizer;
+  readonly heldOutTokens: readonly number[][];
 }
 
 const trainShardTokens = 2 ** 24;
 const encoder = new TextEncoder();
 
 export async function prepareDataset(options: PrepareOptions): Promise<Dataset> {
-  const { folder, vocabSize, heldOutFraction, maxBytes, seed, disk = realDisk } = options;
+  return await (await planDataset(options)).write();
+}
+
+export async function planDataset(options: PrepareOptions): Promise<DatasetPlan> {
+  const { folder, vocabSize, heldOutFraction, maxBytes, seed } = options;
   assert(
     heldOutFraction > 0 && heldOutFraction < 1,
     `heldOutFraction must be between 0 and 1: it is ${heldOutFraction}`,
   );
-  if (options.isResumed && await holdsTextOf(options)) return await openDataset(folder);
+  if (options.isResumed) {
+    const kept = await keptManifest(options);
+    if (kept !== null) return planToOpen(kept, options);
+  }
   const corpus = await readCorpus(options.corpus);
   const request: DatasetRequest = { corpusHash: hashCorpus(corpus), vocabSize, heldOutFraction, maxBytes, seed };
-  if (await isPrepared(folder, request)) return await openDataset(folder);
+  const prepared = await preparedManifest(folder, request);
+  if (prepared !== null) return planToOpen(prepared, options);
 
   const split = splitDocuments(corpus, options);
   const tokenizer = trainTokenizer(split.train, vocabSize);
   const heldOutTokens = [...encodeDocuments(split.heldOut, tokenizer)];
+  mustHoldSequences(options, {
+    training: encodeDocuments(split.train, tokenizer),
+    "held-out": heldOutTokens,
+  });
+  return { write: () => writeDataset(options, { request, split, tokenizer, heldOutTokens }) };
+}
+
+function planToOpen({ train, heldOut }: DatasetManifest, options: PrepareOptions): DatasetPlan {
+  mustHoldSequences(options, { training: [train.tokens], "held-out": [heldOut.tokens] });
+  return { write: () => openDataset(options.folder) };
+}
+
+async function writeDataset(
+  { folder, corpus, vocabSize, disk = realDisk }: PrepareOptions,
+  { request, split, tokenizer, heldOutTokens }: Encoded,
+): Promise<Dataset> {
   const tokenizerText = encoder.encode(formatTokenizer(tokenizer));
   const tokenBytes = tokenBytesFor(vocabSize);
   await disk.createFolder(folder);
@@ -83,7 +123,7 @@ export async function prepareDataset(options: PrepareOptions): Promise<Dataset> 
   const manifest: DatasetManifest = {
     format: datasetFormat,
     hash: datasetHashOf(filesOf(files)),
-    corpus: options.corpus,
+    corpus,
     request,
     tokenBytes,
     ...files,
@@ -95,19 +135,21 @@ export async function prepareDataset(options: PrepareOptions): Promise<Dataset> 
   return new Dataset({ folder, manifest, tokenizer });
 }
 
-/** Whether the folder was made with the same settings, even if the corpus has changed since. */
-async function holdsTextOf({ folder, corpus, ...request }: PrepareOptions): Promise<boolean> {
+/** Of a folder made with the same settings, even if the corpus has changed since; null: none. */
+async function keptManifest({ folder, corpus, ...request }: PrepareOptions): Promise<DatasetManifest | null> {
   const manifest = await readDatasetManifest(folder);
-  if (manifest === null || manifest.corpus !== corpus) return false;
+  if (manifest === null || manifest.corpus !== corpus) return null;
   const { corpusHash } = manifest.request;
-  return isSameRequest(manifest.request, { ...request, corpusHash }) &&
-    await firstProblem(folder, filesOf(manifest)) === null;
+  return isSameRequest(manifest.request, { ...request, corpusHash }) ? await wholeOrNull(folder, manifest) : null;
 }
 
-async function isPrepared(folder: string, request: DatasetRequest): Promise<boolean> {
+async function preparedManifest(folder: string, request: DatasetRequest): Promise<DatasetManifest | null> {
   const manifest = await readDatasetManifest(folder);
-  if (manifest === null || !isSameRequest(manifest.request, request)) return false;
-  return await firstProblem(folder, filesOf(manifest)) === null;
+  return manifest !== null && isSameRequest(manifest.request, request) ? await wholeOrNull(folder, manifest) : null;
+}
+
+async function wholeOrNull(folder: string, manifest: DatasetManifest): Promise<DatasetManifest | null> {
+  return await firstProblem(folder, filesOf(manifest)) === null ? manifest : null;
 }
 
 function hashCorpus(corpus: Corpus): string {

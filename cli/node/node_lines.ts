@@ -57,7 +57,9 @@ export function validatorLine(record: ValidatorRecord): string | null {
     case "joined":
       return record.resumed ? "link resumed" : "signed in";
     case "welcomed":
-      return welcomeLine(record);
+      return record.stages > 1
+        ? welcomeLine(record)
+        : `${welcomeLine(record)}; it has one stage, so no wires to replay: only the held-out loss is checked`;
     case "evaluated":
       return `round ${record.round}: held-out loss ${record.loss.toFixed(4)} over ${plural(record.tokens, "token")}`;
     case "verdict": {

@@ -38,14 +38,17 @@ export interface ParseRequest {
   readonly options: readonly OptionSpec[];
   readonly maxPositionals: number;
   readonly helpCommand: string; // "iota swarm --help", for the next step
+  readonly expandPath?: (path: string) => string; // for options that name a file or a folder
 }
 
-export function parseOptions({ words, options, maxPositionals, helpCommand }: ParseRequest): ParsedArguments {
+export function parseOptions(request: ParseRequest): ParsedArguments {
+  const { words, options, maxPositionals, helpCommand, expandPath = (path) => path } = request;
   const next = `See ${helpCommand}`;
   const specs = new Map(options.map((spec) => [spec.name, spec]));
   const args = parseArgs(joinNegativeValues(words, specs), {
     boolean: options.filter((spec) => spec.kind === "boolean").map((spec) => spec.name),
     string: ["_", ...options.filter((spec) => spec.kind !== "boolean").map((spec) => spec.name)],
+    collect: options.filter(isList).map((spec) => spec.name),
     alias: { help: ["h"] },
     unknown: (word, key) => {
       if (key === undefined || word === "-") return true;
@@ -54,10 +57,14 @@ export function parseOptions({ words, options, maxPositionals, helpCommand }: Pa
   });
   const values = new Map<string, OptionValue>();
   for (const spec of options) {
-    const value = args[spec.name];
+    const given: unknown = args[spec.name];
+    const value = Array.isArray(given) && given.length > 0 ? given.join(",") : given;
     if (spec.kind === "boolean") {
       if (value === true) values.set(spec.name, true);
-    } else if (typeof value === "string") values.set(spec.name, readValue(spec, value, next));
+    } else if (typeof value === "string") {
+      const read = readValue(spec, value, next);
+      values.set(spec.name, isPathOption(spec) && typeof read === "string" ? expandPath(read) : read);
+    }
   }
   const positionals = args._.map(String);
   if (positionals.length > maxPositionals) {
@@ -67,6 +74,16 @@ export function parseOptions({ words, options, maxPositionals, helpCommand }: Pa
     });
   }
   return { options: optionValues(specs, values), positionals };
+}
+
+/** Given several times, its entries add up; of any other option the last value counts. */
+const isList = (spec: OptionSpec) => spec.kind === "string" && spec.placeholder.endsWith(",…");
+
+const pathPlaceholders: ReadonlySet<string> = new Set(["FILE", "DIR", "PATH"]);
+
+/** Whether its value names a file or a folder. */
+export function isPathOption(spec: OptionSpec): boolean {
+  return spec.kind === "string" && (pathPlaceholders.has(spec.placeholder) || spec.name === "corpus");
 }
 
 /** The candidate most likely meant, or undefined when none is close. */

@@ -8,6 +8,8 @@
 import { parse, TomlError } from "smol-toml";
 import type { Problem } from "../../core/config/parse.ts";
 import { attempting, UserError } from "../output/errors.ts";
+import { cut, printable } from "../screen/format.ts";
+import { shellWords } from "../shell_words.ts";
 
 export interface ConfigFile {
   readonly path: string;
@@ -17,10 +19,15 @@ export interface ConfigFile {
 }
 
 const maxBytes = 2 ** 20;
+const longestShown = 80; // characters of a wrong line
 
-export async function readConfigFile(path: string): Promise<ConfigFile> {
+/** `makes`: the kind of file that `iota config init` writes for this purpose. */
+export async function readConfigFile(
+  path: string,
+  { makes = "run" }: { makes?: string } = {},
+): Promise<ConfigFile> {
   const text = await attempting({ action: "read the configuration", value: path }, async () => {
-    const { isFile, size } = await Deno.stat(path);
+    const { isFile, size } = await statFile(path, makes);
     if (!isFile) {
       throw new UserError(`Cannot read the configuration as it must be a file: current value is '${path}'`, {
         next: "Pass the path of a TOML file",
@@ -39,6 +46,19 @@ export async function readConfigFile(path: string): Promise<ConfigFile> {
   return parseConfigFile({ path, text });
 }
 
+async function statFile(path: string, makes: string): Promise<Deno.FileInfo> {
+  try {
+    return await Deno.stat(path);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    const init = ["iota", "config", "init", ...(makes === "run" ? [] : ["--for", makes]), path];
+    throw new UserError(`Cannot read the configuration as it must exist: current value is '${path}'`, {
+      next: `Check the spelling, or make a new one: ${shellWords(init)}`,
+      cause: error,
+    });
+  }
+}
+
 export function parseConfigFile({ path, text }: { path: string; text: string }): ConfigFile {
   const table = parseToml({ path, text });
   const lines = settingLines(text);
@@ -52,11 +72,22 @@ function parseToml({ path, text }: { path: string; text: string }): Record<strin
     if (!(error instanceof TomlError)) throw error;
     const [reason] = error.message.replace("Invalid TOML document: ", "").split("\n");
     const source = text.split(/\r?\n/)[error.line - 1] ?? "";
-    throw new UserError(`${path}:${error.line}:${error.column}: Cannot read '${source.trim()}' as TOML: ${reason}`, {
-      next: "Correct that line",
-      cause: error,
-    });
+    const shown = cut(printable(source.trim()), longestShown);
+    throw new UserError(
+      `${path}:${error.line}:${error.column}: Cannot read '${shown}' as TOML: ${why(reason, source)}`,
+      {
+        next: "Correct that line",
+        cause: error,
+      },
+    );
   }
+}
+
+/** The parser blames the end of the line for a quotation mark that is missing. */
+function why(reason: string | undefined, source: string): string {
+  const marks = source.replaceAll(/\\./g, "").match(/"/g)?.length ?? 0;
+  const isUnclosed = /control characters are not allowed/.test(reason ?? "") && marks % 2 === 1;
+  return isUnclosed ? "a quotation mark is missing" : reason ?? "it is not TOML";
 }
 
 /** One line per problem: those of the file by line, then the others. */

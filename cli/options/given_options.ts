@@ -9,7 +9,7 @@ import { resolve } from "node:path";
 import { type ParsedArguments, parseOptions } from "./args.ts";
 import { type Command, commonOptions, type OptionValues } from "../command.ts";
 import type { ConfigFile } from "./config_file.ts";
-import type { Environment } from "../paths.ts";
+import { type Environment, expandHome } from "../paths.ts";
 import { attempting, UsageError, UserError } from "../output/errors.ts";
 
 export interface GivenOptions extends ParsedArguments {
@@ -41,6 +41,7 @@ async function mergeFile(command: Command, { words, environment }: Typed): Promi
       options: [...command.options, ...commonOptions],
       maxPositionals: command.positionals?.max ?? 0,
       helpCommand: `iota help ${command.name}`,
+      expandPath: (path) => expandHome(path, environment),
     });
   const typed = parse(words);
   const path = typed.options.text("config");

@@ -23,7 +23,7 @@ export async function wordsOfFile(
   path: string,
   { command, options }: { command: string; options: readonly OptionSpec[] },
 ): Promise<string[]> {
-  const file = await readConfigFile(path);
+  const file = await readConfigFile(path, { makes: command === "validate" ? command : "miner" });
   const { mustHoldOptions } = await import("../config/file_kind.ts");
   mustHoldOptions(file, { command, options: fileOptions(options) });
   const problems = optionProblems(file, options);

@@ -6,6 +6,7 @@
  */
 
 import { showValue } from "../../core/config/knob.ts";
+import { isKnobPath, knobGroups, knobPaths } from "../../core/config/knobs.ts";
 import { type Problem, resolveConfig, type ResolvedConfig, type ResolveInput } from "../../core/config/parse.ts";
 import { didYouMean } from "../../core/config/suggest.ts";
 import type { OptionSpec } from "../command.ts";
@@ -17,9 +18,20 @@ import { shellWord } from "../shell_words.ts";
 
 type Table = Readonly<Record<string, unknown>>;
 
-/** Without [hub]: the input of `resolveConfig`. */
+/** Without [hub], and without its settings outside that table: the input of `resolveConfig`. */
 export function runPart({ [hubTable]: _, ...rest }: Table): Table {
-  return rest;
+  return Object.fromEntries(Object.entries(rest).filter(([name]) => misplacedHubSetting(name) === null));
+}
+
+const hubPaths = hubOptions.map((spec) => `${hubTable}.${settingName(spec)}`);
+
+/** The setting of [hub] that a name outside of it means, even if misspelt; null: none. */
+function misplacedHubSetting(name: string): string | null {
+  if (isKnobPath(name) || knobGroups.includes(name)) return null;
+  const option = hubOptions.find((spec) => spec.name === name);
+  if (option !== undefined) return `${hubTable}.${settingName(option)}`;
+  const near = didYouMean<string>(name, [...hubPaths, ...knobPaths]);
+  return near !== null && hubPaths.includes(near) ? near : null;
 }
 
 /** What [hub] sets, by option; empty if it is absent or not a table. */
@@ -31,26 +43,32 @@ export function hubPart(table: Table): ReadonlyMap<OptionSpec, unknown> {
 }
 
 export function hubProblems(table: Table): Problem[] {
+  const misplaced = Object.keys(table).flatMap((name): Problem[] => {
+    const meant = name === hubTable ? null : misplacedHubSetting(name);
+    const text =
+      `Cannot use ${name} as there is no such setting outside a table: did you mean ${meant}, in [${hubTable}]?`;
+    return meant === null ? [] : [{ path: name, text, origin: "file" }];
+  });
   const hub = table[hubTable];
-  if (hub === undefined) return [];
+  if (hub === undefined) return misplaced;
   if (!isTable(hub)) {
     const text = `Cannot use hub as it must be a table, [hub]: current value is ${showValue(hub)}`;
-    return [{ path: hubTable, text, origin: "file" }];
+    return [...misplaced, { path: hubTable, text, origin: "file" }];
   }
-  return Object.entries(hub).flatMap(([name, value]): Problem[] => {
+  const inside = Object.entries(hub).flatMap(([name, value]): Problem[] => {
     const text = settingProblem(name, value);
     return text === null ? [] : [{ path: `${hubTable}.${name}`, text, origin: "file" }];
   });
+  return [...misplaced, ...inside];
 }
 
 function settingProblem(name: string, value: unknown): string | null {
   const path = `${hubTable}.${name}`;
   const spec = hubOptions.find((option) => settingName(option) === name);
   if (spec !== undefined) return valueProblem(spec, { value, shownAs: path });
-  const names = hubOptions.map(settingName);
-  const near = didYouMean(path, names.map((known) => `${hubTable}.${known}`));
+  const near = didYouMean(path, hubPaths);
   return `Cannot use ${path} as there is no such setting: ${
-    near === null ? `[hub] has ${names.join(", ")}` : `did you mean ${near}?`
+    near === null ? `[hub] has ${hubOptions.map(settingName).join(", ")}` : `did you mean ${near}?`
   }`;
 }
 

@@ -10,6 +10,7 @@ import { sizeNames } from "../../core/config/size.ts";
 import type { KnobPath, KnobValue } from "../../core/config/knob.ts";
 import type { Origins, Problem, ResolveInput } from "../../core/config/parse.ts";
 import type { CommandContext, OptionSpec } from "../command.ts";
+import { type Environment, expandHome } from "../paths.ts";
 import type { ConfigFile } from "./config_file.ts";
 import { UsageError, UserError } from "../output/errors.ts";
 import { hubOptions, hubTable, settingName } from "./hub_options.ts";
@@ -97,6 +98,10 @@ export const runOptions: readonly OptionSpec[] = [
   { name: "fresh", kind: "boolean", doc: "delete the run in the data folder and start over" },
 ];
 
+type Table = Readonly<Record<string, unknown>>;
+
+const corpusPath = "data.corpus";
+
 /** Flags with their own names, by the knob they set. */
 export const flagPaths: Readonly<Record<string, KnobPath>> = {
   stages: "pipeline.stages",
@@ -115,7 +120,7 @@ export interface ResolvedRun {
 
 /** What the command line sets, by knob. */
 export async function overridesOf(
-  { options }: Pick<CommandContext, "options">,
+  { options, environment }: Pick<CommandContext, "options" | "environment">,
 ): Promise<Record<string, KnobValue>> {
   const overrides: Record<string, KnobValue> = {};
   for (const [name, path] of Object.entries(flagPaths)) {
@@ -144,21 +149,30 @@ export async function overridesOf(
     }
     overrides[path] = valueFromText({ path, text: entry.slice(at + 1).trim() });
   }
+  const corpus = overrides[corpusPath];
+  if (typeof corpus === "string") overrides[corpusPath] = expandHome(corpus, environment);
   return overrides;
 }
 
 /** The run's text file, wherever it was named; null: the built-in text, or a value that cannot be a path. */
 export async function corpusFile(
   context: CommandContext,
-  table: Readonly<Record<string, unknown>>,
+  table: Table,
 ): Promise<string | null> {
-  const typed = (await overridesOf(context))["data.corpus"];
-  return typed === undefined ? corpusOf(table) : textFile(typed);
+  const typed = (await overridesOf(context))[corpusPath];
+  return typed === undefined ? corpusOf(expandCorpus(table, context.environment)) : textFile(typed);
 }
 
 /** The setting's name in a run's file. */
-export function corpusOf({ data }: Readonly<Record<string, unknown>>): string | null {
+export function corpusOf({ data }: Table): string | null {
   return textFile(typeof data === "object" && data !== null && "corpus" in data ? data.corpus : undefined);
+}
+
+/** The settings of a file whose text lies in the user's home. */
+export function expandCorpus(table: Table, environment: Environment): Table {
+  const { data } = table;
+  if (typeof data !== "object" || data === null || !("corpus" in data) || typeof data.corpus !== "string") return table;
+  return { ...table, data: { ...data, corpus: expandHome(data.corpus, environment) } };
 }
 
 function textFile(name: unknown): string | null {
@@ -183,7 +197,7 @@ export async function givenRun(context: CommandContext): Promise<GivenRun> {
     input: {
       overrides,
       ...(size === undefined ? {} : { size }),
-      ...(file === null ? {} : { file: runPart(file.table) }),
+      ...(file === null ? {} : { file: expandCorpus(runPart(file.table), context.environment) }),
     },
   };
 }

@@ -133,6 +133,15 @@ export async function findHotkey(context: CommandContext, wallet: string): Promi
   });
 }
 
+/** What is wrong if there is no hotkey, with the next step; null: there is one. */
+export async function missingHotkey(place: HotkeyPlace): Promise<UserError | null> {
+  const { hotkeyExists } = await import("../../chain/wallet/hotkey_files.ts");
+  const { hotkeyPath } = await import("../../chain/wallet/wallet_place.ts");
+  if (await explaining(place, () => hotkeyExists(place))) return null;
+  const error = new WalletError("missing", `there is no hotkey at ${hotkeyPath(place)}`);
+  return new UserError(error.message, { next: nextStep(error, place), cause: error });
+}
+
 /** The first folder where the wallet has a coldkey, else one with its public half, else the first folder. */
 export async function findColdkey(context: CommandContext, wallet: string): Promise<WalletPlace> {
   const { keyFileExists } = await import("../../chain/wallet/key_disk.ts");

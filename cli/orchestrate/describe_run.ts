@@ -24,9 +24,9 @@ export function describeRun(config: RunConfig): string[] {
     `model  ${config.size}: ${(modelParameters(model) / 1e6).toFixed(2)} M parameters, width ${model.width}, ` +
     `${model.layers} layers, ${model.heads} query and ${model.kvHeads} key-value heads, feed-forward ${model.ffnWidth}, ` +
     `vocabulary ${model.vocabSize}, context ${model.contextLength}`,
-    `run    ${pipeline.stages} stages with ${plural(config.swarm.replicas, "miner")} each, codec ${codec}${
-      codecs[codec].describe(width)
-    }; ${train.steps} steps of ` +
+    `run    ${plural(pipeline.stages, "stage")} with ${plural(config.swarm.replicas, "miner")}${
+      pipeline.stages === 1 ? "" : " each"
+    }, codec ${codec}${codecs[codec].describe(width)}; ${train.steps} steps of ` +
     `${batch.reduce((a, b) => a * b)} tokens (${batch.join(" x ")}), merge every ${train.stepsPerRound}; ` +
     `learning rate ${train.learningRate}, outer ${outer.learningRate} with momentum ${outer.momentum}, seed ${config.seed}`,
   ];

@@ -8,34 +8,42 @@
 import type { Problem } from "../../core/config/parse.ts";
 import type { CommandContext } from "../command.ts";
 import { type ConfigFile, placeProblems, readConfigFile } from "../options/config_file.ts";
+import { isPathOption } from "../options/args.ts";
+import { type Environment, expandHome } from "../paths.ts";
 import { UserError } from "../output/errors.ts";
 import { hubTable } from "../options/hub_options.ts";
 import { hubPart } from "../options/run_file.ts";
-import { publicUrl } from "./public_address.ts";
+import { mustBeHost, publicUrl } from "./public_address.ts";
 import { type NamedPath, readTlsPair } from "../roles/tls_files.ts";
 
 interface GivenPlace {
+  readonly host: NamedPath | undefined;
   readonly certificate: NamedPath | undefined;
   readonly key: NamedPath | undefined;
   readonly publicAddress: NamedPath | undefined;
 }
 
 /** For the file alone, as in `config check`. */
-export async function hubFileProblems(table: ConfigFile["table"]): Promise<Problem[]> {
-  const texts = new Map([...hubPart(table)].map(([spec, value]) => [spec.name, value]));
+export async function hubFileProblems(
+  table: ConfigFile["table"],
+  { environment }: Pick<CommandContext, "environment">,
+): Promise<Problem[]> {
+  const texts = hubTexts(table, environment);
   const given = (option: string, setting: string) => {
-    const text = texts.get(option);
-    return typeof text === "string" && text !== "" ? { name: `${hubTable}.${setting}`, text } : undefined;
+    const text = texts.get(option) ?? "";
+    return text === "" ? undefined : { name: `${hubTable}.${setting}`, text };
   };
   return await problemsOf(placeBy(given));
 }
 
 /** For the merged options: checks those that come from the --config file. */
-export async function mustHaveSoundHub({ options }: Pick<CommandContext, "options">): Promise<void> {
+export async function mustHaveSoundHub(
+  { options, environment }: Pick<CommandContext, "options" | "environment">,
+): Promise<void> {
   const path = options.text("config");
   if (path === undefined || options.flag("loopback")) return; // a swarm's orchestrator: none of them applies
   const file = await readConfigFile(path);
-  const inFile = new Map([...hubPart(file.table)].map(([spec, value]) => [spec.name, value]));
+  const inFile = hubTexts(file.table, environment);
   const given = (option: string, setting: string) => {
     const text = options.text(option);
     const isFromFile = inFile.get(option) === text;
@@ -48,19 +56,31 @@ export async function mustHaveSoundHub({ options }: Pick<CommandContext, "option
   });
 }
 
+/** What [hub] sets, as the command will read it: a table's value may be a number, and a path may begin with `~`. */
+export function hubTexts(table: ConfigFile["table"], environment: Environment): ReadonlyMap<string, string> {
+  return new Map(
+    [...hubPart(table)].map(([spec, value]) => [
+      spec.name,
+      isPathOption(spec) ? expandHome(String(value), environment) : String(value),
+    ]),
+  );
+}
+
 function placeBy(given: (option: string, setting: string) => NamedPath | undefined): GivenPlace {
   return {
+    host: given("host", "host"),
     certificate: given("tls-cert", "tlsCert"),
     key: given("tls-key", "tlsKey"),
     publicAddress: given("public-address", "publicAddress"),
   };
 }
 
-async function problemsOf({ certificate, key, publicAddress }: GivenPlace): Promise<Problem[]> {
+async function problemsOf({ host, certificate, key, publicAddress }: GivenPlace): Promise<Problem[]> {
   const pair = [certificate?.name, key?.name];
   const isPairInFile = pair.some(isSetting);
   const problems = [
     isPairInFile ? await problemOf([certificate, key], () => readTlsPair({ certificate, key })) : null,
+    await problemOf([host], () => host === undefined ? undefined : mustBeHost(host.text, host.name)),
     await problemOf([publicAddress], () => {
       const bound = { host: "127.0.0.1", port: 1, isTls: false, interfaces: [] };
       if (publicAddress !== undefined) publicUrl({ ...bound, publicAddress: publicAddress.text }, publicAddress.name);

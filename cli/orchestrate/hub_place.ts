@@ -7,7 +7,7 @@
 
 import { basename } from "node:path";
 import type { OptionValues } from "../command.ts";
-import { isLoopbackHost, otherUrls, publicUrl } from "./public_address.ts";
+import { isAnyAddress, isLoopbackHost, mustBeHost, otherUrls, publicUrl } from "./public_address.ts";
 import { type WantedPlace, wantedPlace } from "../hub/hub_port.ts";
 import type { SavedRun } from "./saved_run.ts";
 import { type NamedPath, readTlsPair, type TlsPair } from "../roles/tls_files.ts";
@@ -19,14 +19,19 @@ export interface HubPlace extends WantedPlace {
   urlAt(port: number): string;
   /** Other URLs for nodes that cannot reach that one. */
   othersAt(port: number): string[];
-  /** Whether only this machine can reach it. */
+  /** Whether only this machine can reach it, and whether --loopback is the reason. */
   readonly isLoopback: boolean;
+  readonly isLoopbackAsked: boolean;
+  readonly isPublicGiven: boolean; // --public-address: nodes dial another address than the port's own
+  /** The URL that the nodes of a resumed run know, if they will not find this orchestrator there. */
+  formerUrl(port: number): string | null;
 }
 
 /** `saved`: where the run listened before, which is where its nodes look for it. */
 export async function hubPlace(options: OptionValues, saved: SavedRun | null): Promise<HubPlace> {
   const isLoopback = options.flag("loopback");
   const wanted = wantedPlace(options, saved);
+  mustBeHost(wanted.host);
   const host = isLoopback ? "127.0.0.1" : unbracketed(wanted.host);
   const tls = isLoopback ? null : await readTlsPair({
     certificate: pathOf(options, "tls-cert"),
@@ -36,6 +41,12 @@ export async function hubPlace(options: OptionValues, saved: SavedRun | null): P
   const isTls = tls !== null;
   const boundAt = (port: number) => ({ host, port, isTls, publicAddress, interfaces: Deno.networkInterfaces() });
   const urlAt = (port: number) => publicUrl(boundAt(port));
+  const formerUrl = (port: number) => {
+    if (isLoopback || saved === null || saved.host === null || saved.port === null) return null;
+    if (port === saved.port && isAnyAddress(host)) return null; // reached at every address of before
+    const former = publicUrl({ ...boundAt(saved.port), host: unbracketed(saved.host) });
+    return former === urlAt(port) ? null : former;
+  };
   urlAt(wanted.ports[0]); // a wrong --public-address ends the command before anything is opened
   return {
     host,
@@ -45,6 +56,9 @@ export async function hubPlace(options: OptionValues, saved: SavedRun | null): P
     urlAt,
     othersAt: (port) => otherUrls(boundAt(port)),
     isLoopback: publicAddress === null && isLoopbackHost(host),
+    isLoopbackAsked: isLoopback,
+    isPublicGiven: publicAddress !== null,
+    formerUrl,
   };
 }
 

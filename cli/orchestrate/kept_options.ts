@@ -59,6 +59,7 @@ async function folderOf(
 ): Promise<string> {
   const given = options.text("data");
   if (given !== undefined) return given;
-  const name = (await overridesOf({ options }))["name"] ?? runFile?.table["name"] ?? knobAt("name").default;
+  const name = (await overridesOf({ options, environment }))["name"] ?? runFile?.table["name"] ??
+    knobAt("name").default;
   return namedFolder(dataFolder(environment), name);
 }

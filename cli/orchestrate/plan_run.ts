@@ -18,8 +18,9 @@ import type { ConfigFile } from "../options/config_file.ts";
 import { UserError } from "../output/errors.ts";
 import { findRunFolder, type RunFolder } from "../run_folder.ts";
 import { givenRun, resolveRun, settingsError } from "../options/run_options.ts";
+import { plural } from "../screen/format.ts";
 import { shellWords } from "../shell_words.ts";
-import { hasJournal } from "./recover_run.ts";
+import { hasJournal, markedStep } from "./recover_run.ts";
 import { readSavedRun, type SavedRun } from "./saved_run.ts";
 
 export interface RunPlan {
@@ -71,7 +72,12 @@ async function planToGoOn(
   const { saved, found, ...before } = await findRun(context, path);
   const { folder: advice } = adviceOf(context, file);
   const config = await settingsToGoOn(before.config, { given, file, advice: `'${path}': ${advice}` });
-  const isOver = found !== null && !await hasJournal(path) && found.manifest.step >= config.train.steps;
+  const isClosed = found !== null && !await hasJournal(path);
+  const isOver = isClosed && found.manifest.step >= config.train.steps;
+  if (!isClosed) {
+    const done = Math.max(found?.manifest.step ?? 0, markedStep(path));
+    await mustHaveStepsLeft({ before: before.config, config, done }, { given, file });
+  }
   return {
     folder: { path, isResumed: true },
     deletes: false,
@@ -106,10 +112,25 @@ async function settingsToGoOn(
   return config;
 }
 
+/** A run that is under way cannot end before the step it is at; at its last step it is given no fewer. */
+async function mustHaveStepsLeft(
+  { before, config, done }: { before: RunConfig; config: RunConfig; done: number },
+  { given, file }: { given: GivenSettings; file: ConfigFile | null },
+): Promise<void> {
+  const path = "train.steps";
+  const { steps } = config.train;
+  if (steps >= before.train.steps || steps > done) return;
+  const text = `Cannot change ${path} as the run has done ${plural(done, "step")} already: current value is ${steps}`;
+  throw await settingsError([{ path, origin: given.origins[path], text }], {
+    file,
+    next: `Give it more than ${done}: --steps ${before.train.steps} is what it has now`,
+  });
+}
+
 function adviceOf({ options }: CommandContext, file: ConfigFile | null): PlanAdvice {
   const place = (path: string) => {
-    const line = file?.lineOf(path) ?? null;
-    return line === null ? null : `${file!.path}:${line}`;
+    if (file === null || !sets(file.table, path)) return null;
+    return `${file.path}:${file.lineOf(path)}`;
   };
   const name = place("name");
   const steps = place("train.steps");
@@ -119,6 +140,16 @@ function adviceOf({ options }: CommandContext, file: ConfigFile | null): PlanAdv
       name === null ? "with --set name=NAME" : `in ${name}`
     }, or pass another folder with --data DIR`;
   return { folder, steps };
+}
+
+/** Not commented out: `lineOf` would give the line of its table. */
+function sets(table: ConfigFile["table"], path: string): boolean {
+  let value: unknown = table;
+  for (const key of path.split(".")) {
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, key)) return false;
+    value = (value as ConfigFile["table"])[key];
+  }
+  return true;
 }
 
 interface FoundRun {

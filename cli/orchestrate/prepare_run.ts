@@ -1,12 +1,13 @@
 /**
  * Prepares what a planned run needs once its port is open: folder, files, text, the orchestrator's hotkey.
  *
- * Owns: the order of the first writes. A folder with run.toml counts as a run, so that file is written last.
+ * Owns: the order of the first writes. The text is read and checked before any of them. A folder with run.toml counts as
+ * a run, so that file is written last.
  */
 
 import type { CommandContext } from "../command.ts";
 import type { Dataset } from "../data/dataset.ts";
-import { prepareDataset } from "../data/prepare_dataset.ts";
+import { type DatasetPlan, planDataset } from "../data/prepare_dataset.ts";
 import { openRunFolder, removeRun } from "../run_folder.ts";
 import { type HubKey, openHubKey } from "./hub_key.ts";
 import { optionsToKeep } from "./kept_options.ts";
@@ -39,30 +40,30 @@ export async function makeRunFolder({ folder: { path }, deletes }: RunPlan): Pro
 export async function prepareRun(context: CommandContext, plan: RunPlan, at: ServedAt): Promise<PreparedRun> {
   const { output } = context;
   const { folder: { path, isResumed }, config, origins, runId, changes, found } = plan;
-  await makeRunFolder(plan);
-  const key = await openHubKey(context, plan);
   output.event({ type: "config", config, step: found?.manifest.step ?? 0 });
   for (const line of describeRun(config)) output.line(line);
+  const { corpus } = config.data;
+  const text = await planText(plan); // refuses a text that the run could not use
+  await makeRunFolder(plan);
+  const key = await openHubKey(context, plan);
   sayChanges(context, changes);
-  const { corpus, heldOutFraction, maxBytes } = config.data;
-  const dataset = await prepareDataset({
-    folder: `${path}/dataset`,
-    corpus,
-    vocabSize: config.model.vocabSize,
-    heldOutFraction,
-    maxBytes,
-    seed: config.seed,
-    isResumed,
-  });
+  const dataset = await text.write();
   const { train, bytesPerToken, unigramEntropy } = dataset.manifest;
-  const text: TextFacts = { corpus, tokens: train.tokens, bytesPerToken, unigramEntropy };
-  output.event({ type: "text", ...text });
-  output.line(describeText(text));
-  if (!isResumed) { // only once its text exists: a run that cannot start has no settings to keep
+  const facts: TextFacts = { corpus, tokens: train.tokens, bytesPerToken, unigramEntropy };
+  output.event({ type: "text", ...facts });
+  output.line(describeText(facts));
+  if (!isResumed) {
     await writeSavedRun(path, { runId, config, ...at, ...keptOf(context, key) });
     await writeRunText(path, runText(config, origins));
   }
   return { ...plan, dataset, key };
+}
+
+/** Only reads. */
+function planText({ folder: { path, isResumed }, config }: RunPlan): Promise<DatasetPlan> {
+  const { data: { corpus, heldOutFraction, maxBytes }, model: { vocabSize, contextLength }, seed } = config;
+  const folder = `${path}/dataset`;
+  return planDataset({ folder, corpus, vocabSize, contextLength, heldOutFraction, maxBytes, seed, isResumed });
 }
 
 /** Saves a resumed run's new settings once its state is open, so that the next restart knows them. */

@@ -47,12 +47,28 @@ export function otherUrls(bound: BoundPort): string[] {
     .slice(0, mostOthers);
 }
 
+/** Rejects text that cannot name an address to listen at. `name`: the option or setting that gave it. */
+export function mustBeHost(host: string, name = "--host"): void {
+  const bare = host.replace(/^\[(.*)\]$/, "$1").replace(/%.*$/, "");
+  if (bare.includes(":") ? URL.canParse(`ws://[${bare}]`) : /^(?!\d+$)[\w.-]+$/.test(bare)) return;
+  throw new UsageError(
+    `Cannot use ${name} as it must be an address or name of this machine: current value is '${host}'`,
+    {
+      next: "For example: --host 127.0.0.1, or --host 0.0.0.0 for the whole network",
+    },
+  );
+}
+
 /** Whether other machines can reach a port at this host. */
 export function isLoopbackHost(host: string): boolean {
   return host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
-const isAnyAddress = (host: string) => host === "0.0.0.0" || host === "::" || host === "";
+/** Whether a port at this host listens on all addresses of the machine. */
+export function isAnyAddress(host: string): boolean {
+  return host === "0.0.0.0" || host === "::" || host === "";
+}
+
 const schemeOf = (isTls: boolean) => isTls ? "wss:" : "ws:";
 const bracketed = (host: string) => host.includes(":") && !host.startsWith("[") ? `[${host}]` : host;
 

@@ -175,6 +175,12 @@ export function hasJournal(folder: string): Promise<boolean> {
   return exists(`${folder}/${fileName}`);
 }
 
+/** How far the journal in the folder has come, as its mark says; 0 if that is not known. */
+export function markedStep(folder: string): number {
+  const mark = readMark(markPath(`${folder}/${fileName}`));
+  return mark === null || mark === "damaged" ? 0 : mark.step;
+}
+
 /** Called before a run is deleted, because a running orchestrator would keep writing to it. */
 export function refuseWhileHeld(folder: string): void {
   try {

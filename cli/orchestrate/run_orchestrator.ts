@@ -45,7 +45,7 @@ import { planRun, sayOver } from "./plan_run.ts";
 import { type PreparedRun, prepareRun, saveResumedRun } from "./prepare_run.ts";
 import { startOrchestrator } from "../hub/orchestrator_role.ts";
 import type { RunningOrchestrator } from "../hub/running_orchestrator.ts";
-import { removeJournal, userError as journalError } from "./recover_run.ts";
+import { refuseWhileHeld, removeJournal, userError as journalError } from "./recover_run.ts";
 import { runFacts, takenUp } from "./run_facts.ts";
 import { type BegunAt, runSummary, saveSummary, sessionFields } from "./run_summary.ts";
 import { sayListening } from "./say_listening.ts";
@@ -70,6 +70,9 @@ export async function runOrchestrator(context: CommandContext): Promise<number> 
     limits,
     descriptors: readOpenFiles(context.environment),
     onNotice: (text) => notice(text),
+  }).catch((error) => {
+    if (plan.folder.isResumed) refuseWhileHeld(plan.folder.path); // the port's other program may be this very run
+    throw error;
   });
   try {
     const prepared = await prepareRun(context, plan, port.at);
@@ -144,7 +147,7 @@ async function startRun(
 ): Promise<StartedRun> {
   const { output } = context;
   const { prepared, place, port, limits, startedMs } = options;
-  const { config, folder, runId, key: { signer } } = prepared;
+  const { config, folder, runId, saved, key: { signer } } = prepared;
   const layersOfStages = splitLayers(config);
   const stages = stageSpecs(config, layersOfStages);
   const warn = (text: string) => output.log.warn(text);
@@ -195,7 +198,7 @@ async function startRun(
   chain.onRenewed(() => role.review());
   serve(context, { role, members, limits, port, self: signer.address, tickets, pages: projection.pages });
   const invite = { socket: place.urlAt(port.at.port), hub: signer.address, run: runId };
-  sayListening(output, { place, invite, miners: config.swarm.replicas * stages.length });
+  sayListening(output, { place, at: port.at, saved, invite, miners: config.swarm.replicas * stages.length });
   chain.announce({ invite, signer });
   const close = async ({ isOver }: { isOver: boolean }) => {
     await port.close();

@@ -4,27 +4,49 @@ import { type Invite, inviteText } from "../find/invite.ts";
 import { joinCommand } from "../find/join_command.ts";
 import type { Output } from "../output/output.ts";
 import { plural } from "../screen/format.ts";
+import { shellWords } from "../shell_words.ts";
 import type { HubPlace } from "./hub_place.ts";
+import type { ServedAt } from "./prepare_run.ts";
+import type { SavedRun } from "./saved_run.ts";
 import { servedCertificate } from "../roles/tls_files.ts";
 
 export interface OpenPort {
-  readonly place: Pick<HubPlace, "tls" | "certificateFile" | "isLoopback" | "othersAt">;
+  readonly place: Omit<HubPlace, "host" | "ports" | "urlAt">;
+  readonly at: ServedAt;
+  readonly saved: Pick<SavedRun, "host" | "port"> | null; // where a resumed run was served before
   readonly invite: Invite;
   readonly miners: number; // for which the run waits
 }
 
-export function sayListening(output: Output, { place, invite, miners }: OpenPort): void {
+export function sayListening(output: Output, { place, at, saved, invite, miners }: OpenPort): void {
   const { socket: url, run, hub } = invite;
   const certificate = place.tls === null || !url.startsWith("wss:") ? null : servedCertificate(place.tls);
   const authorityFile = certificate?.signsItself === true ? place.certificateFile : null;
-  output.event({ type: "listening", url, run, hub, invite: inviteText(invite) });
-  output.line(`Listening on ${url} for ${plural(miners, "miner")}`);
+  const listensAt = `${at.host.includes(":") ? `[${at.host}]` : at.host}:${at.port}`;
+  output.event({ type: "listening", url, listensAt, run, hub, invite: inviteText(invite) });
+  const forMiners = `for ${plural(miners, "miner")}`;
+  output.line(
+    place.isPublicGiven
+      ? `Listening on ${listensAt} ${forMiners}, which others reach at ${url}`
+      : `Listening on ${url} ${forMiners}`,
+  );
+  const former = place.formerUrl(at.port);
+  if (former !== null && saved !== null) {
+    output.log.warn(
+      `Nodes that joined before look for this run at ${former}, not at ${url}: to be found there again, stop it and ` +
+        `start it with ${shellWords(["--host", String(saved.host), "--port", String(saved.port)])}`,
+    );
+  }
   output.line(`Join with: ${joinCommand(invite, { authorityFile })}`);
   const others = othersOf(place, url).filter((socket) => certificate?.names(socket) ?? true);
   if (others.length > 0) {
     output.line(`Also at: ${others.map((socket) => inviteText({ ...invite, socket }) ?? socket).join(" ")}`);
   }
-  if (place.isLoopback) output.line("Only this machine can join; to let others in, start it with --host 0.0.0.0");
+  if (place.isLoopbackAsked) {
+    output.line("Only this machine can join; to let others in, start it without --loopback, or loopback in [hub]");
+  } else if (place.isLoopback) {
+    output.line("Only this machine can join; to let others in, start it with --host 0.0.0.0");
+  }
   if (certificate === null) return;
   if (authorityFile !== null) {
     output.line(

@@ -6,7 +6,7 @@
  */
 
 import type { Paint } from "./paint.ts";
-import { byteSize, decimal, duration, printable } from "../screen/format.ts";
+import { byteSize, decimal, duration, printable, tokens } from "../screen/format.ts";
 
 export type SummaryFields = Readonly<Record<string, unknown>>;
 
@@ -51,6 +51,7 @@ const unitSuffix = /(Ms|Bytes)$/;
 
 /** Field names that programs rely on but people would not understand. */
 const words: Readonly<Record<string, string>> = {
+  emissionRao: "emission",
   firstLossMs: "time to the first loss",
   reLeases: "tasks handed out again",
   speculations: "tasks given to a second miner",
@@ -64,6 +65,7 @@ function label(name: string): string {
 
 function shownValue(name: string, value: unknown): string {
   if (isMissing(value)) return "none";
+  if (name === "emissionRao" && /^\d+$/.test(String(value))) return `${tokens(BigInt(String(value)))} alpha`;
   if (typeof value === "boolean") return value ? "yes" : "no";
   if (typeof value === "string") return printable(value);
   if (Array.isArray(value)) return value.map((item) => shownValue("", item)).join(", ");

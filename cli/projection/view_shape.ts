@@ -20,7 +20,7 @@ const viewShape = v.object(
       layersOfStages: v.array(v.number()),
     }),
     startedAtMs: v.number(),
-    phase: v.picklist(["gathering", "training", "merging", "finished"]),
+    phase: v.picklist(["gathering", "training", "merging", "finished", "stopped"]),
     isPaused: v.boolean(),
     step: v.number(),
     round: v.number(),

@@ -4,7 +4,7 @@ import { unreachable } from "../../core/assert.ts";
 import type { NewsRecord } from "../../core/view/view.ts";
 import type { RecordOf } from "../../core/view/view_record.ts";
 import { decimal, duration, plural, printable, shortAddress } from "./format.ts";
-import { isReturn, reissuedClause, restoredText } from "./record_words.ts";
+import { faultText, isLate, isReturn, reissuedClause, restoredText } from "./record_words.ts";
 
 export interface NewsLine {
   readonly level: "info" | "warn";
@@ -27,6 +27,8 @@ function isInfo(record: NewsRecord): boolean {
       return true;
     case "nodeLost":
       return isReturn(record);
+    case "faultSeen":
+      return isLate(record);
     case "runFinished":
       return record.finished;
     default:
@@ -67,7 +69,7 @@ function sentence(record: NewsRecord): string {
     case "verdict":
       return verdictText(record);
     case "faultSeen":
-      return `${record.node === null ? "a stranger" : shortAddress(record.node)}: ${record.detail}`;
+      return `${record.node === null ? "a stranger" : shortAddress(record.node)}: ${faultText(record)}`;
     case "blamed":
       return `${shortAddress(record.node)} is to blame: ${record.detail}`;
     case "runContinued":
@@ -77,7 +79,7 @@ function sentence(record: NewsRecord): string {
     case "noted":
       return record.text;
     case "runFinished":
-      return `run ended at step ${record.step}: ${record.reason}`;
+      return `run ${record.finished ? "ended" : "stopped"} at step ${record.step}: ${record.reason}`;
     default:
       return unreachable(record);
   }

@@ -1,5 +1,5 @@
 /**
- * The parts of the live screen: each is a pure function from the view and a width to lines no wider than that, from 40 columns on
+ * The parts of the live screen: each is a pure function from the view and a width to lines no wider than that, from 39 columns on
  * (in a narrower window the terminal cuts them: wrapping is off while the screen draws).
  *
  * Owns: the layout, and what is dropped when the window is small (events first, then stages). Out of scope: drawing
@@ -201,7 +201,7 @@ function lane(view: RunView, { index, miners, width, paint }: LaneOptions): stri
 
 /** As many miners as fit, with addresses if there is room for all of them. */
 function minerCells(miners: readonly NodeView[], { room, paint }: { room: number; paint: Paint }): string {
-  if (miners.length === 0) return paint.yellow(cut("nobody serves this stage", room));
+  if (miners.length === 0) return paint.yellow(firstThatFits(["nobody serves this stage", "nobody"], room));
   const cell = (node: NodeView, named: boolean) => {
     const count = node.loading === null ? short(node.tasks) : `${node.loading} %`;
     const text = named ? `${shortAddress(node.node)} ${count}` : count;
@@ -214,7 +214,12 @@ function minerCells(miners: readonly NodeView[], { room, paint }: { room: number
   if (width(plain) <= room) return plain.map((each) => each.text).join("  ");
   const ready = miners.filter((node) => node.state === "ready").length;
   const tasks = miners.reduce((sum, node) => sum + node.tasks, 0);
-  return cut(`${ready} of ${miners.length} ready, ${short(tasks)} tasks`, room);
+  const counts = `${ready} of ${miners.length}`;
+  return firstThatFits([`${counts} ready, ${short(tasks)} tasks`, `${counts} ready`, counts], room);
+}
+
+function firstThatFits(texts: readonly [string, ...string[]], room: number): string {
+  return texts.find((text) => text.length <= room) ?? cut(texts.at(-1)!, room);
 }
 
 function glyph(node: NodeView, paint: Paint): string {

@@ -132,7 +132,7 @@ function sentence(record: SpokenRecord, view: RunView): string {
     case "noted":
       return `${record.label.padEnd(8)} ${record.text}`;
     case "runFinished":
-      return `end      step ${record.step}: ${record.reason}`;
+      return `${record.finished ? "end     " : "stop    "} step ${record.step}: ${record.reason}`;
     default:
       return unreachable(record);
   }

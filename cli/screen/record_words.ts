@@ -21,6 +21,7 @@ export function restoredText({ stage, round, from }: Of<"stageRestored">): strin
 /** The nodes a restarted orchestrator waits for: the previous ones, and any further miners still missing. */
 export function awaitedText({ nodes, miners = 0 }: Of<"resumed">): string {
   if (miners === 0) return `waiting for ${plural(nodes, "node")}`;
+  if (nodes === 0) return `waiting for ${plural(miners, "miner")}`;
   return `${plural(nodes, "node")} of before ${nodes === 1 ? "is" : "are"} expected back; waiting for ${
     plural(miners, "miner")
   }`;
@@ -33,3 +34,10 @@ export const reissuedClause = (tasks: number): string => tasks === 0 ? "" : `; $
 
 /** A node that came back without its old session is not shown as lost. */
 export const isReturn = ({ reason }: Of<"nodeLost">): boolean => reason === joinedAnew;
+
+/** An answer after its task, step or round was closed: the usual end of a task handed out twice. */
+export const isLate = ({ code }: Of<"faultSeen">): boolean => code === "staleResult";
+
+export function faultText(record: Of<"faultSeen">): string {
+  return isLate(record) ? `an answer came late and is not counted: ${record.detail}` : record.detail;
+}

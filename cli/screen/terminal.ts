@@ -17,6 +17,7 @@ const wrapOn = `${escape}?7h`;
 const beginUpdate = `${escape}?2026h`;
 const endUpdate = `${escape}?2026l`;
 const clearToLineEnd = `${escape}K`;
+const narrowest = 39; // of a frame, for a window of 40 columns
 const clearBelow = `${escape}J`;
 
 export interface TerminalSize {
@@ -41,10 +42,10 @@ export class LiveTerminal {
     this.#size = size;
   }
 
-  /** Columns and lines a frame may take; one row stays free for the cursor. */
+  /** Columns and lines a frame may take; a row and a column stay free for the cursor, which clears what it stands on. */
   room(): { width: number; height: number } {
     const { columns, rows } = this.#size();
-    return { width: Math.max(40, columns - 1), height: Math.max(1, rows - 1) };
+    return { width: Math.max(narrowest, columns - 1), height: Math.max(1, rows - 1) };
   }
 
   draw(lines: readonly string[]): void {

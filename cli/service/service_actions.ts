@@ -6,9 +6,10 @@
  */
 
 import type { CommandContext } from "../command.ts";
-import { attempting, UserError } from "../output/errors.ts";
+import { attempting, UsageError, UserError } from "../output/errors.ts";
 import { type CommandLine, type ServiceManager, serviceManager } from "./service_manager.ts";
 import { planService, serviceName } from "./service_plan.ts";
+import { roleNames } from "./service_roles.ts";
 
 export interface Ran {
   readonly code: number;
@@ -52,6 +53,11 @@ export async function removeService(context: CommandContext, machine: Machine): 
   const { output, environment } = context;
   const manager = serviceManager(environment);
   const { name, path } = await existing(context, { machine, manager });
+  if (!context.options.given("name") && name !== serviceName(usualRole)) {
+    throw new UsageError(`Cannot remove ${name} as a service other than a miner must be named`, {
+      next: `Remove it: iota service remove --name ${name}`,
+    });
+  }
   await tell(manager, { machine, lines: manager.remove(name), context });
   await attempting({ action: "remove the service", value: path }, () => machine.remove(path));
   output.line(`removed ${path}; data, logs and wallets stay`);
@@ -97,6 +103,8 @@ export async function showServiceLogs(context: CommandContext, machine: Machine)
   return 0;
 }
 
+const usualRole = "miner";
+
 interface Existing {
   readonly name: string;
   readonly path: string;
@@ -107,10 +115,24 @@ async function existing(
   { options }: CommandContext,
   { machine, manager }: { machine: Machine; manager: ServiceManager },
 ): Promise<Existing> {
-  const name = serviceName(options.text("name") ?? "miner");
+  const given = options.text("name");
+  const installed: Existing[] = [];
+  for (const each of given === undefined ? roleNames : [given]) {
+    const name = serviceName(each);
+    const path = manager.fileOf(name);
+    const text = await machine.read(path);
+    if (text !== null) installed.push({ name, path, text });
+  }
+  const [first, ...others] = installed;
+  if (first !== undefined && others.length === 0) return first;
+  if (first !== undefined) {
+    throw new UsageError(
+      `Cannot choose a service as several are installed: ${installed.map(({ name }) => name).join(", ")}`,
+      { next: `Name one: --name ${first.name}` },
+    );
+  }
+  const name = serviceName(given ?? usualRole);
   const path = manager.fileOf(name);
-  const text = await machine.read(path);
-  if (text !== null) return { name, path, text };
   throw new UserError(`Cannot find the service ${name} as its file must exist: there is none at ${path}`, {
     next: "Install it: iota service install -- miner …, or name another one with --name",
   });

@@ -40,7 +40,7 @@ export const serviceNameOption: OptionSpec = {
   name: "name",
   kind: "string",
   placeholder: "NAME",
-  defaultText: "the role, or miner",
+  defaultText: "the role, or the only one installed",
   doc: "the service's name, for a second service of the same role",
 };
 

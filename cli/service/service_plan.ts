@@ -7,11 +7,12 @@
 
 import { resolve } from "node:path";
 import { knobAt } from "../../core/config/knobs.ts";
+import { isPathOption } from "../options/args.ts";
 import { readOptions } from "../options/given_options.ts";
 import { type Command, type CommandContext, commonOptions, type OptionSpec } from "../command.ts";
 import { UsageError } from "../output/errors.ts";
 import { namedFolder } from "../run_folder.ts";
-import { dataFolder } from "../paths.ts";
+import { dataFolder, type Environment, expandHome } from "../paths.ts";
 import { launchCommand, unpackFolder } from "../self.ts";
 import { serviceRole } from "./service_roles.ts";
 
@@ -35,7 +36,9 @@ export async function planService(context: CommandContext): Promise<ServicePlan>
   const { options, typed } = await readOptions(command, { words, environment: context.environment });
   const { environment } = context;
   const data = resolve(dataFolder(environment, options.text("data")));
-  await mustStart({ ...context, options, positionals: [], dataFolder: () => data }, command);
+  const roleContext: CommandContext = { ...context, options, positionals: [], dataFolder: () => data };
+  await mustStart(roleContext, command);
+  if (command.configures !== "run" || options.given("wallet")) await warnWithoutKey(roleContext);
   const name = serviceName(context.options.text("name") ?? command.name);
   const isDarwin = environment.system === "darwin";
   const given = options.text("log-file");
@@ -49,7 +52,12 @@ export async function planService(context: CommandContext): Promise<ServicePlan>
     name,
     label: name.replace("-", "."),
     program: [
-      ...[launch.command, ...launch.args, command.name, ...absoluteWords(words, command.options)],
+      ...[
+        launch.command,
+        ...launch.args,
+        command.name,
+        ...absoluteWords(words, { options: command.options, environment }),
+      ],
       ...(isNode && !options.flag("auto-restart") ? ["--auto-restart"] : []),
       ...(logFile !== null && !typed.given("log-file") ? ["--log-file", logFile] : []), // the unit allows writing only there
     ],
@@ -66,6 +74,8 @@ export async function planService(context: CommandContext): Promise<ServicePlan>
 async function mustStart(context: CommandContext, command: Command): Promise<void> {
   if (command.configures !== "run") {
     (await import("../duty/chain_options.ts")).givenChain(context);
+    const orchestrator = context.options.text("orchestrator");
+    if (orchestrator !== undefined) (await import("../roles/addresses.ts")).hubAddress(orchestrator);
     (await import("../options/duration_text.ts")).durationOption(
       "give-up-after",
       context.options.text("give-up-after"),
@@ -89,12 +99,21 @@ async function mustStart(context: CommandContext, command: Command): Promise<voi
   if (!folder.isResumed) await (await import("../data/corpus.ts")).mustBeCorpus(config.data.corpus);
 }
 
-const pathPlaceholders: ReadonlySet<string> = new Set(["FILE", "DIR", "PATH"]);
+/** The wallet may still be made, but until then every start fails. */
+async function warnWithoutKey(context: CommandContext): Promise<void> {
+  const { findHotkey, missingHotkey } = await import("../options/wallet_options.ts");
+  const missing = await missingHotkey(await findHotkey(context, context.options.text("wallet") ?? "default"));
+  if (missing !== null) context.output.log.warn(`The service cannot start yet: ${missing.message}. ${missing.next}`);
+}
 
 /** The same words with absolute paths, because the service manager chooses a service's working folder. */
-export function absoluteWords(words: readonly string[], options: readonly OptionSpec[]): string[] {
+export function absoluteWords(
+  words: readonly string[],
+  { options, environment }: { options: readonly OptionSpec[]; environment: Environment },
+): string[] {
   const specs = new Map([...options, ...commonOptions].map((spec) => [`--${spec.name}`, spec]));
-  const absolute = (spec: OptionSpec | undefined, value: string) => isPath(spec, value) ? resolve(value) : value;
+  const absolute = (spec: OptionSpec | undefined, value: string) =>
+    isPath(spec, value) ? resolve(expandHome(value, environment)) : value;
   return words.map((word, i) => {
     const [, name, value] = /^(--[^=]+)=(.*)$/s.exec(word) ?? [];
     if (name !== undefined && value !== undefined) return `${name}=${absolute(specs.get(name), value)}`;
@@ -103,8 +122,8 @@ export function absoluteWords(words: readonly string[], options: readonly Option
 }
 
 function isPath(spec: OptionSpec | undefined, value: string): boolean {
-  if (spec?.kind !== "string") return false;
-  return pathPlaceholders.has(spec.placeholder) || (spec.name === "corpus" && value !== knobAt("data.corpus").default);
+  if (spec === undefined || !isPathOption(spec)) return false;
+  return spec.name !== "corpus" || value !== knobAt("data.corpus").default;
 }
 
 /** `--name` of the other actions, or the role if only that was given. */

@@ -15,6 +15,8 @@ const roles: Readonly<Record<string, () => Promise<Command>>> = {
   orchestrate: async () => (await import("../commands/orchestrate.ts")).command,
 };
 
+export const roleNames: readonly string[] = Object.keys(roles);
+
 const example = "For example: iota service install -- miner --orchestrator wss://run.example --wallet hot";
 
 export async function serviceRole(role: string | undefined): Promise<Command> {

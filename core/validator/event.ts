@@ -48,7 +48,7 @@ export type ValidatorEvent =
 /** For the validator's own screen and `--json`. Field names once published stay. */
 export type ValidatorRecord =
   | { type: "joined"; resumed: boolean }
-  | { type: "welcomed"; name: string; size: string; chain: ChainConfig }
+  | { type: "welcomed"; name: string; size: string; chain: ChainConfig; stages: number }
   | { type: "offline" }
   | { type: "evaluated"; round: number; loss: number; tokens: number }
   | {

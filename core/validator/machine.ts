@@ -127,7 +127,8 @@ function onMessage(
       const { name, size, chain } = message.config;
       state.config = message.config;
       state.layersOfStages = message.layersOfStages;
-      return [...release(segments), record({ type: "welcomed", name, size, chain })];
+      const stages = message.layersOfStages.length;
+      return [...release(segments), record({ type: "welcomed", name, size, chain, stages })];
     }
     case "workReport":
       bookWork(state.book, message);

@@ -69,7 +69,7 @@ function change(view: RunView, record: ViewRecord, atMs: number): void {
       view.isPaused = record.type === "runPaused";
       return;
     case "runFinished":
-      view.phase = "finished";
+      view.phase = record.finished ? "finished" : "stopped";
       return;
     case "stageRestored":
     case "mergeLate":

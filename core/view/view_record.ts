@@ -21,7 +21,8 @@ export interface RunFacts {
   readonly layersOfStages: readonly number[];
 }
 
-export type ViewPhase = "gathering" | "training" | "merging" | "finished";
+/** `stopped`: this process ended before the run's last step. */
+export type ViewPhase = "gathering" | "training" | "merging" | "finished" | "stopped";
 
 /** A member of a run that resumes. */
 export interface TakenUpNode {

@@ -70,7 +70,7 @@ Deno.test("Chain answers: an unregistered hotkey gets the command that registers
     const refused = await chain("commit");
     const registered = await ask(commandIn(refused.stderr));
     assertEquals(registered.code, 0, registered.stderr);
-    assertStringIncludes(registered.stdout, `is uid 1 of subnet ${netuid}`);
+    assertStringIncludes(registered.stdout, `has uid 1 in subnet ${netuid}`);
     const status = await chain("status");
     assertStringIncludes(status.stdout, "uid 1 since block");
   }));
@@ -118,7 +118,7 @@ Deno.test("Chain answers: an axon that may not be announced yet gets the number 
     assertMatch(stderr, /takes an announcement every 2,000 blocks: the last one is \d+ blocks? old/);
     assertMatch(stderr, /Try again in 1,\d{3} blocks \(/);
     const wrong = await chain("serve --ip 127.0.0.1 --port 8092"); // its own words count, not the wait
-    assertStringIncludes(wrong.stderr, "accepts no loopback");
+    assertStringIncludes(wrong.stderr, "must not be a loopback");
   }));
 
 Deno.test("Chain answers: a local chain warns of weights sealed to drand's quicknet when they are committed", () =>

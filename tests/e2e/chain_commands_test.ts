@@ -121,7 +121,10 @@ Deno.test("iota chain: register, stake, a permit, weights, and the row is in the
       const words = "serve --wallet alice --ip 203.0.113.7 --port 8091";
       assertEquals((await chain.told(words))["isUnchanged"], false);
       assertEquals((await chain.told(words))["isUnchanged"], true);
-      await chain.refused("serve --wallet alice --ip 127.0.0.1 --port 8091", { text: "no loopback" });
+      await chain.refused("serve --wallet alice --ip 127.0.0.1 --port 8091", {
+        code: 2,
+        text: "must not be a loopback",
+      });
     });
 
     await t.step("the metagraph, the rules and the status say all of it", async () => {

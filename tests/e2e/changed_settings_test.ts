@@ -1,6 +1,7 @@
 /** A run resumed with other settings: applied and recorded, or refused by name. Real processes, one after another. */
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
+import { JournalMark } from "../../cli/journal/journal_mark.ts";
 import { iota, IotaProcess, type Line } from "../support/process/iota_process.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
 
@@ -84,6 +85,61 @@ Deno.test("Changed settings: what must stay is refused with its line, and nothin
     assertEquals(await Deno.readTextFile(`${folder}/run/run.json`), saved);
     const none = await iota(["orchestrate", "--resume", "--data", `${folder}/empty`]);
     assertEquals([none.code, /Cannot resume as '.*\/empty' must hold a run/.test(none.stderr)], [1, true]);
+  });
+});
+
+Deno.test("Changed settings: a run is not given fewer steps than it has done, and only a line that sets steps is named", async () => {
+  await withScratchFolder(async (folder) => {
+    const data = ["--data", `${folder}/run`];
+    await live(["--size", "toy", "--steps", "40", "--port", "0", ...data]);
+    const mark = new JournalMark(`${folder}/run/journal.db.mark`);
+    mark.write({ sequence: 900, round: 2, step: 12 });
+    mark.close();
+    const saved = await Deno.readTextFile(`${folder}/run/run.json`);
+    const typed = await iota(["orchestrate", "--steps", "10", ...data]);
+    assertEquals(typed.code, 2, typed.stderr);
+    assertMatch(typed.stderr, /Cannot change train\.steps as the run has done 12 steps already: current value is 10/);
+    assertMatch(typed.stderr, /next {2}Give it more than 12: --steps 40/);
+    await Deno.writeTextFile(`${folder}/run.toml`, "[train]\nsteps = 12\n");
+    const inFile = await iota(["orchestrate", "--config", `${folder}/run.toml`, ...data]);
+    assertMatch(inFile.stderr, /run\.toml:2: Cannot change train\.steps .* current value is 12/);
+    assertEquals(await Deno.readTextFile(`${folder}/run/run.json`), saved);
+  });
+});
+
+Deno.test("Changed settings: a second orchestrator of a run is told that it is running, not that its port is", async () => {
+  await withScratchFolder(async (folder) => {
+    const words = ["orchestrate", "--size", "toy", "--data", `${folder}/run`];
+    const hub = new IotaProcess([...words, "--port", "0", "--json"]);
+    await hub.lines.next("listening");
+    const second = await iota(words);
+    hub.kill("SIGTERM");
+    assertEquals([second.code, (await hub.ended).code], [1, 0], second.stderr);
+    assertMatch(second.stderr, /the run's orchestrator seems to be running/);
+  });
+});
+
+Deno.test("Changed settings: a text shorter than a sequence leaves no folder behind", async () => {
+  await withScratchFolder(async (folder) => {
+    const words = Array.from({ length: 120 }, (_, i) => `word${i * 7919} of ${i * i}`);
+    await Deno.writeTextFile(`${folder}/small.txt`, `${words.join(" ")}\n\n${"x".repeat(3000)}\n\n${words.join(", ")}`);
+    const own = ["--corpus", `${folder}/small.txt`, "--data", `${folder}/run`];
+    const { code, stderr } = await iota([
+      "orchestrate",
+      "--size",
+      "toy",
+      "--set",
+      "model.contextLength=8192",
+      "--set",
+      "model.vocabSize=320",
+      ...own,
+    ]);
+    assertEquals(code, 1, stderr);
+    assertMatch(
+      stderr,
+      /Cannot cut a sequence of 8192 tokens as the [a-z-]+ text must have at least 8193 tokens: it has \d+/,
+    );
+    assertEquals([...Deno.readDirSync(folder)].map(({ name }) => name), ["small.txt"]);
   });
 });
 

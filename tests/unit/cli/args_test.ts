@@ -28,6 +28,17 @@ function checkRefused(line: string, message: string): void {
   assertEquals(error.next, "See iota help swarm");
 }
 
+Deno.test("Arguments: entries of a list add up, of any other option the last value counts", () => {
+  const text = (name: string, placeholder: string) => ({ name, kind: "string", placeholder, doc: "" }) as const;
+  const { options } = parseOptions({
+    words: ["--set", "a=1", "--name", "first", "--set=b=2", "--name", "second"],
+    options: [text("set", "PATH=VALUE,…"), text("name", "NAME"), text("unset", "PATH=VALUE,…")],
+    maxPositionals: 0,
+    helpCommand: "iota help",
+  });
+  assertEquals([options.text("set"), options.text("name"), options.text("unset")], ["a=1,b=2", "second", undefined]);
+});
+
 Deno.test("Arguments: values are typed, defaults apply, and given options are known", () => {
   const { options } = parse("--steps 40 --rate=1e-3 --fast");
   assertEquals(options.number("steps"), 40);

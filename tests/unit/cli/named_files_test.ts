@@ -45,6 +45,55 @@ Deno.test("Config check: a text that is not there is named with its line and the
   });
 });
 
+Deno.test("Config check: the host, the log's folder and a wallet to be made are looked at", async () => {
+  const says = async (text: string) => {
+    let checked: Awaited<ReturnType<typeof check>> | null = null;
+    await withFile(text, async (path) => void (checked = await check(path)));
+    return checked!;
+  };
+  for (const host of ['"not a host"', "5", '"::zz"']) {
+    const { code, stdout } = await says(`[hub]\nhost = ${host}\n`);
+    assertEquals(code, 1, stdout);
+    assertMatch(stdout, /run\.toml:2: Cannot use hub\.host as it must be an address or name of this machine/);
+  }
+  for (const host of ["0.0.0.0", "::1", "[::1]", "localhost", "hub-1.lan"]) {
+    assertEquals((await says(`[hub]\nhost = "${host}"\n`)).code, 0, host);
+  }
+  const log = await says('wallet = "hot"\nlog-file = "/nowhere/logs/miner.log"\n');
+  assertMatch(log.stdout, /run\.toml:2: Cannot open the log as its folder must exist/);
+  const wallet = await says('[hub]\nwallet = "hot"\n');
+  assertEquals(wallet.code, 0); // it may still be made
+  assertMatch(wallet.stdout, /not ready yet: .*there is none at .*hot.* iota wallet new --name hot/);
+  assertMatch(
+    (await says("# nothing\n")).stdout,
+    /is right: it sets nothing, so it suits a run, a miner and a validator/,
+  );
+});
+
+Deno.test("Config check: a setting of [hub] outside of it, an open quotation mark and a long line are named briefly", async () => {
+  const cases = [
+    [
+      'host = "0.0.0.0"\n',
+      /:1: Cannot use host as there is no such setting outside a table: did you mean hub\.host, in \[hub\]\?/,
+    ],
+    ['size = "toy"\nwallet-path = "/w"\n', /:2: Cannot use wallet-path .* did you mean hub\.walletPath, in \[hub\]\?/],
+    ['size = "toy\n', /:1:\d+: Cannot read 'size = "toy' as TOML: a quotation mark is missing/],
+    [`${"x".repeat(5_000)}\n`, /:1:\d+: Cannot read 'x{79}…' as TOML/],
+  ] as const;
+  for (const [text, says] of cases) {
+    await withFile(text, async (path) => {
+      const { code, stdout } = await check(path, "--for", "run");
+      assertEquals(code, 1);
+      assertMatch(stdout, says);
+    });
+  }
+});
+
+Deno.test("Config: a file that is not there can be made with the next command", async () => {
+  const { stderr } = await begin("--config", "/nowhere/run.toml");
+  assertMatch(stderr, /next {2}Check the spelling, or make a new one: iota config init \/nowhere\/run\.toml/);
+});
+
 Deno.test("Config check and orchestrate: half a TLS pair is a problem of the file's line, not of an option", async () => {
   for (const [given, missing] of [["tlsCert", "tlsKey"], ["tlsKey", "tlsCert"]]) {
     await withFile(`[hub]\nport = 0\n${given} = "cert.pem"\n`, async (path) => {

@@ -151,7 +151,8 @@ const role = ["--", "miner", "--wallet", "hot", "--json", "--quiet"];
 Deno.test("Service: installing writes the unit, starts it and says what lingering is for", async () => {
   const machine = new FakeMachine({ systemctl: 0, unshare: 0 });
   const { code, stdout, stderr } = await run(["install", ...role], machine);
-  assertEquals([code, stderr], [0, ""]);
+  assertEquals(code, 0);
+  assertMatch(stderr, /^\S+ \S+ warn {2}The service cannot start yet: .*hot.*\n$/); // and nothing else
   assertEquals([...machine.files.keys()], [unitPath]);
   assertEquals(machine.folders, ["/ann/.local/share/iota"]);
   assertMatch(
@@ -244,6 +245,31 @@ Deno.test("Service: status, logs and remove find the service by its name, and sa
   assertEquals(machine.ran.at(-1), "journalctl --user --no-pager --unit=iota-miner.service --lines=7 --follow");
   assertEquals((await run(["remove"], machine)).code, 0);
   assertEquals([machine.files.size, machine.ran.at(-1)], [0, "systemctl --user disable --now iota-miner.service"]);
+});
+
+Deno.test("Service: without a name it is the only one installed, unless it would be removed", async () => {
+  const machine = new FakeMachine({ systemctl: 0, journalctl: 0 });
+  await run(["install", "--", "orchestrate", "--data", "/ann/own"], machine);
+  assertEquals((await run(["status"], machine)).code, 0);
+  assertEquals((await run(["logs"], machine)).code, 0);
+  assertEquals(machine.ran.at(-1), "journalctl --user --no-pager --unit=iota-orchestrate.service --lines=50");
+  const unnamed = await run(["remove"], machine);
+  assertMatch(unnamed.stderr, /next {2}Remove it: iota service remove --name iota-orchestrate/);
+  await run(["install", ...role], machine);
+  const either = await run(["status"], machine);
+  assertMatch(
+    either.stderr,
+    /several are installed: iota-miner, iota-orchestrate\s+next {2}Name one: --name iota-miner/,
+  );
+});
+
+Deno.test("Service: a wrong address is refused, and a wallet that is not there yet is said", async () => {
+  const machine = new FakeMachine({ systemctl: 0, unshare: 0 });
+  const wrong = await run(["install", "--dry-run", "--", "miner", "--orchestrator", "htp://x"], machine);
+  assertMatch(wrong.stderr, /Cannot use --orchestrator as it must be an address or an invite/);
+  const { code, stderr } = await run(["install", "--dry-run", "--", "miner", "--wallet", "nosuch"], machine);
+  assertEquals(code, 0, stderr);
+  assertMatch(stderr, /cannot start yet: there is no hotkey at .*nosuch.* iota wallet new --name nosuch/);
 });
 
 Deno.test("Service: on a Mac the role keeps its own log, and logs shows the end of it", async () => {

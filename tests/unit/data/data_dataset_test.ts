@@ -1,9 +1,9 @@
 /** Preparing and reading a dataset folder: the split, the files, idempotence, and a disk that fails. */
 
-import { assert, assertEquals, assertNotEquals, assertRejects, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertNotEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
 import { openDataset } from "../../../cli/data/dataset.ts";
 import type { Dataset } from "../../../cli/data/dataset.ts";
-import { prepareDataset, type PrepareOptions } from "../../../cli/data/prepare_dataset.ts";
+import { planDataset, prepareDataset, type PrepareOptions } from "../../../cli/data/prepare_dataset.ts";
 import { sha256Hex } from "../../../cli/data/sha256.ts";
 import { TokenReader, tokensAsBytes } from "../../../cli/data/token_file.ts";
 import { UserError } from "../../../cli/output/errors.ts";
@@ -162,6 +162,31 @@ Deno.test("prepareDataset: texts that cannot be split or tokenised are refused w
   });
 });
 
+Deno.test("planDataset: a text shorter than one sequence is refused with its length before anything is written", async () => {
+  await withScratchFolder(async (folder) => {
+    const options = {
+      ...{ folder: `${folder}/data`, corpus: writeText(folder), vocabSize: 320, heldOutFraction: 0.2, maxBytes: 0 },
+      seed: 3,
+    };
+    const whole = await prepareDataset({ ...options, folder: `${folder}/whole` });
+    const { train, heldOut } = whole.manifest;
+    whole.close();
+    const refusal = async (contextLength: number, more: Partial<PrepareOptions> = {}) =>
+      await assertRejects(() => planDataset({ ...options, contextLength, ...more }), UserError);
+    const long = await refusal(train.tokens * 8);
+    assertStringIncludes(long.message, `the held-out text must have at least ${train.tokens * 8 + 1} tokens`);
+    assertStringIncludes(long.message, `it has ${heldOut.tokens}`);
+    const kept = await refusal(train.tokens * 8, { folder: `${folder}/whole`, isResumed: true });
+    assertEquals(kept.message, long.message);
+    assertStringIncludes(kept.next ?? "", "--fresh");
+
+    const fitting = Number(/model\.contextLength=(\d+)$/.exec(long.next ?? "")?.[1]);
+    await planDataset({ ...options, contextLength: fitting }); // the advice is right
+    assertEquals((await refusal(fitting + 8)).message.endsWith(`it has ${heldOut.tokens}`), true);
+    await assertRejects(() => Deno.stat(options.folder), Deno.errors.NotFound);
+  });
+});
+
 Deno.test("openDataset: a folder without a valid manifest is refused", async () => {
   await withPrepared(async (_, { folder }) => {
     await assertRejects(() => openDataset(`${folder}/none`), UserError, "no valid dataset.json");
@@ -182,7 +207,7 @@ Deno.test("Dataset: targets are the inputs shifted by one, and held-out windows 
     }
     const seen = dataset.tokenizer.decode(source.heldOut(source.heldOutWindows).inputs).match(/speaker \d+ /g) ?? [];
     assert(seen.length > 10 && seen.every((speaker) => heldOutSpeakers.has(speaker.trim())));
-    assertThrows(() => source.heldOut(source.heldOutWindows + 1), UserError, "the held-out text must be long enough");
+    assertThrows(() => source.heldOut(source.heldOutWindows + 1), UserError, "the held-out text must have at least");
     assertThrows(() => dataset.batches({ seed: 1, sequences: 1, contextLength: 2 ** 20 }), UserError, "training text");
   });
 });

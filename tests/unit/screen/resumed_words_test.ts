@@ -7,7 +7,7 @@ Deno.test("Resumed: it says who is expected back, and how many miners are missin
   const back = { type: "resumed", step: 420, round: 84 } as const;
   assertEquals(
     awaitedText({ ...back, nodes: 0, miners: 2 }),
-    "0 nodes of before are expected back; waiting for 2 miners",
+    "waiting for 2 miners",
   );
   assertEquals(awaitedText({ ...back, nodes: 3, miners: 0 }), "waiting for 3 nodes");
 });

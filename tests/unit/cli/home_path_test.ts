@@ -1,0 +1,89 @@
+/** `~` at the beginning of a path: every way to give one agrees, although no shell has replaced it. */
+
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import type { Command } from "../../../cli/command.ts";
+import { command as orchestrate } from "../../../cli/commands/orchestrate.ts";
+import { expandHome } from "../../../cli/paths.ts";
+import { main } from "../../../cli/main.ts";
+import { givenRun } from "../../../cli/options/run_options.ts";
+import { absoluteWords } from "../../../cli/service/service_plan.ts";
+import { FakeHost } from "../../support/fake_host.ts";
+import { withScratchFolder } from "../../support/scratch_folder.ts";
+
+const ownHome = { system: "linux", get: (name: string) => name === "HOME" ? "/ada" : undefined } as const;
+
+Deno.test("Home: only ~ alone and ~/ are the user's home folder", () => {
+  const paths = ["~", "~/runs/own", "~bob/runs", "./~/runs", "runs/~", "/~"];
+  assertEquals(paths.map((path) => expandHome(path, ownHome)), [
+    ...["/ada", "/ada/runs/own"],
+    ...["~bob/runs", "./~/runs", "runs/~", "/~"],
+  ]);
+});
+
+Deno.test("Home: a service gets absolute paths, in both ways to give an option", () => {
+  const words = ["--data", "~/own", "--log-file=~/own.log", "--wallet", "~", "--corpus", "sotu"];
+  assertEquals(absoluteWords(words, { options: orchestrate.options, environment: ownHome }), [
+    ...["--data", "/ada/own", "--log-file=/ada/own.log", "--wallet", "~", "--corpus", "sotu"],
+  ]);
+});
+
+/** What `orchestrate` was given, by the options and the file together. */
+async function given(home: string, ...words: string[]): Promise<Record<string, string | undefined>> {
+  const seen: Record<string, string | undefined> = {};
+  const idle: Command = {
+    ...orchestrate,
+    async run(context) {
+      for (const name of ["wallet-path", "log-file", "data"]) seen[name] = context.options.text(name);
+      const { input } = await givenRun(context);
+      seen["corpus"] = String(
+        input.overrides?.["data.corpus"] ?? (input.file as { data?: { corpus?: string } }).data?.corpus,
+      );
+      return 0;
+    },
+  };
+  const host = new FakeHost({ env: { HOME: home } });
+  const code = await main(["orchestrate", ...words], host, { orchestrate: () => Promise.resolve(idle) });
+  assertEquals(code, 0, host.written.stderr);
+  return seen;
+}
+
+Deno.test("Home: the [hub] table, the text's name and the command line mean the same folder", async () => {
+  await withScratchFolder(async (home) => {
+    const file = `${home}/run.toml`;
+    await Deno.writeTextFile(`${home}/text.txt`, "some text");
+    await Deno.writeTextFile(
+      file,
+      '[data]\ncorpus = "~/text.txt"\n[hub]\nwalletPath = "~/wallets"\nlogFile = "~/hub.log"\n',
+    );
+    const expected = {
+      "wallet-path": `${home}/wallets`,
+      "log-file": `${home}/hub.log`,
+      data: `${home}/own`,
+      corpus: `${home}/text.txt`,
+    };
+    assertEquals(await given(home, "--config", file, "--data", "~/own"), expected);
+    const typed = ["--wallet-path", "~/wallets", "--log-file=~/hub.log", "--data", "~/own"];
+    assertEquals(await given(home, ...typed, "--corpus", "~/text.txt"), expected);
+    assertEquals(await given(home, ...typed, "--set", "data.corpus=~/text.txt"), expected);
+  });
+});
+
+Deno.test("Home: config check looks for files where the commands will, and its own FILE may begin with ~", async () => {
+  await withScratchFolder(async (home) => {
+    await Deno.writeTextFile(`${home}/run.toml`, '[data]\ncorpus = "~/text.txt"\n[hub]\nlogFile = "~/none/hub.log"\n');
+    const check = async (path: string) => {
+      const host = new FakeHost({ env: { HOME: home } });
+      return { code: await main(["config", "check", path], host), ...host.written };
+    };
+    const wrong = await check(`${home}/run.toml`);
+    assertStringIncludes(
+      wrong.stdout,
+      `run.toml:2: Cannot read the corpus as it must exist: current value is '${home}/text.txt'`,
+    );
+    assertStringIncludes(wrong.stdout, "run.toml:4: Cannot open the log as its folder must exist");
+    await Deno.writeTextFile(`${home}/text.txt`, "some text");
+    await Deno.mkdir(`${home}/none`);
+    const right = await check("~/run.toml");
+    assertEquals(right.code, 0, right.stdout + right.stderr);
+  });
+});

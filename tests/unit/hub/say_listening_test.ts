@@ -1,0 +1,74 @@
+/** What an orchestrator says about where it listens: the real port, and where nodes of a resumed run look for it. */
+
+import { assertEquals, assertMatch } from "@std/assert";
+import type { OptionValues } from "../../../cli/command.ts";
+import { hubPlace } from "../../../cli/orchestrate/hub_place.ts";
+import { sayListening } from "../../../cli/orchestrate/say_listening.ts";
+import type { SavedRun } from "../../../cli/orchestrate/saved_run.ts";
+import { TerminalOutput } from "../../../cli/output/output.ts";
+import { resolveConfig } from "../../../core/config/parse.ts";
+import { nodeId } from "../../../core/ids.ts";
+import { FakeHost } from "../../support/fake_host.ts";
+
+interface Given {
+  readonly host?: string;
+  readonly port?: number;
+  readonly "public-address"?: string;
+  readonly loopback?: boolean;
+}
+
+function optionsOf(values: Given): OptionValues {
+  const value = (name: string) => (values as Record<string, unknown>)[name];
+  return {
+    text: (name) => name === "host" ? values.host ?? "127.0.0.1" : value(name) as string | undefined,
+    number: () => values.port ?? 9009,
+    flag: (name) => value(name) === true,
+    given: (name) => value(name) !== undefined,
+  };
+}
+
+function savedAt(host: string, port: number): SavedRun {
+  const resolved = resolveConfig({ size: "toy" });
+  if (!resolved.ok) throw new Error("the toy is right");
+  return { runId: "r", config: resolved.config, host, port, hub: null, options: {} };
+}
+
+/** What is printed once the port is open. */
+async function said(given: Given, saved: SavedRun | null = null): Promise<{ stdout: string; stderr: string }> {
+  const host = new FakeHost({ env: { HOME: "/nowhere" } });
+  const output = new TerminalOutput({ host, json: false, quiet: false, verbose: false, noColor: true });
+  const place = await hubPlace(optionsOf(given), saved);
+  const at = { host: place.host, port: place.ports[0] };
+  const invite = { socket: place.urlAt(at.port), run: "toy-1", hub: nodeId("5Grwva") };
+  sayListening(output, { place, at, saved, invite, miners: 3 });
+  return host.written;
+}
+
+Deno.test("Listening: with a public address, the port that a proxy needs is named too", async () => {
+  const { stdout } = await said({ host: "::1", port: 9230, "public-address": "wss://run.example" });
+  assertMatch(stdout, /^Listening on \[::1\]:9230 for 3 miners, which others reach at wss:\/\/run\.example/m);
+  assertMatch((await said({ port: 9230 })).stdout, /^Listening on ws:\/\/127\.0\.0\.1:9230 for 3 miners$/m);
+});
+
+Deno.test("Listening: what keeps others out is what the advice undoes", async () => {
+  const asked = await said({ host: "0.0.0.0", loopback: true });
+  assertMatch(asked.stdout, /Only this machine can join; .* without --loopback, or loopback in \[hub\]/);
+  assertEquals(asked.stdout.includes("--host"), false);
+  assertMatch((await said({})).stdout, /Only this machine can join; .* with --host 0\.0\.0\.0/);
+});
+
+Deno.test("Listening: a resumed run that its nodes will not find says where they look, and how to go back", async () => {
+  const saved = savedAt("10.77.0.1", 9211);
+  const moved =
+    /before look for this run at ws:\/\/10\.77\.0\.1:9211, not at ws:\/\/10\.77\.0\.1:9212: .* --host 10\.77\.0\.1 --port 9211/;
+  assertMatch((await said({ port: 9212 }, saved)).stderr, moved);
+  for (
+    const [given, before] of [
+      [{}, saved],
+      [{ port: 9212 }, null],
+      [{ port: 9212, loopback: true }, saved], // a swarm starts its nodes itself
+      [{ host: "0.0.0.0", port: 9211 }, saved], // reached there as well
+      [{ host: "::1", "public-address": "run.example:80" }, { ...saved, host: "127.0.0.1" }],
+    ] as const
+  ) assertEquals((await said(given, before)).stderr, "", JSON.stringify(given));
+});
