@@ -17,6 +17,7 @@ import { type CheckpointPlace, putBackRound, type RoundState, storeRound } from 
 import type { StateJournal } from "../../../cli/hub/hub_journal.ts";
 import type { Finished } from "../../../cli/node/node_role.ts";
 import { HubStore } from "../../../cli/hub/hub_store.ts";
+import { nextTurn } from "../../../net/turns.ts";
 import { createApi } from "../../../net/hub_http.ts";
 import { DiskBlobs } from "../../../net/blobs/blob_disk.ts";
 import { HttpBlobs, type HttpBlobsOptions } from "../../../net/blobs/blob_http.ts";
@@ -168,6 +169,8 @@ export class StoredSwarm {
   async settled(): Promise<void> {
     do {
       await this.#busy.idle();
+      await this.swarm.quiet();
+      await nextTurn(); // long work pauses between its parts
       await this.swarm.quiet();
     } while (!this.#busy.isIdle);
   }
