@@ -9,10 +9,11 @@ import type { Fault } from "../../../core/fault.ts";
 import type { BlobRef, NodeId, TaskId } from "../../../core/ids.ts";
 import type { OrchestratorEvent } from "../../../core/orchestrator/event.ts";
 import type { StageMerge } from "../../../core/orchestrator/merge/merge_state.ts";
+import { minerAt } from "../../../core/orchestrator/step/step_outcome.ts";
 import { type OrchestratorState, tokensPerMicrobatch } from "../../../core/orchestrator/state.ts";
 import type { HubMessage } from "../../../core/protocol/message.ts";
 import type { RunRecord } from "../../../core/protocol/record.ts";
-import { CreditCheck } from "./credit_check.ts";
+import { CreditCheck, type KeptGradient } from "./credit_check.ts";
 import type { HubWatch } from "./hub_watch.ts";
 import { MergeCheck, type OwnMerge } from "./merge_check.ts";
 import type { NodeWatch, WatchedWork } from "./node_watch.ts";
@@ -137,7 +138,7 @@ export class Checkers implements HubWatch, NodeWatch {
   }
 
   #stepClosed(record: Extract<RunRecord, { type: "stepClosed" }>, state: OrchestratorState): void {
-    this.#credit.stepClosed(record.step);
+    this.#credit.stepClosed(record.step, keptIn(state, record.step - 1));
     this.steps = record.step;
     this.tokens += record.tokens;
     const credited = state.counters.microbatchesCredited * tokensPerMicrobatch(this.#options.shape.config);
@@ -206,4 +207,12 @@ function isAsked(merge: StageMerge, { node, payloads }: { node: NodeId; payloads
     merge.slices.some(({ told, results }, index) =>
       told.has(node) && !results.has(node) && payloads.every(isInput(index))
     );
+}
+
+/** The gradients of lost miners that count in a closed step; others were taken back with a wire that had to be made again. */
+function keptIn({ outcomes }: OrchestratorState, step: number): KeptGradient[] {
+  const outcome = outcomes.findLast((each) => each.step === step && !each.isUndone);
+  return (outcome?.gradients ?? []).flatMap(({ miner, tasks, hasLeft }) =>
+    hasLeft && outcome !== undefined ? [{ node: minerAt(outcome, miner).node, tasks }] : []
+  );
 }

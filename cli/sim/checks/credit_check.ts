@@ -15,6 +15,12 @@ import { must } from "./violation.ts";
 
 const stepsRemembered = 16; // a stuck miner may apply a step late
 
+/** Of a miner that left after it had confirmed so many tasks. */
+export interface KeptGradient {
+  readonly node: NodeId;
+  readonly tasks: number;
+}
+
 interface Seal {
   readonly request: number;
   readonly tasks: readonly TaskId[];
@@ -25,7 +31,7 @@ export class CreditCheck {
   readonly #sealed = new Map<number, Map<NodeId, Seal>>(); // by step: the last one
   readonly #confirmed = new Map<NodeId, Set<number>>(); // seals of the open step
   #credited: (readonly TaskId[])[] = [];
-  #kept: (readonly TaskId[])[] = [];
+  #kept: { readonly node: NodeId; readonly tasks: readonly TaskId[] }[] = [];
   #closed = 0;
 
   constructor(config: RunConfig) {
@@ -68,21 +74,22 @@ export class CreditCheck {
       "only confirmed tasks outlive their miner",
       () => `${node} was asked for ${tasks.length}, ${tasksKept} were kept`,
     );
-    this.#kept.push(tasks);
+    this.#kept.push({ node, tasks });
   }
 
   #isConfirmed(node: NodeId, { request }: Seal): boolean {
     return this.#confirmed.get(node)?.has(request) === true;
   }
 
-  stepClosed(step: number): void {
+  /** `kept`: by the hub's own account; what it has taken back since counts no more. */
+  stepClosed(step: number, kept: readonly KeptGradient[]): void {
     must(step === this.#closed + 1, "steps close in order", () => `${step} after ${this.#closed}`);
     const { train: { microbatchesPerStep }, pipeline: { stages } } = this.#config;
     const first = (step - 1) * microbatchesPerStep;
     const seen = new Set<number>();
     const applied = new Set(this.#credited.flat().map((task) => Number(task.split(".", 2)[1])));
     must(applied.size === stages, "every stage applies a step", () => `step ${step} reached stages ${[...applied]}`);
-    for (const tasks of [...this.#credited, ...this.#kept]) {
+    for (const tasks of [...this.#credited, ...this.#keptOf(kept)]) {
       for (const task of tasks) {
         const [microbatch = NaN, stage = NaN] = task.split(".", 2).map(Number);
         const place = (microbatch - first) * stages + stage;
@@ -100,6 +107,15 @@ export class CreditCheck {
       () => `step ${step} closed with ${seen.size} of ${microbatchesPerStep * stages} gradients`,
     );
     this.#forgetStep(step);
+  }
+
+  #keptOf(kept: readonly KeptGradient[]): (readonly TaskId[])[] {
+    const left = [...this.#kept];
+    return kept.map(({ node, tasks }) => {
+      const at = left.findLastIndex((each) => each.node === node && each.tasks.length === tasks);
+      must(at !== -1, "only confirmed tasks outlive their miner", () => `${node} is said to have left ${tasks}`);
+      return left.splice(at, 1)[0]?.tasks ?? [];
+    });
   }
 
   rewound(toStep: number): void {
