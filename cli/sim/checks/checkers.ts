@@ -202,11 +202,12 @@ export class Checkers implements HubWatch, NodeWatch {
 /** Whether the stage's merge still wants exactly this reduction from the node: removed payloads start a new edition. */
 function isAsked(merge: StageMerge, { node, payloads }: { node: NodeId; payloads: readonly BlobRef[] }): boolean {
   const stored = [...merge.payloads.values()];
-  const isInput = (index: number) => ({ hash }: BlobRef) => stored.some(({ hashes }) => hashes[index] === hash);
+  const areInputs = (index: number) => {
+    const names = new Set<string | undefined>(stored.map(({ hashes }) => hashes[index]));
+    return payloads.every(({ hash }) => names.has(hash));
+  };
   return merge.phase === "reducing" && merge.participants.has(node) &&
-    merge.slices.some(({ told, results }, index) =>
-      told.has(node) && !results.has(node) && payloads.every(isInput(index))
-    );
+    merge.slices.some(({ told, results }, index) => told.has(node) && !results.has(node) && areInputs(index));
 }
 
 /** The gradients of lost miners that count in a closed step; others were taken back with a wire that had to be made again. */
