@@ -6,9 +6,8 @@
 import { present, unreachable } from "../../core/assert.ts";
 import type { RunConfig } from "../../core/config/config.ts";
 import type { BlobRef } from "../../core/ids.ts";
-import { float32 } from "../../core/merge/payload/float32.ts";
 import { payloadCodecOf } from "../../core/merge/payload/payload_codecs.ts";
-import { joinStats, noValues } from "../../core/merge/payload_stats.ts";
+import { inspectVector, joinStats, noValues } from "../../core/merge/payload_stats.ts";
 import { parameterTable, type StageSpec } from "../../core/model/spec.ts";
 import { bytesOfFloats } from "../../core/model/vector_bytes.ts";
 import type { OrchestratorEffect, OrchestratorEvent } from "../../core/orchestrator/event.ts";
@@ -50,15 +49,17 @@ export async function performHubWork(work: HubWork, place: HubWorkplace): Promis
 
 async function checkPayload(work: Effect<"checkPayload">, { blobs, config }: HubWorkplace): Promise<OrchestratorEvent> {
   const { round, stage, node, slices, layout } = work;
-  const codec = layout === null ? float32 : payloadCodecOf(config);
+  const codec = payloadCodecOf(config);
   let whole = noValues;
   for (const [index, ref] of slices.entries()) {
     const bytes = await unlessLost(blobs.get(ref));
     if (bytes === null || bytes.byteLength !== ref.bytes) {
       return { type: "payloadChecked", round, stage, node, stats: null };
     }
-    const size = layout === null ? bytes.byteLength / 4 : present(layout[index], "a slice has its place").size;
-    whole = joinStats(whole, await workInTurns(codec.inspect(bytes, size)));
+    const look = layout === null
+      ? inspectVector(bytes)
+      : codec.inspect(bytes, present(layout[index], "a slice has its place").size);
+    whole = joinStats(whole, await workInTurns(look));
   }
   return { type: "payloadChecked", round, stage, node, stats: whole };
 }

@@ -76,7 +76,7 @@ class OrchestratorRole implements RunningOrchestrator {
       machine: orchestrator,
       state: this.state,
       perform: (effect) => this.#perform(effect),
-      commit: (batch) => this.#pause.commit(batch, () => journal?.commit(batch, this.state)),
+      commit: (batch) => this.#pause.commit(() => journal?.commit(batch, this.state)),
       tick: { type: "tick" },
       timers,
       ...(recovered === null ? {} : { startMs: recovered.nowMs }),

@@ -6,12 +6,10 @@
  */
 
 import { vectorBytes } from "../../core/model/vector_bytes.ts";
-import type { OrchestratorEvent } from "../../core/orchestrator/event.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
 import type { Timers } from "../../net/timers.ts";
 import { JournalError } from "../journal/journal_error.ts";
 import { isDiskFull } from "./disk_room.ts";
-import type { TimedEvent } from "../roles/driver.ts";
 import type { HubWork } from "./hub_work.ts";
 import { type RoomNeed, RoomWait } from "./room_wait.ts";
 
@@ -24,7 +22,7 @@ export interface RunPauseOptions {
 }
 
 const vectorsOf = 2; // a stage: parameters and outer momentum
-const leastBytes = 2 ** 16; // of a journal entry and its pages
+const journalNeed: RoomNeed = { what: "the journal", bytes: 2 ** 16 }; // of an entry and its pages
 
 export class RunPause {
   readonly #options: RunPauseOptions;
@@ -51,21 +49,20 @@ export class RunPause {
   }
 
   /** Done when it returns, or when the promise resolves. */
-  commit(batch: readonly TimedEvent<OrchestratorEvent>[], attempt: () => void): void | Promise<void> {
+  commit(attempt: () => void): void | Promise<void> {
     try {
       attempt();
     } catch (error) {
       if (!isDiskFull(error) && !isUnclear(error)) throw error;
-      const need = { what: "the journal", bytes: bytesOf(batch) };
-      return this.#room.until(need, () => this.#attemptCommit(need, attempt));
+      return this.#room.until(journalNeed, () => this.#attemptCommit(attempt));
     }
   }
 
-  async #attemptCommit({ bytes }: RoomNeed, attempt: () => void): Promise<void> {
+  async #attemptCommit(attempt: () => void): Promise<void> {
     try {
       attempt();
     } catch (error) {
-      if (isUnclear(error)) await this.#options.probeRoom(bytes + leastBytes);
+      if (isUnclear(error)) await this.#options.probeRoom(journalNeed.bytes);
       throw error;
     }
   }
@@ -106,10 +103,4 @@ export function needOfCheckpoint(round: number, stageFloats: readonly number[]):
 /** SQLite does not always report that a disk or a quota is full; writing something else reveals it. */
 function isUnclear(error: unknown): boolean {
   return error instanceof JournalError && error.code === "storage";
-}
-
-/** All but the events' own few bytes. */
-function bytesOf(batch: readonly TimedEvent<OrchestratorEvent>[]): number {
-  const refs = batch.flatMap(({ event }) => event.type === "messageReceived" ? event.segments : []);
-  return refs.reduce((sum, { bytes }) => sum + bytes, 0);
 }

@@ -24,8 +24,7 @@ import { HubJournal, markPath, type OpenHubJournal, type RecoveredRun } from "..
 const fileName = "journal.db";
 const fileNames = [fileName, `${fileName}-wal`, `${fileName}-shm`, markPath(fileName)];
 
-/** Room for the wires of the open step and of audits, and for the events between two snapshots. */
-const largestShare = 8; // of all segments of a step
+const journalBytes = 2 ** 30; // a snapshot and the events behind it take a small part of it
 
 /** A run's progress. */
 export interface Progress {
@@ -52,7 +51,7 @@ export async function openRunJournal(options: RecoverOptions): Promise<OpenedJou
   const { folder, runId, config, hasBegun, onReplayed, warn } = options;
   const path = `${folder}/${fileName}`;
   const identity = { run: runId, program: version, config: hashOf(config) };
-  const request: OpenHubJournal = { path, identity, maxBytes: journalBytes(config), onReplayed };
+  const request: OpenHubJournal = { path, identity, maxBytes: journalBytes, onReplayed };
   if (!hasBegun) {
     const [kept] = await putJournalAside(folder);
     if (kept !== undefined) warn(`'${folder}' has a journal but no run: it is kept as '${kept}', and a new run begins`);
@@ -201,10 +200,4 @@ export function userError(error: JournalError, folder: string): UserError {
 /** Covers all settings that must not change. */
 function hashOf(config: RunConfig): string {
   return createHash("sha256").update(JSON.stringify(lastingSettings(config))).digest("hex");
-}
-
-function journalBytes(config: RunConfig): number {
-  const { microbatchesPerStep } = config.train;
-  const boundaries = 2 * config.pipeline.stages;
-  return 2 ** 30 + largestShare * microbatchesPerStep * boundaries * config.limits.frameBytes;
 }

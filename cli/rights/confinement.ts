@@ -16,7 +16,7 @@ import { resolve as resolvePath } from "node:path";
 import { assert } from "../../core/assert.ts";
 import { askOpenFiles, openFilesVariable } from "./open_files.ts";
 import { type HeldRights, isWhole, packageVariables, type Scope } from "./rights.ts";
-import { type SensorProcess, startSensors } from "./sensor_process.ts";
+import type { SensorProcess } from "./sensor_process.ts";
 
 /** From the main thread to the confined one. */
 export type ToConfined =
@@ -58,7 +58,7 @@ function revoke(name: typeof kinds[number]): void {
 }
 
 async function runConfined({ held, words, code = workerUrl(), ...given }: Confinement): Promise<number> {
-  const sensors = held.needsSensors ? startSensors() : null;
+  const sensors = held.needsSensors ? (await import("./sensor_process.ts")).startSensors() : null;
   const openFiles = askOpenFiles();
   const variables = openFiles === null ? given.variables : { ...given.variables, [openFilesVariable]: openFiles };
   const worker = new Worker(code, {

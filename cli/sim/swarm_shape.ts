@@ -7,7 +7,7 @@
  */
 
 import { assert } from "../../core/assert.ts";
-import { codecNames } from "../../core/codec/codecs.ts";
+import { codecNames } from "../../core/codec/codec_names.ts";
 import type { RunConfig } from "../../core/config/config.ts";
 import { knobAt } from "../../core/config/knobs.ts";
 import { resolveConfig } from "../../core/config/parse.ts";

@@ -8,6 +8,7 @@
 
 import { assert } from "../assert.ts";
 import type { WireFormat } from "./codec.ts";
+import { haveFiniteExponents } from "./exponents.ts";
 
 const bytesPerValue = 2;
 
@@ -43,14 +44,6 @@ export function decodeBfloat16(bytes: Uint8Array): Float32Array<ArrayBuffer> {
   return values;
 }
 
-/** The exponent is all ones in NaN and infinity: 7 bits of the last byte and the top bit of the one before. */
-function isFinite(bytes: Uint8Array): boolean {
-  for (let last = bytesPerValue - 1; last < bytes.length; last += bytesPerValue) {
-    if ((bytes[last]! & 0x7f) === 0x7f && (bytes[last - 1]! & 0x80) !== 0) return false;
-  }
-  return true;
-}
-
 /** There are so few patterns that a table of their squares is faster than converting them to numbers. */
 function sums(bytes: Uint8Array): { largest: number; squareSum: number } {
   const table = squares ??= makeSquares();
@@ -74,6 +67,6 @@ export const bfloat16: WireFormat = {
   byteLength: ({ rows, width }) => rows * width * bytesPerValue,
   encode: encodeBfloat16,
   decode: decodeBfloat16,
-  isFinite,
+  isFinite: (bytes) => haveFiniteExponents(bytes, bytesPerValue),
   sums,
 };

@@ -65,7 +65,6 @@ export interface WireEnd {
 export type WireDirection = "forward" | "gradient";
 
 export interface WireCodec {
-  readonly doc: string; // what a wire is, for lists
   /** After "codec NAME", with a leading space; "" if the name is enough. */
   describe(wireWidth: number): string;
   /** Values per token. */

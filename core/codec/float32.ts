@@ -1,6 +1,7 @@
 /** Format float32: the values themselves, four little-endian bytes each. Exact; NaN keeps its bits. */
 
 import type { WireFormat } from "./codec.ts";
+import { haveFiniteExponents } from "./exponents.ts";
 
 const bytesPerValue = 4;
 const isLittleEndian = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1;
@@ -27,14 +28,6 @@ function decode(bytes: Uint8Array): Float32Array<ArrayBuffer> {
   return values;
 }
 
-/** The exponent is all ones in NaN and infinity: 7 bits of the last byte and the top bit of the one before. */
-function isFinite(bytes: Uint8Array): boolean {
-  for (let last = bytesPerValue - 1; last < bytes.length; last += bytesPerValue) {
-    if ((bytes[last]! & 0x7f) === 0x7f && (bytes[last - 1]! & 0x80) !== 0) return false;
-  }
-  return true;
-}
-
 function sums(bytes: Uint8Array): { largest: number; squareSum: number } {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   let largest = 0, squareSum = 0; // squares of floats are far below the limit of doubles
@@ -51,6 +44,6 @@ export const float32: WireFormat = {
   byteLength: ({ rows, width }) => rows * width * bytesPerValue,
   encode,
   decode,
-  isFinite,
+  isFinite: (bytes) => haveFiniteExponents(bytes, bytesPerValue),
   sums,
 };

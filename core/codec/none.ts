@@ -6,7 +6,6 @@ import { float32 } from "./float32.ts";
 const plainEnd: WireEnd = { tensors: () => [], flops: () => 0 };
 
 export const noneCodec: WireCodec = {
-  doc: "float32 residual stream",
   describe: () => "",
   wireWidth: ({ model }) => model.width,
   formats: { forward: float32, gradient: float32 },

@@ -8,7 +8,8 @@
 import { assert } from "../assert.ts";
 import { type Fault, fault } from "../fault.ts";
 import type { WireDirection, WireFormat, WireShape } from "./codec.ts";
-import { type Codec, codecs } from "./codecs.ts";
+import { type Codec } from "./codec_names.ts";
+import { codecs } from "./codecs.ts";
 
 /** What all wires of a run have in common. Plain data: it is sent to workers and stored in snapshots. */
 export interface WireSpec {

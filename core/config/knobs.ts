@@ -21,7 +21,7 @@ import {
   type KnobValueAt,
   type NumberKnob,
 } from "./knob.ts";
-import { codecNames, codecs, defaultCodec } from "../codec/codecs.ts";
+import { codecDocs, codecNames, defaultCodec } from "../codec/codec_names.ts";
 import { defaultSize, sizeNames } from "./size.ts";
 
 interface NumberLimits {
@@ -83,7 +83,7 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
   "pipeline.codec": choice(
     codecNames,
     defaultCodec,
-    `How a wire is made: ${codecNames.map((name) => codecs[name].doc).join(", or ")}.`,
+    `How a wire is made: ${codecNames.map((name) => codecDocs[name]).join(", or ")}.`,
   ),
   "pipeline.bottleneckWidth": int(
     { min: 8, max: 4096, multipleOf: 8, unit: "values per token" },

@@ -6,6 +6,11 @@
  * of scope: limits on what is too long or too large for an honest member.
  */
 
+import { inUnits, type LongWork } from "../long_work.ts";
+import { floatsOf, vectorBytes } from "../model/vector_bytes.ts";
+
+const inspectedInUnit = 2 ** 20; // values, a few milliseconds
+
 export interface PayloadStats {
   readonly isFinite: boolean; // no NaN and no infinity
   readonly squareSum: number; // of the finite values
@@ -31,6 +36,17 @@ export function payloadStats(values: Float32Array): PayloadStats {
     if (value > largest) largest = value;
   }
   return { isFinite, squareSum, largest };
+}
+
+/** Of the bytes of a vector, in units; `unreadable` unless they are whole floats. */
+export function* inspectVector(bytes: Uint8Array): LongWork<PayloadStats> {
+  if (bytes.byteLength % vectorBytes(1) !== 0) return unreadable;
+  const values = floatsOf(bytes);
+  let whole = noValues;
+  yield* inUnits({ total: values.length, unit: inspectedInUnit }, (start, end) => {
+    whole = joinStats(whole, payloadStats(values.subarray(start, end)));
+  });
+  return whole;
 }
 
 /** Combines the statistics of two parts. */

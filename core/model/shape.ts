@@ -5,7 +5,7 @@
  * config knows the model and the model does not know config.
  */
 
-import type { Codec } from "../codec/codecs.ts";
+import type { Codec } from "../codec/codec_names.ts";
 
 export interface ModelShape {
   vocabSize: number; // V, rows of embedding and head

@@ -133,7 +133,7 @@ export interface GoodRound {
 
 /** Messages of a round. */
 export interface Talk {
-  asked: number; // messages to the node in this round
+  asked: number; // messages that what it was sent in this round may need
   heard: number; // messages from it
 }
 

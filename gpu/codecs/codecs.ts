@@ -1,6 +1,6 @@
-/** The table of wire codecs on a GPU: one for each name of core/codec/codecs.ts, or it does not compile. */
+/** The table of wire codecs on a GPU: one for each name of core/codec/codec_names.ts, or it does not compile. */
 
-import type { Codec } from "../../core/codec/codecs.ts";
+import type { Codec } from "../../core/codec/codec_names.ts";
 import type { GpuCodec } from "./codec.ts";
 import { iotaOnGpu } from "./iota.ts";
 import { noneOnGpu } from "./none.ts";

@@ -6,7 +6,7 @@
  */
 
 import { assert } from "@std/assert";
-import type { Codec } from "../../core/codec/codecs.ts";
+import type { Codec } from "../../core/codec/codec_names.ts";
 import { decodeWire, encodeWire, type Wire } from "../../core/codec/wire.ts";
 import { parameterTable, type StageSpec } from "../../core/model/spec.ts";
 import { stageWires } from "../../core/model/stage_wires.ts";

@@ -5,7 +5,8 @@
  */
 
 import { assert, assertEquals } from "@std/assert";
-import { codecNames, codecs } from "../../core/codec/codecs.ts";
+import { codecNames } from "../../core/codec/codec_names.ts";
+import { codecs } from "../../core/codec/codecs.ts";
 import { decodeWire, encodeWire, wireBytes, wireFault, wireScale } from "../../core/codec/wire.ts";
 import { neededFrameBytes } from "../../core/config/derive.ts";
 import { boundaryParameters, parameterTable, type StageSpec } from "../../core/model/spec.ts";

@@ -6,7 +6,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import type { WireDirection } from "../../core/codec/codec.ts";
-import { codecNames } from "../../core/codec/codecs.ts";
+import { codecNames } from "../../core/codec/codec_names.ts";
 import { decodeWire, encodeWire, type Wire } from "../../core/codec/wire.ts";
 import { type BufferRange, StageBuffers } from "../../gpu/buffers.ts";
 import type { WireTransfer } from "../../gpu/codecs/codec.ts";

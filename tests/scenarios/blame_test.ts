@@ -7,7 +7,7 @@ import { wireBytes } from "../../core/codec/wire.ts";
 import { runWire, taskOutput } from "../../core/model/stage_wires.ts";
 import { send } from "../../core/orchestrator/event.ts";
 import { noteAsked } from "../../core/orchestrator/members/talk.ts";
-import type { NodeMessage } from "../../core/protocol/message.ts";
+import { loadingParts, type NodeMessage } from "../../core/protocol/message.ts";
 import { assertReached } from "../support/swarm/reached.ts";
 import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
 import { prngOf } from "../support/small_prng.ts";
@@ -45,6 +45,16 @@ Deno.test("Blame: a wire with a huge value goes nowhere, another replica does th
   assertEquals([blamed(hub), hub.state.members.has(honest!)], [[liar], true]);
   assertReached(hub.state, "refusal: proven wrong");
 });
+
+for (const [name, largest] of [["NaN", Infinity], ["a huge value", 1e30]] as const) {
+  Deno.test(`Blame: a wire with ${name} goes nowhere, another replica does the task and its sender is blamed`, () => {
+    const { hub, nodes, heads: [liar, honest] } = training(2);
+    answer(hub, liar!, largest);
+    assertEquals([hub.state.work!.flows.filter((flow) => flow.wires[0] !== null).length, blamed(hub)], [0, []]);
+    hub.work(nodes.filter((node) => node !== liar), { until: () => blamed(hub).length > 0 });
+    assertEquals([blamed(hub), hub.state.members.has(honest!)], [[liar], true]);
+  });
+}
 
 Deno.test("Blame: a wire of zeros but for one ordinary value goes nowhere, but may be honest, so nobody is blamed", () => {
   const { hub, nodes, heads: [liar, honest] } = training(2);
@@ -215,6 +225,20 @@ Deno.test("Blame: whoever is asked much may answer all of it", () => {
     hub.tell(node, { type: "loading", assignment: 0, part: "making", percent: 1 });
   }
   assertEquals([hub.state.expelled.has(node), hub.count("faultSeen")], [false, 0]);
+});
+
+Deno.test("Blame: whoever loads its stage again and again, percent by percent, may say all of it", () => {
+  const hub = new ScriptedOrchestrator({ swarm: { replicas: 1, validators: 0 } });
+  const node = hub.join("unlucky");
+  for (let again = 0; again < 20; again++) {
+    const { assignment } = hub.take(node, "assign");
+    for (const part of loadingParts) {
+      for (let percent = 0; percent <= 100; percent++) hub.tell(node, { type: "loading", assignment, part, percent });
+    }
+    hub.join("unlucky");
+  }
+  hub.load(node);
+  assertEquals([hub.count("faultSeen"), hub.state.members.get(node)?.status], [0, "active"]);
 });
 
 Deno.test("Norms: one report of 1e300 moves nobody's step, is recorded, and its work in the step is not paid", () => {

@@ -5,6 +5,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import type { OrchestratorEffect } from "../../core/orchestrator/event.ts";
+import { heldSegments } from "../../core/orchestrator/merge/rounds.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
 import { HubJournal, type RecoveredRun, type StateJournal } from "../../cli/hub/hub_journal.ts";
 import { hashOf } from "../../net/blobs/blob_hash.ts";
@@ -144,6 +145,8 @@ function runWithStop(at: number): Promise<LocalSwarm | null> {
     });
     assertEquals(present(recovered).state.step, step, "goes on at the very step");
     const savedWires = new Map(swarm.orchestrator.segments.all.map((bytes) => [hashOf(bytes), bytes]));
+    const lost = heldSegments(present(recovered).state).filter(({ hash }) => !savedWires.has(hash));
+    assertEquals(lost, [], "what a stopped process holds is all that its state names");
     swarm.restart({ journal, recovered: present(recovered), savedWires });
     swarm.records.all.splice(0, swarm.records.all.length, ...replayed);
     await swarm.runThrough(patience);

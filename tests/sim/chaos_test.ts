@@ -102,12 +102,13 @@ async function simulate(seed: number): Promise<void> {
   }
 }
 
-/** The steps that count as trained: where every miner that trained was gone, the run went back and reported it. */
+/** The steps that count as trained, without those behind which the run went back. */
 function closedSteps(records: readonly RunRecord[]): number[] {
   const closed: number[] = [];
   for (const record of records) {
     if (record.type === "stepClosed") closed.push(record.step);
     if (record.type === "rewound") closed.length = record.toStep;
+    if (record.type === "mergeRetaken") closed.length = record.step;
   }
   return closed;
 }

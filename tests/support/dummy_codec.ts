@@ -7,7 +7,8 @@
  */
 
 import type { WireCodec, WireEnd, WireFormat, WireSums } from "../../core/codec/codec.ts";
-import { type Codec, codecs } from "../../core/codec/codecs.ts";
+import { type Codec } from "../../core/codec/codec_names.ts";
+import { codecs } from "../../core/codec/codecs.ts";
 import { normalFor } from "../../core/tensor.ts";
 import type { GpuCodec } from "../../gpu/codecs/codec.ts";
 import { gpuCodecs } from "../../gpu/codecs/codecs.ts";
@@ -123,7 +124,6 @@ const largestQuarter: WireFormat = {
 const flops: WireEnd["flops"] = ({ modelWidth, wireWidth }) => 2 * modelWidth * wireWidth;
 
 const inCore: WireCodec = {
-  doc: "8-bit codes of a linear bottleneck",
   describe: (wireWidth) => ` with ${wireWidth} codes per token`,
   wireWidth: ({ model }) => model.width / 2,
   formats: { forward: codes, gradient: largestQuarter },

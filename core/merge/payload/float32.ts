@@ -3,13 +3,11 @@
  */
 
 import { type Parsed, parsed, refused } from "../../fault.ts";
-import { inUnits, type LongWork } from "../../long_work.ts";
+import type { LongWork } from "../../long_work.ts";
 import { bytesOfFloats, floatsOf, vectorBytes } from "../../model/vector_bytes.ts";
 import { averageInUnits } from "../average.ts";
-import { joinStats, noValues, type PayloadStats, payloadStats, unreadable } from "../payload_stats.ts";
+import { inspectVector, type PayloadStats, unreadable } from "../payload_stats.ts";
 import type { ByteBounds, EncodeInput, PayloadCodec, WeightedSlice } from "./payload_codec.ts";
-
-const inspectedInUnit = 2 ** 20; // values, a few milliseconds
 
 export const float32: PayloadCodec = {
   name: "float32",
@@ -37,13 +35,7 @@ function* encode({ values }: EncodeInput): LongWork<Uint8Array> {
 }
 
 function* inspect(payload: Uint8Array, values: number): LongWork<PayloadStats> {
-  if (payload.byteLength !== vectorBytes(values)) return unreadable;
-  const floats = floatsOf(payload);
-  let whole = noValues;
-  yield* inUnits({ total: values, unit: inspectedInUnit }, (start, end) => {
-    whole = joinStats(whole, payloadStats(floats.subarray(start, end)));
-  });
-  return whole;
+  return payload.byteLength === vectorBytes(values) ? yield* inspectVector(payload) : unreadable;
 }
 
 function* average(slices: readonly WeightedSlice[]): LongWork<Parsed<Uint8Array>> {

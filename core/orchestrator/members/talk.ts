@@ -8,11 +8,13 @@
 
 import { type Fault, fault } from "../../fault.ts";
 import type { NodeId } from "../../ids.ts";
+import { loadingParts } from "../../protocol/message.ts";
 import type { OrchestratorEffect } from "../event.ts";
 import type { OrchestratorState, Talk } from "../state.ts";
 
-const freeMessages = 1024; // in a round: joins, progress of loading
+const freeMessages = 1024; // in a round
 const perRequest = 2;
+const perAssignment = perRequest + 101 * loadingParts.length; // it says how far loading is, by the percent
 
 function talkOf(state: OrchestratorState, node: NodeId): Talk {
   let talk = state.talk.get(node);
@@ -24,16 +26,17 @@ function talkOf(state: OrchestratorState, node: NodeId): Talk {
 export function noteHeard(state: OrchestratorState, node: NodeId): Fault | null {
   const talk = talkOf(state, node);
   talk.heard += 1;
-  const most = freeMessages + perRequest * talk.asked;
+  const most = freeMessages + talk.asked;
   if (talk.heard <= most) return null;
   return fault(
     "limitExceeded",
-    `Cannot take more than ${most} messages in a round in which this node was sent ${talk.asked}`,
+    `Cannot take more than ${most} messages in this round, which is more than what this node was asked can need`,
   );
 }
 
 export function noteAsked(state: OrchestratorState, effects: readonly OrchestratorEffect[]): void {
   for (const effect of effects) {
-    if (effect.type === "send" && effect.message.type !== "reject") talkOf(state, effect.to).asked += 1;
+    if (effect.type !== "send" || effect.message.type === "reject") continue;
+    talkOf(state, effect.to).asked += effect.message.type === "assign" ? perAssignment : perRequest;
   }
 }

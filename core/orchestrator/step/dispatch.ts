@@ -6,13 +6,13 @@
 
 import { present } from "../../assert.ts";
 import { heapPop, heapPush } from "../../heap.ts";
-import { type StageIndex, stageIndex } from "../../ids.ts";
+import { type NodeId, type StageIndex, stageIndex } from "../../ids.ts";
 import type { OrchestratorEffect } from "../event.ts";
 import { lease } from "./leases.ts";
 import { firstReady, hasFreePlace, markReady, rosterOf, takeIdle, takeReady } from "../members/replicas.ts";
 import { isAwaited, mostAsked } from "./refusals.ts";
 import type { Member, OrchestratorState, StageRoster } from "../state.ts";
-import { hasRefused, inDataOrder, isEmpty, type ItemQueue, type WorkItem } from "./step_state.ts";
+import { hasRefused, inDataOrder, isEmpty, type ItemQueue, refusersOf, type WorkItem } from "./step_state.ts";
 import { isInOrder, isTail } from "./wiring.ts";
 
 /** Hands queued items to replicas with a free place until nothing fits. */
@@ -67,20 +67,58 @@ function leaseShared(state: OrchestratorState, turn: Turn & { stage: StageIndex;
   while (!isEmpty(queue)) {
     const member = (isLate ? takeIdle(roster) : null) ?? takeReady(roster);
     if (member === null) break;
-    const item = takeFor(member, { roster, queue });
-    if (item === null) passedOver.push(member);
-    else effects.push(lease(state, { item, member, nowMs }));
+    const item = takeFor(state, { member, roster, queue });
+    if (item !== null) {
+      effects.push(lease(state, { item, member, nowMs }));
+      continue;
+    }
+    passedOver.push(member);
+    const named = nodesNamedIn(queue);
+    if (named.has(member.node)) continue;
+    leaseToNamed(state, { ...turn, named }); // what is left is for none of the others, who are alike to it
+    break;
   }
   for (const member of passedOver) markReady(state, member);
 }
 
+function leaseToNamed(
+  state: OrchestratorState,
+  { stage, roster, queue, nowMs, effects, named }: Turn & {
+    stage: StageIndex;
+    queue: ItemQueue;
+    named: ReadonlySet<NodeId>;
+  },
+): void {
+  for (const node of named) {
+    const member = state.members.get(node);
+    if (member?.stage !== stage || !member.isReady) continue;
+    const item = takeFor(state, { member, roster, queue });
+    if (item === null) continue;
+    member.isReady = false; // its place in the order is stale now
+    effects.push(lease(state, { item, member, nowMs }));
+  }
+}
+
+/** Who is not like all others to some waiting item. */
+function nodesNamedIn({ gradients, forwards }: ItemQueue): Set<NodeId> {
+  const named = new Set<NodeId>();
+  for (const { avoid, again, makers, refused } of [...gradients, ...forwards]) {
+    if (avoid !== null) named.add(avoid);
+    for (const node of [...again, ...makers, ...refused.map((failure) => failure.node)]) named.add(node);
+  }
+  return named;
+}
+
 /** The first item that this member may take. */
-function takeFor(member: Member, { roster, queue }: { roster: StageRoster; queue: ItemQueue }): WorkItem | null {
+function takeFor(
+  state: OrchestratorState,
+  { member, roster, queue }: { member: Member; roster: StageRoster; queue: ItemQueue },
+): WorkItem | null {
   for (const heap of [queue.gradients, queue.forwards]) {
     const avoided: WorkItem[] = [];
     let taken: WorkItem | null = null;
     for (let item = heapPop(heap, inDataOrder); item !== undefined; item = heapPop(heap, inDataOrder)) {
-      if (mayTake(roster, { item, member })) {
+      if (mayTake(state, { roster, item, member })) {
         taken = item;
         break;
       }
@@ -96,17 +134,20 @@ function takeFor(member: Member, { roster, queue }: { roster: StageRoster; queue
  * The order in which replicas get a task: first those that never had it, then those that failed it, then the makers of an
  * earlier version, and last those that refused it, once all that may still come back have refused.
  */
-function mayTake(roster: StageRoster, { item, member }: { item: WorkItem; member: Member }): boolean {
+function mayTake(
+  state: OrchestratorState,
+  { roster, item, member }: { roster: StageRoster; item: WorkItem; member: Member },
+): boolean {
   const { avoid, makers, again } = item;
   const isFresh = ({ node, graceUntilMs }: Member) =>
     graceUntilMs === null && avoid !== node && !hasRefused(item, node);
-  if (again.length > 0 && roster.members.some((each) => again.includes(each.node) && isFresh(each))) {
+  if (presentAmong(state, { nodes: again, stage: item.stage }).some(isFresh)) {
     return again.includes(member.node) && isFresh(member);
   }
   if (makers.includes(member.node) && roster.members.some((each) => isFresh(each) && !makers.includes(each.node))) {
     return false;
   }
-  const refusers = item.refused.length === 0 ? 0 : presentRefusers(roster, item);
+  const refusers = presentAmong(state, { nodes: [...refusersOf(item)], stage: item.stage }).length;
   if (hasRefused(item, member.node)) {
     const isAllOver = refusers >= Math.min(roster.present, mostAsked) && !isAwaited(roster, item);
     return isAllOver && (avoid !== member.node || roster.present === 1);
@@ -114,8 +155,14 @@ function mayTake(roster: StageRoster, { item, member }: { item: WorkItem; member
   return avoid !== member.node || refusers >= roster.present - 1;
 }
 
-const presentRefusers = ({ members }: StageRoster, item: WorkItem): number =>
-  members.filter(({ node, graceUntilMs }) => graceUntilMs === null && hasRefused(item, node)).length;
+/** Those that are active replicas of the stage with a link. */
+function presentAmong(
+  state: OrchestratorState,
+  { nodes, stage }: { nodes: readonly NodeId[]; stage: StageIndex },
+): Member[] {
+  return nodes.map((node) => state.members.get(node)).filter((member) => member !== undefined)
+    .filter((member) => member.stage === stage && member.status === "active" && member.graceUntilMs === null);
+}
 
 /** An idle replica takes work that waits for a busy one: every backward can be recomputed. */
 function takeOver(state: OrchestratorState, { roster, nowMs, effects }: Turn): void {
@@ -124,7 +171,7 @@ function takeOver(state: OrchestratorState, { roster, nowMs, effects }: Turn): v
     const [owner] = roster.backlog;
     if (idle === null || owner === undefined || idle.leases.size > 0 || owner === idle) return;
     const heap = owner.own.gradients.length > 0 ? owner.own.gradients : owner.own.forwards;
-    if (!mayTake(roster, { item: present(heap[0], "a backlog has an item"), member: idle })) return;
+    if (!mayTake(state, { roster, item: present(heap[0], "a backlog has an item"), member: idle })) return;
     const item = present(heapPop(heap, inDataOrder), "a backlog has an item");
     if (isEmpty(owner.own)) roster.backlog.delete(owner);
     effects.push(lease(state, { item, member: idle, nowMs }));

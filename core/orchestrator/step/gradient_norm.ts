@@ -22,6 +22,7 @@ const mostAbovePeers = 16; // of the square; honest replicas with one and with m
 const mostAboveAlone = 1e4; // for a stage's only replica, compared with its own last steps
 const mostBetweenStages = 1e6; // of the square, from the middle stage
 const largestFloat = 2 ** 128; // no float32 value is beyond it
+const leastFloat = 2 ** -149; // none but zero is below it
 const stepsForPast = 4; // with fewer there is no history to compare with
 
 interface Report {
@@ -53,7 +54,7 @@ export function gradientNorm(state: OrchestratorState, work: StepWork): Gradient
     squareSum += mean;
     const most = present(state.stageFloats[stage], "a length a stage") * largestFloat ** 2;
     for (const { node, sum } of ofStage) {
-      if (node === null || sum <= most) continue;
+      if (node === null || sum === 0 || (sum >= leastFloat ** 2 && sum <= most)) continue;
       outliers.add(node);
       effects.push(outlierRecord(state, { node, sum, most }));
     }
@@ -108,7 +109,9 @@ function outlierRecord(
   const norm = (value: number) => Math.sqrt(value).toPrecision(3);
   const { code, detail } = fault(
     "badNumbers",
-    `Cannot believe the gradient norm of step ${state.step} as float32 values have at most ${norm(most)}: ` +
+    `Cannot believe the gradient norm of step ${state.step} as float32 values have ${norm(leastFloat ** 2)} to ${
+      norm(most)
+    }: ` +
       `current value is ${norm(sum)}; its work in the step is not paid`,
   );
   return record({ type: "faultSeen", node, code, detail });

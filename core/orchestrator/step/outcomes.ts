@@ -12,7 +12,15 @@ import type { BlobRef, NodeId } from "../../ids.ts";
 import { clipFactor, learningRateAt } from "../../train/schedule.ts";
 import { type OrchestratorState, tokensPerMicrobatch } from "../state.ts";
 import type { GradientNorm } from "./gradient_norm.ts";
-import { type ConfirmedGradient, keptRefs, type KeptWire, type StepFault, type StepOutcome } from "./step_outcome.ts";
+import {
+  type ConfirmedGradient,
+  keptRefs,
+  type KeptWire,
+  lossOf,
+  type Pathway,
+  type StepFault,
+  type StepOutcome,
+} from "./step_outcome.ts";
 import { type Flow, pastWires, refsOfWork, type StepWork, unitsOf, type WorkItem } from "./step_state.ts";
 
 export const outcomesKept = 1; // 1.5 MB of the snapshot with 10,000 miners and 4096 microbatches in 3 stages
@@ -33,23 +41,24 @@ export function outcomeOf(state: OrchestratorState, { work, gradient, keepsWires
   const placeOf = (node: NodeId) => present(miners.get(node), "a miner of the step").place;
   const isPaid = (node: NodeId) => !outliers.has(node) && !state.expelled.has(node);
   const oddNorms = [...outliers].map((node): StepFault => ({ type: "outlier", node, task: null }));
+  const pathways = work.flows.map(({ microbatch, items, losses, isRemade }): Pathway => ({
+    microbatch,
+    makers: items.map((item) => placeOf(makerOf(item))),
+    doers: items.map((item) => placeOf(doerOf(item))),
+    losses: present(losses, "a finished flow has losses"),
+    isRemade,
+  }));
   return {
     round,
     step,
-    loss: meanLoss(work),
+    loss: pathways.reduce((sum, pathway) => sum + lossOf(pathway), 0) / pathways.length,
     learningRate: learningRateAt({ config: config.train, step }),
     gradientNorm: Math.sqrt(squareSum),
     clipFactor: clipFactor({ squareSum, clipNorm: config.train.clipNorm }),
     tokens: work.flows.length * tokensPerMicrobatch(config),
     stepMs: nowMs - work.startedMs,
     miners: [...miners].map(([node, { tasks, units }]) => ({ node, tasks, units, isPaid: isPaid(node) })),
-    pathways: work.flows.map(({ microbatch, items, losses, isRemade }) => ({
-      microbatch,
-      makers: items.map((item) => placeOf(makerOf(item))),
-      doers: items.map((item) => placeOf(doerOf(item))),
-      losses: present(losses, "a finished flow has losses"),
-      isRemade,
-    })),
+    pathways,
     gradients: gradientsOf(state, { work, placeOf }),
     faults: [...work.faults, ...oddNorms],
     faultsLeftOut: work.faultsLeftOut,
@@ -113,15 +122,6 @@ function wiresOf({ items, wires, gradients }: Flow): (KeptWire | null)[] {
     const ref = (direction === "forward" ? wires : gradients)[stage] ?? null;
     return ref === null ? null : { ref, task: present(madeBy, "a kept output has a maker").task };
   });
-}
-
-function meanLoss({ flows }: StepWork): number {
-  let sum = 0;
-  for (const flow of flows) {
-    const losses = present(flow.losses, "a finished flow has losses");
-    sum += losses.reduce((a, b) => a + b, 0) / losses.length;
-  }
-  return sum / flows.length;
 }
 
 // --------------------------------------------------------------------------------------------------- keeping and dropping

@@ -77,6 +77,9 @@ export function keptRefs({ wires }: StepOutcome): BlobRef[] {
   return (wires ?? []).flatMap((ofPathway) => ofPathway.flatMap((wire) => wire === null ? [] : [wire.ref]));
 }
 
+/** Mean nats per token of a microbatch. */
+export const lossOf = ({ losses }: Pathway): number => losses.reduce((sum, loss) => sum + loss, 0) / losses.length;
+
 /** The miner at a place. */
 export function minerAt({ miners }: StepOutcome, place: number): StepMiner {
   return present(miners[place], "a place in an outcome has a miner");

@@ -23,7 +23,7 @@ import { isUsable, judgeResult, type TaskResult } from "./result_check.ts";
 import { noteWire } from "./scale_book.ts";
 import { isSealed } from "./sealing.ts";
 import type { Member, OrchestratorState } from "../state.ts";
-import type { StepFaultType, StepOutcome } from "./step_outcome.ts";
+import { lossOf, type StepFaultType, type StepOutcome } from "./step_outcome.ts";
 import { type Lease, noteFault, type StepWork, type WorkItem } from "./step_state.ts";
 import { countWork } from "../audit/work_report.ts";
 
@@ -136,7 +136,7 @@ export function closeStep(state: OrchestratorState, nowMs: number): Orchestrator
   const gradient = gradientNorm(state, work);
   const outcome = outcomeOf(state, { work, gradient, keepsWires: isFirst && isAudited(state), nowMs });
   countStep(state, outcome);
-  if (isFirst) noteFirstLoss(state, outcome.pathways.map(({ losses }) => meanOf(losses)));
+  if (isFirst) noteFirstLoss(state, outcome.pathways.map(lossOf));
   const effects: OrchestratorEffect[] = [
     ...settled,
     ...gradient.effects,
@@ -150,8 +150,6 @@ export function closeStep(state: OrchestratorState, nowMs: number): Orchestrator
   if (isFirst) effects.push(...auditStep(state, outcome));
   return effects;
 }
-
-const meanOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 function countStep(state: OrchestratorState, outcome: StepOutcome): void {
   const { counters, facts } = state;

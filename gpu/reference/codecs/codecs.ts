@@ -1,6 +1,6 @@
-/** The table of wire codecs in float64: one for each name of core/codec/codecs.ts, or it does not compile. */
+/** The table of wire codecs in float64: one for each name of core/codec/codec_names.ts, or it does not compile. */
 
-import type { Codec } from "../../../core/codec/codecs.ts";
+import type { Codec } from "../../../core/codec/codec_names.ts";
 import type { ReferenceCodec } from "./codec.ts";
 import { iotaReference } from "./iota.ts";
 import { noneReference } from "./none.ts";

@@ -2,29 +2,8 @@
 
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { type LogDisk, realLogDisk, RotatingLog } from "../../../cli/service/rotating_log.ts";
+import { diskWithRoom } from "../../support/disk_with_room.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";
-
-const full = () => Object.assign(new Error("No space left on device"), { code: "ENOSPC" });
-
-/** The real disk with room for so many more bytes. */
-function diskWithRoom(room: { bytes: number }): LogDisk {
-  return {
-    ...realLogDisk,
-    append(path) {
-      const file = realLogDisk.append(path);
-      return {
-        size: file.size,
-        close: () => file.close(),
-        write(bytes) {
-          const fits = Math.min(bytes.length, room.bytes);
-          if (fits === 0) throw full();
-          room.bytes -= fits;
-          return file.write(bytes.subarray(0, fits));
-        },
-      };
-    },
-  };
-}
 
 const read = (path: string): string[] => Deno.readTextFileSync(path).trimEnd().split("\n");
 

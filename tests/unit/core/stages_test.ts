@@ -1,7 +1,7 @@
 /** The split of layers into stages, against every other split. */
 
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { codecNames } from "../../../core/codec/codecs.ts";
+import { codecNames } from "../../../core/codec/codec_names.ts";
 import type { RunConfig } from "../../../core/config/config.ts";
 import { resolveConfig } from "../../../core/config/parse.ts";
 import { sizeNames } from "../../../core/config/size.ts";

@@ -7,7 +7,8 @@
 
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
 import type { WireDirection } from "../../../core/codec/codec.ts";
-import { type Codec, codecNames, codecs } from "../../../core/codec/codecs.ts";
+import { type Codec, codecNames } from "../../../core/codec/codec_names.ts";
+import { codecs } from "../../../core/codec/codecs.ts";
 import { decodeWire, encodeWire, type Wire, wireBytes, wireFault, wireScale } from "../../../core/codec/wire.ts";
 import { runWire } from "../../../core/model/stage_wires.ts";
 import { prngOf } from "../../support/small_prng.ts";

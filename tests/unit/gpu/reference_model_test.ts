@@ -4,7 +4,7 @@
  */
 
 import { assert, assertAlmostEquals, assertEquals, assertRejects } from "@std/assert";
-import { type Codec, codecNames } from "../../../core/codec/codecs.ts";
+import { type Codec, codecNames } from "../../../core/codec/codec_names.ts";
 import type { RunConfig } from "../../../core/config/config.ts";
 import type { StageSpec } from "../../../core/model/spec.ts";
 import type { StageCompute, StageInput } from "../../../gpu/compute.ts";

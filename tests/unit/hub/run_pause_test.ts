@@ -79,11 +79,11 @@ Deno.test("Pause: several that wait make one pause, which ends with the last of 
 
 Deno.test("Pause: an entry of the journal is durable at once where there is room, and later where there is none", async () => {
   const world = new World();
-  assertEquals(world.pause.commit([], () => {}), undefined);
+  assertEquals(world.pause.commit(() => {}), undefined);
   const full = () => {
     if (!world.hasRoom) throw new JournalError("noSpace", "the disk is full");
   };
-  const waiting = world.pause.commit([], full);
+  const waiting = world.pause.commit(full);
   assert(waiting instanceof Promise);
   world.hasRoom = true;
   await world.advance(1_000);
@@ -94,7 +94,7 @@ Deno.test("Pause: an entry of the journal is durable at once where there is room
 Deno.test("Pause: SQLite's own word for a quota is looked into; any other trouble is passed on", async () => {
   const world = new World();
   const broken = new JournalError("storage", "disk I/O error");
-  const waiting = world.pause.commit([], () => {
+  const waiting = world.pause.commit(() => {
     if (!world.hasRoom) throw broken;
   });
   await world.advance(500);
@@ -104,7 +104,7 @@ Deno.test("Pause: SQLite's own word for a quota is looked into; any other troubl
   await waiting;
   const other = new World();
   other.hasRoom = true;
-  const failing = other.pause.commit([], () => {
+  const failing = other.pause.commit(() => {
     throw broken;
   });
   assertEquals(await failing?.then(() => null, (error) => error), broken);
@@ -113,7 +113,7 @@ Deno.test("Pause: SQLite's own word for a quota is looked into; any other troubl
     const thrown = () => {
       throw error;
     };
-    assertThrows(() => other.pause.commit([], thrown), JournalError, code);
+    assertThrows(() => other.pause.commit(thrown), JournalError, code);
   }
   await assertRejects(() => other.pause.work(need, () => Promise.reject(new Error("a bug"))), Error, "a bug");
   assertEquals([other.calls, other.records], [[], []]);

@@ -6,7 +6,7 @@ import { TerminalOutput } from "../../../cli/output/output.ts";
 import { Projection } from "../../../cli/projection/projection.ts";
 import { readRecordLog } from "../../../cli/projection/read_record_log.ts";
 import { openRecordLog, type RecordLogOptions } from "../../../cli/projection/record_log.ts";
-import { type LogDisk, realLogDisk } from "../../../cli/service/rotating_log.ts";
+import { diskWithRoom } from "../../support/disk_with_room.ts";
 import { FakeHost } from "../../support/fake_host.ts";
 import { ManualTimers } from "../../support/net/manual_timers.ts";
 import { sampleFacts, sampleRun } from "../../support/sample_run.ts";
@@ -120,25 +120,6 @@ Deno.test("Record log: a full file turns, all of them are bounded, and each can 
     const next = await live(folder);
     assert(next.run.view.losses.values.length > 0);
   }));
-
-function diskWithRoom(room: { bytes: number }): LogDisk {
-  return {
-    ...realLogDisk,
-    append(path) {
-      const file = realLogDisk.append(path);
-      return {
-        size: file.size,
-        close: () => file.close(),
-        write(bytes) {
-          const fits = Math.min(bytes.length, room.bytes);
-          if (fits === 0) throw Object.assign(new Error("No space left on device"), { code: "ENOSPC" });
-          room.bytes -= fits;
-          return file.write(bytes.subarray(0, fits));
-        },
-      };
-    },
-  };
-}
 
 Deno.test("Record log: a full disk costs records, says so twice, and the view afterwards is whole", () =>
   withScratchFolder(async (folder) => {
