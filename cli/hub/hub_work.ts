@@ -6,8 +6,9 @@
 import { present, unreachable } from "../../core/assert.ts";
 import type { RunConfig } from "../../core/config/config.ts";
 import type { BlobRef } from "../../core/ids.ts";
+import type { LongWork } from "../../core/long_work.ts";
 import { payloadCodecOf } from "../../core/merge/payload/payload_codecs.ts";
-import { inspectVector, joinStats, noValues } from "../../core/merge/payload_stats.ts";
+import { inspectVector, joinStats, noValues, type PayloadStats } from "../../core/merge/payload_stats.ts";
 import { parameterTable, type StageSpec } from "../../core/model/spec.ts";
 import { bytesOfFloats } from "../../core/model/vector_bytes.ts";
 import type { OrchestratorEffect, OrchestratorEvent } from "../../core/orchestrator/event.ts";
@@ -20,7 +21,9 @@ import { loadSource } from "../node/stage_source.ts";
 
 type Effect<Type extends OrchestratorEffect["type"]> = Extract<OrchestratorEffect, { type: Type }>;
 
-export type HubWork = Effect<"checkPayload" | "refereeSlice" | "refereeMerge" | "restoreStage" | "checkBlobs">;
+export type HubWork = Effect<
+  "checkPayload" | "checkUpload" | "refereeSlice" | "refereeMerge" | "restoreStage" | "checkBlobs"
+>;
 
 export interface HubWorkplace {
   readonly config: RunConfig;
@@ -34,6 +37,8 @@ export async function performHubWork(work: HubWork, place: HubWorkplace): Promis
   switch (work.type) {
     case "checkPayload":
       return await checkPayload(work, place);
+    case "checkUpload":
+      return await checkUpload(work, place);
     case "refereeSlice":
       return await refereeSlice(work, place);
     case "refereeMerge":
@@ -50,18 +55,34 @@ export async function performHubWork(work: HubWork, place: HubWorkplace): Promis
 async function checkPayload(work: Effect<"checkPayload">, { blobs, config }: HubWorkplace): Promise<OrchestratorEvent> {
   const { round, stage, node, slices, layout } = work;
   const codec = payloadCodecOf(config);
+  const stats = await statsOf(slices, {
+    blobs,
+    inspect: (bytes, index) => codec.inspect(bytes, present(layout[index], "a slice has its place").size),
+  });
+  return { type: "payloadChecked", round, stage, node, stats };
+}
+
+async function checkUpload(work: Effect<"checkUpload">, { blobs }: HubWorkplace): Promise<OrchestratorEvent> {
+  const { round, stage, node, vectors } = work;
+  const stats = await statsOf(vectors, { blobs, inspect: inspectVector });
+  return { type: "uploadChecked", round, stage, node, isFinite: stats?.isFinite ?? null };
+}
+
+/** Of all together; null if one is missing from the store or damaged. */
+async function statsOf(
+  refs: readonly BlobRef[],
+  { blobs, inspect }: {
+    blobs: HubBlobs;
+    inspect: (bytes: Uint8Array, index: number) => LongWork<PayloadStats>;
+  },
+): Promise<PayloadStats | null> {
   let whole = noValues;
-  for (const [index, ref] of slices.entries()) {
+  for (const [index, ref] of refs.entries()) {
     const bytes = await unlessLost(blobs.get(ref));
-    if (bytes === null || bytes.byteLength !== ref.bytes) {
-      return { type: "payloadChecked", round, stage, node, stats: null };
-    }
-    const look = layout === null
-      ? inspectVector(bytes)
-      : codec.inspect(bytes, present(layout[index], "a slice has its place").size);
-    whole = joinStats(whole, await workInTurns(look));
+    if (bytes === null || bytes.byteLength !== ref.bytes) return null;
+    whole = joinStats(whole, await workInTurns(inspect(bytes, index)));
   }
-  return { type: "payloadChecked", round, stage, node, stats: whole };
+  return whole;
 }
 
 async function refereeSlice(work: Effect<"refereeSlice">, { blobs, config }: HubWorkplace): Promise<OrchestratorEvent> {

@@ -224,6 +224,7 @@ class OrchestratorRole implements RunningOrchestrator {
       case "sweepBlobs":
         return this.#work(() => this.#options.blobs.sweep(effect.used));
       case "checkPayload":
+      case "checkUpload":
       case "refereeSlice":
       case "refereeMerge":
       case "restoreStage":

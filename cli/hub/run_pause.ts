@@ -89,6 +89,7 @@ const makes: Readonly<Record<HubWork["type"], string>> = {
   restoreStage: "a stage that the orchestrator brings back",
   checkBlobs: "a look through the stored blobs",
   checkPayload: "a look through a payload",
+  checkUpload: "a look through an uploaded stage",
 };
 
 export function needOfWork(work: HubWork, stageFloats: readonly number[]): RoomNeed {

@@ -89,7 +89,7 @@ export class Faults {
     this.#isOver = true;
     const { network, hub } = this.#world;
     network.heal();
-    hub.disk = "fine";
+    hub.ownWork.disk = "fine";
     for (const miner of this.#world.miners.all) {
       miner.recover();
       miner.stage.lie = null;
@@ -204,15 +204,15 @@ export class Faults {
 
   #diskFor(disk: "slow" | "full", forMs: number): void {
     const { hub, queue } = this.#world;
-    hub.disk = disk;
-    queue.after(forMs, () => hub.disk = "fine");
+    hub.ownWork.disk = disk;
+    queue.after(forMs, () => hub.ownWork.disk = "fine");
   }
 
   #loseBlobs(dice: Dice): void {
     const { blobs, hub } = this.#world;
     const share = dice.pick(lostShares);
     blobs.lose(() => dice.unit() < share);
-    if (dice.chance(0.5)) hub.loseCheckpoint();
+    if (dice.chance(0.5)) hub.ownWork.loseCheckpoint();
   }
 
   #changeValidators(dice: Dice): void {

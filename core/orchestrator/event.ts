@@ -45,6 +45,14 @@ export type OrchestratorEvent =
     readonly node: NodeId;
     readonly stats: PayloadStats | null;
   }
+  /** `isFinite`: all values are; null if a vector is missing from the store or damaged. */
+  | {
+    readonly type: "uploadChecked";
+    readonly round: number;
+    readonly stage: StageIndex;
+    readonly node: NodeId;
+    readonly isFinite: boolean | null;
+  }
   /** A payload that the hub should reduce is missing from the store or damaged. */
   | {
     readonly type: "sliceUnavailable";
@@ -153,7 +161,15 @@ export type OrchestratorEffect =
     readonly stage: StageIndex;
     readonly node: NodeId;
     readonly slices: readonly BlobRef[];
-    readonly layout: readonly Slice[] | null; // null for vectors of the whole stage, as plain values
+    readonly layout: readonly Slice[]; // what each of them represents
+  }
+  /** Reads the vectors of an uploaded stage in full: answered by `uploadChecked`. */
+  | {
+    readonly type: "checkUpload";
+    readonly round: number;
+    readonly stage: StageIndex;
+    readonly node: NodeId;
+    readonly vectors: readonly BlobRef[];
   }
   /** The hub reduces a slice itself: answered by `sliceRefereed` or `sliceUnavailable`. */
   | {

@@ -34,6 +34,7 @@ import {
 import { mendMerges, onBlobsChecked } from "./merge/mending.ts";
 import { answersDueMs, endLateAnswers } from "./merge/merge_deadlines.ts";
 import { advanceMerge, startMerge } from "./merge/merging.ts";
+import { onUploadChecked } from "./merge/believed_upload.ts";
 import { onPayloadChecked } from "./merge/payload_check.ts";
 import { coverStages } from "./members/rebalance.ts";
 import { onRestarted } from "./restart.ts";
@@ -101,6 +102,8 @@ function take(state: OrchestratorState, event: OrchestratorEvent, nowMs: number)
       return boundRefusals(state, { node: event.node, effects: onMessage(state, { ...event, nowMs }) });
     case "faultReceived":
       return boundRefusals(state, { node: event.node, effects: reject(event.node, event.fault) });
+    case "uploadChecked":
+      return onUploadChecked(state, event);
     case "payloadChecked":
       return onPayloadChecked(state, event);
     case "sliceRefereed":

@@ -9,13 +9,12 @@
 import { assert, present, unreachable } from "../../../core/assert.ts";
 import { secretKeyBytes } from "../../../core/chacha.ts";
 import { fault } from "../../../core/fault.ts";
-import { type BlobRef, type NodeId, stageIndex } from "../../../core/ids.ts";
+import type { BlobRef, NodeId } from "../../../core/ids.ts";
 import type { Attachment, OrchestratorEffect, OrchestratorEvent } from "../../../core/orchestrator/event.ts";
 import { heldSegments } from "../../../core/orchestrator/merge/rounds.ts";
-import type { Restored } from "../../../core/orchestrator/merge/restoring.ts";
 import { openOrchestrator, type OrchestratorState } from "../../../core/orchestrator/state.ts";
 import type { Machine } from "../../../core/protocol/machine.ts";
-import type { NodeMessage, ParameterSource, Role } from "../../../core/protocol/message.ts";
+import type { NodeMessage, Role } from "../../../core/protocol/message.ts";
 import type { BlobSet } from "./blob_set.ts";
 import type { Dice } from "../dice.ts";
 import { digest } from "../digest.ts";
@@ -26,20 +25,9 @@ import type { HubWatch } from "../checks/hub_watch.ts";
 import type { Network } from "../network/network.ts";
 import type { HubEnd, HubSender } from "../network/network_peer.ts";
 import { isSameState } from "../same_state.ts";
-import { blobsOfSource, mergedVectors, vectorsOf } from "./symbolic_stage.ts";
-import { largestOf, statsOf } from "./symbolic_numbers.ts";
-import { reducedSlice, symbolicVector } from "./symbolic_payload.ts";
+import { SymbolicHubWork, type SymbolicWork } from "./symbolic_hub_work.ts";
+import { largestOf } from "./symbolic_numbers.ts";
 import type { SwarmShape } from "../swarm_shape.ts";
-
-type OwnWork = Extract<
-  OrchestratorEffect,
-  { type: "checkPayload" | "refereeSlice" | "refereeMerge" | "restoreStage" | "checkBlobs" | "writeCheckpoint" }
->;
-
-interface StoredCheckpoint {
-  readonly round: number;
-  readonly sources: readonly ParameterSource[];
-}
 
 export type OrchestratorMachine = Machine<OrchestratorState, OrchestratorEvent, OrchestratorEffect>;
 
@@ -66,8 +54,7 @@ export class HubProcess implements HubEnd {
   #tickAtMs = Infinity;
   #ticksAtOnce = 0;
   #lastTickMs = -1;
-  #checkpoint: StoredCheckpoint | null = null; // the newest, on disk
-  disk: "fine" | "slow" | "full" = "fine";
+  readonly #ownWork: SymbolicHubWork;
   events = 0;
 
   constructor(options: HubOptions) {
@@ -75,6 +62,8 @@ export class HubProcess implements HubEnd {
     const { shape, queue } = options;
     const secret = Uint8Array.from({ length: secretKeyBytes }, () => options.dice.below(256));
     this.#state = openOrchestrator({ ...shape, secret, nowMs: queue.nowMs });
+    const isDue = (round: number) => this.#state.round === round && this.#state.merge !== null;
+    this.#ownWork = new SymbolicHubWork({ shape, blobs: options.blobs, isDue });
     this.#store = options.keepsJournal ? new MemoryStore(this.#state) : null;
     options.network.hubUp(this);
     this.#deliver({ type: "tick" });
@@ -86,6 +75,10 @@ export class HubProcess implements HubEnd {
 
   get segments(): HeldSegments {
     return this.#segments;
+  }
+
+  get ownWork(): SymbolicHubWork {
+    return this.#ownWork;
   }
 
   get isDown(): boolean {
@@ -173,6 +166,7 @@ export class HubProcess implements HubEnd {
       case "sweepBlobs":
         return blobs.sweep(effect.used);
       case "checkPayload":
+      case "checkUpload":
       case "refereeSlice":
       case "refereeMerge":
       case "restoreStage":
@@ -208,113 +202,13 @@ export class HubProcess implements HubEnd {
   }
 
   /** The hub's own work, in another thread or on the disk. */
-  #work(work: OwnWork): void {
+  #work(work: SymbolicWork): void {
     const { queue, dice } = this.#options;
     const run = this.#runs;
-    const isSlow = work.type === "writeCheckpoint" && this.disk === "slow";
+    const isSlow = work.type === "writeCheckpoint" && this.#ownWork.disk === "slow";
     queue.after(isSlow ? dice.between(60_000, 180_000) : dice.between(50, 500), () => {
-      if (run === this.#runs && !this.#isDown) this.#answer(work);
+      if (run === this.#runs && !this.#isDown) this.#deliver(this.#ownWork.answer(work));
     });
-  }
-
-  #answer(work: OwnWork): void {
-    const { round } = work;
-    const { blobs } = this.#options;
-    switch (work.type) {
-      case "checkPayload": {
-        const { stage, node, slices, layout } = work;
-        const stats = slices.every((ref) => blobs.has(ref)) ? statsOf(slices, layout) : null;
-        return this.#deliver({ type: "payloadChecked", round, stage, node, stats });
-      }
-      case "refereeSlice":
-        return this.#refereeSlice(work);
-      case "refereeMerge":
-        return this.#refereeMerge(work);
-      case "restoreStage":
-        return this.#deliver({ type: "stageRestored", round, stage: work.stage, ...this.#restored(work) });
-      case "checkBlobs": {
-        const { stage, phase, refs } = work;
-        const lost = refs.filter((ref) => !blobs.has(ref));
-        return this.#deliver({ type: "blobsChecked", round, stage, phase, lost });
-      }
-      case "writeCheckpoint":
-        return this.#writeCheckpoint(work);
-      default:
-        return unreachable(work);
-    }
-  }
-
-  #refereeSlice({ round, edition, stage, slice, inputs }: Extract<OwnWork, { type: "refereeSlice" }>): void {
-    if (this.#lacks(inputs.map((input) => input.payload), { round, purpose: `slice ${slice} of round ${round}` })) {
-      return this.#deliver({ type: "sliceUnavailable", round, stage, slice });
-    }
-    const result = reducedSlice(this.#options.shape, inputs);
-    this.#options.blobs.put([result]);
-    this.#deliver({ type: "sliceRefereed", round, edition, stage, slice, result });
-  }
-
-  #refereeMerge({ round, stage, source, slices }: Extract<OwnWork, { type: "refereeMerge" }>): void {
-    const { shape, blobs } = this.#options;
-    const need = { round, purpose: `the merge of stage ${stage} in round ${round}` };
-    if (this.#lacks(blobsOfSource(source), need)) {
-      return this.#deliver({ type: "mergeUnavailable", round, stage, lost: "start" });
-    }
-    if (this.#lacks(slices, need)) return this.#deliver({ type: "mergeUnavailable", round, stage, lost: "slices" });
-    const merged = mergedVectors(vectorsOf(source, { shape, stage }), slices);
-    const parameters = symbolicVector(shape, { hash: merged.parameters, stage });
-    const momentum = merged.momentum === null ? null : symbolicVector(shape, { hash: merged.momentum, stage });
-    blobs.put(momentum === null ? [parameters] : [parameters, momentum]);
-    this.#deliver({ type: "mergeRefereed", round, stage, parameters, momentum });
-  }
-
-  #restored(
-    { round, stage, sources }: Extract<OwnWork, { type: "restoreStage" }>,
-  ): { source: ParameterSource; from: Restored } {
-    const { blobs, shape } = this.#options;
-    const source = present(sources[stage], "a source a stage");
-    if (!this.#lacks(blobsOfSource(source), { purpose: `stage ${stage} of round ${round}` })) {
-      return { source, from: "stored" };
-    }
-    if (this.#checkpoint?.round === round) {
-      blobs.put(this.#checkpoint.sources.flatMap(blobsOfSource));
-      if (blobs.missing(blobsOfSource(source)) === null) return { source, from: "checkpoint" };
-    }
-    const neighbours = [sources[stage - 1], sources[stage + 1]].flatMap((each, index) => {
-      if (each === undefined || blobs.missing(blobsOfSource(each)) !== null) return [];
-      return [vectorsOf(each, { shape, stage: stage - 1 + 2 * index }).parameters];
-    });
-    if (neighbours.length === 0) return { source: { type: "initial" }, from: "initial" };
-    const parameters = symbolicVector(shape, { hash: digest("restored", stage, ...neighbours), stage });
-    blobs.put([parameters]);
-    return { source: { type: "blobs", parameters, momentum: null }, from: "neighbours" };
-  }
-
-  #writeCheckpoint({ round, sources }: Extract<OwnWork, { type: "writeCheckpoint" }>): void {
-    const detail = "no space left on the device";
-    if (this.disk === "full") return this.#deliver({ type: "checkpointFailed", round, detail, missing: null });
-    const purpose = `the checkpoint of round ${round}`;
-    const missing = sources.findIndex((source) => this.#lacks(blobsOfSource(source), { purpose }));
-    if (missing !== -1) {
-      const lost = { detail: "a blob is gone", missing: stageIndex(missing) };
-      return this.#deliver({ type: "checkpointFailed", round, ...lost });
-    }
-    this.#checkpoint = { round, sources };
-    this.#deliver({ type: "checkpointWritten", round, folder: `round-${round}` });
-  }
-
-  /** Whether a fault took one of these blobs. One missing for another reason is a broken rule, unless the round has merged. */
-  #lacks(refs: readonly BlobRef[], { round, purpose }: { round?: number; purpose: string }): boolean {
-    const { blobs } = this.#options;
-    const missing = blobs.missing(refs);
-    if (missing === null) return false;
-    const isDue = round === undefined || (this.#state.round === round && this.#state.merge !== null);
-    if (isDue) assert(blobs.wasLost(missing), `Blob ${missing.hash} must be stored: the hub needs it for ${purpose}`);
-    return true;
-  }
-
-  /** The newest checkpoint folder is torn; the next one written will be intact. */
-  loseCheckpoint(): void {
-    this.#checkpoint = null;
   }
 
   // ------------------------------------------------------------------------------------------------------- crash

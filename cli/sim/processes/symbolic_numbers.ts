@@ -25,11 +25,11 @@ export function largestOf({ hash }: BlobRef): number {
 
 const ordinaryStep = 1e-9; // a value of a payload: within what any learning rate allows
 
-/** Of all slices together. `layout`: what each represents; null: vectors, of which only finiteness counts. */
-export function statsOf(slices: readonly BlobRef[], layout: readonly Slice[] | null): PayloadStats {
+/** Of all slices of a payload together. `layout`: what each represents. */
+export function statsOf(slices: readonly BlobRef[], layout: readonly Slice[]): PayloadStats {
   const largest = slices.reduce((most, ref) => Math.max(most, largestOf(ref)), 0);
   const value = largest === ordinary ? ordinaryStep : largest;
-  const values = (layout ?? []).reduce((sum, { size }) => sum + size, 0);
+  const values = layout.reduce((sum, { size }) => sum + size, 0);
   return { isFinite: Number.isFinite(value), squareSum: values * value ** 2, largest: value };
 }
 

@@ -2,8 +2,9 @@
  * Limits how much a node says relative to how much it was asked, so that messages without effect cannot fill the journal.
  *
  * Many messages are legitimately ignored: an answer that crosses a cancellation, a late progress report. An honest node sends
- * about one message per request, whatever becomes of it. Beyond `freeMessages` and twice the requests, a round's messages are
- * refused unread; blame.ts counts refusals and ends the membership of a node that persists.
+ * about one message per request, whatever becomes of it; an assignment may be followed by a report for each percent of loading.
+ * Beyond twice that and `freeMessages`, a round's messages are refused unread; blame.ts counts refusals and ends the membership
+ * of a node that persists.
  */
 
 import { type Fault, fault } from "../../fault.ts";
@@ -14,7 +15,7 @@ import type { OrchestratorState, Talk } from "../state.ts";
 
 const freeMessages = 1024; // in a round
 const perRequest = 2;
-const perAssignment = perRequest + 101 * loadingParts.length; // it says how far loading is, by the percent
+const perAssignment = perRequest * (1 + 101 * loadingParts.length);
 
 function talkOf(state: OrchestratorState, node: NodeId): Talk {
   let talk = state.talk.get(node);

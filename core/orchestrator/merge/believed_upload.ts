@@ -8,7 +8,6 @@
 
 import { present } from "../../assert.ts";
 import type { NodeId, StageIndex } from "../../ids.ts";
-import type { PayloadStats } from "../../merge/payload_stats.ts";
 import { type OrchestratorEffect, record } from "../event.ts";
 import { replicasOf } from "../members/replicas.ts";
 import { benchMember } from "../members/roster_changes.ts";
@@ -16,27 +15,27 @@ import { reissueWorkOf } from "../step/leases.ts";
 import type { StageUpload, UploadWork } from "./merge_state.ts";
 import type { OrchestratorState } from "../state.ts";
 
-export function lookAtUpload({ round }: UploadWork, upload: StageUpload): OrchestratorEffect {
+export function checkUpload({ round }: UploadWork, upload: StageUpload): OrchestratorEffect {
   const { stage, merged: { parameters, momentum }, asked } = upload;
   upload.deadlineMs = Infinity; // it has done its part
-  const slices = momentum === null ? [parameters] : [parameters, momentum];
+  const vectors = momentum === null ? [parameters] : [parameters, momentum];
   const node = present(asked === "hub" ? null : asked, "an uploader");
-  return { type: "checkPayload", round, stage, node, slices, layout: null };
+  return { type: "checkUpload", round, stage, node, vectors };
 }
 
-export function onUploadLooked(
+export function onUploadChecked(
   state: OrchestratorState,
-  { stage, node, stats }: { stage: StageIndex; node: NodeId; stats: PayloadStats | null },
+  { round, stage, node, isFinite }: { round: number; stage: StageIndex; node: NodeId; isFinite: boolean | null },
 ): OrchestratorEffect[] {
-  const upload = state.upload?.stages[stage];
+  const upload = state.upload?.round === round ? state.upload.stages[stage] : undefined;
   if (upload === undefined || !upload.isBelieved || upload.stored || upload.asked !== node) return [];
-  if (stats === null) { // reported as uploaded but missing: another holder is asked
+  if (isFinite === null) { // reported as uploaded but missing: another holder is asked
     upload.holders = upload.holders.filter((holder) => holder !== node);
     upload.asked = null;
     return [];
   }
   upload.isBelieved = false;
-  if (stats.isFinite) {
+  if (isFinite) {
     upload.stored = true;
     return [];
   }

@@ -17,7 +17,6 @@ import { payloadCodecOf } from "../../merge/payload/payload_codecs.ts";
 import type { PayloadStats } from "../../merge/payload_stats.ts";
 import { blame, noteWithheld, suspect } from "../members/blame.ts";
 import { type OrchestratorEffect, record, send } from "../event.ts";
-import { onUploadLooked } from "./believed_upload.ts";
 import { payloadSlice, type StageMerge } from "./merge_state.ts";
 import { dropWeight, owe, withdrawPayload } from "./reducers.ts";
 import { optimizerOf, optimizers } from "../../train/optimizers.ts";
@@ -53,7 +52,6 @@ export function onPayloadChecked(
   state: OrchestratorState,
   { round, stage, node, stats }: { round: number; stage: StageIndex; node: NodeId; stats: PayloadStats | null },
 ): OrchestratorEffect[] {
-  if (round === state.upload?.round) return onUploadLooked(state, { stage, node, stats });
   const merge = round === state.round ? state.merge?.stages[stage] : undefined;
   if (merge === undefined || !merge.checking.delete(node)) return [];
   if (stats === null) return payloadMissing(state, { merge, node });

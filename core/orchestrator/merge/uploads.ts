@@ -17,7 +17,7 @@ import { dropReplays, isAudited } from "../audit/auditing.ts";
 import { isUnreliable, noteAbsence, noteWithheld } from "../members/blame.ts";
 import { type OrchestratorEffect, record, reject, send } from "../event.ts";
 import { isSameStage, type MergedStage, type Reducer, type StageUpload, type UploadWork } from "./merge_state.ts";
-import { lookAtUpload } from "./believed_upload.ts";
+import { checkUpload } from "./believed_upload.ts";
 import { awaitAssign } from "../members/replicas.ts";
 import type { Member, OrchestratorState } from "../state.ts";
 import { deleteUnused, usedBlobs } from "../stored_blobs.ts";
@@ -112,7 +112,7 @@ export function onParametersUploaded(
   if (!isSameStage(stage.merged, message)) {
     return reject(member.node, fault("badBlob", "Cannot take an upload as it must have the round's agreed hashes"));
   }
-  if (stage.isBelieved) return [lookAtUpload(upload, stage)];
+  if (stage.isBelieved) return [checkUpload(upload, stage)];
   stage.stored = true;
   return [];
 }

@@ -76,6 +76,10 @@ export class ScriptedOrchestrator {
         const { round, stage, node } = effect;
         own.push({ type: "payloadChecked", round, stage, node, stats: this.statsOf(node) });
       }
+      if (effect.type === "checkUpload" && this.checksPayloads) {
+        const { round, stage, node } = effect;
+        own.push({ type: "uploadChecked", round, stage, node, isFinite: this.statsOf(node)?.isFinite ?? null });
+      }
       if (effect.type === "compareWires") {
         const { step, microbatch, making, stage, first, last } = effect;
         const apart = this.apart(first, last);
