@@ -15,7 +15,7 @@ import { shortAddress } from "../screen/format.ts";
 import { tryPort } from "../hub/hub_port.ts";
 import { mustFit } from "../roles/model_fit.ts";
 import { planRun, sayChanges, sayOver } from "../orchestrate/plan_run.ts";
-import { makeRunFolder } from "../orchestrate/prepare_run.ts";
+import { makeRunFolder, mustHaveText } from "../orchestrate/prepare_run.ts";
 import { sampleRun } from "../generate/run_generate.ts";
 import { openDevice } from "../roles/open_device.ts";
 import { saveSummary, sessionFields } from "../orchestrate/run_summary.ts";
@@ -34,7 +34,8 @@ export async function runSwarm(context: CommandContext): Promise<number> {
     return 0;
   }
   if (!runPlan.folder.isResumed) await preflight(context, runPlan.config); // so that mistakes fail before anything starts
-  await tryPort(context.options.number("port") ?? 0); // before the folder, whose content may be about to be deleted
+  if (runPlan.deletes) await mustHaveText(runPlan); // nothing is deleted for a run that cannot begin
+  await tryPort(context.options.number("port") ?? 0);
   await makeRunFolder(runPlan);
   sayChanges(context, runPlan.changes);
   const swarm = new Swarm(context, { folder, startedMs, plan });
