@@ -8,10 +8,10 @@
 import { present, unreachable } from "../core/assert.ts";
 import type { StageSpec } from "../core/model/spec.ts";
 import type { AdapterDescription, StageCompute, StageOptions } from "./compute.ts";
-import { type GpuDevice, openGpuDevice } from "./device.ts";
-import { measureGemm } from "./gemm_speed.ts";
-import { Kernels } from "./kernel.ts";
-import { createWebGpuStage } from "./stage.ts";
+import { type GpuDevice, openGpuDevice } from "./webgpu/device.ts";
+import { measureGemm } from "./webgpu/gemm_speed.ts";
+import { Kernels } from "./webgpu/kernel.ts";
+import { createWebGpuStage } from "./webgpu/webgpu_stage.ts";
 import type { ComputeRequest, ComputeResponse, DeviceChoice, StageArguments, StageMethod } from "./worker_protocol.ts";
 import { ownedCopy } from "./worker_protocol.ts";
 

@@ -11,10 +11,10 @@ import { parameterTable, type StageSpec } from "../core/model/spec.ts";
 import type { OptimizerState } from "../core/train/optimizer.ts";
 import type { AdapterDescription, PassOptions, StageCompute } from "./compute.ts";
 import type { StageInput, StageOptions, StageVector, StepOptions, Turnaround } from "./compute.ts";
-import type { DeviceFacts } from "./device.ts";
-import type { GemmSpeed } from "./gemm_speed.ts";
+import type { DeviceFacts } from "./webgpu/device.ts";
+import type { GemmSpeed } from "./webgpu/gemm_speed.ts";
 import { VectorTable } from "./vector_table.ts";
-import { TooLargeError } from "./too_large.ts";
+import { TooLargeError } from "./webgpu/too_large.ts";
 import type { ComputeRequest, ComputeResponse, DeviceChoice, StageMethod, StageResult } from "./worker_protocol.ts";
 import { ownedCopy, type StageArguments } from "./worker_protocol.ts";
 

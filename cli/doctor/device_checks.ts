@@ -8,7 +8,7 @@
 
 import { resolveConfig } from "../../core/config/parse.ts";
 import { type SizeName, sizeNames } from "../../core/config/size.ts";
-import type { DeviceFacts } from "../../gpu/device.ts";
+import type { DeviceFacts } from "../../gpu/webgpu/device.ts";
 import { ComputeError, type ComputeWorker, openComputeWorker } from "../../gpu/worker_client.ts";
 import { fitModel } from "../roles/model_fit.ts";
 import { byteSize, decimal } from "../screen/format.ts";

@@ -4,11 +4,11 @@ import { assert, assertEquals, assertInstanceOf, assertStringIncludes } from "@s
 import { resolveConfig } from "../../../core/config/parse.ts";
 import { type StageSpec, stageSpecs } from "../../../core/model/spec.ts";
 import { splitLayers } from "../../../core/model/stages.ts";
-import { type DeviceLimits, GpuDevice } from "../../../gpu/device.ts";
-import { measureGemm } from "../../../gpu/gemm_speed.ts";
-import { createWebGpuStage } from "../../../gpu/stage.ts";
-import { fitStage } from "../../../gpu/stage_fit.ts";
-import { TooLargeError } from "../../../gpu/too_large.ts";
+import { type DeviceLimits, GpuDevice } from "../../../gpu/webgpu/device.ts";
+import { measureGemm } from "../../../gpu/webgpu/gemm_speed.ts";
+import { createWebGpuStage } from "../../../gpu/webgpu/webgpu_stage.ts";
+import { fitStage } from "../../../gpu/webgpu/stage_fit.ts";
+import { TooLargeError } from "../../../gpu/webgpu/too_large.ts";
 import { openComputeWorker } from "../../../gpu/worker_client.ts";
 import { gpuTest } from "../../support/gpu_adapter.ts";
 

@@ -5,7 +5,7 @@ import { resolveConfig } from "../../../core/config/parse.ts";
 import type { RunConfig } from "../../../core/config/config.ts";
 import { UserError } from "../../../cli/output/errors.ts";
 import { fitModel, mustFit } from "../../../cli/roles/model_fit.ts";
-import type { DeviceLimits } from "../../../gpu/device.ts";
+import type { DeviceLimits } from "../../../gpu/webgpu/device.ts";
 import type { ComputeWorker } from "../../../gpu/worker_client.ts";
 
 const mebi = 2 ** 20;

@@ -5,7 +5,7 @@
  * reported to `onFailure` and thrown by every later call (`throwIfFailed`). Fails to start without an adapter.
  */
 
-import type { AdapterDescription } from "./compute.ts";
+import type { AdapterDescription } from "../compute.ts";
 
 /** No adapter: the text includes the next step, so that callers can print it unchanged. */
 export class NoAdapterError extends Error {

@@ -6,9 +6,9 @@
  * the same error that a miner would get.
  */
 
-import type { StageSpec } from "../core/model/spec.ts";
+import type { StageSpec } from "../../core/model/spec.ts";
 import { type DeviceLimits, GpuDevice } from "./device.ts";
-import { createWebGpuStage } from "./stage.ts";
+import { createWebGpuStage } from "./webgpu_stage.ts";
 
 export interface StageFit {
   readonly bytes: number; // of all buffers, as far as it got
