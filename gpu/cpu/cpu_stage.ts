@@ -19,16 +19,24 @@ export const cpuAdapter: AdapterDescription = { device: "cpu", name: "processor 
 
 /** A stage with all parameters zero; load them before use. */
 export function createCpuStage(spec: StageSpec, options: StageOptions = {}): Promise<StageCompute> {
-  return createDeviceStage(new CpuStageDevice(), spec, options);
+  return createDeviceStage(new CpuStageDevice(new CpuMemory()), spec, options);
+}
+
+/** What a stage would take, found by building it on paper; throws an OutOfMemoryError if it does not fit. */
+export async function bytesOfCpuStage(spec: StageSpec): Promise<number> {
+  const memory = new CpuMemory({ isPaper: true });
+  await createDeviceStage(new CpuStageDevice(memory), spec);
+  return memory.usedBytes;
 }
 
 class CpuStageDevice implements StageDevice {
   readonly adapter = cpuAdapter;
-  readonly buffers = new CpuMemory();
+  readonly buffers: CpuMemory;
   readonly ops: CpuOps;
   readonly #kernels: CpuKernels;
 
-  constructor() {
+  constructor(memory: CpuMemory) {
+    this.buffers = memory;
     this.#kernels = cpuKernels(this.buffers.memory);
     this.ops = new CpuOps(this.buffers, this.#kernels);
   }
@@ -71,7 +79,7 @@ class CpuStageDevice implements StageDevice {
   }
 
   clear(ranges: readonly BufferRange[]): void {
-    for (const range of ranges) this.buffers.bytes(range).fill(0);
+    for (const range of ranges) this.buffers.zero(range);
   }
 
   finish(): Promise<void> {

@@ -1,5 +1,6 @@
 /**
- * One stage's memory on the processor: a WebAssembly memory, handed out from its start, never given back in parts.
+ * One stage's memory on the processor: a WebAssembly memory, handed out from its start, never given back in parts. On paper it
+ * only counts, to find out beforehand what a stage takes.
  *
  * A range's offset is its address. Every allocation begins at a multiple of 64 bytes, a cache line, and is zero. Out of scope:
  * what is computed (ops.ts).
@@ -12,6 +13,7 @@ import { mostPages, pageBytes } from "./wasm/module_builder.ts";
 /** The stage needs more memory than 32-bit addresses reach, or than the machine gives. */
 export class OutOfMemoryError extends Error {
   override name = "OutOfMemoryError";
+  readonly usedBytes: number;
 
   constructor({ label, bytes, usedBytes }: { label: string; bytes: number; usedBytes: number }) {
     const mebibytes = (count: number) => `${Math.ceil(count / 2 ** 20)} MiB`;
@@ -19,8 +21,9 @@ export class OutOfMemoryError extends Error {
       `Cannot allocate '${label}' of ${mebibytes(bytes)} beside the stage's ${
         mebibytes(usedBytes)
       } as a stage on the ` +
-        `processor must fit ${mebibytes(mostPages * pageBytes)} and the machine's memory; use more stages (--stages)`,
+        `processor must fit ${mebibytes(mostPages * pageBytes)} and the machine's memory`,
     );
+    this.usedBytes = usedBytes;
   }
 }
 
@@ -28,11 +31,13 @@ const alignment = 64;
 
 export class CpuMemory implements DeviceBuffers {
   readonly memory: WebAssembly.Memory;
+  readonly #isPaper: boolean;
   readonly #shared = new Map<string, BufferRange>();
   #end = alignment; // nothing lies at address 0
   #storageBytes = 0;
 
-  constructor() {
+  constructor({ isPaper = false }: { isPaper?: boolean } = {}) {
+    this.#isPaper = isPaper;
     this.memory = new WebAssembly.Memory({ initial: 1, maximum: mostPages });
   }
 
@@ -57,9 +62,19 @@ export class CpuMemory implements DeviceBuffers {
     return this.#storageBytes;
   }
 
+  /** Of all allocations. */
+  get usedBytes(): number {
+    return this.#end;
+  }
+
   upload(range: BufferRange, data: Float32Array | Uint32Array | Uint8Array): void {
+    if (this.#isPaper) return;
     assert(data.byteLength <= range.size, `Cannot upload ${data.byteLength} bytes into ${range.size}`);
     this.bytes(range).set(new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
+  }
+
+  zero(range: BufferRange): void {
+    if (!this.#isPaper) this.bytes(range).fill(0);
   }
 
   /** Valid until the next allocation. */
@@ -79,8 +94,10 @@ export class CpuMemory implements DeviceBuffers {
     const size = bytesOf(count);
     const offset = this.#end;
     const end = Math.ceil((offset + size) / alignment) * alignment;
+    const asked = { label, bytes: size, usedBytes: offset };
+    if (end > mostPages * pageBytes) throw new OutOfMemoryError(asked);
     const pages = Math.ceil(end / pageBytes) - this.memory.buffer.byteLength / pageBytes;
-    if (pages > 0) this.#grow(pages, { label, bytes: size, usedBytes: offset });
+    if (pages > 0 && !this.#isPaper) this.#grow(pages, asked);
     this.#end = end;
     return { buffer: this, offset, size };
   }

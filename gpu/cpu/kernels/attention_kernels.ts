@@ -5,7 +5,7 @@
  * become 0. Out of scope: which strips there are (../attention.ts).
  */
 
-import { type Expression, f32, f32x4, i32, i32x4, v128 } from "../wasm/expressions.ts";
+import { type Expression, f32, f32x4, i32, v128 } from "../wasm/expressions.ts";
 import { floats, type FunctionBuilder, integers, type Local } from "../wasm/function_builder.ts";
 import type { ModuleBuilder } from "../wasm/module_builder.ts";
 import { forVectors } from "./elementwise.ts";

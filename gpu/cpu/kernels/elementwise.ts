@@ -4,7 +4,7 @@
  * All sizes are in bytes and multiples of 16. Same formulas as gpu/reference, which is their oracle.
  */
 
-import { type Expression, f32, f32x4, i32, v128 } from "../wasm/expressions.ts";
+import { type Expression, f32x4, i32, v128 } from "../wasm/expressions.ts";
 import { floats, type FunctionBuilder, integers, type Local } from "../wasm/function_builder.ts";
 import type { ModuleBuilder } from "../wasm/module_builder.ts";
 import { sigmoid, splat } from "./math.ts";

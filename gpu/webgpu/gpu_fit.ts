@@ -10,17 +10,17 @@ import type { StageSpec } from "../../core/model/spec.ts";
 import { type DeviceLimits, GpuDevice } from "./device.ts";
 import { createWebGpuStage } from "./webgpu_stage.ts";
 
-export interface StageFit {
+export interface GpuFit {
   readonly bytes: number; // of all buffers, as far as it got
   readonly problem: Error | null; // a TooLargeError, or a dispatch that is too wide; null: it fits
 }
 
-export interface FitAdapter {
+export interface GpuLimits {
   readonly limits: DeviceLimits;
   readonly isSoftware: boolean; // decides which kernels are used
 }
 
-export async function fitStage(spec: StageSpec, { limits, isSoftware }: FitAdapter): Promise<StageFit> {
+export async function fitGpuStage(spec: StageSpec, { limits, isSoftware }: GpuLimits): Promise<GpuFit> {
   const paper = new PaperDevice(limits);
   const gpu = new GpuDevice(paper as unknown as GPUDevice, { // nothing else of it is used before the first task
     adapter: { device: "webgpu", name: "paper", isSoftware },

@@ -1,0 +1,26 @@
+/**
+ * Whether a stage fits a device, and what it takes there: built by the production code on paper, where nothing is computed.
+ */
+
+import type { StageSpec } from "../core/model/spec.ts";
+import { bytesOfCpuStage } from "./cpu/cpu_stage.ts";
+import { OutOfMemoryError } from "./cpu/memory.ts";
+import { fitGpuStage, type GpuLimits } from "./webgpu/gpu_fit.ts";
+
+/** The adapter of a GPU, or the processor. */
+export type FitAdapter = GpuLimits | "cpu";
+
+export interface StageFit {
+  readonly bytes: number; // of all memory, as far as it got
+  readonly problem: Error | null; // TooLargeError, OutOfMemoryError, or a dispatch that is too wide; null: it fits
+}
+
+export async function fitStage(spec: StageSpec, adapter: FitAdapter): Promise<StageFit> {
+  if (adapter !== "cpu") return await fitGpuStage(spec, adapter);
+  try {
+    return { bytes: await bytesOfCpuStage(spec), problem: null };
+  } catch (error) {
+    if (!(error instanceof OutOfMemoryError)) throw error;
+    return { bytes: error.usedBytes, problem: error };
+  }
+}
