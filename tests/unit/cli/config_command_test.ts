@@ -91,7 +91,7 @@ Deno.test("Config check: a node's file is recognised by its options, or by --for
     assertEquals(code, 1);
     assertStringIncludes(stdout, `${path}:2: Cannot use listen as this command has no such option`);
   });
-  await withFile('orchestratr = "ws://a:1"\nnetuid = 0\ndevice = "gpu"\nwallet = true\n', async (path) => {
+  await withFile('orchestratr = "ws://a:1"\nnetuid = 0\ndevice = "cuda"\nwallet = true\n', async (path) => {
     const { stdout } = await config("check", path);
     assertStringIncludes(
       stdout,
