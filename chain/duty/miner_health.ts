@@ -67,7 +67,7 @@ function place({ metagraph, parameters }: MinerHealthInput, own: Neuron): { isAt
   const below = neurons.filter((neuron) => isMortal(neuron) && neuron.emissionRao < own.emissionRao).length;
   return below === 0
     ? { isAtRisk: true, text: "the next newcomer takes its place: no other neuron without immunity earns less" }
-    : { isAtRisk: false, text: `${below} others without immunity earn less and would lose their places first` };
+    : { isAtRisk: false, text: `neurons without immunity that earn less and would lose their places first: ${below}` };
 }
 
 /** Three decimals are enough to see it grow. */
