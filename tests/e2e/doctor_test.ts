@@ -215,6 +215,6 @@ Deno.test("iota doctor: people get calm lines of at most 100 columns, and a clos
     for (const line of stdout.split("\n")) assert([...line].length <= 100, line);
     const words = ["doctor", ...noDevice, "--data", folder, "--wallet", "none", "--quiet"];
     const quiet = await iota(words, { HOME: folder });
-    assertMatch(quiet.stdout, /^× wallet [^●·]*\nNot ready: 1 thing to put right.*\n$/s);
+    assertMatch(quiet.stdout, /^× wallet [^●·]*\nNot ready: 1 problem to fix.*\n$/s);
   });
 });

@@ -22,7 +22,7 @@ Deno.test("Failures: an unreachable orchestrator is named with its address and w
     const wallet = ["--wallet", "hot", "--wallet-path", `${folder}/wallets`];
     await iota(["wallet", "new", "--name", "hot", "--wallet-path", `${folder}/wallets`]);
     const words = ["miner", "--orchestrator", "ws://127.0.0.1:9", ...wallet, "--device", "reference"];
-    const says = /the orchestrator at 'ws:\/\/127\.0\.0\.1:9' must let this node in at the first attempt[\s\S]*next/;
+    const says = /the orchestrator at 'ws:\/\/127\.0\.0\.1:9' must admit this node at the first attempt[\s\S]*next/;
     await check([...words, "--give-up-after", "0"], { code: 1, says });
   });
 });
