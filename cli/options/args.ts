@@ -6,9 +6,9 @@
  * an option is given twice, the last value wins.
  */
 
-import { parseArgs } from "node:util";
-import { assert, present } from "../../core/assert.ts";
+import { parseArgs } from "@std/cli";
 import { editDistance } from "../../core/config/suggest.ts";
+import { assert, present } from "../../core/assert.ts";
 import type { NumberOption, OptionSpec, OptionValue, OptionValues } from "../command.ts";
 import { UsageError } from "../output/errors.ts";
 
@@ -46,19 +46,28 @@ export function parseOptions(request: ParseRequest): ParsedArguments {
   const { words, options, maxPositionals, helpCommand, expandPath = (path) => path } = request;
   const next = `See ${helpCommand}`;
   const specs = new Map(options.map((spec) => [spec.name, spec]));
-  const { given, positionals } = readWords(joinNegativeValues(words, specs), { specs, next });
+  const args = parseArgs(joinNegativeValues(words, specs), {
+    boolean: options.filter((spec) => spec.kind === "boolean").map((spec) => spec.name),
+    string: ["_", ...options.filter((spec) => spec.kind !== "boolean").map((spec) => spec.name)],
+    collect: options.filter(isList).map((spec) => spec.name),
+    alias: { help: ["h"] },
+    unknown: (word, key) => {
+      if (key === undefined || word === "-") return true;
+      throw unknownOption(word.replace(/=.*$/s, ""), { specs, next });
+    },
+  });
   const values = new Map<string, OptionValue>();
   for (const spec of options) {
-    const texts = given.get(spec.name);
-    if (texts === undefined) continue;
-    const value = isList(spec) ? texts.join(",") : texts.at(-1)!;
+    const given: unknown = args[spec.name];
+    const value = Array.isArray(given) && given.length > 0 ? given.join(",") : given;
     if (spec.kind === "boolean") {
-      if (value !== "false") values.set(spec.name, true);
-    } else {
+      if (value === true) values.set(spec.name, true);
+    } else if (typeof value === "string") {
       const read = readValue(spec, value, next);
       values.set(spec.name, isPathOption(spec) && typeof read === "string" ? expandPath(read) : read);
     }
   }
+  const positionals = args._.map(String);
   if (positionals.length > maxPositionals) {
     const extra = positionals[maxPositionals]!;
     throw new UsageError(`Cannot use '${extra}' as this command takes ${counted(maxPositionals)} besides its options`, {
@@ -66,41 +75,6 @@ export function parseOptions(request: ParseRequest): ParsedArguments {
     });
   }
   return { options: optionValues(specs, values), positionals };
-}
-
-interface Words {
-  readonly given: ReadonlyMap<string, readonly string[]>; // by option, "" without a value
-  readonly positionals: readonly string[];
-}
-
-/**
- * The tokens are paired with values here, not in `node:util`, so that `--size --fast` is a missing value and a flag
- * does not take the word after it, unless that word is `true` or `false`.
- */
-function readWords(words: readonly string[], known: { specs: Map<string, OptionSpec>; next: string }): Words {
-  const { tokens } = parseArgs({ args: [...words], strict: false, allowPositionals: true, tokens: true });
-  const given = new Map<string, string[]>();
-  const positionals: string[] = [];
-  for (let i = 0; i < tokens.length; i++) {
-    const token = tokens[i]!;
-    if (token.kind === "option-terminator") continue;
-    if (token.kind === "positional") {
-      positionals.push(token.value);
-      continue;
-    }
-    const spec = known.specs.get(token.name === "h" ? "help" : token.name);
-    if (spec === undefined) throw unknownOption(words[token.index]!.replace(/=.*$/s, ""), known);
-    let value = token.value;
-    const following = tokens[i + 1];
-    if (value === undefined && following?.kind === "positional" && following.index === token.index + 1) {
-      if (spec.kind !== "boolean" || /^(true|false)$/.test(following.value)) {
-        value = following.value;
-        i += 1;
-      }
-    }
-    given.set(spec.name, [...given.get(spec.name) ?? [], value ?? ""]);
-  }
-  return { given, positionals };
 }
 
 /** Given several times, its entries add up; of any other option the last value counts. */

@@ -19,6 +19,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
 /** Package -> the folders that may import it. Every other package is open to all but core. */
 const PACKAGE_HOMES: Readonly<Record<string, readonly string[]>> = {
   "@std/assert": ["tests"],
+  "@std/cli": ["cli", "tests"],
 };
 
 const INSTEAD: Readonly<Record<string, string>> = {
