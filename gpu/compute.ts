@@ -10,7 +10,7 @@
 import type { TrainConfig } from "../core/config/config.ts";
 import type { StageSpec } from "../core/model/spec.ts";
 import type { OptimizerState } from "../core/train/optimizer.ts";
-import type { OptimizerName } from "../core/train/optimizers.ts";
+import type { OptimizerName } from "../core/train/optimizer_names.ts";
 
 /** Token ids (B*T) at the head, an encoded wire elsewhere. */
 export type StageInput =

@@ -9,7 +9,7 @@
 import { assert, present } from "../core/assert.ts";
 import { parameterTable, type StageSpec } from "../core/model/spec.ts";
 import type { OptimizerState } from "../core/train/optimizer.ts";
-import type { OptimizerName } from "../core/train/optimizers.ts";
+import type { OptimizerName } from "../core/train/optimizer_names.ts";
 import type { AdapterDescription, PassOptions, StageCompute, StageVector } from "./compute.ts";
 import type { StageInput, StageOptions, StepOptions, Turnaround } from "./compute.ts";
 import { type DeviceVectors, type GradientNorm, partOf, storeVectors, type Update } from "./stage_vectors.ts";

@@ -6,7 +6,7 @@
 
 import { assert } from "../assert.ts";
 import type { RunConfig } from "./config.ts";
-import { assembleConfig, valueAt } from "./derive.ts";
+import { assembleConfig, omittedValue, valueAt } from "./derive.ts";
 import { type KnobPath, type KnobValue, tomlValue } from "./knob.ts";
 import { knobAt, knobPaths } from "./knobs.ts";
 
@@ -26,9 +26,10 @@ export function changesBetween(from: RunConfig, to: RunConfig): SettingChange[] 
   });
 }
 
-/** The settings that must not change, which tell one run's journal from another's. */
+/** The settings that must not change, without those the configuration omits: they tell one run's journal from another's. */
 export function lastingSettings(config: RunConfig): readonly (readonly [KnobPath, KnobValue])[] {
-  return knobPaths.filter((path) => !mayChange(path)).map((path) => [path, valueAt(config, path)] as const);
+  return knobPaths.filter((path) => !mayChange(path)).map((path) => [path, valueAt(config, path)] as const)
+    .filter(([path, value]) => value !== omittedValue(path));
 }
 
 /** Accepts only settings that may change. */

@@ -6,12 +6,14 @@
  */
 
 import type { ModelShape, PipelineShape } from "../model/shape.ts";
+import type { OptimizerName } from "../train/optimizer_names.ts";
 
 export interface TrainConfig {
   sequencesPerMicrobatch: number; // B
   microbatchesPerStep: number; // M
   steps: number; // optimizer steps of the whole run
   stepsPerRound: number; // H
+  optimizer?: OptimizerName; // left out: adamw
   learningRate: number; // peak
   warmupSteps: number;
   decayFraction: number; // last share of the run, linear decay

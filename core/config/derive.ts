@@ -69,13 +69,23 @@ export function neededFrameBytes(config: RunConfig): number {
   return config.limits.headerBytes + Math.max(task, evaluation);
 }
 
-/** Converts flat values to nested ones. `values` has every knob path, each of its knob's type, so the result is a `RunConfig`. */
+/** The value of a setting that a configuration leaves out; null if it must have it. */
+export function omittedValue(path: KnobPath): KnobValue | null {
+  const knob = knobAt(path);
+  return knob.kind === "choice" && knob.omitsDefault === true ? knob.default : null;
+}
+
+/**
+ * Converts flat values to nested ones. `values` has every knob path that cannot be left out, each of its knob's type, so the
+ * result is a `RunConfig`.
+ */
 export function assembleConfig(values: ReadonlyMap<KnobPath, KnobValue>): RunConfig {
   const config: Record<string, KnobValue | Record<string, KnobValue>> = {};
   for (const path of knobPaths) {
-    const value = values.get(path);
-    assert(value !== undefined, `Cannot assemble a configuration as ${path} has no value`);
-    setValue(config, path, value);
+    const omitted = omittedValue(path);
+    const value = values.get(path) ?? omitted;
+    assert(value !== null, `Cannot assemble a configuration as ${path} has no value`);
+    if (value !== omitted) setValue(config, path, value);
   }
   return config as unknown as RunConfig;
 }
@@ -90,5 +100,5 @@ function setValue(config: object, path: KnobPath, value: KnobValue): void {
 export function valueAt(config: RunConfig, path: KnobPath): KnobValue {
   let node: unknown = config;
   for (const key of path.split(".")) node = (node as Record<string, unknown>)[key];
-  return node as KnobValue;
+  return (node ?? omittedValue(path)) as KnobValue;
 }

@@ -10,14 +10,15 @@ import type { RunConfig } from "./config.ts";
 export type KnobValue = number | boolean | string;
 
 type Leaves<T, Prefix extends string> = {
-  [Key in keyof T & string]: T[Key] extends KnobValue ? `${Prefix}${Key}` : Leaves<T[Key], `${Prefix}${Key}.`>;
+  [Key in keyof T & string]-?: Required<T>[Key] extends KnobValue ? `${Prefix}${Key}`
+    : Leaves<T[Key], `${Prefix}${Key}.`>;
 }[keyof T & string];
 
 /** "train.learningRate", and so on for every leaf of `RunConfig`. */
 export type KnobPath = Leaves<RunConfig, "">;
 
 /** The type of the leaf at a path. */
-export type KnobValueAt<Path extends string, T = RunConfig> = Path extends keyof T ? T[Path]
+export type KnobValueAt<Path extends string, T = RunConfig> = Path extends keyof T ? Required<T>[Path]
   : Path extends `${infer Head}.${infer Rest}` ? Head extends keyof T ? KnobValueAt<Rest, T[Head]> : never
   : never;
 
@@ -56,6 +57,11 @@ export interface ChoiceKnob extends KnobBase {
   readonly kind: "choice";
   readonly choices: readonly string[];
   readonly default: string;
+  /**
+   * For a knob that older versions do not know: a configuration leaves it out at its default, which is what absence means. So
+   * both versions hash, save and send such a configuration alike.
+   */
+  readonly omitsDefault?: true;
 }
 
 export type Knob = NumberKnob | BooleanKnob | StringKnob | ChoiceKnob;

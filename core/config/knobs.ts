@@ -22,6 +22,7 @@ import {
   type NumberKnob,
 } from "./knob.ts";
 import { codecDocs, codecNames, defaultCodec } from "../codec/codec_names.ts";
+import { defaultOptimizer, optimizerDocs, optimizerNames } from "../train/optimizer_names.ts";
 import { defaultSize, sizeNames } from "./size.ts";
 
 interface NumberLimits {
@@ -100,7 +101,18 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
     { min: 1, max: 10_000, unit: "steps", mayChange: true },
     "Optimizer steps between two merges.",
   ),
-  "train.learningRate": float({ min: 1e-7, max: 1, mayChange: true }, "Peak learning rate of AdamW."),
+  "train.optimizer": {
+    ...choice(
+      optimizerNames,
+      defaultOptimizer,
+      `Optimizer of a stage: ${optimizerNames.map((name) => optimizerDocs[name]).join(", or ")}.`,
+    ),
+    omitsDefault: true,
+  },
+  "train.learningRate": float(
+    { min: 1e-7, max: 1, mayChange: true },
+    "Peak learning rate of AdamW; Muon's is 2.5 times as high.",
+  ),
   "train.warmupSteps": int(
     { min: 0, max: 1e6, unit: "steps", mayChange: true },
     "Linear warm-up of the learning rate at the start of the run.",

@@ -8,7 +8,7 @@
 
 import { type Parsed, parsed, refused } from "../fault.ts";
 import type { RunConfig } from "./config.ts";
-import { assembleConfig, deriveConfig } from "./derive.ts";
+import { assembleConfig, deriveConfig, omittedValue } from "./derive.ts";
 import { brokenRule, derived, type KnobPath, type KnobValue, showValue } from "./knob.ts";
 import { isKnobPath, knobAt, knobGroups, knobPaths } from "./knobs.ts";
 import { type BrokenRule, brokenRules } from "./rules.ts";
@@ -83,10 +83,11 @@ function blame({ fields, text }: BrokenRule, origins: Origins): Problem {
   return { path, text: `Cannot use ${path} as ${text}`, origin: origins[path] };
 }
 
-/** A configuration from another node: every field must be present, valid and known. */
+/** A configuration from another node: every field must be present, unless it may be omitted, and valid and known. */
 export function parseRunConfig(foreign: unknown): Parsed<RunConfig> {
   const { settings, complaints } = readTable(foreign);
-  const missing = knobPaths.filter((path) => !settings.has(path)).map((path) => checkSetting(path, undefined));
+  const missing = knobPaths.filter((path) => !settings.has(path) && omittedValue(path) === null)
+    .map((path) => checkSetting(path, undefined));
   const wrong = complaints[0] ?? missing[0];
   if (wrong !== undefined && wrong !== null) return refused("malformedMessage", wrong.text);
   const config = assembleConfig(settings);

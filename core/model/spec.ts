@@ -38,6 +38,10 @@ export interface ParameterTable {
 
 const alignFloats = 64;
 
+/** The matrices with a row for each token. */
+export const embeddingName = "model.embed_tokens.weight";
+export const headName = "lm_head.weight";
+
 /** What crosses every boundary of a run. */
 export function wireSpec({ model, pipeline }: Pick<ModelPlan, "model" | "pipeline">): WireSpec {
   const { codec } = pipeline;
@@ -73,7 +77,7 @@ export function parameterTable(stage: StageSpec): ParameterTable {
   const { wireIn, wireOut, model: { width: d, vocabSize } } = stage;
   const tensors: TensorDraft[] = [];
   if (wireIn === null) {
-    tensors.push({ name: "model.embed_tokens.weight", shape: [vocabSize, d], initial: { type: "normal", std: 0.02 } });
+    tensors.push({ name: embeddingName, shape: [vocabSize, d], initial: { type: "normal", std: 0.02 } });
   } else {
     tensors.push(...codecs[wireIn.codec].receiver.tensors(boundaryOf(stage, { wire: wireIn, index: stage.index })));
   }
@@ -82,7 +86,7 @@ export function parameterTable(stage: StageSpec): ParameterTable {
   }
   if (wireOut === null) {
     tensors.push(
-      { name: "lm_head.weight", shape: [vocabSize, d], initial: normalFor(d) },
+      { name: headName, shape: [vocabSize, d], initial: normalFor(d) },
       { name: "model.norm.weight", shape: [d], initial: { type: "ones" } },
     );
   } else {

@@ -10,5 +10,8 @@ export const adamw: Optimizer = {
     { name: "firstMoments", covers: wholeVector(table) },
     { name: "secondMoments", covers: wholeVector(table) },
   ],
-  longestStep: longestAdamStep,
+  longestStep: ({ train }) => {
+    const longest = longestAdamStep(train); // the same for all values, so for their root mean square
+    return { value: longest, rootMeanSquare: longest };
+  },
 };

@@ -8,7 +8,7 @@
  * Out of scope: the step itself (`gpu/webgpu/optimizers`, `gpu/cpu/updates.ts` and their oracle in `gpu/reference`), schedules (`schedule.ts`).
  */
 
-import type { TrainConfig } from "../config/config.ts";
+import type { RunConfig } from "../config/config.ts";
 import type { ParameterTable } from "../model/spec.ts";
 
 /** Floats of a stage's parameter vector. */
@@ -24,8 +24,13 @@ export interface StateVector {
 
 export interface Optimizer {
   stateVectors(table: ParameterTable): readonly StateVector[];
-  /** The farthest that one step can move a value, in learning rates and before weight decay; Infinity if unbounded. */
-  longestStep(config: TrainConfig): number;
+  longestStep(config: RunConfig): LongestStep;
+}
+
+/** The farthest that one step can go, in learning rates and before weight decay; Infinity if unbounded. */
+export interface LongestStep {
+  readonly value: number; // of any one value
+  readonly rootMeanSquare: number; // over a whole stage
 }
 
 /** An optimizer's whole state of a stage. */

@@ -1,22 +1,20 @@
 /**
  * The table of optimizers, and which one a run uses.
  *
- * A new optimizer is a file beside `adamw.ts` and a line here, kernels in `gpu/webgpu/optimizers` and `gpu/cpu/updates.ts`, and an oracle in `gpu/reference`, each
- * with a line in the table of its folder. The second optimizer makes the choice a setting of the run: a knob `train.optimizer`
- * whose choices are the keys of this table, read only by `optimizerOf`.
+ * A new optimizer is a name in `optimizer_names.ts`, a file beside `adamw.ts` and a line here. The compiler then asks for its
+ * update on each device (`gpu/webgpu/optimizers/updates.ts`, `gpu/cpu/updates.ts`) and for its oracle
+ * (`gpu/reference/updates.ts`).
  */
 
 import type { RunConfig } from "../config/config.ts";
 import { adamw } from "./adamw.ts";
+import { muon } from "./muon.ts";
 import type { Optimizer } from "./optimizer.ts";
+import { defaultOptimizer, type OptimizerName } from "./optimizer_names.ts";
 
-export type OptimizerName = "adamw";
-
-export const defaultOptimizer: OptimizerName = "adamw";
-
-export const optimizers: Readonly<Record<OptimizerName, Optimizer>> = { adamw };
+export const optimizers: Readonly<Record<OptimizerName, Optimizer>> = { adamw, muon };
 
 /** The optimizer of this run. */
-export function optimizerOf(_config: RunConfig): OptimizerName {
-  return defaultOptimizer;
+export function optimizerOf({ train }: RunConfig): OptimizerName {
+  return train.optimizer ?? defaultOptimizer;
 }

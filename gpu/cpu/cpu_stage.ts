@@ -4,7 +4,7 @@
  */
 
 import type { StageSpec } from "../../core/model/spec.ts";
-import type { OptimizerName } from "../../core/train/optimizers.ts";
+import type { OptimizerName } from "../../core/train/optimizer_names.ts";
 import type { AdapterDescription, StageCompute, StageOptions } from "../compute.ts";
 import { createDeviceStage } from "../stage.ts";
 import type { StageDevice } from "../stage_device.ts";
@@ -95,6 +95,6 @@ class CpuStageDevice implements StageDevice {
   }
 
   #place() {
-    return { memory: this.buffers, kernels: this.#kernels };
+    return { memory: this.buffers, kernels: this.#kernels, ops: this.ops };
   }
 }

@@ -31,6 +31,7 @@ export interface Product {
 const blockRows = 128; // of A: with the depth 128 KiB, in the second cache
 const blockColumns = 512; // of B: 512 KiB beside it
 const blockDepth = 256;
+const lowerColumns = 16; // whole panels of both operands
 
 export class Gemm {
   readonly #kernels: CpuKernels;
@@ -65,6 +66,34 @@ export class Gemm {
     }
   }
 
+  /**
+   * The lower half of a product (side, side), in steps of `lowerColumns`; what lies beyond the diagonal is written in part. Each
+   * value has the bits that `multiply` gives.
+   */
+  multiplyLower({ a, b, c, side, depth }: LowerProduct): void {
+    const rowBytes = 4 * side;
+    for (let column = 0; column < side; column += blockColumns) {
+      const ownColumns = Math.min(blockColumns, side - column);
+      for (let k = 0; k < depth; k += blockDepth) {
+        const ownDepth = Math.min(blockDepth, depth - k);
+        const packed = ownDepth + ownDepth % 2;
+        this.pack(b, { to: this.#b, first: column, count: ownColumns, k, depth: ownDepth, width: tileColumns });
+        for (let row = column; row < side; row += blockRows) {
+          const end = Math.min(row + blockRows, side);
+          this.pack(a, { to: this.#a, first: row, count: end - row, k, depth: ownDepth, width: tileRows });
+          for (let at = column; at < Math.min(column + ownColumns, end); at += lowerColumns) {
+            const first = Math.max(row, at);
+            this.multiplyPacked({
+              ...{ a: this.#a + 4 * packed * (first - row), b: this.#b + 4 * packed * (at - column) },
+              ...{ c: c + first * rowBytes + 4 * at, rowBytes, rows: end - first },
+              ...{ columns: Math.min(lowerColumns, column + ownColumns - at), depth: packed, adds: k > 0 },
+            });
+          }
+        }
+      }
+    }
+  }
+
   /** Packs `count` columns of B, or rows of A, from `first` on into panels of `width`, at the depths from `k` on. */
   pack({ address, rowBytes, layout }: Operand, part: PackedPart): void {
     const { packLines, packRows } = this.#kernels;
@@ -83,6 +112,14 @@ export class Gemm {
   multiplyPacked({ a, b, c, rows, columns, depth, rowBytes, adds }: PackedProduct): void {
     this.#kernels.multiplyBlock(a, b, c, rows, columns, depth, rowBytes, this.#edge, adds ? 1 : 0);
   }
+}
+
+export interface LowerProduct {
+  readonly a: Operand;
+  readonly b: Operand;
+  readonly c: number;
+  readonly side: number; // a multiple of 4
+  readonly depth: number; // a multiple of 4 where an operand is in lines
 }
 
 export interface PackedPart {

@@ -4,19 +4,29 @@
 
 import { present } from "../../core/assert.ts";
 import { wholePower } from "../../core/exact_math.ts";
-import type { OptimizerName } from "../../core/train/optimizers.ts";
+import type { OptimizerName } from "../../core/train/optimizer_names.ts";
 import type { StepOptions } from "../compute.ts";
+import { buildMuon } from "../optimizers/muon.ts";
 import { type GradientNorm, partOf, type Update, type VectorParts } from "../stage_vectors.ts";
 import type { CpuKernels } from "./kernels/cpu_kernels.ts";
 import type { CpuMemory } from "./memory.ts";
-import type { CpuDispatch } from "./ops.ts";
+import type { CpuDispatch, CpuOps } from "./ops.ts";
+import { CpuOrthogonalOps } from "./orthogonal_ops.ts";
 
 export interface CpuParts extends VectorParts {
   readonly memory: CpuMemory;
   readonly kernels: CpuKernels;
+  readonly ops: CpuOps;
 }
 
-export const cpuUpdates: Readonly<Record<OptimizerName, (parts: CpuParts) => Update>> = { adamw: buildAdamw };
+export const cpuUpdates: Readonly<Record<OptimizerName, (parts: CpuParts) => Update>> = {
+  adamw: buildAdamw,
+  muon: (parts) => {
+    const { memory, kernels } = parts;
+    const orthogonal = new CpuOrthogonalOps(memory, kernels);
+    return buildMuon({ ...parts, buffers: memory, orthogonal, rest: buildAdamw(parts) });
+  },
+};
 
 const hyperWords = 12;
 const decayAt = 9; // of the learning rate times the weight decay

@@ -3,20 +3,10 @@
  */
 
 import { present } from "../../core/assert.ts";
-import type { ParameterTable } from "../../core/model/spec.ts";
-import type { OptimizerName } from "../../core/train/optimizers.ts";
-import type { StageVector, StepOptions } from "../compute.ts";
+import type { OptimizerName } from "../../core/train/optimizer_names.ts";
 import { adamw } from "./adamw.ts";
-
-export interface ReferenceState {
-  readonly table: ParameterTable;
-  readonly parameters: Float64Array; // float32 values, like all state at rest
-  readonly vectors: ReadonlyMap<StageVector, Float64Array>; // by name, packed as `StateVector` says
-  readonly steps: number; // applied before this one
-}
-
-/** Changes parameters and vectors in place, on the accumulated gradient. */
-export type ReferenceUpdate = (state: ReferenceState, gradients: Float64Array, options: StepOptions) => void;
+import { muonStep } from "./muon.ts";
+import type { ReferenceUpdate } from "./reference_state.ts";
 
 export const referenceUpdates: Readonly<Record<OptimizerName, ReferenceUpdate>> = {
   adamw: ({ table, parameters, vectors, steps }, gradients, options) => {
@@ -24,4 +14,5 @@ export const referenceUpdates: Readonly<Record<OptimizerName, ReferenceUpdate>> 
     const second = present(vectors.get("secondMoments"), "AdamW keeps second moments");
     adamw({ parameters, first, second, decayLength: table.decayLength, steps }, gradients, options);
   },
+  muon: muonStep,
 };

@@ -3,10 +3,10 @@
  * layers/ puts them in sequence. The contract is in stage_ops.ts.
  */
 
-import { assert } from "../../core/assert.ts";
 import { attention, attentionBackward, rotate } from "./attention_ops.ts";
 import type { AttentionSizes } from "../attention_sizes.ts";
-import { type GemmKind, type GemmSettings, gemmSource, gemmTile, hardwareGemm, softwareGemm } from "./generate/gemm.ts";
+import { gemm, type GemmOptions } from "./gemm_ops.ts";
+import { type GemmKind, type GemmSettings, hardwareGemm, softwareGemm } from "./generate/gemm.ts";
 import { bfloat16Decode, bfloat16Encode } from "./bfloat16_ops.ts";
 import { floatBits, type Kernels, type KernelSource } from "./kernel.ts";
 import {
@@ -68,7 +68,7 @@ export class Ops implements StageOps {
       depth: sizes.inWidth,
       // Every binding must hold a buffer; without a residual it is read and discarded.
       bindings: [input, weight, output, residual ?? input],
-      addResidual: residual !== undefined,
+      adds: residual !== undefined,
     });
   }
 
@@ -81,6 +81,7 @@ export class Ops implements StageOps {
       columns: sizes.inWidth,
       depth: sizes.outWidth,
       bindings: [tensors.outputGradient, tensors.weight, tensors.inputGradient],
+      adds: false,
     });
   }
 
@@ -93,26 +94,12 @@ export class Ops implements StageOps {
       columns: sizes.inWidth,
       depth: sizes.rows,
       bindings: [tensors.outputGradient, tensors.input, tensors.weightGradient],
+      adds: true,
     });
   }
 
-  #gemm(
-    kind: GemmKind,
-    options: { rows: number; columns: number; depth: number; bindings: BufferRange[]; addResidual?: boolean },
-  ): Dispatch {
-    const { rows, columns, depth, bindings, addResidual = false } = options;
-    assert(
-      columns % 4 === 0 && depth % 4 === 0,
-      `Cannot multiply as columns ${columns}, depth ${depth} must divide by 4`,
-    );
-    assert(kind !== "weightGradient" || rows % 4 === 0, `Cannot multiply as rows ${rows} must divide by 4`);
-    const tile = gemmTile(this.settings.gemm);
-    return this.kernels.dispatch({
-      kernel: { label: `gemm ${kind}`, source: gemmSource(kind, this.settings.gemm) },
-      bindings,
-      constants: [rows, columns, rows >> 2, columns / 4, depth / 4, addResidual ? 1 : 0],
-      workgroups: [Math.ceil(columns / tile.columns), Math.ceil(rows / tile.rows)],
-    });
+  #gemm(kind: GemmKind, options: GemmOptions): Dispatch {
+    return gemm({ kernels: this.kernels, settings: this.settings.gemm }, kind, options);
   }
 
   rmsNorm(

@@ -1,7 +1,7 @@
 /** A stage on WebGPU: its own memory and operations on a device that stages may share. */
 
 import type { StageSpec } from "../../core/model/spec.ts";
-import type { OptimizerName } from "../../core/train/optimizers.ts";
+import type { OptimizerName } from "../../core/train/optimizer_names.ts";
 import { gpuBuffer, StageBuffers } from "./buffers.ts";
 import type { AdapterDescription, StageCompute, StageOptions } from "../compute.ts";
 import type { GpuDevice } from "./device.ts";

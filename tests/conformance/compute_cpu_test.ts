@@ -5,4 +5,4 @@ import { computeSuite } from "./compute_suite.ts";
 
 const activationBytes = 2 ** 20; // some of these stages keep all forwards of the suite, the larger ones a few
 
-computeSuite("cpu", (spec) => createCpuStage(spec, { activationBytes }));
+computeSuite("cpu", (spec, optimizer) => createCpuStage(spec, { optimizer, activationBytes }));

@@ -6,4 +6,4 @@
 import { createReferenceStage } from "../../gpu/reference/stage.ts";
 import { computeSuite } from "./compute_suite.ts";
 
-computeSuite("reference", (spec) => Promise.resolve(createReferenceStage(spec)));
+computeSuite("reference", (spec, optimizer) => Promise.resolve(createReferenceStage(spec, { optimizer })));

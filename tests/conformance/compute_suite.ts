@@ -3,28 +3,27 @@
  * reference, and the state rules (accumulate, zero, step, round trips, refusals) on the stage itself.
  *
  * One Deno test per stage shape, so that an implementation that compiles kernels opens once per shape; one step per
- * promise. Each step starts from freshly loaded parameters and zero moments, so any step can be read alone.
+ * promise. Each step starts from freshly loaded parameters and zero state, so any step can be read alone.
  */
 
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { wireBytes } from "../../core/codec/wire.ts";
 import { parameterTable, type StageSpec } from "../../core/model/spec.ts";
 import { stageWires } from "../../core/model/stage_wires.ts";
-import type { OptimizerState } from "../../core/train/optimizer.ts";
-import type { StageCompute, StepOptions } from "../../gpu/compute.ts";
-import { adamw } from "../../gpu/reference/adamw.ts";
+import { defaultOptimizer, type OptimizerName, optimizerNames } from "../../core/train/optimizer_names.ts";
+import type { StageCompute } from "../../gpu/compute.ts";
 import { createReferenceStage } from "../../gpu/reference/stage.ts";
+import { accumulate, assertRefused, type Check, type Pair, reset, stepOptions } from "./compute_pair.ts";
 import {
   assertClose,
   assertWiresClose,
   computeCases,
   gradientTolerance,
   lossTolerance,
-  type Microbatch,
   suiteMicrobatch,
   suiteParameters,
-  suiteVector,
 } from "./compute_world.ts";
+import { optimizerChecks } from "./optimizer_checks.ts";
 import { testWhere } from "../support/test_where.ts";
 
 export interface ComputeSuiteOptions {
@@ -34,35 +33,34 @@ export interface ComputeSuiteOptions {
   readonly skip?: string | null;
 }
 
-export type OpenStage = (spec: StageSpec) => Promise<StageCompute>;
+export type OpenStage = (spec: StageSpec, optimizer: OptimizerName) => Promise<StageCompute>;
 
-/** The stage under test beside the oracle. */
-interface Pair {
-  readonly spec: StageSpec;
-  readonly stage: StageCompute;
-  readonly oracle: StageCompute;
-}
-
-type Check = (pair: Pair) => Promise<void>;
-
-/** Registers the suite; `open` returns a stage whose parameters are not yet loaded. */
+/**
+ * Registers the suite: all of it with the default optimizer, the optimizer's part with the others. `open` returns a stage whose
+ * parameters are not yet loaded.
+ */
 export function computeSuite(name: string, open: OpenStage, options: ComputeSuiteOptions = {}): void {
   const { only, skip = null } = options;
   for (const { name: caseName, spec } of computeCases()) {
     if (only !== undefined && !only.some((part) => caseName.includes(part))) continue;
-    testWhere(skip, `StageCompute ${name}: ${caseName}`, async (t) => {
-      const pair: Pair = { spec, stage: await open(spec), oracle: createReferenceStage(spec) };
-      try {
-        for (const [promise, check] of checksOf(spec)) {
-          await t.step(promise, async () => {
-            await reset(pair);
-            await check(pair);
-          });
+    for (const optimizer of optimizerNames) {
+      const isDefault = optimizer === defaultOptimizer;
+      const checks = [...isDefault ? checksOf(spec) : [], ...optimizerChecks];
+      testWhere(skip, `StageCompute ${name}: ${caseName}${isDefault ? "" : `, ${optimizer}`}`, async (t) => {
+        const stage = await open(spec, optimizer);
+        const pair: Pair = { spec, optimizer, stage, oracle: createReferenceStage(spec, { optimizer }) };
+        try {
+          for (const [promise, check] of checks) {
+            await t.step(promise, async () => {
+              await reset(pair);
+              await check(pair);
+            });
+          }
+        } finally {
+          stage.close();
         }
-      } finally {
-        pair.stage.close();
-      }
-    });
+      });
+    }
   }
 }
 
@@ -71,10 +69,6 @@ function checksOf(spec: StageSpec): [string, Check][] {
     ["gradients of every tensor agree with the reference", gradientsAgree],
     ["gradients accumulate over microbatches until zeroed", gradientsAccumulate],
     ["the same call gives the same bits twice", callsRepeat],
-    ["steps are AdamW on the stage's own gradient, decay on matrices only", stepsAreAdamw],
-    ["moments continue from where they were loaded", momentsContinue],
-    ["parameters and moments come back as they were loaded", stateRoundTrips],
-    ["vectors in parts are the vectors as a whole", partsAreTheWhole],
     ["wrong lengths and kinds are refused with the expected and the current value", wrongInputsAreRefused],
   ];
   const tail: [string, Check][] = [
@@ -86,20 +80,6 @@ function checksOf(spec: StageSpec): [string, Check][] {
     ["a backward of a kept forward has the bits of one that computes it again", keptForwardsRepeat],
     ...common,
   ];
-}
-
-async function reset({ spec, stage, oracle }: Pair): Promise<void> {
-  const { length } = parameterTable(spec);
-  for (const one of [stage, oracle]) {
-    await one.loadParameters(suiteParameters(spec));
-    await one.loadOptimizer(adamwState(new Float32Array(length), new Float32Array(length), 0));
-  }
-}
-
-/** Accumulates the gradients of one microbatch; what goes back on the incoming wire, null at the head. */
-async function accumulate(stage: StageCompute, { input, targets, gradient }: Microbatch): Promise<Uint8Array | null> {
-  if (gradient !== null) return await stage.backward(input, gradient);
-  return (await stage.turnaround(input, targets)).gradient;
 }
 
 async function wiresAgree({ spec, stage, oracle }: Pair): Promise<void> {
@@ -217,109 +197,6 @@ async function callsRepeat({ spec, stage }: Pair): Promise<void> {
   assertEquals(await runOnce(), first);
 }
 
-/** Decay large enough to see where it ends, gradient scaled as a clipped mean of four microbatches would be. */
-const stepOptions: StepOptions = {
-  learningRate: 1e-2,
-  gradientScale: 0.2,
-  beta1: 0.9,
-  beta2: 0.95,
-  epsilon: 1e-8,
-  weightDecay: 0.5,
-};
-
-/** One step against the formula, fed with the gradient the stage itself shows: kernel errors do not blur this check. */
-async function stepAgrees({ spec, stage }: Pair): Promise<void> {
-  const { decayLength } = parameterTable(spec);
-  const before = await stage.readOptimizer();
-  const state = {
-    parameters: Float64Array.from(await stage.readParameters()),
-    first: Float64Array.from(before.vectors.firstMoments!),
-    second: Float64Array.from(before.vectors.secondMoments!),
-    decayLength,
-    steps: before.steps,
-  };
-  adamw(state, Float64Array.from(await stage.readGradients()), stepOptions);
-  await stage.step(stepOptions);
-  const after = await stage.readOptimizer();
-  assertEquals(after.steps, before.steps + 1);
-  assertClose({ what: "first moment", actual: after.vectors.firstMoments!, expected: state.first }, 1e-5);
-  assertClose({ what: "second moment", actual: after.vectors.secondMoments!, expected: state.second }, 1e-5);
-  const parameters = await stage.readParameters();
-  state.parameters.forEach((wanted, i) => {
-    // A step moves a value by at most a few learning rates; its own float32 rounding comes on top.
-    const allowed = 1e-4 * stepOptions.learningRate + 1e-6 * Math.abs(wanted);
-    const difference = Math.abs(parameters[i]! - wanted);
-    assert(
-      difference <= allowed,
-      `parameter ${i} of ${decayLength} with decay: ${parameters[i]} where ${wanted} is expected`,
-    );
-  });
-  assertEquals(await stage.gradientSquareSum(), 0, "a step zeroes gradients");
-}
-
-async function stepsAreAdamw(pair: Pair): Promise<void> {
-  for (let index = 0; index < 3; index++) {
-    await accumulate(pair.stage, suiteMicrobatch(pair.spec, index));
-    await stepAgrees(pair);
-  }
-}
-
-const adamwState = (firstMoments: Float32Array, secondMoments: Float32Array, steps: number): OptimizerState => ({
-  vectors: { firstMoments, secondMoments },
-  steps,
-});
-
-function suiteMoments(spec: StageSpec): OptimizerState {
-  const first = suiteVector(spec, { label: "first", scale: 1e-3 });
-  const second = suiteVector(spec, { label: "second", scale: 1e-6 }).map(Math.abs);
-  return adamwState(first, second, 10);
-}
-
-async function momentsContinue(pair: Pair): Promise<void> {
-  await pair.stage.loadOptimizer(suiteMoments(pair.spec));
-  await accumulate(pair.stage, suiteMicrobatch(pair.spec, 0));
-  await stepAgrees(pair);
-}
-
-async function stateRoundTrips({ spec, stage }: Pair): Promise<void> {
-  const moments = suiteMoments(spec);
-  await stage.loadOptimizer(moments);
-  const parameters = suiteVector(spec, { label: "parameters", scale: 2 });
-  await stage.loadParameters(parameters);
-  assertEquals(await stage.readParameters(), parameters);
-  assertEquals(await stage.readOptimizer(), moments, "loadParameters leaves moments alone");
-}
-
-async function partsAreTheWhole({ spec, stage }: Pair): Promise<void> {
-  const { length } = parameterTable(spec);
-  const [parameters, first, second] = ["parameters", "first", "second"].map((label) =>
-    suiteVector(spec, { label, scale: 1 })
-  ) as [Float32Array, Float32Array, Float32Array];
-  const cut = Math.floor(length / 3);
-  for (const [name, values] of Object.entries({ parameters, firstMoments: first, secondMoments: second })) {
-    for (const [start, end] of [[cut, length], [0, cut]] as const) {
-      await stage.writePart(name, { offset: start, values: values.subarray(start, end) });
-    }
-    assertEquals(await stage.readPart(name, { offset: cut - 1, length: 3 }), values.slice(cut - 1, cut + 2));
-  }
-  await stage.setSteps(7);
-  assertEquals(await stage.countSteps(), 7);
-  assertEquals(await stage.readParameters(), parameters);
-  assertEquals(await stage.readOptimizer(), adamwState(first, second, 7));
-  const over = new Float32Array(2);
-  await assertRefused(() => stage.writePart("parameters", { offset: length - 1, values: over }), length, length + 1);
-  await assertRefused(() => stage.readPart("firstMoments", { offset: -1, length: 1 }), -1);
-  assertEquals(await stage.readParameters(), parameters, "a refused part changes nothing");
-}
-
-/** The rejection names the expected and the actual value. */
-async function assertRefused(call: () => Promise<unknown>, ...parts: readonly (string | number)[]): Promise<void> {
-  const error = await assertRejects(call, Error);
-  for (const part of parts) {
-    assert(error.message.includes(String(part)), `'${error.message}' does not name ${part}`);
-  }
-}
-
 async function wrongInputsAreRefused({ spec, stage }: Pair): Promise<void> {
   const { input, targets, gradient } = suiteMicrobatch(spec, 0);
   const { length } = parameterTable(spec);
@@ -343,6 +220,8 @@ async function wrongInputsAreRefused({ spec, stage }: Pair): Promise<void> {
     await assertRefused(() => stage.backward(input, new Uint8Array(bytes + 1)), bytes, bytes + 1);
     await assertRefused(() => stage.turnaround(input, targets), "tail");
   }
-  await assertRefused(() => stage.loadOptimizer(adamwState(new Float32Array(1), new Float32Array(length), 0)));
+  const whole = new Float32Array(length);
+  const vectors = { firstMoments: new Float32Array(1), secondMoments: whole };
+  await assertRefused(() => stage.loadOptimizer({ vectors, steps: 0 }));
   assertEquals(await stage.gradientSquareSum(), 0, "a refused call changes nothing");
 }

@@ -10,12 +10,12 @@ import { computeSuite } from "./compute_suite.ts";
 
 const activationBytes = 2 ** 20; // some of these stages keep all forwards of the suite, the larger ones a few
 
-computeSuite("webgpu", (spec) => {
+computeSuite("webgpu", (spec, optimizer) => {
   const { gpu, kernels } = gpuSupport();
-  return createWebGpuStage(gpu, spec, { kernels, activationBytes });
+  return createWebGpuStage(gpu, spec, { kernels, optimizer, activationBytes });
 }, { skip: noGpuReason });
 
-computeSuite("webgpu, kernels for real GPUs", (spec) => {
+computeSuite("webgpu, kernels for real GPUs", (spec, optimizer) => {
   const { gpu, kernels } = gpuSupport();
-  return createWebGpuStage(gpu, spec, { kernels, settings: hardwareKernels, activationBytes });
+  return createWebGpuStage(gpu, spec, { kernels, settings: hardwareKernels, optimizer, activationBytes });
 }, { skip: noGpuReason, only: ["whole model", "receives and sends", "4:1 heads"] });

@@ -3,11 +3,11 @@
  * among its peers.
  *
  * The hub reads every payload when it is committed, so no payload can make a reducer fail, and a reducer that complains is
- * wrong. Lengths are norms as a share of the sum of the round's learning rates: an optimizer moves a value by at most
- * `longestStep` of them a step, and a codec with a residual may hold back several rounds' worth. Only a payload beyond that is
- * left out, unpaid and blamed. A payload longer than its peers and the stage's last rounds is scaled down, to their median if
- * it is far longer: it stays in the merge and keeps its pay, because the peers may be the liars. Peers that make almost no
- * progress compared with the other stages are not used as a reference. Out of scope: directions.
+ * wrong. Lengths are norms as a share of the sum of the round's learning rates: a step of the optimizer goes at most
+ * `longestStep` of them, and a codec with a residual may hold back several rounds' worth. Only a payload beyond that is left
+ * out, unpaid and blamed. A payload longer than its peers and the stage's last rounds is scaled down, to their median if it is
+ * far longer: it stays in the merge and keeps its pay, because the peers may be the liars. Peers that make almost no progress
+ * compared with the other stages are not used as a reference. Out of scope: directions.
  */
 
 import { present } from "../../assert.ts";
@@ -23,7 +23,7 @@ import { optimizerOf, optimizers } from "../../train/optimizers.ts";
 import { largestOf, lowerMedian, notePayload } from "../step/scale_book.ts";
 import type { OrchestratorState } from "../state.ts";
 
-const leastLimits = { length: 4, value: 32, honestLength: 1.2 }; // weight decay and rounding come on top of AdamW's bound
+const leastLimits = { length: 4, value: 32, honestLength: 1.2 }; // weight decay and rounding come on top of the optimizer's bound
 const farAbovePeers = 4; // times the reference; beyond that a payload counts as if it were the reference
 const mostWeighed = 2; // times the reference; beyond that a payload is scaled down
 const roundsForPast = 2;
@@ -74,12 +74,12 @@ export function onPayloadChecked(
 
 /** Bounds on a payload's root mean square and its largest value, in sums of learning rates; honest payloads stay below. */
 function limitsOf({ config }: OrchestratorState): typeof leastLimits {
-  const longest = optimizers[optimizerOf(config)].longestStep(config.train);
+  const longest = optimizers[optimizerOf(config)].longestStep(config);
   const { mostRounds } = payloadCodecOf(config);
   return {
-    length: mostRounds * Math.max(leastLimits.length, 1.1 * longest),
-    value: mostRounds * Math.max(leastLimits.value, 1.1 * longest),
-    honestLength: mostRounds * Math.max(leastLimits.honestLength, longest),
+    length: mostRounds * Math.max(leastLimits.length, 1.1 * longest.rootMeanSquare),
+    value: mostRounds * Math.max(leastLimits.value, 1.1 * longest.value),
+    honestLength: mostRounds * Math.max(leastLimits.honestLength, longest.rootMeanSquare),
   };
 }
 

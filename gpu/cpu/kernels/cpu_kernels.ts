@@ -4,6 +4,7 @@ import { ModuleBuilder } from "../wasm/module_builder.ts";
 import { addAttention } from "./attention_kernels.ts";
 import { addElementwise } from "./elementwise.ts";
 import { addGemm } from "./gemm_kernels.ts";
+import { addMuon } from "./muon_kernels.ts";
 import { addRowKernels } from "./rows.ts";
 
 /** Arguments are addresses, sizes and numbers in the order of each kernel's signature. */
@@ -14,6 +15,7 @@ const names = [
   ...["add", "squareSum", "relu", "silu", "reluBackward", "siluBackward", "swiglu", "swigluBackward"],
   ...["prefix", "rotate", "adamw", "norm", "normBackward", "gainGradient", "crossEntropy", "rowDot"],
   ...["softmax", "queryGradient", "keyGradient"],
+  ...["nesterov", "unitTrace", "polynomial", "mirror", "descend"],
 ] as const;
 
 export type CpuKernels = Readonly<Record<typeof names[number], Kernel>>;
@@ -26,6 +28,7 @@ export function kernelModule(): Uint8Array<ArrayBuffer> {
   addElementwise(module);
   addRowKernels(module);
   addAttention(module);
+  addMuon(module);
   return module.build();
 }
 

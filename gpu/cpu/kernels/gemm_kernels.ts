@@ -173,7 +173,7 @@ function addPackLines(module: ModuleBuilder): void {
 }
 
 /** The columns of four vectors. */
-function transposed(f: FunctionBuilder, lines: readonly Local<"v128">[]): Expression<"v128">[] {
+export function transposed(f: FunctionBuilder, lines: readonly Local<"v128">[]): Expression<"v128">[] {
   const [a, b, c, d] = lines as [Local<"v128">, Local<"v128">, Local<"v128">, Local<"v128">];
   const lowAb = f.let(f32x4.shuffle(a, b, [0, 4, 1, 5]));
   const lowCd = f.let(f32x4.shuffle(c, d, [0, 4, 1, 5]));

@@ -10,7 +10,7 @@
  */
 
 /**
- * `forward`: y = x Wᵀ (+ residual); `inputGradient`: dx = dy W; `weightGradient`: dW += dyᵀ x. W is stored (out, in).
+ * `forward`: y = x Wᵀ (+ residual); `inputGradient`: dx = dy W; `weightGradient`: dW (+)= dyᵀ x. W is stored (out, in).
  */
 export type GemmKind = "forward" | "inputGradient" | "weightGradient";
 
@@ -61,7 +61,8 @@ struct Shape {
   rowVectors: u32, // rows / 4, and so on: see the head of gemm.ts
   columnVectors: u32,
   depthVectors: u32,
-  addResidual: u32,
+  adds: u32, // 1: add what is there, the residual or c
+  lowerOnly: u32, // 1: tiles beyond the diagonal are left alone
 }
 @group(0) @binding(0) var<storage, read> a: array<vec4f>; // ${layout[0]}
 @group(0) @binding(1) var<storage, read> b: array<vec4f>; // ${layout[1]}
@@ -74,13 +75,17 @@ ${residual}@group(0) @binding(${kind === "forward" ? 4 : 3}) var<uniform> shape:
 function store(kind: GemmKind, sum: string): string {
   switch (kind) {
     case "forward":
-      return `c[at] = ${sum} + select(vec4f(), residual[at], shape.addResidual != 0u);`;
+      return `c[at] = ${sum} + select(vec4f(), residual[at], shape.adds != 0u);`;
     case "inputGradient":
       return `c[at] = ${sum};`;
     case "weightGradient":
-      return `c[at] += ${sum};`;
+      return `c[at] = ${sum} + select(vec4f(), c[at], shape.adds != 0u);`;
   }
 }
+
+/** Ends a workgroup whose tile lies beyond the diagonal, if it may. */
+const skipUpper = (firstColumn: string, endRow: string) =>
+  `if (shape.lowerOnly != 0u && ${firstColumn} >= ${endRow}) { return; }`;
 
 function directSource(kind: GemmKind, settings: Direct): string {
   const { lanes, rows, columnVectors } = settings;
@@ -91,6 +96,7 @@ function directSource(kind: GemmKind, settings: Direct): string {
 fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) lane: u32) {
   let row = workgroup.y * ${rows}u;
   let column = (workgroup.x * ${lanes}u + lane) * ${columnVectors}u; // in vectors
+${skipUpper(`workgroup.x * ${gemmTile(settings).columns}u`, `row + ${rows}u`)}
 ${each(rows, (i) => each(columnVectors, (j) => `var s${i}_${j} = vec4f();`))}
 ${body(settings)}
 ${
@@ -185,6 +191,7 @@ fn main(
 ) {
   let firstRow = workgroup.y * ${tile.rows}u;
   let firstColumn = workgroup.x * ${tile.columns}u;
+${skipUpper("firstColumn", `firstRow + ${tile.rows}u`)}
 ${each(4, (i) => `var s${i} = vec4f();`)}
   for (var k0 = 0u; k0 < shape.depthVectors; k0 += ${depth / 4}u) {
     for (var e = invocation; e < ${tile.rows * depth / 4}u; e += ${invocations}u) {

@@ -114,7 +114,7 @@ export function countingBatches(config: RunConfig): BatchSource {
 export function referenceHost(): ComputeHost {
   return {
     adapter: { device: "reference", name: "reference", isSoftware: true },
-    openStage: (spec) => Promise.resolve(createReferenceStage(spec)),
+    openStage: (spec, options) => Promise.resolve(createReferenceStage(spec, options)),
     finish: () => Promise.resolve(),
   };
 }

@@ -6,6 +6,7 @@
 
 import type { NodeId } from "../../../core/ids.ts";
 import type { StageMerge } from "../../../core/orchestrator/merge/merge_state.ts";
+import type { TinyOverrides } from "../tiny_model.ts";
 import { ScriptedOrchestrator } from "./scripted_orchestrator.ts";
 
 export interface ScriptedMerge {
@@ -14,11 +15,11 @@ export interface ScriptedMerge {
 }
 
 /** Replicas of the only stage, each with work done, at the beginning of a merge. */
-export function merging(replicas: number): ScriptedMerge {
+export function merging(replicas: number, { model, train }: TinyOverrides = {}): ScriptedMerge {
   const hub = new ScriptedOrchestrator({
-    model: { layers: 1 },
+    model: { layers: 1, ...model },
     pipeline: { stages: 1, codec: "none" },
-    train: { microbatchesPerStep: 10, steps: 100, stepsPerRound: 1 },
+    train: { microbatchesPerStep: 10, steps: 100, stepsPerRound: 1, ...train },
     swarm: { replicas, validators: 0 },
     limits: { mergePhaseMs: 60_000, mergeGraceMs: 5_000, mergeQuorum: 0.8, leaseMs: 600_000 },
   });

@@ -12,7 +12,8 @@ import {
 } from "../../../core/config/change.ts";
 import type { RunConfig } from "../../../core/config/config.ts";
 import { knobPaths } from "../../../core/config/knobs.ts";
-import { resolveConfig } from "../../../core/config/parse.ts";
+import { valueAt } from "../../../core/config/derive.ts";
+import { parseRunConfig, resolveConfig } from "../../../core/config/parse.ts";
 import { changedRunText, runText } from "../../../cli/orchestrate/run_text.ts";
 
 function resolved(overrides: Record<string, unknown> = {}) {
@@ -31,7 +32,7 @@ Deno.test("Changes: what may change is a choice for each setting, and a new sett
       ...["vocabSize", "width", "layers", "heads", "kvHeads", "ffnWidth", "contextLength", "ropeBase", "normEpsilon"]
         .map((key) => `model.${key}`),
       ...["stages", "codec", "bottleneckWidth"].map((key) => `pipeline.${key}`),
-      ...["sequencesPerMicrobatch", "microbatchesPerStep", "beta1", "beta2", "epsilon", "weightDecay"]
+      ...["sequencesPerMicrobatch", "microbatchesPerStep", "optimizer", "beta1", "beta2", "epsilon", "weightDecay"]
         .map((key) => `train.${key}`),
       ...["outer.learningRate", "outer.momentum"],
       ...["data.corpus", "data.heldOutFraction", "data.maxBytes", "validate.heldOutSequences", "chain.netuid"],
@@ -48,6 +49,30 @@ Deno.test("Changes: a configuration with changes differs in these, and another r
   assertEquals(describeChange(rate), "train.learningRate: 0.005 → 0.002");
   const other: SettingChange = { path: "model.width", from: 32, to: 64 };
   assertThrows(() => withChanges(before, [other]), Error, "Cannot change model.width");
+});
+
+Deno.test("Changes: AdamW is left out of a configuration, as by versions that know no other; Muon is part of it", () => {
+  const { config } = resolved();
+  const named = resolved({ "train.optimizer": "adamw" }).config;
+  const muon = resolved({ "train.optimizer": "muon" }).config;
+  assertEquals(JSON.stringify(named), JSON.stringify(config));
+  assertEquals("optimizer" in config.train, false);
+  assertEquals([valueAt(config, "train.optimizer"), valueAt(muon, "train.optimizer")], ["adamw", "muon"]);
+  assertEquals(lastingSettings(config).some(([path]) => path === "train.optimizer"), false);
+  assertEquals(lastingSettings(muon).filter(([path]) => path === "train.optimizer"), [["train.optimizer", "muon"]]);
+  assertEquals(changesBetween(config, muon).map(describeChange), ['train.optimizer: "adamw" → "muon"']);
+  for (const each of [config, muon]) {
+    const arrived = parseRunConfig(JSON.parse(JSON.stringify(each)));
+    assert(arrived.ok);
+    assertEquals(arrived.value, each);
+    assertEquals(withChanges(each, []), each);
+  }
+  const wrong = parseRunConfig({ ...config, train: { ...config.train, optimizer: "sgd" } });
+  assert(!wrong.ok);
+  assertEquals(
+    wrong.fault.detail,
+    'Cannot use train.optimizer as it must be one of adamw, muon: current value is "sgd"',
+  );
 });
 
 Deno.test("Changes: run.toml has the new value in its place, every change at its end, and still is the configuration", () => {

@@ -9,6 +9,7 @@ import { Segments } from "../../../cli/roles/segments.ts";
 import { keptVectors, Residual } from "../../../cli/node/own_state.ts";
 import { OwnStateFolder } from "../../../cli/node/own_state_folder.ts";
 import { StageHost } from "../../../cli/node/stage_host.ts";
+import type { RunConfig } from "../../../core/config/config.ts";
 import { type BlobRef, stageIndex } from "../../../core/ids.ts";
 import type { MinerResult } from "../../../core/miner/event.ts";
 import { parameterTable, stageSpecs } from "../../../core/model/spec.ts";
@@ -35,14 +36,16 @@ type Result<Type extends MinerResult["type"]> = Extract<MinerResult, { type: Typ
 /** A miner's life: its host, and its device for changing parameters as training would. */
 class Life {
   readonly host: StageHost;
+  readonly #config: RunConfig;
   device: StageCompute | null = null;
   round = 0;
 
-  constructor(world: { store: MemoryBlobs; folder: string }) {
+  constructor(world: { store: MemoryBlobs; folder: string; config?: RunConfig }) {
+    this.#config = world.config ?? config;
     this.host = new StageHost({
       device: {
         ...referenceHost(),
-        openStage: (spec) => Promise.resolve(this.device = createReferenceStage(spec)),
+        openStage: (spec, options) => Promise.resolve(this.device = createReferenceStage(spec, options)),
       },
       blobs: blobAccess(world.store),
       segments: new Segments(),
@@ -54,8 +57,8 @@ class Life {
 
   async load(source: ParameterSource, round = 0): Promise<Result<"loadStage">> {
     this.round = round;
-    const work = { type: "loadStage", config, layersOfStages: [3], stage, round, source, peers: [] } as const;
-    return await this.host.perform(work) as Result<"loadStage">;
+    const work = { type: "loadStage", layersOfStages: [3], stage, round, source, peers: [] } as const;
+    return await this.host.perform({ ...work, config: this.#config }) as Result<"loadStage">;
   }
 
   async train(): Promise<void> {
@@ -117,6 +120,28 @@ Deno.test("Own state: a restarted miner goes on with its optimizer and its resid
     assertEquals(await life.payload(), expected, "the same round's start: it has missed nothing");
     await life.load({ type: "initial" }, 2);
     assertEquals((await life.payload()).map(({ bytes }) => bytes), [8, 8], "another start");
+  }));
+
+Deno.test("Own state: a restarted miner goes on with Muon's momentum; a run with AdamW does not take it up", () =>
+  withScratchFolder(async (folder) => {
+    const store = storeOf();
+    const withMuon: RunConfig = { ...config, train: { ...config.train, optimizer: "muon" } };
+    const life = new Life({ store, folder, config: withMuon });
+    await life.load({ type: "initial" });
+    const tokens = new Uint32Array(2 * config.model.contextLength).map((_, i) => i % 7);
+    await life.device!.turnaround({ type: "tokens", tokens }, tokens);
+    await life.device!.step({ ...config.train, gradientScale: 1 });
+    const merged = await life.merge(await life.payload());
+    await store.put(new Uint8Array((await life.device!.readParameters()).buffer));
+    const source: ParameterSource = { type: "blobs", parameters: merged, momentum: null };
+
+    const restarted = new Life({ store, folder, config: withMuon });
+    assertEquals((await restarted.load(source, 1)).localSteps, 1);
+    const state = await restarted.device!.readOptimizer();
+    assertEquals(Object.keys(state.vectors), ["momentum", "firstMoments", "secondMoments"]);
+    assert(state.vectors.momentum!.some((value) => value !== 0));
+    assertEquals(state, await life.device!.readOptimizer());
+    assertEquals((await new Life({ store, folder }).load(source, 1)).localSteps, 0);
   }));
 
 Deno.test("Own state: a file of another stage, round, parameters or vectors, a torn one and an old one are as good as none", () =>

@@ -1,0 +1,101 @@
+/**
+ * Muon (Jordan and others 2024, kellerjordan.github.io/posts/muon): the momentum of a matrix's gradient, made nearly orthogonal
+ * by five Newton-Schulz rounds, for the matrices inside blocks and boundaries; AdamW for embedding, head and gains.
+ *
+ * Owns which tensors are whose, the numbers of the method and how far its step can go. Out of scope: the step itself
+ * (`gpu/optimizers/muon.ts` on devices, `gpu/reference/muon.ts`).
+ * Invariant: `momentum` covers whole matrices in the order of the table, so each matrix's momentum is contiguous.
+ */
+
+import type { RunConfig } from "../config/config.ts";
+import { embeddingName, headName, type ParameterTable, type ParameterTensor, wireSpec } from "../model/spec.ts";
+import { longestAdamStep } from "./adam_bound.ts";
+import type { Optimizer, VectorRange } from "./optimizer.ts";
+
+/**
+ * With momentum m and gradient g: m = momentum m + g, u = g + momentum m (Nesterov), X = u / (|u| + epsilon). Each round takes
+ * X to a X + b (X Xᵀ) X + c (X Xᵀ)² X. The change is -rate scale sqrt(max(rows, columns)) X, where the rate is the run's times
+ * `rateFactor`; weight decay is decoupled and goes with the same rate. The scale gives X the root mean square of AdamW's
+ * steps (Liu and others 2025, arXiv 2502.16982).
+ */
+export const muonNumbers = {
+  momentum: 0.95,
+  epsilon: 1e-7,
+  rounds: 5,
+  polynomial: { a: 3.4445, b: -4.775, c: 2.0315 },
+  scale: 0.2,
+  rateFactor: 2.5,
+} as const;
+
+export interface Matrix extends ParameterTensor {
+  readonly rows: number;
+  readonly columns: number;
+}
+
+/** The matrices that Muon steps. Sides are multiples of 4, as the devices' products need; other matrices are left to AdamW. */
+export function muonMatrices({ tensors }: ParameterTable): Matrix[] {
+  return tensors.flatMap((tensor) => {
+    const [rows = 0, columns = 0] = tensor.shape;
+    const isHidden = tensor.shape.length === 2 && tensor.name !== embeddingName && tensor.name !== headName;
+    return isHidden && rows % 4 === 0 && columns % 4 === 0 ? [{ ...tensor, rows, columns }] : [];
+  });
+}
+
+/** The ranges of the matrices, with neighbours joined. */
+function rangesOf(matrices: readonly Matrix[]): VectorRange[] {
+  const ranges: VectorRange[] = [];
+  for (const { offset, size } of matrices) {
+    const last = ranges.at(-1);
+    if (last !== undefined && last.offset + last.size === offset) {
+      ranges[ranges.length - 1] = { offset: last.offset, size: last.size + size };
+    } else ranges.push({ offset, size });
+  }
+  return ranges;
+}
+
+/** What ascending ranges leave of a vector. */
+function restOf(ranges: readonly VectorRange[], length: number): VectorRange[] {
+  const ends = [{ offset: 0, size: 0 }, ...ranges];
+  return ends.flatMap(({ offset, size }, i) => {
+    const start = offset + size;
+    const end = ranges[i]?.offset ?? length;
+    return end > start ? [{ offset: start, size: end - start }] : [];
+  });
+}
+
+/**
+ * Singular values of X start in [0, 1], because the Frobenius norm bounds them, and each round maps [0, 1.2024] into itself: the
+ * polynomial's largest value there is 1.2024, at 0.5545. The rest of this number is room for rounding.
+ */
+const largestSingularValue = 1.21;
+
+/** Of all matrices of the run: blocks have sides of the model's and the head's width, boundaries of the wire's. */
+function longestSide(config: RunConfig): number {
+  const { width, ffnWidth } = config.model;
+  return Math.max(width, ffnWidth, wireSpec(config).width);
+}
+
+export const muon: Optimizer = {
+  stateVectors: (table) => {
+    const matrices = rangesOf(muonMatrices(table));
+    const rest = restOf(matrices, table.length);
+    return [
+      { name: "momentum", covers: matrices },
+      { name: "firstMoments", covers: rest },
+      { name: "secondMoments", covers: rest },
+    ];
+  },
+  /**
+   * With singular values below s, the Frobenius norm of X is below s sqrt(min(rows, columns)), so its root mean square is below
+   * s / sqrt(max(rows, columns)): times the step's scale that no longer depends on the shape. One value of X is below s.
+   */
+  longestStep: (config) => {
+    const { scale, rateFactor } = muonNumbers;
+    const ofAdam = longestAdamStep(config.train);
+    const rootMeanSquare = scale * rateFactor * largestSingularValue;
+    return {
+      rootMeanSquare: Math.max(ofAdam, rootMeanSquare),
+      value: Math.max(ofAdam, rootMeanSquare * Math.sqrt(longestSide(config))),
+    };
+  },
+};

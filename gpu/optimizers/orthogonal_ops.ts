@@ -1,0 +1,53 @@
+/**
+ * What Muon asks of a device besides what a stage's layers do (stage_ops.ts): products of square symmetric matrices, and the
+ * element-wise work around them. Implemented by each device.
+ *
+ * Matrices are f32, row-major, with sides that are multiples of 4. Every sum has a fixed order. The numbers of a step arrive in
+ * `numbers` (`stepNumbers`), so that dispatches are built once.
+ */
+
+import type { BufferRange, Dispatch } from "../stage_ops.ts";
+
+/** Of a matrix (rows, columns). */
+export interface MatrixSizes {
+  readonly rows: number;
+  readonly columns: number;
+}
+
+export interface Polynomial {
+  readonly a: number;
+  readonly b: number;
+  readonly c: number;
+}
+
+/** At their places in `numbers`. */
+export const stepNumbers = ["gradientScale", "rate", "decay"] as const;
+
+export const numbersLength = 4; // floats, a whole vector
+
+export interface OrthogonalOps {
+  /** momentum = decay momentum + s gradient; direction = s gradient + decay momentum; gradient = 0. s: gradientScale. */
+  nesterov(
+    sizes: { readonly count: number; readonly decay: number },
+    tensors: { gradient: BufferRange; momentum: BufferRange; direction: BufferRange; numbers: BufferRange },
+  ): Dispatch;
+  /** output (n, n) = X Xᵀ of a wide matrix, Xᵀ X of a tall one; n is the shorter side. */
+  gram(sizes: MatrixSizes, tensors: { matrix: BufferRange; output: BufferRange }): Dispatch[];
+  /** output = a bᵀ, all (side, side), where this is known to be symmetric: a device may compute one half. */
+  symmetricProduct(side: number, tensors: { a: BufferRange; b: BufferRange; output: BufferRange }): Dispatch[];
+  /** inverse (1) = 1 / (sqrt(trace) + epsilon) of the matrix (side, side), which is then multiplied by its square. */
+  unitTrace(
+    sizes: { readonly side: number; readonly epsilon: number },
+    tensors: { matrix: BufferRange; inverse: BufferRange },
+  ): Dispatch[];
+  /** square = a I + b matrix + c square, (side, side). */
+  polynomial(
+    sizes: Polynomial & { readonly side: number },
+    tensors: { matrix: BufferRange; square: BufferRange },
+  ): Dispatch;
+  /** parameters = (1 - decay) parameters - rate scale inverse change. */
+  descend(
+    sizes: { readonly count: number; readonly scale: number },
+    tensors: { parameters: BufferRange; change: BufferRange; inverse: BufferRange; numbers: BufferRange },
+  ): Dispatch;
+}

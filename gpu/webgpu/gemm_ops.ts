@@ -1,0 +1,38 @@
+/**
+ * One dispatch of a matrix product: which text of the generator, its bindings, its constants and its workgroups.
+ */
+
+import { assert } from "../../core/assert.ts";
+import type { BufferRange } from "../stage_ops.ts";
+import { type GemmKind, type GemmSettings, gemmSource, gemmTile } from "./generate/gemm.ts";
+import type { GpuDispatch, Kernels } from "./kernel.ts";
+
+export interface GemmOptions {
+  readonly rows: number;
+  readonly columns: number;
+  readonly depth: number;
+  readonly bindings: readonly BufferRange[];
+  /** Adds the residual (`forward`) or what the output holds (`weightGradient`). */
+  readonly adds: boolean;
+  /** Leaves the tiles beyond the diagonal alone. */
+  readonly lowerOnly?: boolean;
+}
+
+export function gemm(
+  { kernels, settings }: { kernels: Kernels; settings: GemmSettings },
+  kind: GemmKind,
+  { rows, columns, depth, bindings, adds, lowerOnly = false }: GemmOptions,
+): GpuDispatch {
+  assert(
+    columns % 4 === 0 && depth % 4 === 0,
+    `Cannot multiply as columns ${columns}, depth ${depth} must divide by 4`,
+  );
+  assert(kind !== "weightGradient" || rows % 4 === 0, `Cannot multiply as rows ${rows} must divide by 4`);
+  const tile = gemmTile(settings);
+  return kernels.dispatch({
+    kernel: { label: `gemm ${kind}`, source: gemmSource(kind, settings) },
+    bindings,
+    constants: [rows, columns, rows >> 2, columns / 4, depth / 4, adds ? 1 : 0, lowerOnly ? 1 : 0],
+    workgroups: [Math.ceil(columns / tile.columns), Math.ceil(rows / tile.rows)],
+  });
+}
