@@ -3,6 +3,7 @@
  */
 
 import type { StageSpec } from "../core/model/spec.ts";
+import type { StageOptions } from "./compute.ts";
 import { bytesOfCpuStage } from "./cpu/cpu_stage.ts";
 import { OutOfMemoryError } from "./cpu/memory.ts";
 import { fitGpuStage, type GpuLimits } from "./webgpu/gpu_fit.ts";
@@ -15,10 +16,14 @@ export interface StageFit {
   readonly problem: Error | null; // TooLargeError, OutOfMemoryError, or a dispatch that is too wide; null: it fits
 }
 
-export async function fitStage(spec: StageSpec, adapter: FitAdapter): Promise<StageFit> {
-  if (adapter !== "cpu") return await fitGpuStage(spec, adapter);
+export async function fitStage(
+  spec: StageSpec,
+  adapter: FitAdapter,
+  options: Pick<StageOptions, "optimizer"> = {},
+): Promise<StageFit> {
+  if (adapter !== "cpu") return await fitGpuStage(spec, adapter, options);
   try {
-    return { bytes: await bytesOfCpuStage(spec), problem: null };
+    return { bytes: await bytesOfCpuStage(spec, options), problem: null };
   } catch (error) {
     if (!(error instanceof OutOfMemoryError)) throw error;
     return { bytes: error.usedBytes, problem: error };

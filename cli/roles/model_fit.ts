@@ -10,6 +10,7 @@ import { resolveConfig } from "../../core/config/parse.ts";
 import { sizeNames } from "../../core/config/size.ts";
 import { type StageSpec, stageSpecs } from "../../core/model/spec.ts";
 import { splitLayers } from "../../core/model/stages.ts";
+import { optimizerOf } from "../../core/train/optimizers.ts";
 import { type FitAdapter, fitStage, type StageFit } from "../../gpu/stage_fit.ts";
 import { TooLargeError } from "../../gpu/webgpu/too_large.ts";
 import type { ComputeWorker } from "../../gpu/worker_client.ts";
@@ -25,7 +26,10 @@ export interface ModelFit {
 export async function fitModel(config: RunConfig, adapter: FitAdapter): Promise<ModelFit> {
   const specs = stageSpecs(config, splitLayers(config));
   const fits = new Map<string, StageFit>();
-  for (const spec of specs) if (!fits.has(shapeOf(spec))) fits.set(shapeOf(spec), await fitStage(spec, adapter));
+  const optimizer = optimizerOf(config);
+  for (const spec of specs) {
+    if (!fits.has(shapeOf(spec))) fits.set(shapeOf(spec), await fitStage(spec, adapter, { optimizer }));
+  }
   const bytes = specs.map((spec) => fits.get(shapeOf(spec))!.bytes);
   const error = [...fits.values()].find(({ problem }) => problem !== null)?.problem ?? null;
   return {

@@ -7,6 +7,7 @@
  */
 
 import type { StageSpec } from "../../core/model/spec.ts";
+import type { StageOptions } from "../compute.ts";
 import { type DeviceLimits, GpuDevice } from "./device.ts";
 import { createWebGpuStage } from "./webgpu_stage.ts";
 
@@ -20,14 +21,18 @@ export interface GpuLimits {
   readonly isSoftware: boolean; // decides which kernels are used
 }
 
-export async function fitGpuStage(spec: StageSpec, { limits, isSoftware }: GpuLimits): Promise<GpuFit> {
+export async function fitGpuStage(
+  spec: StageSpec,
+  { limits, isSoftware }: GpuLimits,
+  options: Pick<StageOptions, "optimizer"> = {},
+): Promise<GpuFit> {
   const paper = new PaperDevice(limits);
   const gpu = new GpuDevice(paper as unknown as GPUDevice, { // nothing else of it is used before the first task
     adapter: { device: "webgpu", name: "paper", isSoftware },
     features: [],
   });
   try {
-    const stage = await createWebGpuStage(gpu, spec);
+    const stage = await createWebGpuStage(gpu, spec, options);
     stage.close();
     return { bytes: paper.bytes, problem: null };
   } catch (error) {

@@ -2,8 +2,9 @@
 
 import { assert, assertEquals, assertInstanceOf, assertStringIncludes } from "@std/assert";
 import { resolveConfig } from "../../../core/config/parse.ts";
-import { type StageSpec, stageSpecs } from "../../../core/model/spec.ts";
+import { parameterTable, type StageSpec, stageSpecs } from "../../../core/model/spec.ts";
 import { splitLayers } from "../../../core/model/stages.ts";
+import { muonMatrices } from "../../../core/train/muon.ts";
 import { type DeviceLimits, GpuDevice } from "../../../gpu/webgpu/device.ts";
 import { measureGpuGemm } from "../../../gpu/webgpu/gpu_gemm_speed.ts";
 import { createWebGpuStage } from "../../../gpu/webgpu/webgpu_stage.ts";
@@ -42,6 +43,19 @@ Deno.test("Stage fit: a stage whose logits or parameters are too large is refuse
   const small = { ...roomy, maxBufferSize: gibibyte };
   const refused = await fitStage(stagesOf("3b")[0]!, { limits: small, isSoftware: false });
   assertStringIncludes(refused.problem?.message ?? "", "Cannot allocate 'parameters' as a buffer must be at most");
+});
+
+Deno.test("Stage fit: Muon keeps one vector where AdamW keeps two, on a GPU and on the processor", async () => {
+  const [spec] = stagesOf("small");
+  for (const adapter of ["cpu", { limits: roomy, isSoftware: true }] as const) {
+    const [adamw, muon] = [await fitStage(spec!, adapter), await fitStage(spec!, adapter, { optimizer: "muon" })];
+    const saved = 4 * muonMatrices(parameterTable(spec!)).reduce((sum, { size }) => sum + size, 0);
+    const { width, ffnWidth } = spec!.model;
+    const scratch = 4 * (2 * width * ffnWidth + 4 * width ** 2);
+    assertEquals([adamw.problem, muon.problem], [null, null]);
+    const more = muon.bytes - (adamw.bytes - saved + scratch);
+    assert(Math.abs(more) < 1024, `${more} bytes more than computed`);
+  }
 });
 
 gpuTest("Stage fit: paper asks for the bytes that the real device is asked for", async ({ gpu }) => {
