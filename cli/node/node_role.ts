@@ -20,7 +20,7 @@ import { Driver } from "../roles/driver.ts";
 import type { Pinned } from "./hub_pin.ts";
 import { HubWait, type Waiting } from "./hub_wait.ts";
 import { gaveUpError, type NodeWallet, refusedError, sessionLostText, withWallet } from "./link_errors.ts";
-import { Segments } from "../roles/segments.ts";
+import { byteSegments } from "../roles/segments.ts";
 
 export interface NodeLink {
   readonly url: string; // ws://host:port
@@ -68,7 +68,7 @@ export interface NodeRoleOptions<State, Event, Effect> {
 const inboxMessages = 4096;
 
 export class NodeRole<State, Event, Effect> {
-  readonly segments = new Segments();
+  readonly segments = byteSegments();
   readonly finished: Promise<Finished>;
   readonly #driver: Driver<State, Event | LinkEvent, Effect>;
   readonly #node: Node<HubMessage, NodeMessage>;

@@ -12,7 +12,9 @@ import { Checkers } from "./checks/checkers.ts";
 import { Crowd } from "./crowd.ts";
 import { Dice } from "./dice.ts";
 import { EventQueue } from "./event_queue.ts";
-import { HubProcess, type OrchestratorMachine } from "./processes/hub_process.ts";
+import type { OrchestratorMachine } from "../hub/hub_runtime.ts";
+import { HubProcess } from "./processes/hub_process.ts";
+import { MemoryJournal } from "./processes/memory_journal.ts";
 import { MinerProcess } from "./processes/miner_process.ts";
 import { Network } from "./network/network.ts";
 import type { NodeProcess, NodeServices } from "./processes/node_process.ts";
@@ -28,6 +30,8 @@ export interface WorldOptions {
 }
 
 const startWithinMs = 5000; // nodes of a swarm do not start in one instant
+
+const mostEncodedAtOnce = 256; // miners whose events are encoded as they are committed
 
 const mostReadsAsked = 16; // of the blobs of one reduction whether they may be read: thousands of replicas have thousands
 
@@ -86,7 +90,7 @@ export class World {
       blobs,
       watch,
       machine,
-      keepsJournal,
+      journal: keepsJournal ? new MemoryJournal({ encodesLate: miners > mostEncodedAtOnce }) : null,
       dice: new Dice(seed, "hub"),
     });
     const dice = new Dice(seed, "start");

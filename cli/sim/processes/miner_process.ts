@@ -104,7 +104,7 @@ export class MinerProcess extends NodeProcess {
       return this.#step({ type: "workDone", job, result });
     }
     watch.taskComputed();
-    if (result.output !== null) this.segments.hold([result.output]);
+    if (result.output !== null) this.segments.hold(result.output);
     this.#step({ type: "workDone", job, result: { ...result, computeMs } });
   }
 

@@ -11,7 +11,7 @@ import type { HubMessage, NodeMessage, Role } from "../../../core/protocol/messa
 import type { BlobSet } from "./blob_set.ts";
 import { Dice } from "../dice.ts";
 import type { EventQueue } from "../event_queue.ts";
-import { HeldSegments } from "./held_segments.ts";
+import { symbolicSegments } from "./symbolic_segments.ts";
 import type { Network } from "../network/network.ts";
 import type { NodeEnd } from "../network/network_peer.ts";
 import type { NodeWatch } from "../checks/node_watch.ts";
@@ -43,7 +43,7 @@ const storeRetryMs = 1000; // while the orchestrator is down its store is too
 export abstract class NodeProcess implements NodeEnd {
   readonly node: NodeId;
   abstract readonly role: Role;
-  readonly segments = new HeldSegments();
+  readonly segments = symbolicSegments();
   readonly bornMs: number;
   protected readonly services: NodeServices;
   readonly #dice: Dice; // of compute times
@@ -89,7 +89,7 @@ export abstract class NodeProcess implements NodeEnd {
 
   received(message: HubMessage, segments: readonly BlobRef[]): void {
     if (!this.isAlive) return;
-    this.segments.hold(segments);
+    for (const ref of segments) this.segments.hold(ref);
     this.take({ type: "messageReceived", message, segments });
   }
 
@@ -99,7 +99,7 @@ export abstract class NodeProcess implements NodeEnd {
 
   protected send(message: NodeMessage, attachments: readonly BlobRef[] = []): void {
     if (!this.#hasSession) return;
-    for (const ref of attachments) this.segments.read(ref);
+    for (const ref of attachments) this.segments.get(ref);
     if (this.#garbage === null) return this.services.network.sendToHub(this.node, message, attachments);
     const spoiled = spoil({ message, segments: attachments }, this.#garbage);
     this.services.network.sendToHub(this.node, spoiled.message, spoiled.segments);

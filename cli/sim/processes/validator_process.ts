@@ -69,7 +69,7 @@ export class ValidatorProcess extends NodeProcess {
 
   #replay(work: Replay): ValidatorResult {
     const { shape } = this.services;
-    for (const ref of [work.input, work.second, work.claimed]) if (ref !== null) this.segments.read(ref);
+    for (const ref of [work.input, work.second, work.claimed]) if (ref !== null) this.segments.get(ref);
     const { parameters } = vectorsOf(work.source, { shape, stage: work.stage });
     const { output, losses } = taskResult({
       spec: present(shape.stages[work.stage], "the replayed stage exists"),
