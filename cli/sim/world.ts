@@ -31,7 +31,7 @@ export interface WorldOptions {
 
 const startWithinMs = 5000; // nodes of a swarm do not start in one instant
 
-const mostEncodedAtOnce = 256; // miners whose events are encoded as they are committed
+const mostEncoded = 256; // miners whose events a simulated journal keeps as bytes
 
 const mostReadsAsked = 16; // of the blobs of one reduction whether they may be read: thousands of replicas have thousands
 
@@ -90,7 +90,7 @@ export class World {
       blobs,
       watch,
       machine,
-      journal: keepsJournal ? new MemoryJournal({ encodesLate: miners > mostEncodedAtOnce }) : null,
+      journal: keepsJournal ? new MemoryJournal({ encodes: miners <= mostEncoded }) : null,
       dice: new Dice(seed, "hub"),
     });
     const dice = new Dice(seed, "start");
