@@ -20,7 +20,7 @@ import type { HubMessage, NodeMessage } from "../../core/protocol/message.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
 import type { HubEvent, HubTransport } from "../../net/links/transport.ts";
 import type { Timers } from "../../net/timers.ts";
-import type { Finished } from "../node/node_role.ts";
+import type { Finished } from "../node/node_runtime.ts";
 import { Driver } from "../roles/driver.ts";
 import type { Segments } from "../roles/segments.ts";
 import type { StateJournal } from "./hub_journal.ts";

@@ -27,7 +27,7 @@ import { type HubEdges, HubRuntime, type LeftBehind, type OwnWork } from "./hub_
 import type { StateJournal } from "./hub_journal.ts";
 import { type HubWork, performHubWork } from "./hub_work.ts";
 import type { MemberStore } from "./hub_store.ts";
-import type { Finished } from "../node/node_role.ts";
+import type { Finished } from "../node/node_runtime.ts";
 import { needOfCheckpoint, needOfWork, RunPause } from "./run_pause.ts";
 import type { OrchestratorRoleOptions, RunningOrchestrator } from "./running_orchestrator.ts";
 import { byteSegments } from "../roles/segments.ts";

@@ -16,7 +16,7 @@ import type { HubBlobs } from "../roles/blob_access.ts";
 import type { RoundState } from "./checkpoint_writer.ts";
 import type { RecoveredRun, StateJournal } from "./hub_journal.ts";
 import type { MemberStore } from "./hub_store.ts";
-import type { Finished } from "../node/node_role.ts";
+import type { Finished } from "../node/node_runtime.ts";
 import type { ByteSegments } from "../roles/segments.ts";
 import type { Traffic } from "./traffic.ts";
 

@@ -18,6 +18,7 @@ import { MemoryJournal } from "./processes/memory_journal.ts";
 import { MinerProcess } from "./processes/miner_process.ts";
 import { Network } from "./network/network.ts";
 import type { NodeProcess, NodeServices } from "./processes/node_process.ts";
+import { QueueTimers } from "./queue_timers.ts";
 import type { SwarmShape } from "./swarm_shape.ts";
 import { ValidatorProcess } from "./processes/validator_process.ts";
 
@@ -71,6 +72,7 @@ export class World {
     this.#services = {
       shape,
       queue,
+      timers: new QueueTimers(queue),
       network,
       blobs,
       missing: (node, refs) => {

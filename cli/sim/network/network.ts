@@ -125,10 +125,10 @@ export class Network {
     return parsed(this.#send(peer, { session, lane: session.toNode, message, segments }));
   }
 
-  sendToHub(node: NodeId, message: NodeMessage, segments: readonly BlobRef[]): void {
+  sendToHub(node: NodeId, message: NodeMessage, segments: readonly BlobRef[]): Parsed<number> {
     const peer = this.#peer(node);
     const session = present(peer.nodeSession, "a node sends within a session");
-    this.#send(peer, { session, lane: session.toHub, message, segments });
+    return parsed(this.#send(peer, { session, lane: session.toHub, message, segments }));
   }
 
   /** The hub ends the session; `isFinal`: the node may not come back. */
@@ -146,8 +146,8 @@ export class Network {
       link.carries = false;
       link.nodeSees = false;
       peer.nodeSession = null;
-      if (isFinal) return link.end.refused();
-      link.end.sessionLost();
+      if (isFinal) return link.end.take({ type: "refused" });
+      link.end.take({ type: "sessionLost" });
       this.#nodeDisconnected(peer, link.end);
     });
   }
@@ -250,7 +250,7 @@ export class Network {
       if (peer.hubSession !== link.session) return; // the hub has closed it
       const { end: { node, role } } = link;
       this.#hub?.take({ type: "message", peer: node, role, ...receivedOf<NodeMessage>(letter) });
-    } else if (peer.end === link.end) link.end.received(letter.message as HubMessage, letter.segments);
+    } else if (peer.end === link.end) link.end.take({ type: "message", ...receivedOf<HubMessage>(letter) });
   }
 
   #break(peer: Peer, notices: { nodeNoticesMs: number; hubNoticesMs: number }): void {
@@ -269,7 +269,7 @@ export class Network {
   }
 
   #nodeDisconnected(peer: Peer, end: NodeEnd): void {
-    end.disconnected();
+    end.take({ type: "disconnected" });
     this.#dialLater(peer);
   }
 
@@ -328,7 +328,7 @@ export class Network {
     if (peer.hubSession !== null && !resumed) hub.take({ type: "peerLost", peer: peer.node, fault: gone });
     else if (hubSawLink) hub.take({ type: "peerDisconnected", peer: peer.node, reason: "replaced" });
     if (!resumed) {
-      if (peer.nodeSession !== null) end.sessionLost();
+      if (peer.nodeSession !== null) end.take({ type: "sessionLost" });
       peer.hubSession = peer.nodeSession = openSession();
     }
     const session = present(peer.nodeSession, "a joined node has a session");
@@ -340,7 +340,7 @@ export class Network {
       for (const letter of lane.letters) this.#carry(peer, { link, lane, bytes: letter.bytes });
     }
     hub.take({ type: "peerConnected", peer: peer.node, role: end.role, resumed });
-    end.connected(resumed);
+    end.take({ type: "connected", resumed });
   }
 }
 

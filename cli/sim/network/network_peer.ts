@@ -3,8 +3,9 @@
  */
 
 import type { BlobRef, NodeId } from "../../../core/ids.ts";
-import type { HubMessage, NodeMessage, Role } from "../../../core/protocol/message.ts";
+import type { NodeMessage, Role } from "../../../core/protocol/message.ts";
 import type { HubEvent } from "../../../net/links/transport.ts";
+import type { LinkChange } from "../../node/node_runtime.ts";
 import type { Dice } from "../dice.ts";
 import { Lane } from "./lane.ts";
 
@@ -16,12 +17,8 @@ export interface HubEnd {
 export interface NodeEnd {
   readonly node: NodeId;
   readonly role: Role;
-  connected(resumed: boolean): void;
-  disconnected(): void;
-  sessionLost(): void;
-  received(message: HubMessage, segments: readonly BlobRef[]): void;
-  /** The hub will not have this node: final. */
-  refused(): void;
+  /** `refused`: the hub will not have this node; final. */
+  take(change: LinkChange<BlobRef> | { readonly type: "refused" }): void;
 }
 
 export interface Session {

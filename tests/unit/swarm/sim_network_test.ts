@@ -79,11 +79,10 @@ function openPair(sessionKeepMs: number) {
   const end: NodeEnd = {
     node: nodeId("node"),
     role: "miner",
-    connected: (resumed) => heard.node.push(resumed ? "resumed" : "connected"),
-    disconnected: () => heard.node.push("disconnected"),
-    sessionLost: () => heard.node.push("sessionLost"),
-    received: (message) => heard.node.push(message.type),
-    refused: () => heard.node.push("refused"),
+    take(change) {
+      if (change.type === "connected") heard.node.push(change.resumed ? "resumed" : "connected");
+      else heard.node.push(change.type === "message" ? change.message.type : change.type);
+    },
   };
   network.hubUp(hub);
   network.start(end);
