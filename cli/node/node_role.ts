@@ -12,6 +12,7 @@ import type { Challenger, NodeIdentity, Signer, Verify } from "../../net/auth/he
 import type { NetLimits } from "../../net/limits.ts";
 import { Node } from "../../net/links/node.ts";
 import type { HeldTicket } from "../../net/auth/ticket.ts";
+import type { Segment } from "../../net/messages/frame.ts";
 import { readHubMessage } from "../../net/messages/schema_hub.ts";
 import type { Random, Timers } from "../../net/timers.ts";
 import type { NodeEvent } from "../../net/links/transport.ts";
@@ -67,7 +68,7 @@ export interface NodeRoleOptions<State, Event, Effect, Result> {
 export class NodeRole<State, Event, Effect extends NodeEffect, Result> {
   readonly segments = byteSegments();
   readonly finished: Promise<Finished>;
-  readonly #runtime: NodeRuntime<State, Event, Effect, Result, Uint8Array>;
+  readonly #runtime: NodeRuntime<State, Event, Effect, Result, Uint8Array, Segment>;
   readonly #node: Node<HubMessage, NodeMessage>;
   readonly #link: NodeLink;
   readonly #role: Role;
@@ -84,7 +85,7 @@ export class NodeRole<State, Event, Effect extends NodeEffect, Result> {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    const edges: NodeEdges<Effect, Result, Uint8Array> = {
+    const edges: NodeEdges<Effect, Result, Uint8Array, Segment> = {
       timers: link.timers,
       links: {
         send: (message, segments) => this.#node.send(message, segments),
@@ -92,6 +93,7 @@ export class NodeRole<State, Event, Effect extends NodeEffect, Result> {
         resume: () => this.#node.resume(),
       },
       segments: this.segments,
+      attach: (ref) => this.segments.named(ref),
       work: (effect, done) => this.#work(options, { effect, done }),
       report,
       onFinish: (finished) => this.#finish(finished),

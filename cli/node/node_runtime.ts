@@ -47,10 +47,12 @@ export type NodeEffect =
 export type Perform<Effect> = Extract<Effect, { type: "perform" }>;
 export type Report<Effect> = Extract<Effect, { type: "record" | "score" }>;
 
-export interface NodeEdges<Effect, Result, Held> {
+export interface NodeEdges<Effect, Result, Held, Sent> {
   readonly timers: Timers;
-  readonly links: Pick<NodeTransport<NodeMessage, Named<Held>>, "send" | "pause" | "resume">;
+  readonly links: Pick<NodeTransport<NodeMessage, Sent>, "send" | "pause" | "resume">;
   readonly segments: Segments<Held>;
+  /** A held segment as the links send it. */
+  readonly attach: (ref: BlobRef) => Sent;
   /** Begins work; `done` is called once, with its result or whose fault it is that there is none. */
   readonly work: (effect: Perform<Effect>, done: (outcome: Parsed<Result>) => void) => void;
   readonly report: (effect: Report<Effect>) => void;
@@ -59,25 +61,22 @@ export interface NodeEdges<Effect, Result, Held> {
   readonly onFailure: (error: unknown) => void;
 }
 
-/** A held segment as it is sent. */
-export type Named<Held> = ReturnType<Segments<Held>["named"]>;
-
-export interface NodeRuntimeOptions<State, Event, Effect, Result, Held> {
+export interface NodeRuntimeOptions<State, Event, Effect, Result, Held, Sent> {
   readonly machine: Machine<State, Event | NodeMachineEvent<Result>, Effect>;
   readonly state: State;
-  readonly edges: NodeEdges<Effect, Result, Held>;
+  readonly edges: NodeEdges<Effect, Result, Held, Sent>;
 }
 
 const inboxMessages = 4096;
 
-export class NodeRuntime<State, Event, Effect extends NodeEffect, Result, Held> {
-  readonly #edges: NodeEdges<Effect, Result, Held>;
+export class NodeRuntime<State, Event, Effect extends NodeEffect, Result, Held, Sent> {
+  readonly #edges: NodeEdges<Effect, Result, Held, Sent>;
   readonly #driver: Driver<State, Event | NodeMachineEvent<Result>, Effect>;
   #hasLink = false;
   #hasSession = false; // nothing may be sent between losing a session and joining the next
   #isClosed = false;
 
-  constructor({ machine, state, edges }: NodeRuntimeOptions<State, Event, Effect, Result, Held>) {
+  constructor({ machine, state, edges }: NodeRuntimeOptions<State, Event, Effect, Result, Held, Sent>) {
     const { timers, links, onFailure } = edges;
     this.#edges = edges;
     this.#driver = new Driver({
@@ -151,7 +150,7 @@ export class NodeRuntime<State, Event, Effect extends NodeEffect, Result, Held> 
 
   #send(message: NodeMessage, attachments: readonly BlobRef[]): void {
     if (!this.#hasSession) return;
-    this.#edges.links.send(message, attachments.map((ref) => this.#edges.segments.named(ref)));
+    this.#edges.links.send(message, attachments.map(this.#edges.attach));
   }
 
   #work(job: number, effect: Perform<Effect>): void {

@@ -22,7 +22,7 @@ export class MinerProcess extends NodeProcess {
   readonly role = "miner";
   readonly state: MinerState;
   readonly stage: SymbolicStage;
-  protected readonly runtime: NodeRuntime<MinerState, MinerEvent, MinerEffect, MinerResult, BlobRef>;
+  protected readonly runtime: NodeRuntime<MinerState, MinerEvent, MinerEffect, MinerResult, BlobRef, BlobRef>;
 
   constructor(node: NodeId, services: NodeServices, options: { previousStage: StageIndex | null }) {
     super(node, services);

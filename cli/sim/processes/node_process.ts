@@ -34,6 +34,8 @@ export interface NodeServices {
   readonly ended: (process: NodeProcess) => void;
 }
 
+type Edges<Effect, Result> = NodeEdges<Effect, Result, BlobRef, BlobRef>;
+
 /** A `NodeRuntime` of either role. */
 interface Runtime {
   readonly hasSession: boolean;
@@ -74,18 +76,17 @@ export abstract class NodeProcess implements NodeEnd {
   abstract heldByState(): number;
 
   /** Everything around the runtime but the work, which differs by role. */
-  protected edges<Effect, Result>(
-    work: NodeEdges<Effect, Result, BlobRef>["work"],
-  ): NodeEdges<Effect, Result, BlobRef> {
+  protected edges<Effect, Result>(work: Edges<Effect, Result>["work"]): Edges<Effect, Result> {
     const never = () => assert(false, "A simulated node takes every message at once");
     return {
       timers: this.services.timers,
       links: {
-        send: (message, segments = []) => this.#send(message, segments.map(({ bytes: ref }) => ref)),
+        send: (message, segments = []) => this.#send(message, segments),
         pause: never,
         resume: never,
       },
       segments: this.segments,
+      attach: (ref) => this.segments.get(ref),
       work,
       report: () => {},
       onFinish: () => {

@@ -18,7 +18,14 @@ type Replay = Extract<ValidatorWork, { type: "replay" }>;
 export class ValidatorProcess extends NodeProcess {
   readonly role = "validator";
   readonly state: ValidatorState = openValidator({ adapter: "simulated" });
-  protected readonly runtime: NodeRuntime<ValidatorState, ValidatorEvent, ValidatorEffect, ValidatorResult, BlobRef>;
+  protected readonly runtime: NodeRuntime<
+    ValidatorState,
+    ValidatorEvent,
+    ValidatorEffect,
+    ValidatorResult,
+    BlobRef,
+    BlobRef
+  >;
 
   constructor(node: NodeId, services: NodeServices) {
     super(node, services);

@@ -21,7 +21,7 @@ class World {
   readonly segments = symbolicSegments();
   answer: Effect[] = []; // to the next event
   done: (outcome: Parsed<string>) => void = () => {};
-  readonly runtime = new NodeRuntime<null, Event, Effect, string, BlobRef>({
+  readonly runtime = new NodeRuntime<null, Event, Effect, string, BlobRef, BlobRef>({
     machine: {
       step: (_, event) => {
         this.heard.push(told(event));
@@ -35,13 +35,14 @@ class World {
       timers: new ManualTimers(),
       links: {
         send: (_, segments = []) => {
-          this.sent.push(segments.map(({ bytes }) => bytes));
+          this.sent.push([...segments]);
           return parsed(0);
         },
         pause() {},
         resume() {},
       },
       segments: this.segments,
+      attach: (ref) => this.segments.get(ref),
       work: (_, done) => this.done = done,
       report() {},
       onFinish: ({ reason }) => this.ended.push(reason),
