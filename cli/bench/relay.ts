@@ -21,7 +21,7 @@ import { listen } from "../../net/server.ts";
 import { type Socket, socketOptions } from "../../net/links/socket_wire.ts";
 import { systemRandom, systemTimers } from "../../net/timers.ts";
 import type { HubEvent, Received } from "../../net/links/transport.ts";
-import { Segments } from "../roles/segments.ts";
+import { byteSegments } from "../roles/segments.ts";
 import { hubTickets } from "../hub/hub_tickets.ts";
 import { type Measured, Meter } from "./meter.ts";
 import { openRelayJournal, type RelayJournal } from "./relay_journal.ts";
@@ -88,7 +88,7 @@ class SessionRelay {
   readonly hub: Hub<NodeMessage, HubMessage>;
   readonly meter: Meter;
   readonly #options: SessionRelayOptions;
-  readonly #segments = new Segments();
+  readonly #segments = byteSegments();
   readonly #nodes = new Map<string, NodeId>();
 
   constructor(options: SessionRelayOptions) {

@@ -10,7 +10,7 @@ import { orchestrator } from "../../core/orchestrator/machine.ts";
 import { Journal, type JournalEntry } from "../journal/journal.ts";
 import type { OpenJournalOptions } from "../journal/journal_file.ts";
 import { replay, snapshotOf } from "../hub/hub_journal.ts";
-import type { OrchestratorMachine } from "../sim/processes/hub_process.ts";
+import type { OrchestratorMachine } from "../hub/hub_runtime.ts";
 import { shapeOf } from "../sim/swarm_shape.ts";
 import { World } from "../sim/world.ts";
 

@@ -42,14 +42,31 @@ type Whole = Pick<Recovered, "entries"> & { readonly snapshot: Uint8Array };
 
 /** The state after every entry. Throws when an event no longer fits, or a rule is broken at the end. */
 export function replay({ snapshot, entries }: Whole, onReplayed?: OpenHubJournal["onReplayed"]): Snapshot {
-  const { state, nowMs }: Snapshot = deserialize(snapshot);
-  for (const entry of entries) {
-    const event: OrchestratorEvent = deserialize(entry.event);
-    const effects = orchestrator.step(state, event, entry.nowMs);
+  return replayEvents(readSnapshot(snapshot), eventsOf(entries), onReplayed);
+}
+
+/** The same for events that are no bytes. */
+export function replayEvents(
+  { state, nowMs }: Snapshot,
+  events: Iterable<TimedEvent<OrchestratorEvent>>,
+  onReplayed?: OpenHubJournal["onReplayed"],
+): Snapshot {
+  let lastMs = nowMs;
+  for (const timed of events) {
+    const effects = orchestrator.step(state, timed.event, timed.nowMs);
     onReplayed?.(effects);
+    lastMs = timed.nowMs;
   }
   orchestrator.assertInvariants(state);
-  return { state, nowMs: entries.at(-1)?.nowMs ?? nowMs };
+  return { state, nowMs: lastMs };
+}
+
+export function readSnapshot(bytes: Uint8Array): Snapshot {
+  return deserialize(bytes);
+}
+
+function* eventsOf(entries: Whole["entries"]): Generator<TimedEvent<OrchestratorEvent>, void> {
+  for (const { nowMs, event } of entries) yield { nowMs, event: deserialize(event) };
 }
 
 /** A state as the journal stores it. */

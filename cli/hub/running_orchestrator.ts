@@ -16,8 +16,8 @@ import type { HubBlobs } from "../roles/blob_access.ts";
 import type { RoundState } from "./checkpoint_writer.ts";
 import type { RecoveredRun, StateJournal } from "./hub_journal.ts";
 import type { MemberStore } from "./hub_store.ts";
-import type { Finished } from "../node/node_role.ts";
-import type { Segments } from "../roles/segments.ts";
+import type { Finished } from "../node/node_runtime.ts";
+import type { ByteSegments } from "../roles/segments.ts";
 import type { Traffic } from "./traffic.ts";
 
 export interface OrchestratorRoleOptions {
@@ -54,7 +54,7 @@ export interface OrchestratorRoleOptions {
 export interface RunningOrchestrator {
   readonly state: OrchestratorState; // read-only
   readonly traffic: Traffic;
-  readonly segments: Segments;
+  readonly segments: ByteSegments;
   readonly finished: Promise<Finished>;
   readonly refusals: RefusalCounts; // connections that did not prove a node, since this process began
   accept(wire: Wire): WireHandler;

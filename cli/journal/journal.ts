@@ -98,13 +98,8 @@ export class Journal {
     return this.#sequence;
   }
 
-  /**
-   * Whether so many entries follow the last snapshot that replaying them would take long. A large state is written less often,
-   * once the entries are as large as the state: otherwise a hub of thousands would write little but snapshots.
-   */
   get needsSnapshot(): boolean {
-    const isLong = this.#entries >= longEntries || this.#entryBytes >= longBytes;
-    return isLong && (this.#entryBytes >= this.#stateBytes || this.#entries >= mostEntries);
+    return isSnapshotDue({ entries: this.#entries, entryBytes: this.#entryBytes, stateBytes: this.#stateBytes });
   }
 
   /** Writes the state after every entry so far; older entries are no longer needed. */
@@ -227,6 +222,17 @@ export class Journal {
   #damaged(why: string): JournalError {
     return damaged(this.#path, why);
   }
+}
+
+/**
+ * Whether so many entries follow the last snapshot that replaying them would take long. A large state is written less often,
+ * once the entries are as large as the state: otherwise a hub of thousands would write little but snapshots.
+ */
+export function isSnapshotDue(
+  { entries, entryBytes, stateBytes }: { entries: number; entryBytes: number; stateBytes: number },
+): boolean {
+  const isLong = entries >= longEntries || entryBytes >= longBytes;
+  return isLong && (entryBytes >= stateBytes || entries >= mostEntries);
 }
 
 /** The checksum at which the chain of later entries begins. */
