@@ -2,11 +2,10 @@
  * The orchestrator machine's history on disk: its events before their effects, its state at intervals. Wires are not included:
  * those of a killed process are remade (core/orchestrator/step/taking_back.ts), a stopped one saves them (saved_wires.ts).
  *
- * Owns the encoding (V8's own, which keeps maps, sets and shared objects) and the way back: snapshot, then every event after it
- * through the same machine. An orchestrator that is stopped and one that is killed leave the same journal.
+ * Owns the way back: snapshot, then every event after it through the same machine. An orchestrator that is stopped and one that
+ * is killed leave the same journal. Their bytes: state_bytes.ts.
  */
 
-import { deserialize, serialize } from "node:v8";
 import type { OrchestratorEffect, OrchestratorEvent } from "../../core/orchestrator/event.ts";
 import { orchestrator } from "../../core/orchestrator/machine.ts";
 import type { OrchestratorState } from "../../core/orchestrator/state.ts";
@@ -15,6 +14,7 @@ import { JournalMark } from "../journal/journal_mark.ts";
 import { JournalError } from "../journal/journal_error.ts";
 import type { JournalIdentity } from "../journal/journal_file.ts";
 import type { TimedEvent } from "../roles/driver.ts";
+import { eventBytes, readEvent, readSnapshot, type Snapshot, snapshotBytes } from "./state_bytes.ts";
 
 /** A run as it was when its last process ended. */
 export interface RecoveredRun {
@@ -33,28 +33,17 @@ export interface OpenHubJournal {
   readonly onReplayed?: (effects: readonly OrchestratorEffect[]) => void;
 }
 
-interface Snapshot {
-  readonly state: OrchestratorState;
-  readonly nowMs: number;
-}
-
 type Whole = Pick<Recovered, "entries"> & { readonly snapshot: Uint8Array };
 
 /** The state after every entry. Throws when an event no longer fits, or a rule is broken at the end. */
 export function replay({ snapshot, entries }: Whole, onReplayed?: OpenHubJournal["onReplayed"]): Snapshot {
-  const { state, nowMs }: Snapshot = deserialize(snapshot);
+  const { state, nowMs } = readSnapshot(snapshot);
   for (const entry of entries) {
-    const event: OrchestratorEvent = deserialize(entry.event);
-    const effects = orchestrator.step(state, event, entry.nowMs);
+    const effects = orchestrator.step(state, readEvent(entry.event), entry.nowMs);
     onReplayed?.(effects);
   }
   orchestrator.assertInvariants(state);
   return { state, nowMs: entries.at(-1)?.nowMs ?? nowMs };
-}
-
-/** A state as the journal stores it. */
-export function snapshotOf(state: OrchestratorState, nowMs: number): Uint8Array {
-  return serialize({ state, nowMs } satisfies Snapshot);
 }
 
 export function markPath(journalPath: string): string {
@@ -109,7 +98,7 @@ export class HubJournal implements StateJournal {
 
   begin(state: OrchestratorState, nowMs: number): void {
     this.#lastMs = nowMs;
-    this.#journal.snapshot(snapshotOf(state, nowMs));
+    this.#journal.snapshot(snapshotBytes({ state, nowMs }));
     this.#promise(state);
   }
 
@@ -121,7 +110,7 @@ export class HubJournal implements StateJournal {
   }
 
   #append(batch: readonly TimedEvent<OrchestratorEvent>[]): void {
-    this.#journal.append(batch.map(({ nowMs, event }) => ({ nowMs, event: serialize(event) })));
+    this.#journal.append(batch.map(({ nowMs, event }) => ({ nowMs, event: eventBytes(event) })));
     this.#lastMs = batch.at(-1)?.nowMs ?? this.#lastMs;
   }
 
