@@ -6,14 +6,16 @@
  * cut back to the last good entry, once SQLite finds the file itself sound; damage before that is refused, and a refused file
  * is not written to. Write-ahead logging with synchronous = full: once `append` returns, its entries are on the medium and
  * survive a power cut, if the medium is honest about syncs. That costs one sync per batch of any size. One process at a time
- * holds the file. The entries are bounded by snapshots, the file by `maxBytes`.
+ * holds the file, and each opening raises its epoch (journal_epoch.ts). The entries are bounded by snapshots, the file by
+ * `maxBytes`.
  */
 
 import { Buffer } from "node:buffer";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { crc32 } from "node:zlib";
 import { assert, AssertionFailure } from "../../core/assert.ts";
-import { type JournalError, journalProblem } from "./journal_error.ts";
+import { JournalEpoch } from "./journal_epoch.ts";
+import { JournalError, journalProblem } from "./journal_error.ts";
 import { damaged, openJournalFile, type OpenJournalOptions, pageBytes } from "./journal_file.ts";
 
 export interface JournalEntry {
@@ -32,6 +34,12 @@ const longEntries = 4096; // replaying them takes well below a second
 const longBytes = 32 * 2 ** 20; // of entries
 const mostEntries = 8 * longEntries; // for any size of state: a few seconds' replay (iota bench hub restart)
 
+/**
+ * Files of fenced journals. Closing one would write SQLite's log back into a file that is another's by now; so would the garbage
+ * collector.
+ */
+const abandoned: DatabaseSync[] = [];
+
 interface Statements {
   readonly addEntry: StatementSync;
   readonly setHead: StatementSync;
@@ -42,6 +50,8 @@ export class Journal {
   readonly #path: string;
   readonly #maxBytes: number;
   readonly #statements: Statements;
+  #epoch: JournalEpoch | null = null; // null until the file is known to be sound
+  #isFenced = false;
   #sequence = 0; // of the last entry
   #crc = 0; // of the last entry, else of the snapshot
   #entries = 0; // since the snapshot
@@ -54,7 +64,9 @@ export class Journal {
       const db = openJournalFile(options);
       try {
         const journal = new Journal(db, options);
-        return { journal, recovered: journal.#recover() };
+        const recovered = journal.#recover();
+        journal.#raiseEpoch();
+        return { journal, recovered };
       } catch (error) {
         db.close();
         throw error;
@@ -128,14 +140,26 @@ export class Journal {
   }
 
   close(): void {
-    this.#db.close();
+    if (this.#isFenced) abandoned.push(this.#db);
+    else this.#db.close();
+  }
+
+  #raiseEpoch(): void {
+    const found = Number(this.#db.prepare("select value from meta where key = 'epoch'").get()?.["value"] ?? 0);
+    const epoch = JournalEpoch.raise(this.#path, found);
+    this.#epoch = epoch;
+    this.#transaction(0, () => {
+      this.#db.prepare("insert or replace into meta (key, value) values ('epoch', ?)").run(String(epoch.value));
+    });
   }
 
   #transaction(bytes: number, body: () => void): void {
     attempt(this.#path, () => {
+      this.#assertOwn();
       this.#db.exec("begin immediate");
       try {
         body();
+        this.#assertOwn();
         this.#db.exec("commit");
       } catch (error) {
         if (this.#db.isTransaction) this.#db.exec("rollback"); // a full disk may have rolled it back already
@@ -143,6 +167,16 @@ export class Journal {
         throw journalProblem(error, { path: this.#path, maxBytes: this.#maxBytes, isAtLimit: !this.#hasPages(bytes) });
       }
     });
+  }
+
+  /** Before anything reaches the file, and again before the commit. */
+  #assertOwn(): void {
+    try {
+      this.#epoch?.assertOwn();
+    } catch (error) {
+      this.#isFenced ||= error instanceof JournalError && error.code === "fenced";
+      throw error;
+    }
   }
 
   /** Whether the file's own limit leaves room for this many bytes and the pages around them. */

@@ -13,6 +13,7 @@ import type { RunConfig } from "../../core/config/config.ts";
 import { checkpointNames } from "../checkpoint/checkpoint.ts";
 import { putAside } from "../data/put_aside.ts";
 import { UserError } from "../output/errors.ts";
+import { epochPath } from "../journal/journal_epoch.ts";
 import { JournalError } from "../journal/journal_error.ts";
 import { refuseHeld } from "../journal/journal_file.ts";
 import { type Mark, readMark } from "../journal/journal_mark.ts";
@@ -157,7 +158,7 @@ function emptyJournal(path: string): JournalError {
   return new JournalError("damaged", `Cannot read the journal '${path}' as it must have a state: it is empty`);
 }
 
-/** Kept for inspection. Returns where its files are now. */
+/** Kept for inspection. The epoch stays, so that the next journal's is higher. Returns where its files are now. */
 async function putJournalAside(folder: string): Promise<string[]> {
   const there = await Promise.all(fileNames.map((name) => exists(`${folder}/${name}`)));
   return await putAside({ folder, names: fileNames.filter((_, i) => there[i]) });
@@ -165,7 +166,7 @@ async function putJournalAside(folder: string): Promise<string[]> {
 
 /** A finished run needs no journal. */
 export async function removeJournal(folder: string): Promise<void> {
-  for (const name of fileNames) {
+  for (const name of [...fileNames, epochPath(fileName)]) {
     if (await exists(`${folder}/${name}`)) await Deno.remove(`${folder}/${name}`);
   }
 }
@@ -193,6 +194,8 @@ export function refuseWhileHeld(folder: string): void {
 export function userError(error: JournalError, folder: string): UserError {
   const next = error.code === "locked"
     ? "Stop the other orchestrator first, or choose another folder with --data DIR"
+    : error.code === "fenced"
+    ? "This process has stopped and the run goes on in the other one; start it here again only when that one has ended"
     : `Make room or repair the folder, then resume with: ${shellWords(["iota", "orchestrate", "--data", folder])}`;
   return new UserError(error.message, { next, cause: error });
 }

@@ -24,7 +24,7 @@ import type { TicketBox } from "../../net/auth/ticket.ts";
 import { systemRandom, systemTimers } from "../../net/timers.ts";
 import type { CommandContext } from "../command.ts";
 import { openHubChain } from "../duty/hub_chain.ts";
-import { saveWires, takeWires, unsavedText } from "../hub/saved_wires.ts";
+import { keepWires, takeWires } from "../hub/saved_wires.ts";
 import type { BatchSource } from "../data/dataset.ts";
 import { JournalError } from "../journal/journal_error.ts";
 import { explainRefusal, Terminated, UserError } from "../output/errors.ts";
@@ -94,6 +94,7 @@ async function untilTheEnd(
   if (interruption.aborted) onAbort();
   const { path } = prepared.folder;
   let isOver = false; // then only the checkpoint is left to resume from
+  let isOurs = true; // the run's folder
   try {
     const result = await Promise.race([run.role.finished, run.chainFailed]);
     const summary = runSummary({
@@ -123,9 +124,10 @@ async function untilTheEnd(
     if (!result.finished) context.output.log.warn(stoppedText(run.role.state, { reason: result.reason, folder: path }));
     return result.finished || interruption.reason instanceof Terminated ? 0 : 1;
   } catch (error) {
+    isOurs = !(error instanceof JournalError && error.code === "fenced");
     throw explainStorage(error, path);
   } finally {
-    await run.close({ isOver });
+    await run.close({ isOver, isOurs });
     if (isOver) await removeJournal(path);
     prepared.dataset.close();
   }
@@ -138,7 +140,7 @@ interface StartedRun {
   readonly tokensBefore: number;
   readonly begun: BegunAt;
   firstStepAtMs(): number | null;
-  close(options: { isOver: boolean }): Promise<void>;
+  close(options: { isOver: boolean; isOurs: boolean }): Promise<void>;
 }
 
 async function startRun(
@@ -200,12 +202,12 @@ async function startRun(
   const invite = { socket: place.urlAt(port.at.port), hub: signer.address, run: runId };
   sayListening(output, { place, at: port.at, saved, invite, miners: config.swarm.replicas * stages.length });
   chain.announce({ invite, signer });
-  const close = async ({ isOver }: { isOver: boolean }) => {
+  const close: StartedRun["close"] = async ({ isOver, isOurs }) => {
     await port.close();
     await members.close();
     await chain.close({ isOver });
     journal.close();
-    await saveWires(folder.path, isOver ? [] : role.segments.all).catch((error) => warn(unsavedText(error)));
+    if (isOurs) await keepWires(folder.path, { wires: isOver ? [] : role.segments.all, warn });
     projection.close();
   };
   const tokensBefore = recovered?.state.counters.tokens ?? 0;

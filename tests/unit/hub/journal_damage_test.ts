@@ -200,3 +200,14 @@ Deno.test("Journal: flipped and cut bytes give a prefix of the truth or a refusa
     assert(refused > 10 && cut > 10, `${refused} refused, ${cut} cut`);
   });
 });
+
+Deno.test("Journal: one of V8's bytes, as earlier versions wrote, is refused by its format", async () => {
+  await withScratchFolder((folder) => {
+    const path = `${folder}/journal.db`;
+    writeTen(path);
+    tamper(path, "update meta set value = 'iota-journal-4' where key = 'format'");
+    const error = failure(() => open(path));
+    assertEquals(error.code, "foreign");
+    assertStringIncludes(error.message, "its format must be iota-journal-5: current value is iota-journal-4");
+  });
+});
