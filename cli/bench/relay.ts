@@ -57,7 +57,7 @@ export const sampleTask: RunTask = {
 
 async function relayBySessions({ way, segmentBytes, seconds, signal }: RelayOptions): Promise<Measured> {
   const isHolding = way !== "session";
-  const journal = way === "session, journaled" ? openRelayJournal() : null;
+  const journal = way === "session, journaled" ? await openRelayJournal() : null;
   const relay = new SessionRelay({ segmentBytes, isHolding, journal, meter: new Meter(seconds) });
   const listener = await listen({
     host: "127.0.0.1",
@@ -73,7 +73,7 @@ async function relayBySessions({ way, segmentBytes, seconds, signal }: RelayOpti
   } finally {
     relay.hub.shutDown("benchmark over");
     await listener.close();
-    journal?.close();
+    await journal?.close();
   }
 }
 

@@ -10,7 +10,7 @@ import type { OrchestratorEffect, OrchestratorEvent } from "../../core/orchestra
 import { orchestrator } from "../../core/orchestrator/machine.ts";
 import type { OrchestratorState } from "../../core/orchestrator/state.ts";
 import { Journal, type Recovered } from "../journal/journal.ts";
-import { JournalMark } from "../journal/journal_mark.ts";
+import { JournalMark, markPath } from "../journal/journal_mark.ts";
 import { JournalError } from "../journal/journal_error.ts";
 import type { JournalIdentity } from "../journal/journal_file.ts";
 import type { TimedEvent } from "../roles/driver.ts";
@@ -30,7 +30,7 @@ export interface OpenHubJournal {
   readonly identity: JournalIdentity;
   readonly maxBytes: number;
   /** Receives the effects of replayed events again; none is performed. */
-  readonly onReplayed?: (effects: readonly OrchestratorEffect[]) => void;
+  readonly onReplayed?: ((effects: readonly OrchestratorEffect[]) => void) | undefined;
 }
 
 type Whole = Pick<Recovered, "entries"> & { readonly snapshot: Uint8Array };
@@ -46,16 +46,38 @@ export function replay({ snapshot, entries }: Whole, onReplayed?: OpenHubJournal
   return { state, nowMs: entries.at(-1)?.nowMs ?? nowMs };
 }
 
-export function markPath(journalPath: string): string {
-  return `${journalPath}.mark`;
-}
-
 /** What the orchestrator's role needs of a journal. */
 export interface StateJournal {
   /** Called before a process's first event, with the state it begins with. */
   begin(state: OrchestratorState, nowMs: number): void;
-  /** After stepping a batch, before performing its effects. May be called again with a batch that it failed for. */
-  commit(batch: readonly TimedEvent<OrchestratorEvent>[], state: OrchestratorState): void;
+  /**
+   * After stepping a batch, before performing its effects: durable now, or when the promise resolves. Batches may follow while
+   * earlier ones are under way. May be called again with the first batch that it failed for.
+   */
+  commit(batch: readonly TimedEvent<OrchestratorEvent>[], state: OrchestratorState): void | Promise<void>;
+  /** So much is under way that no more should come. */
+  readonly isBehind?: boolean;
+}
+
+/** One that a process has opened. */
+export interface OpenedJournal {
+  readonly journal: StateJournal & { close(): void | Promise<void> };
+  readonly recovered: RecoveredRun | null;
+}
+
+/** The run in an opened journal; null in a new one. Throws a `JournalError` if its events no longer fit. */
+export function replayRecovered(
+  { snapshot, entries, cut, sequence }: Recovered & { readonly sequence: number },
+  { path, onReplayed }: Pick<OpenHubJournal, "path" | "onReplayed">,
+): RecoveredRun | null {
+  if (snapshot === null) return null;
+  try {
+    const { state, nowMs } = replay({ snapshot, entries }, onReplayed);
+    return { state, nowMs, events: entries.length, cut, sequence };
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new JournalError("damaged", `Cannot go on from the journal '${path}' as replaying it fails: ${why}`);
+  }
 }
 
 export class HubJournal implements StateJournal {
@@ -67,28 +89,14 @@ export class HubJournal implements StateJournal {
   static open(options: OpenHubJournal): { journal: HubJournal; recovered: RecoveredRun | null } {
     const { journal, recovered } = Journal.open(options);
     const own = new HubJournal(journal, new JournalMark(markPath(options.path)));
-    if (recovered.snapshot === null) return { journal: own, recovered: null };
     try {
-      const { state, nowMs } = own.#replay({ ...recovered, snapshot: recovered.snapshot }, options.onReplayed);
-      const { cut, entries } = recovered;
-      return {
-        journal: own,
-        recovered: { state, nowMs, events: entries.length, cut, sequence: journal.sequence },
-      };
+      const run = replayRecovered({ ...recovered, sequence: journal.sequence }, options);
+      own.#lastMs = run?.nowMs ?? 0;
+      return { journal: own, recovered: run };
     } catch (error) {
       own.close();
-      const why = error instanceof Error ? error.message : String(error);
-      throw new JournalError(
-        "damaged",
-        `Cannot go on from the journal '${options.path}' as replaying it fails: ${why}`,
-      );
+      throw error;
     }
-  }
-
-  #replay(recovered: Whole, onReplayed: OpenHubJournal["onReplayed"]): Snapshot {
-    const replayed = replay(recovered, onReplayed);
-    this.#lastMs = replayed.nowMs;
-    return replayed;
   }
 
   private constructor(journal: Journal, mark: JournalMark) {

@@ -77,6 +77,7 @@ class OrchestratorRole implements RunningOrchestrator {
       state: this.state,
       perform: (effect) => this.#perform(effect),
       commit: (batch) => this.#pause.commit(() => journal?.commit(batch, this.state)),
+      isBehind: () => journal?.isBehind === true,
       tick: { type: "tick" },
       timers,
       ...(recovered === null ? {} : { startMs: recovered.nowMs }),
@@ -160,7 +161,11 @@ class OrchestratorRole implements RunningOrchestrator {
 
   stop(reason: string): void {
     this.#driver.flush();
-    const isOver = this.state.phase === "finished" && !this.#driver.standsStill; // else its last entry is not in the journal
+    this.#driver.settle(() => this.#stop(reason));
+  }
+
+  #stop(reason: string): void {
+    const isOver = this.state.phase === "finished" && this.#driver.isSettled; // else its last entry is not in the journal
     if (this.#isEnded || isOver) return;
     this.#isEnded = true;
     this.#driver.close();

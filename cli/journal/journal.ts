@@ -30,6 +30,7 @@ export interface Recovered {
 }
 
 const slackBytes = 16 * pageBytes; // of tables around what is written
+const quickBytes = 2 ** 20; // prepared in a few milliseconds
 const longEntries = 4096; // replaying them takes well below a second
 const longBytes = 32 * 2 ** 20; // of entries
 const mostEntries = 8 * longEntries; // for any size of state: a few seconds' replay (iota bench hub restart)
@@ -155,11 +156,11 @@ export class Journal {
 
   #transaction(bytes: number, body: () => void): void {
     attempt(this.#path, () => {
-      this.#assertOwn();
       this.#db.exec("begin immediate");
       try {
-        body();
         this.#assertOwn();
+        body();
+        if (bytes > quickBytes) this.#assertOwn();
         this.#db.exec("commit");
       } catch (error) {
         if (this.#db.isTransaction) this.#db.exec("rollback"); // a full disk may have rolled it back already
@@ -169,7 +170,7 @@ export class Journal {
     });
   }
 
-  /** Before anything reaches the file, and again before the commit. */
+  /** Before anything reaches the file, and again before a commit that took long to prepare. */
   #assertOwn(): void {
     try {
       this.#epoch?.assertOwn();

@@ -37,6 +37,8 @@ import { openRecordLog } from "../projection/record_log.ts";
 import { type CheckpointPlace, putBackRound, storeRound } from "../hub/checkpoint_writer.ts";
 import { probeRoom } from "../hub/disk_room.ts";
 import { type HubPlace, hubPlace } from "./hub_place.ts";
+import type { OpenHubJournal } from "../hub/hub_journal.ts";
+import { ThreadedHubJournal } from "../hub/threaded_hub_journal.ts";
 import { HubStore } from "../hub/hub_store.ts";
 import { type HubPort, openHubPort } from "../hub/hub_port.ts";
 import { hubTickets } from "../hub/hub_tickets.ts";
@@ -206,7 +208,7 @@ async function startRun(
     await port.close();
     await members.close();
     await chain.close({ isOver });
-    journal.close();
+    await journal.close();
     if (isOurs) await keepWires(folder.path, { wires: isOver ? [] : role.segments.all, warn });
     projection.close();
   };
@@ -232,7 +234,8 @@ async function openStorage(
   { limits, ...options }: OpenRunOptions & { prepared: PreparedRun; limits: NetLimits },
 ): Promise<OpenRunState & { members: HubStore }> {
   let members: HubStore | null = null;
-  const opened = await openRunState({ ...options, onLost: (hash) => members?.lost(hash) });
+  const openJournal = (request: OpenHubJournal) => ThreadedHubJournal.open(request);
+  const opened = await openRunState({ ...options, openJournal, onLost: (hash) => members?.lost(hash) });
   const { store, memberBytes: capacityBytes } = opened;
   const stageFloats = options.stages.map((spec) => parameterTable(spec).length);
   const { config, folder: { path: folder } } = options.prepared;

@@ -1,0 +1,81 @@
+/**
+ * The far end of a journal's thread: opens it and writes items in the order they come, each one transaction and then its mark
+ * (journal_messages.ts). After a failed write it drops everything that was sent before the owner knew of it, so that nothing
+ * overtakes the failed item. Out of scope: threads.
+ */
+
+import { present, unreachable } from "../../core/assert.ts";
+import { Journal } from "./journal.ts";
+import { JournalError } from "./journal_error.ts";
+import type { OpenJournalOptions } from "./journal_file.ts";
+import { JournalMark, markPath } from "./journal_mark.ts";
+import {
+  type FromJournal,
+  type JournalFailure,
+  type JournalItem,
+  type ToJournal,
+  unpackEntries,
+} from "./journal_messages.ts";
+
+export interface JournalWriterOptions {
+  readonly send: (message: FromJournal) => void;
+  /** Throws the disk's error instead of a write; default: the disk itself does. */
+  readonly beforeWrite?: () => void;
+}
+
+export class JournalWriter {
+  readonly #options: JournalWriterOptions;
+  #opened: { readonly journal: Journal; readonly mark: JournalMark } | null = null;
+  #refusals = 0;
+
+  constructor(options: JournalWriterOptions) {
+    this.#options = options;
+  }
+
+  receive(message: ToJournal): void {
+    switch (message.type) {
+      case "open":
+        return this.#open(message.options);
+      case "write":
+        if (message.attempt === this.#refusals) this.#write(message.item);
+        return;
+      case "close":
+        this.#opened?.mark.close();
+        this.#opened?.journal.close();
+        return this.#options.send({ type: "closed" });
+      default:
+        return unreachable(message);
+    }
+  }
+
+  #open(options: OpenJournalOptions): void {
+    try {
+      const { journal, recovered } = Journal.open(options);
+      this.#opened = { journal, mark: new JournalMark(markPath(options.path)) };
+      this.#options.send({ type: "opened", recovered, sequence: journal.sequence });
+    } catch (error) {
+      this.#options.send({ type: "notOpened", failure: failureOf(error) });
+    }
+  }
+
+  #write(item: JournalItem): void {
+    const { journal, mark } = present(this.#opened, "the journal is open");
+    try {
+      this.#options.beforeWrite?.();
+      if (item.type === "append") journal.append(unpackEntries(item.entries));
+      else journal.snapshot(item.state);
+    } catch (error) {
+      this.#refusals += 1;
+      return this.#options.send({ type: "refused", failure: failureOf(error) });
+    }
+    mark.write({ sequence: journal.sequence, ...item.progress });
+    this.#options.send({ type: "durable" });
+    if (journal.needsSnapshot) this.#options.send({ type: "snapshotWanted", because: "it is due" });
+  }
+}
+
+/** What is not the journal's own trouble is our bug: it ends this thread, and with it the run. */
+function failureOf(error: unknown): JournalFailure {
+  if (!(error instanceof JournalError)) throw error;
+  return { code: error.code, message: error.message };
+}
