@@ -14,18 +14,25 @@ import { eventBytes, snapshotBytes } from "./state_bytes.ts";
 
 type Batch = readonly TimedEvent<OrchestratorEvent>[];
 
+export interface OpenThreadedJournal extends OpenHubJournal {
+  readonly warn: (text: string) => void;
+  /** The history up to this entry was replaced by the state after it. */
+  readonly onCompacted?: (sequence: number) => void;
+}
+
 export class ThreadedHubJournal implements StateJournal {
   readonly #thread: JournalThread;
   readonly #tickets = new WeakMap<Batch, JournalTicket>();
   #last: { readonly state: OrchestratorState; readonly nowMs: number } | null = null; // after every batch so far
   #snapshot: JournalTicket | null = null; // under way
 
-  static async open(options: OpenHubJournal): Promise<OpenedJournal & { readonly journal: ThreadedHubJournal }> {
-    const { path, identity, maxBytes, onReplayed } = options;
+  static async open(options: OpenThreadedJournal): Promise<OpenedJournal & { readonly journal: ThreadedHubJournal }> {
+    const { path, identity, maxBytes, onReplayed, warn, onCompacted = () => {} } = options;
     let own: ThreadedHubJournal | null = null;
     const { thread, recovered } = await JournalThread.open({
-      ...{ path, identity, maxBytes },
-      onSnapshotWanted: () => {
+      ...{ path, identity, maxBytes, onCompacted },
+      onSnapshotWanted: (because) => {
+        warn(unreplayableText(path, because));
         if (own !== null) own.#takeSnapshot();
       },
     });
@@ -77,3 +84,7 @@ export class ThreadedHubJournal implements StateJournal {
     ticket.durable.promise.then(() => this.#snapshot = null);
   }
 }
+
+const unreplayableText = (path: string, because: string): string =>
+  `The journal '${path}' cannot be shortened as replaying it fails: ${because}. The orchestrator's live state was written ` +
+  "instead and the run goes on; this is a bug, so please report it, and check the next steps' loss";

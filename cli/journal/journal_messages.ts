@@ -2,7 +2,7 @@
  * What a journal's thread and its owner tell each other, and the packing of entries for the way.
  *
  * Items are written in the order they are sent; each is one transaction. When one is refused, the items sent after it are
- * dropped, and the owner sends all of them again.
+ * dropped, and the owner sends all of them again. A third thread replays a history when a snapshot is due.
  */
 
 import { CanonicalWriter } from "./canonical_writer.ts";
@@ -37,9 +37,19 @@ export type FromJournal =
   | { readonly type: "notOpened"; readonly failure: JournalFailure }
   | { readonly type: "durable" } // the first item that was still under way
   | { readonly type: "refused"; readonly failure: JournalFailure }
-  /** A new snapshot is due and the thread cannot make one from what it has. */
+  /** The history up to this entry was replaced by the state after it. */
+  | { readonly type: "compacted"; readonly sequence: number }
+  /** A new snapshot is due, and the thread cannot make one from what it has. */
   | { readonly type: "snapshotWanted"; readonly because: string }
   | { readonly type: "closed" };
+
+/** To the thread that replays, and back. */
+export interface ReplayRequest {
+  readonly snapshot: Uint8Array;
+  readonly entries: Uint8Array; // packed
+}
+
+export type ReplayAnswer = { readonly state: Uint8Array } | { readonly problem: string };
 
 const writer = new CanonicalWriter();
 

@@ -34,6 +34,7 @@ const groupBytes = 4 * 2 ** 20;
 const mostBytes = 16 * 2 ** 20; // not yet durable; more is back-pressure
 
 export interface JournalThreadOptions extends OpenJournalOptions {
+  readonly onCompacted?: (sequence: number) => void;
   /** A snapshot is due that the thread cannot make itself. */
   readonly onSnapshotWanted: (because: string) => void;
   /** Default: a thread of its own. */
@@ -188,6 +189,8 @@ export class JournalThread {
         this.#refusals += 1;
         this.#groups.length = 0;
         return this.#refuse(errorOf(message.failure));
+      case "compacted":
+        return this.#options.onCompacted?.(message.sequence);
       case "snapshotWanted":
         return this.#options.onSnapshotWanted(message.because);
       case "closed":

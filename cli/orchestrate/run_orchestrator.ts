@@ -234,7 +234,7 @@ async function openStorage(
   { limits, ...options }: OpenRunOptions & { prepared: PreparedRun; limits: NetLimits },
 ): Promise<OpenRunState & { members: HubStore }> {
   let members: HubStore | null = null;
-  const openJournal = (request: OpenHubJournal) => ThreadedHubJournal.open(request);
+  const openJournal = (request: OpenHubJournal) => ThreadedHubJournal.open({ ...request, warn: options.warn });
   const opened = await openRunState({ ...options, openJournal, onLost: (hash) => members?.lost(hash) });
   const { store, memberBytes: capacityBytes } = opened;
   const stageFloats = options.stages.map((spec) => parameterTable(spec).length);

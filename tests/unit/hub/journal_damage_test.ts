@@ -84,12 +84,13 @@ Deno.test("Journal: last entries that are gone without a trace are missed, and s
   });
 });
 
-Deno.test("Journal: a snapshot with another sequence number is torn", async () => {
+Deno.test("Journal: a snapshot with another sequence number or chain is torn", async () => {
   await withScratchFolder((folder) => {
-    for (const [index, change] of ["sequence + 1", "sequence - 1", "0", "null"].entries()) {
+    const changes = ["sequence = sequence + 1", "sequence = 0", "sequence = null", "chain = chain + 1", "chain = null"];
+    for (const [index, change] of changes.entries()) {
       const path = `${folder}/${index}.db`;
       writeTen(path);
-      tamper(path, `update snapshot set sequence = ${change}`);
+      tamper(path, `update snapshot set ${change}`);
       const error = failure(() => open(path));
       assertEquals([error.code, error.message.includes("its snapshot is torn")], ["damaged", true], change);
     }
@@ -143,7 +144,7 @@ Deno.test("Journal: entries without a snapshot, or a state without its identity,
     assertEquals(failure(() => open(path)).code, "damaged");
     tamper(path, "delete from entries");
     assertEquals(failure(() => open(path)).code, "damaged"); // its head says that there were some
-    tamper(path, "insert into snapshot values (1, 0, 0, x'00'); delete from meta");
+    tamper(path, "insert into snapshot values (1, 0, 0, 0, x'00'); delete from meta");
     assertEquals(failure(() => open(path)).code, "foreign");
     tamper(path, "drop table head");
     assertEquals(failure(() => open(path)).code, "damaged");

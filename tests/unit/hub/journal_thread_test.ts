@@ -72,6 +72,10 @@ function inThread(isFull: () => boolean) {
     };
     const writer = new JournalWriter({
       send: (message: FromJournal) => later(() => onMessage(message)),
+      compact: ({ entries, sequence }) => {
+        assertEquals(entries.at(-1)?.nowMs, 999 + sequence);
+        return Promise.resolve(bytes(`state ${sequence}`));
+      },
       beforeWrite: () => {
         if (isFull()) throw new JournalError("noSpace", "the disk is full");
       },
