@@ -10,6 +10,8 @@ import { Driver } from "../roles/driver.ts";
 
 export interface RelayJournal {
   book(onDurable: () => void): void;
+  /** Since it was opened: how many events became durable together, on average. */
+  readonly eventsPerCommit: number;
   close(): Promise<void>;
 }
 
@@ -24,11 +26,13 @@ export async function openRelayJournal(): Promise<RelayJournal> {
   const { thread } = await JournalThread.open({ ...options, onSnapshotWanted: () => thread.snapshot(state, progress) });
   thread.snapshot(state, progress);
   let isClosed = false;
+  let events = 0;
   const driver = new Driver<null, () => void, () => void>({
     machine: { step: (_, onDurable) => [onDurable], nextDeadlineMs: () => null, assertInvariants() {} },
     state: null,
     perform: (onDurable) => onDurable(),
     commit: (batch) => {
+      events += batch.length;
       const entries = batch.map(({ nowMs }) => ({ nowMs, event: new Uint8Array(eventBytes) }));
       return thread.append(entries, progress).durable.promise;
     },
@@ -43,6 +47,9 @@ export async function openRelayJournal(): Promise<RelayJournal> {
     gather: (callback) => setImmediate(() => isClosed || callback()),
   });
   return {
+    get eventsPerCommit() {
+      return events / thread.writes;
+    },
     book: (onDurable) => driver.enqueue(onDurable),
     async close() {
       isClosed = true;

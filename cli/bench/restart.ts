@@ -17,8 +17,8 @@ import { World } from "../sim/world.ts";
 export interface RestartCost {
   readonly miners: number;
   readonly stateBytes: number;
-  readonly snapshotMs: number; // the hub does nothing else meanwhile
-  readonly snapshotShare: number; // of all time, were miners as fast as the simulated ones
+  readonly snapshotMs: number; // in a thread of its own; its history is replayed first
+  readonly snapshotShare: number; // of that thread's time, were miners as fast as the simulated ones
   readonly entriesPerSecond: number; // virtual
   readonly entries: number; // until the next snapshot
   readonly entryMicroseconds: number; // to encode and write one, in batches
