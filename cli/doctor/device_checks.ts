@@ -8,9 +8,9 @@
 
 import { resolveConfig } from "../../core/config/parse.ts";
 import { type SizeName, sizeNames } from "../../core/config/size.ts";
-import type { DeviceFacts } from "../../gpu/device.ts";
+import type { DeviceFacts } from "../../gpu/webgpu/device.ts";
 import { ComputeError, type ComputeWorker, openComputeWorker } from "../../gpu/worker_client.ts";
-import { fitModel } from "../roles/model_fit.ts";
+import { fitAdapterOf, fitModel } from "../roles/model_fit.ts";
 import { byteSize, decimal } from "../screen/format.ts";
 import { good, skipped, type Verdict, warning, wrong } from "./verdict.ts";
 
@@ -38,14 +38,15 @@ export class DeviceChecks {
 
   async size(): Promise<Verdict> {
     const opened = await this.#opened;
-    if (opened instanceof ComputeError || opened.facts === null) return skipped("there is no adapter");
-    const { worker: { adapter: { isSoftware } }, facts: { limits } } = opened;
+    const adapter = opened instanceof ComputeError ? null : await fitAdapterOf(opened.worker);
+    if (opened instanceof ComputeError || adapter === null) return skipped("there is no adapter");
+    const { isSoftware } = opened.worker.adapter;
     const memoryBytes = isSoftware ? Deno.systemMemoryInfo().available : Infinity;
     const fits: SizeFit[] = [];
     for (const size of sizeNames) {
       const resolved = resolveConfig({ size });
       if (!resolved.ok) throw new Error(`size ${size} does not resolve`);
-      const fit = { size, ...await fitModel(resolved.config, { limits, isSoftware }) };
+      const fit = { size, ...await fitModel(resolved.config, adapter) };
       fits.push(fit.problem === null && fit.stageBytes > memoryBytes ? tooMuchMemory(fit, memoryBytes) : fit);
     }
     return judgeSizes(fits);

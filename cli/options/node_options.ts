@@ -9,9 +9,10 @@ export const deviceOption: OptionSpec = {
   name: "device",
   kind: "choice",
   placeholder: "NAME",
-  choices: ["auto", "webgpu", "reference"],
+  choices: ["auto", "gpu", "cpu", "software", "webgpu", "reference"],
   default: "auto",
-  doc: "compute on any WebGPU adapter, or with the slow float64 reference on the CPU",
+  doc:
+    "compute on a GPU, the processor, a software driver, any WebGPU adapter or the slow reference; auto takes a GPU, else the faster of processor and driver",
 };
 
 export const tlsAuthorityOption: OptionSpec = {

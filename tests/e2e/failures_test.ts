@@ -165,6 +165,28 @@ Deno.test("Failures: an orchestrator on a used port changes nothing on disk", as
   }
 });
 
+Deno.test("Failures: --fresh deletes nothing when the new run's text cannot be used", async () => {
+  await withScratchFolder(async (folder) => {
+    await Deno.writeTextFile(`${folder}/short.txt`, "too short");
+    await Deno.mkdir(`${folder}/old`);
+    await Deno.writeTextFile(`${folder}/old/run.toml`, "kept");
+    for (const command of [["swarm"], ["orchestrate", "--port", "0"]]) {
+      const fresh = [
+        ...command,
+        "--size",
+        "toy",
+        "--corpus",
+        `${folder}/short.txt`,
+        "--fresh",
+        "--data",
+        `${folder}/old`,
+      ];
+      await check(fresh, { code: 1, says: /short\.txt/ });
+      assertEquals(await Deno.readTextFile(`${folder}/old/run.toml`), "kept", command[0]);
+    }
+  });
+});
+
 Deno.test("Failures: a damaged run.json or key of the orchestrator is named, and nothing is changed or offered for deletion", async () => {
   await withScratchFolder(async (folder) => {
     const first = new IotaProcess(["orchestrate", "--size", "toy", "--port", "0", "--json", "--data", folder]);

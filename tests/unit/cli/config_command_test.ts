@@ -91,14 +91,17 @@ Deno.test("Config check: a node's file is recognised by its options, or by --for
     assertEquals(code, 1);
     assertStringIncludes(stdout, `${path}:2: Cannot use listen as this command has no such option`);
   });
-  await withFile('orchestratr = "ws://a:1"\nnetuid = 0\ndevice = "gpu"\nwallet = true\n', async (path) => {
+  await withFile('orchestratr = "ws://a:1"\nnetuid = 0\ndevice = "cuda"\nwallet = true\n', async (path) => {
     const { stdout } = await config("check", path);
     assertStringIncludes(
       stdout,
       `${path}:1: Cannot use orchestratr as this command has no such option: did you mean orchestrator?`,
     );
     assertStringIncludes(stdout, `${path}:2: Cannot use netuid as it must be a whole number from 1 to 4095`);
-    assertStringIncludes(stdout, `${path}:3: Cannot use device as it must be one of auto, webgpu, reference`);
+    assertStringIncludes(
+      stdout,
+      `${path}:3: Cannot use device as it must be one of auto, gpu, cpu, software, webgpu, reference`,
+    );
     assertStringIncludes(
       stdout,
       `${path}:4: Cannot use wallet as it must be a text or a number: current value is true`,

@@ -2,9 +2,10 @@
  * AdamW on the device, over the ranges that its moments cover: all of a stage, or the tensors another optimizer leaves to it.
  */
 
-import { present } from "../../core/assert.ts";
-import type { StepOptions } from "../compute.ts";
-import { partOf, piecesOf, type Update, type UpdateParts } from "./update.ts";
+import { present } from "../../../core/assert.ts";
+import type { StepOptions } from "../../compute.ts";
+import { partOf, type Update } from "../../stage_vectors.ts";
+import { piecesOf, type UpdateParts } from "./gpu_parts.ts";
 import adamw from "../wgsl/adamw.wgsl" with { type: "text" };
 
 const lanes = 64; // the kernel's workgroup size
