@@ -163,6 +163,11 @@ export class Journal {
     this.#stateBytes = state.byteLength;
   }
 
+  /** Another process has taken it over: its file is not closed either. */
+  get isFenced(): boolean {
+    return this.#isFenced;
+  }
+
   usage(): { entries: number; entryBytes: number; fileBytes: number } {
     const row = this.#db.prepare("pragma page_count").get();
     return { entries: this.#entries, entryBytes: this.#entryBytes, fileBytes: Number(row?.["page_count"]) * pageBytes };

@@ -41,7 +41,7 @@ export type FromJournal =
   | { readonly type: "compacted"; readonly sequence: number }
   /** A new snapshot is due, and the thread cannot make one from what it has. */
   | { readonly type: "snapshotWanted"; readonly because: string }
-  | { readonly type: "closed" };
+  | { readonly type: "closed"; readonly isFenced: boolean };
 
 /** To the thread that replays, and back. */
 export interface ReplayRequest {

@@ -66,9 +66,8 @@ export class JournalThread {
   #writes = 0;
   #refusals = 0;
   #stopped: JournalError | null = null;
-  #isFenced = false;
   readonly #opened = Promise.withResolvers<Recovered & { sequence: number }>();
-  readonly #closed = Promise.withResolvers<void>();
+  readonly #closed = Promise.withResolvers<{ readonly isFenced: boolean }>();
 
   /** Throws a `JournalError` as `Journal.open` does. */
   static async open(options: JournalThreadOptions): Promise<OpenedThread> {
@@ -124,8 +123,8 @@ export class JournalThread {
   async close(): Promise<void> {
     if (this.#stopped !== null) return this.#writer.end();
     this.#send({ type: "close" });
-    await this.#closed.promise;
-    if (!this.#isFenced) this.#writer.end(); // ending the thread would close the file: see journal.ts, abandoned
+    const { isFenced } = await this.#closed.promise;
+    if (!isFenced) this.#writer.end(); // ending the thread would close the file: see journal.ts, abandoned
   }
 
   #add(content: Content, progress: Progress, bytes: number): JournalTicket {
@@ -185,7 +184,6 @@ export class JournalThread {
       case "durable":
         return this.#onDurable();
       case "refused":
-        this.#isFenced ||= message.failure.code === "fenced";
         this.#refusals += 1;
         this.#groups.length = 0;
         return this.#refuse(errorOf(message.failure));
@@ -194,7 +192,7 @@ export class JournalThread {
       case "snapshotWanted":
         return this.#options.onSnapshotWanted(message.because);
       case "closed":
-        return this.#closed.resolve();
+        return this.#closed.resolve(message);
       default:
         return unreachable(message);
     }
@@ -221,7 +219,7 @@ export class JournalThread {
     this.#stopped = new JournalError("storage", `Cannot write the journal '${this.#options.path}' as ${why}`);
     this.#groups.length = 0;
     this.#opened.reject(this.#stopped);
-    this.#closed.resolve();
+    this.#closed.resolve({ isFenced: false });
     this.#refuse(this.#stopped);
   }
 }

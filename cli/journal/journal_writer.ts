@@ -54,7 +54,7 @@ export class JournalWriter {
         this.#closing.abort();
         this.#opened?.mark.close();
         this.#opened?.journal.close();
-        return this.#options.send({ type: "closed" });
+        return this.#options.send({ type: "closed", isFenced: this.#opened?.journal.isFenced === true });
       default:
         return unreachable(message);
     }

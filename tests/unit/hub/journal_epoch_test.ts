@@ -85,6 +85,42 @@ Deno.test("Journal: every opening has a higher epoch, one behind the file is no 
     assertEquals(Deno.readTextFileSync(epochPath(copy)), "9\n", "the journal's file remembers it too");
   }));
 
+const threaded = `
+  import { JournalThread } from "${new URL("cli/journal/journal_thread.ts", root).href}";
+  const { thread } = await JournalThread.open({
+    ...{ path: Deno.args[0], identity: ${JSON.stringify(identity)}, maxBytes: ${maxBytes}, onSnapshotWanted() {} },
+  });
+  const append = () => thread.append([{ nowMs: 1, event: new Uint8Array(9) }], { round: 0, step: 0 }).durable.promise;
+  thread.snapshot(new Uint8Array(9), { round: 0, step: 0 });
+  await append();
+  console.log("ready");
+  await Deno.stdin.read(new Uint8Array(1));
+  console.log(await append().then(() => "written", (error) => error.code));
+  await thread.close();
+  Deno.exit();
+`;
+
+Deno.test("Journal: taken over while a thread writes it, nothing is written to its end, not even when the process exits", () =>
+  withScratchFolder(async (folder) => {
+    const path = `${folder}/journal.db`;
+    await Deno.writeTextFile(`${path}.ts`, threaded);
+    const config = new URL("deno.json", root).pathname;
+    const args = ["run", "--quiet", "--no-check", "--allow-all", "--config", config, `${path}.ts`, path];
+    const child = new Deno.Command(Deno.execPath(), { args, stdin: "piped", stdout: "piped" }).spawn();
+    const said = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+    assertEquals((await said.read()).value, "ready\n");
+    const before = await filesOf(path);
+    const mark = await Deno.readTextFile(`${path}.mark`);
+    await Deno.writeTextFile(epochPath(path), "2\n");
+    const stdin = child.stdin.getWriter();
+    await stdin.write(new Uint8Array([10]));
+    assertEquals((await said.read()).value, "fenced\n");
+    assert((await child.status).success);
+    await stdin.close().catch(String);
+    await said.cancel();
+    assertEquals([await filesOf(path), await Deno.readTextFile(`${path}.mark`)], [before, mark]);
+  }));
+
 Deno.test("Hub journal: a fenced one leaves its mark alone", () =>
   withScratchFolder(async (folder) => {
     const path = `${folder}/journal.db`;
