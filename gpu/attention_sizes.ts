@@ -4,6 +4,7 @@
  */
 
 import { assert } from "../core/assert.ts";
+import { exponential, logarithm, sineAndCosine } from "../core/exact_math.ts";
 import type { StageSpec } from "../core/model/spec.ts";
 
 export interface AttentionSizes {
@@ -25,15 +26,16 @@ export function attentionSizes(spec: StageSpec): AttentionSizes {
 /** Columns of the fused matrix. */
 export const qkvWidth = (sizes: AttentionSizes): number => (sizes.heads + 2 * sizes.kvHeads) * sizes.headWidth;
 
-/** Cosines, then sines, each (T, headWidth / 2), computed in float64. */
+/** Cosines, then sines, each (T, headWidth / 2), computed in float64 and the same on every machine. */
 export function ropeTable({ length, headWidth }: AttentionSizes, base: number): Float32Array {
   const half = headWidth / 2;
   const table = new Float32Array(2 * length * half);
-  for (let position = 0; position < length; position++) {
-    for (let i = 0; i < half; i++) {
-      const angle = position * Math.pow(base, -i / half);
-      table[position * half + i] = Math.cos(angle);
-      table[(length + position) * half + i] = Math.sin(angle);
+  for (let i = 0; i < half; i++) {
+    const frequency = exponential(-i / half * logarithm(base));
+    for (let position = 0; position < length; position++) {
+      const { sine, cosine } = sineAndCosine(position * frequency);
+      table[position * half + i] = cosine;
+      table[(length + position) * half + i] = sine;
     }
   }
   return table;

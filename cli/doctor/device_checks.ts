@@ -32,8 +32,8 @@ export class DeviceChecks {
   async adapter(): Promise<Verdict> {
     const opened = await this.#opened;
     if (opened instanceof ComputeError) return wrong(opened.message.split(". ")[0]!, noAdapterFix);
-    const { worker: { adapter }, facts } = opened;
-    return judgeAdapter({ name: adapter.name, isSoftware: adapter.isSoftware, facts });
+    const { worker: { adapter, reason }, facts } = opened;
+    return judgeAdapter({ name: adapter.name, isSoftware: adapter.isSoftware, reason, facts });
   }
 
   async size(): Promise<Verdict> {
@@ -83,10 +83,11 @@ const noAdapterFix =
 export interface AdapterFacts {
   readonly name: string;
   readonly isSoftware: boolean;
+  readonly reason?: string | null; // why it was chosen
   readonly facts: DeviceFacts | null;
 }
 
-export function judgeAdapter({ name, isSoftware, facts }: AdapterFacts): Verdict {
+export function judgeAdapter({ name, isSoftware, reason = null, facts }: AdapterFacts): Verdict {
   const shown = { adapter: name, isSoftware, ...facts?.limits, features: facts?.features ?? [] };
   const limits = facts?.limits;
   const details = limits === undefined ? "" : [
@@ -95,8 +96,9 @@ export function judgeAdapter({ name, isSoftware, facts }: AdapterFacts): Verdict
     extras(facts?.features ?? []),
   ].join(", ");
   if (!isSoftware) return good(`${name}${details}`, shown);
+  const why = reason === null ? "" : `: ${reason}`;
   return warning(
-    `${name}, software on the CPU${details}`,
+    facts === null ? `${name}${why}` : `${name}, software on the CPU${details}${why}`,
     "Fine for trials; to earn, use a GPU with its Vulkan driver",
     shown,
   );

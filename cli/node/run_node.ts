@@ -111,7 +111,7 @@ export async function openNode(
       }),
     blobBytes,
     timers: systemTimers,
-    onProblem: ({ source, code, detail }) => output.log.debug(`${source} as a source of a blob (${code}): ${detail}`),
+    onProblem: ({ source, code, detail }) => output.log.debug(`source ${source} of a blob failed (${code}): ${detail}`),
   });
   return { signer, device, link, blobs, chain };
 }

@@ -56,7 +56,7 @@ export const nodeOptions: readonly OptionSpec[] = [
     placeholder: "DURATION",
     defaultText: "never",
     doc:
-      "exit with code 1 when no orchestrator has let this node in for this long: 90s, 5m, 2h; 0: at the first failed attempt",
+      "exit with code 1 when no orchestrator has admitted this node for this long: 90s, 5m, 2h; 0: at the first failed attempt",
   },
   tlsAuthorityOption,
   ...walletOptions,

@@ -3,6 +3,7 @@
  */
 
 import { present } from "../../core/assert.ts";
+import { wholePower } from "../../core/exact_math.ts";
 import type { OptimizerName } from "../../core/train/optimizers.ts";
 import type { StepOptions } from "../compute.ts";
 import { type GradientNorm, partOf, type Update, type VectorParts } from "../stage_vectors.ts";
@@ -53,7 +54,14 @@ function hyperValues(options: StepOptions, steps: number): Float32Array {
   const { learningRate, gradientScale, beta1, beta2, epsilon, weightDecay } = options;
   return Float32Array.of(
     ...[learningRate, gradientScale, beta1, beta2, 1 - beta1, 1 - beta2],
-    ...[1 / (1 - beta1 ** steps), 1 / (1 - beta2 ** steps), epsilon, learningRate * weightDecay, 0, 0],
+    ...[
+      1 / (1 - wholePower(beta1, steps)),
+      1 / (1 - wholePower(beta2, steps)),
+      epsilon,
+      learningRate * weightDecay,
+      0,
+      0,
+    ],
   );
 }
 

@@ -78,10 +78,10 @@ export class GpuDevice {
     device.addEventListener("uncapturederror", (event) => {
       event.preventDefault();
       const { error } = event as GPUUncapturedErrorEvent; // Deno types the listener's argument as a plain Event
-      fail(`Cannot go on computing as the GPU rejected a command: ${error.message}`);
+      fail(`Cannot continue computing as the GPU rejected a command: ${error.message}`);
     });
     device.lost.then((info) =>
-      fail(`Cannot go on computing as the GPU device was lost: ${info.message || info.reason}`)
+      fail(`Cannot continue computing as the GPU device was lost: ${info.message || info.reason}`)
     );
   }
 

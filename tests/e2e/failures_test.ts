@@ -22,7 +22,7 @@ Deno.test("Failures: an unreachable orchestrator is named with its address and w
     const wallet = ["--wallet", "hot", "--wallet-path", `${folder}/wallets`];
     await iota(["wallet", "new", "--name", "hot", "--wallet-path", `${folder}/wallets`]);
     const words = ["miner", "--orchestrator", "ws://127.0.0.1:9", ...wallet, "--device", "reference"];
-    const says = /the orchestrator at 'ws:\/\/127\.0\.0\.1:9' must let this node in at the first attempt[\s\S]*next/;
+    const says = /the orchestrator at 'ws:\/\/127\.0\.0\.1:9' must admit this node at the first attempt[\s\S]*next/;
     await check([...words, "--give-up-after", "0"], { code: 1, says });
   });
 });
@@ -107,15 +107,15 @@ Deno.test("Failures: a node's options can be in a file, and a wrong one is repor
   });
 });
 
-Deno.test("Failures: a machine without an adapter says what to install", async () => {
+Deno.test("Failures: a machine without an adapter says what to install, or what to use instead", async () => {
   await withScratchFolder(async (folder) => {
     const env = {
       VK_ICD_FILENAMES: "/nonexistent.json",
       VK_DRIVER_FILES: "/nonexistent.json",
       DENO_WEBGPU_BACKEND: "vulkan",
     };
-    const says = /no WebGPU adapter[\s\S]*mesa-vulkan-drivers/;
-    await check(["swarm", "--size", "toy", "--data", folder], { code: 1, says, env });
+    const says = /no WebGPU adapter[\s\S]*--device cpu[\s\S]*mesa-vulkan-drivers/;
+    await check(["swarm", "--size", "toy", "--device", "webgpu", "--data", folder], { code: 1, says, env });
   });
 });
 

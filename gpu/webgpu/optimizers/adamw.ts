@@ -3,6 +3,7 @@
  */
 
 import { present } from "../../../core/assert.ts";
+import { wholePower } from "../../../core/exact_math.ts";
 import type { StepOptions } from "../../compute.ts";
 import { partOf, type Update } from "../../stage_vectors.ts";
 import { piecesOf, type UpdateParts } from "./gpu_parts.ts";
@@ -47,8 +48,8 @@ function hyperValues(options: StepOptions, steps: number): Float32Array {
     beta2,
     1 - beta1,
     1 - beta2,
-    1 / (1 - beta1 ** steps),
-    1 / (1 - beta2 ** steps),
+    1 / (1 - wholePower(beta1, steps)),
+    1 / (1 - wholePower(beta2, steps)),
     epsilon,
     learningRate * weightDecay,
     0,
