@@ -23,7 +23,7 @@ import type { Timers } from "../../net/timers.ts";
 import type { Finished } from "../node/node_runtime.ts";
 import { Driver } from "../roles/driver.ts";
 import type { Segments } from "../roles/segments.ts";
-import type { StateJournal } from "./hub_journal.ts";
+import type { StateJournal } from "./journal/hub_journal.ts";
 import type { HubWork } from "./hub_work.ts";
 
 export type OrchestratorMachine = Machine<OrchestratorState, OrchestratorEvent, OrchestratorEffect>;
@@ -94,6 +94,7 @@ export class HubRuntime<Held, Sent> {
       state,
       perform: (effect) => this.#perform(effect),
       commit: (batch) => journal?.commit(batch, state),
+      isBehind: () => journal?.isBehind === true,
       tick: { type: "tick" },
       timers,
       ...(recovered === null ? {} : { startMs: recovered.nowMs }),
@@ -151,6 +152,16 @@ export class HubRuntime<Held, Sent> {
 
   flush(): void {
     this.#driver.flush();
+  }
+
+  /** Every event taken so far is durable and its effects are performed. */
+  get isSettled(): boolean {
+    return this.#driver.isSettled;
+  }
+
+  /** Takes no further events; see the driver. */
+  settle(callback: () => void): void {
+    this.#driver.settle(callback);
   }
 
   /** Takes no further events. */

@@ -24,7 +24,7 @@ import { withPass } from "./assign_pass.ts";
 import { Attachments } from "../roles/attachments.ts";
 import { StageUnavailable } from "./checkpoint_writer.ts";
 import { type HubEdges, HubRuntime, type LeftBehind, type OwnWork } from "./hub_runtime.ts";
-import type { StateJournal } from "./hub_journal.ts";
+import type { StateJournal } from "./journal/hub_journal.ts";
 import { type HubWork, performHubWork } from "./hub_work.ts";
 import type { MemberStore } from "./hub_store.ts";
 import type { Finished } from "../node/node_runtime.ts";
@@ -146,6 +146,9 @@ class OrchestratorRole implements RunningOrchestrator {
     return {
       begin: (state, nowMs) => journal.begin(state, nowMs),
       commit: (batch, state) => this.#pause.commit(() => journal.commit(batch, state)),
+      get isBehind() {
+        return journal.isBehind === true;
+      },
     };
   }
 
@@ -174,7 +177,11 @@ class OrchestratorRole implements RunningOrchestrator {
 
   stop(reason: string): void {
     this.#runtime.flush();
-    const isOver = this.state.phase === "finished" && !this.#runtime.standsStill; // else its last entry is not in the journal
+    this.#runtime.settle(() => this.#stop(reason));
+  }
+
+  #stop(reason: string): void {
+    const isOver = this.state.phase === "finished" && this.#runtime.isSettled; // else its last entry is not in the journal
     if (this.#isEnded || isOver) return;
     this.#close();
     this.#hub.shutDown("the orchestrator is being stopped and may come back");

@@ -6,11 +6,11 @@
  * Both are read back by the code that replays a journal on disk. Out of scope: torn files, which have tests of their own.
  */
 
-import { serialize } from "node:v8";
 import { present } from "../../../core/assert.ts";
 import type { OrchestratorEvent } from "../../../core/orchestrator/event.ts";
 import type { OrchestratorState } from "../../../core/orchestrator/state.ts";
-import { readSnapshot, replay, replayEvents, snapshotOf, type StateJournal } from "../../hub/hub_journal.ts";
+import { replay, replayEvents, type StateJournal } from "../../hub/journal/hub_journal.ts";
+import { eventBytes, readSnapshot, snapshotBytes } from "../../hub/journal/state_bytes.ts";
 import { isSnapshotDue, type JournalEntry } from "../../journal/journal.ts";
 import type { TimedEvent } from "../../roles/driver.ts";
 
@@ -28,7 +28,7 @@ export class MemoryJournal implements StateJournal {
   }
 
   begin(state: OrchestratorState, nowMs: number): void {
-    this.#snapshot = snapshotOf(state, nowMs);
+    this.#snapshot = snapshotBytes({ state, nowMs });
     this.#entries = [];
     this.#events = [];
     this.#entryBytes = 0;
@@ -51,7 +51,7 @@ export class MemoryJournal implements StateJournal {
   }
 
   #append(timed: TimedEvent<OrchestratorEvent>): void {
-    const event = this.#encodes ? serialize(timed.event) : null;
+    const event = this.#encodes ? eventBytes(timed.event) : null;
     if (event === null) this.#events.push(timed);
     else this.#entries.push({ nowMs: timed.nowMs, event });
     this.#entryBytes += event?.byteLength ?? meanEventBytes;

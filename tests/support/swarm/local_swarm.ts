@@ -16,7 +16,7 @@ import type { RunRecord } from "../../../core/protocol/record.ts";
 import type { Batch, BatchSource } from "../../../cli/data/dataset.ts";
 import type { ComputeHost } from "../../../cli/roles/compute_host.ts";
 import type { BlobAccess, HubBlobs } from "../../../cli/roles/blob_access.ts";
-import type { RecoveredRun, StateJournal } from "../../../cli/hub/hub_journal.ts";
+import type { RecoveredRun, StateJournal } from "../../../cli/hub/journal/hub_journal.ts";
 import { type MinerRoleOptions, type RunningRole, startMiner } from "../../../cli/node/miner_role.ts";
 import type { NodeLink } from "../../../cli/node/node_role.ts";
 import type { Finished } from "../../../cli/node/node_runtime.ts";

@@ -14,7 +14,7 @@ import { parameterTable, stageSpecs } from "../../../core/model/spec.ts";
 import type { RunRecord } from "../../../core/protocol/record.ts";
 import { blobAccess, type HubBlobs } from "../../../cli/roles/blob_access.ts";
 import { type CheckpointPlace, putBackRound, type RoundState, storeRound } from "../../../cli/hub/checkpoint_writer.ts";
-import type { StateJournal } from "../../../cli/hub/hub_journal.ts";
+import type { StateJournal } from "../../../cli/hub/journal/hub_journal.ts";
 import type { Finished } from "../../../cli/node/node_runtime.ts";
 import { HubStore } from "../../../cli/hub/hub_store.ts";
 import { nextTurn } from "../../../net/turns.ts";

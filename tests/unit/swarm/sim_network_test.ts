@@ -7,7 +7,7 @@ import { EventQueue } from "../../../cli/sim/event_queue.ts";
 import { holdsExactly, symbolicSegments } from "../../../cli/sim/processes/symbolic_segments.ts";
 import { Network } from "../../../cli/sim/network/network.ts";
 import type { HubEnd, NodeEnd } from "../../../cli/sim/network/network_peer.ts";
-import { isSameState } from "../../../cli/sim/same_state.ts";
+import { isSameState } from "../../support/same_state.ts";
 import { nodeId } from "../../../core/ids.ts";
 
 Deno.test("EventQueue: entries run by time, then in the order they were scheduled", () => {

@@ -2,19 +2,19 @@
  * The orchestrator machine's history on disk: its events before their effects, its state at intervals. Wires are not included:
  * those of a killed process are remade (core/orchestrator/step/taking_back.ts), a stopped one saves them (saved_wires.ts).
  *
- * Owns the encoding (V8's own, which keeps maps, sets and shared objects) and the way back: snapshot, then every event after it
- * through the same machine. An orchestrator that is stopped and one that is killed leave the same journal.
+ * Owns the way back: snapshot, then every event after it through the same machine. An orchestrator that is stopped and one that
+ * is killed leave the same journal. Their bytes: state_bytes.ts.
  */
 
-import { deserialize, serialize } from "node:v8";
-import type { OrchestratorEffect, OrchestratorEvent } from "../../core/orchestrator/event.ts";
-import { orchestrator } from "../../core/orchestrator/machine.ts";
-import type { OrchestratorState } from "../../core/orchestrator/state.ts";
-import { Journal, type Recovered } from "../journal/journal.ts";
-import { JournalMark } from "../journal/journal_mark.ts";
-import { JournalError } from "../journal/journal_error.ts";
-import type { JournalIdentity } from "../journal/journal_file.ts";
-import type { TimedEvent } from "../roles/driver.ts";
+import type { OrchestratorEffect, OrchestratorEvent } from "../../../core/orchestrator/event.ts";
+import { orchestrator } from "../../../core/orchestrator/machine.ts";
+import type { OrchestratorState } from "../../../core/orchestrator/state.ts";
+import { Journal, type Recovered } from "../../journal/journal.ts";
+import { JournalMark, markPath } from "../../journal/journal_mark.ts";
+import { JournalError } from "../../journal/journal_error.ts";
+import type { JournalIdentity } from "../../journal/journal_file.ts";
+import type { TimedEvent } from "../../roles/driver.ts";
+import { eventBytes, readEvent, readSnapshot, type Snapshot, snapshotBytes } from "./state_bytes.ts";
 
 /** A run as it was when its last process ended. */
 export interface RecoveredRun {
@@ -30,12 +30,7 @@ export interface OpenHubJournal {
   readonly identity: JournalIdentity;
   readonly maxBytes: number;
   /** Receives the effects of replayed events again; none is performed. */
-  readonly onReplayed?: (effects: readonly OrchestratorEffect[]) => void;
-}
-
-interface Snapshot {
-  readonly state: OrchestratorState;
-  readonly nowMs: number;
+  readonly onReplayed?: ((effects: readonly OrchestratorEffect[]) => void) | undefined;
 }
 
 type Whole = Pick<Recovered, "entries"> & { readonly snapshot: Uint8Array };
@@ -61,29 +56,42 @@ export function replayEvents(
   return { state, nowMs: lastMs };
 }
 
-export function readSnapshot(bytes: Uint8Array): Snapshot {
-  return deserialize(bytes);
-}
-
 function* eventsOf(entries: Whole["entries"]): Generator<TimedEvent<OrchestratorEvent>, void> {
-  for (const { nowMs, event } of entries) yield { nowMs, event: deserialize(event) };
-}
-
-/** A state as the journal stores it. */
-export function snapshotOf(state: OrchestratorState, nowMs: number): Uint8Array {
-  return serialize({ state, nowMs } satisfies Snapshot);
-}
-
-export function markPath(journalPath: string): string {
-  return `${journalPath}.mark`;
+  for (const { nowMs, event } of entries) yield { nowMs, event: readEvent(event) };
 }
 
 /** What the orchestrator's role needs of a journal. */
 export interface StateJournal {
   /** Called before a process's first event, with the state it begins with. */
   begin(state: OrchestratorState, nowMs: number): void;
-  /** After stepping a batch, before performing its effects. May be called again with a batch that it failed for. */
-  commit(batch: readonly TimedEvent<OrchestratorEvent>[], state: OrchestratorState): void;
+  /**
+   * After stepping a batch, before performing its effects: durable now, or when the promise resolves. Batches may follow while
+   * earlier ones are under way. May be called again with the first batch that it failed for.
+   */
+  commit(batch: readonly TimedEvent<OrchestratorEvent>[], state: OrchestratorState): void | Promise<void>;
+  /** So much is under way that no more should come. */
+  readonly isBehind?: boolean;
+}
+
+/** One that a process has opened. */
+export interface OpenedJournal {
+  readonly journal: StateJournal & { close(): void | Promise<void> };
+  readonly recovered: RecoveredRun | null;
+}
+
+/** The run in an opened journal; null in a new one. Throws a `JournalError` if its events no longer fit. */
+export function replayRecovered(
+  { snapshot, entries, cut, sequence }: Recovered & { readonly sequence: number },
+  { path, onReplayed }: Pick<OpenHubJournal, "path" | "onReplayed">,
+): RecoveredRun | null {
+  if (snapshot === null) return null;
+  try {
+    const { state, nowMs } = replay({ snapshot, entries }, onReplayed);
+    return { state, nowMs, events: entries.length, cut, sequence };
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new JournalError("damaged", `Cannot continue from the journal '${path}' as replaying it fails: ${why}`);
+  }
 }
 
 export class HubJournal implements StateJournal {
@@ -95,28 +103,14 @@ export class HubJournal implements StateJournal {
   static open(options: OpenHubJournal): { journal: HubJournal; recovered: RecoveredRun | null } {
     const { journal, recovered } = Journal.open(options);
     const own = new HubJournal(journal, new JournalMark(markPath(options.path)));
-    if (recovered.snapshot === null) return { journal: own, recovered: null };
     try {
-      const { state, nowMs } = own.#replay({ ...recovered, snapshot: recovered.snapshot }, options.onReplayed);
-      const { cut, entries } = recovered;
-      return {
-        journal: own,
-        recovered: { state, nowMs, events: entries.length, cut, sequence: journal.sequence },
-      };
+      const run = replayRecovered({ ...recovered, sequence: journal.sequence }, options);
+      own.#lastMs = run?.nowMs ?? 0;
+      return { journal: own, recovered: run };
     } catch (error) {
       own.close();
-      const why = error instanceof Error ? error.message : String(error);
-      throw new JournalError(
-        "damaged",
-        `Cannot continue from the journal '${options.path}' as replaying it fails: ${why}`,
-      );
+      throw error;
     }
-  }
-
-  #replay(recovered: Whole, onReplayed: OpenHubJournal["onReplayed"]): Snapshot {
-    const replayed = replay(recovered, onReplayed);
-    this.#lastMs = replayed.nowMs;
-    return replayed;
   }
 
   private constructor(journal: Journal, mark: JournalMark) {
@@ -126,7 +120,7 @@ export class HubJournal implements StateJournal {
 
   begin(state: OrchestratorState, nowMs: number): void {
     this.#lastMs = nowMs;
-    this.#journal.snapshot(snapshotOf(state, nowMs));
+    this.#journal.snapshot(snapshotBytes({ state, nowMs }));
     this.#promise(state);
   }
 
@@ -138,7 +132,7 @@ export class HubJournal implements StateJournal {
   }
 
   #append(batch: readonly TimedEvent<OrchestratorEvent>[]): void {
-    this.#journal.append(batch.map(({ nowMs, event }) => ({ nowMs, event: serialize(event) })));
+    this.#journal.append(batch.map(({ nowMs, event }) => ({ nowMs, event: eventBytes(event) })));
     this.#lastMs = batch.at(-1)?.nowMs ?? this.#lastMs;
   }
 
