@@ -135,6 +135,7 @@ export interface GoodRound {
 export interface Talk {
   asked: number; // messages that what it was sent in this round may need
   heard: number; // messages from it
+  joins: number; // of these; each is answered by more than it says, so they have a bound of their own
 }
 
 export interface OrchestratorState {
