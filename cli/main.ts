@@ -188,7 +188,7 @@ function interruptionOf(output: TerminalOutput): CommandContext["interruption"] 
   const controller = new AbortController();
   let subscribed = false;
   output.onReaderGone = () => {
-    if (subscribed) controller.abort(new UserError("Cannot print any more as the reader of the output has gone away"));
+    if (subscribed) controller.abort(new UserError("Cannot print any more as the reader of the output has closed it"));
     else output.host.exit(0);
   };
   const interruption = () => {

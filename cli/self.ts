@@ -3,7 +3,7 @@
  *
  * It may run as a checkout, a bundle, the packed file (a bundle and its Deno, unpacked into a cache folder) or a
  * compiled binary. A role always runs the same version as its parent, even if the started file has since been replaced
- * by a newer one. So not the packed file is started again, but its unpacked content.
+ * by a newer one. So it starts the unpacked content again, not the packed file.
  */
 
 import { fileURLToPath } from "node:url";

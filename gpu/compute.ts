@@ -18,7 +18,7 @@ export type StageInput =
   | { readonly type: "wire"; readonly wire: Uint8Array };
 
 export interface AdapterDescription {
-  readonly device: "webgpu" | "reference";
+  readonly device: "webgpu" | "cpu" | "reference";
   readonly name: string; // e.g. "llvmpipe (LLVM 15.0.6, 256 bits)"
   readonly isSoftware: boolean;
 }

@@ -1,78 +1,58 @@
 /**
- * `StageCompute` on WebGPU. Owns the stage's flat vectors (parameters, gradients, optimizer state) and its dispatch lists; a call
- * is uploads, one encoder, one submit and at most one read-back, and allocates nothing on the GPU.
+ * `StageCompute` on a device (stage_device.ts). Owns the stage's flat vectors (parameters, gradients, optimizer state) and its
+ * dispatch lists; a call is uploads, one task and at most one read-back, and allocates nothing on the device.
  *
  * Rejects, as our bug: calls that this stage does not have (a tail has no `forward`), inputs of the wrong kind or length, and
- * any call after `close`. A GPU failure rejects the call that finds it and every later one.
+ * any call after `close`. A device's failure rejects the call that finds it and every later one.
  */
 
 import { assert, present } from "../core/assert.ts";
 import { parameterTable, type StageSpec } from "../core/model/spec.ts";
 import type { OptimizerState } from "../core/train/optimizer.ts";
 import type { OptimizerName } from "../core/train/optimizers.ts";
-import { type BufferRange, StageBuffers } from "./buffers.ts";
 import type { AdapterDescription, PassOptions, StageCompute, StageVector } from "./compute.ts";
 import type { StageInput, StageOptions, StepOptions, Turnaround } from "./compute.ts";
-import type { GpuDevice } from "./device.ts";
-import { type Dispatch, encodeProgram, Kernels } from "./kernel.ts";
-import { hardwareKernels, type KernelSettings, Ops, softwareKernels } from "./ops.ts";
-import { buildGradientNorm, type GradientNorm } from "./optimizers/gradient_norm.ts";
-import { type DeviceVectors, partOf, storeVectors, type Update } from "./optimizers/update.ts";
-import { updates } from "./optimizers/updates.ts";
+import { type DeviceVectors, type GradientNorm, partOf, storeVectors, type Update } from "./stage_vectors.ts";
 import { KeptPasses } from "./kept_passes.ts";
+import type { StageDevice } from "./stage_device.ts";
+import type { BufferRange, Dispatch } from "./stage_ops.ts";
 import { buildStageProgram, type StageProgram, type WirePort } from "./stage_program.ts";
 import { StageUploads } from "./stage_uploads.ts";
 import { VectorTable } from "./vector_table.ts";
 
-export interface WebGpuStageOptions extends StageOptions {
-  /** Shared by the stages of one device, so that each shader is compiled once. @default a new one */
-  readonly kernels?: Kernels;
-  /** @default by adapter: softwareKernels or hardwareKernels */
-  readonly settings?: KernelSettings;
-}
+const mostPasses = 64; // each has programs of its own
 
-const mostPasses = 64; // each has bind groups of its own
-
-/** A stage with all parameters zero, its shaders compiled. Load parameters before use. */
-export async function createWebGpuStage(
-  gpu: GpuDevice,
+/** A stage with all parameters zero, its kernels compiled. Load parameters before use. Closing it destroys the device. */
+export async function createDeviceStage(
+  device: StageDevice,
   spec: StageSpec,
-  options: WebGpuStageOptions = {},
+  options: StageOptions = {},
 ): Promise<StageCompute> {
-  const kernels = options.kernels ?? new Kernels(gpu);
-  const settings = options.settings ?? (gpu.adapter.isSoftware ? softwareKernels : hardwareKernels);
-  const buffers = new StageBuffers(gpu);
   try {
     const { activationBytes = 0, openForwards = mostPasses, optimizer } = options;
     const passes = { bytes: activationBytes, most: Math.min(mostPasses, openForwards) };
-    const stage = new WebGpuStage({ gpu, spec, buffers, ops: new Ops(kernels, settings), passes, optimizer });
+    const stage = new DeviceStage({ device, spec, passes, optimizer });
     await stage.warmUp();
     return stage;
   } catch (error) {
-    buffers.destroy();
+    device.destroy();
     throw error;
   }
 }
 
-const readChunkBytes = 4 << 20; // least staging, so that reading parameters does not take one 11 ms wait per small task size
-
 interface StageParts {
-  readonly gpu: GpuDevice;
+  readonly device: StageDevice;
   readonly spec: StageSpec;
-  readonly buffers: StageBuffers;
-  readonly ops: Ops;
   readonly passes: { readonly bytes: number; readonly most: number };
   readonly optimizer: OptimizerName | undefined;
 }
 
-class WebGpuStage implements StageCompute {
+class DeviceStage implements StageCompute {
   readonly spec: StageSpec;
   readonly adapter: AdapterDescription;
-  readonly #gpu: GpuDevice;
-  readonly #kernels: Kernels;
-  readonly #buffers: StageBuffers;
+  readonly #device: StageDevice;
   readonly #vectors: VectorTable;
-  readonly #device: DeviceVectors;
+  readonly #stored: DeviceVectors;
   readonly #program: StageProgram; // the spare one
   readonly #passes: KeptPasses<StageProgram>;
   readonly #update: Update;
@@ -81,47 +61,43 @@ class WebGpuStage implements StageCompute {
   #steps = 0;
   #isClosed = false;
 
-  constructor(options: StageParts) {
-    const { gpu, spec, buffers, ops } = options;
+  constructor({ device, spec, passes, optimizer }: StageParts) {
     this.spec = spec;
-    this.adapter = gpu.adapter;
-    this.#gpu = gpu;
-    this.#kernels = ops.kernels;
-    this.#buffers = buffers;
+    this.adapter = device.adapter;
+    this.#device = device;
+    const { ops, buffers } = device;
     const table = parameterTable(spec);
-    const { state, optimizer } = this.#vectors = new VectorTable(table, options.optimizer);
-    const vectors = this.#device = storeVectors(buffers, { table, state });
-    const { parameters, gradients } = vectors;
+    this.#vectors = new VectorTable(table, optimizer);
+    this.#stored = storeVectors(buffers, { table, state: this.#vectors.state });
+    const { parameters, gradients } = this.#stored;
     const before = buffers.storageBytes;
     const build = () => buildStageProgram({ ops, buffers, spec, parameters, gradients });
     this.#program = build();
     const passBytes = buffers.storageBytes - before;
-    const { bytes, most } = options.passes;
-    const count = spec.wireOut === null ? 0 : Math.min(most, Math.floor(bytes / passBytes));
+    const count = spec.wireOut === null ? 0 : Math.min(passes.most, Math.floor(passes.bytes / passBytes));
     this.#passes = new KeptPasses(this.#program, Array.from({ length: count }, build));
     this.#uploads = new StageUploads({ spec, buffers });
-    const bindingBytes = gpu.device.limits.maxStorageBufferBindingSize;
-    const parts = { ops, buffers, table, vectors, bindingBytes };
-    this.#update = updates[optimizer](parts);
-    this.#norm = buildGradientNorm(parts);
-    buffers.reserveStaging(Math.max(this.#largestReadBytes(), readChunkBytes));
+    const parts = { table, vectors: this.#stored };
+    this.#update = device.buildUpdate(this.#vectors.optimizer, parts);
+    this.#norm = device.buildGradientNorm(parts);
+    device.reserveReads(this.#largestReadBytes());
   }
 
   /** Compiles what is new on this device. The trial runs leave garbage behind, so all state is cleared. */
   async warmUp(): Promise<void> {
-    await this.#kernels.warmUp();
-    const { parameters, gradients, state } = this.#device;
-    this.#clear([parameters, gradients, ...state.values().map(({ range }) => range)]);
-    await this.#buffers.settle();
+    await this.#device.warmUp();
+    const { parameters, gradients, state } = this.#stored;
+    this.#device.clear([parameters, gradients, ...state.values().map(({ range }) => range)]);
+    await this.#device.settle();
   }
 
   async loadParameters(parameters: Float32Array): Promise<void> {
     this.#check();
     this.#vectors.checkWhole("parameters", parameters);
-    this.#buffers.upload(this.#device.parameters, parameters);
+    this.#device.buffers.upload(this.#stored.parameters, parameters);
     this.#passes.forget();
-    this.#clear([this.#device.gradients]);
-    await this.#buffers.finish();
+    this.#device.clear([this.#stored.gradients]);
+    await this.#device.finish();
   }
 
   readParameters(): Promise<Float32Array> {
@@ -130,8 +106,10 @@ class WebGpuStage implements StageCompute {
 
   async loadOptimizer(state: OptimizerState): Promise<void> {
     this.#check();
-    for (const [name, values] of this.#vectors.valuesOf(state)) this.#buffers.upload(this.#rangeOf(name), values);
-    await this.#buffers.finish();
+    for (const [name, values] of this.#vectors.valuesOf(state)) {
+      this.#device.buffers.upload(this.#rangeOf(name), values);
+    }
+    await this.#device.finish();
     this.#steps = state.steps;
   }
 
@@ -143,15 +121,14 @@ class WebGpuStage implements StageCompute {
 
   async writePart(vector: StageVector, { offset, values }: { offset: number; values: Float32Array }): Promise<void> {
     this.#check();
-    this.#buffers.upload(this.#partOf(vector, { offset, length: values.length }), values);
-    this.#gpu.device.queue.submit([]); // an upload's staging memory is freed by the next submit
+    this.#device.buffers.upload(this.#partOf(vector, { offset, length: values.length }), values);
     if (vector === "parameters") this.#passes.forget();
-    await this.#buffers.finish();
+    await this.#device.finish();
   }
 
   async readPart(vector: StageVector, part: { offset: number; length: number }): Promise<Float32Array> {
     this.#check();
-    return await this.#buffers.readFloats(this.#partOf(vector, part), part.length);
+    return await this.#device.readFloats(this.#partOf(vector, part), part.length);
   }
 
   countSteps(): Promise<number> {
@@ -215,22 +192,22 @@ class WebGpuStage implements StageCompute {
       `Cannot sample as 'position' must be 0 to ${contextLength - 1}: current value is ${position}`,
     );
     this.#uploads.input(input, this.#program);
-    const encoder = this.#gpu.device.createCommandEncoder();
-    encodeProgram(encoder, [...this.#program.trunk, ...sampling.norm]);
-    const rowBytes = width * 4;
+    this.#device.run([...this.#program.trunk, ...sampling.norm]);
     for (let sequence = 0; sequence < this.spec.sequences; sequence++) {
-      const from = (sequence * contextLength + position) * rowBytes;
-      encoder.copyBufferToBuffer(sampling.normed.buffer, from, sampling.picked.buffer, sequence * rowBytes, rowBytes);
+      const row = { offset: (sequence * contextLength + position) * width, size: width };
+      this.#device.copy(
+        partOf(sampling.normed, row),
+        partOf(sampling.picked, { offset: sequence * width, size: width }),
+      );
     }
-    encodeProgram(encoder, sampling.project);
-    const [logits] = await this.#buffers.submitAndRead(encoder, [sampling.logits]);
+    const [logits] = await this.#device.read([sampling.project], [sampling.logits]);
     return new Float32Array(logits!);
   }
 
   async zeroGradients(): Promise<void> {
     this.#check();
-    this.#clear([this.#device.gradients]);
-    await this.#buffers.finish();
+    this.#device.clear([this.#stored.gradients]);
+    await this.#device.finish();
   }
 
   async gradientSquareSum(): Promise<number> {
@@ -239,27 +216,29 @@ class WebGpuStage implements StageCompute {
   }
 
   readGradients(): Promise<Float32Array> {
-    return this.#readVector(this.#device.gradients, this.#vectors.lengthOf("parameters"));
+    return this.#readVector(this.#stored.gradients, this.#vectors.lengthOf("parameters"));
   }
 
   async step(options: StepOptions): Promise<void> {
     this.#check();
     this.#steps++;
-    for (const { range, values } of this.#update.uploads(options, this.#steps)) this.#buffers.upload(range, values);
-    this.#kernels.run(this.#update.dispatches);
+    for (const { range, values } of this.#update.uploads(options, this.#steps)) {
+      this.#device.buffers.upload(range, values);
+    }
+    this.#device.run(this.#update.dispatches);
     this.#passes.forget();
-    await this.#buffers.finish();
+    await this.#device.finish();
   }
 
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    this.#buffers.destroy();
+    this.#device.destroy();
   }
 
   #check(): void {
     assert(!this.#isClosed, `Cannot compute as stage ${this.spec.index} is closed`);
-    this.#gpu.throwIfFailed();
+    this.#device.check();
   }
 
   #partOf(vector: StageVector, part: { offset: number; length: number }): BufferRange {
@@ -268,8 +247,8 @@ class WebGpuStage implements StageCompute {
   }
 
   #rangeOf(vector: StageVector): BufferRange {
-    if (vector === "parameters") return this.#device.parameters;
-    return present(this.#device.state.get(vector), `Cannot use '${vector}' as the stage has no vector of this name`)
+    if (vector === "parameters") return this.#stored.parameters;
+    return present(this.#stored.state.get(vector), `Cannot use '${vector}' as the stage has no vector of this name`)
       .range;
   }
 
@@ -291,23 +270,20 @@ class WebGpuStage implements StageCompute {
   ): Promise<Uint8Array | null> {
     if (wireIn === null) {
       this.#check();
-      this.#kernels.run(programs.flat());
-      await this.#buffers.finish();
+      this.#device.run(programs.flat());
+      await this.#device.finish();
       return null;
     }
     const [gradient] = await this.#runAndRead(programs, [wireIn.gradient.staged]);
     return wireIn.gradient.fromStaged(gradient!);
   }
 
-  /** All programs in one pass and one submit, then one read-back. */
   async #runAndRead(
     programs: readonly (readonly Dispatch[])[],
     ranges: readonly BufferRange[],
   ): Promise<ArrayBuffer[]> {
     this.#check();
-    const encoder = this.#gpu.device.createCommandEncoder();
-    encodeProgram(encoder, programs.flat());
-    return await this.#buffers.submitAndRead(encoder, ranges);
+    return await this.#device.read(programs, ranges);
   }
 
   #readWhole(vector: StageVector): Promise<Float32Array> {
@@ -316,13 +292,7 @@ class WebGpuStage implements StageCompute {
 
   async #readVector(range: BufferRange, length: number): Promise<Float32Array> {
     this.#check();
-    return await this.#buffers.readFloats(range, length);
-  }
-
-  #clear(ranges: readonly BufferRange[]): void {
-    const encoder = this.#gpu.device.createCommandEncoder();
-    for (const range of ranges) encoder.clearBuffer(range.buffer, range.offset, range.size);
-    this.#gpu.device.queue.submit([encoder.finish()]);
+    return await this.#device.readFloats(range, length);
   }
 
   #largestReadBytes(): number {

@@ -1,77 +1,26 @@
 /**
- * Whether a stage fits an adapter, determined by building it with the production code on a paper device, which has the
- * adapter's limits, counts the requested bytes, and computes nothing.
- *
- * Owns: the paper device. Out of scope: the memory of a real one (WebGPU does not reveal it). A stage that does not fit gives
- * the same error that a miner would get.
+ * Whether a stage fits a device, and what it takes there: built by the production code on paper, where nothing is computed.
  */
 
 import type { StageSpec } from "../core/model/spec.ts";
-import { type DeviceLimits, GpuDevice } from "./device.ts";
-import { createWebGpuStage } from "./stage.ts";
+import { bytesOfCpuStage } from "./cpu/cpu_stage.ts";
+import { OutOfMemoryError } from "./cpu/memory.ts";
+import { fitGpuStage, type GpuLimits } from "./webgpu/gpu_fit.ts";
+
+/** The adapter of a GPU, or the processor. */
+export type FitAdapter = GpuLimits | "cpu";
 
 export interface StageFit {
-  readonly bytes: number; // of all buffers, as far as it got
-  readonly problem: Error | null; // a TooLargeError, or a dispatch that is too wide; null: it fits
+  readonly bytes: number; // of all memory, as far as it got
+  readonly problem: Error | null; // TooLargeError, OutOfMemoryError, or a dispatch that is too wide; null: it fits
 }
 
-export interface FitAdapter {
-  readonly limits: DeviceLimits;
-  readonly isSoftware: boolean; // decides which kernels are used
-}
-
-export async function fitStage(spec: StageSpec, { limits, isSoftware }: FitAdapter): Promise<StageFit> {
-  const paper = new PaperDevice(limits);
-  const gpu = new GpuDevice(paper as unknown as GPUDevice, { // nothing else of it is used before the first task
-    adapter: { device: "webgpu", name: "paper", isSoftware },
-    features: [],
-  });
+export async function fitStage(spec: StageSpec, adapter: FitAdapter): Promise<StageFit> {
+  if (adapter !== "cpu") return await fitGpuStage(spec, adapter);
   try {
-    const stage = await createWebGpuStage(gpu, spec);
-    stage.close();
-    return { bytes: paper.bytes, problem: null };
+    return { bytes: await bytesOfCpuStage(spec), problem: null };
   } catch (error) {
-    if (!(error instanceof Error)) throw error;
-    return { bytes: paper.bytes, problem: error };
+    if (!(error instanceof OutOfMemoryError)) throw error;
+    return { bytes: error.usedBytes, problem: error };
   }
-}
-
-/** The part of GPUDevice used in building a stage and warming it up. */
-class PaperDevice {
-  bytes = 0;
-  readonly limits: DeviceLimits;
-  readonly lost = new Promise<never>(() => {}); // it never is
-  readonly queue = {
-    writeBuffer() {},
-    submit() {},
-    onSubmittedWorkDone: () => Promise.resolve(),
-  };
-
-  constructor(limits: DeviceLimits) {
-    this.limits = limits;
-  }
-
-  createBuffer({ label, size }: { label: string; size: number }) {
-    this.bytes += size;
-    return { label, size, destroy() {} };
-  }
-
-  createComputePipeline() {
-    return { getBindGroupLayout: () => ({}) };
-  }
-
-  createCommandEncoder() {
-    const pass = { setPipeline() {}, setBindGroup() {}, dispatchWorkgroups() {}, end() {} };
-    return { beginComputePass: () => pass, clearBuffer() {}, finish: () => ({}) };
-  }
-
-  popErrorScope() {
-    return Promise.resolve(null);
-  }
-
-  createShaderModule() {}
-  createBindGroup() {}
-  pushErrorScope() {}
-  addEventListener() {}
-  destroy() {}
 }

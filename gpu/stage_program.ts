@@ -7,16 +7,15 @@
 import { present } from "../core/assert.ts";
 import type { Wire } from "../core/codec/wire.ts";
 import { stageWires } from "../core/model/stage_wires.ts";
-import { ropeTable } from "./attention_ops.ts";
-import type { BufferRange } from "./buffers.ts";
+import { ropeTable } from "./attention_sizes.ts";
 import type { WireBuffers, WireTransfer } from "./codecs/codec.ts";
 import { gpuCodecs } from "./codecs/codecs.ts";
-import type { Dispatch } from "./kernel.ts";
 import { buildAttentionHalf, buildFfnHalf } from "./layers/block.ts";
 import { type BlockEnd, type BlockStart, plainEnd, plainStart } from "./layers/block_ends.ts";
 import { type ContextOptions, type LayerContext, layerContext, type Piece } from "./layers/context.ts";
 import { buildEmbed, type Embed } from "./layers/embed.ts";
 import { buildHead, type Head } from "./layers/head.ts";
+import type { BufferRange, Dispatch } from "./stage_ops.ts";
 
 /** A wire at a boundary and dL/d(wire), on their way on or off the device. */
 export interface WirePort {

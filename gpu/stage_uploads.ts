@@ -8,17 +8,17 @@
 import { assert } from "../core/assert.ts";
 import { wireBytes } from "../core/codec/wire.ts";
 import type { StageSpec } from "../core/model/spec.ts";
-import type { BufferRange, StageBuffers } from "./buffers.ts";
 import type { StageInput } from "./compute.ts";
 import type { WireTransfer } from "./codecs/codec.ts";
+import type { BufferRange, DeviceBuffers } from "./stage_ops.ts";
 import type { StageProgram } from "./stage_program.ts";
 import { tokenIndex } from "./token_index.ts";
 
 export class StageUploads {
   readonly #spec: StageSpec;
-  readonly #buffers: StageBuffers;
+  readonly #buffers: DeviceBuffers;
 
-  constructor(options: { spec: StageSpec; buffers: StageBuffers }) {
+  constructor(options: { spec: StageSpec; buffers: DeviceBuffers }) {
     this.#spec = options.spec;
     this.#buffers = options.buffers;
   }

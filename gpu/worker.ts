@@ -6,20 +6,10 @@
  */
 
 import { present, unreachable } from "../core/assert.ts";
-import type { StageSpec } from "../core/model/spec.ts";
-import type { AdapterDescription, StageCompute, StageOptions } from "./compute.ts";
-import { type GpuDevice, openGpuDevice } from "./device.ts";
-import { measureGemm } from "./gemm_speed.ts";
-import { Kernels } from "./kernel.ts";
-import { createWebGpuStage } from "./stage.ts";
-import type { ComputeRequest, ComputeResponse, DeviceChoice, StageArguments, StageMethod } from "./worker_protocol.ts";
+import type { StageCompute } from "./compute.ts";
+import { type ComputeDevice, openDevice } from "./devices.ts";
+import type { ComputeRequest, ComputeResponse, StageArguments, StageMethod } from "./worker_protocol.ts";
 import { ownedCopy } from "./worker_protocol.ts";
-
-interface ComputeDevice {
-  readonly adapter: AdapterDescription;
-  readonly gpu: GpuDevice | null; // null: the reference
-  readonly createStage: (spec: StageSpec, options: StageOptions) => Promise<StageCompute>;
-}
 
 let device: ComputeDevice | null = null;
 const stages = new Map<number, StageCompute>();
@@ -48,8 +38,8 @@ async function perform(request: ComputeRequest): Promise<ComputeResponse> {
   const { id } = request;
   switch (request.type) {
     case "openDevice":
-      device = await openDevice(request.device);
-      return { type: "deviceOpened", id, adapter: device.adapter };
+      device = await openDevice(request);
+      return { type: "deviceOpened", id, adapter: device.adapter, reason: device.reason };
     case "openStage": {
       stages.set(request.stage, await openedDevice().createStage(request.spec, request.options));
       return { type: "finished", id, result: null };
@@ -63,11 +53,9 @@ async function perform(request: ComputeRequest): Promise<ComputeResponse> {
       stages.delete(request.stage);
       return { type: "finished", id, result: null };
     case "inspect":
-      return { type: "finished", id, result: openedDevice().gpu?.facts() ?? null };
-    case "measureGemm": {
-      const { gpu } = openedDevice();
-      return { type: "finished", id, result: gpu === null ? null : await measureGemm(gpu, request) };
-    }
+      return { type: "finished", id, result: openedDevice().facts() };
+    case "measureGemm":
+      return { type: "finished", id, result: await openedDevice().measureGemm(request) };
     case "rest":
       return { type: "finished", id, result: null };
     default:
@@ -86,19 +74,4 @@ function openStage(stage: number): StageCompute {
 function callStage<M extends StageMethod>(stage: StageCompute, method: M, args: StageArguments<M>): Promise<unknown> {
   const call = stage[method] as (...args: StageArguments<M>) => Promise<unknown>;
   return call.apply(stage, args);
-}
-
-async function openDevice(choice: DeviceChoice): Promise<ComputeDevice> {
-  if (choice === "reference") {
-    const { createReferenceStage } = await import("./reference/stage.ts");
-    const adapter: AdapterDescription = { device: "reference", name: "float64 in TypeScript", isSoftware: true };
-    return { adapter, gpu: null, createStage: (spec, options) => Promise.resolve(createReferenceStage(spec, options)) };
-  }
-  const gpu = await openGpuDevice();
-  const kernels = new Kernels(gpu);
-  return {
-    adapter: gpu.adapter,
-    gpu,
-    createStage: (spec, options) => createWebGpuStage(gpu, spec, { kernels, ...options }),
-  };
 }

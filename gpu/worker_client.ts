@@ -11,11 +11,18 @@ import { parameterTable, type StageSpec } from "../core/model/spec.ts";
 import type { OptimizerState } from "../core/train/optimizer.ts";
 import type { AdapterDescription, PassOptions, StageCompute } from "./compute.ts";
 import type { StageInput, StageOptions, StageVector, StepOptions, Turnaround } from "./compute.ts";
-import type { DeviceFacts } from "./device.ts";
+import type { DeviceFacts } from "./webgpu/device.ts";
 import type { GemmSpeed } from "./gemm_speed.ts";
 import { VectorTable } from "./vector_table.ts";
-import { TooLargeError } from "./too_large.ts";
-import type { ComputeRequest, ComputeResponse, DeviceChoice, StageMethod, StageResult } from "./worker_protocol.ts";
+import { TooLargeError } from "./webgpu/too_large.ts";
+import type {
+  ComputeRequest,
+  ComputeResponse,
+  DeviceChoice,
+  DeviceRequest,
+  StageMethod,
+  StageResult,
+} from "./worker_protocol.ts";
 import { ownedCopy, type StageArguments } from "./worker_protocol.ts";
 
 /** What went wrong in the worker. `kind` is the name of the error there, e.g. `NoAdapterError` or `GpuFailure`. */
@@ -37,8 +44,9 @@ export function isTooLarge(error: unknown): error is Error {
 export interface ComputeWorker {
   readonly adapter: AdapterDescription;
   /** All stages of a worker share its device and its compiled shaders. */
+  readonly reason: string | null; // why `auto` chose this device
   openStage(spec: StageSpec, options?: StageOptions): Promise<StageCompute>;
-  /** Null: the reference has no limits. */
+  /** Null: the processor and the reference have no limits but memory. */
   inspect(): Promise<DeviceFacts | null>;
   /** The matrix product that stages use, at its best within the budget. Null of the reference. */
   measureGemm(options: { budgetMs: number }): Promise<GemmSpeed | null>;
@@ -52,13 +60,16 @@ export interface ComputeWorker {
   close(): void;
 }
 
-export async function openComputeWorker(options: { device: DeviceChoice }): Promise<ComputeWorker> {
+export async function openComputeWorker(
+  { device, isShared = false }: { device: DeviceChoice; isShared?: boolean },
+): Promise<ComputeWorker> {
   const link = new WorkerLink();
   try {
-    const adapter = await link.openDevice(options.device);
+    const { adapter, reason } = await link.openDevice({ device, isShared });
     let opened = 0;
     return {
       adapter,
+      reason,
       openStage: async (spec, options = {}) => {
         const stage = opened++;
         await link.openStage(stage, { spec, options });
@@ -93,6 +104,11 @@ function workerUrl(): URL {
 
 type Unnumbered<T> = T extends { id: number } ? Omit<T, "id"> : never;
 
+interface OpenedDevice {
+  readonly adapter: AdapterDescription;
+  readonly reason: string | null;
+}
+
 class WorkerLink {
   /** WebGPU needs no right of Deno's, so the thread that computes on strangers' bytes gets none. */
   readonly #worker = new Worker(workerUrl(), { type: "module", name: "compute", deno: { permissions: "none" } });
@@ -110,8 +126,8 @@ class WorkerLink {
     this.#worker.onmessageerror = () => this.stop("the compute worker sent a message that cannot be read");
   }
 
-  openDevice(device: DeviceChoice): Promise<AdapterDescription> {
-    return this.#request({ type: "openDevice", device }) as Promise<AdapterDescription>;
+  openDevice(request: DeviceRequest): Promise<OpenedDevice> {
+    return this.#request({ type: "openDevice", ...request }) as Promise<OpenedDevice>;
   }
 
   async openStage(stage: number, what: { spec: StageSpec; options: StageOptions }): Promise<void> {
@@ -173,7 +189,7 @@ class WorkerLink {
     this.#waiting.delete(response.id);
     switch (response.type) {
       case "deviceOpened":
-        return waiting.resolve(response.adapter);
+        return waiting.resolve({ adapter: response.adapter, reason: response.reason } satisfies OpenedDevice);
       case "finished":
         return waiting.resolve(response.result);
       case "failed":

@@ -6,8 +6,14 @@
 import type { StageSpec } from "../core/model/spec.ts";
 import type { AdapterDescription, StageCompute, StageOptions } from "./compute.ts";
 
-/** `auto` is `webgpu` today: without an adapter both refuse, because the reference is far too slow to take silently. */
-export type DeviceChoice = "auto" | "webgpu" | "reference";
+/** `webgpu` is any adapter, `gpu` a real one, `software` one that runs on the processor; what `auto` takes: devices.ts. */
+export const deviceChoices = ["auto", "gpu", "cpu", "software", "webgpu", "reference"] as const;
+export type DeviceChoice = typeof deviceChoices[number];
+
+export interface DeviceRequest {
+  readonly device: DeviceChoice;
+  readonly isShared: boolean; // several nodes compute on this machine, so CPU time counts, not the clock
+}
 
 /** The methods of `StageCompute` that travel; `close` has its own message. */
 export type StageMethod = Exclude<keyof StageCompute, "spec" | "adapter" | "close">;
@@ -15,7 +21,7 @@ export type StageArguments<M extends StageMethod> = Parameters<StageCompute[M]>;
 export type StageResult<M extends StageMethod> = Awaited<ReturnType<StageCompute[M]>>;
 
 export type ComputeRequest =
-  | { readonly type: "openDevice"; readonly id: number; readonly device: DeviceChoice }
+  | { readonly type: "openDevice"; readonly id: number } & DeviceRequest
   | {
     readonly type: "openStage";
     readonly id: number;
@@ -31,12 +37,17 @@ export type ComputeRequest =
     readonly arguments: StageArguments<StageMethod>;
   }
   | { readonly type: "closeStage"; readonly id: number; readonly stage: number }
-  | { readonly type: "inspect"; readonly id: number } // DeviceFacts, or null of the reference
+  | { readonly type: "inspect"; readonly id: number } // DeviceFacts, or null where there are none
   | { readonly type: "measureGemm"; readonly id: number; readonly budgetMs: number } // GemmSpeed, or null
   | { readonly type: "rest"; readonly id: number }; // answered when everything before it is done
 
 export type ComputeResponse =
-  | { readonly type: "deviceOpened"; readonly id: number; readonly adapter: AdapterDescription }
+  | {
+    readonly type: "deviceOpened";
+    readonly id: number;
+    readonly adapter: AdapterDescription;
+    readonly reason: string | null;
+  }
   | { readonly type: "finished"; readonly id: number; readonly result: unknown } // of the request with this id
   | { readonly type: "failed"; readonly id: number; readonly name: string; readonly message: string };
 

@@ -114,14 +114,14 @@ function keepOpen(
     if (verdict === "exhausted") {
       return tell(
         verdict,
-        `Cannot take another connection as the process must have a free file descriptor: ${connections} connections are ` +
+        `Cannot accept another connection as the process must have a free file descriptor: ${connections} connections are ` +
           `open, ${gone} unproven ones were closed; raise the limit (ulimit -n, LimitNOFILE= of a service)`,
       );
     }
     if (server.listening) server.close();
     // Waiting clients connect all at once, and each holds a descriptor for a moment, even if turned away.
     server.listen({ port, host, backlog: Math.ceil(door.mostStrangers / 8) });
-    tell(verdict, `Port ${port} did not take connections any more and was opened again; nodes come back by themselves`);
+    tell(verdict, `Port ${port} no longer accepted connections and was reopened; nodes reconnect by themselves`);
   };
   const watch = new DeafWatch({
     at: () => ({ host: anyHost[host] ?? host, port }),

@@ -24,7 +24,12 @@ export function decide(state: DutyState, view: ChainView, own: Neuron): DutyEffe
   state.lookAtBlock = headBlock + 1;
   if (window === null) {
     state.lookAtBlock = headBlock + idleLookBlocks;
-    return stand(state, "waiting", "this subnet runs no epochs, as its tempo is 0: weights have no use", null);
+    return stand(
+      state,
+      "waiting",
+      "this subnet runs no epochs because its tempo is 0, so weights have no effect",
+      null,
+    );
   }
   if (state.attempt !== null) return stand(state, "waiting", "waiting to learn whether the last call landed", null);
 
@@ -82,14 +87,14 @@ function waitOf(state: DutyState, view: ChainView, own: Neuron, window: SendWind
   if (lastCallBlock > own.registeredAtBlock && lastCallBlock >= window.epochStartBlock) {
     const after = nextEpochBlock(stateAt(epoch, Math.max(epoch.block, window.endBlock)));
     const startBlock = after === null ? null : after - leadBlocks(parameters.tempoBlocks, own.hotkey);
-    return { level: "good", words: "weights of this epoch are in; the next land", atBlock: startBlock };
+    return { level: "good", words: "this epoch's weights have landed; the next land", atBlock: startBlock };
   }
   if (state.scores === null) {
     return { level: "waiting", words: "no scores yet: the hub has not finished a round", atBlock: null };
   }
   const allowedBlock = firstAllowedBlock({ lastUpdateBlock, parameters });
   if (allowedBlock > window.landingBlock && allowedBlock > window.startBlock) {
-    const words = `the subnet takes weights every ${parameters.weightsRateLimitBlocks} blocks; the next land`;
+    const words = `the subnet accepts weights every ${parameters.weightsRateLimitBlocks} blocks; the next land`;
     return { level: "waiting", words, atBlock: allowedBlock };
   }
   if (window.landingBlock < window.startBlock) {
@@ -102,7 +107,7 @@ function sendPlanned(state: DutyState, view: ChainView, own: Neuron, context: Se
   const { scores } = state;
   if (scores === null) return [];
   const planned = planRow({ scores, metagraph: view.metagraph, own, parameters: view.parameters });
-  if (!planned.ok) return stand(state, "alarm", `no weights can be made of the scores: ${planned.detail}`, null);
+  if (!planned.ok) return stand(state, "alarm", `the scores give no valid weights: ${planned.detail}`, null);
   const refusal = rowRefusal(view, own, planned.row);
   if (refusal !== null) return standRefused(state, refusal, context.window.endBlock);
   stand(state, "good", `weights for ${planned.row.uids.length} miners are being sent`, null);

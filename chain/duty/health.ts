@@ -26,7 +26,7 @@ function nextOf(state: DutyState): string {
   if (attempt !== null) {
     const what = attempt.purpose === "set" ? "weights" : "the reveal of weights";
     return attempt.isUnknown
-      ? `no answer to ${what} sent at block ${attempt.headBlock}: looking on the chain whether it landed`
+      ? `no answer to ${what} sent at block ${attempt.headBlock}: checking on the chain whether it landed`
       : `${what} sent at block ${attempt.headBlock}, waiting for the chain's answer`;
   }
   if (standing.atBlock === null) return standing.words;

@@ -41,7 +41,7 @@ export function minerHealth(input: MinerHealthInput): MinerHealth {
     ? `uid ${uid} earned ${alpha(emissionRao)} alpha in the last epoch, ${
       (100 * incentiveShare).toFixed(1)
     } % of the miners' share`
-    : `uid ${uid} earned nothing in the last epoch: validators have no weights for it yet`;
+    : `uid ${uid} earned nothing in the last epoch: no validator has set a weight for it yet`;
   const { isAtRisk, text } = place(input, own);
   const sentences = isAtRisk ? [text, earns] : [earns, text];
   return {
@@ -66,8 +66,8 @@ function place({ metagraph, parameters }: MinerHealthInput, own: Neuron): { isAt
   const isMortal = (neuron: Neuron) => neuron.registeredAtBlock + parameters.immunityPeriodBlocks <= block;
   const below = neurons.filter((neuron) => isMortal(neuron) && neuron.emissionRao < own.emissionRao).length;
   return below === 0
-    ? { isAtRisk: true, text: "its place goes to the next newcomer: no other without immunity earns less" }
-    : { isAtRisk: false, text: `${below} without immunity earn less and would lose their places before it` };
+    ? { isAtRisk: true, text: "the next newcomer takes its place: no other neuron without immunity earns less" }
+    : { isAtRisk: false, text: `neurons without immunity that earn less and would lose their places first: ${below}` };
 }
 
 /** Three decimals are enough to see it grow. */

@@ -33,7 +33,7 @@ export function standingRefusal(
   const needed = parameters.weightsVersionKey, ours = BigInt(options.versionKey);
   if (needed > 0n && ours < needed) {
     return refusal("IncorrectWeightVersionKey", "afterUpgrade", {
-      sentence: `the subnet wants weights of version ${needed} and this program makes version ${ours}`,
+      sentence: `the subnet requires weights of version ${needed}, and this program makes version ${ours}`,
       action: "update this program; until then it sends none",
     });
   }
@@ -70,7 +70,7 @@ export function rowRefusal(view: ChainView, own: Neuron, row: WeightsRow): Refus
   const known = new Set(metagraph.neurons.map(({ uid }) => uid));
   if (parameters.isCommitReveal && view.commits.length >= unrevealedMax) {
     return refusal("TooManyUnrevealedCommits", "afterEpoch", {
-      sentence: `${view.commits.length} commits wait for their reveal, and the chain takes no more`,
+      sentence: `${view.commits.length} commits are waiting to be revealed, and the chain accepts no more`,
       action: "wait until an epoch reveals or drops them",
     });
   }
@@ -81,7 +81,7 @@ export function rowRefusal(view: ChainView, own: Neuron, row: WeightsRow): Refus
   if (!isSelfWeight && row.uids.length < parameters.minAllowedWeights) {
     return refusal("WeightVecLengthIsLow", "afterEpoch", {
       sentence:
-        `the subnet wants ${parameters.minAllowedWeights} weights and only ${row.uids.length} miners have a score`,
+        `the subnet requires ${parameters.minAllowedWeights} weights, and only ${row.uids.length} miners have a score`,
       action: "wait until more miners have worked",
     });
   }

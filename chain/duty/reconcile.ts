@@ -70,7 +70,7 @@ export function checkPassages(state: DutyState, view: ChainView): DutyRecord[] {
   for (const passage of state.passages.filter((each) => isOverdue(each, view, index))) {
     state.passages.splice(state.passages.indexOf(passage), 1);
     const why = whyMissing(passage, view);
-    state.alarm = `weights of block ${passage.landedBlock} did not come through: ${why}`;
+    state.alarm = `weights of block ${passage.landedBlock} did not take effect: ${why}`;
     records.push({ type: "rowMissing", landedBlock: passage.landedBlock, why });
   }
   return records;
@@ -98,6 +98,6 @@ function isOverdue(passage: Passage, view: ChainView, index: number): boolean {
 function whyMissing(passage: Passage, view: ChainView): string {
   if (passage.mode === "salted" && !passage.isRevealSent) return "its reveal was not sent in its epoch";
   if (isPending(passage, view)) return "the chain has not revealed it, perhaps because the drand pulse is missing";
-  if (view.row.length === 0) return "the chain has no row of ours";
-  return "the chain has another row; does another program use this hotkey?";
+  if (view.row.length === 0) return "the chain has no weights from this hotkey";
+  return "the chain has other weights; does another program use this hotkey?";
 }

@@ -185,7 +185,7 @@ export class LocalChain implements Chain {
   }
 
   #forget(submission: number, why: string): void {
-    this.#finish(submission, () => ({ status: "unknown", why: `The call's fate is open: ${why}` }));
+    this.#finish(submission, () => ({ status: "unknown", why: `The outcome of the call is unknown: ${why}` }));
   }
 
   #settle({ number, outcomes }: LocalBlock): void {

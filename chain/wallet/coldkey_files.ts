@@ -97,7 +97,7 @@ export async function saveColdkeyAddress(
   if (publicKey === null) {
     throw new WalletError(
       "malformed",
-      `Cannot use the address as it must be an ss58 address with prefix 42: it is none`,
+      `Cannot use the address as it must be an ss58 address with prefix 42: it is not`,
     );
   }
   const path = coldkeyPublicPath(place);

@@ -105,7 +105,7 @@ export function fileError(error: unknown, path: string): unknown {
 export function existsError(path: string): WalletError {
   return new WalletError(
     "exists",
-    `Cannot write a key as an existing one is never overwritten unasked: ${path} is there`,
+    `Cannot write a key as an existing one must not be overwritten: ${path} exists`,
   );
 }
 

@@ -34,7 +34,7 @@ export async function openKeyFile(path: string, { password, deriveKey }: Unlock)
     if (text === null) {
       throw new WalletError(
         "wrongPassword",
-        `Cannot open ${path} as the password must be the key's own: this one is not`,
+        `Cannot open ${path} as the password must be the right one: it is not`,
       );
     }
     return { key: keyOfKeyfile(text, path), password: given };
@@ -61,7 +61,7 @@ function plainText(bytes: Uint8Array, { encryption, path }: { encryption: Encryp
   const format = encryption === "ansible" ? "$ANSIBLE_VAULT" : "Fernet";
   throw new WalletError(
     "oldEncryption",
-    `Cannot open ${path} as its encryption must be the current one ($NACL): it is ${format}, an older one of Bittensor's`,
+    `Cannot open ${path} as its encryption must be the current one ($NACL): it is ${format}, an older format of Bittensor's`,
   );
 }
 

@@ -79,7 +79,7 @@ export function publicKeyOfKeyfile(text: string, path: string): Uint8Array {
   if (namesKey(fields, publicKey)) return publicKey;
   throw new WalletError(
     "mismatch",
-    `Cannot use ${path} as its ss58Address and publicKey must be one key: they are two`,
+    `Cannot use ${path} as its ss58Address and publicKey must name the same key: they do not`,
   );
 }
 

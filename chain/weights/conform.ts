@@ -42,11 +42,12 @@ export function conformWeights(
   const isSelfWeight = uids.length === 1 && uids[0] === limits.ownUid;
   const row = isSelfWeight ? roundRow(uids, raw) : rowWithin(uids, raw, limits.maxWeightsLimit);
   if (row === null) {
-    const detail = `No ${uids.length} shares can all stay within ${limits.maxWeightsLimit} of ${u16Max} of their sum`;
+    const detail = `${uids.length} shares cannot all stay within ${limits.maxWeightsLimit} of ${u16Max} of their sum`;
     return refuse("limitTooLow", detail);
   }
   if (!isSelfWeight && row.uids.length < limits.minAllowedWeights) {
-    const detail = `The subnet wants at least ${limits.minAllowedWeights} weights: ${row.uids.length} are not zero`;
+    const detail =
+      `The subnet requires at least ${limits.minAllowedWeights} weights: only ${row.uids.length} are not zero`;
     return refuse("tooFew", detail);
   }
   return { ok: true, row };

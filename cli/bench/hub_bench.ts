@@ -116,9 +116,7 @@ async function messages({ seconds, report }: PartOptions): Promise<Fields> {
   const measured = await measureMessages(seconds);
   const roundTripsPerSecond = measured.count / measured.seconds;
   const cpuMicrosecondsEach = (measured.cpuSeconds * 1e6) / measured.count;
-  const words = `${decimal(roundTripsPerSecond)}/s there and back, ${
-    decimal(cpuMicrosecondsEach)
-  } cpu us each, both ends`;
+  const words = `${decimal(roundTripsPerSecond)} round trips/s, ${decimal(cpuMicrosecondsEach)} cpu us each, both ends`;
   report({ over: "memory", roundTripsPerSecond, cpuMicrosecondsEach }, words);
   return { messageRoundTripsPerSecond: roundTripsPerSecond };
 }

@@ -117,7 +117,7 @@ export async function sendCall(
   if (receipt.status === "refused") throw refusalError(receipt.refusal, { action, commandTo });
   if (receipt.status === "unknown") {
     throw new UserError(`Cannot tell whether the chain accepted the call to ${action}: ${receipt.why}`, {
-      next: `Look before sending it again: ${commandTo("status")}`,
+      next: `Check before sending it again: ${commandTo("status")}`,
     });
   }
   const { block, extrinsicHash, isUnchanged = false } = receipt;

@@ -69,7 +69,7 @@ export class DrandRelay {
     if (server === null) {
       return warn(`${whose}: they will be lost, as --drand none keeps this chain from fetching its pulses`);
     }
-    warn(`${whose}: they open if round ${commit.round} can be fetched from ${server} when it is out`);
+    warn(`${whose}: they open if round ${commit.round} can be fetched from ${server} when it is published`);
     if (!this.#isFetching) this.settled = this.#tryServer(server);
   }
 
@@ -100,7 +100,7 @@ export class DrandRelay {
       const why = reasonOf(error);
       if (this.#problem !== why) {
         warn(
-          `cannot fetch quicknet's pulse from ${server}, so weights sealed to it are lost unless that changes: ${why}`,
+          `cannot fetch quicknet's pulse from ${server}, so weights sealed to it will be lost unless the server answers: ${why}`,
         );
       }
       this.#problem = why;

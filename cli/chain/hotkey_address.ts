@@ -24,8 +24,8 @@ export async function hotkeyAddressOf(context: CommandContext): Promise<Address>
 export function refuseMistyped(given: string): void {
   if (!/^5[1-9A-HJ-NP-Za-km-z]{46,48}$/.test(given)) return;
   throw new UsageError(
-    `Cannot use --hotkey as the checksum of an address must fit its letters: current value is '${given}', ` +
-      "of which a letter is wrong or missing",
+    `Cannot use --hotkey as an address must match its checksum: current value is '${given}', ` +
+      "in which a letter is wrong or missing",
     { next: "Copy the whole address, for example from: iota wallet list" },
   );
 }

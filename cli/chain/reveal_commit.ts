@@ -67,7 +67,7 @@ function chooseCommit(
   const salted = pending.filter(({ revealRound }) => revealRound === null);
   const chosen = salted.findLast((commit) => isDue(commit, headBlock)) ?? salted[0];
   if (chosen !== undefined) return chosen;
-  throw new UserError(`Cannot ${action} as a commit by salt must wait for it: there is none`, {
+  throw new UserError(`Cannot ${action} as there must be a salted commit to reveal: there is none`, {
     next: `Timelocked weights are revealed by the chain itself; see what is committed: ${commandTo("commit")}`,
   });
 }
@@ -82,9 +82,12 @@ async function waitUntilDue(
   const { blockMs } = await reading(chain.parameters());
   const when = revealFromBlock === null ? "in a later epoch" : inBlocks(revealFromBlock - headBlock, blockMs);
   if (revealFromBlock === null || !options.flag("wait")) {
-    throw new UserError(`Cannot ${action} of block ${committedBlock} as their epoch must have come: it comes ${when}`, {
-      next: "Wait for it, or add --wait; they can be revealed only in that epoch",
-    });
+    throw new UserError(
+      `Cannot ${action} of block ${committedBlock} as their epoch must have begun: it begins ${when}`,
+      {
+        next: "Wait for it, or add --wait; they can be revealed only in that epoch",
+      },
+    );
   }
   output.log.info(`waiting for block ${revealFromBlock}, ${when}`);
   await waitForBlock(chain, { block: revealFromBlock - 1, blockMs });

@@ -74,7 +74,7 @@ async function requirePause({ chain, netuid, reading }: ChainAccess, hotkey: Add
   if (lastBlock === null) return;
   const allowedBlock = lastBlock + servingRateLimitBlocks;
   if (block + 1 >= allowedBlock) return; // it lands in the next block
-  const rule = `subnet ${netuid} takes an announcement every ${plural(servingRateLimitBlocks, "block")}`;
+  const rule = `subnet ${netuid} accepts an announcement every ${plural(servingRateLimitBlocks, "block")}`;
   throw new UserError(`Cannot ${action} as ${rule}: the last one is ${plural(block - lastBlock, "block")} old`, {
     next: `Try again ${inBlocks(allowedBlock - 1 - block, blockMs)}`,
   });

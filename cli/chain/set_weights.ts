@@ -97,7 +97,9 @@ async function planWeights(
         next: `See who is: ${commandTo("metagraph")}`,
       });
     }
-    output.log.warn(`${plural(missing.length, "hotkey")} of the file not in subnet ${netuid}, left out: ${all}`);
+    output.log.warn(
+      `Left out ${plural(missing.length, "hotkey")} of the file, as they are not in subnet ${netuid}: ${all}`,
+    );
   }
   const conformed = conformWeights(scores, { ownUid: own.uid, ...view.parameters });
   if (!conformed.ok) throw new UserError(`Cannot ${action}: ${conformed.detail}`, { next: "Change the weights given" });
@@ -111,7 +113,7 @@ function modeOf({ context: { options } }: Scene, { view: { parameters } }: Plann
   if (!options.flag("salted")) return mode;
   if (mode !== "plain") return "salted";
   throw new UserError(
-    "Cannot commit with a salt as the subnet must use commit-reveal: it takes weights openly",
+    "Cannot commit with a salt as the subnet must use commit-reveal: it accepts weights openly",
     {
       next: "Leave --salted out",
     },
@@ -220,7 +222,7 @@ async function sendSalted(scene: Scene, { planned, fields }: Passage): Promise<v
   context.output.answer(
     { ...fields, block, revealFromBlock, saltFile },
     `${setText(fields)} committed in block ${block}\n` +
-      `To be revealed ${when}, for one epoch: ${access.commandTo("commit --reveal")}\n` +
+      `Reveal them ${when}, within one epoch: ${access.commandTo("commit --reveal")}\n` +
       `The salt is in ${saltFile}`,
   );
 }

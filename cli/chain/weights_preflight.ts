@@ -52,7 +52,7 @@ function rateHindrance(view: ChainView, own: Neuron): Hindrance | null {
     : "the registration, which counts as well, is";
   const refusal: Refusal = {
     name: parameters.isCommitReveal ? "CommittingWeightsTooFast" : "SettingWeightsTooFast",
-    sentence: `${what} ${block - lastUpdateBlock} blocks old and the subnet takes weights every ` +
+    sentence: `${what} ${block - lastUpdateBlock} blocks old and the subnet accepts weights every ` +
       `${parameters.weightsRateLimitBlocks} blocks`,
     action: "try again",
     retry: "afterRateLimit",

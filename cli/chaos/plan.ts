@@ -107,7 +107,7 @@ function readStatement(words: readonly string[]): Read<ChaosStatement> {
   const time = readTime(action.rest);
   if (!time.ok) return time;
   const extra = time.rest[0];
-  if (extra !== undefined) return wrong("must end after its time, or go on with ';'", extra);
+  if (extra !== undefined) return wrong("must end after its time or continue with ';'", extra);
   return { ok: true, value: { action: action.value, time: time.value }, rest: [] };
 }
 

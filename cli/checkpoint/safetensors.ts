@@ -147,7 +147,7 @@ function parseHeader(text: string, options: { dataStart: number; dataBytes: numb
       );
     }
     if (from !== end) {
-      throw refusal(path, `tensor '${name}' must start at byte ${end}, without hole or overlap: it starts at ${from}`);
+      throw refusal(path, `tensor '${name}' must start at byte ${end}, without gap or overlap: it starts at ${from}`);
     }
     end = to;
     tensors.set(name, { dtype, shape, offset: from, bytes });

@@ -28,7 +28,7 @@ export const command: Command = {
       placeholder: "BLOCKS",
       min: 1,
       max: 65535,
-      defaultText: "20, like mainnet 360",
+      defaultText: "20; with --like-mainnet 360",
       doc: "blocks from one epoch to the next",
     },
     {
@@ -37,7 +37,7 @@ export const command: Command = {
       placeholder: "MS",
       min: 20,
       max: 3_600_000,
-      defaultText: "1000, like mainnet 12000",
+      defaultText: "1000; with --like-mainnet 12000",
       doc: "time from one block to the next",
     },
     { name: "commit-reveal", kind: "boolean", doc: "commit weights first and reveal them later, as on mainnet" },

@@ -8,7 +8,7 @@ export const command: Command = {
   summary: "add stake to a hotkey, or take it back",
   usage: "chain stake --amount TAO [--remove] [--wallet NAME] [options]",
   about:
-    "Stake gives a hotkey influence: those with most stake get a validator permit in the next epoch. With --remove the amount is in " +
+    "Stake gives a hotkey influence: the hotkeys with the most stake get a validator permit in the next epoch. With --remove the amount is in " +
     "the subnet's own token, which the chain converts back into TAO at the current price.",
   examples: [
     "iota chain stake --amount 100 --wallet owner",

@@ -46,7 +46,7 @@ export const command: Command = {
 async function orderOf({ options }: CommandContext) {
   const list = options.text("set"), path = options.text("from"), versionKey = options.text("version-key");
   if (list !== undefined && path !== undefined) {
-    throw new UsageError("Cannot use --set and --from together as there is one row of weights", {
+    throw new UsageError("Cannot use --set and --from together as both give the weights", {
       next: "Leave one of them out",
     });
   }

@@ -21,7 +21,7 @@ export const command: Command = {
       min: 1,
       max: 100_000,
       default: 60,
-      doc: "the most tokens to generate",
+      doc: "the largest number of tokens to generate",
     },
     {
       name: "temperature",

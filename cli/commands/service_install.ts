@@ -14,7 +14,7 @@ export const command: Command = {
   usage: "service install [options] -- ROLE [its options]",
   about:
     "ROLE is miner, validate or orchestrate. The service may write only to its data folder and its log, and is restarted with " +
-    "growing waits. When a new version replaces the program's file, a miner or validator stops between two rounds and restarts " +
+    "growing delays. When a new version replaces the program's file, a miner or validator stops between two rounds and restarts " +
     "with it; an orchestrator keeps its version until the service is installed again. An earlier service " +
     "of the same name is replaced.",
   examples: [

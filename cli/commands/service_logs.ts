@@ -17,7 +17,7 @@ export const command: Command = {
       min: 1,
       max: 100_000,
       default: 50,
-      doc: "how many of the last lines",
+      doc: "how many of the last lines to show",
     },
     { name: "follow", kind: "boolean", doc: "follow new lines; a role's own log file is shown once" },
   ],

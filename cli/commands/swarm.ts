@@ -58,7 +58,7 @@ export const command: Command = {
       kind: "string",
       placeholder: "PLAN",
       defaultText: "nothing",
-      doc: `break the swarm on schedule and keep it whole; PLAN is ${chaosGrammar}`,
+      doc: `break parts of the swarm on schedule, and restart what died; PLAN is ${chaosGrammar}`,
     },
   ],
   configures: "run",

@@ -58,7 +58,7 @@ async function open(context: CommandContext, place: KeyPlace): Promise<OpenedKey
   const { keyOfSecretUri } = await import("../../chain/wallet/secret_uri.ts");
   const key = uri?.startsWith("/") ? keyOfSecretUri(uri) : null;
   if (key === null) {
-    throw new UsageError("Cannot import the URI as it must be a derivation path such as //Alice: it is none", {
+    throw new UsageError("Cannot import the URI as it must be a derivation path such as //Alice: it is not", {
       next: "Never pass a phrase or seed as an argument; enter it when asked: iota wallet regen",
     });
   }

@@ -100,7 +100,7 @@ async function readReceiver(text: string | undefined): Promise<NodeId | null> {
   const { decodeAddress } = await import("../../chain/wallet/ss58.ts");
   if (text === undefined) return null;
   if (decodeAddress(text) !== null) return nodeId(text);
-  throw new UsageError("Cannot use --receiver as it must be an ss58 address with prefix 42: it is none", {
+  throw new UsageError("Cannot use --receiver as it must be an ss58 address with prefix 42: it is not", {
     next: "Copy it again: it begins with 5 and has 48 characters",
   });
 }

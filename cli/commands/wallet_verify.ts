@@ -98,7 +98,7 @@ async function addressOf(context: CommandContext): Promise<string> {
   const given = context.options.text("address");
   if (given !== undefined) {
     if (decodeAddress(given) !== null) return given;
-    throw new UsageError("Cannot use --address as it must be an ss58 address with prefix 42: it is none", {
+    throw new UsageError("Cannot use --address as it must be an ss58 address with prefix 42: it is not", {
       next: "Copy it again: it begins with 5 and has 48 characters",
     });
   }

@@ -47,7 +47,7 @@ export async function checkConfig(context: CommandContext): Promise<number> {
     ? "the settings of a run"
     : `options of iota ${purpose}`;
   const text = count === 0
-    ? `${output.paint.green("●")} ${path} is right: ${kind}`
+    ? `${output.paint.green("●")} ${path} is valid: ${kind}`
     : `${path} has ${count} problem${count === 1 ? "" : "s"}: ${kind}`;
   output.answer({ path, purpose, problems: count, isValid: count === 0 }, text);
   return count === 0 ? 0 : 1;

@@ -40,7 +40,7 @@ export function sampleOfBlock(
 
 export function judgeClock(samples: readonly ClockSample[], system: System): Verdict {
   const best = samples.toSorted((a, b) => a.errorMs - b.errorMs)[0];
-  if (best === undefined) return skipped("no answer carried the time");
+  if (best === undefined) return skipped("no answer contained the time");
   const { by, offsetMs, errorMs } = best;
   const facts = { by, offsetMs: Math.round(offsetMs), errorMs: Math.round(errorMs) };
   const leastMs = Math.max(0, Math.abs(offsetMs) - errorMs);
@@ -49,7 +49,7 @@ export function judgeClock(samples: readonly ClockSample[], system: System): Ver
   const fix = `Let the system keep the time: ${commands[system]}`;
   const limitMs = defaultNetLimits.clockSkewMs;
   if (leastMs < limitMs) return warning(text, fix, facts);
-  return wrong(`${text}: signed requests are refused beyond ${duration(limitMs)}`, fix, facts);
+  return wrong(`${text}: signed requests are refused if clocks differ by more than ${duration(limitMs)}`, fix, facts);
 }
 
 const commands: Readonly<Record<System, string>> = {

@@ -8,9 +8,9 @@
 
 import { resolveConfig } from "../../core/config/parse.ts";
 import { type SizeName, sizeNames } from "../../core/config/size.ts";
-import type { DeviceFacts } from "../../gpu/device.ts";
+import type { DeviceFacts } from "../../gpu/webgpu/device.ts";
 import { ComputeError, type ComputeWorker, openComputeWorker } from "../../gpu/worker_client.ts";
-import { fitModel } from "../roles/model_fit.ts";
+import { fitAdapterOf, fitModel } from "../roles/model_fit.ts";
 import { byteSize, decimal } from "../screen/format.ts";
 import { good, skipped, type Verdict, warning, wrong } from "./verdict.ts";
 
@@ -32,20 +32,21 @@ export class DeviceChecks {
   async adapter(): Promise<Verdict> {
     const opened = await this.#opened;
     if (opened instanceof ComputeError) return wrong(opened.message.split(". ")[0]!, noAdapterFix);
-    const { worker: { adapter }, facts } = opened;
-    return judgeAdapter({ name: adapter.name, isSoftware: adapter.isSoftware, facts });
+    const { worker: { adapter, reason }, facts } = opened;
+    return judgeAdapter({ name: adapter.name, isSoftware: adapter.isSoftware, reason, facts });
   }
 
   async size(): Promise<Verdict> {
     const opened = await this.#opened;
-    if (opened instanceof ComputeError || opened.facts === null) return skipped("there is no adapter");
-    const { worker: { adapter: { isSoftware } }, facts: { limits } } = opened;
+    const adapter = opened instanceof ComputeError ? null : await fitAdapterOf(opened.worker);
+    if (opened instanceof ComputeError || adapter === null) return skipped("there is no adapter");
+    const { isSoftware } = opened.worker.adapter;
     const memoryBytes = isSoftware ? Deno.systemMemoryInfo().available : Infinity;
     const fits: SizeFit[] = [];
     for (const size of sizeNames) {
       const resolved = resolveConfig({ size });
       if (!resolved.ok) throw new Error(`size ${size} does not resolve`);
-      const fit = { size, ...await fitModel(resolved.config, { limits, isSoftware }) };
+      const fit = { size, ...await fitModel(resolved.config, adapter) };
       fits.push(fit.problem === null && fit.stageBytes > memoryBytes ? tooMuchMemory(fit, memoryBytes) : fit);
     }
     return judgeSizes(fits);
@@ -82,10 +83,11 @@ const noAdapterFix =
 export interface AdapterFacts {
   readonly name: string;
   readonly isSoftware: boolean;
+  readonly reason?: string | null; // why it was chosen
   readonly facts: DeviceFacts | null;
 }
 
-export function judgeAdapter({ name, isSoftware, facts }: AdapterFacts): Verdict {
+export function judgeAdapter({ name, isSoftware, reason = null, facts }: AdapterFacts): Verdict {
   const shown = { adapter: name, isSoftware, ...facts?.limits, features: facts?.features ?? [] };
   const limits = facts?.limits;
   const details = limits === undefined ? "" : [
@@ -94,8 +96,9 @@ export function judgeAdapter({ name, isSoftware, facts }: AdapterFacts): Verdict
     extras(facts?.features ?? []),
   ].join(", ");
   if (!isSoftware) return good(`${name}${details}`, shown);
+  const why = reason === null ? "" : `: ${reason}`;
   return warning(
-    `${name}, software on the CPU${details}`,
+    facts === null ? `${name}${why}` : `${name}, software on the CPU${details}${why}`,
     "Fine for trials; to earn, use a GPU with its Vulkan driver",
     shown,
   );

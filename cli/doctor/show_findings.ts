@@ -48,7 +48,7 @@ export function closingLine(findings: readonly Finding[], paint: Paint): string 
   const warnings = count("warning") === 0 ? "" : plural(count("warning"), "warning");
   if (worstOf(findings) === "wrong") {
     const also = warnings === "" ? "" : `, and ${warnings}`;
-    return `${paint.red("Not ready")}: ${plural(count("wrong"), "thing")} to put right${also}.`;
+    return `${paint.red("Not ready")}: ${plural(count("wrong"), "problem")} to fix${also}.`;
   }
   return warnings === "" ? `${paint.green("Ready")}.` : `${paint.green("Ready")}, with ${warnings}.`;
 }

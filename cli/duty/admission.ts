@@ -76,7 +76,7 @@ export class Admission {
     if (refusal === null || !this.#mayBeNew(node)) return refusal;
     return fault(
       "wrongPhase",
-      `${refusal.detail}; if that has just changed, it is seen with the next block; try again`,
+      `${refusal.detail}; if that has just changed, the next block will show it; try again`,
     );
   }
 

@@ -48,7 +48,7 @@ async function tryUntil<T>(options: ChainLinkOptions, greet: (chain: Chain) => P
       chain = await SubtensorChain.connect({ endpoints, netuid, timers, dice, inclusionWaitMs });
       const greeted = await greet(chain);
       chain.onOutage?.(
-        options.onOutage ?? ((problem) => problem !== null && onProblem(`${problem}; trying again until it can be`)),
+        options.onOutage ?? ((problem) => problem !== null && onProblem(`${problem}; retrying`)),
       );
       if (!signal.aborted) return greeted;
       await chain.close();
@@ -58,7 +58,7 @@ async function tryUntil<T>(options: ChainLinkOptions, greet: (chain: Chain) => P
       const { isPublic } = endpoints;
       const delayMs = reconnectDelayMs({ failures, isPublic, isRateLimited: false, dice: random.unit() });
       options.onUnreachable?.();
-      if (isWorthSaying(failures)) onProblem(`${error.message}; trying again until it answers`);
+      if (isWorthSaying(failures)) onProblem(`${error.message}; retrying until it answers`);
       await pause(Math.min(delayMs, options.longestPauseMs ?? Infinity), options);
     }
   }

@@ -11,7 +11,7 @@ export const chainOptions: readonly OptionSpec[] = [
     name: "chain",
     kind: "string",
     placeholder: "NETWORK",
-    defaultText: "where the run is found, or as it says",
+    defaultText: "the chain on which the run was found, or the one that the run names",
     suggestions: ["finney", "test", "local", "none"],
     doc: "finney, test, local, ws://…, or none to stay off the chain",
   },
@@ -21,7 +21,7 @@ export const chainOptions: readonly OptionSpec[] = [
     placeholder: "N",
     min: 1,
     max: 4_095,
-    defaultText: "where the run is found, or as it says",
+    defaultText: "the chain on which the run was found, or the one that the run names",
     doc: "the subnet, with --chain",
   },
 ];

@@ -72,11 +72,11 @@ export class DutyFolder {
   }
 
   #putAside(path: string, why: string): void {
-    this.#warn(`The state of the weights is put aside as ${path}.broken: ${why}`);
+    this.#warn(`The saved state of the weights is put aside as ${path}.broken: ${why}`);
     try {
       Deno.renameSync(path, `${path}.broken`);
     } catch (error) {
-      this.#warn(`It stays where it is: ${textOf(error)}`);
+      this.#warn(`It could not be put aside: ${textOf(error)}`);
     }
   }
 

@@ -17,13 +17,13 @@ export function dutyLine(record: DutyRecord): string {
     case "refused":
       return `weights: refused (${record.refusal.name}): ${record.refusal.sentence}; ${record.refusal.action}`;
     case "unanswered":
-      return `weights: no answer (${record.why}); looking on the chain whether they landed`;
+      return `weights: no answer (${record.why}); checking on the chain whether they landed`;
     case "lost":
       return `weights: ${record.purpose === "set" ? "the call" : "the reveal"} did not land and can no longer do so`;
     case "rowChecked":
       return `weights: those of block ${record.landedBlock} are in force`;
     case "rowMissing":
-      return `weights: those of block ${record.landedBlock} did not come through: ${record.why}`;
+      return `weights: those of block ${record.landedBlock} did not take effect: ${record.why}`;
     default:
       return unreachable(record);
   }

@@ -127,7 +127,7 @@ export class ValidatorChain {
     const { output } = this.#options.context;
     this.#outage = problem;
     if (problem === null) return output.line("chain: reachable again");
-    const sentence = `the chain cannot be read: ${problem}; trying again until it can be`;
+    const sentence = `the chain cannot be read: ${problem}; retrying`;
     output.event({ type: "chainHealth", level: "alarm", sentences: [sentence] });
     output.log.warn(`Chain: ${sentence}`);
   }

@@ -41,9 +41,12 @@ export async function readAnnouncements(
     const text = publishedInvite(fields);
     if (voucher === undefined || text === null) continue;
     const invite = readInvite(text);
-    if (invite === null) unusable.push({ ...voucher, why: "it is not an invite that this version reads" });
+    if (invite === null) unusable.push({ ...voucher, why: "it is not an invite that this version can read" });
     else if (voucher.by === "stake" && invite.hub !== hotkey) {
-      unusable.push({ ...voucher, why: `stake vouches for its own key only, and it names another: ${invite.hub}` });
+      unusable.push({
+        ...voucher,
+        why: `stake vouches only for the hotkey's own run, and it names another key: ${invite.hub}`,
+      });
     } else if (isPublic && !isPublicHost(hostOfSocket(invite.socket))) {
       unusable.push({ ...voucher, why: `its address is not reachable from elsewhere: ${hostOfSocket(invite.socket)}` });
     } else runs.push({ ...voucher, invite, block });

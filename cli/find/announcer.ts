@@ -132,7 +132,7 @@ export class Announcer {
       return lookBlocks;
     }
     if (receipt.status === "refused") return await this.#refused(chain, receipt.refusal);
-    this.#warn(`Whether this run was announced is open: ${receipt.why}`);
+    this.#warn(`It is unknown whether this run was announced: ${receipt.why}`);
     return retryBlocks;
   }
 
@@ -144,7 +144,7 @@ export class Announcer {
     }
     const state = await chain.epochState();
     const due = nextEpochBlock(state) ?? state.block + lookBlocks;
-    this.#warn(`This run is not announced yet: ${sentence} (${name}); tried again in block ${due + 1}`);
+    this.#warn(`This run is not announced yet: ${sentence} (${name}); retrying in block ${due + 1}`);
     return Math.max(1, due + 1 - state.block);
   }
 

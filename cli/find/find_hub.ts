@@ -117,7 +117,7 @@ function placeOf(
     timers: systemTimers,
     onMoved: (moved) => {
       output.event({ type: "hubMoved", address: moved });
-      output.log.warn(`The orchestrator has moved, as the chain announces: dialling ${moved} from now on`);
+      output.log.warn(`The chain announces a new address of the orchestrator: dialling ${moved} from now on`);
     },
     onProblem: (text) => output.log.warn(`Cannot read from the chain whether the orchestrator has moved: ${text}`),
   });

@@ -47,7 +47,7 @@ export function inviteRule(text: string): string {
   const key = invitePattern.exec(text)?.[5];
   return key === undefined || decodeAddress(key) !== null
     ? "an invite must be iota://HOST:PORT/RUN#KEY"
-    : "the key of an invite must be a whole address whose checksum fits, and a letter of this one is wrong or missing";
+    : "the key of an invite must be a whole address that matches its checksum, and a letter of this one is wrong or missing";
 }
 
 /** Null: an invite cannot hold this address or name. */

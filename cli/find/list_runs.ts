@@ -44,7 +44,7 @@ export async function listRuns(context: CommandContext): Promise<number> {
   }
   for (const { hotkey, by, why } of found.unusable) {
     output.event({ type: "unusableRun", announcedBy: hotkey, by, why });
-    output.line(`passed over  what ${shortAddress(hotkey)} announced, as ${why}`);
+    output.line(`ignored      the announcement of ${shortAddress(hotkey)}, as ${why}`);
   }
   const reachable = runs.filter(({ answers }) => answers === "itself").length;
   output.answer(

@@ -215,7 +215,7 @@ function missedText(missed: readonly Missed[], { named, count }: { named: NamedC
   const name = count === 1 ? "" : `; to wait for one of them only: --run ${missed[0]!.announcement.invite.run}`;
   const state = count === 1 ? "it cannot be joined yet" : "none can be joined yet";
   return `${plural(count, "run")} announced on ${placeText(named)}, and ${state}: ${tried.join(", ")}; ` +
-    `tried again until one answers${name}`;
+    `retrying until one answers${name}`;
 }
 
 function noneText({ runs, named, wanted, unusable }: {
@@ -225,7 +225,7 @@ function noneText({ runs, named, wanted, unusable }: {
   readonly unusable: readonly string[];
 }): string {
   const place = placeText(named);
-  const left = unusable.length === 0 ? "" : `; passed over: ${unusable.join(", ")}`;
+  const left = unusable.length === 0 ? "" : `; ignored: ${unusable.join(", ")}`;
   if (runs.length === 0) return `no run is announced on ${place} by its owner or by a validator with a permit${left}`;
   const asked = [wanted.run === null ? "" : ` ${wanted.run}`, wanted.hub === null ? "" : ` of ${wanted.hub}`].join("");
   return `run${asked} is not announced on ${place}: ${runs.map(({ invite }) => invite.run).join(", ")} ` +

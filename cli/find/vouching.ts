@@ -3,7 +3,7 @@
  *
  * Any registered hotkey may publish on the chain, and registering is cheap. Trusted are the subnet's owner (its hotkey,
  * and the other hotkeys of the owner's coldkey, which only that coldkey can register), then validators with a permit,
- * which the chain gives to those with most stake. Pure. Out of scope: reading the chain (announcements.ts).
+ * which the chain gives to the hotkeys with the most stake. Pure. Out of scope: reading the chain (announcements.ts).
  */
 
 import type { Address } from "../../chain/call.ts";

@@ -91,7 +91,7 @@ export class HubJournal implements StateJournal {
       const why = error instanceof Error ? error.message : String(error);
       throw new JournalError(
         "damaged",
-        `Cannot go on from the journal '${options.path}' as replaying it fails: ${why}`,
+        `Cannot continue from the journal '${options.path}' as replaying it fails: ${why}`,
       );
     }
   }

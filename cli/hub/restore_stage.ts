@@ -38,7 +38,7 @@ export async function bringBack(
   place: RestorePlace,
 ): Promise<{ source: ParameterSource; from: Restored }> {
   const { stage, sources, round } = lost;
-  const source = present(sources[stage], "a source a stage");
+  const source = present(sources[stage], "every stage has a source");
   await lostAmong(place.blobs, blobsOf([source])); // so that none counts as stored when it is uploaded again
   if (await vectorsOf(stage, { lost, place }) !== null) return { source, from: "stored" };
   if (await place.putBackRound?.(round) && await vectorsOf(stage, { lost, place }) !== null) {

@@ -80,10 +80,8 @@ export class RoomWait {
     this.#sinceMs = this.#options.timers.steadyMs();
     const said = error instanceof Error ? error.message : String(error);
     this.#options.onFull(
-      `The run is paused as ${what} needs about ${
-        mebibytes(bytes)
-      } and the disk is full: make room and it goes on by ` +
-        `itself (${said})`,
+      `The run is paused as ${what} needs about ${mebibytes(bytes)} and the disk is full: make room and it ` +
+        `continues by itself (${said})`,
     );
   }
 

@@ -72,7 +72,7 @@ export class RunPause {
   }
 
   async upload(bytes: number): Promise<void> {
-    const need = { what: "what a miner uploads", bytes };
+    const need = { what: "a miner's upload", bytes };
     await this.#room.until(need, () => this.#options.probeRoom(bytes));
   }
 
@@ -86,10 +86,10 @@ export class RunPause {
 const makes: Readonly<Record<HubWork["type"], string>> = {
   refereeSlice: "a slice that the orchestrator reduces",
   refereeMerge: "a stage that the orchestrator merges",
-  restoreStage: "a stage that the orchestrator brings back",
-  checkBlobs: "a look through the stored blobs",
-  checkPayload: "a look through a payload",
-  checkUpload: "a look through an uploaded stage",
+  restoreStage: "a stage that the orchestrator restores",
+  checkBlobs: "a check of the stored blobs",
+  checkPayload: "a check of a payload",
+  checkUpload: "a check of an uploaded stage",
 };
 
 export function needOfWork(work: HubWork, stageFloats: readonly number[]): RoomNeed {

@@ -24,7 +24,7 @@ export function storeDuties({ state, driver, pause, isMember, onFailure }: Store
     mayStore(node) {
       const member = state.members.get(node);
       if (member?.role === "miner" && member.stage !== null) return null;
-      return fault("notAdmitted", "Cannot store a blob as only a miner with a stage has something to store");
+      return fault("notAdmitted", "Cannot store a blob as only a miner with a stage may store blobs");
     },
     quotaExceeded(node, fault) {
       if (isMember(node) && !driver.isFull) driver.enqueue({ type: "faultReceived", node, fault });

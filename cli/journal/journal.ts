@@ -207,10 +207,10 @@ export class Journal {
     const last = head?.["sequence"];
     if (damaged === 0 && last === this.#sequence && head?.["crc"] === this.#crc) return null;
     const known = typeof last === "number" && last > this.#sequence
-      ? `${last - this.#sequence} entries behind it are missing or damaged`
+      ? `${last - this.#sequence} entries after it are missing or damaged`
       : damaged > 0
-      ? `${damaged} entries behind it are damaged`
-      : "which entry was the last cannot be told";
+      ? `${damaged} entries after it are damaged`
+      : "it is unknown which entry was the last";
     return `The journal is cut at entry ${this.#sequence}, the last good one, as ${known}; the work they recorded will be done again`;
   }
 

@@ -46,7 +46,7 @@ export function journalProblem(error: unknown, from: JournalFacts): JournalError
 function sentence(code: JournalProblem, { path, maxBytes }: JournalFacts): string {
   switch (code) {
     case "locked":
-      return `Cannot open the journal '${path}' as one process at a time may hold it, and the run's orchestrator seems to be running`;
+      return `Cannot open the journal '${path}' as only one process at a time may hold it: the run's orchestrator seems to be running`;
     case "damaged":
       return `Cannot read the journal '${path}' as it is damaged`;
     case "noSpace":

@@ -68,7 +68,7 @@ export class HubPin implements Pinned {
     const isMeant = before.hub === hub ? this.#typed.run === run : this.#typed.hub === hub;
     if (before.hub === null || isMeant) return null;
     const other = before.hub === hub ? `run ${before.run}` : `another orchestrator, ${before.hub},`;
-    return `Before, ${other} was met at this address (remembered in ${this.#path}); now ${hub} with run ${run} is remembered`;
+    return `Previously, this address led to ${other} (remembered in ${this.#path}); now ${hub} with run ${run} is remembered`;
   }
 }
 

@@ -32,10 +32,10 @@ export function gaveUpError({ url, giveUpAfterMs, waitedMs, reason, cure }: Give
   const limit = giveUpAfterMs === 0 ? "at the first attempt" : `within ${duration(giveUpAfterMs)}`;
   const passed = waitedMs < 1_000 ? "it did not" : `it has not for ${duration(waitedMs)}`;
   return new UserError(
-    `Cannot go on as the orchestrator at '${url}' must let this node in ${limit} (--give-up-after): ${passed}. ${reason}`,
+    `Cannot continue as the orchestrator at '${url}' must admit this node ${limit} (--give-up-after): ${passed}. ${reason}`,
     {
       next: cure === null
-        ? "Check the address, and that the orchestrator runs; without --give-up-after this node waits for it"
+        ? "Check the address, and that the orchestrator is running; without --give-up-after this node waits for it"
         : `${cure[0]!.toUpperCase()}${cure.slice(1)}`,
     },
   );

@@ -182,7 +182,7 @@ export class NodeRole<State, Event, Effect> {
     if (this.#hasLink) {
       this.#hasLink = false;
       this.#wait.begin(nowMs);
-      onOffline(`No link to ${url} any more (${reason}); trying again until it is back`);
+      onOffline(`The link to ${url} is lost (${reason}); reconnecting`);
       return this.#driver.enqueue({ type: "disconnected" });
     }
     const { waiting, isWorthSaying, isOver } = this.#wait.failed(cure === null ? reason : `${reason}; ${cure}`, nowMs);

@@ -2,7 +2,7 @@
  * What a miner keeps of its stage from round to round besides the parameters: the optimizer's vectors and, if the payload codec
  * uses error feedback, what its payloads left out.
  *
- * Owns: the list of these vectors, and when a residual takes effect. Out of scope: their values (`gpu/optimizers`,
+ * Owns: the list of these vectors, and when a residual takes effect. Out of scope: their values (`gpu/webgpu/optimizers`,
  * `core/merge/payload`) and the file (`own_state_folder.ts`).
  */
 

@@ -22,7 +22,7 @@ import { duration } from "../screen/format.ts";
 import { hotkeyFolders, openHotkey } from "../options/wallet_options.ts";
 import { type BlobAccess, blobAccess } from "../roles/blob_access.ts";
 import { remoteStore } from "../roles/stores.ts";
-import { openDevice } from "../roles/open_device.ts";
+import { deviceText, openDevice } from "../roles/open_device.ts";
 import { HubPin } from "./hub_pin.ts";
 import { hubTrust } from "./hub_trust.ts";
 import { type NodeWallet, withWallet } from "./link_errors.ts";
@@ -58,7 +58,7 @@ export async function openNode(
   const pin = await HubPin.open({ folder: context.dataFolder(), socket: place.socket }, named);
   const device = await openDevice(options.text("device"));
   output.event({ type: "device", ...device.adapter });
-  output.line(`${signer.address} on ${device.adapter.name}`);
+  output.line(`${signer.address} on ${deviceText(device)}`);
   let authorize: Authorize | null = null; // until the hub's identity is known
   const by = { signer, timers: systemTimers, random: systemRandom };
   const { blobBytes } = defaultNetLimits;
@@ -111,7 +111,7 @@ export async function openNode(
       }),
     blobBytes,
     timers: systemTimers,
-    onProblem: ({ source, code, detail }) => output.log.debug(`${source} as a source of a blob (${code}): ${detail}`),
+    onProblem: ({ source, code, detail }) => output.log.debug(`source ${source} of a blob failed (${code}): ${detail}`),
   });
   return { signer, device, link, blobs, chain };
 }

@@ -85,7 +85,7 @@ export class ValidatorHost {
     work: Extract<ValidatorWork, { type: "evaluate" }>,
   ): Promise<ValidatorResult> {
     for (const [index, stage] of this.#stages.entries()) {
-      const source = present(work.sources[index], "a source a stage");
+      const source = present(work.sources[index], "every stage has a source");
       await this.#load(stage, { config, round: work.round, source });
     }
     const { segments } = this.#options;

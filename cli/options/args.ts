@@ -7,6 +7,7 @@
  */
 
 import { parseArgs } from "@std/cli";
+import { editDistance } from "../../core/config/suggest.ts";
 import { assert, present } from "../../core/assert.ts";
 import type { NumberOption, OptionSpec, OptionValue, OptionValues } from "../command.ts";
 import { UsageError } from "../output/errors.ts";
@@ -180,23 +181,4 @@ function optionValues(specs: Map<string, OptionSpec>, values: Map<string, Option
     flag: (name) => read(name, ["boolean"]) === true,
     given: (name) => values.has(name),
   };
-}
-
-/** The number of insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`. */
-function editDistance(a: string, b: string): number {
-  let beforeLast: number[] = [];
-  let last = Array.from({ length: b.length + 1 }, (_, j) => j);
-  for (let i = 1; i <= a.length; i++) {
-    const row = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const replaced = last[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
-      const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]
-        ? beforeLast[j - 2]! + 1
-        : Infinity;
-      row.push(Math.min(replaced, swapped, last[j]! + 1, row[j - 1]! + 1));
-    }
-    beforeLast = last;
-    last = row;
-  }
-  return last[b.length]!;
 }

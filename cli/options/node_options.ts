@@ -9,9 +9,10 @@ export const deviceOption: OptionSpec = {
   name: "device",
   kind: "choice",
   placeholder: "NAME",
-  choices: ["auto", "webgpu", "reference"],
+  choices: ["auto", "gpu", "cpu", "software", "webgpu", "reference"],
   default: "auto",
-  doc: "compute on any WebGPU adapter, or with the slow float64 reference on the CPU",
+  doc:
+    "compute on a GPU, the processor, a software driver, any WebGPU adapter or the slow reference; auto takes a GPU, else the faster of processor and driver",
 };
 
 export const tlsAuthorityOption: OptionSpec = {
@@ -55,7 +56,7 @@ export const nodeOptions: readonly OptionSpec[] = [
     placeholder: "DURATION",
     defaultText: "never",
     doc:
-      "exit with code 1 when no orchestrator has let this node in for this long: 90s, 5m, 2h; 0: at the first failed attempt",
+      "exit with code 1 when no orchestrator has admitted this node for this long: 90s, 5m, 2h; 0: at the first failed attempt",
   },
   tlsAuthorityOption,
   ...walletOptions,

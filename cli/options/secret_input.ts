@@ -119,7 +119,7 @@ export async function readPassword(context: CommandContext, asked: PasswordQuest
   else password = await askPassword(asked);
   if (password === "") {
     const origin = file ?? variable ?? "what was typed";
-    throw new UserError(`Cannot use the password as it must not be empty: current value of ${origin} is`, {
+    throw new UserError(`Cannot use the password as it must not be empty: ${origin} is`, {
       next: "Type it, or pass --password-file FILE or --password-env VARIABLE",
     });
   }

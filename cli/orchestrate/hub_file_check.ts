@@ -52,7 +52,7 @@ export async function mustHaveSoundHub(
   const problems = await problemsOf(placeBy(given));
   if (problems.length === 0) return;
   throw new UserError(placeProblems({ problems, file }).join("\n"), {
-    next: `Correct ${file.path} and start again; paths in it count from the current folder`,
+    next: `Correct ${file.path} and start again; paths in it are relative to the current folder`,
   });
 }
 

@@ -103,8 +103,8 @@ async function settingsToGoOn(
         tomlValue(to)
       }`,
     }));
-    const next = `Take that back, or begin another run: not in ${advice}, ` +
-      "or in this one with --fresh, which deletes the existing run";
+    const next = `Undo that change, or begin another run, not in ${advice}; ` +
+      "or use --fresh, which deletes the existing run";
     throw await settingsError(problems, { file, next });
   }
   const checked = checkRules({ config, origins: given.origins });
@@ -123,7 +123,7 @@ async function mustHaveStepsLeft(
   const text = `Cannot change ${path} as the run has done ${plural(done, "step")} already: current value is ${steps}`;
   throw await settingsError([{ path, origin: given.origins[path], text }], {
     file,
-    next: `Give it more than ${done}: --steps ${before.train.steps} is what it has now`,
+    next: `Pass more than ${done}: the run now has --steps ${before.train.steps}`,
   });
 }
 
@@ -171,7 +171,7 @@ async function findRun({ output: { log } }: CommandContext, folder: string): Pro
       next: "Restore the file from a copy, or begin another run in another folder; nothing was changed",
     });
   }
-  log.warn(`${problem}; the checkpoint '${found.folder}' tells the same`);
+  log.warn(`${problem}; the checkpoint '${found.folder}' says so instead`);
   return { saved: null, found, config: found.manifest.config, runId: found.manifest.runId };
 }
 

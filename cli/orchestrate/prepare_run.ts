@@ -28,6 +28,11 @@ export interface ServedAt {
   readonly port: number;
 }
 
+/** Refuses a text that the run could not use; only reads. */
+export async function mustHaveText(plan: RunPlan): Promise<void> {
+  await planText(plan);
+}
+
 /** The plan's folder, emptied if planned. */
 export async function makeRunFolder({ folder: { path }, deletes }: RunPlan): Promise<void> {
   if (deletes) {

@@ -27,7 +27,7 @@ export function sayListening(output: Output, { place, at, saved, invite, miners 
   const forMiners = `for ${plural(miners, "miner")}`;
   output.line(
     place.isPublicGiven
-      ? `Listening on ${listensAt} ${forMiners}, which others reach at ${url}`
+      ? `Listening on ${listensAt} ${forMiners}; other machines reach it at ${url}`
       : `Listening on ${url} ${forMiners}`,
   );
   const former = place.formerUrl(at.port);
@@ -43,7 +43,9 @@ export function sayListening(output: Output, { place, at, saved, invite, miners 
     output.line(`Also at: ${others.map((socket) => inviteText({ ...invite, socket }) ?? socket).join(" ")}`);
   }
   if (place.isLoopbackAsked) {
-    output.line("Only this machine can join; to let others in, start it without --loopback, or loopback in [hub]");
+    output.line(
+      "Only this machine can join; to let others in, start it without --loopback, and without loopback in [hub]",
+    );
   } else if (place.isLoopback) {
     output.line("Only this machine can join; to let others in, start it with --host 0.0.0.0");
   }

@@ -90,5 +90,7 @@ const viewShape = v.object(
 /** Null if it is a view. */
 export function viewProblem(value: unknown): string | null {
   const { issues } = v.safeParse(viewShape, value, { abortEarly: true });
-  return issues === undefined ? null : `'${v.getDotPath(issues[0]) ?? "view"}' is not of a view: ${issues[0].message}`;
+  return issues === undefined
+    ? null
+    : `'${v.getDotPath(issues[0]) ?? "view"}' does not belong in a view: ${issues[0].message}`;
 }

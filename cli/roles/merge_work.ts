@@ -87,4 +87,4 @@ export async function mergeStage({ start, slices, outer, codec, blobs }: MergeIn
 
 /** The reducers agreed on bytes that are not a slice of this stage: treated like a missing blob. */
 const unreadable = ({ hash }: BlobRef) =>
-  new BlobError("wrongHash", `Cannot merge slice ${hash} as the slices must stand for the stage's values`);
+  new BlobError("wrongHash", `Cannot merge slice ${hash} as the slices must cover the stage's values`);

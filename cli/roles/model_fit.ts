@@ -11,7 +11,7 @@ import { sizeNames } from "../../core/config/size.ts";
 import { type StageSpec, stageSpecs } from "../../core/model/spec.ts";
 import { splitLayers } from "../../core/model/stages.ts";
 import { type FitAdapter, fitStage, type StageFit } from "../../gpu/stage_fit.ts";
-import { TooLargeError } from "../../gpu/too_large.ts";
+import { TooLargeError } from "../../gpu/webgpu/too_large.ts";
 import type { ComputeWorker } from "../../gpu/worker_client.ts";
 import { UserError } from "../output/errors.ts";
 import { byteSize, plural } from "../screen/format.ts";
@@ -43,15 +43,22 @@ function problemText(error: Error): string {
   return `its ${error.label} take ${byteSize(error.bytes)}, more than the adapter's ${byteSize(error.limitBytes)}`;
 }
 
+/** Null: the reference has no limits. */
+export async function fitAdapterOf(worker: ComputeWorker): Promise<FitAdapter | null> {
+  const { device, isSoftware } = worker.adapter;
+  if (device === "cpu") return device;
+  const facts = await worker.inspect();
+  return facts === null ? null : { limits: facts.limits, isSoftware };
+}
+
 /** Before a swarm starts: throws if its nodes could not hold the model. `memoryBytes`: this machine's free memory. */
 export async function mustFit(
   config: RunConfig,
   { worker, memoryBytes }: { worker: ComputeWorker; memoryBytes: () => number },
 ): Promise<void> {
-  const facts = await worker.inspect();
-  if (facts === null) return; // the reference has no limits
+  const adapter = await fitAdapterOf(worker);
+  if (adapter === null) return;
   const { name, isSoftware } = worker.adapter;
-  const adapter = { limits: facts.limits, isSoftware };
   const { problem, modelBytes } = await fitModel(config, adapter);
   if (problem !== null) {
     const remedies = await remediesFor(config, adapter);

@@ -43,7 +43,9 @@ function sentence(record: NewsRecord): string {
     case "nodeReady":
       return `${shortAddress(record.node)} joined stage ${record.stage}`;
     case "nodeResumed":
-      return `${shortAddress(record.node)} is back with what it had; ${plural(record.tasksReissued, "task")} again`;
+      return `${shortAddress(record.node)} is back with what it had; ${
+        plural(record.tasksReissued, "task")
+      } handed out again`;
     case "nodeMoved":
       return `${shortAddress(record.node)} moves from stage ${record.from} to ${record.to}, which needs it more`;
     case "nodeLost":
@@ -57,7 +59,7 @@ function sentence(record: NewsRecord): string {
     case "mergeRetaken":
       return `the held-out loss jumped: back to step ${record.step}`;
     case "mergeLate":
-      return `stage ${record.stage} goes on without ${shortAddress(record.node)} (${record.phase})`;
+      return `stage ${record.stage} continues without ${shortAddress(record.node)} (${record.phase})`;
     case "resumed":
       return `the orchestrator is back at step ${record.step} and waits for ${plural(record.nodes, "node")}`;
     case "sliceDisputed":
@@ -73,7 +75,7 @@ function sentence(record: NewsRecord): string {
     case "blamed":
       return `${shortAddress(record.node)} is to blame: ${record.detail}`;
     case "runContinued":
-      return `the run goes on after ${duration(record.pausedMs)}: the disk has room again`;
+      return `the run continues after a pause of ${duration(record.pausedMs)}: the disk has room again`;
     case "runPaused":
     case "warning":
     case "noted":
@@ -92,7 +94,7 @@ function lostText(record: RecordOf<"nodeLost">): string {
 }
 
 function disputeText({ slice, stage, liar }: RecordOf<"sliceDisputed">): string {
-  const blame = liar === null ? "nobody could be named" : `${shortAddress(liar)} is excluded`;
+  const blame = liar === null ? "the liar is unknown" : `${shortAddress(liar)} is excluded`;
   return `slice ${slice} of stage ${stage} was reduced to different results: ${blame}`;
 }
 

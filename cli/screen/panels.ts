@@ -201,7 +201,7 @@ function lane(view: RunView, { index, miners, width, paint }: LaneOptions): stri
 
 /** As many miners as fit, with addresses if there is room for all of them. */
 function minerCells(miners: readonly NodeView[], { room, paint }: { room: number; paint: Paint }): string {
-  if (miners.length === 0) return paint.yellow(firstThatFits(["nobody serves this stage", "nobody"], room));
+  if (miners.length === 0) return paint.yellow(firstThatFits(["no miner serves this stage", "nobody"], room));
   const cell = (node: NodeView, named: boolean) => {
     const count = node.loading === null ? short(node.tasks) : `${node.loading} %`;
     const text = named ? `${shortAddress(node.node)} ${count}` : count;

@@ -95,7 +95,7 @@ function sentence(record: SpokenRecord, view: RunView): string {
     case "mergeRetaken":
       return `retake   round ${record.round} begins again at step ${record.step} as the held-out loss jumped`;
     case "mergeLate":
-      return `late     stage ${record.stage} goes on without ${shortAddress(record.node)} (${record.phase})`;
+      return `late     stage ${record.stage} continues without ${shortAddress(record.node)} (${record.phase})`;
     case "resumed":
       return `resume   at step ${record.step}, round ${record.round}; ${awaitedText(record)}`;
     case "nodeLost":
@@ -139,7 +139,7 @@ function sentence(record: SpokenRecord, view: RunView): string {
 }
 
 function disputeSentence({ slice, stage, round, liar }: Of<"sliceDisputed">): string {
-  const blame = liar === null ? "nobody could be named" : `${shortAddress(liar)} is excluded`;
+  const blame = liar === null ? "the liar is unknown" : `${shortAddress(liar)} is excluded`;
   return `dispute  slice ${slice} of stage ${stage} was reduced to different results in round ${round}: ${blame}`;
 }
 

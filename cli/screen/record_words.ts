@@ -10,8 +10,8 @@ const restoredFrom: Readonly<Record<Of<"stageRestored">["from"], string>> = {
   stored: "was in the store after all",
   replica: "was restored from a replica",
   checkpoint: "was restored from the checkpoint",
-  neighbours: "was made from the stages beside it",
-  initial: "was made from the seed",
+  neighbours: "was rebuilt from the neighbouring stages",
+  initial: "was rebuilt from the seed",
 };
 
 export function restoredText({ stage, round, from }: Of<"stageRestored">): string {
@@ -22,7 +22,7 @@ export function restoredText({ stage, round, from }: Of<"stageRestored">): strin
 export function awaitedText({ nodes, miners = 0 }: Of<"resumed">): string {
   if (miners === 0) return `waiting for ${plural(nodes, "node")}`;
   if (nodes === 0) return `waiting for ${plural(miners, "miner")}`;
-  return `${plural(nodes, "node")} of before ${nodes === 1 ? "is" : "are"} expected back; waiting for ${
+  return `${plural(nodes, "node")} from before the restart ${nodes === 1 ? "is" : "are"} expected back; waiting for ${
     plural(miners, "miner")
   }`;
 }
@@ -39,5 +39,5 @@ export const isReturn = ({ reason }: Of<"nodeLost">): boolean => reason === join
 export const isLate = ({ code }: Of<"faultSeen">): boolean => code === "staleResult";
 
 export function faultText(record: Of<"faultSeen">): string {
-  return isLate(record) ? `an answer came late and is not counted: ${record.detail}` : record.detail;
+  return isLate(record) ? `an answer came too late and is not counted: ${record.detail}` : record.detail;
 }

@@ -49,7 +49,7 @@ export async function openUpgradeWatch(
   }
   const onReplaced = () => {
     output.event({ type: "upgradeFound", path });
-    output.line(`a new version is at ${path}: leaving for it after this round`);
+    output.line(`a new version is at ${path}: restarting with it after this round`);
   };
   return await UpgradeWatch.open({ timers: systemTimers, identify: identityOf(path), isIdle, leave, onReplaced });
 }

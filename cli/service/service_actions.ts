@@ -168,7 +168,8 @@ async function tell(
 const runs = async ({ probe }: ServiceManager, machine: Machine): Promise<boolean> =>
   (await machine.run(probe))?.code === 0;
 
-const absence = ({ program }: ServiceManager): string => `${program} does not serve this user here (a container?).`;
+const absence = ({ program }: ServiceManager): string =>
+  `${program} is not available to this user here (a container?).`;
 
 const typed = (lines: readonly CommandLine[]): string[] => lines.map((line) => line.join(" "));
 

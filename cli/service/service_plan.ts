@@ -84,7 +84,7 @@ async function mustStart(context: CommandContext, command: Command): Promise<voi
     return;
   }
   if (context.options.flag("fresh")) {
-    throw new UsageError("Cannot install a service with --fresh as each of its starts would delete the run", {
+    throw new UsageError("Cannot install a service with --fresh as every start would delete the run", {
       next: "Leave it out: the service begins the run and resumes it at every later start",
     });
   }
@@ -130,7 +130,7 @@ function isPath(spec: OptionSpec | undefined, value: string): boolean {
 export function serviceName(text: string): string {
   if (/^[a-z0-9][a-z0-9-]{0,60}$/.test(text)) return text.startsWith("iota-") ? text : `iota-${text}`;
   throw new UsageError(
-    `Cannot use --name as it must be of small letters, digits and dashes: current value is '${text}'`,
+    `Cannot use --name as it must consist of lower-case letters, digits and dashes: current value is '${text}'`,
     {
       next: "For example: --name second-miner",
     },

@@ -56,7 +56,7 @@ export async function mustSeparate(words: readonly string[], options: readonly O
   const right = ["iota", "service", "install", ...installWords, "--", role, ...roleWords, ...rest];
   throw new UsageError(
     `Cannot use ${misplaced} here as a role's options must come after -- and the role: put -- before ${role}`,
-    { next: `Type it so: ${shellWords(right)}` },
+    { next: `Type it like this: ${shellWords(right)}` },
   );
 }
 

@@ -28,7 +28,7 @@ export async function runSim({ options, output, interruption }: CommandContext):
   printFailure(output, asked, result.failure);
   if (options.flag("shrink")) {
     const smallest = await inTurns(shrinkInTurns(asked, result.failure), signal);
-    output.log.error(`${smallest.runs} smaller runs later it still fails: ${smallest.failure.detail}`);
+    output.log.error(`After ${smallest.runs} smaller runs it still fails: ${smallest.failure.detail}`);
     output.log.error(`Replay: ${replayLine(smallest.options)}`);
   }
   return 1;

@@ -5,7 +5,7 @@
 
 import { systemTimers } from "../../net/timers.ts";
 import { type ChaosPlan, parsePlan } from "../chaos/plan.ts";
-import type { RunConfig } from "../../core/config/config.ts";
+import type { DeviceChoice } from "../../gpu/worker_protocol.ts";
 import type { CommandContext } from "../command.ts";
 import { UsageError } from "../output/errors.ts";
 import type { Paint } from "../output/paint.ts";
@@ -14,10 +14,10 @@ import { shellWords } from "../shell_words.ts";
 import { shortAddress } from "../screen/format.ts";
 import { tryPort } from "../hub/hub_port.ts";
 import { mustFit } from "../roles/model_fit.ts";
-import { planRun, sayChanges, sayOver } from "../orchestrate/plan_run.ts";
-import { makeRunFolder } from "../orchestrate/prepare_run.ts";
+import { planRun, type RunPlan, sayChanges, sayOver } from "../orchestrate/plan_run.ts";
+import { makeRunFolder, mustHaveText } from "../orchestrate/prepare_run.ts";
 import { sampleRun } from "../generate/run_generate.ts";
-import { openDevice } from "../roles/open_device.ts";
+import { deviceText, openDevice, sameDevice } from "../roles/open_device.ts";
 import { saveSummary, sessionFields } from "../orchestrate/run_summary.ts";
 import { Swarm } from "./swarm.ts";
 import type { Emission } from "./swarm_chain.ts";
@@ -33,11 +33,12 @@ export async function runSwarm(context: CommandContext): Promise<number> {
     sayOver(context, { plan: runPlan, command: "swarm" });
     return 0;
   }
-  if (!runPlan.folder.isResumed) await preflight(context, runPlan.config); // so that mistakes fail before anything starts
-  await tryPort(context.options.number("port") ?? 0); // before the folder, whose content may be about to be deleted
+  const device = await preflight(context, runPlan); // so that mistakes fail before anything starts
+  if (runPlan.deletes) await mustHaveText(runPlan); // nothing is deleted for a run that cannot begin
+  await tryPort(context.options.number("port") ?? 0);
   await makeRunFolder(runPlan);
   sayChanges(context, runPlan.changes);
-  const swarm = new Swarm(context, { folder, startedMs, plan });
+  const swarm = new Swarm(context, { folder, startedMs, plan, device });
   const onAbort = () => swarm.interrupt();
   interruption.addEventListener("abort", onAbort);
   if (interruption.aborted) return 1;
@@ -57,14 +58,17 @@ export async function runSwarm(context: CommandContext): Promise<number> {
   return exitCode;
 }
 
-async function preflight(context: CommandContext, config: RunConfig): Promise<void> {
-  const worker = await openDevice(context.options.text("device"));
+/** Chooses the device of all nodes. */
+async function preflight(context: CommandContext, { config, folder: { isResumed } }: RunPlan): Promise<DeviceChoice> {
+  const worker = await openDevice(context.options.text("device"), { isShared: true });
+  context.output.line(`Computes on ${deviceText(worker)}`);
   try {
-    await mustFit(config, { worker, memoryBytes: () => Deno.systemMemoryInfo().available });
+    if (!isResumed) await mustFit(config, { worker, memoryBytes: () => Deno.systemMemoryInfo().available });
   } finally {
     await worker.finish(); // closed, because this process may be about to exit
   }
   worker.close();
+  return sameDevice(worker);
 }
 
 /** What the chain has paid each node, in order. */

@@ -32,6 +32,7 @@ export interface SwarmOptions {
   readonly folder: string;
   readonly startedMs: number;
   readonly plan: ChaosPlan;
+  readonly device: string; // of all nodes
 }
 
 export class Swarm {
@@ -56,7 +57,7 @@ export class Swarm {
     this.#options = options;
     this.#nodes = new SwarmNodes({
       folder: options.folder,
-      device: context.options.text("device") ?? "auto",
+      device: options.device,
       chain: () => this.#chain,
       reachable: () => this.#orchestrator?.reachable() ?? Promise.resolve(),
       onStarted: ({ name, role, pid }) =>

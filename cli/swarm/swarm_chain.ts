@@ -35,7 +35,7 @@ export interface SwarmChainOptions {
 /** What went wrong with the chain's file, with the next step. */
 function explained(error: unknown, folder: string): unknown {
   if (!(error instanceof ChainStoreError)) return error;
-  const next = `Free some space where that is the reason, then go on: ${
+  const next = `If the disk is full, free some space. Then continue: ${
     shellWords(["iota", "swarm", "--data", folder])
   }`;
   return new UserError(error.message, { next, cause: error });
@@ -146,7 +146,7 @@ export class SwarmChain {
     const receipt = await this.#chain.send(call, this.#payer);
     if (receipt.status === "included") return true;
     const why = receipt.status === "refused" ? receipt.refusal.sentence : receipt.why;
-    this.#options.warn(`The chain did not take ${call.type} for ${name}: ${why}`);
+    this.#options.warn(`The chain did not accept ${call.type} for ${name}: ${why}`);
     return false;
   }
 

@@ -56,11 +56,11 @@ export function wireFault(wire: Wire, bytes: Uint8Array): Fault | null {
   if (bytes.length !== expected) {
     return fault(
       "badNumbers",
-      `Cannot take wire as its length must be ${expected} bytes: current value is ${bytes.length}`,
+      `Cannot accept wire as its length must be ${expected} bytes: current value is ${bytes.length}`,
     );
   }
   if (!formatOf(wire).isFinite(bytes, wire)) {
-    return fault("badNumbers", "Cannot take wire as every value must be finite: it holds NaN or infinity");
+    return fault("badNumbers", "Cannot accept wire as every value must be finite: it holds NaN or infinity");
   }
   return null;
 }

@@ -64,7 +64,7 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
   },
   "seed": int({ min: 0, max: 2 ** 32 - 1, default: 1 }, "Seed of parameters, data order and wiring."),
   "size": choice(sizeNames, defaultSize, "How large the model is; every other setting follows from it."),
-  "deterministic": flag(false, "Fixed wiring and tasks in order, so that two runs give the same hashes."),
+  "deterministic": flag(false, "Fixes the wiring and the order of tasks, so that two runs give the same hashes."),
 
   "model.vocabSize": int({ min: 64, max: 2 ** 18, multipleOf: 64, unit: "tokens" }, "Rows of embedding and head."),
   "model.width": int({ min: 32, max: 16384, multipleOf: 32, unit: "channels" }, "Width of the residual stream."),
@@ -93,7 +93,7 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
   "train.sequencesPerMicrobatch": int({ min: 1, max: 1024, unit: "sequences" }, "Sequences in one task."),
   "train.microbatchesPerStep": int(
     { min: 1, max: 16384, unit: "microbatches" },
-    "Quota that closes an optimizer step.",
+    "Microbatches in an optimizer step.",
   ),
   "train.steps": int({ min: 1, max: 1e8, unit: "steps", mayChange: true }, "Optimizer steps of the whole run."),
   "train.stepsPerRound": int(
@@ -103,30 +103,30 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
   "train.learningRate": float({ min: 1e-7, max: 1, mayChange: true }, "Peak learning rate of AdamW."),
   "train.warmupSteps": int(
     { min: 0, max: 1e6, unit: "steps", mayChange: true },
-    "Linear ramp at the start of the run.",
+    "Linear warm-up of the learning rate at the start of the run.",
   ),
   "train.decayFraction": float(
     { min: 0, max: 1, unit: "of the run", default: 0.25, mayChange: true },
-    "Last share of the run with linear decay.",
+    "Final share of the run, in which the learning rate decays linearly.",
   ),
   "train.finalLearningRateFraction": float(
     { min: 0, max: 1, unit: "of the peak", default: 0.1, mayChange: true },
-    "Where the decay ends, as a share of the peak.",
+    "Learning rate at the end of the decay, as a share of the peak.",
   ),
   "train.beta1": float({ min: 0, max: 0.9999, default: 0.9 }, "Decay of AdamW's first moment."),
   "train.beta2": float({ min: 0, max: 0.99999, default: 0.95 }, "Decay of AdamW's second moment."),
   "train.epsilon": float({ min: 1e-16, max: 1e-2, default: 1e-8 }, "Added to the root of the second moment."),
-  "train.weightDecay": float({ min: 0, max: 1, default: 0.1 }, "Decoupled decay of matrices."),
+  "train.weightDecay": float({ min: 0, max: 1, default: 0.1 }, "Decoupled weight decay of matrices."),
   "train.clipNorm": float(
     { min: 1e-6, max: 1e6, default: 1, mayChange: true },
     "Largest norm of the whole model's gradient.",
   ),
   "train.joinWarmupSteps": int(
     { min: 0, max: 10_000, unit: "steps", mayChange: true },
-    "Ramp of a miner that joins with empty moments.",
+    "Learning-rate warm-up of a miner that joins with empty moments.",
   ),
 
-  "outer.learningRate": float({ min: 1e-3, max: 2 }, "Step of the merge along the averaged pseudo-gradient."),
+  "outer.learningRate": float({ min: 1e-3, max: 2 }, "Step size of the merge along the averaged pseudo-gradient."),
   "outer.momentum": float({ min: 0, max: 0.999 }, "Nesterov momentum of the merge; 0 with rate 1 is plain averaging."),
 
   "data.corpus": {
@@ -142,7 +142,7 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
     { min: 0.001, max: 0.5, unit: "of the text", default: 0.04 },
     "Share of the text that no miner sees.",
   ),
-  "data.maxBytes": int({ min: 0, max: 1e12, unit: "bytes" }, "How much of the text is used; 0 is all."),
+  "data.maxBytes": int({ min: 0, max: 1e12, unit: "bytes" }, "How much of the text is used; 0 uses all of it."),
 
   "validate.heldOutSequences": int({ min: 1, max: 65536, unit: "sequences" }, "Held-out sequences in an evaluation."),
   "validate.replaysPerMiner": int(
@@ -176,9 +176,9 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
     patternText: "none, or one or more of finney, archive, test, local and wss://host:443 with commas between them",
     default: "none",
     mayChange: true, // another endpoint of the same chain; nodes that run keep the one they have
-    doc: "The chain whose subnet this run pays through; none trains without one.",
+    doc: "The chain whose subnet pays the miners of this run; none trains without a chain.",
   },
-  "chain.netuid": int({ min: 1, max: 4_095, default: 9 }, "The subnet."),
+  "chain.netuid": int({ min: 1, max: 4_095, default: 9 }, "The subnet's number on that chain."),
   "chain.admission": {
     ...choice(["registered", "anyone"], "registered", "Who may join: hotkeys registered in the subnet, or anyone."),
     mayChange: true,
@@ -186,7 +186,7 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
 
   "limits.leaseMs": int(
     { min: 100, max: day, unit: "ms", mayChange: true },
-    "Time for a task before it goes to another miner.",
+    "How long a miner has for a task before it goes to another miner.",
   ),
   "limits.disconnectGraceMs": int(
     { min: 0, max: day, unit: "ms", default: 2_500, mayChange: true },
@@ -202,15 +202,15 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
   ),
   "limits.mergeQuorum": float(
     { min: 0.5, max: 1, unit: "of a stage", default: 0.8, mayChange: true },
-    "Share of a stage that has answered before only the grace is left.",
+    "Share of answers after which the others have only the grace period.",
   ),
   "limits.mergeGraceMs": int(
     { min: 100, max: day, unit: "ms", mayChange: true },
-    "Wait for the rest after the quorum.",
+    "Grace period for the others once the quorum has answered.",
   ),
   "limits.leasesPerMiner": int(
     { min: 1, max: 1024, unit: "tasks", default: 4, mayChange: true },
-    "Tasks outstanding at one miner.",
+    "Most outstanding tasks per miner.",
   ),
   "limits.minersPerStage": int(
     { min: 1, max: 4096, unit: "miners", default: 64, mayChange: true },
@@ -226,11 +226,11 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
   ),
   "limits.inboxMessages": int(
     { min: 16, max: 1e6, unit: "messages", default: 4096, mayChange: true },
-    "Events waiting in a process.",
+    "Most events that may wait in a process.",
   ),
   "limits.outboxBytes": int(
     { min: 2 ** 16, max: 2 ** 32, unit: "bytes", mayChange: true },
-    "Unacknowledged bytes towards one peer.",
+    "Most unacknowledged bytes to one peer.",
   ),
   "limits.blobBytes": int({ min: 2 ** 16, max: 2 ** 40, unit: "bytes", mayChange: true }, "Largest stored blob."),
 };

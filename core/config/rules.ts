@@ -63,7 +63,7 @@ const shapeRules: readonly Rule[] = [
   {
     fields: ["train.beta2", "train.beta1"],
     text:
-      `train.beta2 must be so far above the square of train.beta1 that no step is longer than ${mostAdamStep} learning rates`,
+      `train.beta2 must exceed the square of train.beta1 by enough that no step is longer than ${mostAdamStep} learning rates`,
     holds: ({ train }) => longestAdamStep(train) <= mostAdamStep,
   },
   {

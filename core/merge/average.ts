@@ -48,7 +48,7 @@ export function averageSlices({ inputs, weights, scales }: AverageInput): Parsed
   const position = firstBadInput(inputs);
   return position === null
     ? parsed(average)
-    : refused("badNumbers", `Cannot average slices as input ${position} holds a value that is no finite number`);
+    : refused("badNumbers", `Cannot average slices as input ${position} holds a non-finite value`);
 }
 
 const addedInUnit = 2 ** 19; // values, a few milliseconds

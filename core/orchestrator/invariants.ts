@@ -51,12 +51,15 @@ function assertMember(state: OrchestratorState, member: Member): void {
     `${node} must not hold more leases than leasesPerMiner`,
   );
   assert(member.status !== "active" || member.stage !== null, `${node} is active without a stage`);
-  assert(member.status === "active" || (member.leases.size === 0 && isEmpty(member.own)), `${node} holds work idly`);
+  assert(
+    member.status === "active" || (member.leases.size === 0 && isEmpty(member.own)),
+    `${node} is not active and must hold no work`,
+  );
   const isHere = member.role === "miner" && member.graceUntilMs === null;
   const mayWait = isHere && member.status !== "active";
   const mustWait = isHere && member.status === "waiting";
   const waits = state.waiting.has(node);
-  assert(waits <= mayWait && waits >= mustWait, `${node} waits wrongly`);
+  assert(waits <= mayWait && waits >= mustWait, `${node} must be listed as waiting exactly when it waits`);
   let units = 0;
   for (const task of member.leases) {
     const item = present(state.work?.leased.get(task), `${node} holds ${task}, which must be leased`);
@@ -79,7 +82,10 @@ function assertRoster(
   assert(active.length === roster.members.length, `Stage ${stage} must list its active members`);
   const listed = new Set(roster.members);
   assert(active.every((member) => listed.has(member)), `Stage ${stage} lists a stranger`);
-  assert(roster.present === active.filter((member) => member.graceUntilMs === null).length, "Present ones are counted");
+  assert(
+    roster.present === active.filter((member) => member.graceUntilMs === null).length,
+    `Stage ${stage} must count its present members`,
+  );
   const placed = new Set(roster.ready.flatMap(({ member, busyMs }) => busyMs === member.busyMs ? [member] : []));
   for (const member of active) {
     assert(

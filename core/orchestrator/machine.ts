@@ -172,7 +172,7 @@ function onMessage(
   if (state.expelled.has(node)) return releaseEffect(segments); // sent before the expulsion
   const member = state.members.get(node);
   if (member === undefined) {
-    const stranger = fault("wrongPhase", `Cannot take ${message.type} as the first message must be join`);
+    const stranger = fault("wrongPhase", `Cannot accept ${message.type} as the first message must be join`);
     return [...releaseEffect(segments), ...reject(node, stranger)];
   }
   if (message.type === "taskDone") {
@@ -246,7 +246,7 @@ function onAlarm(state: OrchestratorState, { alarm, nowMs }: { alarm: Alarm; now
       return onAuditAlarm(state, { id: alarm.request, nowMs });
     case "loading":
       if (!isStuckLoading(state, { ...alarm, nowMs })) return [];
-      return throwOut(state, { node: alarm.node, reason: "loading its stage got no further", nowMs });
+      return throwOut(state, { node: alarm.node, reason: "it made no progress in loading its stage", nowMs });
     default:
       return unreachable(alarm);
   }

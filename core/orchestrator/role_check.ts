@@ -43,11 +43,11 @@ export function roleFault(
   }
   const sender = senders[message.type];
   if (sender !== "both" && sender !== role) {
-    return fault("unauthenticated", `Cannot take ${message.type} as its sender must be a ${sender}: it is a ${role}`);
+    return fault("unauthenticated", `Cannot accept ${message.type} as its sender must be a ${sender}: it is a ${role}`);
   }
   if (member === null || member.role === role) return null;
   return fault(
     "unauthenticated",
-    `Cannot take ${message.type} as this node joined as a ${member.role}: it is a ${role} now; join again`,
+    `Cannot accept ${message.type} as this node joined as a ${member.role}: it is a ${role} now; join again`,
   );
 }

@@ -5,7 +5,7 @@
  * value for each parameter in them, packed in the order of the ranges. So an optimizer may keep one vector for the matrices of
  * the blocks and two for everything else.
  * Invariants: ranges start and end at multiples of 64 floats, as tensors do; names are unique within an optimizer.
- * Out of scope: the step itself (`gpu/optimizers` and its oracle in `gpu/reference`), schedules (`schedule.ts`).
+ * Out of scope: the step itself (`gpu/webgpu/optimizers`, `gpu/cpu/updates.ts` and their oracle in `gpu/reference`), schedules (`schedule.ts`).
  */
 
 import type { TrainConfig } from "../config/config.ts";

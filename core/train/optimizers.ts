@@ -1,7 +1,7 @@
 /**
  * The table of optimizers, and which one a run uses.
  *
- * A new optimizer is a file beside `adamw.ts` and a line here, kernels in `gpu/optimizers` and an oracle in `gpu/reference`, each
+ * A new optimizer is a file beside `adamw.ts` and a line here, kernels in `gpu/webgpu/optimizers` and `gpu/cpu/updates.ts`, and an oracle in `gpu/reference`, each
  * with a line in the table of its folder. The second optimizer makes the choice a setting of the run: a knob `train.optimizer`
  * whose choices are the keys of this table, read only by `optimizerOf`.
  */

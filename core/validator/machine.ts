@@ -160,7 +160,7 @@ function scored(state: ValidatorState): ValidatorEffect[] {
 function wrongSegments(message: Request, segments: readonly BlobRef[]): string | null {
   const wanted = message.type === "evaluate" || message.direction === "forward" ? 2 : 3;
   if (segments.length === wanted) return null;
-  return `Cannot take request ${message.request} as it must come with ${wanted} segments: current value is ${segments.length}`;
+  return `Cannot accept request ${message.request} as it must come with ${wanted} segments: current value is ${segments.length}`;
 }
 
 function startNext(state: ValidatorState): ValidatorEffect[] {

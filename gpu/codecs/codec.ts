@@ -5,10 +5,9 @@
 
 import type { WireDirection } from "../../core/codec/codec.ts";
 import type { Wire } from "../../core/codec/wire.ts";
-import type { BufferRange } from "../buffers.ts";
-import type { Dispatch } from "../kernel.ts";
 import type { BlockEnd, BlockStart } from "../layers/block_ends.ts";
 import type { LayerContext } from "../layers/context.ts";
+import type { BufferRange, Dispatch } from "../stage_ops.ts";
 
 /** A wire and dL/d(wire) as the layers compute with them: f32 (rows, wire width). */
 export interface WireBuffers {

@@ -3,8 +3,8 @@
  * other ends (block_ends.ts), so both halves let the caller choose their residual and where gradients come from and go to.
  */
 
-import { attention, attentionBackward, qkvWidth, rotate } from "../attention_ops.ts";
-import type { BufferRange } from "../buffers.ts";
+import { qkvWidth } from "../attention_sizes.ts";
+import type { BufferRange } from "../stage_ops.ts";
 import { buildLinear, buildNorm, type LayerContext, type Piece } from "./context.ts";
 
 export interface HalfOptions {
@@ -58,14 +58,14 @@ export function buildAttentionHalf(context: LayerContext, options: HalfOptions):
     forward: [
       norm.forward,
       ...project.forward,
-      rotate(ops, { ...sizes, direction: 1 }, { table, qkv }),
-      attention(ops, sizes, tensors),
+      ops.rotate({ ...sizes, direction: 1 }, { table, qkv }),
+      ops.attention(sizes, tensors),
       ...merge.forward,
     ],
     backward: [
       ...merge.backward,
-      ...attentionBackward(ops, sizes, { ...tensors, outputGradient: mixedGradient, delta, qkvGradient }),
-      rotate(ops, { ...sizes, direction: -1 }, { table, qkv: qkvGradient }),
+      ...ops.attentionBackward(sizes, { ...tensors, outputGradient: mixedGradient, delta, qkvGradient }),
+      ops.rotate({ ...sizes, direction: -1 }, { table, qkv: qkvGradient }),
       ...project.backward,
       ...norm.backward({ outputGradient: normGradient, inputGradient, accumulate }),
     ],

@@ -6,7 +6,7 @@
  * so a block need not know its neighbour.
  */
 
-import type { BufferRange } from "../buffers.ts";
+import type { BufferRange } from "../stage_ops.ts";
 import type { LayerContext, Piece } from "./context.ts";
 
 export interface BlockStart {

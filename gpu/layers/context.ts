@@ -8,10 +8,8 @@
 
 import { assert, present } from "../../core/assert.ts";
 import { type ParameterTable, parameterTable, type StageSpec } from "../../core/model/spec.ts";
-import { type AttentionSizes, attentionSizes } from "../attention_ops.ts";
-import type { BufferRange, StageBuffers } from "../buffers.ts";
-import type { Dispatch } from "../kernel.ts";
-import { gainChunkRows, type Ops } from "../ops.ts";
+import { type AttentionSizes, attentionSizes } from "../attention_sizes.ts";
+import { type BufferRange, type DeviceBuffers, type Dispatch, gainChunkRows, type StageOps } from "../stage_ops.ts";
 
 /** Two dispatch lists; `backward` is already in backward order. */
 export interface Piece {
@@ -20,8 +18,8 @@ export interface Piece {
 }
 
 export interface LayerContext {
-  readonly ops: Ops;
-  readonly buffers: StageBuffers;
+  readonly ops: StageOps;
+  readonly buffers: DeviceBuffers;
   readonly spec: StageSpec;
   readonly rows: number; // B * T
   readonly width: number; // d
@@ -34,8 +32,8 @@ export interface LayerContext {
 }
 
 export interface ContextOptions {
-  readonly ops: Ops;
-  readonly buffers: StageBuffers;
+  readonly ops: StageOps;
+  readonly buffers: DeviceBuffers;
   readonly spec: StageSpec;
   readonly parameters: BufferRange;
   readonly gradients: BufferRange;

@@ -1,6 +1,6 @@
 /** Token embedding: the head stage's way in. */
 
-import type { BufferRange } from "../buffers.ts";
+import type { BufferRange } from "../stage_ops.ts";
 import { tokenIndexLength } from "../token_index.ts";
 import type { LayerContext, Piece } from "./context.ts";
 

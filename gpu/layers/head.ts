@@ -1,7 +1,6 @@
 /** Final norm, untied output matrix and mean cross-entropy: the tail stage's way out. */
 
-import type { BufferRange } from "../buffers.ts";
-import type { Dispatch } from "../kernel.ts";
+import type { BufferRange, Dispatch } from "../stage_ops.ts";
 import { buildLinear, buildNorm, type LayerContext, type Piece } from "./context.ts";
 
 const matrixName = "lm_head.weight";

@@ -153,4 +153,4 @@ export function verifyBtauth(request: SignedRequest, headers: HeaderSource, chec
   return fault === null ? claim : { ok: false, fault };
 }
 
-const malformed = (rule: string): Parsed<never> => refused("unauthenticated", `Cannot take a request as ${rule}`);
+const malformed = (rule: string): Parsed<never> => refused("unauthenticated", `Cannot accept a request as ${rule}`);

@@ -106,4 +106,4 @@ function readStamp(headers: HeaderSource): Parsed<EpistulaSender> {
   return { ok: true, value: { sender: sender.output, stamp } };
 }
 
-const malformed = (rule: string): Parsed<never> => refused("unauthenticated", `Cannot take a request as ${rule}`);
+const malformed = (rule: string): Parsed<never> => refused("unauthenticated", `Cannot accept a request as ${rule}`);

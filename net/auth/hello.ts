@@ -174,13 +174,13 @@ function readHello(header: unknown, challenge: Challenge): Parsed<Hello> {
   if (hub !== challenge.hub || hubNonce !== challenge.nonce) {
     return refused(
       "unauthenticated",
-      "Cannot take a hello as it must answer this connection's challenge: it answers another one",
+      "Cannot accept a hello as it must answer this connection's challenge: it answers another one",
     );
   }
   if (node === hub) {
     return refused(
       "unauthenticated",
-      "Cannot take a hello as a node must not use the orchestrator's own hotkey; use another wallet",
+      "Cannot accept a hello as a node must not use the orchestrator's own hotkey; use another wallet",
     );
   }
   return hello;
@@ -193,7 +193,7 @@ function checkSigned(hello: Hello, proof: ProofOf<"signature">, by: HelloCheck):
   if (!by.verify({ address: hello.node, message, signature: unhex(proof.signature) })) {
     return refused(
       "unauthenticated",
-      `Cannot take a hello as its signature must be by ${hello.node}; check the wallet`,
+      `Cannot accept a hello as its signature must be by ${hello.node}; check the wallet`,
     );
   }
   const key = new KeyShare(by.random);
@@ -249,7 +249,7 @@ export function checkAccept(
   if (proof.type !== "signature") {
     return refused(
       "staleResult",
-      "Cannot take the orchestrator's answer as it must be to our signature: it is to a ticket",
+      "Cannot accept the orchestrator's answer as it must be to our signature: it is to a ticket",
     );
   }
   if (!verify({ address: hello.hub, message, signature: unhex(proof.signature) })) {

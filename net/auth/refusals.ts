@@ -56,7 +56,7 @@ export class Refusals {
       this.#cancel = null;
       if (this.#unreported.size > 0) this.#report();
     });
-    const text = `Refused connections that did not prove a node: ${reasons} (${this.#total} in all); ` +
+    const text = `Refused connections that did not authenticate: ${reasons} (${this.#total} in all); ` +
       "a node that should be in the run shows the reason in its own log";
     onReport(text, this.counts);
   }

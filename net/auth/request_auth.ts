@@ -84,7 +84,7 @@ export interface RequestGateOptions {
 const anybody = "anybody";
 const tooManyFailures = fault(
   "limitExceeded",
-  "Cannot check another signature now as many were wrong; show a ticket, or try again later",
+  "Cannot check another signature now as too many were wrong; show a ticket, or try again later",
 );
 
 type Proof =
@@ -120,12 +120,12 @@ export class RequestGate {
     if (refusal !== null) return { ok: false, fault: refusal };
     const seen = this.#recent(sender, nowMs);
     if (seen.has(nonceNs)) {
-      return refused("unauthenticated", "Cannot take a request as its nonce must be new: it was used before");
+      return refused("unauthenticated", "Cannot accept a request as its nonce must be new: it was used before");
     }
     if (seen.size >= limits.nonces) {
       return refused(
         "limitExceeded",
-        `Cannot take a request as 'nonces' must be at most ${limits.nonces} within ${
+        `Cannot accept a request as 'nonces' must be at most ${limits.nonces} within ${
           2 * limits.clockSkewMs
         } ms; slow down`,
       );
@@ -147,7 +147,7 @@ export class RequestGate {
     }
     const secret = tickets?.open({ node: claim.sender, ticket: proof.ticket })?.secret;
     if (secret?.proves({ message: ticketProofText(request, claim), proof: proof.mac })) return null;
-    return fault("unauthenticated", "Cannot take a request as its ticket is of no use here; sign it");
+    return fault("unauthenticated", "Cannot accept a request as its ticket is of no use here; sign it");
   }
 
   /** The node's nonces that still matter. Drops nodes without any when there are more than `peers`. */

@@ -56,4 +56,4 @@ export function untimely(timeNs: bigint, at: { nowMs: number; window: TimeWindow
   );
 }
 
-export const unproven = (reason: string): Fault => fault("unauthenticated", `Cannot take a request as ${reason}`);
+export const unproven = (reason: string): Fault => fault("unauthenticated", `Cannot accept a request as ${reason}`);

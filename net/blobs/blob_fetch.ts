@@ -47,7 +47,7 @@ type Ask<T> = (store: BlobStore, ref: BlobRef) => Promise<T>;
 async function wholeOf(store: BlobStore, ref: BlobRef): Promise<Uint8Array> {
   const bytes = await store.get(ref.hash);
   if (bytes.length === ref.bytes && hashOf(bytes) === ref.hash) return bytes;
-  throw new BlobError("wrongHash", `Cannot read blob ${ref.hash} as other bytes came`);
+  throw new BlobError("wrongHash", `Cannot read blob ${ref.hash} as the bytes received do not match its hash`);
 }
 
 async function leavesOf(store: BlobStore, ref: BlobRef): Promise<readonly BlobHash[]> {
@@ -56,7 +56,7 @@ async function leavesOf(store: BlobStore, ref: BlobRef): Promise<readonly BlobHa
   if (areLeavesOf(leaves, ref)) return leaves;
   throw new BlobError(
     "wrongHash",
-    `Cannot read blob ${ref.hash} of ${ref.bytes} bytes as its leaves give another name`,
+    `Cannot read blob ${ref.hash} of ${ref.bytes} bytes as its leaves have another hash`,
   );
 }
 

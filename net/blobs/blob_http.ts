@@ -123,7 +123,7 @@ export class HttpBlobs implements BlobStore {
         const leaves = list === null ? null : decodeLeaves(list, { hash, bytes });
         if (leaves !== null) return leaves;
       } else await response.body?.cancel();
-      const detail = `${this.#requests.url} sends leaves that do not give its hash`;
+      const detail = `${this.#requests.url} sends leaves that do not match its hash`;
       throw new BlobError("wrongHash", `Cannot read blob ${hash} as ${detail}; use another source`);
     });
   }

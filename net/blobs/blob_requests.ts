@@ -147,7 +147,7 @@ export class BlobRequests {
       return failures;
     }
     if (failures + 1 >= attempts) {
-      const next = "check the connection and that the orchestrator runs";
+      const next = "check the connection and that the orchestrator is running";
       throw new BlobError(
         "unreachable",
         `Cannot reach ${this.url} after ${attempts} attempts as ${error.message}; ${next}`,

@@ -158,7 +158,7 @@ async function patchBlob(context: BlobContext, { store, uploads, intake }: BlobR
   const offset = readCount(context.req.header("upload-offset"));
   if (offset === null) {
     await body?.cancel();
-    return refuse(context, "Cannot take an upload as 'Upload-Offset' must be a count of bytes");
+    return refuse(context, "Cannot accept an upload as 'Upload-Offset' must be a count of bytes");
   }
   const incoming = { ...incomingOf(context, body), heldBytes: offset };
   const bytes = readCount(context.req.header("content-length"));
@@ -174,7 +174,7 @@ function answerUpload(context: BlobContext, { answer, offset }: { answer: Upload
   if (answer.type === "stored") return context.json(answer.ref, 201);
   context.header("upload-offset", String(answer.bytes));
   if (answer.type === "appended") return context.body(null, 204);
-  const detail = `Cannot take an upload as 'Upload-Offset' must be ${answer.bytes}: current value is ${offset}`;
+  const detail = `Cannot accept an upload as 'Upload-Offset' must be ${answer.bytes}: current value is ${offset}`;
   return context.json({ code: answer.type, detail }, 409);
 }
 
@@ -189,7 +189,7 @@ function notHere(context: BlobContext): Response {
 function notYours(context: BlobContext): Response {
   const detail = `Cannot read blob ${
     hashIn(context)
-  } as this node's present work must need it; what it needs is named in its next message`;
+  } as this node's current work must need it: it does not; its next message names what it needs`;
   return context.json({ code: "refused", detail }, 403);
 }
 

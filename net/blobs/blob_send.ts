@@ -187,6 +187,6 @@ function offsetIn(response: Response): number {
 function lost(hash: BlobHash, url: string): BlobError {
   return new BlobError(
     "unreachable",
-    `Cannot go on sending blob ${hash} as ${url} lost its beginning; send it once more`,
+    `Cannot continue sending blob ${hash} as ${url} lost its beginning; send it once more`,
   );
 }

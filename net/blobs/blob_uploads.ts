@@ -190,7 +190,7 @@ export class DiskUploads implements KeptUploads {
     const oldest = own.filter(isIdle).sort(byAge)[0];
     if (oldest !== undefined) return this.#drop(oldest);
     const value = this.#options.limits[limit];
-    throw new BlobError("noSpace", `Cannot take an upload as '${limit}' must be at most ${value}: finish one first`);
+    throw new BlobError("noSpace", `Cannot accept an upload as '${limit}' must be at most ${value}: finish one first`);
   }
 
   /** Among senders with idle uploads, the one with most loses its oldest. */
@@ -204,7 +204,7 @@ export class DiskUploads implements KeptUploads {
     const victim = idle.sort((a, b) => sizeOf(b) - sizeOf(a) || byAge(a, b))[0];
     if (victim !== undefined) return this.#drop(victim);
     const value = this.#options.limits[limit];
-    throw new BlobError("busy", `Cannot take an upload as '${limit}' must be at most ${value}: try again soon`);
+    throw new BlobError("busy", `Cannot accept an upload as '${limit}' must be at most ${value}: try again soon`);
   }
 
   #drop(upload: Upload): void {

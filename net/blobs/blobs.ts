@@ -162,7 +162,7 @@ export class BlobMeter {
     const blob = this.#digest.finish();
     const { hash } = blob.ref;
     if (expected === undefined || hash === expected) return blob;
-    throw new BlobError("wrongHash", `Cannot take a blob as its hash must be ${expected}: current value is ${hash}`);
+    throw new BlobError("wrongHash", `Cannot accept a blob as its hash must be ${expected}: current value is ${hash}`);
   }
 }
 

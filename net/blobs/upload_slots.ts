@@ -67,7 +67,7 @@ export class UploadSlots {
     const own = this.usage(node);
     if (own >= uploadsOfNode) {
       const detail =
-        `Cannot take an upload as 'uploadsOfNode' must be at most ${uploadsOfNode} at once: finish one first`;
+        `Cannot accept an upload as 'uploadsOfNode' must be at most ${uploadsOfNode} at once: finish one first`;
       this.#options.onExceeded(node, detail);
       throw new BlobError("busy", detail);
     }
@@ -76,7 +76,7 @@ export class UploadSlots {
     if (most <= own + 1) {
       throw new BlobError(
         "busy",
-        `Cannot take an upload as 'uploads' must be at most ${uploads} at once: try again soon`,
+        `Cannot accept an upload as 'uploads' must be at most ${uploads} at once: try again soon`,
       );
     }
     for (const upload of this.#open) {
@@ -113,7 +113,7 @@ export class UploadSlots {
       cancel();
     };
     const silent = () => {
-      const detail = `Cannot go on with an upload as no byte came for ${uploadSilenceMs} ms`;
+      const detail = `Cannot continue with an upload as no byte came for ${uploadSilenceMs} ms`;
       stop(new BlobError("brokenOff", detail));
     };
     const source = new ReadableStream<Uint8Array>({

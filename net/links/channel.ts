@@ -38,7 +38,7 @@ export interface ChannelOptions<In> {
 /** Damage or a stranger on the wire; the next link will show which. */
 const notTheirs = fault(
   "malformedFrame",
-  "Cannot take a frame as its MAC must be the other side's: it was changed on the way, or is not theirs",
+  "Cannot accept a frame as its MAC must be the other side's: it was changed on the way or comes from someone else",
 );
 
 export class Channel<In> {
@@ -141,7 +141,7 @@ export class Channel<In> {
     this.#inboxBytes += bytes.length;
     const mostBytes = this.#limits.windowBytes + 2 * this.#limits.frameBytes;
     if (this.#inboxBytes > mostBytes) {
-      const detail = `Cannot take a message as at most ${mostBytes} bytes may be sent without an acknowledgement`;
+      const detail = `Cannot accept a message as at most ${mostBytes} bytes may be sent without an acknowledgement`;
       this.#break(fault("limitExceeded", `${detail}: current value is ${this.#inboxBytes}`));
     } else if (!this.#draining) this.#drain();
   }

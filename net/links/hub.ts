@@ -131,13 +131,13 @@ export class Hub<In, Out> implements HubTransport<Out> {
     const { hello } = proven;
     if (guest.connection < (this.#peers.get(hello.node)?.connection ?? 0)) {
       // The node abandoned this connection before it made the newer one: its hello was delayed.
-      const detail = "Cannot take a hello as its connection must be the newest of this node: a newer one is in use";
+      const detail = "Cannot accept a hello as its connection must be the newest of this node: a newer one is in use";
       return this.#reception.refuse(guest, fault("staleResult", detail));
     }
     const resumable = this.#findResumable(hello);
     if (resumable === null && !this.#hasRoomFor(hello.node)) {
       const detail =
-        `Cannot take another node as 'peers' must be at most ${this.#options.limits.peers}; try again later`;
+        `Cannot accept another node as 'peers' must be at most ${this.#options.limits.peers}; try again later`;
       return this.#reception.refuse(guest, fault("limitExceeded", detail));
     }
     this.#reception.dismiss(guest);
@@ -202,7 +202,7 @@ export class Hub<In, Out> implements HubTransport<Out> {
       read,
       onMessage: (received) => this.#emit({ type: "message", peer: node, role, ...received }),
       onRefusedMessage: (reason) => this.#emit({ type: "fault", peer: node, fault: reason }),
-      onControl: () => channel.distrust(fault("malformedFrame", "Cannot take an unnumbered header after the hello")),
+      onControl: () => channel.distrust(fault("malformedFrame", "Cannot accept an unnumbered header after the hello")),
       onDamaged: (reason) => {
         this.#damaged(node, reason);
         if (peer.wire !== null) this.#dropWire(peer, reason.detail);

@@ -177,7 +177,7 @@ export class Node<In, Out> implements NodeTransport<Out> {
     this.#hold(ticket);
     const resumed = this.#fits(accept);
     if (accept.resumed && !resumed) {
-      const detail = "Cannot resume the session as the orchestrator's count of messages must fit: it does not";
+      const detail = "Cannot resume the session as the orchestrator's count of messages must match: it does not";
       return this.#restart(fault("malformedFrame", detail));
     }
     if (!resumed && this.#session !== null) {
@@ -234,8 +234,9 @@ export class Node<In, Out> implements NodeTransport<Out> {
   /** A refusal on an established link ends the session; its code decides whether permanently. */
   #takeControl(header: unknown, channel: Channel<In>): void {
     const refusal = readRefusal(header);
-    if (refusal === null) channel.distrust(fault("malformedFrame", "Cannot take an unnumbered header after the hello"));
-    else if (finalCodes.has(refusal.code)) this.#refused(refusal);
+    if (refusal === null) {
+      channel.distrust(fault("malformedFrame", "Cannot accept an unnumbered header after the hello"));
+    } else if (finalCodes.has(refusal.code)) this.#refused(refusal);
     else this.#restart(refusal);
   }
 

@@ -36,7 +36,7 @@ const helloValues = 64; // a hello holds 27
 const crowded = fault("limitExceeded", "Cannot wait for another hello as too many wait already; try again later");
 const tooManyFailures = fault(
   "limitExceeded",
-  "Cannot check another signature from this address now as many from there were wrong; try again later",
+  "Cannot check another signature from this address now as too many from there were wrong; try again later",
 );
 
 export class Reception {
@@ -120,7 +120,7 @@ export class Reception {
   /** Sends the same challenge again, but only once: it is cheap, but a connection must not be used for guessing. */
   #askToSign(guest: Guest): null {
     if (guest.wasAskedToSign) {
-      const detail = "Cannot take a hello as it must be signed after a ticket that is of no use: it has another ticket";
+      const detail = "Cannot accept a hello as it must be signed after a useless ticket: it has another ticket";
       return this.refuse(guest, fault("staleResult", detail));
     }
     guest.wasAskedToSign = true;

@@ -141,13 +141,13 @@ export class Session {
     if (!acknowledged.ok) return acknowledged;
     if (frame.header === null) {
       if (frame.sequence <= this.#received) return parsed("acknowledgement");
-      const detail = `Cannot go on as ${frame.sequence} messages were sent on this link: ${this.#received} arrived`;
+      const detail = `Cannot continue as ${frame.sequence} messages were sent on this link: ${this.#received} arrived`;
       return refused("malformedFrame", detail);
     }
-    if (frame.sequence === 0) return refused("malformedFrame", "Cannot take a message as it must be numbered");
+    if (frame.sequence === 0) return refused("malformedFrame", "Cannot accept a message as it must be numbered");
     if (frame.sequence <= this.#received) return parsed("repeated");
     if (frame.sequence !== this.#received + 1) {
-      return refused("malformedFrame", `Cannot take message ${frame.sequence} as ${this.#received + 1} comes next`);
+      return refused("malformedFrame", `Cannot accept message ${frame.sequence} as ${this.#received + 1} comes next`);
     }
     this.#received++;
     this.#owedBytes += frameBytes;
@@ -192,7 +192,7 @@ export class Session {
     if (count > this.#unsent) {
       return refused(
         "malformedFrame",
-        `Cannot take an acknowledgement of ${acknowledged} as ${this.#acknowledged + this.#unsent} was sent last`,
+        `Cannot accept an acknowledgement of ${acknowledged} as ${this.#acknowledged + this.#unsent} was sent last`,
       );
     }
     const frames = this.#outbox.splice(0, count);

@@ -131,7 +131,7 @@ export function decodeFrame(bytes: Uint8Array, limits: FrameLimits): Parsed<Fram
   const found = view.getUint16(4, true);
   if (crc32(bytes.subarray(0, prefixChecksumAt)) !== view.getUint32(prefixChecksumAt, true)) {
     return malformed(
-      found === layout ? "the checksum of its prefix does not fit" : `layout ${found} is not known here`,
+      found === layout ? "the checksum of its prefix does not match" : `layout ${found} is unknown`,
     );
   }
   if (found !== layout) {
@@ -145,7 +145,7 @@ export function decodeFrame(bytes: Uint8Array, limits: FrameLimits): Parsed<Fram
   if (headerAt + headerBytes > bytes.length) return malformed("it ends inside its header");
 
   if (crc32(bytes.subarray(prefixBytes)) !== view.getUint32(bodyChecksumAt, true)) {
-    return malformed("the checksum of its content does not fit");
+    return malformed("the checksum of its content does not match");
   }
 
   const segments = readSegments(bytes, { view, count, at: headerAt + headerBytes });
@@ -182,7 +182,7 @@ function readSegments(
   if (at !== bytes.length) return malformed(`${bytes.length - at} bytes follow its last segment`);
   const names = segments.map(hashOf);
   const wrong = names.findIndex((name, index) => name !== nameAt(bytes, index));
-  return wrong === -1 ? parsed({ segments, names }) : malformed(`segment ${wrong} is not what its name says`);
+  return wrong === -1 ? parsed({ segments, names }) : malformed(`segment ${wrong} does not match its hash`);
 }
 
 function nameAt(frame: Uint8Array, index: number): string {

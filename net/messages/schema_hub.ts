@@ -126,7 +126,7 @@ const rules: MessageRules<HubMessage> = {
         units: list(nonNegative),
         expelled: list(address),
       }),
-      v.check(({ miners, units }) => miners.length === units.length, "units must be one a miner"),
+      v.check(({ miners, units }) => miners.length === units.length, "there must be one count of units per miner"),
     ),
   },
   reject: { schema: v.strictObject({ type: v.literal("reject"), fault: faultValue }) },

@@ -44,7 +44,7 @@ Deno.test("Access: a blob that the node may not read is refused like a missing o
       answers.push((await assertProblem(() => ask(hash), "refused")).replaceAll(hash, "HASH"));
     }
     assertEquals(answers[0], answers[1], way);
-    if (way !== "HEAD") assertStringIncludes(answers[0]!, "this node's present work must need it");
+    if (way !== "HEAD") assertStringIncludes(answers[0]!, "this node's current work must need it");
   }
 });
 

@@ -104,7 +104,7 @@ Deno.test("Full disk: what miners upload finds no room; they wait with the run, 
     await goOn(world);
     await world.run();
     assertWhole(swarm, 4);
-    assertPausedOnce(swarm, { atLeastMs: hour, what: "what a miner uploads" });
+    assertPausedOnce(swarm, { atLeastMs: hour, what: "a miner's upload" });
     assertEquals(mergedHashes(swarm), await expectedOfPatient());
     assertEquals(world.errors, []);
   }));

@@ -114,7 +114,7 @@ Deno.test("Quota: only a node with a stage may store; a validator is refused bef
     );
     const client = world.client(signerOf(validator!.address));
     const text = await assertProblem(() => client.put(varied(1_000, 1)), "refused");
-    assertStringIncludes(text, "only a miner with a stage has something to store");
+    assertStringIncludes(text, "only a miner with a stage may store blobs");
     assertEquals(await Array.fromAsync(Deno.readDir(`${folder}/blobs/incoming`)), []);
     await world.run();
     assertWhole(swarm, 2);

@@ -10,13 +10,14 @@
 
 import process from "node:process";
 import { parameterTable, type StageSpec } from "../../core/model/spec.ts";
-import { StageBuffers } from "../../gpu/buffers.ts";
+import { StageBuffers } from "../../gpu/webgpu/buffers.ts";
 import type { StepOptions } from "../../gpu/compute.ts";
-import { type GpuDevice, openGpuDevice } from "../../gpu/device.ts";
-import type { GemmKind } from "../../gpu/generate/gemm.ts";
-import { type Dispatch, Kernels } from "../../gpu/kernel.ts";
-import { hardwareKernels, Ops, softwareKernels } from "../../gpu/ops.ts";
-import { createWebGpuStage } from "../../gpu/stage.ts";
+import { type GpuDevice, openGpuDevice } from "../../gpu/webgpu/device.ts";
+import type { GemmKind } from "../../gpu/webgpu/generate/gemm.ts";
+import { Kernels } from "../../gpu/webgpu/kernel.ts";
+import type { Dispatch } from "../../gpu/stage_ops.ts";
+import { hardwareKernels, Ops, softwareKernels } from "../../gpu/webgpu/ops.ts";
+import { createWebGpuStage } from "../../gpu/webgpu/webgpu_stage.ts";
 import { parametersOf, specAt, specsOf, tinyConfig, tokensOf } from "../support/tiny_model.ts";
 
 const steps = 5;

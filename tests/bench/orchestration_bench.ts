@@ -1,125 +1,107 @@
 /**
- * What it costs to train as a swarm: tokens per CPU second of a whole local swarm (orchestrator, network, journal, miners)
- * against processes that only compute, same model, same kernels, nothing compressed.
+ * What a swarm costs beside its arithmetic: CPU time of the threads that do not compute (hub, swarm process, the miners' network
+ * threads), as a share of all CPU time of a local swarm. Nothing is compressed, so as many bytes as possible are moved.
  *
- *   deno run -A tests/bench/orchestration_bench.ts [--json] [--stages 1,3]
+ *   deno run -A tests/bench/orchestration_bench.ts [--json] [--stages 1,3]      Linux only
  *
- * CPU seconds are user and system time of all processes together. Start-up (shaders, dataset) cancels out: each swarm runs twice,
- * and the longer run's extra steps are what counts. A swarm does the same arithmetic as the one process, as its miners keep what
- * a backward needs. Processes that share cores slow each other down, so as many that only compute run at once as the swarm has
- * miners; and a shared machine's speed drifts, so they run before and after each swarm: a difference below the drift says nothing.
+ * The kernel counts each thread's time. A miner computes in its worker and in the threads that the worker's driver starts, which
+ * inherit its name or have the driver's; every other thread of every process is overhead. Counted between two steps of one
+ * run, so start-up (shaders, dataset) is left out.
  */
 
-import process from "node:process";
-import { resolveConfig } from "../../core/config/parse.ts";
-import { splitLayers } from "../../core/model/stages.ts";
-import { initialParameters } from "../../core/model/initial.ts";
-import { parameterTable, stageSpecs } from "../../core/model/spec.ts";
-import { openGpuDevice } from "../../gpu/device.ts";
-import { createWebGpuStage } from "../../gpu/stage.ts";
+import { TextLineStream } from "../../cli/output/text_lines.ts";
 
-const shortSteps = 20;
-const longSteps = 80;
-const computeSteps = 24;
+const fromStep = 20;
+const toStep = 80;
+const computeThread = /^(worker-2|llvmpipe-\d+)$/; // the program is worker-1, its compute worker the next
+const parts = ["orchestrate", "miner", "chain"] as const; // words of a child's command line; the swarm itself has none of them
+const ticksPerSecond = 100; // of /proc, on every Linux
 const iota = new URL("../../iota", import.meta.url).pathname;
 
-function configOf(stages: number, steps: number) {
-  const resolved = resolveConfig({ size: "tiny", overrides: overrides(stages, steps) });
-  if (!resolved.ok) throw new Error(resolved.problems[0]?.text);
-  return resolved.config;
-}
+/** CPU seconds since their start, of the threads of a swarm's processes, by part; "compute" is a part. */
+type CpuSeconds = ReadonlyMap<string, number>;
 
-const overrides = (stages: number, steps: number) => ({
+const settings = (stages: number) => ({
   "pipeline.codec": "none",
   "pipeline.stages": stages,
   "swarm.replicas": 1,
   "swarm.validators": 0,
-  "train.steps": steps,
-  "train.stepsPerRound": steps,
+  "train.steps": toStep + 1,
+  "train.stepsPerRound": toStep + 1,
 });
 
-interface Computed {
-  readonly tokens: number;
-  readonly cpuSeconds: number;
+/** All processes below `root`, with itself. */
+function processTree(root: number): number[] {
+  const parents = new Map<number, number>();
+  for (const { name } of Deno.readDirSync("/proc")) {
+    const stat = /^\d+$/.test(name) ? read(`/proc/${name}/stat`) : null;
+    if (stat !== null) parents.set(Number(name), Number(fieldsOf(stat)[1]));
+  }
+  const tree = [root];
+  for (const pid of tree) for (const [child, parent] of parents) if (parent === pid) tree.push(child);
+  return tree;
 }
 
-/** Tokens per CPU second of so many processes at once that do nothing but this model's steps. */
-async function computeAlone(processes: number): Promise<number> {
-  const runs = await Promise.all(Array.from({ length: processes }, async () => {
-    const args = ["run", "-A", "--no-check", import.meta.url, "--compute"];
-    const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), { args }).output();
-    if (!success) throw new Error(new TextDecoder().decode(stderr));
-    return JSON.parse(new TextDecoder().decode(stdout)) as Computed;
-  }));
-  const sum = (of: (run: Computed) => number) => runs.reduce((total, run) => total + of(run), 0);
-  return sum(({ tokens }) => tokens) / sum(({ cpuSeconds }) => cpuSeconds);
+/** The fields after a process's or thread's name, which may hold anything: state, parent, … (proc(5)). */
+const fieldsOf = (stat: string) => stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+const nameOf = (stat: string) => stat.slice(stat.indexOf("(") + 1, stat.lastIndexOf(")"));
+
+function read(path: string): string | null {
+  try {
+    return Deno.readTextFileSync(path);
+  } catch {
+    return null; // it has ended meanwhile
+  }
 }
 
-async function compute(): Promise<Computed> {
-  const config = configOf(1, computeSteps);
-  const spec = stageSpecs(config, splitLayers(config))[0]!;
-  const stage = await createWebGpuStage(await openGpuDevice(), spec);
-  await stage.loadParameters(initialParameters(parameterTable(spec), 1));
-  const { contextLength, vocabSize } = config.model;
-  const { microbatchesPerStep, sequencesPerMicrobatch, learningRate } = config.train;
-  const tokens = Uint32Array.from({ length: sequencesPerMicrobatch * contextLength }, (_, i) => (i * 7) % vocabSize);
-  const step = async () => {
-    for (let i = 0; i < microbatchesPerStep; i++) await stage.turnaround({ type: "tokens", tokens }, tokens);
-    await stage.gradientSquareSum();
-    const { beta1, beta2, epsilon, weightDecay } = config.train;
-    await stage.step({ learningRate, gradientScale: 1 / microbatchesPerStep, beta1, beta2, epsilon, weightDecay });
-  };
-  for (let i = 0; i < 4; i++) await step();
-  const before = process.cpuUsage();
-  for (let i = 0; i < computeSteps; i++) await step();
-  const { user, system } = process.cpuUsage(before);
-  return { tokens: computeSteps * microbatchesPerStep * tokens.length, cpuSeconds: (user + system) / 1e6 };
+function cpuSeconds(root: number): CpuSeconds {
+  const seconds = new Map<string, number>();
+  for (const pid of processTree(root)) {
+    const words = read(`/proc/${pid}/cmdline`)?.split("\0") ?? [];
+    const part = parts.find((word) => words.includes(word)) ?? "swarm";
+    for (const { name: thread } of Deno.readDirSync(`/proc/${pid}/task`)) {
+      const stat = read(`/proc/${pid}/task/${thread}/stat`);
+      if (stat === null) continue;
+      const fields = fieldsOf(stat);
+      const own = (Number(fields[11]) + Number(fields[12])) / ticksPerSecond; // user and system time
+      const of = part === "miner" && computeThread.test(nameOf(stat)) ? "compute" : part;
+      seconds.set(of, (seconds.get(of) ?? 0) + own);
+    }
+  }
+  return seconds;
 }
 
-/** CPU seconds of a whole swarm and all it starts. */
-async function swarmSeconds(stages: number, steps: number): Promise<number> {
+/** The seconds that each part took between the two steps. */
+async function measure(stages: number): Promise<Record<string, number>> {
   const folder = await Deno.makeTempDir({ prefix: "iota-bench-" });
-  const set = Object.entries(overrides(stages, steps)).map(([path, value]) => `${path}=${value}`).join(",");
-  const words = `swarm --size tiny --fresh --sample-tokens 0 --data ${folder} --set ${set} --json`;
-  const command = new Deno.Command("bash", {
-    args: ["-c", `${iota} ${words} > ${folder}/out.log 2>&1 || exit 1; times`],
-    stdout: "piped",
-  });
-  const { success, stdout } = await command.output();
-  const log = await Deno.readTextFile(`${folder}/out.log`);
+  const set = Object.entries(settings(stages)).map(([path, value]) => `${path}=${value}`).join(",");
+  const words = ["swarm", "--size", "tiny", "--sample-tokens", "0", "--data", `${folder}/run`, "--set", set, "--json"];
+  const swarm = new Deno.Command(iota, { args: words, stdout: "piped", stderr: "null" }).spawn();
+  const lines = swarm.stdout.pipeThrough(new TextDecoderStream()).pipeThrough(new TextLineStream({ wholeOnly: true }));
+  let before: CpuSeconds | null = null;
+  let after: CpuSeconds | null = null;
+  for await (const line of lines) {
+    const record = JSON.parse(line);
+    if (record.type !== "stepClosed") continue;
+    if (record.step === fromStep) before = cpuSeconds(swarm.pid);
+    if (record.step === toStep) after = cpuSeconds(swarm.pid);
+  }
   await Deno.remove(folder, { recursive: true });
-  if (!success) throw new Error(log.slice(-2000));
-  const children = new TextDecoder().decode(stdout).trim().split("\n").at(-1)!;
-  return children.split(" ").reduce((sum, part) => {
-    const [minutes, seconds] = part.replace("s", "").split("m");
-    return sum + 60 * Number(minutes) + Number(seconds);
-  }, 0);
+  if (before === null || after === null) {
+    throw new Error(`The swarm ended early: ${JSON.stringify(await swarm.status)}`);
+  }
+  const from = before;
+  return Object.fromEntries([...after].map(([part, seconds]) => [part, seconds - (from.get(part) ?? 0)]));
 }
 
-async function swarmTokensPerSecond(stages: number): Promise<number> {
-  const { contextLength } = configOf(stages, longSteps).model;
-  const { microbatchesPerStep, sequencesPerMicrobatch } = configOf(stages, longSteps).train;
-  const extra = await swarmSeconds(stages, longSteps) - await swarmSeconds(stages, shortSteps);
-  return ((longSteps - shortSteps) * microbatchesPerStep * sequencesPerMicrobatch * contextLength) / extra;
-}
-
-if (Deno.args.includes("--compute")) {
-  console.log(JSON.stringify(await compute()));
-  Deno.exit(0);
-}
 const asked = Deno.args.includes("--stages") ? Deno.args[Deno.args.indexOf("--stages") + 1]! : "1,3";
-const rows: Record<string, unknown>[] = [];
+const rows: { stages: number; overhead: number; cpuSeconds: Record<string, number> }[] = [];
 for (const stages of asked.split(",").map(Number)) {
-  const before = await computeAlone(stages);
-  const tokensPerCpuSecond = await swarmTokensPerSecond(stages);
-  const after = await computeAlone(stages);
-  const baseline = (before + after) / 2;
-  const baselineDrift = after / before - 1;
-  const overhead = 1 - tokensPerCpuSecond / baseline;
-  rows.push({ stages, tokensPerCpuSecond, baseline, baselineDrift, overhead });
+  const cpuSeconds = await measure(stages);
+  const all = Object.values(cpuSeconds).reduce((sum, seconds) => sum + seconds, 0);
+  rows.push({ stages, overhead: 1 - (cpuSeconds["compute"] ?? 0) / all, cpuSeconds });
 }
 if (Deno.args.includes("--json")) {
   for (const row of rows) console.log(JSON.stringify({ type: "measurement", ...row }));
   console.log(JSON.stringify({ type: "summary", overheads: rows.map(({ overhead }) => overhead) }));
-} else console.table(rows);
-Deno.exit(0);
+} else console.table(rows.map(({ cpuSeconds, ...row }) => ({ ...row, ...cpuSeconds })));

@@ -3,8 +3,8 @@
  * GPUs on a few shapes (a software adapter runs it correctly, only slowly).
  */
 
-import { hardwareKernels } from "../../gpu/ops.ts";
-import { createWebGpuStage } from "../../gpu/stage.ts";
+import { hardwareKernels } from "../../gpu/webgpu/ops.ts";
+import { createWebGpuStage } from "../../gpu/webgpu/webgpu_stage.ts";
 import { gpuSupport, noGpuReason } from "../support/gpu_adapter.ts";
 import { computeSuite } from "./compute_suite.ts";
 

@@ -14,7 +14,7 @@ import { splitLayers, stageFlopsPerToken } from "../../core/model/stages.ts";
 import { runWire, stageWires } from "../../core/model/stage_wires.ts";
 import type { StageCompute } from "../../gpu/compute.ts";
 import { createReferenceStage } from "../../gpu/reference/stage.ts";
-import { createWebGpuStage } from "../../gpu/stage.ts";
+import { createWebGpuStage } from "../../gpu/webgpu/webgpu_stage.ts";
 import { describeRun } from "../../cli/orchestrate/describe_run.ts";
 import { readInput } from "../../cli/roles/stage_input.ts";
 import { dummyCodec, withDummyCodec } from "../support/dummy_codec.ts";

@@ -8,11 +8,12 @@ import { assert, assertEquals } from "@std/assert";
 import type { WireDirection } from "../../core/codec/codec.ts";
 import { codecNames } from "../../core/codec/codec_names.ts";
 import { decodeWire, encodeWire, type Wire } from "../../core/codec/wire.ts";
-import { type BufferRange, StageBuffers } from "../../gpu/buffers.ts";
+import { StageBuffers } from "../../gpu/webgpu/buffers.ts";
 import type { WireTransfer } from "../../gpu/codecs/codec.ts";
 import { gpuCodecs } from "../../gpu/codecs/codecs.ts";
-import { type Dispatch, encodeProgram } from "../../gpu/kernel.ts";
-import { Ops, softwareKernels } from "../../gpu/ops.ts";
+import { encodeProgram } from "../../gpu/webgpu/kernel.ts";
+import { Ops, softwareKernels } from "../../gpu/webgpu/ops.ts";
+import type { BufferRange, Dispatch } from "../../gpu/stage_ops.ts";
 import { type GpuSupport, gpuTest } from "../support/gpu_adapter.ts";
 
 const width = 8;

@@ -97,7 +97,7 @@ async function checkAnswers(build: Build): Promise<void> {
   await check(["wallet", "show", "--name", "x"], { code: 1, says: /next {2}Make one/ });
   await check(["wallet", "new", "--name", "x"], { code: 0, says: /5[1-9A-Za-z]{47}/ });
   await check(["config", "init", "--size", "toy", "run.toml"], { code: 0, says: /run\.toml/ });
-  await check(["config", "check", "run.toml"], { code: 0, says: /is right/ });
+  await check(["config", "check", "run.toml"], { code: 0, says: /is valid/ });
   await check(["doctor", "--json"], { code: 0, says: /"name":"program","level":"good"/ });
   await check(["man"], { code: 0, says: /^\.TH IOTA/ });
   // A service starts the file itself, not its unpacked content.
@@ -267,7 +267,7 @@ async function checkService(
     const left = await hub.lines.next("nodeLost") as Line & { reason: string };
     assertEquals(left.reason, "interrupted");
     const log = await Deno.readTextFile(`${env.HOME}/logs/miner.log`);
-    assertMatch(log, /a new version is at .*iota: leaving for it after this round/);
+    assertMatch(log, /a new version is at .*iota: restarting with it after this round/);
     assertEquals((await run(["service", "status"])).code, 1);
   } finally {
     hub.kill("SIGTERM");

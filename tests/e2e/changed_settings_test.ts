@@ -77,7 +77,7 @@ Deno.test("Changed settings: what must stay is refused with its line, and nothin
     );
     assertMatch(stderr, /run\.toml:8: Cannot change chain\.netuid as it must stay 9 .* is 3/);
     assertMatch(stderr, /run\.toml:10: Cannot change data\.corpus as it must stay "sotu" .* "other\.txt"/);
-    assertMatch(stderr, /next {2}Take that back, or begin another run: .*--data DIR.*--fresh/);
+    assertMatch(stderr, /next {2}Undo that change, or begin another run, .*--data DIR.*--fresh/);
     const typed = await iota(["orchestrate", "--codec", "none", "--data", `${folder}/run`]);
     assertEquals([typed.code, /Cannot change pipeline\.codec as it must stay "iota"/.test(typed.stderr)], [2, true]);
     await Deno.writeTextFile(file, `${begin}stepsPerRound = 50\n`);
@@ -99,7 +99,7 @@ Deno.test("Changed settings: a run is not given fewer steps than it has done, an
     const typed = await iota(["orchestrate", "--steps", "10", ...data]);
     assertEquals(typed.code, 2, typed.stderr);
     assertMatch(typed.stderr, /Cannot change train\.steps as the run has done 12 steps already: current value is 10/);
-    assertMatch(typed.stderr, /next {2}Give it more than 12: --steps 40/);
+    assertMatch(typed.stderr, /next {2}Pass more than 12: the run now has --steps 40/);
     await Deno.writeTextFile(`${folder}/run.toml`, "[train]\nsteps = 12\n");
     const inFile = await iota(["orchestrate", "--config", `${folder}/run.toml`, ...data]);
     assertMatch(inFile.stderr, /run\.toml:2: Cannot change train\.steps .* current value is 12/);

@@ -95,7 +95,7 @@ Deno.test("Coming back: --give-up-after ends a node that no orchestrator lets in
     const miner = await terminals.node("miner", "--give-up-after", "1s");
     const { code, stderr } = await miner.ended;
     assertEquals(code, 1, stderr);
-    assertMatch(stderr, /must let this node in within 1\.0 s \(--give-up-after\): it has not for .*ECONNREFUSED/);
+    assertMatch(stderr, /must admit this node within 1\.0 s \(--give-up-after\): it has not for .*ECONNREFUSED/);
     assertMatch(stderr, /next {2}Check the address.*without --give-up-after this node waits/);
     const wrong = await (await terminals.node("validate", "--give-up-after", "soon")).ended;
     assertEquals(wrong.code, 2);
@@ -117,7 +117,7 @@ Deno.test("Coming back: an orchestrator that cannot read its subnet yet is waite
     );
     const hasty = await (await terminals.node("validate", "--give-up-after", "0")).ended;
     assertEquals(hasty.code, 1);
-    assertMatch(hasty.stderr, /must let this node in at the first attempt.*: it did not\. Cannot admit anyone yet/);
+    assertMatch(hasty.stderr, /must admit this node at the first attempt.*: it did not\. Cannot admit anyone yet/);
     for (const each of [miner, hub]) {
       each.kill("SIGTERM");
       assertEquals((await each.ended).code, 0);

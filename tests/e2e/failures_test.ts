@@ -22,7 +22,7 @@ Deno.test("Failures: an unreachable orchestrator is named with its address and w
     const wallet = ["--wallet", "hot", "--wallet-path", `${folder}/wallets`];
     await iota(["wallet", "new", "--name", "hot", "--wallet-path", `${folder}/wallets`]);
     const words = ["miner", "--orchestrator", "ws://127.0.0.1:9", ...wallet, "--device", "reference"];
-    const says = /the orchestrator at 'ws:\/\/127\.0\.0\.1:9' must let this node in at the first attempt[\s\S]*next/;
+    const says = /the orchestrator at 'ws:\/\/127\.0\.0\.1:9' must admit this node at the first attempt[\s\S]*next/;
     await check([...words, "--give-up-after", "0"], { code: 1, says });
   });
 });
@@ -107,15 +107,15 @@ Deno.test("Failures: a node's options can be in a file, and a wrong one is repor
   });
 });
 
-Deno.test("Failures: a machine without an adapter says what to install", async () => {
+Deno.test("Failures: a machine without an adapter says what to install, or what to use instead", async () => {
   await withScratchFolder(async (folder) => {
     const env = {
       VK_ICD_FILENAMES: "/nonexistent.json",
       VK_DRIVER_FILES: "/nonexistent.json",
       DENO_WEBGPU_BACKEND: "vulkan",
     };
-    const says = /no WebGPU adapter[\s\S]*mesa-vulkan-drivers/;
-    await check(["swarm", "--size", "toy", "--data", folder], { code: 1, says, env });
+    const says = /no WebGPU adapter[\s\S]*--device cpu[\s\S]*mesa-vulkan-drivers/;
+    await check(["swarm", "--size", "toy", "--device", "webgpu", "--data", folder], { code: 1, says, env });
   });
 });
 
@@ -163,6 +163,28 @@ Deno.test("Failures: an orchestrator on a used port changes nothing on disk", as
   } finally {
     taken.close();
   }
+});
+
+Deno.test("Failures: --fresh deletes nothing when the new run's text cannot be used", async () => {
+  await withScratchFolder(async (folder) => {
+    await Deno.writeTextFile(`${folder}/short.txt`, "too short");
+    await Deno.mkdir(`${folder}/old`);
+    await Deno.writeTextFile(`${folder}/old/run.toml`, "kept");
+    for (const command of [["swarm"], ["orchestrate", "--port", "0"]]) {
+      const fresh = [
+        ...command,
+        "--size",
+        "toy",
+        "--corpus",
+        `${folder}/short.txt`,
+        "--fresh",
+        "--data",
+        `${folder}/old`,
+      ];
+      await check(fresh, { code: 1, says: /short\.txt/ });
+      assertEquals(await Deno.readTextFile(`${folder}/old/run.toml`), "kept", command[0]);
+    }
+  });
 });
 
 Deno.test("Failures: a damaged run.json or key of the orchestrator is named, and nothing is changed or offered for deletion", async () => {

@@ -62,7 +62,7 @@ function provoked(at: (name: string) => string, corpus: string): Provoked[] {
     { words: ["miner", "--hub", "nobody", "--wallet", "hot", ...wallets], says: /ss58 address/ },
     {
       words: ["miner", "--schedule", "sometimes", "--wallet", "hot", ...wallets],
-      says: /must be such as/,
+      says: /must be like/,
       pastes: true,
     },
     { words: ["miner", "--listen", "here", "--wallet", "hot", ...wallets], says: /must be HOST:PORT/, pastes: true },

@@ -42,7 +42,7 @@ Deno.test("Loading: a miner that gets no further is given up, and may join again
   hub.wait(1);
   assertEquals(lost(hub, node), true);
   const [record] = hub.records.filter((each) => each.type === "nodeLost");
-  assertEquals(record?.reason, "loading its stage got no further");
+  assertEquals(record?.reason, "it made no progress in loading its stage");
   hub.inbox(node).length = 0;
   hub.load(hub.join("slow"));
   assertEquals(hub.count("nodeReady"), 1);

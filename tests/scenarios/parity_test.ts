@@ -7,8 +7,8 @@
 
 import { assert, assertAlmostEquals } from "@std/assert";
 import type { ComputeHost } from "../../cli/roles/compute_host.ts";
-import { openGpuDevice } from "../../gpu/device.ts";
-import { createWebGpuStage } from "../../gpu/stage.ts";
+import { openGpuDevice } from "../../gpu/webgpu/device.ts";
+import { createWebGpuStage } from "../../gpu/webgpu/webgpu_stage.ts";
 import { gpuTest } from "../support/gpu_adapter.ts";
 import { LocalSwarm, referenceHost } from "../support/swarm/local_swarm.ts";
 import { tinyConfig } from "../support/tiny_model.ts";

@@ -99,7 +99,7 @@ for (const [name, gradient] of [["not finite", Infinity], ["of 1e11", 1e11]] as 
     run(hub, { largest: badHeads(hub, { liars: [liar], gradient }) });
     assertEquals([hub.state.step, [...blamed(hub)]], [1, [liar]]);
     const [record] = hub.records.flatMap((each) => each.type === "blamed" ? [each] : []);
-    assert(record!.detail.includes("a row of it is 1.00 of its size apart"), record!.detail);
+    assert(record!.detail.includes("a row differs by 1.00 of its size"), record!.detail);
   });
 }
 
@@ -154,7 +154,7 @@ Deno.test("Remaking: with one maker before it a stage is loaded again, and nobod
   assertEquals([hub.state.step, blamed(hub).size], [1, 0]);
   run(hub, { largest: honestly });
   const texts = hub.records.flatMap((record) => record.type === "warning" ? [record.text] : []);
-  assert(texts.some((text) => text.includes("nobody else can make its input")), texts.join("\n"));
+  assert(texts.some((text) => text.includes("no other replica can make its input")), texts.join("\n"));
   assertEquals(blamed(hub).size, 0);
 });
 

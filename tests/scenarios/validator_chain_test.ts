@@ -43,7 +43,7 @@ Deno.test("Validator: an endpoint that is gone is told at once, as its end is, a
     while (!String(warning["text"]).includes("cannot be read")) warning = await said.next("warn");
     assertMatch(
       String(warning["text"]),
-      /^Chain: the chain cannot be read: .*127\.0\.0\.1.*; trying again until it can be$/,
+      /^Chain: the chain cannot be read: .*127\.0\.0\.1.*; retrying$/,
     );
     assertEquals(chain.summary()["chainHealth"], "alarm");
     const second = await serveLedger({ ledger, host: "127.0.0.1", port });

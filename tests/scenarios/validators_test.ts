@@ -188,7 +188,7 @@ Deno.test("Merge: one validator alone cannot send the run back", () => {
   trainRound(hub, nodes);
   evaluate(hub, judges, () => 9);
   assertEquals([hub.state.round, hub.count("mergeRetaken")], [1, 0]);
-  assertEquals(warnings(hub).some((text) => text.includes("one validator alone")), true);
+  assertEquals(warnings(hub).some((text) => text.includes("only one validator says so")), true);
 });
 
 Deno.test("Merge: who commits and never stores is left out, costs the stage one deadline, and has half the round's pay", () => {

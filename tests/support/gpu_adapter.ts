@@ -4,8 +4,8 @@
  * Owns one device for all tests of a file: shaders compile once. A test that breaks its device opens its own.
  */
 
-import { type GpuDevice, NoAdapterError, openGpuDevice } from "../../gpu/device.ts";
-import { Kernels } from "../../gpu/kernel.ts";
+import { type GpuDevice, NoAdapterError, openGpuDevice } from "../../gpu/webgpu/device.ts";
+import { Kernels } from "../../gpu/webgpu/kernel.ts";
 import { testWhere } from "./test_where.ts";
 
 export interface GpuSupport {

@@ -151,7 +151,7 @@ function functionLengthRule(context: Deno.lint.RuleContext): Deno.lint.LintVisit
   function check(node: Deno.lint.Node): void {
     const lines = context.sourceCode.text.slice(node.range[0], node.range[1]).split("\n").length;
     if (lines <= FUNCTION_LINES_MAX) return;
-    const message = `Cannot take a function of more than ${FUNCTION_LINES_MAX} lines: this one has ${lines}. ` +
+    const message = `Cannot accept a function of more than ${FUNCTION_LINES_MAX} lines: this one has ${lines}. ` +
       "Move its steps into functions beside it, named after it";
     context.report({ node, message });
   }

@@ -12,7 +12,7 @@ import { fieldsMax, spaceBytesMax } from "../surface/commitments_pallet.ts";
 import { addressOf } from "./account_key.ts";
 import type { CallError } from "./call_error.ts";
 
-const leastBytes = 100; // the least that a commitment counts
+const leastBytes = 100; // a shorter commitment counts as this many
 
 export function setCommitment(
   scope: BlockScope,

@@ -159,7 +159,7 @@ export class ChainStore {
   #verify(state: State, head: StoredBlock): void {
     const { number, stateRoot } = head.header;
     if (state.root.toHex() !== stateRoot.toHex()) {
-      throw damaged(this.#path, `its records do not give the state root of block ${number}`);
+      throw damaged(this.#path, `its records do not match the state root of block ${number}`);
     }
     if (hashOfHeader(head.header).toHex() !== head.hash.toHex()) {
       throw damaged(this.#path, `the header of block ${number} does not have its hash`);
@@ -205,7 +205,8 @@ function attempt<T>(path: string, action: () => T): T {
     if (error instanceof ChainStoreError || error instanceof AssertionFailure) throw error;
     const message = error instanceof Error ? error.message : String(error);
     if (/locked|busy/.test(message)) {
-      const text = `Cannot open the chain at ${path} as another process has it: stop that one, or use another path`;
+      const text =
+        `Cannot open the chain at ${path} as another process is using it: stop that one, or use another path`;
       throw new ChainStoreError("locked", text, { cause: error });
     }
     if (/malformed|not a database|JSON|Unexpected/.test(message)) throw damaged(path, "the file is damaged", error);

@@ -177,7 +177,10 @@ export class RpcSocket {
 
   #late(what: string): ChainError {
     const seconds = this.#callDeadlineMs / 1_000;
-    return new ChainError("timeout", `Cannot wait longer for ${this.url} as ${what} must be answered in ${seconds} s`);
+    return new ChainError(
+      "timeout",
+      `Cannot wait longer for ${this.url} as ${what} must be answered within ${seconds} s`,
+    );
   }
 
   #fail(reason: ChainError): void {

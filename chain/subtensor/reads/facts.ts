@@ -31,7 +31,7 @@ export async function readFacts(
   if (!isPublic || isQuicknet(beacon)) return { genesisHash, beacon };
   throw new ChainError(
     "badAnswer",
-    "Cannot use this endpoint as the public chains reveal by quicknet: it names another",
+    "Cannot use this endpoint as the public chains reveal by quicknet: it names another beacon",
   );
 }
 

@@ -24,7 +24,7 @@ export const dispatchRows: Readonly<Record<string, Row>> = {
   SettingWeightsTooFast: ["The last weights are too recent", waitForRate, "afterRateLimit"],
   CommittingWeightsTooFast: ["The last commit of weights is too recent", waitForRate, "afterRateLimit"],
   NeuronNoValidatorPermit: [
-    "The hotkey has no validator permit; each epoch gives permits to those with most stake",
+    "The hotkey has no validator permit; each epoch gives permits to the hotkeys with the most stake",
     "stake more, or wait for the next epoch if the stake is new",
     "afterEpoch",
   ],
@@ -34,7 +34,7 @@ export const dispatchRows: Readonly<Record<string, Row>> = {
     "afterEpoch",
   ],
   IncorrectWeightVersionKey: [
-    "The weights carry an older version key than the subnet requires",
+    "The weights have an older version key than the subnet requires",
     updateProgram,
     "never",
   ],
@@ -49,11 +49,15 @@ export const dispatchRows: Readonly<Record<string, Row>> = {
     "nextBlock",
   ],
   CommitRevealDisabled: [
-    "The subnet accepts weights only in the open",
+    "The subnet accepts only weights that are set openly, without commit-reveal",
     "none: the next attempt reads the subnet's parameters again and sets",
     "nextBlock",
   ],
-  TooManyUnrevealedCommits: ["Ten commits of weights wait to be revealed", "wait until one is revealed", "afterEpoch"],
+  TooManyUnrevealedCommits: [
+    "Ten commits of weights are waiting to be revealed",
+    "wait until one is revealed",
+    "afterEpoch",
+  ],
   ExpiredWeightCommit: ["The commit was not revealed in its epoch and is lost", "commit again", "nextBlock"],
   RevealTooEarly: ["The epoch in which this commit may be revealed has not started", "wait for it", "afterEpoch"],
   InvalidRevealCommitHashNotMatch: ["The revealed weights are not the committed ones", report, "never"],
@@ -73,7 +77,7 @@ export const dispatchRows: Readonly<Record<string, Row>> = {
   ],
   MaxWeightExceeded: ["One weight is above the subnet's limit", report, "never"],
   CanNotSetRootNetworkWeights: ["Weights of the root network are not set this way", checkSubnet, "never"],
-  InputLengthsUnequal: ["Two lists of the call differ in length", report, "never"],
+  InputLengthsUnequal: ["Two lists in the call differ in length", report, "never"],
   AdminActionProhibitedDuringWeightsWindow: [
     "The chain does not accept this call shortly before an epoch",
     "wait for it",
@@ -95,7 +99,7 @@ export const dispatchRows: Readonly<Record<string, Row>> = {
   TooManyRegistrationsThisBlock: ["This block already has the maximum number of registrations", "none", "nextBlock"],
   TooManyRegistrationsThisInterval: [
     "This interval already has the maximum number of registrations",
-    "wait some minutes",
+    "wait a few minutes",
     "afterRateLimit",
   ],
   NoNeuronIdAvailable: ["No neuron can make room: all are immune", "wait until an immunity period ends", "afterEpoch"],
@@ -153,9 +157,9 @@ export const dispatchRows: Readonly<Record<string, Row>> = {
   Token: ["The balance does not allow this", "check both balances", "never"],
   BadOrigin: ["This key may not make this call", "use the coldkey or hotkey the call belongs to", "never"],
   CallFiltered: ["The chain does not accept this call now", "wait", "afterUpgrade"],
-  CallDisabled: ["The chain has switched this call off", "wait", "afterUpgrade"],
+  CallDisabled: ["The chain has disabled this call", "wait", "afterUpgrade"],
   Deprecated: ["The chain no longer accepts this call", updateProgram, "afterUpgrade"],
-  DisabledTemporarily: ["The chain has switched this call off for a while", "wait", "afterUpgrade"],
+  DisabledTemporarily: ["The chain has temporarily disabled this call", "wait", "afterUpgrade"],
 };
 
 /** Names that were first the pool's. */
@@ -185,14 +189,14 @@ export const customRows: Readonly<Record<string, Row>> = {
 };
 
 export const poolRows: Readonly<Record<Exclude<PoolError["kind"], "custom">, Row>> = {
-  stale: ["Another extrinsic of this account used the number first", "let only one process use this key", "nextBlock"],
+  stale: ["Another extrinsic of this account used the nonce first", "let only one process use this key", "nextBlock"],
   future: ["The account's earlier extrinsics have not arrived", "none", "nextBlock"],
   badProof: [
     "The node does not accept the signature, though it was made for the runtime it announces",
     report,
     "afterUpgrade",
   ],
-  ancientBirthBlock: ["The extrinsic came too late for the blocks it is valid in", "none", "nextBlock"],
+  ancientBirthBlock: ["The extrinsic arrived after the last block in which it is valid", "none", "nextBlock"],
   payment: ["The account cannot pay the fee", "transfer to the account that signs", "never"],
   exhaustsResources: ["The block is full", "none", "nextBlock"],
   lowPriority: [
@@ -228,7 +232,7 @@ const stakeRows: RowsOfCall = {
   SubtokenDisabled: notStarted,
   BadRequest: [
     "The chain does not accept this stake and gives no reason; a subnet that has not been started accepts none",
-    "check whether it has been: `iota chain params`",
+    "check whether it has been started: `iota chain params`",
     "never",
   ],
   RateLimitExceeded: ["Stake was changed too recently", "wait", "afterRateLimit"],

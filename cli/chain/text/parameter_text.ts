@@ -78,7 +78,7 @@ function modeText(of: SubnetParameters): string {
   const after = `${plural(of.revealPeriodEpochs, "epoch")} later`;
   switch (weightsModeOf(of)) {
     case "plain":
-      return "set in the open";
+      return "set openly";
     case "timelocked":
       return `committed under a timelock, opened ${after}`;
     case "salted":

@@ -86,7 +86,7 @@ export class MergeCheck {
       const votes = this.#votes.get(hash);
       must(
         votes === hubVotes || (votes !== undefined && votes.size >= 2),
-        "no slice is merged on one word",
+        "no slice is merged on one reducer's word",
         () => `stage ${stage} of round ${message.round} accepts ${hash} with ${votes === undefined ? 0 : 1} votes`,
       );
     }

@@ -241,7 +241,7 @@ export class Network {
 
   #arrive(peer: Peer, link: Link, lane: Lane): void {
     if (!link.carries || lane.isHeld) return; // still in the lane, for the next link
-    const letter = present(lane.take(), "a letter a delivery");
+    const letter = present(lane.take(), "every delivery has a letter");
     if (lane === link.session.toHub) {
       if (peer.hubSession !== link.session) return; // the hub has closed it
       this.#hub?.received(link.end, letter.message as NodeMessage, letter.segments);

@@ -215,7 +215,7 @@ export class HubProcess implements HubEnd {
 
   /** kill -9: memory is gone, the store is not. */
   crash(): void {
-    assert(this.#store !== null && !this.#isDown, "A hub that crashes keeps a journal and is up");
+    assert(this.#store !== null && !this.#isDown, "Only a running hub with a journal can crash");
     this.#isDown = true;
     this.#runs += 1;
     this.#tickAtMs = Infinity;
@@ -224,7 +224,7 @@ export class HubProcess implements HubEnd {
 
   restart(): void {
     const { machine, network } = this.#options;
-    const { state, events } = present(this.#store, "a hub that crashes keeps a journal").recover();
+    const { state, events } = present(this.#store, "a crashing hub has a journal").recover();
     for (const { nowMs, event } of events) machine.step(state, event, nowMs);
     assert(isSameState(state, this.#state), `A replay of ${events.length} events must end in the state that crashed`);
     const named = heldSegments(state);

@@ -101,7 +101,7 @@ export class SymbolicHubWork {
     { round, stage, sources }: Extract<SymbolicWork, { type: "restoreStage" }>,
   ): { source: ParameterSource; from: Restored } {
     const { blobs, shape } = this.#options;
-    const source = present(sources[stage], "a source a stage");
+    const source = present(sources[stage], "every stage has a source");
     if (!this.#lacks(blobsOfSource(source), { purpose: `stage ${stage} of round ${round}` })) {
       return { source, from: "stored" };
     }

@@ -20,7 +20,7 @@ export function symbolicVector(
   { stageFloats }: SwarmShape,
   { hash, stage }: { hash: BlobHash; stage: StageIndex },
 ): BlobRef {
-  return { hash, bytes: vectorBytes(present(stageFloats[stage], "a length a stage")) };
+  return { hash, bytes: vectorBytes(present(stageFloats[stage], "every stage has a length")) };
 }
 
 export function symbolicPayload(

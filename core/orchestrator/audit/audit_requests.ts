@@ -80,7 +80,7 @@ function sendRequest(
     stage: replay.stage,
     direction: replay.direction,
     losses: replay.losses,
-    source: present(sources[replay.stage], "a source a stage"),
+    source: present(sources[replay.stage], "every stage has a source"),
   }, replayAttachments(replay));
 }
 

@@ -64,14 +64,14 @@ function replayTask(
   state: OrchestratorState,
   { outcome, index, position }: { outcome: StepOutcome; index: number; position: number },
 ): ReplayTask | null {
-  const pathway = present(outcome.pathways[index], "a pathway a microbatch");
+  const pathway = present(outcome.pathways[index], "every microbatch has a pathway");
   const wires = present(outcome.wires?.[index], "an audited outcome has its wires");
   const kept = wires[position] ?? null;
   const { stage, direction } = chainLink(state.stages.length, position);
   if (kept === null || pathway.isRemade || state.replaced.has(stage)) return null;
   return {
     round: outcome.round,
-    miner: minerAt(outcome, present(pathway.makers[position], "a maker a position")).node,
+    miner: minerAt(outcome, present(pathway.makers[position], "every position has a maker")).node,
     task: kept.task,
     microbatch: pathway.microbatch,
     stage,

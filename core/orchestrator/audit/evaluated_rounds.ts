@@ -50,21 +50,21 @@ export function noteEvaluation(
   if (evaluated === undefined || step === undefined || (good !== null && round <= good.sources.round)) return [];
   const found: GoodRound = { sources: evaluated, step, loss, isRetaken: false };
   if (good === null || !isFarAbove(loss, good.loss)) {
-    if (!Number.isFinite(loss)) return [warning(`Nothing finite comes out of round ${round}`)];
+    if (!Number.isFinite(loss)) return [warning(`The held-out loss of round ${round} is not finite`)];
     state.good = found;
     for (const old of state.firstSteps.keys()) if (old < round) state.firstSteps.delete(old);
     return [];
   }
-  const to = Number.isFinite(loss) ? loss.toFixed(4) : "a value that is not finite";
-  const rise = `The held-out loss jumped from ${good.loss.toFixed(4)} to ${to} with round ${round}`;
+  const to = Number.isFinite(loss) ? loss.toFixed(4) : "a non-finite value";
+  const rise = `The held-out loss jumped from ${good.loss.toFixed(4)} to ${to} in round ${round}`;
   if (validators >= 2 && !good.isRetaken && state.phase !== "closing") {
     state.retakeBecause = rise;
     return [];
   }
   // Until a round is no worse than the last one, going back does not help; repeated claims of a jump must not hold up the run.
   if (Number.isFinite(loss)) state.good = { ...found, isRetaken: good.isRetaken };
-  const why = validators < 2 ? "one validator alone says so" : "taking the round again did not help";
-  return [warning(`${rise}; the run goes on as ${why}`)];
+  const why = validators < 2 ? "only one validator says so" : "repeating the round did not help";
+  return [warning(`${rise}; the run continues, as ${why}`)];
 }
 
 const warning = (text: string): OrchestratorEffect => record({ type: "warning", text });

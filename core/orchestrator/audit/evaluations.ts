@@ -111,7 +111,7 @@ function nameOthers(
   return others.map(({ validator, loss }) => {
     const { code, detail } = fault(
       "badNumbers",
-      `Cannot believe the held-out loss of round ${round} as two other validators say ${lossText(agreed)}: ` +
+      `Cannot accept the held-out loss of round ${round} as two other validators say ${lossText(agreed)}: ` +
         `this one says ${lossText(loss)}`,
     );
     return record({ type: "faultSeen", node: validator, code, detail });
@@ -120,7 +120,7 @@ function nameOthers(
 
 const distance = (a: number, b: number): number => a === b ? 0 : Math.abs(a - b);
 
-const lossText = (loss: number): string => Number.isFinite(loss) ? loss.toFixed(4) : "nothing finite";
+const lossText = (loss: number): string => Number.isFinite(loss) ? loss.toFixed(4) : "a non-finite value";
 
 function believe(
   state: OrchestratorState,

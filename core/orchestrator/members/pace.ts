@@ -19,7 +19,10 @@ export function measure(
   member: Member,
   { units, leasedMs, nowMs }: { units: number; leasedMs: number; nowMs: number },
 ): void {
-  const roster = present(state.rosters[present(member.stage, "a member with results has a stage")], "a roster a stage");
+  const roster = present(
+    state.rosters[present(member.stage, "a member with results has a stage")],
+    "every stage has a roster",
+  );
   const unitMs = (nowMs - Math.max(leasedMs, member.lastResultMs)) / units;
   member.lastResultMs = nowMs;
   member.results += 1;
@@ -38,7 +41,10 @@ export function distrustPace(
   member: Member,
   { units, leasedMs, nowMs }: { units: number; leasedMs: number; nowMs: number },
 ): void {
-  const roster = present(state.rosters[present(member.stage, "a member with leases has a stage")], "a roster a stage");
+  const roster = present(
+    state.rosters[present(member.stage, "a member with leases has a stage")],
+    "every stage has a roster",
+  );
   const unitMs = Math.min(mostUnitMs, Math.max(2 * unitMsOf(roster, member), (nowMs - leasedMs) / units));
   setPace(roster, { member, unitMs, steadyMs: Math.max(member.steadyMs ?? 0, unitMs) });
 }
@@ -49,7 +55,10 @@ export function noteOvertaken(
   member: Member,
   { units, leasedMs, nowMs }: { units: number; leasedMs: number; nowMs: number },
 ): void {
-  const roster = present(state.rosters[present(member.stage, "a member with leases has a stage")], "a roster a stage");
+  const roster = present(
+    state.rosters[present(member.stage, "a member with leases has a stage")],
+    "every stage has a roster",
+  );
   const least = (nowMs - Math.max(leasedMs, member.lastResultMs)) / (units + member.leasedUnits);
   if (member.unitMs === null || least <= member.unitMs) return;
   setPace(roster, { member, unitMs: Math.min(mostUnitMs, least), steadyMs: member.steadyMs ?? least });

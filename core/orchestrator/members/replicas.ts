@@ -15,7 +15,7 @@ import type { Member, MemberStatus, OrchestratorState, ReadyPlace, StageRoster }
 import { isEmpty } from "../step/step_state.ts";
 
 export function rosterOf(state: OrchestratorState, stage: StageIndex): StageRoster {
-  return present(state.rosters[stage], "a roster a stage");
+  return present(state.rosters[stage], "every stage has a roster");
 }
 
 /** In slot order, the order of merges and of fixed wiring. */

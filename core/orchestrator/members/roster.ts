@@ -124,7 +124,7 @@ export function assignWaiting(state: OrchestratorState, nowMs: number): Orchestr
     member.header = null;
     const { assignment } = member;
     const { round } = state;
-    const source = present(state.sources.stages[stage], "a source a stage");
+    const source = present(state.sources.stages[stage], "every stage has a source");
     awaitLoading(state, { member, nowMs });
     effects.push(
       send(node, { type: "assign", assignment, stage, round, source, peers: peersOf(state, stage) }),
@@ -160,7 +160,7 @@ export function onReady(
     benchMember(state, member); // the round has moved on; the next checkpoint brings a new assignment
     return [];
   }
-  const source = present(state.sources.stages[member.stage], "a source a stage");
+  const source = present(state.sources.stages[member.stage], "every stage has a source");
   if (source.type === "blobs" && source.parameters.hash !== message.parameters.hash) {
     benchMember(state, member);
     const wrong = fault(

@@ -33,7 +33,7 @@ export function noteHeard(state: OrchestratorState, node: NodeId): Fault | null 
   if (talk.heard <= most) return null;
   return fault(
     "limitExceeded",
-    `Cannot take more than ${most} messages in this round, which is more than what this node was asked can need`,
+    `Cannot accept more than ${most} messages in this round, which is more than what this node was asked can need`,
   );
 }
 

@@ -82,7 +82,7 @@ export function onBlobsChecked(
   const lost = new Set(options.lost.map((ref) => ref.hash));
   if (lost.size === 0) return doubtDoubters(state, { merge, nowMs });
   const text =
-    `Stage ${merge.stage} cannot be merged in round ${round} as the store must hold its blobs: ${lost.size} are gone or damaged; asking who made them`;
+    `Stage ${merge.stage} cannot be merged in round ${round} as the store must hold its blobs: ${lost.size} are gone or damaged; asking their makers`;
   const seen = record({ type: "warning", text });
   return [seen, ...(phase === "applying" ? reopen : askToShow)(state, { merge, lost, nowMs })];
 }

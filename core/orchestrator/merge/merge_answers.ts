@@ -24,7 +24,7 @@ export function mergeOf(
   { member, round }: { member: Member; round: number },
 ): StageMerge | null {
   if (state.merge === null || round !== state.round || member.stage === null) return null;
-  const merge = present(state.merge.stages[member.stage], "a merge a stage");
+  const merge = present(state.merge.stages[member.stage], "every stage has a merge");
   return merge.participants.has(member.node) ? merge : null;
 }
 
@@ -44,7 +44,7 @@ export function onPayloadCommitted(
     return []; // reading it will show whether it is the same
   }
   if (merge === null || merge.phase !== "committing" || !merge.weights.has(member.node)) {
-    return reject(member.node, fault("wrongPhase", `Cannot take a payload of round ${message.round} now`));
+    return reject(member.node, fault("wrongPhase", `Cannot accept a payload of round ${message.round} now`));
   }
   const codec = payloadCodecOf(state.config);
   const fits = message.slices.length === merge.layout.length &&
@@ -52,7 +52,7 @@ export function onPayloadCommitted(
   if (!fits) {
     return reject(
       member.node,
-      fault("badBlob", "Cannot take a payload as its slices must have the layout of startMerge"),
+      fault("badBlob", "Cannot accept a payload as its slices must have the layout of startMerge"),
     );
   }
   if (message.slices.some(({ hash }) => isOfAnotherStage(state, { stage: merge.stage, hash }))) {
@@ -76,12 +76,15 @@ export function onSliceReduced(
   const merge = mergeOf(state, { member, round: message.round });
   const slice = merge?.slices[message.slice];
   if (merge === null || merge.phase !== "reducing" || slice === undefined || !slice.asked.includes(member.node)) {
-    return reject(member.node, fault("wrongPhase", `Cannot take slice ${message.slice} of round ${message.round} now`));
+    return reject(
+      member.node,
+      fault("wrongPhase", `Cannot accept slice ${message.slice} of round ${message.round} now`),
+    );
   }
   if (slice.results.has(member.node) || message.edition !== merge.edition) return [];
   const bounds = payloadCodecOf(state.config).resultBytes(valuesOfSlice(merge, message.slice));
   if (!isWithin(bounds, message.result.bytes)) { // with the right hash it could win the vote, and then nobody could fetch it
-    const detail = `Cannot take slice ${message.slice} as it must have ${boundsText(bounds)} bytes`;
+    const detail = `Cannot accept slice ${message.slice} as it must have ${boundsText(bounds)} bytes`;
     return [
       ...reject(member.node, fault("badBlob", detail)),
       ...leaveOut(state, { node: member.node, detail }),
@@ -126,7 +129,7 @@ export function onMergeApplied(
 ): OrchestratorEffect[] {
   const merge = mergeOf(state, { member, round: message.round - 1 });
   if (merge === null || merge.phase !== "applying") {
-    return reject(member.node, fault("wrongPhase", `Cannot take the parameters of round ${message.round} now`));
+    return reject(member.node, fault("wrongPhase", `Cannot accept the parameters of round ${message.round} now`));
   }
   if (merge.applied.has(member.node)) return [];
   if (isOfAnotherStage(state, { stage: merge.stage, hash: message.parameters.hash })) {
@@ -205,7 +208,7 @@ function falseReport({ round, fault: { code, detail } }: MergeFailed): Fault {
 
 /** A member that claims such a name would gain access to it. */
 const claimsOthers = (what: string): Fault =>
-  fault("badBlob", `Cannot take ${what} as its blobs must be this stage's: it names another stage's parameters`);
+  fault("badBlob", `Cannot accept ${what} as its blobs must be this stage's: it names another stage's parameters`);
 
 function countUpload(merge: StageMerge, refs: readonly BlobRef[]): void {
   for (const ref of refs) merge.uploadedBytes += ref.bytes;

@@ -41,12 +41,12 @@ function openStage(state: OrchestratorState, options: { stage: StageIndex; nowMs
   const replicas = replicasOf(state, options.stage);
   const workers = replicas.filter((member) => member.roundTasks > 0);
   const counted = contributionWeights(workers.map((member) => member.roundTasks));
-  const weights = new Map(workers.map((member, i) => [member.node, present(counted[i], "a weight a worker")]));
+  const weights = new Map(workers.map((member, i) => [member.node, present(counted[i], "every worker has a weight")]));
   for (const member of replicas) {
     state.progress -= member.roundTasks;
     member.roundTasks = 0;
   }
-  const length = present(state.stageFloats[options.stage], "a length a stage");
+  const length = present(state.stageFloats[options.stage], "every stage has a length");
   return {
     stage: options.stage,
     phase: "committing",
@@ -174,11 +174,11 @@ function agree(state: OrchestratorState, options: { merge: StageMerge; nowMs: nu
 
 const wrongVote = fault(
   "badNumbers",
-  "Cannot take what it made of the merge as it must equal the hub's own outer step: its hashes differ",
+  "Cannot accept its merged parameters as they must equal the hub's own outer step: the hashes differ",
 );
 
 export function askHubToApply(state: OrchestratorState, merge: StageMerge): OrchestratorEffect {
-  const source = present(state.sources.stages[merge.stage], "a source a stage");
+  const source = present(state.sources.stages[merge.stage], "every stage has a source");
   return { type: "refereeMerge", round: state.round, stage: merge.stage, source, slices: acceptedSlices(merge) };
 }
 

@@ -56,14 +56,12 @@ export function onPayloadChecked(
   if (merge === undefined || !merge.checking.delete(node)) return [];
   if (stats === null) return payloadMissing(state, { merge, node });
   const limit = Math.max(Number.MIN_VALUE, state.roundRates);
-  const longest = limit * Math.sqrt(present(state.stageFloats[stage], "a length a stage"));
+  const longest = limit * Math.sqrt(present(state.stageFloats[stage], "every stage has a length"));
   const length = Math.sqrt(stats.squareSum) / longest;
   const most = limitsOf(state);
   if (!stats.isFinite || length > most.length || stats.largest > most.value * limit) {
     withdrawPayload(merge, node);
-    const found = stats.isFinite
-      ? `norm ${Math.sqrt(stats.squareSum).toPrecision(3)}`
-      : "bytes that are no finite values";
+    const found = stats.isFinite ? `norm ${Math.sqrt(stats.squareSum).toPrecision(3)}` : "non-finite values";
     const detail =
       `Cannot merge a payload of round ${round} as ${longest.toPrecision(3)} is the longest way the round's ` +
       `steps can go: it has ${found}`;
@@ -119,7 +117,7 @@ export function weighPayloads(state: OrchestratorState, merge: StageMerge): void
 /** Notes the lengths of merged payloads, once a round. */
 export function noteLengths(state: OrchestratorState, merge: StageMerge): void {
   const middle = lowerMedian([...merge.lengths.values()]);
-  if (middle !== null) notePayload(present(state.scales.stages[merge.stage], "scales a stage"), middle);
+  if (middle !== null) notePayload(present(state.scales.stages[merge.stage], "every stage has scales"), middle);
 }
 
 interface Reference {
@@ -143,7 +141,7 @@ function ownReference(
   state: OrchestratorState,
   { merge, honestLength }: { merge: StageMerge; honestLength: number },
 ): number {
-  const { payloadNorms } = present(state.scales.stages[merge.stage], "scales a stage");
+  const { payloadNorms } = present(state.scales.stages[merge.stage], "every stage has scales");
   const lengths = [...merge.lengths.values()];
   const past = payloadNorms.length < roundsForPast ? null : lowerMedian(payloadNorms);
   const longest = Math.min(largestOf(lengths) ?? 0, honestLength);

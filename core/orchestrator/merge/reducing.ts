@@ -55,7 +55,7 @@ const mostRepeated = 2 ** 26; // floats that the hub reads for this in a stage a
 /** Slices that the hub reduces as well, drawn in secret: all while that is cheap, a share in a large stage. */
 function repeatedSlices(state: OrchestratorState, merge: StageMerge): ReadonlySet<number> {
   const count = merge.layout.length;
-  const floats = merge.payloads.size * present(state.stageFloats[merge.stage], "a length a stage");
+  const floats = merge.payloads.size * present(state.stageFloats[merge.stage], "every stage has a length");
   const repeated = Math.min(count, Math.max(1, Math.floor((count * mostRepeated) / floats)));
   const indices = merge.layout.map((_, index) => index);
   return new Set(repeated === count ? indices : shuffle(state.stream, indices).slice(0, repeated));

@@ -184,7 +184,7 @@ function believeOne(
 ): OrchestratorEffect[] {
   reach(state, "restore: one word is believed");
   merge.isHubUnable = true;
-  return [lostText(lost, "taking the word of the one replica that has done it")];
+  return [lostText(lost, "using the result of the only replica that has merged it")];
 }
 
 function lostText({ round, stage, lost }: LostForHub, next: string): OrchestratorEffect {

@@ -38,8 +38,8 @@ export function retakeRound(state: OrchestratorState): OrchestratorEffect[] {
   }
   for (const node of suspects) sendToRest(state, node);
   const microbatches = goBack(state, good);
-  const text = `${retakeBecause}; going back to step ${good.step}, to train on without ${
-    suspects.length === 0 ? "anybody being suspected" : suspects.join(", ")
+  const text = `${retakeBecause}; going back to step ${good.step}, with ${
+    suspects.length === 0 ? "no miner suspected" : `these suspects left out: ${suspects.join(", ")}`
   }`;
   const { round } = state;
   return [

@@ -60,7 +60,7 @@ export function repeatMerge(
   state: OrchestratorState,
   { upload, stage }: { upload: UploadWork; stage: StageUpload },
 ): OrchestratorEffect {
-  const source = present(state.sources.stages[stage.stage], "a source a stage");
+  const source = present(state.sources.stages[stage.stage], "every stage has a source");
   return { type: "refereeMerge", round: upload.round - 1, stage: stage.stage, source, slices: stage.slices };
 }
 
@@ -76,7 +76,8 @@ export function onMergeRepeated(
   const { round } = state;
   state.replaced.add(stage.stage);
   dropReplays(state, { round, stage: stage.stage });
-  const text = `Stage ${stage.stage} of round ${round} was not what its replicas said; the hub merged it itself`;
+  const text =
+    `Stage ${stage.stage} of round ${round} did not match what its replicas reported; the hub merged it itself`;
   return [record({ type: "warning", text })];
 }
 
@@ -110,7 +111,7 @@ export function onParametersUploaded(
   const stage = upload?.stages.find((candidate) => candidate.asked === member.node);
   if (upload === null || stage === undefined || message.round !== upload.round || stage.stored) return [];
   if (!isSameStage(stage.merged, message)) {
-    return reject(member.node, fault("badBlob", "Cannot take an upload as it must have the round's agreed hashes"));
+    return reject(member.node, fault("badBlob", "Cannot accept an upload as it must have the round's agreed hashes"));
   }
   if (stage.isBelieved) return [checkUpload(upload, stage)];
   stage.stored = true;

@@ -52,7 +52,7 @@ export function gradientNorm(state: OrchestratorState, work: StepWork): Gradient
     noteGradient(scales, Math.min(mean, reference));
     state.gradientSquares[stage] = mean;
     squareSum += mean;
-    const most = present(state.stageFloats[stage], "a length a stage") * largestFloat ** 2;
+    const most = present(state.stageFloats[stage], "every stage has a length") * largestFloat ** 2;
     for (const { node, sum } of ofStage) {
       if (node === null || sum === 0 || (sum >= leastFloat ** 2 && sum <= most)) continue;
       outliers.add(node);
@@ -109,9 +109,9 @@ function outlierRecord(
   const norm = (value: number) => Math.sqrt(value).toPrecision(3);
   const { code, detail } = fault(
     "badNumbers",
-    `Cannot believe the gradient norm of step ${state.step} as float32 values have ${norm(leastFloat ** 2)} to ${
-      norm(most)
-    }: ` +
+    `Cannot accept the gradient norm of step ${state.step} as that of float32 values is within ${
+      norm(leastFloat ** 2)
+    } to ${norm(most)}: ` +
       `current value is ${norm(sum)}; its work in the step is not paid`,
   );
   return record({ type: "faultSeen", node, code, detail });

@@ -253,7 +253,7 @@ export function openOwnQueue(state: OrchestratorState, member: Member): void {
   const items = [...member.own.gradients, ...member.own.forwards];
   member.own.gradients.length = 0;
   member.own.forwards.length = 0;
-  const shared = present(openWork(state).queues[stage], "a queue a stage");
+  const shared = present(openWork(state).queues[stage], "every stage has a queue");
   for (const item of items) heapPush(heapOf(shared, item), item, inDataOrder);
 }
 

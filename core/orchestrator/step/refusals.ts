@@ -151,8 +151,8 @@ export function reloadStage(state: OrchestratorState, item: WorkItem): Orchestra
     state.reloads.set(stage, reloads);
     if (reloads > mostReloads) {
       reach(state, "refusal: training has diverged");
-      const reason = `training has diverged: no replica of stage ${stage} makes finite values; ` +
-        `go on from the last checkpoint with a lower train.learningRate`;
+      const reason = `training has diverged: no replica of stage ${stage} computes finite values; ` +
+        `continue from the last checkpoint with a lower train.learningRate`;
       return finish(state, { finished: false, reason });
     }
     reach(state, "refusal: all replicas load again");
@@ -166,8 +166,8 @@ export function reloadStage(state: OrchestratorState, item: WorkItem): Orchestra
     for (const making of past) making.isVoid ||= making.item.stage === stage;
   }
   const isCompared = flowOf(state, item).past.length > 0;
-  const text = `No replica of stage ${stage} makes finite values, ` +
-    `${isCompared ? "whoever makes its input" : "and nobody else can make its input"}; ` +
+  const text = `No replica of stage ${stage} computes finite values, ` +
+    `${isCompared ? "whichever replica makes its input" : "and no other replica can make its input"}; ` +
     `they load the parameters of round ${state.round} again`;
   return [...effects, record({ type: "warning", text })];
 }

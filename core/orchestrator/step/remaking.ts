@@ -256,9 +256,8 @@ function falselyMade(
   const isOfNoUse = isUnanimous && failed.every(({ doubt }) => !(doubt.value <= harmless));
   const isProven = areEqual(state) && (maker === other || (isOfNoUse && failers > 1));
   if (!isOfNoUse && !areEqual(state)) return []; // replicas that learned from different text differ as much
-  const detail =
-    `Cannot believe the wire of microbatch ${microbatch} that ${maker} made in stage ${first} as it must ` +
-    `be like the one that ${other} made of the same input: a row of it is ${error.toPrecision(3)} of its size apart; ` +
+  const detail = `Cannot accept the wire of microbatch ${microbatch} that ${maker} made in stage ${first} as it must ` +
+    `match the one that ${other} made from the same input: a row differs by ${error.toPrecision(3)} of its size; ` +
     (isOfNoUse
       ? `none of ${failers} replicas of stage ${stage} could compute with it`
       : `results of stage ${stage} differ, or are of an unusual size`);
@@ -288,7 +287,7 @@ function falselyFailed(
     if (!isContrary && !(isTried && isAlwaysWrong(node))) return [];
     return [{
       node,
-      detail: `${doubt.detail}; others made the same input, and it can be computed with`,
+      detail: `${doubt.detail}; others made the same input, and it was usable`,
       isProven: true,
       isUnpaid: true,
     }];

@@ -62,14 +62,15 @@ export function judgeResult(
     if (segments.length === 0 || (value >= least && value <= most)) continue;
     const found = Number.isFinite(value) ? value.toPrecision(3) : "not finite";
     const range = `${least.toPrecision(3)} to ${most.toPrecision(3)}`;
-    const detail = `Cannot take ${message.task} as the ${words} of its values must be within ${range}: it is ${found}`;
+    const detail =
+      `Cannot accept ${message.task} as the ${words} of its values must be within ${range}: it is ${found}`;
     const excess = Math.max(value / most, least / value);
     return { type: "implausible", doubt: { measure, value, excess: Number.isNaN(excess) ? Infinity : excess, detail } };
   }
   const loss = largestLoss(message);
   const most = mostGuesses * Math.log(state.config.model.vocabSize);
   if (loss <= most) return { type: "fine" };
-  const detail = `Cannot take ${message.task} as a loss must be at most ${most.toFixed(1)}: current value is ${loss}`;
+  const detail = `Cannot accept ${message.task} as a loss must be at most ${most.toFixed(1)}: current value is ${loss}`;
   return { type: "implausible", doubt: { measure: "loss", value: loss, excess: loss / most, detail } };
 }
 
@@ -96,13 +97,13 @@ function shapeProblem(
   const expected = wire === null ? null : wireBytes(wire);
   const got = segments[0]?.bytes ?? null;
   if (segments.length > 1 || got !== expected) {
-    return `Cannot take ${message.task} as its output must be ${expected ?? 0} bytes: current value is ${got ?? 0}`;
+    return `Cannot accept ${message.task} as its output must be ${expected ?? 0} bytes: current value is ${got ?? 0}`;
   }
   if (item.direction !== "turnaround") return null;
   const sequences = state.config.train.sequencesPerMicrobatch;
   const { losses } = message;
   if (losses === null || losses.length !== sequences || !losses.every((loss) => Number.isFinite(loss) && loss >= 0)) {
-    return `Cannot take ${message.task} as it must report ${sequences} finite losses`;
+    return `Cannot accept ${message.task} as it must report ${sequences} finite losses`;
   }
   return null;
 }
@@ -117,7 +118,7 @@ function rangeOf(
   state: OrchestratorState,
   { item: { stage, direction }, measure }: { item: WorkItem; measure: keyof WireScale },
 ): { least: number; most: number } {
-  const wires = wiresOf(present(state.scales.stages[stage], "scales a stage"), direction);
+  const wires = wiresOf(present(state.scales.stages[stage], "every stage has scales"), direction);
   const isOneWord = new Set(wires.map(({ node }) => node)).size < Math.min(2, replicasOf(state, stage).length);
   if (wires.length < wiresForRange || isOneWord) return { least: 1 / firstRange ** 2, most: firstRange };
   const { lower, upper } = middleWires(trustedWires(state.scales, wires), measure);

@@ -45,7 +45,7 @@ export function onTaskDone(
   const { message, segments, scale } = result;
   const leased = heldBy(state, { member, task: message.task });
   if (leased === null) {
-    const stale = fault("staleResult", `Cannot take ${message.task} as it must be leased to the sender`);
+    const stale = fault("staleResult", `Cannot accept ${message.task} as it must be leased to the sender`);
     return [...releaseEffect(segments), ...reject(member.node, stale)];
   }
   const { item, held } = leased;
@@ -73,7 +73,7 @@ export function onTaskDone(
     reach(state, "refusal: taken, as all replicas doubt it");
   } else if (isContested(state, { item, result, doer: member.node }) && mayRemake(state, { item, why: "contested" })) {
     noteClaims(state, { item, result, doer: member.node });
-    const reason = "others could not compute with its input, which is made again";
+    const reason = "others could not compute with its input, which is being made again";
     return [
       ...releaseEffect(segments),
       ...releaseLease(state, { item, held, reason, nowMs, isInDoubt: true }),
@@ -86,7 +86,7 @@ export function onTaskDone(
   const { unused, effects } = acceptResult(state, { item, held, member, output, losses: message.losses, nowMs });
   const { stage, direction, microbatch } = item;
   const wire = { node: member.node, scale };
-  if (output !== null) noteWire(present(state.scales.stages[stage], "scales a stage"), { direction, wire });
+  if (output !== null) noteWire(present(state.scales.stages[stage], "every stage has scales"), { direction, wire });
   noteFulfilled(state, { node: member.node, duty: "tasks" });
   const compared = output === null || unused.length > 0 ? [] : compareMakings(state, { item, last: output });
   return [

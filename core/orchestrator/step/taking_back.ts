@@ -20,7 +20,7 @@ export function noteIdle(state: OrchestratorState, member: Member): void {
   const { node, stage } = member;
   const work = openWork(state);
   if (stage === null || member.leases.size > 0 || !work.contributors.has(node) || work.asked.has(node)) return;
-  present(work.idle[stage], "a set a stage").add(node);
+  present(work.idle[stage], "every stage has a set").add(node);
 }
 
 /**

@@ -93,7 +93,7 @@ const replicasForAnItem = 8;
 
 /** Whether so few of the stage's items wait that most of its replicas will get nothing more in this step. */
 export function isTail(state: OrchestratorState, stage: StageIndex): boolean {
-  const waiting = present(present(state.work, "an open step").waiting[stage], "a count a stage");
+  const waiting = present(present(state.work, "an open step").waiting[stage], "every stage has a count");
   return waiting * replicasForAnItem <= rosterOf(state, stage).present;
 }
 
@@ -102,7 +102,7 @@ export function queueItem(state: OrchestratorState, item: WorkItem): void {
   if (item.status === "leased" || item.status === "done") countWaiting(work, { stage: item.stage, change: 1 });
   item.status = "queued";
   const owner = ownerOf(state, item);
-  if (owner === null) return pushItem(present(work.queues[item.stage], "a queue a stage"), item);
+  if (owner === null) return pushItem(present(work.queues[item.stage], "every stage has a queue"), item);
   pushItem(owner.own, item);
   const roster = rosterOf(state, item.stage);
   roster.backlog.add(owner);
@@ -132,7 +132,7 @@ function ownerOf(state: OrchestratorState, item: WorkItem): Member | null {
 /** Fixed wiring after a stage's replicas have changed: every waiting item goes to its new owner. */
 export function rewire(state: OrchestratorState, stage: StageIndex): void {
   if (!state.config.deterministic || state.work === null) return;
-  const shared = present(state.work.queues[stage], "a queue a stage");
+  const shared = present(state.work.queues[stage], "every stage has a queue");
   const roster = rosterOf(state, stage);
   const items: WorkItem[] = [];
   for (const queue of [shared, ...roster.members.map((member) => member.own)]) {

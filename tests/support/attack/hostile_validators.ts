@@ -17,7 +17,7 @@ export function rising(): Hostile {
 export const findsNothingFinite: Hostile = instead("evaluated", ({ message: { request } }) => ({
   type: "requestFailed",
   request,
-  fault: { code: "badNumbers", detail: "nothing finite" },
+  fault: { code: "badNumbers", detail: "a non-finite value" },
 }));
 
 export const failsEverybody: Hostile = instead("replayed", ({ message }) => ({

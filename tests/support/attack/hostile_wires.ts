@@ -89,7 +89,7 @@ export const reportsLoss = (loss: number): Hostile =>
 export const refusesInputs: Hostile = instead("taskDone", ({ message: { task } }) => ({
   type: "taskFailed",
   task,
-  fault: fault("badNumbers", "Cannot take wire as every value must be finite: it holds NaN or infinity"),
+  fault: fault("badNumbers", "Cannot accept wire as every value must be finite: it holds NaN or infinity"),
 }));
 
 const tokens = 16; // of the attack world's sequences

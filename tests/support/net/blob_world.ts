@@ -27,7 +27,7 @@ export interface BlobWorldOptions {
 }
 
 const refuse = () =>
-  Promise.reject(new BlobError("refused", "Cannot take a part of a blob as this world has no folder"));
+  Promise.reject(new BlobError("refused", "Cannot accept a part of a blob as this world has no folder"));
 const noUploads: BlobUploads = { offset: refuse, append: refuse };
 
 export class BlobWorld {

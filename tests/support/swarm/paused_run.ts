@@ -23,7 +23,7 @@ export function assertPausedOnce(swarm: LocalSwarm, { atLeastMs, what }: { atLea
   const [paused, second] = recordsOf(swarm, "runPaused");
   assert(paused !== undefined && second === undefined, "one sentence");
   assertStringIncludes(paused.text, what);
-  assertStringIncludes(paused.text, "make room and it goes on by itself");
+  assertStringIncludes(paused.text, "make room and it continues by itself");
   assertEquals(recordsOf(swarm, "runContinued").map(({ pausedMs }) => pausedMs >= atLeastMs), [true]);
   assertEquals([recordsOf(swarm, "nodeLost"), recordsOf(swarm, "taskReleased")], [[], []]);
   assertEquals([recordsOf(swarm, "mergeLate"), recordsOf(swarm, "faultSeen")], [[], []]);

@@ -66,7 +66,7 @@ Deno.test("Duty: reports an obstacle in plain words, and sends nothing", () => {
     [
       "version key",
       "alarm",
-      /wants weights of version 4 and this program makes version 3: update this program/,
+      /requires weights of version 4, and this program makes version 3: update this program/,
       ({ chain }) => chain.change({ weightsVersionKey: 4n }),
     ],
     [
@@ -91,18 +91,23 @@ Deno.test("Duty: reports an obstacle in plain words, and sends nothing", () => {
     ],
     ["mechanism", "alarm", /no mechanism 0/, ({ chain }) => chain.change({ mechanisms: 0 })],
     ["no scores", "waiting", /no scores yet/, ({ state }) => state.scores = null],
-    ["no miner left", "alarm", /no weights can be made of the scores/, ({ chain }) => {
+    ["no miner left", "alarm", /the scores give no valid weights/, ({ chain }) => {
       for (const uid of [1, 2]) chain.replace(uid, encodeAddress(new Uint8Array(32).fill(90 + uid)));
     }],
     [
       "too few",
       "alarm",
-      /wants at least 3 weights: 2 are not zero/,
+      /requires at least 3 weights: only 2 are not zero/,
       ({ chain }) => chain.change({ minAllowedWeights: 3 }),
     ],
-    ["rate limit", "waiting", /takes weights every 900 blocks; the next land in 301 blocks \(60 min\)/, ({ chain }) => {
-      chain.change({ weightsRateLimitBlocks: 900 });
-    }],
+    [
+      "rate limit",
+      "waiting",
+      /accepts weights every 900 blocks; the next land in 301 blocks \(60 min\)/,
+      ({ chain }) => {
+        chain.change({ weightsRateLimitBlocks: 900 });
+      },
+    ],
     ["tempo", "waiting", /runs no epochs/, ({ chain }) => chain.change({ tempoBlocks: 0 })],
   ];
   for (const [name, level, words, arrange] of cases) {
@@ -288,7 +293,7 @@ Deno.test("Duty: timelocked weights open with the pulse of their round, and not 
   lookAt(1_201, world);
   assertEquals(dutyHealth(state).level, "alarm");
   assert(
-    saidOf(state).includes("weights of block 1091 did not come through: the chain has no row of ours"),
+    saidOf(state).includes("weights of block 1091 did not take effect: the chain has no weights from this hotkey"),
     saidOf(state),
   );
 });

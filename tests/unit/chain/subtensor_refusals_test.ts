@@ -134,7 +134,7 @@ Deno.test("Refusals: the sentence for a custom code fits its call", () => {
     [1, "addStake", /amount is below/, /raise the amount/],
     [1, "setWeights", /stake is below the chain's threshold/, /add stake/],
     [1, "commitTimelockedWeights", /stake is below the chain's threshold/, /add stake/],
-    [6, "burnedRegister", /interval already has the maximum/, /wait some minutes/],
+    [6, "burnedRegister", /interval already has the maximum/, /wait a few minutes/],
     [6, "registerNetwork", /subnet was registered too recently/, /wait/],
     [6, "addStake", /Stake was changed too recently/, /wait/],
     [6, "commitWeights", /last weights are too recent/, /rate limit/],

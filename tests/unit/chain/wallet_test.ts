@@ -167,8 +167,8 @@ Deno.test("Keyfile: a public file names one key by address, publicKey or account
     assertThrows(() => publicKeyOfKeyfile(JSON.stringify(fields), "file"), WalletError, says);
   refused({}, "must name an ss58Address");
   refused({ ss58Address: polkadotEncode(publicKey, 0) }, "prefix 42");
-  refused({ ss58Address: developmentAddress, publicKey: hex }, "they are two");
-  refused({ publicKey: hex, accountId: `0x${developmentSeed}` }, "they are two");
+  refused({ ss58Address: developmentAddress, publicKey: hex }, "they do not");
+  refused({ publicKey: hex, accountId: `0x${developmentSeed}` }, "they do not");
 });
 
 function checkRefused(text: string, code: WalletErrorCode, says: RegExp): void {

@@ -122,7 +122,7 @@ Deno.test("Key files: Bittensor's older encryptions are refused by name", async 
         assertMatch(error.message, says);
       }
     };
-    await check(Uint8Array.fromBase64(vectors.ansible), /is \$ANSIBLE_VAULT, an older one/);
+    await check(Uint8Array.fromBase64(vectors.ansible), /is \$ANSIBLE_VAULT, an older format/);
     await check(new TextEncoder().encode("gAAAAABf0123"), /is Fernet/);
   });
 });

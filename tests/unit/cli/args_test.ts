@@ -94,6 +94,28 @@ Deno.test("Arguments: words beside the options are counted, and stay words", () 
   assertEquals(parse("007 --fast", 1).positionals, ["007"]);
 });
 
+Deno.test("Arguments: a flag takes the next word only if it is true or false", () => {
+  const flag = (line: string) => parse(line, 1).options.flag("fast");
+  assertEquals([flag("--fast run"), flag("--fast true"), flag("--fast false"), flag("--fast=false")], [
+    true,
+    true,
+    false,
+    false,
+  ]);
+  assertEquals(parse("--fast run", 1).positionals, ["run"]);
+});
+
+Deno.test("Arguments: words after two dashes are left alone", () => {
+  const { options, positionals } = parse("a -- --fast --zzz -1", 4);
+  assertEquals([options.flag("fast"), positionals], [false, ["a", "--fast", "--zzz", "-1"]]);
+});
+
+Deno.test("Arguments: -h is --help", () => {
+  const { options } = parseOptions({ words: ["-h"], options: commonOptions, maxPositionals: 0, helpCommand: "iota" });
+  assertEquals(options.flag("help"), true);
+  checkRefused("-x", "Cannot use -x as this command has no such option");
+});
+
 Deno.test("Arguments: the command is the first word that is neither an option nor an option's value", () => {
   const split = (line: string) => splitCommand(line.split(" "), commonOptions);
   assertEquals(split("swarm --steps 4"), { name: "swarm", rest: ["--steps", "4"] });

@@ -275,7 +275,7 @@ Deno.test("Next steps: a refusal's command names the chain that refused", () => 
     action: "add stake",
     commandTo: (words) => `iota chain ${words} --endpoint local`,
   });
-  assertEquals(error.next, "Check whether it has been: iota chain params --endpoint local");
+  assertEquals(error.next, "Check whether it has been started: iota chain params --endpoint local");
 });
 
 /** What a command says of a word that it does not take, before anything is opened or asked. */
@@ -302,14 +302,15 @@ Deno.test("Hotkeys: an address with a wrong letter is told from a name", async (
   for (const words of [["status"], ["register"], ["serve", "--ip", "203.0.113.7", "--port", "1"]]) {
     const { code, said } = await refusedWords([...words, "--hotkey", mistyped]);
     assertEquals(code, 2, said);
-    assertStringIncludes(said, `the checksum of an address must fit its letters: current value is '${mistyped}'`);
+    assertStringIncludes(said, `an address must match its checksum: current value is '${mistyped}'`);
   }
 });
 
 Deno.test("Local chain: a chain that another process has leads to a command that starts one beside it", () => {
-  const text = "Cannot open the chain at /a/chain.sqlite as another process has it: stop that one, or use another path";
+  const text =
+    "Cannot open the chain at /a/chain.sqlite as another process is using it: stop that one, or use another path";
   const { message, next } = storeError(new ChainStoreError("locked", text), "/a b");
-  assertEquals(message, "Cannot open the chain at /a/chain.sqlite as another process has it");
+  assertEquals(message, "Cannot open the chain at /a/chain.sqlite as another process is using it");
   assertEquals(
     next,
     "Stop that process, or run another chain beside it: iota chain local --data '/a b-2' --port 0",

@@ -86,19 +86,22 @@ Deno.test("Config check: a file that is not TOML is one problem with its line", 
 
 Deno.test("Config check: a node's file is recognised by its options, or by --for", async () => {
   await withFile('orchestrator = "ws://a:1"\nlisten = "0.0.0.0:1"\n', async (path) => {
-    assertStringIncludes((await config("check", path)).stdout, "is right: options of iota miner");
+    assertStringIncludes((await config("check", path)).stdout, "is valid: options of iota miner");
     const { code, stdout } = await config("check", path, "--for", "validate");
     assertEquals(code, 1);
     assertStringIncludes(stdout, `${path}:2: Cannot use listen as this command has no such option`);
   });
-  await withFile('orchestratr = "ws://a:1"\nnetuid = 0\ndevice = "gpu"\nwallet = true\n', async (path) => {
+  await withFile('orchestratr = "ws://a:1"\nnetuid = 0\ndevice = "cuda"\nwallet = true\n', async (path) => {
     const { stdout } = await config("check", path);
     assertStringIncludes(
       stdout,
       `${path}:1: Cannot use orchestratr as this command has no such option: did you mean orchestrator?`,
     );
     assertStringIncludes(stdout, `${path}:2: Cannot use netuid as it must be a whole number from 1 to 4095`);
-    assertStringIncludes(stdout, `${path}:3: Cannot use device as it must be one of auto, webgpu, reference`);
+    assertStringIncludes(
+      stdout,
+      `${path}:3: Cannot use device as it must be one of auto, gpu, cpu, software, webgpu, reference`,
+    );
     assertStringIncludes(
       stdout,
       `${path}:4: Cannot use wallet as it must be a text or a number: current value is true`,
@@ -141,7 +144,7 @@ Deno.test("Config init: every setting is there with its meaning, and taking a # 
     const text = await Deno.readTextFile(path);
     assertMatch(text, /^# steps = 300 +# Optimizer steps of the whole run$/m);
     await Deno.writeTextFile(path, text.replaceAll(/^# (?!tls|publicAddress|wallet)(\w+ = )/gm, "$1")); // no such files
-    assertEquals((await config("check", path)).stdout, `● ${path} is right: the settings of a run\n`);
+    assertEquals((await config("check", path)).stdout, `● ${path} is valid: the settings of a run\n`);
   });
 });
 
@@ -162,6 +165,6 @@ Deno.test("Config: the meaning of a setting is whole, with its unit", () => {
     const meaning = meaningOf(path);
     assert(!/, in (of|miners per|tasks per|validators\b|miners\b)/.test(meaning), `${path}: ${meaning}`);
   }
-  assertEquals(meaningOf("train.decayFraction"), "Last share of the run with linear decay");
-  assertEquals(meaningOf("limits.leaseMs"), "Time for a task before it goes to another miner, in ms");
+  assertEquals(meaningOf("train.decayFraction"), "Final share of the run, in which the learning rate decays linearly");
+  assertEquals(meaningOf("limits.leaseMs"), "How long a miner has for a task before it goes to another miner, in ms");
 });

@@ -173,5 +173,5 @@ Deno.test("Doctor: the last line gives the overall verdict", () => {
     closingLine(levels.map((level) => ({ name: "it", level, text: "" })), paint);
   assertEquals(closing("good", "skipped"), "Ready.");
   assertEquals(closing("good", "warning"), "Ready, with 1 warning.");
-  assertEquals(closing("wrong", "wrong", "warning"), "Not ready: 2 things to put right, and 1 warning.");
+  assertEquals(closing("wrong", "wrong", "warning"), "Not ready: 2 problems to fix, and 1 warning.");
 });

@@ -66,7 +66,7 @@ Deno.test("Config check: the host, the log's folder and a wallet to be made are 
   assertMatch(wallet.stdout, /not ready yet: .*there is none at .*hot.* iota wallet new --name hot/);
   assertMatch(
     (await says("# nothing\n")).stdout,
-    /is right: it sets nothing, so it suits a run, a miner and a validator/,
+    /is valid: it sets nothing, so it suits a run, a miner and a validator/,
   );
 });
 

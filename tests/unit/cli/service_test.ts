@@ -201,7 +201,7 @@ Deno.test("Service: an orchestrator's unit has no relative path, and begins or r
       );
       assertMatch(named.stdout, /^ReadWritePaths=-\/ann\/\.local\/share\/iota$/m);
       const refused: [string[], RegExp][] = [
-        [["--config", "run.toml", "--fresh"], /with --fresh as each of its starts would delete the run/],
+        [["--config", "run.toml", "--fresh"], /with --fresh as every start would delete the run/],
         [["--config", "other.toml"], /Cannot read the configuration as it must exist/],
         [["--set", "train.stepz=3"], /train\.stepz.*did you mean train\.steps/],
       ];
@@ -221,7 +221,7 @@ Deno.test("Service: in a container the file is written and the person reads what
   const machine = new FakeMachine({ systemctl: 1 });
   const { code, stdout, stderr } = await run(["install", ...role], machine);
   assertEquals([code, machine.files.size], [0, 1]);
-  assertMatch(stderr, /systemctl does not serve this user here/);
+  assertMatch(stderr, /systemctl is not available to this user here/);
   assertStringIncludes(stdout, "\n  systemctl --user enable iota-miner.service\n");
 });
 
@@ -289,7 +289,7 @@ Deno.test("Service: what cannot be a service is refused before anything is writt
     [["install"], /must be one of miner, validate, orchestrate: it is missing/],
     [["install", "--", "wallet", "list"], /current value is 'wallet'/],
     [["install", "--", "miner", "--walet", "x"], /Did you mean --wallet/],
-    [["install", "--name", "../x", "--", "miner"], /small letters, digits and dashes/],
+    [["install", "--name", "../x", "--", "miner"], /lower-case letters, digits and dashes/],
     [[], /must be one of install, status, logs, remove/],
   ];
   for (const [words, says] of refused) {

@@ -170,8 +170,8 @@ const brokenRules: readonly [overrides: Record<string, unknown>, text: string][]
     "Cannot use train.stepsPerRound as train.stepsPerRound must not be larger than train.steps",
   ],
   [{ "train.warmupSteps": 500 }, "Cannot use train.warmupSteps as"],
-  [{ "train.beta1": 0.98 }, "Cannot use train.beta1 as train.beta2 must be so far above the square of train.beta1"],
-  [{ "train.beta2": 0.99999 }, "Cannot use train.beta2 as train.beta2 must be so far above the square of train.beta1"],
+  [{ "train.beta1": 0.98 }, "Cannot use train.beta1 as train.beta2 must exceed the square of train.beta1"],
+  [{ "train.beta2": 0.99999 }, "Cannot use train.beta2 as train.beta2 must exceed the square of train.beta1"],
   [
     { "swarm.replicas": 65 },
     "Cannot use swarm.replicas as swarm.replicas must not be larger than limits.minersPerStage",

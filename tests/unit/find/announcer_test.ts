@@ -130,7 +130,7 @@ Deno.test("Announcer: at the chain's limit it waits until the epoch ends", async
     const before = commitments(world);
     const hub = new Hub(world);
     await blocks(world, 2);
-    const due = Number(/tried again in block (\d+)$/.exec(hub.last)?.[1]);
+    const due = Number(/retrying in block (\d+)$/.exec(hub.last)?.[1]);
     assert(due > world.ledger.head().number, hub.last);
     await blocks(world, due + 2 - world.ledger.head().number);
     assertEquals([await world.published(ownerHotkey), commitments(world)], [inviteOf("run"), before + 2]);

@@ -139,8 +139,8 @@ Deno.test("Invite: blanks, line ends and quotes that copying leaves around it do
     assertMatch(message, rule);
   };
   const wrongLetter = text.slice(0, -1) + (text.endsWith("1") ? "2" : "1");
-  says(wrongLetter, /the key of an invite must be a whole address whose checksum fits/);
-  says(text.slice(0, -1), /the key of an invite must be a whole address whose checksum fits/);
+  says(wrongLetter, /the key of an invite must be a whole address that matches its checksum/);
+  says(text.slice(0, -1), /the key of an invite must be a whole address that matches its checksum/);
   says(text.replace("/small", " /small"), /must be one word, without blanks or line ends/);
   says(text.replace("iota://", "iota:/"), /an invite must be iota:..HOST:PORT.RUN#KEY/);
 });

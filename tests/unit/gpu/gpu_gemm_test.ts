@@ -1,9 +1,9 @@
 /** The three products of the GEMM generator against a plain loop, and against each other bit by bit. */
 
 import { assert, assertEquals } from "@std/assert";
-import { StageBuffers } from "../../../gpu/buffers.ts";
-import { type GemmKind, type GemmSettings, hardwareGemm, softwareGemm } from "../../../gpu/generate/gemm.ts";
-import { Ops, softwareKernels } from "../../../gpu/ops.ts";
+import { StageBuffers } from "../../../gpu/webgpu/buffers.ts";
+import { type GemmKind, type GemmSettings, hardwareGemm, softwareGemm } from "../../../gpu/webgpu/generate/gemm.ts";
+import { Ops, softwareKernels } from "../../../gpu/webgpu/ops.ts";
 import { type GpuSupport, gpuTest } from "../../support/gpu_adapter.ts";
 
 interface Case {

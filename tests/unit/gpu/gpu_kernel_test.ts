@@ -1,9 +1,9 @@
 /** What a person reads when the GPU, or our shader, is at fault. */
 
 import { assertEquals, assertInstanceOf, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
-import { StageBuffers } from "../../../gpu/buffers.ts";
-import { GpuFailure, NoAdapterError, openGpuDevice } from "../../../gpu/device.ts";
-import { floatBits, Kernels, ShaderError } from "../../../gpu/kernel.ts";
+import { gpuBuffer, StageBuffers } from "../../../gpu/webgpu/buffers.ts";
+import { GpuFailure, NoAdapterError, openGpuDevice } from "../../../gpu/webgpu/device.ts";
+import { floatBits, Kernels, ShaderError } from "../../../gpu/webgpu/kernel.ts";
 import { gpuTest } from "../../support/gpu_adapter.ts";
 
 Deno.test("GpuDevice: without an adapter the error names the package to install", async () => {
@@ -38,7 +38,7 @@ gpuTest("GpuDevice: a rejected command fails every later call, with the driver's
   const gpu = await openGpuDevice({ onFailure: (failure) => told.push(failure) });
   const buffers = new StageBuffers(gpu);
   const range = buffers.storage("small", 4);
-  gpu.device.queue.writeBuffer(range.buffer, 0, new Uint8Array(64)); // past its end
+  gpu.device.queue.writeBuffer(gpuBuffer(range), 0, new Uint8Array(64)); // past its end
   const error = await assertRejects(() => buffers.settle(), GpuFailure);
   assertStringIncludes(error.message, "the GPU rejected a command");
   assertThrows(() => gpu.throwIfFailed(), GpuFailure);

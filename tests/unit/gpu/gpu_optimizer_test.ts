@@ -6,11 +6,11 @@
 import { assertAlmostEquals, assertEquals } from "@std/assert";
 import { adamw } from "../../../core/train/adamw.ts";
 import { stateLength, type VectorRange } from "../../../core/train/optimizer.ts";
-import { StageBuffers } from "../../../gpu/buffers.ts";
-import { Ops, softwareKernels } from "../../../gpu/ops.ts";
-import { buildAdamw } from "../../../gpu/optimizers/adamw.ts";
-import { buildGradientNorm } from "../../../gpu/optimizers/gradient_norm.ts";
-import { storeVectors } from "../../../gpu/optimizers/update.ts";
+import { StageBuffers } from "../../../gpu/webgpu/buffers.ts";
+import { Ops, softwareKernels } from "../../../gpu/webgpu/ops.ts";
+import { buildAdamw } from "../../../gpu/webgpu/optimizers/adamw.ts";
+import { buildGradientNorm } from "../../../gpu/webgpu/optimizers/gradient_norm.ts";
+import { storeVectors } from "../../../gpu/stage_vectors.ts";
 import { type GpuSupport, gpuTest } from "../../support/gpu_adapter.ts";
 
 const length = 5 * 256 + 64; // five whole ranges of 1024 bytes and a rest

@@ -4,11 +4,11 @@ import { assert, assertEquals, assertInstanceOf, assertStringIncludes } from "@s
 import { resolveConfig } from "../../../core/config/parse.ts";
 import { type StageSpec, stageSpecs } from "../../../core/model/spec.ts";
 import { splitLayers } from "../../../core/model/stages.ts";
-import { type DeviceLimits, GpuDevice } from "../../../gpu/device.ts";
-import { measureGemm } from "../../../gpu/gemm_speed.ts";
-import { createWebGpuStage } from "../../../gpu/stage.ts";
+import { type DeviceLimits, GpuDevice } from "../../../gpu/webgpu/device.ts";
+import { measureGpuGemm } from "../../../gpu/webgpu/gpu_gemm_speed.ts";
+import { createWebGpuStage } from "../../../gpu/webgpu/webgpu_stage.ts";
 import { fitStage } from "../../../gpu/stage_fit.ts";
-import { TooLargeError } from "../../../gpu/too_large.ts";
+import { TooLargeError } from "../../../gpu/webgpu/too_large.ts";
 import { openComputeWorker } from "../../../gpu/worker_client.ts";
 import { gpuTest } from "../../support/gpu_adapter.ts";
 
@@ -69,7 +69,7 @@ gpuTest("Stage fit: paper asks for the bytes that the real device is asked for",
 });
 
 gpuTest("Gemm speed: a short budget gives a rate of the whole product", async ({ gpu }) => {
-  const { flopsPerSecond, width, measuredMs } = await measureGemm(gpu, { budgetMs: 50 });
+  const { flopsPerSecond, width, measuredMs } = await measureGpuGemm(gpu, { budgetMs: 50 });
   assert(flopsPerSecond > 0 && Number.isFinite(flopsPerSecond));
   assert(flopsPerSecond * measuredMs / 1000 >= 2 * width ** 3 * 0.99, "at least one whole product was measured");
 });

@@ -2,7 +2,7 @@
 
 import { assertEquals, assertRejects } from "@std/assert";
 import type { StageCompute, StageInput } from "../../../gpu/compute.ts";
-import { createWebGpuStage } from "../../../gpu/stage.ts";
+import { createWebGpuStage } from "../../../gpu/webgpu/webgpu_stage.ts";
 import { ComputeError, openComputeWorker } from "../../../gpu/worker_client.ts";
 import { createReferenceStage } from "../../../gpu/reference/stage.ts";
 import { gpuTest } from "../../support/gpu_adapter.ts";

@@ -5,7 +5,7 @@ import { resolveConfig } from "../../../core/config/parse.ts";
 import type { RunConfig } from "../../../core/config/config.ts";
 import { UserError } from "../../../cli/output/errors.ts";
 import { fitModel, mustFit } from "../../../cli/roles/model_fit.ts";
-import type { DeviceLimits } from "../../../gpu/device.ts";
+import type { DeviceLimits } from "../../../gpu/webgpu/device.ts";
 import type { ComputeWorker } from "../../../gpu/worker_client.ts";
 
 const mebi = 2 ** 20;
@@ -27,6 +27,7 @@ function workerWith(isSoftware: boolean): ComputeWorker {
   const unused = () => Promise.reject(new Error("not asked for here"));
   return {
     adapter: { device: "webgpu", name: "paper", isSoftware },
+    reason: null,
     openStage: unused,
     inspect: () => Promise.resolve({ limits, features: [] }),
     measureGemm: unused,

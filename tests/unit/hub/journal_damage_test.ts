@@ -61,12 +61,12 @@ function writeTen(path: string): void {
 Deno.test("Journal: last entries that are gone without a trace are missed, and said", async () => {
   await withScratchFolder((folder) => {
     const damages = [
-      { sql: "delete from entries where sequence > 8", left: 3, why: "2 entries behind it are missing" },
-      { sql: "delete from entries", left: 0, why: "5 entries behind it are missing" },
-      { sql: "delete from head", left: 5, why: "which entry was the last cannot be told" },
-      { sql: "update head set sequence = 7", left: 5, why: "which entry was the last cannot be told" },
-      { sql: "update head set crc = crc + 1", left: 5, why: "which entry was the last cannot be told" },
-      { sql: "update head set sequence = null", left: 5, why: "which entry was the last cannot be told" },
+      { sql: "delete from entries where sequence > 8", left: 3, why: "2 entries after it are missing" },
+      { sql: "delete from entries", left: 0, why: "5 entries after it are missing" },
+      { sql: "delete from head", left: 5, why: "it is unknown which entry was the last" },
+      { sql: "update head set sequence = 7", left: 5, why: "it is unknown which entry was the last" },
+      { sql: "update head set crc = crc + 1", left: 5, why: "it is unknown which entry was the last" },
+      { sql: "update head set sequence = null", left: 5, why: "it is unknown which entry was the last" },
     ];
     for (const [index, { sql, left, why }] of damages.entries()) {
       const path = `${folder}/${index}.db`;

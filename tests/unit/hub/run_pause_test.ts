@@ -54,7 +54,7 @@ Deno.test("Pause: work without room is tried ever more rarely, and its outcome c
   assert(paused?.type === "runPaused" && continued?.type === "runContinued" && continued.pausedMs >= 120_000);
   assertEquals(
     paused.text,
-    "The run is paused as a test needs about 3 MiB and the disk is full: make room and it goes on by itself " +
+    "The run is paused as a test needs about 3 MiB and the disk is full: make room and it continues by itself " +
       "(No space left on device (os error 28))",
   );
 });

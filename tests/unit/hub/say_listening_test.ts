@@ -46,13 +46,13 @@ async function said(given: Given, saved: SavedRun | null = null): Promise<{ stdo
 
 Deno.test("Listening: with a public address, the port that a proxy needs is named too", async () => {
   const { stdout } = await said({ host: "::1", port: 9230, "public-address": "wss://run.example" });
-  assertMatch(stdout, /^Listening on \[::1\]:9230 for 3 miners, which others reach at wss:\/\/run\.example/m);
+  assertMatch(stdout, /^Listening on \[::1\]:9230 for 3 miners; other machines reach it at wss:\/\/run\.example/m);
   assertMatch((await said({ port: 9230 })).stdout, /^Listening on ws:\/\/127\.0\.0\.1:9230 for 3 miners$/m);
 });
 
 Deno.test("Listening: what keeps others out is what the advice undoes", async () => {
   const asked = await said({ host: "0.0.0.0", loopback: true });
-  assertMatch(asked.stdout, /Only this machine can join; .* without --loopback, or loopback in \[hub\]/);
+  assertMatch(asked.stdout, /Only this machine can join; .* without --loopback, and without loopback in \[hub\]/);
   assertEquals(asked.stdout.includes("--host"), false);
   assertMatch((await said({})).stdout, /Only this machine can join; .* with --host 0\.0\.0\.0/);
 });

@@ -141,7 +141,7 @@ Deno.test("Uploads: a wrong offset is answered with the right one, and nothing i
     assertEquals([response.status, response.headers.get("upload-offset")], [409, "1000"]);
     assertEquals(await response.json(), {
       code: "wrongOffset",
-      detail: "Cannot take an upload as 'Upload-Offset' must be 1000: current value is 7",
+      detail: "Cannot accept an upload as 'Upload-Offset' must be 1000: current value is 7",
     });
   }));
 

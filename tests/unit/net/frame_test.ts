@@ -106,7 +106,7 @@ Deno.test("Frame: segments come with their names, and another content is noticed
   swapped[swapped.length - 1]! ^= 1;
   writeChecksums(swapped);
   const other = decodeFrame(swapped, large);
-  assertStringIncludes(other.ok ? "" : other.fault.detail, "segment 1 is not what its name says");
+  assertStringIncludes(other.ok ? "" : other.fault.detail, "segment 1 does not match its hash");
 });
 
 Deno.test("Frame: any flipped bit is noticed, in the prefix and in the content; the MAC is its owner's to check", () => {

@@ -56,7 +56,7 @@ Deno.test("Message schema: the sentence names the message and the field", () => 
   const say = (header: unknown) => refusal(readNodeMessage, header);
   assertStringIncludes(
     say({ ...taskDone, task: "12.1.sideways.0" }),
-    "a taskDone as 'task' does not fit: must read like",
+    "a taskDone as 'task' is invalid: must read like",
   );
   assertStringIncludes(say({ ...taskDone, losses: [1, NaN] }), "'losses.1'");
   assertStringIncludes(say({ ...taskDone, computeMs: -1 }), "'computeMs'");

@@ -115,7 +115,7 @@ class Gate {
       this.signaturesChecked++;
       return testVerify(signed);
     },
-    admit: (node) => this.admitted.has(node) ? null : fault("notAdmitted", "Cannot take a stranger"),
+    admit: (node) => this.admitted.has(node) ? null : fault("notAdmitted", "Cannot accept a stranger"),
     tickets: null,
     limits: { ...defaultNetLimits, nonces: 3 },
     timers: this.timers,
@@ -197,7 +197,7 @@ Deno.test("Requests: clocks may differ by 'clockSkewMs' either way, and a nonce 
 Deno.test("Requests: strangers, late ones and floods cost no signature check, and no node uses up another's nonces", () => {
   const world = new Gate();
   const stranger = testSigner(2);
-  assertEquals(world.check(world.authorize({ signer: stranger })), "Cannot take a stranger");
+  assertEquals(world.check(world.authorize({ signer: stranger })), "Cannot accept a stranger");
   world.check(world.authorize({ receiver: stranger.address }));
   assertEquals(world.signaturesChecked, 0);
   const forged = { ...world.authorize({ signer: stranger }), "X-Bittensor-Hotkey": world.miner.address };

@@ -42,10 +42,13 @@ Deno.test("Hub pin: at a loopback address another orchestrator replaces the reme
       const next = await open();
       assertEquals({ hub: next.hub, run: next.run }, nothing, "nobody is refused");
       const warning = await next.met({ hub: second, run: "two" });
-      assertMatch(warning ?? "", new RegExp(`another orchestrator, ${first}, was met .*remembered in ${folder}/hubs/`));
+      assertMatch(
+        warning ?? "",
+        new RegExp(`this address led to another orchestrator, ${first}, .remembered in ${folder}/hubs/`),
+      );
       assertEquals([next.hub, next.run], [second, "two"], "strict within one process");
       assertEquals(await (await open()).met({ hub: second, run: "two" }), null, "renewed");
-      assertMatch(await (await open()).met({ hub: second, run: "three" }) ?? "", /run two was met/);
+      assertMatch(await (await open()).met({ hub: second, run: "three" }) ?? "", /led to run two/);
       const strict = await open({ hub: first, run: null });
       assertEquals([strict.hub, strict.run], [first, null], "what was typed");
       assertEquals(await strict.met({ hub: first, run: "one" }), null, "typed on purpose: no warning");

@@ -95,7 +95,7 @@ Deno.test("Waiting: with --give-up-after it ends with what it waited for and the
   assertEquals(error instanceof UserError, true);
   assertMatch(
     error.message,
-    /'ws:\/\/hub:1' must let this node in within 1 m 30 s .*has not for 1 m 3\d s\. connection refused/,
+    /'ws:\/\/hub:1' must admit this node within 1 m 30 s .*has not for 1 m 3\d s\. connection refused/,
   );
 });
 

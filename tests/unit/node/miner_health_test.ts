@@ -51,8 +51,8 @@ Deno.test("Miner health: on a full subnet the least earner without immunity is n
     neuron(2, { emissionRao: 1n, registeredAtBlock: 950 }),
   ];
   assertEquals(full.map(({ hotkey }) => healthOf(hotkey, full).level), ["alarm", "good", "good"]);
-  assertMatch(healthOf("hot0", full).sentences[0]!, /goes to the next newcomer/);
-  assertMatch(healthOf("hot1", full).sentences[1]!, /^1 without immunity earn less/);
+  assertMatch(healthOf("hot0", full).sentences[0]!, /^the next newcomer takes its place/);
+  assertMatch(healthOf("hot1", full).sentences[1]!, /^neurons without immunity that earn less .*: 1$/);
   assertEquals(healthOf("hot0", full, { maxUids: 4 }).level, "good");
 });
 

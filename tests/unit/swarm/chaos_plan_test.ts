@@ -79,7 +79,7 @@ Deno.test("Chaos plan: a wrong statement is reported with what was expected", ()
   );
   check(
     "add-miner at step 4 kill-miner",
-    "statement 1 ('add-miner at step 4 kill-miner') must end after its time, or go on with ';': " +
+    "statement 1 ('add-miner at step 4 kill-miner') must end after its time or continue with ';': " +
       "current value is 'kill-miner'",
   );
   check("add-miner at step 1;".repeat(65), "it must have at most 64 statements: current value is '65'");

@@ -90,7 +90,7 @@ Deno.test("Chain store: one process at a time", async () => {
   await withScratchFolder((folder) => {
     const path = join(folder, "chain.db");
     const ledger = open(path);
-    assertRefused(path, "locked", "another process has it");
+    assertRefused(path, "locked", "another process is using it");
     ledger.close();
     open(path).close();
   });

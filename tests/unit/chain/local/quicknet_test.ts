@@ -115,7 +115,7 @@ Deno.test("Quicknet: if its pulses are unavailable or wrong, the owner is warned
       assertMatch(sealed!, /not sealed to this chain's beacon/);
       assertMatch(
         missing!,
-        /weights sealed to it are lost unless that changes: (no route to host|its answer is not quicknet's)/,
+        /weights sealed to it will be lost unless the server answers: (no route to host|its answer is not quicknet's)/,
       );
       assertEquals(more, []);
     });

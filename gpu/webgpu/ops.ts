@@ -1,14 +1,25 @@
 /**
- * The operations of a stage as dispatches: which kernel, which bindings, how many workgroups. No state, no order: layers/
- * puts them in sequence. All tensors are f32, row-major, one row per token unless said otherwise; widths are multiples of 4.
- *
- * Memory contract: activations and their gradients overwrite, gradients of parameters accumulate (`+=`).
+ * The operations of a stage as dispatches of a GPU: which kernel, which bindings, how many workgroups. No state, no order:
+ * layers/ puts them in sequence. The contract is in stage_ops.ts.
  */
 
-import { assert } from "../core/assert.ts";
-import type { BufferRange } from "./buffers.ts";
+import { assert } from "../../core/assert.ts";
+import { attention, attentionBackward, rotate } from "./attention_ops.ts";
+import type { AttentionSizes } from "../attention_sizes.ts";
 import { type GemmKind, type GemmSettings, gemmSource, gemmTile, hardwareGemm, softwareGemm } from "./generate/gemm.ts";
-import { type Dispatch, floatBits, type Kernels, type KernelSource } from "./kernel.ts";
+import { bfloat16Decode, bfloat16Encode } from "./bfloat16_ops.ts";
+import { floatBits, type Kernels, type KernelSource } from "./kernel.ts";
+import {
+  type AttentionGradientTensors,
+  type AttentionTensors,
+  type BufferRange,
+  type Dispatch,
+  gainChunkRows,
+  type LinearSizes,
+  type NormGradientTensors,
+  type RowSizes,
+  type StageOps,
+} from "../stage_ops.ts";
 import boundaryActivation from "./wgsl/boundary_activation.wgsl" with { type: "text" };
 import boundaryActivationBackward from "./wgsl/boundary_activation_backward.wgsl" with { type: "text" };
 import crossEntropy from "./wgsl/cross_entropy.wgsl" with { type: "text" };
@@ -34,18 +45,10 @@ export interface KernelSettings {
 export const softwareKernels: KernelSettings = { gemm: softwareGemm, attentionLanes: 8, rows: "perLane" };
 export const hardwareKernels: KernelSettings = { gemm: hardwareGemm, attentionLanes: 64, rows: "perWorkgroup" };
 
-export const gainChunkRows = 64;
 const mapLanes = 32; // the workgroup size written in the element-wise kernels
 const rowsPerLaneGroup = 8; // ROW_GROUP of row_per_lane.wgsl
 
-/** y (rows, outWidth) = x (rows, inWidth) Wᵀ; W (outWidth, inWidth). */
-export interface LinearSizes {
-  readonly rows: number;
-  readonly inWidth: number;
-  readonly outWidth: number;
-}
-
-export class Ops {
+export class Ops implements StageOps {
   readonly kernels: Kernels;
   readonly settings: KernelSettings;
 
@@ -113,7 +116,7 @@ export class Ops {
   }
 
   rmsNorm(
-    sizes: { rows: number; width: number; epsilon: number },
+    sizes: RowSizes & { epsilon: number },
     tensors: { input: BufferRange; gain: BufferRange; output: BufferRange; inverseRms: BufferRange },
   ): Dispatch {
     const { rows, width, epsilon } = sizes;
@@ -125,19 +128,7 @@ export class Ops {
     });
   }
 
-  /** Gradient of the input (added to the existing value, or overwriting it) and of the gain. */
-  rmsNormBackward(
-    sizes: { rows: number; width: number; accumulate: boolean },
-    tensors: {
-      input: BufferRange;
-      gain: BufferRange;
-      inverseRms: BufferRange;
-      outputGradient: BufferRange;
-      inputGradient: BufferRange;
-      gainGradient: BufferRange;
-      partial: BufferRange; // (ceil(rows / gainChunkRows), width)
-    },
-  ): Dispatch[] {
+  rmsNormBackward(sizes: RowSizes & { accumulate: boolean }, tensors: NormGradientTensors): Dispatch[] {
     const { rows, width, accumulate } = sizes;
     const { input, gain, inverseRms, outputGradient, inputGradient, gainGradient, partial } = tensors;
     const chunks = Math.ceil(rows / gainChunkRows);
@@ -164,8 +155,7 @@ export class Ops {
     ];
   }
 
-  /** gateUp (rows, 2 width) to activated (rows, width). */
-  swiglu(sizes: { rows: number; width: number }, tensors: { gateUp: BufferRange; activated: BufferRange }): Dispatch {
+  swiglu(sizes: RowSizes, tensors: { gateUp: BufferRange; activated: BufferRange }): Dispatch {
     return this.#map({ label: "swiglu", source: swiglu }, sizes, {
       bindings: [tensors.gateUp, tensors.activated],
       constants: [sizes.width / 4],
@@ -173,7 +163,7 @@ export class Ops {
   }
 
   swigluBackward(
-    sizes: { rows: number; width: number },
+    sizes: RowSizes,
     tensors: { gateUp: BufferRange; activatedGradient: BufferRange; gateUpGradient: BufferRange },
   ): Dispatch {
     return this.#map({ label: "swiglu_backward", source: swigluBackward }, sizes, {
@@ -183,7 +173,7 @@ export class Ops {
   }
 
   boundaryActivation(
-    sizes: { rows: number; width: number; type: "silu" | "relu" },
+    sizes: RowSizes & { type: "silu" | "relu" },
     tensors: { input: BufferRange; output: BufferRange },
   ): Dispatch {
     return this.#map({ label: "boundary_activation", source: boundaryActivation }, sizes, {
@@ -192,9 +182,8 @@ export class Ops {
     });
   }
 
-  /** In place on `gradient`. */
   boundaryActivationBackward(
-    sizes: { rows: number; width: number; type: "silu" | "relu" },
+    sizes: RowSizes & { type: "silu" | "relu" },
     tensors: { input: BufferRange; gradient: BufferRange },
   ): Dispatch {
     return this.#map({ label: "boundary_activation_backward", source: boundaryActivationBackward }, sizes, {
@@ -203,7 +192,6 @@ export class Ops {
     });
   }
 
-  /** target's first `columns` columns += source's; with `pad`, target = source followed by zeros. */
   prefix(
     sizes: { rows: number; columns: number; sourceWidth: number; targetWidth: number; pad: boolean },
     tensors: { source: BufferRange; target: BufferRange },
@@ -216,7 +204,7 @@ export class Ops {
   }
 
   embed(
-    sizes: { rows: number; width: number },
+    sizes: RowSizes,
     tensors: { tokens: BufferRange; embedding: BufferRange; output: BufferRange },
   ): Dispatch {
     return this.#map({ label: "embed", source: embed }, sizes, {
@@ -225,9 +213,8 @@ export class Ops {
     });
   }
 
-  /** `index` is the output of token_index.ts for the tokens. */
   embedBackward(
-    sizes: { rows: number; width: number },
+    sizes: RowSizes,
     tensors: { index: BufferRange; outputGradient: BufferRange; embeddingGradient: BufferRange },
   ): Dispatch {
     return this.#map({ label: "embed_backward", source: embedBackward }, sizes, {
@@ -236,7 +223,6 @@ export class Ops {
     });
   }
 
-  /** Losses per row; with `writeGradient`, the logits become their gradient. */
   crossEntropy(
     sizes: { rows: number; vocabulary: number; writeGradient: boolean },
     tensors: { targets: BufferRange; logits: BufferRange; losses: BufferRange },
@@ -250,10 +236,33 @@ export class Ops {
     });
   }
 
+  rotate(
+    sizes: AttentionSizes & { direction: 1 | -1 },
+    tensors: { table: BufferRange; qkv: BufferRange },
+  ): Dispatch {
+    return rotate(this.kernels, sizes, tensors);
+  }
+
+  attention(sizes: AttentionSizes, tensors: AttentionTensors): Dispatch {
+    return attention({ kernels: this.kernels, lanes: this.settings.attentionLanes }, sizes, tensors);
+  }
+
+  attentionBackward(sizes: AttentionSizes, tensors: AttentionGradientTensors): Dispatch[] {
+    return attentionBackward({ kernels: this.kernels, lanes: this.settings.attentionLanes }, sizes, tensors);
+  }
+
+  bfloat16Encode(count: number, tensors: { values: BufferRange; bytes: BufferRange }): Dispatch {
+    return bfloat16Encode(this.kernels, { count, ...tensors });
+  }
+
+  bfloat16Decode(count: number, tensors: { values: BufferRange; bytes: BufferRange }): Dispatch {
+    return bfloat16Decode(this.kernels, { count, ...tensors });
+  }
+
   /** An element-wise kernel: lanes across the vectors of a row, one row of workgroups per token. */
   #map(
     kernel: KernelSource,
-    sizes: { rows: number; width: number },
+    sizes: RowSizes,
     options: { bindings: BufferRange[]; constants: number[] },
   ): Dispatch {
     return this.kernels.dispatch({

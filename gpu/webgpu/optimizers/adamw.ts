@@ -2,9 +2,11 @@
  * AdamW on the device, over the ranges that its moments cover: all of a stage, or the tensors another optimizer leaves to it.
  */
 
-import { present } from "../../core/assert.ts";
-import type { StepOptions } from "../compute.ts";
-import { partOf, piecesOf, type Update, type UpdateParts } from "./update.ts";
+import { present } from "../../../core/assert.ts";
+import { wholePower } from "../../../core/exact_math.ts";
+import type { StepOptions } from "../../compute.ts";
+import { partOf, type Update } from "../../stage_vectors.ts";
+import { piecesOf, type UpdateParts } from "./gpu_parts.ts";
 import adamw from "../wgsl/adamw.wgsl" with { type: "text" };
 
 const lanes = 64; // the kernel's workgroup size
@@ -46,8 +48,8 @@ function hyperValues(options: StepOptions, steps: number): Float32Array {
     beta2,
     1 - beta1,
     1 - beta2,
-    1 / (1 - beta1 ** steps),
-    1 / (1 - beta2 ** steps),
+    1 / (1 - wholePower(beta1, steps)),
+    1 / (1 - wholePower(beta2, steps)),
     epsilon,
     learningRate * weightDecay,
     0,

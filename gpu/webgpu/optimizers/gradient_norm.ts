@@ -2,19 +2,13 @@
  * The squared norm of a stage's accumulated gradient, as partial sums for the host to add.
  */
 
-import { wholeVector } from "../../core/train/optimizer.ts";
-import type { BufferRange } from "../buffers.ts";
-import type { Dispatch } from "../kernel.ts";
-import { partOf, piecesOf, type UpdateParts } from "./update.ts";
+import { wholeVector } from "../../../core/train/optimizer.ts";
+import { type GradientNorm, partOf } from "../../stage_vectors.ts";
+import { piecesOf, type UpdateParts } from "./gpu_parts.ts";
 import squareSum from "../wgsl/square_sum.wgsl" with { type: "text" };
 
 const lanes = 64; // the kernel's workgroup size
 const stripes = 4096; // STRIPES of square_sum.wgsl
-
-export interface GradientNorm {
-  readonly dispatches: readonly Dispatch[];
-  readonly partialSums: BufferRange; // f32; their sum is the squared norm
-}
 
 export function buildGradientNorm({ ops, buffers, table, vectors, bindingBytes }: UpdateParts): GradientNorm {
   const pieces = piecesOf(wholeVector(table), bindingBytes);

@@ -6,13 +6,13 @@
  * bug: the error shows the driver's message and the numbered source.
  */
 
-import { assert } from "../core/assert.ts";
-import type { BufferRange } from "./buffers.ts";
+import { assert } from "../../core/assert.ts";
+import { gpuBuffer } from "./buffers.ts";
 import type { GpuDevice } from "./device.ts";
+import type { BufferRange, Dispatch } from "../stage_ops.ts";
 import { TooLargeError } from "./too_large.ts";
 
-export interface Dispatch {
-  readonly label: string;
+export interface GpuDispatch extends Dispatch {
   readonly pipeline: GPUComputePipeline;
   readonly bindGroup: GPUBindGroup;
   readonly workgroups: readonly [number, number, number];
@@ -49,7 +49,7 @@ export class Kernels {
   readonly #pipelines = new Map<string, GPUComputePipeline>();
   readonly #constants = new Map<string, GPUBuffer>();
   #unchecked: { kernel: KernelSource; error: Promise<GPUError | null> }[] = [];
-  #cold: Dispatch[] = []; // the first dispatch of each pipeline that has not run yet
+  #cold: GpuDispatch[] = []; // the first dispatch of each pipeline that has not run yet
 
   constructor(gpu: GpuDevice) {
     this.#gpu = gpu;
@@ -60,7 +60,7 @@ export class Kernels {
     return this.#pipelines.size;
   }
 
-  dispatch(options: DispatchOptions): Dispatch {
+  dispatch(options: DispatchOptions): GpuDispatch {
     const { device } = this.#gpu;
     const { kernel, bindings, constants = [], workgroups: [x, y = 1, z = 1] } = options;
     for (const [axis, count] of Object.entries({ x, y, z })) {
@@ -76,9 +76,9 @@ export class Kernels {
     checkBindingSizes(kernel.label, ranges, device.limits.maxStorageBufferBindingSize);
     const bindGroup = device.createBindGroup({
       layout: pipeline.getBindGroupLayout(0),
-      entries: ranges.map((range, binding) => ({ binding, resource: { ...range } })),
+      entries: ranges.map((range, binding) => ({ binding, resource: { ...range, buffer: gpuBuffer(range) } })),
     });
-    const dispatch: Dispatch = { label: kernel.label, pipeline, bindGroup, workgroups: [x, y, z] };
+    const dispatch: GpuDispatch = { label: kernel.label, pipeline, bindGroup, workgroups: [x, y, z] };
     if (known === undefined) this.#cold.push(dispatch);
     return dispatch;
   }
@@ -94,7 +94,7 @@ export class Kernels {
       const found = await error;
       if (found !== null) throw new ShaderError(shaderMessage(kernel, found.message));
     }
-    const cold = this.#cold.map((dispatch): Dispatch => ({ ...dispatch, workgroups: [1, 1, 1] }));
+    const cold = this.#cold.map((dispatch): GpuDispatch => ({ ...dispatch, workgroups: [1, 1, 1] }));
     this.#cold = [];
     if (cold.length > 0) this.run(cold);
     await this.#gpu.device.queue.onSubmittedWorkDone();
@@ -132,10 +132,11 @@ export class Kernels {
   }
 }
 
+/** All of the program's dispatches must be of the encoder's device. */
 export function encodeProgram(encoder: GPUCommandEncoder, program: readonly Dispatch[]): void {
   const pass = encoder.beginComputePass();
   let current: GPUComputePipeline | null = null;
-  for (const { pipeline, bindGroup, workgroups: [x, y, z] } of program) {
+  for (const { pipeline, bindGroup, workgroups: [x, y, z] } of program as readonly GpuDispatch[]) {
     if (pipeline !== current) pass.setPipeline(pipeline);
     current = pipeline;
     pass.setBindGroup(0, bindGroup);
@@ -145,10 +146,12 @@ export function encodeProgram(encoder: GPUCommandEncoder, program: readonly Disp
 }
 
 function checkBindingSizes(label: string, ranges: readonly BufferRange[], limitBytes: number): void {
-  for (const { size, buffer } of ranges) {
+  for (const range of ranges) {
+    const { size } = range;
     if (size <= limitBytes) continue;
-    const action = `bind '${buffer.label}' to ${label} as a binding`;
-    throw new TooLargeError({ label: buffer.label, action, bytes: size, limitBytes });
+    const buffer = gpuBuffer(range).label;
+    const action = `bind '${buffer}' to ${label} as a binding`;
+    throw new TooLargeError({ label: buffer, action, bytes: size, limitBytes });
   }
 }
 

@@ -6,20 +6,20 @@
  * panic. Each `mapAsync` costs about 11 ms in Deno, so a task reads everything it needs in one go.
  */
 
-import { assert } from "../core/assert.ts";
+import { assert } from "../../core/assert.ts";
 import type { GpuDevice } from "./device.ts";
+import type { BufferRange, DeviceBuffers } from "../stage_ops.ts";
 import { TooLargeError } from "./too_large.ts";
 
-/** A part of a buffer, as bind groups take it. `size` in bytes. */
-export interface BufferRange {
-  readonly buffer: GPUBuffer;
-  readonly offset: number;
-  readonly size: number;
+/** The buffer of a range of a GPU's. */
+export function gpuBuffer({ buffer }: BufferRange): GPUBuffer {
+  return buffer as GPUBuffer; // ranges stay with the device that made them
 }
 
+const submitBytes = 1 << 20; // uploads from here on are submitted at once
 const chunkBytes = 16 << 20; // larger uploads and read-backs go in pieces: an upload stages a copy until the next submit
 
-export class StageBuffers {
+export class StageBuffers implements DeviceBuffers {
   readonly #gpu: GpuDevice;
   readonly #owned: GPUBuffer[] = [];
   readonly #shared = new Map<string, BufferRange>();
@@ -30,7 +30,6 @@ export class StageBuffers {
     this.#gpu = gpu;
   }
 
-  /** Zero-filled storage for `count` 4-byte values. */
   storage(label: string, count: number): BufferRange {
     const { limits } = this.#gpu.device;
     const size = Math.max(16, count * 4);
@@ -45,12 +44,10 @@ export class StageBuffers {
     return { buffer, offset: 0, size };
   }
 
-  /** Bytes of all storage so far, excluding scratch. */
   get storageBytes(): number {
     return [...this.#shared.values()].reduce((left, { size }) => left - size, this.#storageBytes);
   }
 
-  /** Scratch that layers and passes share: the same label is the same buffer. */
   scratch(label: string, count: number): BufferRange {
     const known = this.#shared.get(label);
     if (known !== undefined) {
@@ -69,7 +66,6 @@ export class StageBuffers {
     return { buffer, offset: 0, size: bytes };
   }
 
-  /** Writes `data` at the start of `range`. */
   upload(range: BufferRange, data: Float32Array | Uint32Array | Uint8Array): void {
     assert(data.byteLength <= range.size, `Cannot upload ${data.byteLength} bytes into ${range.size}`);
     const { queue } = this.#gpu.device;
@@ -77,8 +73,8 @@ export class StageBuffers {
       const bytes = Math.min(chunkBytes, data.byteLength - start);
       // The view is cut explicitly: writeBuffer's own offsets count elements, not bytes.
       const part = new Uint8Array(data.buffer as ArrayBuffer, data.byteOffset + start, bytes);
-      queue.writeBuffer(range.buffer, range.offset + start, part);
-      if (data.byteLength > chunkBytes) queue.submit([]);
+      queue.writeBuffer(gpuBuffer(range), range.offset + start, part);
+      if (data.byteLength >= submitBytes) queue.submit([]); // frees the upload's staging memory
     }
   }
 
@@ -98,7 +94,7 @@ export class StageBuffers {
     let end = 0;
     const starts = ranges.map((range) => {
       const start = end;
-      encoder.copyBufferToBuffer(range.buffer, range.offset, staging, start, range.size);
+      encoder.copyBufferToBuffer(gpuBuffer(range), range.offset, staging, start, range.size);
       end += range.size;
       return start;
     });

@@ -2,8 +2,9 @@
  * The table of optimizers on the device: from a name to the update of a stage.
  */
 
-import type { OptimizerName } from "../../core/train/optimizers.ts";
+import type { OptimizerName } from "../../../core/train/optimizers.ts";
 import { buildAdamw } from "./adamw.ts";
-import type { Update, UpdateParts } from "./update.ts";
+import type { Update } from "../../stage_vectors.ts";
+import type { UpdateParts } from "./gpu_parts.ts";
 
 export const updates: Readonly<Record<OptimizerName, (parts: UpdateParts) => Update>> = { adamw: buildAdamw };

@@ -5,7 +5,7 @@
  * reported to `onFailure` and thrown by every later call (`throwIfFailed`). Fails to start without an adapter.
  */
 
-import type { AdapterDescription } from "./compute.ts";
+import type { AdapterDescription } from "../compute.ts";
 
 /** No adapter: the text includes the next step, so that callers can print it unchanged. */
 export class NoAdapterError extends Error {
@@ -47,6 +47,8 @@ const shownLimits = [
 export interface OpenGpuOptions {
   /** Where to ask for an adapter. @default navigator.gpu */
   readonly gpu?: Pick<GPU, "requestAdapter"> | undefined;
+  /** Any other kind of adapter is refused. @default any */
+  readonly kind?: "hardware" | "software";
   /** Called once, when the device stops working. */
   readonly onFailure?: (failure: GpuFailure) => void;
 }
@@ -76,10 +78,10 @@ export class GpuDevice {
     device.addEventListener("uncapturederror", (event) => {
       event.preventDefault();
       const { error } = event as GPUUncapturedErrorEvent; // Deno types the listener's argument as a plain Event
-      fail(`Cannot go on computing as the GPU rejected a command: ${error.message}`);
+      fail(`Cannot continue computing as the GPU rejected a command: ${error.message}`);
     });
     device.lost.then((info) =>
-      fail(`Cannot go on computing as the GPU device was lost: ${info.message || info.reason}`)
+      fail(`Cannot continue computing as the GPU device was lost: ${info.message || info.reason}`)
     );
   }
 
@@ -100,8 +102,12 @@ export class GpuDevice {
 
 export async function openGpuDevice(options: OpenGpuOptions = {}): Promise<GpuDevice> {
   const gpu = "gpu" in options ? options.gpu : navigator.gpu;
-  const adapter = await gpu?.requestAdapter({ powerPreference: "high-performance" }) ?? null;
+  const adapter = await gpu?.requestAdapter({
+    powerPreference: "high-performance",
+    forceFallbackAdapter: options.kind === "software",
+  }) ?? null;
   if (adapter === null) throw new NoAdapterError();
+  if (options.kind === "hardware" && adapter.info.isFallbackAdapter) throw new NoAdapterError();
   const requiredLimits: Record<string, number> = {};
   for (const name of raisedLimits) requiredLimits[name] = adapter.limits[name];
   const device = await adapter.requestDevice({ requiredLimits });

@@ -1,0 +1,42 @@
+/**
+ * The shape of a stage's attention: the fused (B * T, (heads + 2 kvHeads) * headWidth) matrix of q, k and v, and the table of
+ * rotary angles.
+ */
+
+import { assert } from "../core/assert.ts";
+import { exponential, logarithm, sineAndCosine } from "../core/exact_math.ts";
+import type { StageSpec } from "../core/model/spec.ts";
+
+export interface AttentionSizes {
+  readonly sequences: number; // B
+  readonly length: number; // T
+  readonly heads: number;
+  readonly kvHeads: number;
+  readonly headWidth: number;
+}
+
+export function attentionSizes(spec: StageSpec): AttentionSizes {
+  const { width, heads, kvHeads, contextLength } = spec.model;
+  const headWidth = width / heads;
+  assert(headWidth % 8 === 0, `Cannot rotate as the head width must be a multiple of 8: current value is ${headWidth}`);
+  assert(heads % kvHeads === 0, `Cannot group heads as heads ${heads} must be a multiple of kvHeads ${kvHeads}`);
+  return { sequences: spec.sequences, length: contextLength, heads, kvHeads, headWidth };
+}
+
+/** Columns of the fused matrix. */
+export const qkvWidth = (sizes: AttentionSizes): number => (sizes.heads + 2 * sizes.kvHeads) * sizes.headWidth;
+
+/** Cosines, then sines, each (T, headWidth / 2), computed in float64 and the same on every machine. */
+export function ropeTable({ length, headWidth }: AttentionSizes, base: number): Float32Array {
+  const half = headWidth / 2;
+  const table = new Float32Array(2 * length * half);
+  for (let i = 0; i < half; i++) {
+    const frequency = exponential(-i / half * logarithm(base));
+    for (let position = 0; position < length; position++) {
+      const { sine, cosine } = sineAndCosine(position * frequency);
+      table[position * half + i] = cosine;
+      table[(length + position) * half + i] = sine;
+    }
+  }
+  return table;
+}

@@ -1,0 +1,82 @@
+/**
+ * Optimizers on the processor by name, and the squared norm of the accumulated gradient.
+ */
+
+import { present } from "../../core/assert.ts";
+import { wholePower } from "../../core/exact_math.ts";
+import type { OptimizerName } from "../../core/train/optimizers.ts";
+import type { StepOptions } from "../compute.ts";
+import { type GradientNorm, partOf, type Update, type VectorParts } from "../stage_vectors.ts";
+import type { CpuKernels } from "./kernels/cpu_kernels.ts";
+import type { CpuMemory } from "./memory.ts";
+import type { CpuDispatch } from "./ops.ts";
+
+export interface CpuParts extends VectorParts {
+  readonly memory: CpuMemory;
+  readonly kernels: CpuKernels;
+}
+
+export const cpuUpdates: Readonly<Record<OptimizerName, (parts: CpuParts) => Update>> = { adamw: buildAdamw };
+
+const hyperWords = 12;
+const decayAt = 9; // of the learning rate times the weight decay
+
+function buildAdamw({ memory, kernels, table, vectors }: CpuParts): Update {
+  const first = present(vectors.state.get("firstMoments"), "AdamW keeps first moments");
+  const second = present(vectors.state.get("secondMoments"), "AdamW keeps second moments");
+  const hyper = memory.storage("hyper parameters", hyperWords);
+  const dispatches: CpuDispatch[] = [];
+  let stateOffset = 0;
+  for (const { offset, size } of first.covers) {
+    const decaying = Math.min(Math.max(table.decayLength - offset, 0), size);
+    for (const [start, end, decays] of [[0, decaying, true], [decaying, size, false]] as const) {
+      const part = { offset: offset + start, size: end - start };
+      const ofState = { offset: stateOffset + start, size: end - start };
+      const addresses = [
+        partOf(vectors.parameters, part).offset,
+        partOf(vectors.gradients, part).offset,
+        partOf(first.range, ofState).offset,
+        partOf(second.range, ofState).offset,
+      ];
+      const run = () => {
+        const decay = decays ? memory.floats(hyper)[decayAt]! : 0;
+        kernels.adamw(...addresses, 4 * part.size, hyper.offset, decay);
+      };
+      if (part.size > 0) dispatches.push({ label: "adamw", run });
+    }
+    stateOffset += size;
+  }
+  return { dispatches, uploads: (options, steps) => [{ range: hyper, values: hyperValues(options, steps) }] };
+}
+
+/** The numbers of the `adamw` kernel, in its order, for the `steps`-th step, counted from 1. */
+function hyperValues(options: StepOptions, steps: number): Float32Array {
+  const { learningRate, gradientScale, beta1, beta2, epsilon, weightDecay } = options;
+  return Float32Array.of(
+    ...[learningRate, gradientScale, beta1, beta2, 1 - beta1, 1 - beta2],
+    ...[
+      1 / (1 - wholePower(beta1, steps)),
+      1 / (1 - wholePower(beta2, steps)),
+      epsilon,
+      learningRate * weightDecay,
+      0,
+      0,
+    ],
+  );
+}
+
+const chunkFloats = 4096; // four lanes sum up to 1,024 squares each before float64 takes over
+
+export function buildGradientNorm({ memory, kernels, table, vectors }: CpuParts): GradientNorm {
+  const chunks = Math.ceil(table.length / chunkFloats);
+  const partialSums = memory.storage("partial square sums", 4 * chunks);
+  const run = () => {
+    for (let chunk = 0; chunk < chunks; chunk++) {
+      const start = chunk * chunkFloats;
+      const bytes = 4 * Math.min(chunkFloats, table.length - start);
+      kernels.squareSum(vectors.gradients.offset + 4 * start, partialSums.offset + 16 * chunk, bytes);
+    }
+  };
+  const dispatch: CpuDispatch = { label: "square sum", run };
+  return { dispatches: [dispatch], partialSums };
+}

@@ -1,0 +1,53 @@
+/**
+ * The binary format of WebAssembly modules: variable-length integers, names, vectors and sections (WebAssembly Core 2.0, §5).
+ *
+ * Out of scope: what the instructions mean (expressions.ts) and how functions are put together (function_builder.ts).
+ */
+
+/** An unsigned integer below 2^32 in LEB128. */
+export function unsigned(value: number): number[] {
+  const bytes: number[] = [];
+  let rest = value;
+  do {
+    const low = rest & 0x7f;
+    rest >>>= 7;
+    bytes.push(rest === 0 ? low : low | 0x80);
+  } while (rest !== 0);
+  return bytes;
+}
+
+/** A signed 32-bit integer in LEB128. */
+export function signed(value: number): number[] {
+  const bytes: number[] = [];
+  let rest = value | 0;
+  for (;;) {
+    const low = rest & 0x7f;
+    rest >>= 7;
+    const isLast = (rest === 0 && (low & 0x40) === 0) || (rest === -1 && (low & 0x40) !== 0);
+    bytes.push(isLast ? low : low | 0x80);
+    if (isLast) return bytes;
+  }
+}
+
+export function float32(value: number): number[] {
+  return Array.from(new Uint8Array(Float32Array.of(value).buffer));
+}
+
+export function float64(value: number): number[] {
+  return Array.from(new Uint8Array(Float64Array.of(value).buffer));
+}
+
+export function name(text: string): number[] {
+  const bytes = new TextEncoder().encode(text);
+  return [...unsigned(bytes.length), ...bytes];
+}
+
+export function vector(items: readonly (readonly number[])[]): number[] {
+  return [...unsigned(items.length), ...items.flat()];
+}
+
+export function section(id: number, content: readonly number[]): number[] {
+  return [id, ...unsigned(content.length), ...content];
+}
+
+export const magic = [0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00] as const; // "\0asm", version 1

@@ -1,0 +1,105 @@
+/**
+ * The devices of this thread by choice: a GPU, the processor, a software adapter, the reference.
+ *
+ * `auto` takes a real GPU. Where there is none it measures the processor and the software adapter, if there is one, and takes
+ * the faster: by the clock, or per CPU second when several nodes share the machine. It says what it chose and why.
+ */
+
+import { unreachable } from "../core/assert.ts";
+import type { StageSpec } from "../core/model/spec.ts";
+import type { AdapterDescription, StageCompute, StageOptions } from "./compute.ts";
+import { measureCpuGemm } from "./cpu/cpu_gemm_speed.ts";
+import { cpuAdapter, createCpuStage } from "./cpu/cpu_stage.ts";
+import type { GemmSpeed } from "./gemm_speed.ts";
+import { type DeviceFacts, type GpuDevice, NoAdapterError, openGpuDevice } from "./webgpu/device.ts";
+import { measureGpuGemm } from "./webgpu/gpu_gemm_speed.ts";
+import { Kernels } from "./webgpu/kernel.ts";
+import { createWebGpuStage } from "./webgpu/webgpu_stage.ts";
+import type { DeviceRequest } from "./worker_protocol.ts";
+
+export interface ComputeDevice {
+  readonly adapter: AdapterDescription;
+  readonly reason: string | null; // why `auto` chose it
+  facts(): DeviceFacts | null; // null: it has no limits of its own
+  createStage(spec: StageSpec, options: StageOptions): Promise<StageCompute>;
+  measureGemm(options: { budgetMs: number }): Promise<GemmSpeed | null>; // null: not built for speed
+}
+
+const probeMs = 250; // of each candidate
+
+export async function openDevice({ device, isShared }: DeviceRequest): Promise<ComputeDevice> {
+  switch (device) {
+    case "reference":
+      return await referenceDevice();
+    case "cpu":
+      return cpuDevice(null);
+    case "webgpu":
+      return gpuDevice(await openGpuDevice(), null);
+    case "gpu":
+      return gpuDevice(await openGpuDevice({ kind: "hardware" }), null);
+    case "software":
+      return gpuDevice(await openGpuDevice({ kind: "software" }), null);
+    case "auto":
+      return await fastestDevice(isShared);
+    default:
+      return unreachable(device);
+  }
+}
+
+async function fastestDevice(isShared: boolean): Promise<ComputeDevice> {
+  const gpu = await adapterIfAny();
+  if (gpu === null) return cpuDevice("no GPU was found");
+  if (!gpu.adapter.isSoftware) return gpuDevice(gpu, null);
+  const [ours, software] = [
+    await measureCpuGemm({ budgetMs: probeMs }),
+    await measureGpuGemm(gpu, { budgetMs: probeMs }),
+  ];
+  const speed = (of: GemmSpeed) => isShared ? of.flopsPerCpuSecond : of.flopsPerSecond;
+  const unit = isShared ? "GFLOP per CPU second" : "GFLOP/s";
+  const text = (of: GemmSpeed) => (speed(of) / 1e9).toFixed(1);
+  if (speed(software) > speed(ours)) {
+    return gpuDevice(gpu, `${text(software)} ${unit}, the processor itself ${text(ours)}; no GPU was found`);
+  }
+  return cpuDevice(`${text(ours)} ${unit}, ${gpu.adapter.name} ${text(software)}; no GPU was found`);
+}
+
+async function adapterIfAny(): Promise<GpuDevice | null> {
+  try {
+    return await openGpuDevice();
+  } catch (error) {
+    if (error instanceof NoAdapterError) return null;
+    throw error;
+  }
+}
+
+function gpuDevice(gpu: GpuDevice, reason: string | null): ComputeDevice {
+  const kernels = new Kernels(gpu);
+  return {
+    adapter: gpu.adapter,
+    reason,
+    facts: () => gpu.facts(),
+    createStage: (spec, options) => createWebGpuStage(gpu, spec, { kernels, ...options }),
+    measureGemm: (options) => measureGpuGemm(gpu, options),
+  };
+}
+
+function cpuDevice(reason: string | null): ComputeDevice {
+  return {
+    adapter: cpuAdapter,
+    reason,
+    facts: () => null,
+    createStage: (spec, options) => createCpuStage(spec, options),
+    measureGemm: (options) => measureCpuGemm(options),
+  };
+}
+
+async function referenceDevice(): Promise<ComputeDevice> {
+  const { createReferenceStage } = await import("./reference/stage.ts");
+  return {
+    adapter: { device: "reference", name: "float64 in TypeScript", isSoftware: true },
+    reason: null,
+    facts: () => null,
+    createStage: (spec, options) => Promise.resolve(createReferenceStage(spec, options)),
+    measureGemm: () => Promise.resolve(null),
+  };
+}

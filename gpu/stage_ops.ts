@@ -1,0 +1,131 @@
+/**
+ * What a stage's layers ask of the device that computes them: memory by name, and operations on it. Two devices: WebGPU (ops.ts,
+ * buffers.ts) and the processor (cpu/).
+ *
+ * Memory contract: activations and their gradients overwrite, gradients of parameters accumulate (`+=`). All tensors are f32,
+ * row-major, one row per token unless said otherwise; widths are multiples of 4. A range and a dispatch belong to the device
+ * that made them. Out of scope: the order of operations (layers/, stage_program.ts).
+ */
+
+import type { AttentionSizes } from "./attention_sizes.ts";
+
+/** A part of a device's memory. Offset and size are in bytes. */
+export interface BufferRange {
+  readonly buffer: object;
+  readonly offset: number;
+  readonly size: number;
+}
+
+/** One operation on fixed memory, built once and repeated. */
+export interface Dispatch {
+  readonly label: string;
+}
+
+export interface DeviceBuffers {
+  /** Zero-filled memory for `count` 4-byte values. */
+  storage(label: string, count: number): BufferRange;
+  /** Memory that layers and passes share: the same label is the same memory. */
+  scratch(label: string, count: number): BufferRange;
+  /** Bytes of all storage so far, excluding scratch. */
+  readonly storageBytes: number;
+  /** Writes `data` at the start of `range`. */
+  upload(range: BufferRange, data: Float32Array | Uint32Array | Uint8Array): void;
+}
+
+/** y (rows, outWidth) = x (rows, inWidth) Wᵀ; W (outWidth, inWidth). */
+export interface LinearSizes {
+  readonly rows: number;
+  readonly inWidth: number;
+  readonly outWidth: number;
+}
+
+export interface RowSizes {
+  readonly rows: number;
+  readonly width: number;
+}
+
+export interface AttentionTensors {
+  readonly qkv: BufferRange; // (B * T, (heads + 2 kvHeads) * headWidth)
+  readonly output: BufferRange; // (B * T, heads * headWidth)
+  readonly logSumExp: BufferRange; // (B, heads, T)
+}
+
+export interface AttentionGradientTensors extends AttentionTensors {
+  readonly outputGradient: BufferRange;
+  readonly delta: BufferRange; // (B, heads, T), scratch
+  readonly qkvGradient: BufferRange;
+}
+
+export interface NormGradientTensors {
+  readonly input: BufferRange;
+  readonly gain: BufferRange;
+  readonly inverseRms: BufferRange;
+  readonly outputGradient: BufferRange;
+  readonly inputGradient: BufferRange;
+  readonly gainGradient: BufferRange;
+  readonly partial: BufferRange; // (ceil(rows / gainChunkRows), width), scratch
+}
+
+export const gainChunkRows = 64;
+
+export interface StageOps {
+  linear(
+    sizes: LinearSizes,
+    tensors: { input: BufferRange; weight: BufferRange; output: BufferRange; residual?: BufferRange | undefined },
+  ): Dispatch;
+  linearInputGradient(
+    sizes: LinearSizes,
+    tensors: { outputGradient: BufferRange; weight: BufferRange; inputGradient: BufferRange },
+  ): Dispatch;
+  linearWeightGradient(
+    sizes: LinearSizes,
+    tensors: { outputGradient: BufferRange; input: BufferRange; weightGradient: BufferRange },
+  ): Dispatch;
+  rmsNorm(
+    sizes: RowSizes & { epsilon: number },
+    tensors: { input: BufferRange; gain: BufferRange; output: BufferRange; inverseRms: BufferRange },
+  ): Dispatch;
+  /** Gradient of the input (added to the existing value, or overwriting it) and of the gain. */
+  rmsNormBackward(sizes: RowSizes & { accumulate: boolean }, tensors: NormGradientTensors): Dispatch[];
+  /** gateUp (rows, 2 width) to activated (rows, width). */
+  swiglu(sizes: RowSizes, tensors: { gateUp: BufferRange; activated: BufferRange }): Dispatch;
+  swigluBackward(
+    sizes: RowSizes,
+    tensors: { gateUp: BufferRange; activatedGradient: BufferRange; gateUpGradient: BufferRange },
+  ): Dispatch;
+  boundaryActivation(
+    sizes: RowSizes & { type: "silu" | "relu" },
+    tensors: { input: BufferRange; output: BufferRange },
+  ): Dispatch;
+  /** In place on `gradient`. */
+  boundaryActivationBackward(
+    sizes: RowSizes & { type: "silu" | "relu" },
+    tensors: { input: BufferRange; gradient: BufferRange },
+  ): Dispatch;
+  /** target's first `columns` columns += source's; with `pad`, target = source followed by zeros. */
+  prefix(
+    sizes: { rows: number; columns: number; sourceWidth: number; targetWidth: number; pad: boolean },
+    tensors: { source: BufferRange; target: BufferRange },
+  ): Dispatch;
+  embed(sizes: RowSizes, tensors: { tokens: BufferRange; embedding: BufferRange; output: BufferRange }): Dispatch;
+  /** `index` is the output of token_index.ts for the tokens. */
+  embedBackward(
+    sizes: RowSizes,
+    tensors: { index: BufferRange; outputGradient: BufferRange; embeddingGradient: BufferRange },
+  ): Dispatch;
+  /** Losses per row; with `writeGradient`, the logits become their gradient. */
+  crossEntropy(
+    sizes: { rows: number; vocabulary: number; writeGradient: boolean },
+    tensors: { targets: BufferRange; logits: BufferRange; losses: BufferRange },
+  ): Dispatch;
+  /** Direction 1 rotates q and k, -1 rotates their gradients back. */
+  rotate(
+    sizes: AttentionSizes & { direction: 1 | -1 },
+    tensors: { table: BufferRange; qkv: BufferRange },
+  ): Dispatch;
+  attention(sizes: AttentionSizes, tensors: AttentionTensors): Dispatch;
+  attentionBackward(sizes: AttentionSizes, tensors: AttentionGradientTensors): Dispatch[];
+  /** Between f32 values and their bfloat16 bytes, two values in a word. `count` is a multiple of 4. */
+  bfloat16Encode(count: number, tensors: { values: BufferRange; bytes: BufferRange }): Dispatch;
+  bfloat16Decode(count: number, tensors: { values: BufferRange; bytes: BufferRange }): Dispatch;
+}
