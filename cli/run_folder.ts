@@ -5,7 +5,8 @@
  *   run.toml  the effective configuration     run.json  the same for programs     summary.json  the last summary
  *   chain/    the swarm's own chain, and the weight duty of each validator
  *   wires.bin  the wires that a stopped orchestrator held
- *   journal.db  what happened since the last snapshot of the orchestrator's state; journal.db.mark: how far it had come
+ *   journal.db  what happened since the last snapshot of the orchestrator's state; journal.db.mark: how far it had come;
+ *   journal.db.epoch: how often it was opened
  *   records.jsonl  the run's history, one JSON line per record; records.jsonl.1 and so on: older records
  *   put-aside-1-journal.db, checkpoints/put-aside-1-round-000012/  what a run could not go on from, or was newer than its start
  *
@@ -30,7 +31,7 @@ export interface RunPlace {
   readonly holdsRun: boolean;
 }
 
-const journal = ["journal.db", "journal.db-wal", "journal.db-shm", "journal.db.mark"];
+const journal = ["journal.db", "journal.db-wal", "journal.db-shm", "journal.db.mark", "journal.db.epoch"];
 export const wiresFile = "wires.bin"; // hub/saved_wires.ts
 const probeName = "room.probe"; // left over if a check for disk space was interrupted
 const files = [wiresFile, "run.toml", "run.json", "summary.json", probeName, ...journal, ...recordFileNames];

@@ -10,7 +10,7 @@ import type { StageSpec } from "../core/model/spec.ts";
 import type { AdapterDescription, StageCompute, StageOptions } from "./compute.ts";
 import { measureCpuGemm } from "./cpu/cpu_gemm_speed.ts";
 import { cpuAdapter, createCpuStage } from "./cpu/cpu_stage.ts";
-import type { GemmSpeed } from "./gemm_speed.ts";
+import type { GemmRequest, GemmSpeed } from "./gemm_speed.ts";
 import { type DeviceFacts, type GpuDevice, NoAdapterError, openGpuDevice } from "./webgpu/device.ts";
 import { measureGpuGemm } from "./webgpu/gpu_gemm_speed.ts";
 import { Kernels } from "./webgpu/kernel.ts";
@@ -22,7 +22,7 @@ export interface ComputeDevice {
   readonly reason: string | null; // why `auto` chose it
   facts(): DeviceFacts | null; // null: it has no limits of its own
   createStage(spec: StageSpec, options: StageOptions): Promise<StageCompute>;
-  measureGemm(options: { budgetMs: number }): Promise<GemmSpeed | null>; // null: not built for speed
+  measureGemm(request: GemmRequest): Promise<GemmSpeed | null>; // null: not built for speed
 }
 
 const probeMs = 250; // of each candidate
@@ -79,7 +79,7 @@ function gpuDevice(gpu: GpuDevice, reason: string | null): ComputeDevice {
     reason,
     facts: () => gpu.facts(),
     createStage: (spec, options) => createWebGpuStage(gpu, spec, { kernels, ...options }),
-    measureGemm: (options) => measureGpuGemm(gpu, options),
+    measureGemm: (request) => measureGpuGemm(gpu, request),
   };
 }
 
@@ -89,7 +89,7 @@ function cpuDevice(reason: string | null): ComputeDevice {
     reason,
     facts: () => null,
     createStage: (spec, options) => createCpuStage(spec, options),
-    measureGemm: (options) => measureCpuGemm(options),
+    measureGemm: (request) => measureCpuGemm(request),
   };
 }
 

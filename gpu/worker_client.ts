@@ -12,7 +12,7 @@ import type { OptimizerState } from "../core/train/optimizer.ts";
 import type { AdapterDescription, PassOptions, StageCompute } from "./compute.ts";
 import type { StageInput, StageOptions, StageVector, StepOptions, Turnaround } from "./compute.ts";
 import type { DeviceFacts } from "./webgpu/device.ts";
-import type { GemmSpeed } from "./gemm_speed.ts";
+import type { GemmRequest, GemmSpeed } from "./gemm_speed.ts";
 import { VectorTable } from "./vector_table.ts";
 import { TooLargeError } from "./webgpu/too_large.ts";
 import type {
@@ -48,8 +48,8 @@ export interface ComputeWorker {
   openStage(spec: StageSpec, options?: StageOptions): Promise<StageCompute>;
   /** Null: the processor and the reference have no limits but memory. */
   inspect(): Promise<DeviceFacts | null>;
-  /** The matrix product that stages use, at its best within the budget. Null of the reference. */
-  measureGemm(options: { budgetMs: number }): Promise<GemmSpeed | null>;
+  /** A matrix product that stages use, at its best within the budget. Null of the reference. */
+  measureGemm(request: GemmRequest): Promise<GemmSpeed | null>;
   /**
    * Lets calls in flight finish and refuses later ones: the way out for a process that is about to exit. Measured on llvmpipe:
    * of 112 processes that terminated the worker or destroyed its device just before exit 12 ended with a segmentation fault in
@@ -81,7 +81,7 @@ export async function openComputeWorker(
         });
       },
       inspect: () => link.inspect(),
-      measureGemm: ({ budgetMs }) => link.measureGemm(budgetMs),
+      measureGemm: (request) => link.measureGemm(request),
       finish: () => link.finish(),
       close: () => link.stop("the compute worker was closed"),
     };
@@ -146,8 +146,8 @@ class WorkerLink {
     return this.#request({ type: "inspect" }) as Promise<DeviceFacts | null>;
   }
 
-  measureGemm(budgetMs: number): Promise<GemmSpeed | null> {
-    return this.#request({ type: "measureGemm", budgetMs }) as Promise<GemmSpeed | null>;
+  measureGemm(request: GemmRequest): Promise<GemmSpeed | null> {
+    return this.#request({ type: "measureGemm", ...request }) as Promise<GemmSpeed | null>;
   }
 
   async finish(): Promise<void> {

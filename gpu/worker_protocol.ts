@@ -4,6 +4,7 @@
  */
 
 import type { StageSpec } from "../core/model/spec.ts";
+import type { GemmRequest } from "./gemm_speed.ts";
 import type { AdapterDescription, StageCompute, StageOptions } from "./compute.ts";
 
 /** `webgpu` is any adapter, `gpu` a real one, `software` one that runs on the processor; what `auto` takes: devices.ts. */
@@ -38,7 +39,7 @@ export type ComputeRequest =
   }
   | { readonly type: "closeStage"; readonly id: number; readonly stage: number }
   | { readonly type: "inspect"; readonly id: number } // DeviceFacts, or null where there are none
-  | { readonly type: "measureGemm"; readonly id: number; readonly budgetMs: number } // GemmSpeed, or null
+  | ({ readonly type: "measureGemm"; readonly id: number } & GemmRequest) // GemmSpeed, or null
   | { readonly type: "rest"; readonly id: number }; // answered when everything before it is done
 
 export type ComputeResponse =

@@ -56,6 +56,7 @@ export async function runHubBench(context: CommandContext): Promise<number> {
 async function relay({ seconds, signal, report }: PartOptions): Promise<Fields> {
   const speeds = new Map<RelayWay, number>();
   const costs = new Map<RelayWay, number>();
+  let eventsPerCommit = 0;
   for (const segmentBytes of segmentSizes) {
     for (const way of relayWays) {
       const measured = await measureRelay({ way, segmentBytes, seconds, signal });
@@ -64,15 +65,20 @@ async function relay({ seconds, signal, report }: PartOptions): Promise<Fields> 
       if (segmentBytes === judgedBytes) {
         speeds.set(way, megabytesPerSecond);
         costs.set(way, cpuPerGigabyte);
+        eventsPerCommit = measured.eventsPerCommit ?? eventsPerCommit;
       }
-      const { rssBytes } = measured;
-      const fields = { way, segmentBytes, megabytesPerSecond, cpuSecondsPerGigabyte: cpuPerGigabyte, rssBytes };
+      const { rssBytes, eventsPerCommit: together } = measured;
+      const fields = {
+        ...{ way, segmentBytes, megabytesPerSecond, cpuSecondsPerGigabyte: cpuPerGigabyte, rssBytes },
+        ...(together === undefined ? {} : { eventsPerCommit: together }),
+      };
       const words = [
         byteSize(segmentBytes).padStart(8),
         way.padEnd(18),
         `${megabytesPerSecond.toFixed(0).padStart(5)} MB/s`,
         `${cpuPerGigabyte.toFixed(2).padStart(6)} cpu s/GB`,
         `rss ${byteSize(rssBytes)}`,
+        ...(together === undefined ? [] : [`${decimal(together)} events a commit`]),
       ];
       report(fields, words.join("  "));
     }
@@ -88,6 +94,7 @@ async function relay({ seconds, signal, report }: PartOptions): Promise<Fields> 
     relayShareOfBare: bySession / speeds.get("ws")!,
     relayCpuSecondsPerGigabyte: costs.get("session")!,
     relayJournaledCpuSecondsPerGigabyte: journaledCost,
+    relayEventsPerCommit: eventsPerCommit,
     relayGoalMegabytesPerSecond: relayGoal,
     relayGoalCpuSecondsPerGigabyte: relayCpuGoal,
     relayGoalMet: journaled >= relayGoal && journaledCost <= relayCpuGoal,

@@ -21,7 +21,7 @@ import { listen } from "../../net/server.ts";
 import { type Socket, socketOptions } from "../../net/links/socket_wire.ts";
 import { systemRandom, systemTimers } from "../../net/timers.ts";
 import type { HubEvent, Received } from "../../net/links/transport.ts";
-import { Segments } from "../roles/segments.ts";
+import { byteSegments } from "../roles/segments.ts";
 import { hubTickets } from "../hub/hub_tickets.ts";
 import { type Measured, Meter } from "./meter.ts";
 import { openRelayJournal, type RelayJournal } from "./relay_journal.ts";
@@ -42,7 +42,11 @@ const inFlightBytes = 16 * 1024 * 1024;
 /** Turns in flight: enough to fill the pipes, bounded as credits bound a miner. */
 const turnsAtOnce = (segmentBytes: number) => Math.min(64, Math.max(4, Math.round(inFlightBytes / segmentBytes)));
 
-export async function measureRelay(options: RelayOptions): Promise<Measured> {
+export interface MeasuredRelay extends Measured {
+  readonly eventsPerCommit?: number; // of the journaled way
+}
+
+export async function measureRelay(options: RelayOptions): Promise<MeasuredRelay> {
   return options.way === "ws" ? await relayBare(options) : await relayBySessions(options);
 }
 
@@ -55,9 +59,9 @@ export const sampleTask: RunTask = {
   step: 3,
 };
 
-async function relayBySessions({ way, segmentBytes, seconds, signal }: RelayOptions): Promise<Measured> {
+async function relayBySessions({ way, segmentBytes, seconds, signal }: RelayOptions): Promise<MeasuredRelay> {
   const isHolding = way !== "session";
-  const journal = way === "session, journaled" ? openRelayJournal() : null;
+  const journal = way === "session, journaled" ? await openRelayJournal() : null;
   const relay = new SessionRelay({ segmentBytes, isHolding, journal, meter: new Meter(seconds) });
   const listener = await listen({
     host: "127.0.0.1",
@@ -69,11 +73,12 @@ async function relayBySessions({ way, segmentBytes, seconds, signal }: RelayOpti
   try {
     const url = listener.url.replace("http", "ws");
     const spec = { url, over: "session", segmentBytes } as const;
-    return await betweenPeers(spec, { measure: relay.meter.done, seconds, signal });
+    const measured = await betweenPeers(spec, { measure: relay.meter.done, seconds, signal });
+    return journal === null ? measured : { ...measured, eventsPerCommit: journal.eventsPerCommit };
   } finally {
     relay.hub.shutDown("benchmark over");
     await listener.close();
-    journal?.close();
+    await journal?.close();
   }
 }
 
@@ -88,7 +93,7 @@ class SessionRelay {
   readonly hub: Hub<NodeMessage, HubMessage>;
   readonly meter: Meter;
   readonly #options: SessionRelayOptions;
-  readonly #segments = new Segments();
+  readonly #segments = byteSegments();
   readonly #nodes = new Map<string, NodeId>();
 
   constructor(options: SessionRelayOptions) {

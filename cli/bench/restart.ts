@@ -5,20 +5,20 @@
  * getting the journal to that point, and reading it back as a new process would. What a returning miner costs is `hello`.
  */
 
-import { serialize } from "node:v8";
 import { orchestrator } from "../../core/orchestrator/machine.ts";
 import { Journal, type JournalEntry } from "../journal/journal.ts";
 import type { OpenJournalOptions } from "../journal/journal_file.ts";
-import { replay, snapshotOf } from "../hub/hub_journal.ts";
-import type { OrchestratorMachine } from "../sim/processes/hub_process.ts";
+import { replay } from "../hub/journal/hub_journal.ts";
+import type { OrchestratorMachine } from "../hub/hub_runtime.ts";
+import { eventBytes, snapshotBytes } from "../hub/journal/state_bytes.ts";
 import { shapeOf } from "../sim/swarm_shape.ts";
 import { World } from "../sim/world.ts";
 
 export interface RestartCost {
   readonly miners: number;
   readonly stateBytes: number;
-  readonly snapshotMs: number; // the hub does nothing else meanwhile
-  readonly snapshotShare: number; // of all time, were miners as fast as the simulated ones
+  readonly snapshotMs: number; // in a thread of its own; its history is replayed first
+  readonly snapshotShare: number; // of that thread's time, were miners as fast as the simulated ones
   readonly entriesPerSecond: number; // virtual
   readonly entries: number; // until the next snapshot
   readonly entryMicroseconds: number; // to encode and write one, in batches
@@ -65,7 +65,7 @@ function keepJournal(options: OpenJournalOptions, miners: number): Kept {
     ...orchestrator,
     step(state, event, nowMs) {
       const startedMs = performance.now();
-      if (isKept) batch.push({ nowMs, event: serialize(event) });
+      if (isKept) batch.push({ nowMs, event: eventBytes(event) });
       if (batch.length >= batchEntries && !journal.needsSnapshot) {
         journal.append(batch);
         written += batch.length;
@@ -81,7 +81,7 @@ function keepJournal(options: OpenJournalOptions, miners: number): Kept {
   const fromMs = world.nowMs + settleMs;
   world.runUntil(() => false, fromMs);
   const startedMs = performance.now();
-  const state = snapshotOf(world.hub.state, world.nowMs);
+  const state = snapshotBytes({ state: world.hub.state, nowMs: world.nowMs });
   journal.snapshot(state);
   const snapshotMs = performance.now() - startedMs;
   isKept = true;

@@ -6,7 +6,7 @@ import { printable } from "../screen/format.ts";
 
 export function unknownName(kind: string, given: { name: string | undefined; known: readonly string[] }): UsageError {
   const { name, known } = given;
-  const next = `See iota help bench, or run: iota bench hub`;
+  const next = `See iota help bench, or run: iota bench step`;
   if (name === undefined) {
     return new UsageError(`Cannot run bench as its ${kind} must be one of ${known.join(", ")}: it is missing`, {
       next,

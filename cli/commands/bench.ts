@@ -6,23 +6,40 @@
 
 import { unknownName } from "../bench/unknown_name.ts";
 import type { Command, CommandContext } from "../command.ts";
+import { deviceOption } from "../options/node_options.ts";
 
 /** A new benchmark is one line here and one folder or file in cli/bench. */
 const benchmarks: Readonly<Record<string, (context: CommandContext) => Promise<number>>> = {
   hub: async (context) => await (await import("../bench/hub_bench.ts")).runHubBench(context),
+  step: async (context) => await (await import("../bench/step_bench.ts")).runStepBench(context),
+  gemm: async (context) => await (await import("../bench/gemm_bench.ts")).runGemmBench(context),
 };
 
 export const command: Command = {
   name: "bench",
-  summary: "measure how much an orchestrator on this machine can carry",
-  usage: "bench hub [relay|hello|messages|restart|machine] [options]",
+  summary: "measure what this machine can compute, or carry as an orchestrator",
+  usage: "bench step|gemm|hub [PART] [options]",
   about:
-    "Its parts: relay moves segments from one node through the hub to another, over real sockets and between processes, and compares it with the " +
+    "The benchmark step measures whole training steps of a model on one device, gemm the matrix products in them. Hub measures an orchestrator. Its parts: relay moves segments from one node through the hub to another, over real sockets and between processes, and compares it with the " +
     "bare WebSocket library. hello measures what a connecting node costs. messages sends small messages there and back. restart measures how long the " +
     "orchestrator is away after a kill at the worst moment. machine runs the orchestrator alone in virtual time: how well it fills " +
     "a pipeline, and how it handles ten thousand miners for ten minutes.",
-  examples: ["iota bench hub", "iota bench hub relay --seconds 10", "iota bench hub --json"],
+  examples: [
+    "iota bench step --size tiny",
+    "iota bench gemm --device cpu",
+    "iota bench hub",
+    "iota bench hub relay --seconds 10",
+    "iota bench hub --json",
+  ],
   options: [
+    deviceOption,
+    {
+      name: "size",
+      kind: "string",
+      placeholder: "NAME",
+      default: "1m",
+      doc: "the model of step: 1m (0.92 M parameters), or a size of iota swarm that one device holds",
+    },
     {
       name: "seconds",
       kind: "float",
@@ -33,7 +50,7 @@ export const command: Command = {
       doc: "how long each number is measured, after a warm-up",
     },
   ],
-  positionals: { max: 2, placeholder: "PART", choices: ["hub"] },
+  positionals: { max: 2, placeholder: "PART", choices: ["hub", "step", "gemm"] },
   rights: { read: "any", write: "any", net: "any", run: "any", env: "any" }, // starts peers as processes
   async run(context) {
     const [name, part] = context.positionals;

@@ -27,6 +27,7 @@ const journalNeed: RoomNeed = { what: "the journal", bytes: 2 ** 16 }; // of an 
 export class RunPause {
   readonly #options: RunPauseOptions;
   readonly #room: RoomWait;
+  #blocked: Promise<void> | null = null; // the last of the commits that wait for room
 
   constructor(options: RunPauseOptions) {
     const { timers, driver, onRecord } = options;
@@ -48,19 +49,44 @@ export class RunPause {
     return this.#room.isWaiting;
   }
 
-  /** Done when it returns, or when the promise resolves. */
-  commit(attempt: () => void): void | Promise<void> {
+  /** Done when it returns, or when the promise resolves. Call in the order in which the journal must have them. */
+  commit(attempt: () => void | Promise<void>): void | Promise<void> {
+    const before = this.#blocked;
+    if (before !== null) return this.#block(before.then(() => this.#attemptUntilRoom(attempt)));
     try {
-      attempt();
+      return attempt()?.catch((error) => this.#block(this.#waitForRoom(error, attempt)));
     } catch (error) {
-      if (!isDiskFull(error) && !isUnclear(error)) throw error;
-      return this.#room.until(journalNeed, () => this.#attemptCommit(attempt));
+      if (!mayBeFull(error)) throw error;
+      return this.#block(this.#waitForRoom(error, attempt));
     }
   }
 
-  async #attemptCommit(attempt: () => void): Promise<void> {
+  /** Later commits come after this one. */
+  #block(waiting: Promise<void>): Promise<void> {
+    this.#blocked = waiting;
+    const isOver = () => {
+      if (this.#blocked === waiting) this.#blocked = null;
+    };
+    waiting.then(isOver, isOver);
+    return waiting;
+  }
+
+  async #attemptUntilRoom(attempt: () => void | Promise<void>): Promise<void> {
     try {
-      attempt();
+      await attempt();
+    } catch (error) {
+      await this.#waitForRoom(error, attempt);
+    }
+  }
+
+  #waitForRoom(error: unknown, attempt: () => void | Promise<void>): Promise<void> {
+    if (!mayBeFull(error)) return Promise.reject(error);
+    return this.#room.until(journalNeed, () => this.#attemptCommit(attempt));
+  }
+
+  async #attemptCommit(attempt: () => void | Promise<void>): Promise<void> {
+    try {
+      await attempt();
     } catch (error) {
       if (isUnclear(error)) await this.#options.probeRoom(journalNeed.bytes);
       throw error;
@@ -100,6 +126,8 @@ export function needOfCheckpoint(round: number, stageFloats: readonly number[]):
   const floats = stageFloats.reduce((sum, count) => sum + count, 0);
   return { what: `the checkpoint of round ${round}`, bytes: vectorsOf * vectorBytes(floats) };
 }
+
+const mayBeFull = (error: unknown): boolean => isDiskFull(error) || isUnclear(error);
 
 /** SQLite does not always report that a disk or a quota is full; writing something else reveals it. */
 function isUnclear(error: unknown): boolean {

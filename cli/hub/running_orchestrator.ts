@@ -14,10 +14,10 @@ import type { Wire, WireHandler } from "../../net/links/wire.ts";
 import type { BatchSource } from "../data/dataset.ts";
 import type { HubBlobs } from "../roles/blob_access.ts";
 import type { RoundState } from "./checkpoint_writer.ts";
-import type { RecoveredRun, StateJournal } from "./hub_journal.ts";
+import type { RecoveredRun, StateJournal } from "./journal/hub_journal.ts";
 import type { MemberStore } from "./hub_store.ts";
-import type { Finished } from "../node/node_role.ts";
-import type { Segments } from "../roles/segments.ts";
+import type { Finished } from "../node/node_runtime.ts";
+import type { ByteSegments } from "../roles/segments.ts";
 import type { Traffic } from "./traffic.ts";
 
 export interface OrchestratorRoleOptions {
@@ -54,7 +54,7 @@ export interface OrchestratorRoleOptions {
 export interface RunningOrchestrator {
   readonly state: OrchestratorState; // read-only
   readonly traffic: Traffic;
-  readonly segments: Segments;
+  readonly segments: ByteSegments;
   readonly finished: Promise<Finished>;
   readonly refusals: RefusalCounts; // connections that did not prove a node, since this process began
   accept(wire: Wire): WireHandler;
@@ -64,8 +64,9 @@ export interface RunningOrchestrator {
   /** Asks `admit` about every member again and dismisses those it refuses for good. */
   review(): void;
   /**
-   * Ends this process but not the run, at once: every event taken so far is durable and its effects are performed. Nodes only
-   * see the link close, so they wait for the next process as they do after a kill. A run that is over ends by itself.
+   * Ends this process but not the run, once every event taken so far is durable and its effects are performed; at once while
+   * the run waits for room. Nodes only see the link close, so they wait for the next process as they do after a kill. A run that
+   * is over ends by itself.
    */
   stop(reason: string): void;
 }

@@ -20,8 +20,15 @@ export async function saveWires(folder: string, wires: readonly Uint8Array[]): P
   await writeAtomically(path, { disk: realDisk, chunks: [new TextEncoder().encode(header), ...wires] });
 }
 
-export const unsavedText = (error: Error): string =>
-  `Part of the open step will be computed again because the wires could not be saved: ${error.message}`;
+/** The same at the end of a process; what cannot be saved is computed again. */
+export async function keepWires(
+  folder: string,
+  { wires, warn }: { wires: readonly Uint8Array[]; warn: (text: string) => void },
+): Promise<void> {
+  await saveWires(folder, wires).catch((error: Error) =>
+    warn(`Part of the open step will be computed again because the wires could not be saved: ${error.message}`)
+  );
+}
 
 /** The saved wires by hash; empty if none were saved or none can be read. The file is removed: it is valid for one restart. */
 export async function takeWires(folder: string): Promise<ReadonlyMap<BlobHash, Uint8Array>> {

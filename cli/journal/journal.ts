@@ -1,19 +1,21 @@
 /**
  * The orchestrator's journal on disk: one SQLite file with a snapshot of the state and the events since.
  *
- * Entries and snapshots are opaque bytes here. Each entry's checksum covers its predecessor's, the first one's the snapshot's,
- * and a head row of the same transaction names the last one. So a damaged, half-written or missing tail is found on open and
+ * Entries and snapshots are opaque bytes here. Each entry's checksum covers its predecessor's, a snapshot keeps that of the last
+ * entry before it, and a head row of the same transaction names the last one. So a damaged, half-written or missing tail is found on open and
  * cut back to the last good entry, once SQLite finds the file itself sound; damage before that is refused, and a refused file
  * is not written to. Write-ahead logging with synchronous = full: once `append` returns, its entries are on the medium and
  * survive a power cut, if the medium is honest about syncs. That costs one sync per batch of any size. One process at a time
- * holds the file. The entries are bounded by snapshots, the file by `maxBytes`.
+ * holds the file, and each opening raises its epoch (journal_epoch.ts). The entries are bounded by snapshots, the file by
+ * `maxBytes`.
  */
 
 import { Buffer } from "node:buffer";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { crc32 } from "node:zlib";
 import { assert, AssertionFailure } from "../../core/assert.ts";
-import { type JournalError, journalProblem } from "./journal_error.ts";
+import { JournalEpoch } from "./journal_epoch.ts";
+import { JournalError, journalProblem } from "./journal_error.ts";
 import { damaged, openJournalFile, type OpenJournalOptions, pageBytes } from "./journal_file.ts";
 
 export interface JournalEntry {
@@ -27,10 +29,24 @@ export interface Recovered {
   readonly cut: string | null; // what was cut off, for people
 }
 
+/** A snapshot and the entries up to a sequence number. */
+export interface History {
+  readonly snapshot: Uint8Array;
+  readonly entries: readonly JournalEntry[];
+  readonly sequence: number;
+}
+
 const slackBytes = 16 * pageBytes; // of tables around what is written
+const quickBytes = 2 ** 20; // prepared in a few milliseconds
 const longEntries = 4096; // replaying them takes well below a second
 const longBytes = 32 * 2 ** 20; // of entries
 const mostEntries = 8 * longEntries; // for any size of state: a few seconds' replay (iota bench hub restart)
+
+/**
+ * Files of fenced journals. Closing one would write SQLite's log back into a file that is another's by now; so would the garbage
+ * collector.
+ */
+const abandoned: DatabaseSync[] = [];
 
 interface Statements {
   readonly addEntry: StatementSync;
@@ -42,8 +58,10 @@ export class Journal {
   readonly #path: string;
   readonly #maxBytes: number;
   readonly #statements: Statements;
+  #epoch: JournalEpoch | null = null; // null until the file is known to be sound
+  #isFenced = false;
   #sequence = 0; // of the last entry
-  #crc = 0; // of the last entry, else of the snapshot
+  #crc = 0; // of the last entry
   #entries = 0; // since the snapshot
   #entryBytes = 0;
   #stateBytes = 0; // of the snapshot
@@ -54,7 +72,9 @@ export class Journal {
       const db = openJournalFile(options);
       try {
         const journal = new Journal(db, options);
-        return { journal, recovered: journal.#recover() };
+        const recovered = journal.#recover();
+        journal.#raiseEpoch();
+        return { journal, recovered };
       } catch (error) {
         db.close();
         throw error;
@@ -98,28 +118,49 @@ export class Journal {
     return this.#sequence;
   }
 
-  /**
-   * Whether so many entries follow the last snapshot that replaying them would take long. A large state is written less often,
-   * once the entries are as large as the state: otherwise a hub of thousands would write little but snapshots.
-   */
   get needsSnapshot(): boolean {
-    const isLong = this.#entries >= longEntries || this.#entryBytes >= longBytes;
-    return isLong && (this.#entryBytes >= this.#stateBytes || this.#entries >= mostEntries);
+    return isSnapshotDue({ entries: this.#entries, entryBytes: this.#entryBytes, stateBytes: this.#stateBytes });
   }
 
   /** Writes the state after every entry so far; older entries are no longer needed. */
   snapshot(state: Uint8Array): void {
-    const crc = snapshotCrc(this.#sequence, state);
+    this.#replaceSnapshot({ sequence: this.#sequence, chain: this.#crc, state });
+  }
+
+  /** The snapshot and every entry after it. */
+  history(): History {
+    const snapshot = this.#db.prepare("select bytes from snapshot").get()?.["bytes"];
+    assert(snapshot instanceof Uint8Array, "A journal whose history is asked for must have a snapshot");
+    const entries: JournalEntry[] = [];
+    for (const row of this.#db.prepare("select now_ms, event from entries order by sequence").iterate()) {
+      entries.push({ nowMs: row["now_ms"] as number, event: row["event"] as Uint8Array });
+    }
+    return { snapshot, entries, sequence: this.#sequence };
+  }
+
+  /** Replaces a history by the state after it; entries since then stay. */
+  compact({ sequence, state }: { readonly sequence: number; readonly state: Uint8Array }): void {
+    const chain = this.#db.prepare("select crc from entries where sequence = ?").get(sequence)?.["crc"];
+    assert(typeof chain === "number", `A history that is replaced must end with an entry: ${sequence}`);
+    this.#replaceSnapshot({ sequence, chain, state });
+  }
+
+  #replaceSnapshot({ sequence, chain, state }: { sequence: number; chain: number; state: Uint8Array }): void {
     this.#transaction(state.byteLength, () => {
-      this.#db.prepare("insert or replace into snapshot (id, sequence, crc, bytes) values (1, ?, ?, ?)")
-        .run(this.#sequence, crc, state);
-      this.#db.prepare("delete from entries where sequence <= ?").run(this.#sequence);
-      this.#statements.setHead.run(this.#sequence, crc);
+      this.#db.prepare("insert or replace into snapshot (id, sequence, chain, crc, bytes) values (1, ?, ?, ?, ?)")
+        .run(sequence, chain, snapshotCrc({ sequence, chain, state }), state);
+      this.#db.prepare("delete from entries where sequence <= ?").run(sequence);
+      this.#statements.setHead.run(this.#sequence, this.#crc);
     });
-    this.#crc = crc;
-    this.#entries = 0;
-    this.#entryBytes = 0;
+    const left = this.#db.prepare("select count(*) as n, sum(length(event)) as bytes from entries").get();
+    this.#entries = Number(left?.["n"]);
+    this.#entryBytes = Number(left?.["bytes"] ?? 0);
     this.#stateBytes = state.byteLength;
+  }
+
+  /** Another process has taken it over: its file is not closed either. */
+  get isFenced(): boolean {
+    return this.#isFenced;
   }
 
   usage(): { entries: number; entryBytes: number; fileBytes: number } {
@@ -128,14 +169,26 @@ export class Journal {
   }
 
   close(): void {
-    this.#db.close();
+    if (this.#isFenced) abandoned.push(this.#db);
+    else this.#db.close();
+  }
+
+  #raiseEpoch(): void {
+    const found = Number(this.#db.prepare("select value from meta where key = 'epoch'").get()?.["value"] ?? 0);
+    const epoch = JournalEpoch.raise(this.#path, found);
+    this.#epoch = epoch;
+    this.#transaction(0, () => {
+      this.#db.prepare("insert or replace into meta (key, value) values ('epoch', ?)").run(String(epoch.value));
+    });
   }
 
   #transaction(bytes: number, body: () => void): void {
     attempt(this.#path, () => {
       this.#db.exec("begin immediate");
       try {
+        this.#assertOwn();
         body();
+        if (bytes > quickBytes) this.#assertOwn();
         this.#db.exec("commit");
       } catch (error) {
         if (this.#db.isTransaction) this.#db.exec("rollback"); // a full disk may have rolled it back already
@@ -143,6 +196,16 @@ export class Journal {
         throw journalProblem(error, { path: this.#path, maxBytes: this.#maxBytes, isAtLimit: !this.#hasPages(bytes) });
       }
     });
+  }
+
+  /** Before anything reaches the file, and again before a commit that took long to prepare. */
+  #assertOwn(): void {
+    try {
+      this.#epoch?.assertOwn();
+    } catch (error) {
+      this.#isFenced ||= error instanceof JournalError && error.code === "fenced";
+      throw error;
+    }
   }
 
   /** Whether the file's own limit leaves room for this many bytes and the pages around them. */
@@ -166,20 +229,21 @@ export class Journal {
 
   /** Null if the journal has just been created and nothing was written. */
   #snapshot(): Uint8Array | null {
-    const row = this.#db.prepare("select sequence, crc, bytes from snapshot").get();
+    const row = this.#db.prepare("select sequence, chain, crc, bytes from snapshot").get();
     if (row === undefined) {
       for (const table of ["entries", "head"]) {
         if (this.#db.prepare(`select 1 from ${table}`).get() !== undefined) throw this.#damaged("it has no snapshot");
       }
       return null;
     }
-    const { sequence, crc, bytes } = row;
-    const isWhole = bytes instanceof Uint8Array && typeof sequence === "number" && crc === snapshotCrc(sequence, bytes);
+    const { sequence, chain, crc, bytes: state } = row;
+    const isWhole = state instanceof Uint8Array && typeof sequence === "number" && typeof chain === "number" &&
+      crc === snapshotCrc({ sequence, chain, state });
     if (!isWhole) throw this.#damaged("its snapshot is torn");
     this.#sequence = sequence;
-    this.#crc = Number(crc);
-    this.#stateBytes = bytes.byteLength;
-    return bytes;
+    this.#crc = chain;
+    this.#stateBytes = state.byteLength;
+    return state;
   }
 
   /** The entries after the snapshot, up to the first missing or damaged one. */
@@ -229,11 +293,22 @@ export class Journal {
   }
 }
 
-/** The checksum at which the chain of later entries begins. */
-function snapshotCrc(sequence: number, state: Uint8Array): number {
-  const head = Buffer.alloc(8);
-  head.writeDoubleLE(sequence);
-  return crc32(state, crc32(head));
+/**
+ * Whether so many entries follow the last snapshot that replaying them would take long. A large state is written less often,
+ * once the entries are as large as the state: otherwise a hub of thousands would write little but snapshots.
+ */
+export function isSnapshotDue(
+  { entries, entryBytes, stateBytes }: { entries: number; entryBytes: number; stateBytes: number },
+): boolean {
+  const isLong = entries >= longEntries || entryBytes >= longBytes;
+  return isLong && (entryBytes >= stateBytes || entries >= mostEntries);
+}
+
+function snapshotCrc(of: { sequence: number; chain: number; state: Uint8Array }): number {
+  const head = Buffer.alloc(16);
+  head.writeDoubleLE(of.sequence, 0);
+  head.writeDoubleLE(of.chain, 8);
+  return crc32(of.state, crc32(head));
 }
 
 /** Checksum of an entry and everything before it. */

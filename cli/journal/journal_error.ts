@@ -7,6 +7,7 @@ export type JournalProblem =
   | "damaged" // cannot be trusted as far as its snapshot
   | "outdated" // a checkpoint is newer
   | "locked" // another process holds it
+  | "fenced" // another process has taken it over
   | "noSpace" // disk full; there may be room later
   | "tooLarge" // the file would exceed its limit
   | "storage"; // the folder cannot be used

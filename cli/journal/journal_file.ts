@@ -21,14 +21,14 @@ export interface OpenJournalOptions {
   readonly maxBytes: number;
 }
 
-const format = "iota-journal-4";
+const format = "iota-journal-5";
 export const pageBytes = 16_384;
 const checkpointPages = 1000; // 16 MiB of log
 const logSlackBytes = 64 * 2 ** 20; // of the log, kept for later entries
 
 const schema = `
   create table meta (key text primary key, value text not null) without rowid;
-  create table snapshot (id integer primary key check (id = 1), sequence integer, crc integer, bytes blob);
+  create table snapshot (id integer primary key check (id = 1), sequence integer, chain integer, crc integer, bytes blob);
   create table head (id integer primary key check (id = 1), sequence integer, crc integer);
   create table entries (sequence integer primary key, crc integer, now_ms real, event blob);
 `;

@@ -15,6 +15,10 @@ export interface Mark {
   readonly step: number;
 }
 
+export function markPath(journalPath: string): string {
+  return `${journalPath}.mark`;
+}
+
 const lineBytes = 128; // below a sector: written as a whole
 
 export class JournalMark {

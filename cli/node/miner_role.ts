@@ -1,7 +1,6 @@
 /** The running miner: connects link, machine and stage. */
 
-import { unreachable } from "../../core/assert.ts";
-import type { MinerEffect, MinerEvent, MinerRecord, MinerWork } from "../../core/miner/event.ts";
+import type { MinerEffect, MinerEvent, MinerRecord, MinerResult, MinerWork } from "../../core/miner/event.ts";
 import { miner } from "../../core/miner/machine.ts";
 import { type MinerState, openMiner } from "../../core/miner/state.ts";
 import type { Machine } from "../../core/protocol/machine.ts";
@@ -9,7 +8,8 @@ import type { BlobAccess } from "../roles/blob_access.ts";
 import type { ComputeHost } from "../roles/compute_host.ts";
 import type { OwnStateFolder } from "./own_state_folder.ts";
 import type { PeerServer } from "./peer_server.ts";
-import { type Finished, type NodeLink, NodeRole } from "./node_role.ts";
+import { type NodeLink, NodeRole } from "./node_role.ts";
+import type { Finished } from "./node_runtime.ts";
 import { faultOf, StageHost, WorkRefused } from "./stage_host.ts";
 
 export interface MinerRoleOptions {
@@ -31,6 +31,10 @@ function isDeviceFailure(work: MinerWork, error: unknown): boolean {
   return usesOnlyDevice && !(error instanceof WorkRefused);
 }
 
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}
+
 export interface RunningRole {
   readonly finished: Promise<Finished>;
   stop(reason: string): void;
@@ -48,14 +52,16 @@ export async function startMiner(options: MinerRoleOptions): Promise<RunningMine
     previousStage: await ownState?.stage() ?? null,
     listens: peers?.url ?? null,
   });
-  const role: NodeRole<MinerState, MinerEvent, MinerEffect> = new NodeRole({
+  const role: NodeRole<MinerState, MinerEvent, MinerEffect, MinerResult> = new NodeRole({
     role: "miner",
     link,
     machine,
     state,
-    perform,
+    work: ({ work }) => stage.perform(work),
+    failureOf: ({ work }, error) => isDeviceFailure(work, error) ? asError(error) : faultOf(error),
+    report: ({ record }) => onRecord(record),
   });
-  const stage = new StageHost({
+  const stage: StageHost = new StageHost({
     device,
     blobs,
     segments: role.segments,
@@ -65,30 +71,6 @@ export async function startMiner(options: MinerRoleOptions): Promise<RunningMine
     nowMs: () => link.timers.steadyMs(),
     onLoading: (part, bytes) => role.enqueue({ type: "loadProgressed", part, bytes }),
   });
-
-  function perform(effect: MinerEffect): void {
-    switch (effect.type) {
-      case "send":
-        return role.send(effect.message, effect.attachments);
-      case "release":
-        return role.segments.release(effect.refs);
-      case "record":
-        return onRecord(effect.record);
-      case "perform":
-        stage.perform(effect.work).then(
-          (result) => role.enqueue({ type: "workDone", job: effect.job, result }),
-          (error) => {
-            if (isDeviceFailure(effect.work, error)) role.fail(error);
-            else role.enqueue({ type: "workFailed", job: effect.job, fault: faultOf(error) });
-          },
-        );
-        return;
-      case "finish":
-        return role.finish(effect);
-      default:
-        return unreachable(effect);
-    }
-  }
 
   role.start();
   return {

@@ -1,26 +1,35 @@
 /**
- * Shared by miner and validator: a link to the hub that feeds events to a machine, which ends the role.
+ * Shared by miner and validator: a link to the hub around a node's runtime (node_runtime.ts), which ends the role.
  *
- * Owns the translation between transport and machine events, holding received segments, and the end: `finished`
- * resolves when the machine finishes and rejects when the hub permanently refuses this node or our own code fails.
+ * Owns the words about a link, waiting for the hub, and the end: `finished` resolves when the machine finishes and rejects when
+ * the hub permanently refuses this node or our own code fails.
  */
 
-import type { BlobRef } from "../../core/ids.ts";
+import { type Fault, type Parsed, parsed } from "../../core/fault.ts";
 import type { Machine } from "../../core/protocol/machine.ts";
 import type { HubMessage, NodeMessage, Role } from "../../core/protocol/message.ts";
 import type { Challenger, NodeIdentity, Signer, Verify } from "../../net/auth/hello.ts";
 import type { NetLimits } from "../../net/limits.ts";
 import { Node } from "../../net/links/node.ts";
 import type { HeldTicket } from "../../net/auth/ticket.ts";
+import type { Segment } from "../../net/messages/frame.ts";
 import { readHubMessage } from "../../net/messages/schema_hub.ts";
 import type { Random, Timers } from "../../net/timers.ts";
 import type { NodeEvent } from "../../net/links/transport.ts";
 import type { Dial } from "../../net/links/wire.ts";
-import { Driver } from "../roles/driver.ts";
+import {
+  type Finished,
+  type NodeEdges,
+  type NodeEffect,
+  type NodeMachineEvent,
+  NodeRuntime,
+  type Perform,
+  type Report,
+} from "./node_runtime.ts";
 import type { Pinned } from "./hub_pin.ts";
 import { HubWait, type Waiting } from "./hub_wait.ts";
 import { gaveUpError, type NodeWallet, refusedError, sessionLostText, withWallet } from "./link_errors.ts";
-import { Segments } from "../roles/segments.ts";
+import { byteSegments } from "../roles/segments.ts";
 
 export interface NodeLink {
   readonly url: string; // ws://host:port
@@ -45,42 +54,30 @@ export interface NodeLink {
   readonly onConnected: (ticket: HeldTicket) => void;
 }
 
-/** Events of both node machines. */
-type LinkEvent =
-  | { readonly type: "connected"; readonly resumed: boolean }
-  | { readonly type: "disconnected" }
-  | { readonly type: "messageReceived"; readonly message: HubMessage; readonly segments: readonly BlobRef[] }
-  | { readonly type: "stopRequested"; readonly reason: string };
-
-export interface Finished {
-  readonly finished: boolean;
-  readonly reason: string;
-}
-
-export interface NodeRoleOptions<State, Event, Effect> {
+export interface NodeRoleOptions<State, Event, Effect, Result> {
   readonly role: Role;
   readonly link: NodeLink;
-  readonly machine: Machine<State, Event | LinkEvent, Effect>;
+  readonly machine: Machine<State, Event | NodeMachineEvent<Result>, Effect>;
   readonly state: State;
-  readonly perform: (effect: Effect) => void;
+  readonly work: (effect: Perform<Effect>) => Promise<Result>;
+  /** What an exception of `work` means: an error ends the role, a fault goes to the machine. */
+  readonly failureOf: (effect: Perform<Effect>, error: unknown) => Error | Fault;
+  readonly report: (effect: Report<Effect>) => void;
 }
 
-const inboxMessages = 4096;
-
-export class NodeRole<State, Event, Effect> {
-  readonly segments = new Segments();
+export class NodeRole<State, Event, Effect extends NodeEffect, Result> {
+  readonly segments = byteSegments();
   readonly finished: Promise<Finished>;
-  readonly #driver: Driver<State, Event | LinkEvent, Effect>;
+  readonly #runtime: NodeRuntime<State, Event, Effect, Result, Uint8Array, Segment>;
   readonly #node: Node<HubMessage, NodeMessage>;
   readonly #link: NodeLink;
   readonly #role: Role;
   #resolve!: (finished: Finished) => void;
   #reject!: (error: unknown) => void;
   readonly #wait: HubWait;
-  #hasLink = false;
-  #hasSession = false; // nothing may be sent between losing a session and joining the next
 
-  constructor({ role, link, machine, state, perform }: NodeRoleOptions<State, Event, Effect>) {
+  constructor(options: NodeRoleOptions<State, Event, Effect, Result>) {
+    const { role, link, machine, state, report } = options;
     this.#link = link;
     this.#role = role;
     this.#wait = new HubWait({ giveUpAfterMs: link.giveUpAfterMs, nowMs: link.timers.steadyMs() });
@@ -88,16 +85,21 @@ export class NodeRole<State, Event, Effect> {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    this.#driver = new Driver({
-      machine,
-      state,
-      perform,
-      tick: null,
+    const edges: NodeEdges<Effect, Result, Uint8Array, Segment> = {
       timers: link.timers,
-      inboxMessages,
-      onPressure: (isFull) => isFull ? this.#node.pause() : this.#node.resume(),
+      links: {
+        send: (message, segments) => this.#node.send(message, segments),
+        pause: () => this.#node.pause(),
+        resume: () => this.#node.resume(),
+      },
+      segments: this.segments,
+      attach: (ref) => this.segments.named(ref),
+      work: (effect, done) => this.#work(options, { effect, done }),
+      report,
+      onFinish: (finished) => this.#finish(finished),
       onFailure: (error) => this.fail(error),
-    });
+    };
+    this.#runtime = new NodeRuntime({ machine, state, edges });
     const { hub, run } = link.pin ?? { hub: null, run: null };
     const identity: NodeIdentity = { signer: link.signer, role, run, hub };
     this.#node = new Node<HubMessage, NodeMessage>({
@@ -116,24 +118,29 @@ export class NodeRole<State, Event, Effect> {
     this.#node.connect();
   }
 
-  enqueue(event: Event | LinkEvent): void {
-    this.#driver.enqueue(event);
+  enqueue(event: Event | NodeMachineEvent<Result>): void {
+    this.#runtime.enqueue(event);
   }
 
-  send(message: NodeMessage, attachments: readonly BlobRef[] = []): void {
-    if (!this.#hasSession) return;
-    this.#node.send(message, attachments.map((ref) => this.segments.named(ref)));
+  #work(
+    { work, failureOf }: NodeRoleOptions<State, Event, Effect, Result>,
+    { effect, done }: { effect: Perform<Effect>; done: (outcome: Parsed<Result>) => void },
+  ): void {
+    work(effect).then((result) => done(parsed(result)), (error) => {
+      const failure = failureOf(effect, error);
+      if (failure instanceof Error) this.fail(failure);
+      else done({ ok: false, fault: failure });
+    });
   }
 
-  /** The machine is done: sent messages are still delivered, no more are taken. */
-  finish(result: Finished): void {
-    this.#driver.close();
+  /** Sent messages are still delivered, no more are taken. */
+  #finish(result: Finished): void {
     this.#node.close(result.reason);
     this.#resolve(result);
   }
 
   fail(error: unknown): void {
-    this.#driver.close();
+    this.#runtime.close();
     this.#node.close("this node failed");
     this.#reject(error);
   }
@@ -141,22 +148,16 @@ export class NodeRole<State, Event, Effect> {
   #onNodeEvent(event: NodeEvent<HubMessage>): void {
     switch (event.type) {
       case "connected":
-        this.#hasLink = true;
-        this.#hasSession = true;
         this.#link.onConnected(event.ticket);
-        return this.#driver.enqueue({ type: "connected", resumed: event.resumed });
+        return this.#runtime.take(event);
       case "disconnected":
         return this.#onDisconnected(event);
       case "message":
-        return this.#driver.enqueue({
-          type: "messageReceived",
-          message: event.message,
-          segments: this.segments.take(event),
-        });
+        return this.#runtime.take(event);
       case "refused":
         return this.#onRefused(event);
       case "sessionLost":
-        this.#hasSession = false;
+        this.#runtime.take(event);
         return this.#link.onOffline(`${sessionLostText(event.fault)}; joining again`);
       case "fault":
         return this.#link.onOffline(`Rejected a message from the orchestrator: ${event.fault.detail}`);
@@ -175,15 +176,15 @@ export class NodeRole<State, Event, Effect> {
     return { address, ...wallet ?? { wallet: "default", hotkey: null, walletPath: null } };
   }
 
-  #onDisconnected({ reason: said, cure }: { reason: string; cure: string | null }): void {
+  #onDisconnected(event: Extract<NodeEvent<HubMessage>, { type: "disconnected" }>): void {
+    const { reason: said, cure } = event;
     const reason = withWallet(said, this.#wallet);
     const { url, timers, onOffline, onWaiting } = this.#link;
     const nowMs = timers.steadyMs();
-    if (this.#hasLink) {
-      this.#hasLink = false;
+    if (this.#runtime.hasLink) {
       this.#wait.begin(nowMs);
       onOffline(`The link to ${url} is lost (${reason}); reconnecting`);
-      return this.#driver.enqueue({ type: "disconnected" });
+      return this.#runtime.take(event);
     }
     const { waiting, isWorthSaying, isOver } = this.#wait.failed(cure === null ? reason : `${reason}; ${cure}`, nowMs);
     if (isOver) {

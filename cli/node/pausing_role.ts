@@ -8,7 +8,7 @@
 
 import { running, type Verdict } from "../idle/rules.ts";
 import type { RunningMiner, RunningRole } from "./miner_role.ts";
-import type { Finished } from "./node_role.ts";
+import type { Finished } from "./node_runtime.ts";
 
 /** Whether the role may run. */
 export interface PauseGate {

@@ -26,7 +26,7 @@ import { formSlice, mergeStage, reduceSlice } from "../roles/merge_work.ts";
 import { keptVectors, readOwnState, Residual, takeUp } from "./own_state.ts";
 import type { OwnStateFolder } from "./own_state_folder.ts";
 import type { PeerServer } from "./peer_server.ts";
-import type { Segments } from "../roles/segments.ts";
+import type { ByteSegments } from "../roles/segments.ts";
 import { loadSource, type OnLoading, type StageVectors } from "./stage_source.ts";
 import { readInput, readTokens, readWire } from "../roles/stage_input.ts";
 
@@ -63,7 +63,7 @@ interface OpenStage {
 export interface StageHostOptions {
   readonly device: ComputeHost;
   readonly blobs: BlobAccess;
-  readonly segments: Segments;
+  readonly segments: ByteSegments;
   readonly ownState: OwnStateFolder | null; // null: nothing is kept on disk
   readonly peers?: PeerServer | null; // serves the stage's vectors to newcomers
   readonly activationBytes: number;

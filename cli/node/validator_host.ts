@@ -17,7 +17,7 @@ import type { ValidatorResult, ValidatorWork } from "../../core/validator/event.
 import type { StageCompute, StageInput } from "../../gpu/compute.ts";
 import type { BlobAccess } from "../roles/blob_access.ts";
 import type { ComputeHost } from "../roles/compute_host.ts";
-import type { Segments } from "../roles/segments.ts";
+import type { ByteSegments } from "../roles/segments.ts";
 import { loadSource } from "./stage_source.ts";
 import { WorkRefused } from "./stage_host.ts";
 import { readInput, readTokens, readWire, u32Of } from "../roles/stage_input.ts";
@@ -32,7 +32,7 @@ interface HeldStage {
 export interface ValidatorHostOptions {
   readonly device: ComputeHost;
   readonly blobs: BlobAccess;
-  readonly segments: Segments;
+  readonly segments: ByteSegments;
 }
 
 export interface ValidatorJob {

@@ -1,9 +1,8 @@
 /** The running validator: connects link, machine and all stages. */
 
-import { unreachable } from "../../core/assert.ts";
 import type { Machine } from "../../core/protocol/machine.ts";
 import type { MinerScore } from "../../core/score/work_score.ts";
-import type { ValidatorEffect, ValidatorEvent, ValidatorRecord } from "../../core/validator/event.ts";
+import type { ValidatorEffect, ValidatorEvent, ValidatorRecord, ValidatorResult } from "../../core/validator/event.ts";
 import { openValidator, validator, type ValidatorState } from "../../core/validator/machine.ts";
 import { isTooLarge } from "../../gpu/worker_client.ts";
 import type { BlobAccess } from "../roles/blob_access.ts";
@@ -28,40 +27,19 @@ export interface ValidatorRoleOptions {
 export function startValidator(options: ValidatorRoleOptions): RunningRole {
   const { link, device, blobs, onRecord, onScores, machine = validator } = options;
   const state = openValidator({ adapter: device.adapter.name });
-  const role: NodeRole<ValidatorState, ValidatorEvent, ValidatorEffect> = new NodeRole({
+  const role: NodeRole<ValidatorState, ValidatorEvent, ValidatorEffect, ValidatorResult> = new NodeRole({
     role: "validator",
     link,
     machine,
     state,
-    perform,
+    work: (effect) => host.perform(effect),
+    failureOf: (_, error) => isTooLarge(error) ? tooLargeError(error.message) : faultOf(error),
+    report(effect) {
+      if (effect.type === "record") onRecord(effect.record);
+      else onScores(effect.round, effect.scores);
+    },
   });
-  const host = new ValidatorHost({ device, blobs, segments: role.segments });
-
-  function perform(effect: ValidatorEffect): void {
-    switch (effect.type) {
-      case "send":
-        return role.send(effect.message);
-      case "release":
-        return role.segments.release(effect.refs);
-      case "record":
-        return onRecord(effect.record);
-      case "score":
-        return onScores(effect.round, effect.scores);
-      case "perform":
-        host.perform(effect).then(
-          (result) => role.enqueue({ type: "workDone", job: effect.job, result }),
-          (error) => {
-            if (isTooLarge(error)) role.fail(tooLargeError(error.message));
-            else role.enqueue({ type: "workFailed", job: effect.job, fault: faultOf(error) });
-          },
-        );
-        return;
-      case "finish":
-        return role.finish(effect);
-      default:
-        return unreachable(effect);
-    }
-  }
+  const host: ValidatorHost = new ValidatorHost({ device, blobs, segments: role.segments });
 
   role.start();
   return { finished: role.finished, stop: (reason) => role.enqueue({ type: "stopRequested", reason }) };

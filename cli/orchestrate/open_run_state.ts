@@ -16,9 +16,9 @@ import { type FoundCheckpoint, putAsideNewer } from "../checkpoint/checkpoint.ts
 import { hubBlobs } from "../roles/blob_access.ts";
 import { openRunStore } from "../roles/stores.ts";
 import { sourcesFrom } from "../hub/checkpoint_writer.ts";
-import type { HubJournal, RecoveredRun } from "../hub/hub_journal.ts";
+import type { OpenedJournal, RecoveredRun } from "../hub/journal/hub_journal.ts";
 import type { PreparedRun } from "./prepare_run.ts";
-import { openRunJournal } from "./recover_run.ts";
+import { type OpenJournal, openRunJournal } from "./recover_run.ts";
 
 const storedBlobs = 256; // of the largest size, at the same time
 const ownBlobs = 64; // of these, reserved for the hub: members cannot use up what it needs to end a round
@@ -26,7 +26,7 @@ const ownBlobs = 64; // of these, reserved for the hub: members cannot use up wh
 export interface OpenRunState {
   readonly store: LocalBlobStore;
   readonly memberBytes: number; // the part of the store's capacity that members may fill
-  readonly journal: HubJournal;
+  readonly journal: OpenedJournal["journal"];
   readonly recovered: RecoveredRun | null;
   readonly from: { readonly step: number; readonly sources: RoundSources } | null;
 }
@@ -36,6 +36,7 @@ export interface OpenRunOptions {
   readonly stages: readonly StageSpec[];
   readonly onReplayed: (effects: readonly OrchestratorEffect[]) => void;
   readonly onLost?: (hash: BlobHash) => void;
+  readonly openJournal?: OpenJournal; // default: one that this thread writes itself
   readonly warn: (text: string) => void;
 }
 
@@ -51,6 +52,7 @@ export async function openRunState(options: OpenRunOptions): Promise<OpenRunStat
     checkpoint: found?.manifest ?? null,
     onReplayed,
     warn,
+    ...(options.openJournal === undefined ? {} : { open: options.openJournal }),
   });
   const round = recovered?.state.round ?? found?.manifest.round ?? 0;
   for (const kept of await putAsideNewer({ folder: `${path}/checkpoints`, round })) {

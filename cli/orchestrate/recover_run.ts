@@ -13,13 +13,14 @@ import type { RunConfig } from "../../core/config/config.ts";
 import { checkpointNames } from "../checkpoint/checkpoint.ts";
 import { putAside } from "../data/put_aside.ts";
 import { UserError } from "../output/errors.ts";
+import { epochPath } from "../journal/journal_epoch.ts";
 import { JournalError } from "../journal/journal_error.ts";
 import { refuseHeld } from "../journal/journal_file.ts";
-import { type Mark, readMark } from "../journal/journal_mark.ts";
+import { type Mark, markPath, readMark } from "../journal/journal_mark.ts";
 import { exists } from "../run_folder.ts";
 import { shellWords } from "../shell_words.ts";
 import { version } from "../version.ts";
-import { HubJournal, markPath, type OpenHubJournal, type RecoveredRun } from "../hub/hub_journal.ts";
+import { HubJournal, type OpenedJournal, type OpenHubJournal } from "../hub/journal/hub_journal.ts";
 
 const fileName = "journal.db";
 const fileNames = [fileName, `${fileName}-wal`, `${fileName}-shm`, markPath(fileName)];
@@ -40,39 +41,38 @@ export interface RecoverOptions {
   readonly checkpoint: Progress | null; // the newest whole one of this run
   readonly onReplayed: NonNullable<OpenHubJournal["onReplayed"]>;
   readonly warn: (text: string) => void;
+  /** Default: a journal that this thread writes itself. */
+  readonly open?: OpenJournal;
 }
 
-export interface OpenedJournal {
-  readonly journal: HubJournal;
-  readonly recovered: RecoveredRun | null;
-}
+export type OpenJournal = (request: OpenHubJournal) => OpenedJournal | Promise<OpenedJournal>;
 
 export async function openRunJournal(options: RecoverOptions): Promise<OpenedJournal> {
-  const { folder, runId, config, hasBegun, onReplayed, warn } = options;
+  const { folder, runId, config, hasBegun, onReplayed, warn, open = (request) => HubJournal.open(request) } = options;
   const path = `${folder}/${fileName}`;
   const identity = { run: runId, program: version, config: hashOf(config) };
   const request: OpenHubJournal = { path, identity, maxBytes: journalBytes, onReplayed };
   if (!hasBegun) {
     const [kept] = await putJournalAside(folder);
     if (kept !== undefined) warn(`'${folder}' has a journal but no run: it is kept as '${kept}', and a new run begins`);
-    return openFile(request, folder);
+    return await openNew(open, request, folder);
   }
   const mark = readMark(markPath(path));
   try {
-    return await openOld(request, { ...options, mark });
+    return await openOld(request, { ...options, open, mark });
   } catch (error) {
     if (!(error instanceof JournalError)) throw error;
     if (error.code === "locked" || error.code === "noSpace" || error.code === "storage") throw userError(error, folder);
     const start = await startWithout(error, { ...options, mark });
     const [kept] = await putJournalAside(folder);
     warn(`${error.message}${markText(mark)}; it is kept as '${kept}', and the run resumes from ${start}`);
-    return openFile(request, folder);
+    return await openNew(open, request, folder);
   }
 }
 
-function openFile(request: OpenHubJournal, folder: string): OpenedJournal {
+async function openNew(open: OpenJournal, request: OpenHubJournal, folder: string): Promise<OpenedJournal> {
   try {
-    return HubJournal.open(request);
+    return await open(request);
   } catch (error) {
     throw error instanceof JournalError ? userError(error, folder) : error;
   }
@@ -81,30 +81,33 @@ function openFile(request: OpenHubJournal, folder: string): OpenedJournal {
 type MarkFound = Mark | "damaged" | null;
 
 /** Throws a `JournalError` if the run cannot resume from the journal. */
-async function openOld(request: OpenHubJournal, options: RecoverOptions & { mark: MarkFound }): Promise<OpenedJournal> {
-  const { folder, config, checkpoint, mark, warn } = options;
+async function openOld(
+  request: OpenHubJournal,
+  options: RecoverOptions & { open: OpenJournal; mark: MarkFound },
+): Promise<OpenedJournal> {
+  const { folder, config, checkpoint, open, mark, warn } = options;
   const isThere = await hasJournal(folder);
   if (isThere && (await Deno.stat(request.path)).size === 0) throw emptyJournal(request.path);
   const hasLog = await exists(`${request.path}-wal`);
   if (!isThere && !hasLog && mark !== null) {
     throw new JournalError("damaged", `Cannot read the journal '${request.path}' as it is missing`);
   }
-  const opened = HubJournal.open(request);
+  const opened = await open(request);
   const { journal, recovered } = opened;
   if (recovered === null) {
     if (!isThere) return opened;
-    journal.close();
+    await journal.close();
     throw emptyJournal(request.path);
   }
   const { phase, round, step } = recovered.state;
   const at = describe({ round, step });
   if (checkpoint !== null && isNewer(checkpoint, { round, step })) {
-    journal.close();
+    await journal.close();
     const text = `The journal '${request.path}' is at ${at}, which is before the newest whole checkpoint`;
     throw new JournalError("outdated", text);
   }
   if (phase === "finished" && step < config.train.steps) {
-    journal.close();
+    await journal.close();
     throw new JournalError("outdated", `The journal '${request.path}' is of a run that ended at ${at}`);
   }
   if (recovered.cut !== null) warn(recovered.cut);
@@ -157,7 +160,7 @@ function emptyJournal(path: string): JournalError {
   return new JournalError("damaged", `Cannot read the journal '${path}' as it must have a state: it is empty`);
 }
 
-/** Kept for inspection. Returns where its files are now. */
+/** Kept for inspection. The epoch stays, so that the next journal's is higher. Returns where its files are now. */
 async function putJournalAside(folder: string): Promise<string[]> {
   const there = await Promise.all(fileNames.map((name) => exists(`${folder}/${name}`)));
   return await putAside({ folder, names: fileNames.filter((_, i) => there[i]) });
@@ -165,7 +168,7 @@ async function putJournalAside(folder: string): Promise<string[]> {
 
 /** A finished run needs no journal. */
 export async function removeJournal(folder: string): Promise<void> {
-  for (const name of fileNames) {
+  for (const name of [...fileNames, epochPath(fileName)]) {
     if (await exists(`${folder}/${name}`)) await Deno.remove(`${folder}/${name}`);
   }
 }
@@ -193,6 +196,8 @@ export function refuseWhileHeld(folder: string): void {
 export function userError(error: JournalError, folder: string): UserError {
   const next = error.code === "locked"
     ? "Stop the other orchestrator first, or choose another folder with --data DIR"
+    : error.code === "fenced"
+    ? "This process has stopped and the run goes on in the other one; start it here again only when that one has ended"
     : `Make room or repair the folder, then resume with: ${shellWords(["iota", "orchestrate", "--data", folder])}`;
   return new UserError(error.message, { next, cause: error });
 }

@@ -24,7 +24,7 @@ import type { TicketBox } from "../../net/auth/ticket.ts";
 import { systemRandom, systemTimers } from "../../net/timers.ts";
 import type { CommandContext } from "../command.ts";
 import { openHubChain } from "../duty/hub_chain.ts";
-import { saveWires, takeWires, unsavedText } from "../hub/saved_wires.ts";
+import { keepWires, takeWires } from "../hub/saved_wires.ts";
 import type { BatchSource } from "../data/dataset.ts";
 import { JournalError } from "../journal/journal_error.ts";
 import { explainRefusal, Terminated, UserError } from "../output/errors.ts";
@@ -37,6 +37,8 @@ import { openRecordLog } from "../projection/record_log.ts";
 import { type CheckpointPlace, putBackRound, storeRound } from "../hub/checkpoint_writer.ts";
 import { probeRoom } from "../hub/disk_room.ts";
 import { type HubPlace, hubPlace } from "./hub_place.ts";
+import type { OpenHubJournal } from "../hub/journal/hub_journal.ts";
+import { ThreadedHubJournal } from "../hub/journal/threaded_hub_journal.ts";
 import { HubStore } from "../hub/hub_store.ts";
 import { type HubPort, openHubPort } from "../hub/hub_port.ts";
 import { hubTickets } from "../hub/hub_tickets.ts";
@@ -94,6 +96,7 @@ async function untilTheEnd(
   if (interruption.aborted) onAbort();
   const { path } = prepared.folder;
   let isOver = false; // then only the checkpoint is left to resume from
+  let isOurs = true; // the run's folder
   try {
     const result = await Promise.race([run.role.finished, run.chainFailed]);
     const summary = runSummary({
@@ -123,9 +126,10 @@ async function untilTheEnd(
     if (!result.finished) context.output.log.warn(stoppedText(run.role.state, { reason: result.reason, folder: path }));
     return result.finished || interruption.reason instanceof Terminated ? 0 : 1;
   } catch (error) {
+    isOurs = !(error instanceof JournalError && error.code === "fenced");
     throw explainStorage(error, path);
   } finally {
-    await run.close({ isOver });
+    await run.close({ isOver, isOurs });
     if (isOver) await removeJournal(path);
     prepared.dataset.close();
   }
@@ -138,7 +142,7 @@ interface StartedRun {
   readonly tokensBefore: number;
   readonly begun: BegunAt;
   firstStepAtMs(): number | null;
-  close(options: { isOver: boolean }): Promise<void>;
+  close(options: { isOver: boolean; isOurs: boolean }): Promise<void>;
 }
 
 async function startRun(
@@ -200,12 +204,12 @@ async function startRun(
   const invite = { socket: place.urlAt(port.at.port), hub: signer.address, run: runId };
   sayListening(output, { place, at: port.at, saved, invite, miners: config.swarm.replicas * stages.length });
   chain.announce({ invite, signer });
-  const close = async ({ isOver }: { isOver: boolean }) => {
+  const close: StartedRun["close"] = async ({ isOver, isOurs }) => {
     await port.close();
     await members.close();
     await chain.close({ isOver });
-    journal.close();
-    await saveWires(folder.path, isOver ? [] : role.segments.all).catch((error) => warn(unsavedText(error)));
+    await journal.close();
+    if (isOurs) await keepWires(folder.path, { wires: isOver ? [] : role.segments.all, warn });
     projection.close();
   };
   const tokensBefore = recovered?.state.counters.tokens ?? 0;
@@ -230,7 +234,8 @@ async function openStorage(
   { limits, ...options }: OpenRunOptions & { prepared: PreparedRun; limits: NetLimits },
 ): Promise<OpenRunState & { members: HubStore }> {
   let members: HubStore | null = null;
-  const opened = await openRunState({ ...options, onLost: (hash) => members?.lost(hash) });
+  const openJournal = (request: OpenHubJournal) => ThreadedHubJournal.open({ ...request, warn: options.warn });
+  const opened = await openRunState({ ...options, openJournal, onLost: (hash) => members?.lost(hash) });
   const { store, memberBytes: capacityBytes } = opened;
   const stageFloats = options.stages.map((spec) => parameterTable(spec).length);
   const { config, folder: { path: folder } } = options.prepared;

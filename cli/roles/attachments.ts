@@ -5,12 +5,12 @@ import type { RunConfig } from "../../core/config/config.ts";
 import type { Attachment } from "../../core/orchestrator/event.ts";
 import type { Segment } from "../../net/messages/frame.ts";
 import type { Batch, BatchSource } from "../data/dataset.ts";
-import type { Segments } from "./segments.ts";
+import type { ByteSegments } from "./segments.ts";
 
 export interface AttachmentsOptions {
   readonly config: RunConfig;
   readonly batches: BatchSource;
-  readonly segments: Segments;
+  readonly segments: ByteSegments;
 }
 
 export class Attachments {

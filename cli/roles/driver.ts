@@ -3,11 +3,12 @@
  *
  * Owns: the order of events, the machine's clock, the deadline timer, the bound of the inbox (a full one pauses the network
  * until it has drained). Events are taken in batches: each is stepped, then `commit` makes the whole batch durable, then its
- * effects are performed in order, so nothing leaves this process that a restart would not know. An exception in a machine, in
- * `commit` or in performing an effect ends the role through `onFailure`.
+ * effects are performed in order, so nothing leaves this process that a restart would not know. While batches are on their way
+ * to the medium the next ones are stepped, up to a bound; then events wait and the network is paused. An exception in a machine,
+ * in `commit` or in performing an effect ends the role through `onFailure`.
  *
- * The driver pauses while its owner holds it or while a commit waits: no event is taken, no effect is performed, the network is
- * paused, and the machine's clock stops, so the pause makes no node late.
+ * The driver pauses while its owner holds it: no event is taken, no effect is performed, the network is paused, and the
+ * machine's clock stops, so the pause makes no node late.
  *
  * The machine's clock never goes back and does not follow steps of the wall clock; `startMs` lets it continue from the
  * journal's last entry.
@@ -28,6 +29,8 @@ export interface DriverOptions<State, Event, Effect> {
   readonly perform: (effect: Effect) => void;
   /** Makes a batch durable before any of its effects is performed: now, or by the time the promise resolves. */
   commit?(batch: readonly TimedEvent<Event>[]): void | Promise<void>;
+  /** Whether what is under way fills the memory that it may take. */
+  readonly isBehind?: () => boolean;
   /** The event of a passed deadline; null for machines without deadlines. */
   readonly tick: Event | null;
   readonly timers: Timers;
@@ -39,7 +42,15 @@ export interface DriverOptions<State, Event, Effect> {
   readonly gather?: (callback: () => void) => void;
 }
 
+/** A batch whose events are stepped and whose effects are not performed. */
+interface BatchUnderWay<Effect> {
+  readonly effects: readonly Effect[];
+  readonly events: number;
+  isDurable: boolean;
+}
+
 const batchEvents = 64; // made durable at once
+const eventsUnderWay = 1024; // a tenth of a second of a busy hub's, or its slow disk's last sync
 const checkShare = 0.02; // of the time, for checking the whole state
 
 export class Driver<State, Event, Effect> {
@@ -49,7 +60,9 @@ export class Driver<State, Event, Effect> {
   #lastMs = -Infinity;
   #stoppedMs: number | null = null; // the steady clock when the driver paused
   #isHeld = false; // by the owner
-  #uncommitted: object | null = null; // the pending commit
+  readonly #underWay: BatchUnderWay<Effect>[] = []; // in order
+  #eventsUnderWay = 0;
+  #onSettled: (() => void)[] = []; // not empty: no event is taken
   #isDraining = false;
   #isGathering = false;
   #isClosed = false;
@@ -69,8 +82,14 @@ export class Driver<State, Event, Effect> {
     else this.#gather();
   }
 
+  /** The owner holds it. */
   get standsStill(): boolean {
-    return this.#isHeld || this.#uncommitted !== null;
+    return this.#isHeld;
+  }
+
+  /** Every stepped event is durable and its effects are performed. */
+  get isSettled(): boolean {
+    return this.#underWay.length === 0;
   }
 
   /** The inbox is full. */
@@ -82,12 +101,13 @@ export class Driver<State, Event, Effect> {
     this.#isHeld = true;
     this.#stopClock();
     this.#tellPressure();
+    this.#tellSettled();
   }
 
   /** Ends `hold`. */
   resume(): void {
     this.#isHeld = false;
-    if (this.standsStill || this.#isClosed) return;
+    if (this.#isClosed) return;
     this.#startClock();
     if (!this.#isDraining) this.#drain();
   }
@@ -98,7 +118,16 @@ export class Driver<State, Event, Effect> {
     if (!this.#isDraining && !this.#isClosed && !this.standsStill) this.#drain();
   }
 
-  /** Takes no further events. */
+  /**
+   * Takes no further events, and calls back once every stepped one is settled. While the driver is held that may take long: then
+   * it calls back at once, and what is under way is lost as in a kill.
+   */
+  settle(callback: () => void): void {
+    this.#onSettled.push(callback);
+    if (!this.#isDraining) this.#tellSettled();
+  }
+
+  /** Takes no further events and performs no further batch. */
   close(): void {
     this.#isClosed = true;
     this.#cancelTimer();
@@ -129,18 +158,24 @@ export class Driver<State, Event, Effect> {
     this.#stoppedMs = null;
   }
 
-  /** `first` comes before the events waiting in the inbox. */
-  #drain(first: () => void = () => {}): void {
+  get #mayTake(): boolean {
+    return !this.#isClosed && !this.standsStill && !this.#isBehind && this.#onSettled.length === 0;
+  }
+
+  get #isBehind(): boolean {
+    return this.#eventsUnderWay >= eventsUnderWay || (this.#underWay.length > 0 && this.#options.isBehind?.() === true);
+  }
+
+  #drain(): void {
     this.#isDraining = true;
     this.#attempt(() => {
-      first();
-      while (this.#inbox.length > 0 && !this.#isClosed && !this.standsStill) {
-        this.#takeBatch(this.#inbox.splice(0, batchEvents));
-      }
-      if (!this.standsStill) this.#setTimer();
+      this.#performDurable();
+      while (this.#inbox.length > 0 && this.#mayTake) this.#takeBatch(this.#inbox.splice(0, batchEvents));
+      if (this.#mayTake) this.#setTimer();
     });
     this.#isDraining = false;
     this.#tellPressure();
+    this.#tellSettled();
   }
 
   #attempt(body: () => void): void {
@@ -159,14 +194,14 @@ export class Driver<State, Event, Effect> {
   /** Full while draining: events come faster than they are taken. */
   #tellPressure(): void {
     const isBusy = this.#isDraining || this.#isGathering;
-    const isPressed = this.standsStill || (isBusy && (this.#isPressed || this.isFull));
+    const isPressed = this.standsStill || this.#isBehind || (isBusy && (this.#isPressed || this.isFull));
     if (isPressed === this.#isPressed) return;
     this.#isPressed = isPressed;
     this.#options.onPressure(isPressed);
   }
 
   #takeBatch(events: readonly Event[]): void {
-    const { machine, state, perform } = this.#options;
+    const { machine, state } = this.#options;
     const effects: Effect[] = [];
     const batch: TimedEvent<Event>[] = [];
     for (const event of events) {
@@ -174,26 +209,36 @@ export class Driver<State, Event, Effect> {
       for (const effect of machine.step(state, event, nowMs)) effects.push(effect);
       batch.push({ nowMs, event });
     }
-    const performAll = () => {
-      for (const effect of effects) perform(effect);
-    };
     const waiting = this.#options.commit?.(batch);
-    if (waiting === undefined) performAll();
-    else this.#await(waiting, performAll);
+    const underWay = { effects, events: batch.length, isDurable: waiting === undefined };
+    this.#underWay.push(underWay);
+    this.#eventsUnderWay += batch.length;
+    if (waiting === undefined) this.#performDurable();
+    else this.#await(waiting, underWay);
   }
 
-  #await(commit: Promise<void>, performAll: () => void): void {
-    this.#uncommitted = commit;
-    this.#stopClock();
-    const isOver = () => this.#uncommitted !== commit || this.#isClosed;
+  #await(commit: Promise<void>, underWay: BatchUnderWay<Effect>): void {
     commit.then(() => {
-      if (isOver()) return;
-      this.#uncommitted = null;
-      if (!this.standsStill) this.#startClock();
-      this.#drain(performAll);
+      underWay.isDurable = true;
+      if (this.#underWay[0] === underWay && !this.standsStill && !this.#isClosed) this.#drain();
     }, (error) => {
-      if (!isOver()) this.#fail(error);
+      if (!this.#isClosed) this.#fail(error);
     });
+  }
+
+  /** A batch whose performing closes or holds the driver is performed to its end. */
+  #performDurable(): void {
+    while (this.#underWay[0]?.isDurable === true && !this.standsStill && !this.#isClosed) {
+      const { effects, events } = this.#underWay[0];
+      for (const effect of effects) this.#options.perform(effect);
+      this.#underWay.shift();
+      this.#eventsUnderWay -= events;
+    }
+  }
+
+  #tellSettled(): void {
+    if (!this.isSettled && !this.standsStill && !this.#isClosed) return;
+    for (const callback of this.#onSettled.splice(0)) callback();
   }
 
   #setTimer(): void {

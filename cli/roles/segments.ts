@@ -1,61 +1,96 @@
 /**
- * Bytes that a machine knows only by hash: wires, tokens and gradients, from their arrival to their last use.
+ * Contents that a machine knows only by hash: wires, tokens and gradients, from their arrival to their last use.
  *
- * Counted: `hold` adds one holder, `release` removes one, the bytes go with the last. In memory, because wires are small and
- * short-lived; anything large or lasting is a blob.
+ * Counted: `hold` adds one holder, `release` removes one, the content goes with the last. In memory, because wires are small and
+ * short-lived; anything large or lasting is a blob. Out of scope: what a content is. Production holds bytes, the simulator names
+ * without bytes; reading or releasing what is not held fails in both.
  */
 
-import { assert, present } from "../../core/assert.ts";
+import { assert } from "../../core/assert.ts";
 import type { BlobHash, BlobRef } from "../../core/ids.ts";
 import { hashOf } from "../../net/blobs/blob_hash.ts";
-import type { NamedSegment } from "../../net/messages/frame.ts";
 
-export class Segments {
-  readonly #held = new Map<string, { bytes: Uint8Array; holders: number }>();
+/** The name of a content; `hash` if it is known already. */
+export type NameContent<Held> = (content: Held, hash?: BlobHash) => BlobRef;
+
+interface Entry<Held> {
+  readonly content: Held;
+  readonly ref: BlobRef;
+  holders: number;
+}
+
+export class Segments<Held> {
+  readonly #held = new Map<BlobHash, Entry<Held>>();
+  readonly #name: NameContent<Held>;
   #bytes = 0;
+  #holders = 0;
+
+  constructor(name: NameContent<Held>) {
+    this.#name = name;
+  }
 
   /** Each once. */
-  get all(): Uint8Array[] {
-    return [...this.#held.values()].map(({ bytes }) => bytes);
+  get all(): Held[] {
+    return [...this.#held.values()].map(({ content }) => content);
   }
 
   get bytes(): number {
     return this.#bytes;
   }
 
+  /** Summed over segments. */
+  get holders(): number {
+    return this.#holders;
+  }
+
+  holdersOf({ hash }: BlobRef): number {
+    return this.#held.get(hash)?.holders ?? 0;
+  }
+
   /** `hash`: their name, if known. */
-  hold(bytes: Uint8Array, hash: BlobHash = hashOf(bytes)): BlobRef {
-    const ref = { hash, bytes: bytes.length };
+  hold(content: Held, hash?: BlobHash): BlobRef {
+    const ref = this.#name(content, hash);
     const entry = this.#held.get(ref.hash);
+    this.#holders += 1;
     if (entry === undefined) {
-      this.#held.set(ref.hash, { bytes, holders: 1 });
-      this.#bytes += bytes.byteLength;
+      this.#held.set(ref.hash, { content, ref, holders: 1 });
+      this.#bytes += ref.bytes;
     } else entry.holders += 1;
     return ref;
   }
 
   /** Holds the segments of a message, in order. A segment sent by reference would be fetched here. */
-  take({ segments, names }: { segments: readonly Uint8Array[]; names: readonly BlobHash[] }): BlobRef[] {
-    return segments.map((bytes, index) => this.hold(bytes, names[index]));
+  take({ segments, names }: { segments: readonly Held[]; names: readonly BlobHash[] }): BlobRef[] {
+    return segments.map((content, index) => this.hold(content, names[index]));
   }
 
-  get(ref: BlobRef): Uint8Array {
-    return present(this.#held.get(ref.hash), `segment ${ref.hash} is held`).bytes;
+  get({ hash }: BlobRef): Held {
+    const entry = this.#held.get(hash);
+    assert(entry !== undefined, `Cannot read segment ${hash} as it must be held`);
+    return entry.content;
   }
 
   /** For sending: the name is known. */
-  named(ref: BlobRef): NamedSegment {
+  named(ref: BlobRef): { readonly hash: BlobHash; readonly bytes: Held } {
     return { hash: ref.hash, bytes: this.get(ref) };
   }
 
   release(refs: readonly BlobRef[]): void {
-    for (const ref of refs) {
-      const entry = this.#held.get(ref.hash);
-      assert(entry !== undefined, `Cannot release segment ${ref.hash} as it must be held`);
+    for (const { hash } of refs) {
+      const entry = this.#held.get(hash);
+      assert(entry !== undefined, `Cannot release segment ${hash} as it must be held`);
       entry.holders -= 1;
+      this.#holders -= 1;
       if (entry.holders > 0) continue;
-      this.#held.delete(ref.hash);
-      this.#bytes -= entry.bytes.byteLength;
+      this.#held.delete(hash);
+      this.#bytes -= entry.ref.bytes;
     }
   }
+}
+
+/** Segments of bytes, as production holds them. */
+export type ByteSegments = Segments<Uint8Array>;
+
+export function byteSegments(): ByteSegments {
+  return new Segments<Uint8Array>((bytes, hash = hashOf(bytes)) => ({ hash, bytes: bytes.byteLength }));
 }

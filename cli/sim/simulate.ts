@@ -9,7 +9,7 @@ import { orchestrator } from "../../core/orchestrator/machine.ts";
 import { Dice } from "./dice.ts";
 import { drawKinds, type FaultKind, Faults } from "./faults.ts";
 import { mustEndClean, strayBlobs } from "./checks/final_check.ts";
-import type { OrchestratorMachine } from "./processes/hub_process.ts";
+import type { OrchestratorMachine } from "../hub/hub_runtime.ts";
 import { shapeOf } from "./swarm_shape.ts";
 import { must, Violation } from "./checks/violation.ts";
 import { World } from "./world.ts";

@@ -12,10 +12,13 @@ import { Checkers } from "./checks/checkers.ts";
 import { Crowd } from "./crowd.ts";
 import { Dice } from "./dice.ts";
 import { EventQueue } from "./event_queue.ts";
-import { HubProcess, type OrchestratorMachine } from "./processes/hub_process.ts";
+import type { OrchestratorMachine } from "../hub/hub_runtime.ts";
+import { HubProcess } from "./processes/hub_process.ts";
+import { MemoryJournal } from "./processes/memory_journal.ts";
 import { MinerProcess } from "./processes/miner_process.ts";
 import { Network } from "./network/network.ts";
 import type { NodeProcess, NodeServices } from "./processes/node_process.ts";
+import { QueueTimers } from "./queue_timers.ts";
 import type { SwarmShape } from "./swarm_shape.ts";
 import { ValidatorProcess } from "./processes/validator_process.ts";
 
@@ -28,6 +31,8 @@ export interface WorldOptions {
 }
 
 const startWithinMs = 5000; // nodes of a swarm do not start in one instant
+
+const mostEncoded = 256; // miners whose events a simulated journal keeps as bytes
 
 const mostReadsAsked = 16; // of the blobs of one reduction whether they may be read: thousands of replicas have thousands
 
@@ -67,6 +72,7 @@ export class World {
     this.#services = {
       shape,
       queue,
+      timers: new QueueTimers(queue),
       network,
       blobs,
       missing: (node, refs) => {
@@ -86,7 +92,7 @@ export class World {
       blobs,
       watch,
       machine,
-      keepsJournal,
+      journal: keepsJournal ? new MemoryJournal({ encodes: miners <= mostEncoded }) : null,
       dice: new Dice(seed, "hub"),
     });
     const dice = new Dice(seed, "start");

@@ -20,7 +20,7 @@ import { onEvaluated, settleDisputes } from "./audit/evaluations.ts";
 import { type OrchestratorEffect, type OrchestratorEvent, reject, send } from "./event.ts";
 import { expelConvicted, restWithholders } from "./members/expulsion.ts";
 import { assertInvariants } from "./invariants.ts";
-import { onLeaseAlarm } from "./step/leases.ts";
+import { onOverdue } from "./step/overdue.ts";
 import { isStuckLoading, onLoading } from "./members/loading.ts";
 import {
   onMergeApplied,
@@ -232,7 +232,7 @@ function runDue(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
 function onAlarm(state: OrchestratorState, { alarm, nowMs }: { alarm: Alarm; nowMs: number }): OrchestratorEffect[] {
   switch (alarm.type) {
     case "lease":
-      return onLeaseAlarm(state, { task: alarm.task, nowMs });
+      return onOverdue(state, { task: alarm.task, nowMs });
     case "seal": {
       const { node } = alarm;
       const { effects, isLost: isLate } = onSealAlarm(state, { node, nowMs });

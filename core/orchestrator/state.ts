@@ -135,6 +135,7 @@ export interface GoodRound {
 export interface Talk {
   asked: number; // messages that what it was sent in this round may need
   heard: number; // messages from it
+  joins: number; // of these; each is answered by more than it says, so they have a bound of their own
 }
 
 export interface OrchestratorState {
@@ -155,6 +156,7 @@ export interface OrchestratorState {
   readonly convicted: { readonly node: NodeId; readonly reason: string }[]; // those of them still to be sent away
   readonly standings: Map<NodeId, Standing>;
   readonly talk: Map<NodeId, Talk>; // of the open round
+  readonly claims: Map<NodeId, number>; // in the open round: microbatches made again because this node contradicted another
   readonly resting: NodeId[]; // members about to lose their place
   readonly unpaid: Set<NodeId>; // withheld a duty in the open round
   roundRates: number; // sum of the learning rates of the open round's closed steps
@@ -226,6 +228,7 @@ export function openOrchestrator(options: OpenOptions): OrchestratorState {
     convicted: [],
     standings: new Map(),
     talk: new Map(),
+    claims: new Map(),
     resting: [],
     unpaid: new Set(),
     roundRates: 0,

@@ -1,24 +1,20 @@
 /** The speed of the processor's matrix product (../gemm_speed.ts). */
 
-import { type GemmSpeed, measureProducts } from "../gemm_speed.ts";
+import { type GemmRequest, type GemmSpeed, measureGemm } from "../gemm_speed.ts";
+import type { Dispatch } from "../stage_ops.ts";
 import { cpuKernels } from "./kernels/cpu_kernels.ts";
 import { CpuMemory } from "./memory.ts";
-import { CpuOps } from "./ops.ts";
+import { type CpuDispatch, CpuOps } from "./ops.ts";
 
 const width = 256; // one product takes about a millisecond
+const square = { kind: "forward", rows: width, inWidth: width, outWidth: width } as const;
 
-export async function measureCpuGemm({ budgetMs }: { budgetMs: number }): Promise<GemmSpeed> {
-  const memory = new CpuMemory();
-  const ops = new CpuOps(memory, cpuKernels(memory.memory));
-  const [input, weight, output] = ["input", "weight", "output"].map((name) => memory.storage(name, width * width));
-  const values = Float32Array.from({ length: width * width }, (_, i) => (i % 251) / 251 - 0.5);
-  memory.upload(input!, values);
-  memory.upload(weight!, values);
-  const sizes = { rows: width, inWidth: width, outWidth: width };
-  const product = ops.linear(sizes, { input: input!, weight: weight!, output: output! });
-  const run = (products: number) => {
-    for (let i = 0; i < products; i++) product.run();
+export function measureCpuGemm({ budgetMs, task = square }: GemmRequest): Promise<GemmSpeed> {
+  const buffers = new CpuMemory();
+  const ops = new CpuOps(buffers, cpuKernels(buffers.memory));
+  const run = (product: Dispatch, times: number) => {
+    for (let i = 0; i < times; i++) (product as CpuDispatch).run(); // it is of this device
     return Promise.resolve();
   };
-  return await measureProducts(run, { width, budgetMs });
+  return measureGemm({ ops, buffers, warmUp: () => Promise.resolve(), run }, { task, budgetMs });
 }

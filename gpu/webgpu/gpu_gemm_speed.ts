@@ -1,10 +1,10 @@
 /**
  * The speed of a GPU's matrix product (../gemm_speed.ts).
  *
- * Owns: the size and the warm-up. Invariant: its buffers are gone when it returns.
+ * Owns: the default size. Invariant: its buffers are gone when it returns.
  */
 
-import { type GemmSpeed, measureProducts } from "../gemm_speed.ts";
+import { type GemmRequest, type GemmSpeed, measureGemm } from "../gemm_speed.ts";
 import { StageBuffers } from "./buffers.ts";
 import type { GpuDevice } from "./device.ts";
 import { Kernels } from "./kernel.ts";
@@ -13,25 +13,23 @@ import { hardwareKernels, Ops, softwareKernels } from "./ops.ts";
 const softwareWidth = 512; // one product takes llvmpipe some 10 ms
 const hardwareWidth = 2048; // enough workgroups for the largest GPUs; three matrices take 48 MiB
 
-export async function measureGpuGemm(gpu: GpuDevice, { budgetMs }: { budgetMs: number }): Promise<GemmSpeed> {
+export async function measureGpuGemm(gpu: GpuDevice, { budgetMs, task }: GemmRequest): Promise<GemmSpeed> {
   const { isSoftware } = gpu.adapter;
   const width = isSoftware ? softwareWidth : hardwareWidth;
+  const square = { kind: "forward", rows: width, inWidth: width, outWidth: width } as const;
   const kernels = new Kernels(gpu);
   const buffers = new StageBuffers(gpu);
-  try {
-    const [input, weight, output] = ["input", "weight", "output"].map((name) => buffers.storage(name, width * width));
-    const values = Float32Array.from({ length: width * width }, (_, i) => (i % 251) / 251 - 0.5); // zeros run cooler
-    buffers.upload(input!, values);
-    buffers.upload(weight!, values);
-    const ops = new Ops(kernels, isSoftware ? softwareKernels : hardwareKernels);
-    const sizes = { rows: width, inWidth: width, outWidth: width };
-    const product = ops.linear(sizes, { input: input!, weight: weight!, output: output! });
-    await kernels.warmUp();
-    const run = async (products: number) => {
-      kernels.run(Array.from({ length: products }, () => product));
+  const place = {
+    ops: new Ops(kernels, isSoftware ? softwareKernels : hardwareKernels),
+    buffers,
+    warmUp: () => kernels.warmUp(),
+    run: async (product: Parameters<Kernels["run"]>[0][number], times: number) => {
+      kernels.run(Array.from({ length: times }, () => product));
       await buffers.settle();
-    };
-    return await measureProducts(run, { width, budgetMs });
+    },
+  };
+  try {
+    return await measureGemm(place, { task: task ?? square, budgetMs });
   } finally {
     buffers.destroy();
   }

@@ -20,22 +20,22 @@ import type { Random, Timers } from "../timers.ts";
 /** Parses a foreign header into a message; it may also check the number of segments. */
 export type Read<In> = (header: unknown, segments: readonly Uint8Array[]) => Parsed<In>;
 
-/** A message and its segments. */
-export interface Received<In> {
+/** A message and its segments: bytes, or whatever stands for bytes in a simulated network. */
+export interface Received<In, Held = Uint8Array> {
   readonly message: In;
-  readonly segments: readonly Uint8Array[];
+  readonly segments: readonly Held[];
   readonly names: readonly BlobHash[]; // of the segments
   readonly bytes: number; // on the wire
 }
 
-export type HubEvent<In> =
+export type HubEvent<In, Held = Uint8Array> =
   /** `resumed: false`: a new session; the node starts over. */
   | { type: "peerConnected"; peer: NodeId; role: Role; resumed: boolean }
   /** The link broke; the session waits and `send` keeps messages for it. */
   | { type: "peerDisconnected"; peer: NodeId; reason: string }
   /** The session is over, and undelivered messages are lost. */
   | { type: "peerLost"; peer: NodeId; fault: Fault }
-  | { type: "message"; peer: NodeId; role: Role } & Received<In>
+  | { type: "message"; peer: NodeId; role: Role } & Received<In, Held>
   /** Input from an authenticated node was refused. */
   | { type: "fault"; peer: NodeId; fault: Fault }
   /** Data was damaged on its link: no node is blamed, and the session resumes on another link. */
@@ -46,12 +46,12 @@ export type HubEvent<In> =
    */
   | { type: "refusals"; counts: RefusalCounts; text: string };
 
-export interface HubTransport<Out> {
+export interface HubTransport<Out, Sent = Segment> {
   /**
    * The message's size on the wire. A fault: the peer is unknown, the message too large, or its outbox full (then
    * `peerLost`).
    */
-  send(peer: NodeId, message: Out, segments?: readonly Segment[]): Parsed<number>;
+  send(peer: NodeId, message: Out, segments?: readonly Sent[]): Parsed<number>;
   /** Ends the session and sends the node the reason; no `peerLost` follows. */
   close(peer: NodeId, fault: Fault): void;
   /** While paused nothing is delivered and the sockets are not read. */
@@ -61,14 +61,14 @@ export interface HubTransport<Out> {
   outboxBytes(peer: NodeId): number;
 }
 
-export type NodeEvent<In> =
+export type NodeEvent<In, Held = Uint8Array> =
   /** The ticket also authorizes requests to this hub. */
   | { type: "connected"; hub: NodeId; run: string; resumed: boolean; ticket: HeldTicket }
   /** The link broke or could not be established; the next attempt starts in `retryMs`. */
   | { type: "disconnected"; reason: string; cure: string | null; attempt: number; retryMs: number }
   /** The hub no longer has our session: undelivered messages are lost, join again after `connected`. */
   | { type: "sessionLost"; fault: Fault }
-  | { type: "message" } & Received<In>
+  | { type: "message" } & Received<In, Held>
   /** A message from the hub was rejected. */
   | { type: "fault"; fault: Fault }
   /**
@@ -77,10 +77,10 @@ export type NodeEvent<In> =
    */
   | { type: "refused"; fault: Fault; found: Challenger | null };
 
-export interface NodeTransport<Out> {
+export interface NodeTransport<Out, Sent = Segment> {
   connect(): void;
   /** Kept until delivered, even without a link. A fault: too large, outbox full (then `sessionLost`), or closed. */
-  send(message: Out, segments?: readonly Segment[]): Parsed<number>;
+  send(message: Out, segments?: readonly Sent[]): Parsed<number>;
   pause(): void;
   resume(): void;
   outboxBytes(): number;

@@ -1,11 +1,13 @@
 /** Attack suite: wires that look ordinary and make the results of whoever computes with them unusable. */
 
-import { assert } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { type Row, testAttacks, unitsByRound } from "../support/attack/attack_checks.ts";
 import type { Aftermath } from "../support/attack/attack_world.ts";
+import { keepsBack } from "../support/attack/hostile_merges.ts";
 import type { Hostile } from "../support/attack/hostile_node.ts";
 import {
   firstRowZero,
+  nanAtFirst,
   oneOf,
   reportsLoss,
   sendsNaNWhile,
@@ -14,6 +16,7 @@ import {
   spoilsGradients,
   tamed,
 } from "../support/attack/hostile_wires.ts";
+import type { LocalSwarm } from "../support/swarm/local_swarm.ts";
 
 const zeroRow = spoilsForward(firstRowZero);
 
@@ -43,6 +46,57 @@ const pairs: readonly Row[] = [
 ].map((row) => ({ ...row, layers: 12, lossTolerance: 0.12, culprit: "tolerated" }));
 
 testAttacks("a row of zeros", pairs);
+
+const overflowing = { layers: 18, lossTolerance: 0.12, culprit: "tolerated" } as const;
+const tail = 2 * 3 + 2; // the last of stage 2
+
+/**
+ * The head's wires are unusable for both other tails, and the third is never late: it withholds these results, and has no link
+ * whenever a deadline passes.
+ */
+function withheldWithoutLink(): Row {
+  let swarm: LocalSwarm | null = null;
+  let [head, node] = ["", ""];
+  let awayUntilMs = -1;
+  const spoiled = () =>
+    swarm?.orchestrator.state.work?.flows.filter(({ items }) => items[0]?.madeBy?.node === head) ?? [];
+  const hostile: Hostile = {
+    say: ({ message }) =>
+      message.type === "taskDone" && spoiled().some(({ microbatch }) => message.task.startsWith(`${microbatch}.`))
+        ? []
+        : [message],
+  };
+  return {
+    ...overflowing,
+    name: "and a tail that withholds their gradients and has no link at deadlines",
+    slowRounds: 4, // the step goes on, no more
+    miners: [{ stage: 0, hostile: zeroRow }, { stage: 2, replica: 2, hostile }],
+    meddle: (world, miners) => {
+      [swarm, head, node] = [world, miners[0]!, miners[tail]!];
+      const { link } = world.member(node);
+      const nowMs = world.timers.nowMs();
+      if (awayUntilMs > 0 && nowMs < awayUntilMs) return;
+      link.unreachable = false;
+      awayUntilMs = -1;
+      const leases = spoiled().flatMap(({ items }) => items[2]?.leases ?? []).filter((held) => held.node === node);
+      if (!leases.some(({ deadlineMs }) => deadlineMs < nowMs + 1000)) return;
+      awayUntilMs = nowMs + 2000;
+      link.unreachable = true;
+      link.cut();
+    },
+  };
+}
+
+/** An accomplice who could tell whether the input is bad, and does not. */
+testAttacks("unusable inputs", [
+  {
+    ...overflowing,
+    name: "and a tail that never loads",
+    slowRounds: 0,
+    miners: [{ stage: 0, hostile: zeroRow }, { stage: 2, replica: 2, hostile: keepsBack("ready") }],
+  },
+  withheldWithoutLink(),
+]);
 
 const two = (hostile: () => Hostile) => [0, 1].map((replica) => ({ stage: 1, replica, hostile: hostile() }));
 
@@ -105,3 +159,26 @@ testAttacks("a window that moves", [
 testAttacks("told losses", [
   { name: "of 999 by a tail", isQuick: true, culprit: "unpaid", miners: [{ stage: 2, hostile: reportsLoss(999) }] },
 ]);
+
+/** Whoever contradicts others has the microbatch made again; nobody loses pay or gets a bad name for that. */
+function nanOnce(): Row {
+  let swarm: LocalSwarm | null = null;
+  const isLater = () => {
+    const state = swarm?.orchestrator.state;
+    return state !== undefined && state.step !== state.roundFirstStep;
+  };
+  return {
+    name: "as the first answer to each microbatch, after a round's first step",
+    isQuick: true,
+    culprit: "tolerated",
+    miners: [{ stage: 2, hostile: nanAtFirst(isLater) }],
+    meddle: (world) => swarm = world,
+    also: ({ miners, hostile, records }) => {
+      const warnings = records.flatMap((record) => record.type === "warning" ? [record.text] : []);
+      const accused = miners.filter((node) => !hostile.has(node) && warnings.some((text) => text.includes(node)));
+      assertEquals(accused, [], "no warning names an honest node");
+    },
+  };
+}
+
+testAttacks("NaN", [nanOnce()]);

@@ -2,7 +2,7 @@
 
 import { assert } from "@std/assert";
 import { type Row, testAttacks } from "../support/attack/attack_checks.ts";
-import { beginsAnew, everSlower, returnsEmptyHanded } from "../support/attack/hostile_sessions.ts";
+import { beginsAnew, everSlower, joinsTimes, returnsEmptyHanded } from "../support/attack/hostile_sessions.ts";
 import type { Aftermath } from "../support/attack/attack_world.ts";
 import type { Hostile } from "../support/attack/hostile_node.ts";
 import type { Timers } from "../../net/timers.ts";
@@ -40,3 +40,8 @@ function assertNotStretched({ merged }: Aftermath): void {
 }
 
 testAttacks("ever slower", [0, 1, 2].map(slower));
+
+/** Each is answered by a welcome and an assignment, and fills the journal. */
+testAttacks("joins without end", [
+  { name: "by one miner", isQuick: true, culprit: "unpaid", miners: [{ stage: 1, hostile: joinsTimes(4000) }] },
+]);

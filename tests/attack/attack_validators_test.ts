@@ -2,8 +2,9 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { assertNobodyHonestNamed, type Row, testAttacks } from "../support/attack/attack_checks.ts";
-import { type Aftermath, rounds } from "../support/attack/attack_world.ts";
+import { type Aftermath, rounds, runAttack } from "../support/attack/attack_world.ts";
 import {
+  evaluatesLate,
   evaluatesTo,
   failsEverybody,
   findsNothingFinite,
@@ -13,6 +14,7 @@ import {
   silent,
 } from "../support/attack/hostile_validators.ts";
 import { reportsLoss } from "../support/attack/hostile_wires.ts";
+import type { LocalSwarm } from "../support/swarm/local_swarm.ts";
 
 /**
  * Every round's parameters, the first ones included, were evaluated by an honest validator, and every honest miner was
@@ -144,3 +146,22 @@ const rows: readonly Row[] = [
 ];
 
 testAttacks("validators", rows.map((row) => ({ deadlineMs, ...row })));
+
+/** An evaluation takes an honest validator 1.6 s here, and the run closes 20 s after its last round. */
+Deno.test("Attack, validators: a false loss that comes too late for another validator is not the summary's number", async () => {
+  let swarm: LocalSwarm | null = null;
+  const liar = evaluatesLate({
+    loss: 0.001,
+    timers: () => swarm?.timers ?? null,
+    pauseMs: () => swarm?.orchestrator.state.phase === "closing" ? 2175 : 150, // eight of them; the slowest answer sets the patience
+  });
+  const { state, records, validators } = await runAttack({
+    seed: 2, // the liar is asked first about the last round
+    validators: [liar, "honest"],
+    meddle: (world) => swarm = world,
+  });
+  const ofLast = records.flatMap((each) => each.type === "evaluated" && each.round === rounds ? [each.validator] : []);
+  assertEquals(ofLast.map(String), [validators[0]], "only the liar had time to answer");
+  assertEquals(state.facts.heldOutLast, null, "no round's loss was confirmed");
+  assertEquals(state.facts.heldOutDisputed?.round, rounds, "its word is said and called disputed");
+});

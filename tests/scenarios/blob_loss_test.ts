@@ -7,7 +7,7 @@ import { assert, assertEquals } from "@std/assert";
 import type { RunRecord } from "../../core/protocol/record.ts";
 import type { MergePhase } from "../../core/orchestrator/merge/merge_state.ts";
 import { hubBlobs } from "../../cli/roles/blob_access.ts";
-import { HubJournal, type StateJournal } from "../../cli/hub/hub_journal.ts";
+import { HubJournal, type StateJournal } from "../../cli/hub/journal/hub_journal.ts";
 import { type CheckpointPlace, putBackRound, storeRound } from "../../cli/hub/checkpoint_writer.ts";
 import { splitLayers } from "../../core/model/stages.ts";
 import { stageSpecs } from "../../core/model/spec.ts";

@@ -3,7 +3,7 @@
  * simulator itself: equal seeds give equal runs, failures are found and shrunk. Seeded mixtures are in seeds_*_test.ts.
  */
 
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { type FaultKind, faultKinds } from "../../cli/sim/faults.ts";
 import { shrink } from "../../cli/sim/shrink.ts";
 import { type SimOptions, simulate } from "../../cli/sim/simulate.ts";
@@ -55,4 +55,32 @@ Deno.test("Swarm: a broken machine is found, and shrinks to a smaller run", () =
   const smallest = shrink(options, result.failure);
   assertEquals(smallest.options.faults, []);
   assert(smallest.options.miners < options.miners);
+});
+
+/** The first broken rule of a small run with this machine. */
+function whatBreaks(machine: SimOptions["machine"], faults: FaultKind[]): string {
+  const result = simulate({ seed: 4, miners: 16, minutes: 2, faults, ...(machine === undefined ? {} : { machine }) });
+  return result.ok ? "nothing" : result.failure.detail;
+}
+
+Deno.test("Swarm: what only the runtime around a machine can notice is noticed", () => {
+  const releasingTwice: SimOptions["machine"] = {
+    ...orchestrator,
+    step(state, event, nowMs) {
+      const effects = orchestrator.step(state, event, nowMs);
+      return [...effects, ...effects.filter((effect) => effect.type === "release")];
+    },
+  };
+  assertStringIncludes(whatBreaks(releasingTwice, []), "Cannot release segment");
+  const tickingForEver: SimOptions["machine"] = { ...orchestrator, nextDeadlineMs: () => 0 };
+  assertStringIncludes(whatBreaks(tickingForEver, []), "A tick must clear the deadline");
+  const unlikeItsReplay: SimOptions["machine"] = {
+    ...orchestrator,
+    step(state, event, nowMs) {
+      if (event.type === "messageReceived") state.counters.reLeases += 1;
+      return orchestrator.step(state, event, nowMs);
+    },
+  };
+  assertStringIncludes(whatBreaks(unlikeItsReplay, ["crash"]), "A replay must end in the state that crashed");
+  assertEquals(whatBreaks(undefined, ["crash"]), "nothing");
 });

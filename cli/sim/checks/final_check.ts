@@ -12,9 +12,9 @@ export function mustEndClean(world: World): void {
   const { hub, shape: { config } } = world;
   for (const process of [...world.miners.all, ...world.validators.all]) {
     must(
-      process.segments.count === process.heldByState(),
+      process.segments.holders === process.heldByState(),
       "a node holds what its state names",
-      () => `${process.node} holds ${process.segments.count} segments, its state names ${process.heldByState()}`,
+      () => `${process.node} holds ${process.segments.holders} segments, its state names ${process.heldByState()}`,
     );
   }
   must(
@@ -38,9 +38,9 @@ export function mustEndClean(world: World): void {
   );
   const held = hub.state.phase === "finished" ? 0 : heldSegments(hub.state).length;
   must(
-    hub.segments.count === held,
+    hub.heldCount === held,
     "the hub holds what its state names",
-    () => `it holds ${hub.segments.count} segments, its state names ${held}`,
+    () => `it holds ${hub.heldCount} segments, its state names ${held}`,
   );
 }
 

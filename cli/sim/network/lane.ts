@@ -6,12 +6,20 @@
  */
 
 import type { BlobRef } from "../../../core/ids.ts";
+import type { Received } from "../../../net/links/transport.ts";
 import type { HubMessage, NodeMessage } from "../../../core/protocol/message.ts";
 
 export interface Letter {
   readonly message: HubMessage | NodeMessage;
   readonly segments: readonly BlobRef[];
   readonly bytes: number;
+}
+
+/** As a transport delivers it. The network puts only hub messages on a lane to a node, and node messages on one to the hub. */
+export function receivedOf<In extends HubMessage | NodeMessage>(
+  { message, segments, bytes }: Letter,
+): Received<In, BlobRef> {
+  return { message: message as In, segments, names: segments.map(({ hash }) => hash), bytes };
 }
 
 const compactAt = 64; // delivered letters at the front

@@ -8,13 +8,14 @@
  * one link, the newest hello wins; after `sessionLost` nothing of the old session arrives.
  */
 
+import { fault, type Parsed, parsed } from "../../../core/fault.ts";
 import type { BlobRef, NodeId } from "../../../core/ids.ts";
 import type { HubMessage, NodeMessage } from "../../../core/protocol/message.ts";
 import { present } from "../../../core/assert.ts";
 import { defaultNetLimits } from "../../../net/limits.ts";
 import { Dice } from "../dice.ts";
 import type { EventQueue } from "../event_queue.ts";
-import { type Lane, letterOf } from "./lane.ts";
+import { type Lane, letterOf, receivedOf } from "./lane.ts";
 import {
   type EqualLinks,
   type HubEnd,
@@ -38,6 +39,8 @@ const silentMs = heartbeatMs * silentHeartbeats;
 const firstRetryMs = 500; // as net/links/node.ts
 const longestRetryMs = 4_000;
 const slowdown = 50; // of a slow link
+const gone = fault("notAdmitted", "its session is over");
+const unknownPeer: Parsed<number> = { ok: false, fault: gone };
 
 export class Network {
   readonly #options: NetworkOptions;
@@ -115,17 +118,17 @@ export class Network {
 
   // --------------------------------------------------------------------------------------------------- messages
 
-  sendToNode(node: NodeId, message: HubMessage, segments: readonly BlobRef[]): void {
+  sendToNode(node: NodeId, message: HubMessage, segments: readonly BlobRef[]): Parsed<number> {
     const peer = this.#peers.get(node);
     const session = peer?.hubSession;
-    if (peer === undefined || session === undefined || session === null) return; // it has just gone
-    this.#send(peer, { session, lane: session.toNode, message, segments });
+    if (peer === undefined || session === undefined || session === null) return unknownPeer; // it has just gone
+    return parsed(this.#send(peer, { session, lane: session.toNode, message, segments }));
   }
 
-  sendToHub(node: NodeId, message: NodeMessage, segments: readonly BlobRef[]): void {
+  sendToHub(node: NodeId, message: NodeMessage, segments: readonly BlobRef[]): Parsed<number> {
     const peer = this.#peer(node);
     const session = present(peer.nodeSession, "a node sends within a session");
-    this.#send(peer, { session, lane: session.toHub, message, segments });
+    return parsed(this.#send(peer, { session, lane: session.toHub, message, segments }));
   }
 
   /** The hub ends the session; `isFinal`: the node may not come back. */
@@ -143,8 +146,8 @@ export class Network {
       link.carries = false;
       link.nodeSees = false;
       peer.nodeSession = null;
-      if (isFinal) return link.end.refused();
-      link.end.sessionLost();
+      if (isFinal) return link.end.take({ type: "refused" });
+      link.end.take({ type: "sessionLost" });
       this.#nodeDisconnected(peer, link.end);
     });
   }
@@ -217,7 +220,7 @@ export class Network {
       message: HubMessage | NodeMessage;
       segments: readonly BlobRef[];
     },
-  ): void {
+  ): number {
     const { session, lane, message, segments } = options;
     const letter = letterOf(message, segments);
     lane.push(letter);
@@ -227,6 +230,7 @@ export class Network {
     if (link !== null && link.carries && link.session === session) {
       this.#carry(peer, { link, lane, bytes: letter.bytes });
     }
+    return letter.bytes;
   }
 
   /** Puts a letter on the link: it arrives behind those before it. */
@@ -244,8 +248,9 @@ export class Network {
     const letter = present(lane.take(), "every delivery has a letter");
     if (lane === link.session.toHub) {
       if (peer.hubSession !== link.session) return; // the hub has closed it
-      this.#hub?.received(link.end, letter.message as NodeMessage, letter.segments);
-    } else if (peer.end === link.end) link.end.received(letter.message as HubMessage, letter.segments);
+      const { end: { node, role } } = link;
+      this.#hub?.take({ type: "message", peer: node, role, ...receivedOf<NodeMessage>(letter) });
+    } else if (peer.end === link.end) link.end.take({ type: "message", ...receivedOf<HubMessage>(letter) });
   }
 
   #break(peer: Peer, notices: { nodeNoticesMs: number; hubNoticesMs: number }): void {
@@ -264,7 +269,7 @@ export class Network {
   }
 
   #nodeDisconnected(peer: Peer, end: NodeEnd): void {
-    end.disconnected();
+    end.take({ type: "disconnected" });
     this.#dialLater(peer);
   }
 
@@ -273,7 +278,7 @@ export class Network {
     link.hubSees = false;
     if (this.#hub === null || peer.hubSession !== link.session) return;
     peer.detachedAtMs = this.#nowMs;
-    this.#hub.disconnected(peer.node);
+    this.#hub.take({ type: "peerDisconnected", peer: peer.node, reason: "silent" });
     const { session } = link;
     this.#options.queue.after(this.#options.sessionKeepMs + heartbeatMs, () => this.#expire(peer, session));
   }
@@ -282,7 +287,7 @@ export class Network {
   #expire(peer: Peer, session: Session): void {
     if (peer.hubSession !== session || peer.link?.hubSees === true || !this.#isOver(peer)) return;
     peer.hubSession = null;
-    this.#hub?.disconnected(peer.node);
+    this.#hub?.take({ type: "peerLost", peer: peer.node, fault: gone });
   }
 
   #isOver(peer: Peer): boolean {
@@ -320,9 +325,10 @@ export class Network {
     const resumed = peer.nodeSession !== null && peer.nodeSession === peer.hubSession &&
       (hubSawLink || !this.#isOver(peer));
     if (old !== null) old.carries = old.hubSees = old.nodeSees = false;
-    if (peer.hubSession !== null && (hubSawLink || !resumed)) hub.disconnected(peer.node); // replaced, or displaced
+    if (peer.hubSession !== null && !resumed) hub.take({ type: "peerLost", peer: peer.node, fault: gone });
+    else if (hubSawLink) hub.take({ type: "peerDisconnected", peer: peer.node, reason: "replaced" });
     if (!resumed) {
-      if (peer.nodeSession !== null) end.sessionLost();
+      if (peer.nodeSession !== null) end.take({ type: "sessionLost" });
       peer.hubSession = peer.nodeSession = openSession();
     }
     const session = present(peer.nodeSession, "a joined node has a session");
@@ -333,8 +339,8 @@ export class Network {
       lane.relink(this.#nowMs);
       for (const letter of lane.letters) this.#carry(peer, { link, lane, bytes: letter.bytes });
     }
-    hub.connected(peer.node, { role: end.role, resumed });
-    end.connected(resumed);
+    hub.take({ type: "peerConnected", peer: peer.node, role: end.role, resumed });
+    end.take({ type: "connected", resumed });
   }
 }
 

@@ -3,32 +3,22 @@
  */
 
 import type { BlobRef, NodeId } from "../../../core/ids.ts";
-import type { HubMessage, NodeMessage, Role } from "../../../core/protocol/message.ts";
+import type { NodeMessage, Role } from "../../../core/protocol/message.ts";
+import type { HubEvent } from "../../../net/links/transport.ts";
+import type { LinkChange } from "../../node/node_runtime.ts";
 import type { Dice } from "../dice.ts";
 import { Lane } from "./lane.ts";
 
-/** The node whose session a message came on, with the role of its hello. */
-export interface HubSender {
-  readonly node: NodeId;
-  readonly role: Role;
-}
-
 export interface HubEnd {
-  connected(node: NodeId, options: { role: Role; resumed: boolean }): void;
-  disconnected(node: NodeId): void;
-  received(sender: HubSender, message: NodeMessage, segments: readonly BlobRef[]): void;
+  take(event: HubEvent<NodeMessage, BlobRef>): void;
 }
 
 /** One process behind a hotkey. */
 export interface NodeEnd {
   readonly node: NodeId;
   readonly role: Role;
-  connected(resumed: boolean): void;
-  disconnected(): void;
-  sessionLost(): void;
-  received(message: HubMessage, segments: readonly BlobRef[]): void;
-  /** The hub will not have this node: final. */
-  refused(): void;
+  /** `refused`: the hub will not have this node; final. */
+  take(change: LinkChange<BlobRef> | { readonly type: "refused" }): void;
 }
 
 export interface Session {

@@ -1,35 +1,44 @@
 /**
- * The simulated orchestrator: the production machine, its segments and blobs counted, its own work answered after a delay.
+ * The simulated orchestrator: the production runtime (cli/hub/hub_runtime.ts) between the simulated network, clock and journal,
+ * its own work on symbolic blobs.
  *
- * Does what cli/hub/orchestrator_role.ts and driver.ts do: events in, effects out, a tick at the machine's deadline. Survives
- * `crash` by snapshot and replay; a replay that does not end in the state that crashed fails the run. Reading a deleted blob or
- * a released segment fails the run; a blob lost to a fault is answered with the machine's event.
+ * Owns what a process can do that a runtime cannot: be killed and started again. A replay that does not end in the state that
+ * crashed fails the run. Reading a deleted blob or a released segment fails the run; a blob lost to a fault is answered with the
+ * machine's event.
  */
 
+import { Buffer } from "node:buffer";
 import { assert, present, unreachable } from "../../../core/assert.ts";
 import { secretKeyBytes } from "../../../core/chacha.ts";
 import { fault } from "../../../core/fault.ts";
 import type { BlobRef, NodeId } from "../../../core/ids.ts";
-import type { Attachment, OrchestratorEffect, OrchestratorEvent } from "../../../core/orchestrator/event.ts";
+import type { Attachment, OrchestratorEvent } from "../../../core/orchestrator/event.ts";
 import { heldSegments } from "../../../core/orchestrator/merge/rounds.ts";
 import { openOrchestrator, type OrchestratorState } from "../../../core/orchestrator/state.ts";
-import type { Machine } from "../../../core/protocol/machine.ts";
-import type { NodeMessage, Role } from "../../../core/protocol/message.ts";
+import type { NodeMessage } from "../../../core/protocol/message.ts";
+import type { HubEvent } from "../../../net/links/transport.ts";
+import {
+  type HubEdges,
+  HubRuntime,
+  type LeftBehind,
+  type OrchestratorMachine,
+  type OwnWork,
+} from "../../hub/hub_runtime.ts";
+import { snapshotBytes } from "../../hub/journal/state_bytes.ts";
 import type { BlobSet } from "./blob_set.ts";
 import type { Dice } from "../dice.ts";
 import { digest } from "../digest.ts";
 import type { EventQueue } from "../event_queue.ts";
-import { HeldSegments, lostWithProcess } from "./held_segments.ts";
-import { MemoryStore } from "./hub_store.ts";
+import { holdsExactly, lostWithProcess, symbolicSegments } from "./symbolic_segments.ts";
+import type { MemoryJournal } from "./memory_journal.ts";
 import type { HubWatch } from "../checks/hub_watch.ts";
+import { watchedMachine } from "../checks/watched_machine.ts";
 import type { Network } from "../network/network.ts";
-import type { HubEnd, HubSender } from "../network/network_peer.ts";
-import { isSameState } from "../same_state.ts";
-import { SymbolicHubWork, type SymbolicWork } from "./symbolic_hub_work.ts";
+import type { HubEnd } from "../network/network_peer.ts";
+import { QueueTimers } from "../queue_timers.ts";
+import { SymbolicHubWork } from "./symbolic_hub_work.ts";
 import { largestOf } from "./symbolic_numbers.ts";
 import type { SwarmShape } from "../swarm_shape.ts";
-
-export type OrchestratorMachine = Machine<OrchestratorState, OrchestratorEvent, OrchestratorEffect>;
 
 export interface HubOptions {
   readonly machine: OrchestratorMachine;
@@ -39,157 +48,110 @@ export interface HubOptions {
   readonly blobs: BlobSet;
   readonly dice: Dice;
   readonly watch: HubWatch;
-  readonly keepsJournal: boolean; // needed to crash
+  readonly journal: MemoryJournal | null; // needed to crash
 }
-
-const mostTicksAtOnce = 1000; // a deadline that ticks do not clear would spin for ever
 
 export class HubProcess implements HubEnd {
   readonly #options: HubOptions;
-  #state: OrchestratorState;
-  #segments = new HeldSegments();
-  #store: MemoryStore | null;
+  readonly ownWork: SymbolicHubWork;
+  #segments = symbolicSegments();
+  #runtime: HubRuntime<BlobRef, BlobRef>;
+  #waiting: HubEvent<NodeMessage, BlobRef>[] | null = null; // while the runtime takes nothing from the network
   #isDown = false;
-  #runs = 0; // starts of this process; results of an earlier one do not count
-  #tickAtMs = Infinity;
-  #ticksAtOnce = 0;
-  #lastTickMs = -1;
-  readonly #ownWork: SymbolicHubWork;
-  events = 0;
 
   constructor(options: HubOptions) {
+    const { shape, queue, blobs, dice } = options;
     this.#options = options;
-    const { shape, queue } = options;
-    const secret = Uint8Array.from({ length: secretKeyBytes }, () => options.dice.below(256));
-    this.#state = openOrchestrator({ ...shape, secret, nowMs: queue.nowMs });
-    const isDue = (round: number) => this.#state.round === round && this.#state.merge !== null;
-    this.#ownWork = new SymbolicHubWork({ shape, blobs: options.blobs, isDue });
-    this.#store = options.keepsJournal ? new MemoryStore(this.#state) : null;
-    options.network.hubUp(this);
-    this.#deliver({ type: "tick" });
+    const isDue = (round: number) => this.state.round === round && this.state.merge !== null;
+    this.ownWork = new SymbolicHubWork({ shape, blobs, isDue });
+    const secret = Uint8Array.from({ length: secretKeyBytes }, () => dice.below(256));
+    this.#runtime = this.#open(openOrchestrator({ ...shape, secret, nowMs: queue.nowMs }), null);
+    this.#begin();
+  }
+
+  #open(state: OrchestratorState, recovered: LeftBehind<BlobRef> | null): HubRuntime<BlobRef, BlobRef> {
+    const { machine, watch, shape: { config } } = this.#options;
+    return new HubRuntime({ machine: watchedMachine(machine, watch), config, state, recovered, edges: this.#edges() });
+  }
+
+  #begin(): void {
+    this.#options.network.hubUp(this);
+    this.#runtime.start();
   }
 
   get state(): OrchestratorState {
-    return this.#state;
+    return this.#runtime.state;
   }
 
-  get segments(): HeldSegments {
-    return this.#segments;
-  }
-
-  get ownWork(): SymbolicHubWork {
-    return this.#ownWork;
+  /** Holders, summed over segments. */
+  get heldCount(): number {
+    return this.#segments.holders;
   }
 
   get isDown(): boolean {
     return this.#isDown;
   }
 
-  connected(node: NodeId, options: { role: Role; resumed: boolean }): void {
-    this.#deliver({ type: "nodeConnected", node, ...options });
-  }
-
-  disconnected(node: NodeId): void {
-    this.#deliver({ type: "nodeDisconnected", node });
-  }
-
-  received({ node, role }: HubSender, message: NodeMessage, segments: readonly BlobRef[]): void {
-    const largest = segments.reduce((most, ref) => Math.max(most, largestOf(ref)), 0);
-    const scale = { largest, rms: largest };
-    this.#deliver({ type: "messageReceived", node, role, message, segments, scale });
+  take(event: HubEvent<NodeMessage, BlobRef>): void {
+    if (this.#waiting === null) this.#runtime.take(event);
+    else this.#waiting.push(event);
   }
 
   /** The chain no longer lists the node. */
   dismiss(node: NodeId): void {
-    this.#deliver({ type: "nodeDismissed", node, fault: fault("notAdmitted", "its place in the subnet is gone") });
+    const gone = fault("notAdmitted", "its place in the subnet is gone");
+    this.#runtime.enqueue({ type: "nodeDismissed", node, fault: gone });
   }
 
-  // ------------------------------------------------------------------------------------------------------ events
+  // ------------------------------------------------------------------------------------------------------- edges
 
-  #deliver(event: OrchestratorEvent): void {
-    if (this.#isDown) return;
-    const { machine, queue, watch } = this.#options;
-    const { nowMs } = queue;
-    this.events += 1;
-    this.#store?.append(nowMs, event);
-    watch.onEvent(event, this.#state);
-    if (event.type === "messageReceived") this.#segments.hold(event.segments);
-    for (const effect of machine.step(this.#state, event, nowMs)) this.#perform(effect);
-    if (watch.isCheckDue()) machine.assertInvariants(this.#state);
-    this.#setTimer();
-    if (this.#store?.isSnapshotDue === true) this.#store.snapshot(this.#state);
+  #edges(): HubEdges<BlobRef, BlobRef> {
+    const { queue, network, blobs, watch, journal } = this.#options;
+    return {
+      timers: new QueueTimers(queue),
+      links: {
+        send: (to, message, segments = []) => {
+          watch.onSend(to, message, this.state);
+          return network.sendToNode(to, message, segments);
+        },
+        close: (node, fault) => {
+          watch.onDisconnect(node, fault);
+          network.close(node, { isFinal: fault.code === "notAdmitted" });
+        },
+        pause: () => this.#waiting ??= [],
+        resume: () => this.#resume(),
+      },
+      journal,
+      segments: this.#segments,
+      attach: (attachment) => this.#attach(attachment),
+      scaleOf: (_, ref) => ({ largest: largestOf(ref), rms: largestOf(ref) }),
+      apart: () => 0, // as between honest machines
+      work: (work, done) => this.#work(work, done),
+      deleteBlobs: (hashes) => blobs.delete(hashes),
+      sweepBlobs: (used) => blobs.sweep(used),
+      onRecord: (record) => watch.onRecord(record, this.state),
+      onFinish: () => {},
+      onEnd: () => network.hubDown(),
+      onFailure: (error) => {
+        throw error;
+      },
+    };
   }
 
-  #setTimer(): void {
-    const { machine, queue } = this.#options;
-    const deadlineMs = machine.nextDeadlineMs(this.#state);
-    if (deadlineMs === null || deadlineMs >= this.#tickAtMs) return; // the tick that is set asks again
-    const atMs = Math.max(queue.nowMs, deadlineMs);
-    const run = this.#runs;
-    this.#tickAtMs = atMs;
-    queue.at(atMs, () => {
-      if (run === this.#runs && this.#tickAtMs === atMs) this.#tick();
-    });
+  #resume(): void {
+    const waiting = this.#waiting ?? [];
+    this.#waiting = null;
+    for (const event of waiting) this.take(event);
   }
 
-  #tick(): void {
-    const { machine, queue } = this.#options;
-    this.#tickAtMs = Infinity;
-    const deadlineMs = machine.nextDeadlineMs(this.#state);
-    if (deadlineMs !== null && deadlineMs <= queue.nowMs) {
-      this.#ticksAtOnce = this.#lastTickMs === queue.nowMs ? this.#ticksAtOnce + 1 : 0;
-      this.#lastTickMs = queue.nowMs;
-      assert(this.#ticksAtOnce < mostTicksAtOnce, `A tick must clear the deadline of ${deadlineMs} ms`);
-      this.#deliver({ type: "tick" });
-    } else this.#setTimer();
-  }
-
-  // ----------------------------------------------------------------------------------------------------- effects
-
-  #perform(effect: OrchestratorEffect): void {
-    const { network, blobs, watch } = this.#options;
-    switch (effect.type) {
-      case "send": {
-        const segments = effect.attachments.map((attachment) => this.#segmentOf(attachment));
-        watch.onSend(effect.to, effect.message, this.#state);
-        return network.sendToNode(effect.to, effect.message, segments);
-      }
-      case "disconnect":
-        watch.onDisconnect(effect.node, effect.fault);
-        return network.close(effect.node, { isFinal: effect.fault.code === "notAdmitted" });
-      case "compareWires": // nobody lies here
-        return this.#deliver({ ...effect, type: "wiresCompared", last: effect.last.hash, apart: 0 });
-      case "release":
-        return this.#segments.release(effect.refs);
-      case "deleteBlobs":
-        return blobs.delete(effect.hashes);
-      case "sweepBlobs":
-        return blobs.sweep(effect.used);
-      case "checkPayload":
-      case "checkUpload":
-      case "refereeSlice":
-      case "refereeMerge":
-      case "restoreStage":
-      case "checkBlobs":
-      case "writeCheckpoint":
-        return this.#work(effect);
-      case "record":
-        return watch.onRecord(effect.record, this.#state);
-      case "finish":
-        return;
-      default:
-        return unreachable(effect);
-    }
-  }
-
-  #segmentOf(attachment: Attachment): BlobRef {
+  #attach(attachment: Attachment): BlobRef {
     const { shape: { config } } = this.#options;
     const tokenBytes = 4 * config.model.contextLength;
     const batchBytes = config.train.sequencesPerMicrobatch * tokenBytes;
     const heldOutBytes = config.validate.heldOutSequences * tokenBytes;
     switch (attachment.type) {
       case "blob":
-        return this.#segments.read(attachment.ref);
+        return this.#segments.get(attachment.ref);
       case "inputs":
       case "targets":
         return { hash: digest(attachment.type, attachment.microbatch), bytes: batchBytes };
@@ -201,43 +163,42 @@ export class HubProcess implements HubEnd {
     }
   }
 
-  /** The hub's own work, in another thread or on the disk. */
-  #work(work: SymbolicWork): void {
+  /** In another thread or on the disk; it ends with the process. */
+  #work(work: OwnWork, done: (event: OrchestratorEvent) => void): void {
     const { queue, dice } = this.#options;
-    const run = this.#runs;
-    const isSlow = work.type === "writeCheckpoint" && this.#ownWork.disk === "slow";
+    const runtime = this.#runtime;
+    const isSlow = work.type === "writeCheckpoint" && this.ownWork.disk === "slow";
     queue.after(isSlow ? dice.between(60_000, 180_000) : dice.between(50, 500), () => {
-      if (run === this.#runs && !this.#isDown) this.#deliver(this.#ownWork.answer(work));
+      if (runtime === this.#runtime && !this.#isDown) done(this.ownWork.answer(work));
     });
   }
 
   // ------------------------------------------------------------------------------------------------------- crash
 
-  /** kill -9: memory is gone, the store is not. */
+  /** kill -9: memory is gone, the journal is not. */
   crash(): void {
-    assert(this.#store !== null && !this.#isDown, "Only a running hub with a journal can crash");
+    assert(this.#options.journal !== null && !this.#isDown, "Only a running hub with a journal can crash");
     this.#isDown = true;
-    this.#runs += 1;
-    this.#tickAtMs = Infinity;
+    this.#waiting = null;
+    this.#runtime.close();
     this.#options.network.hubDown();
   }
 
   restart(): void {
-    const { machine, network } = this.#options;
-    const { state, events } = present(this.#store, "a crashing hub has a journal").recover();
-    for (const { nowMs, event } of events) machine.step(state, event, nowMs);
-    assert(isSameState(state, this.#state), `A replay of ${events.length} events must end in the state that crashed`);
+    const { state, nowMs } = present(this.#options.journal, "a crashing hub has a journal").recover();
+    const [replayed, crashed] = [state, this.state].map((each) => snapshotBytes({ state: each, nowMs }));
+    assert(Buffer.compare(replayed!, crashed!) === 0, "A replay must end in the state that crashed");
     const named = heldSegments(state);
-    const segments = new HeldSegments();
-    segments.hold(named);
-    assert(segments.equals(this.#segments), "The state must name exactly the segments that are held");
+    assert(holdsExactly(this.#segments, named), "The state must name exactly the segments that are held");
     const lost = lostWithProcess(this.#options.dice, named);
-    segments.release(lost);
-    this.#state = state;
-    this.#segments = segments;
+    const saved = new Map(named.filter(({ hash }) => !lost.has(hash)).map((ref) => [ref.hash, ref]));
+    this.#segments = symbolicSegments();
+    this.#runtime = this.#open(state, { nowMs, saved: (hash) => saved.get(hash) });
     this.#isDown = false;
-    network.hubUp(this);
-    this.#deliver({ type: "restarted", lost });
-    assert(heldSegments(state).length === segments.count, "The state must forget exactly the segments that are lost");
+    this.#begin();
+    assert(
+      heldSegments(state).length === this.#segments.holders,
+      "The state must forget exactly the segments that are lost",
+    );
   }
 }

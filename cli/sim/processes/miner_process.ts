@@ -4,12 +4,17 @@
 
 import { assert, present, unreachable } from "../../../core/assert.ts";
 import type { BlobRef, NodeId, StageIndex } from "../../../core/ids.ts";
-import type { MinerEffect, MinerEvent, MinerWork } from "../../../core/miner/event.ts";
+import { type Parsed, parsed } from "../../../core/fault.ts";
+import type { MinerEffect, MinerEvent, MinerResult, MinerWork } from "../../../core/miner/event.ts";
 import { miner } from "../../../core/miner/machine.ts";
 import { type MinerState, openMiner } from "../../../core/miner/state.ts";
-import { type LinkEvent, NodeProcess, type NodeServices } from "./node_process.ts";
+import { NodeRuntime } from "../../node/node_runtime.ts";
+import { watchedNode } from "../checks/watched_machine.ts";
+import { NodeProcess, type NodeServices } from "./node_process.ts";
 import type { WatchedWork } from "../checks/node_watch.ts";
 import { blobsOfSource, SymbolicStage, type WorkOutcome } from "./symbolic_stage.ts";
+
+type Done = (outcome: Parsed<MinerResult>) => void;
 
 const gradientTaskFactor = 3; // recomputed forward, then backward of twice its cost
 
@@ -17,6 +22,7 @@ export class MinerProcess extends NodeProcess {
   readonly role = "miner";
   readonly state: MinerState;
   readonly stage: SymbolicStage;
+  protected readonly runtime: NodeRuntime<MinerState, MinerEvent, MinerEffect, MinerResult, BlobRef, BlobRef>;
 
   constructor(node: NodeId, services: NodeServices, options: { previousStage: StageIndex | null }) {
     super(node, services);
@@ -24,10 +30,20 @@ export class MinerProcess extends NodeProcess {
     const { shape } = services;
     const missing = (refs: readonly BlobRef[]) => services.missing(node, refs);
     this.stage = new SymbolicStage({ shape, missing, segments: this.segments, owner: node });
+    this.runtime = new NodeRuntime({
+      machine: watchedNode(miner, {
+        watch: services.watch,
+        onStep: (event, effects) => this.#mustStay(event, effects),
+      }),
+      state: this.state,
+      edges: this.edges(({ work }, done) => this.#work(work, done)),
+    });
   }
 
-  protected take(event: LinkEvent): void {
-    this.#step(event);
+  #mustStay(event: MinerEvent, effects: readonly MinerEffect[]): void {
+    if (event.type === "stopRequested") return;
+    const isLeaving = effects.some((effect) => effect.type === "send" && effect.message.type === "leaving");
+    assert(!isLeaving, `${this.node} must not leave unless it is told to`);
   }
 
   heldByState(): number {
@@ -37,34 +53,7 @@ export class MinerProcess extends NodeProcess {
     return queued + 2 * log.length + (running === null ? 0 : refsOf(running.job) + running.held.length);
   }
 
-  #step(event: MinerEvent): void {
-    if (!this.isAlive) return;
-    for (const effect of miner.step(this.state, event, this.services.queue.nowMs)) {
-      const isLeaving = effect.type === "send" && effect.message.type === "leaving";
-      assert(!isLeaving || event.type === "stopRequested", `${this.node} must not leave unless it is told to`);
-      this.#perform(effect);
-    }
-    if (this.services.watch.isCheckDue()) miner.assertInvariants(this.state);
-  }
-
-  #perform(effect: MinerEffect): void {
-    switch (effect.type) {
-      case "send":
-        return this.send(effect.message, effect.attachments);
-      case "release":
-        return this.segments.release(effect.refs);
-      case "record":
-        return;
-      case "perform":
-        return this.#work(effect.job, effect.work);
-      case "finish":
-        return this.finish();
-      default:
-        return unreachable(effect);
-    }
-  }
-
-  #work(job: number, work: MinerWork): void {
+  #work(work: MinerWork, done: Done): void {
     if (work.type === "applyStep") this.#reportStep();
     const outcome = this.stage.perform(work);
     const onDevice = work.type !== "reduceSlice" && work.type !== "uploadParameters";
@@ -74,24 +63,24 @@ export class MinerProcess extends NodeProcess {
     const isWanted = outcome.result.ok || this.services.watch.isWanted(this, watched); // when it asked for the blobs
     this.compute(
       cost,
-      (computeMs) => this.#done({ job, work, outcome, computeMs, watched: isWanted ? watched : null }),
+      (computeMs) => this.#workEnded({ work, outcome, computeMs, watched: isWanted ? watched : null, done }),
     );
   }
 
-  #done(options: {
-    job: number;
+  #workEnded(options: {
     work: MinerWork;
     outcome: WorkOutcome;
     computeMs: number;
     watched: WatchedWork | null; // null: the work is no longer wanted
+    done: Done;
   }): void {
-    const { job, work, outcome, computeMs, watched } = options;
+    const { work, outcome, computeMs, watched, done } = options;
     const { watch, blobs } = this.services;
     if (!outcome.result.ok) {
       const { fault } = outcome.result;
       const isFate = outcome.missing !== undefined && blobs.wasLost(outcome.missing);
       if (!isFate && watched !== null) watch.workFailed(this, { ...watched, fault });
-      return this.#step({ type: "workFailed", job, fault });
+      return done({ ok: false, fault });
     }
     blobs.put(outcome.puts);
     const result = outcome.result.value;
@@ -101,11 +90,11 @@ export class MinerProcess extends NodeProcess {
         const momentum = result.momentum?.hash ?? null;
         watch.merged(this, { stage, round: work.round, parameters: result.parameters.hash, momentum });
       }
-      return this.#step({ type: "workDone", job, result });
+      return done(parsed(result));
     }
     watch.taskComputed();
-    if (result.output !== null) this.segments.hold([result.output]);
-    this.#step({ type: "workDone", job, result: { ...result, computeMs } });
+    if (result.output !== null) this.segments.hold(result.output);
+    done(parsed({ ...result, computeMs }));
   }
 
   /** The accumulated gradient must be over exactly the log, which must be what the step header counts. */

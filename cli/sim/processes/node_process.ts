@@ -1,17 +1,20 @@
 /**
  * What simulated miners and validators share: a process behind a hotkey, its link, its held segments, its pace.
  *
- * Does for a role machine what cli/node/node_role.ts does: link events in, `send` out, nothing sent between the loss of a
- * session and the next one. Adds machine faults: being killed, sleeping, no longer computing, slowing down.
+ * Owns the edges of production's runtime (cli/node/node_runtime.ts), and machine faults: being killed, sleeping, no longer
+ * computing, slowing down.
  */
 
 import { assert } from "../../../core/assert.ts";
+import type { Parsed } from "../../../core/fault.ts";
 import type { BlobRef, NodeId } from "../../../core/ids.ts";
-import type { HubMessage, NodeMessage, Role } from "../../../core/protocol/message.ts";
+import type { NodeMessage, Role } from "../../../core/protocol/message.ts";
+import type { Timers } from "../../../net/timers.ts";
+import type { LinkChange, NodeEdges } from "../../node/node_runtime.ts";
 import type { BlobSet } from "./blob_set.ts";
 import { Dice } from "../dice.ts";
 import type { EventQueue } from "../event_queue.ts";
-import { HeldSegments } from "./held_segments.ts";
+import { symbolicSegments } from "./symbolic_segments.ts";
 import type { Network } from "../network/network.ts";
 import type { NodeEnd } from "../network/network_peer.ts";
 import type { NodeWatch } from "../checks/node_watch.ts";
@@ -21,6 +24,7 @@ import { type Garbage, spoil } from "./garbage.ts";
 export interface NodeServices {
   readonly shape: SwarmShape;
   readonly queue: EventQueue;
+  readonly timers: Timers;
   readonly network: Network;
   readonly blobs: BlobSet;
   /** The first of these blobs that the hub's store does not give to the node: missing, or not permitted. */
@@ -30,12 +34,15 @@ export interface NodeServices {
   readonly ended: (process: NodeProcess) => void;
 }
 
-/** Link events that both machines know. */
-export type LinkEvent =
-  | { readonly type: "connected"; readonly resumed: boolean }
-  | { readonly type: "disconnected" }
-  | { readonly type: "messageReceived"; readonly message: HubMessage; readonly segments: readonly BlobRef[] }
-  | { readonly type: "stopRequested"; readonly reason: string };
+type Edges<Effect, Result> = NodeEdges<Effect, Result, BlobRef, BlobRef>;
+
+/** A `NodeRuntime` of either role. */
+interface Runtime {
+  readonly hasSession: boolean;
+  take(change: LinkChange<BlobRef>): void;
+  enqueue(event: { readonly type: "stopRequested"; readonly reason: string }): void;
+  close(): void;
+}
 
 const stragglerFactor = 10;
 const storeRetryMs = 1000; // while the orchestrator is down its store is too
@@ -43,12 +50,11 @@ const storeRetryMs = 1000; // while the orchestrator is down its store is too
 export abstract class NodeProcess implements NodeEnd {
   readonly node: NodeId;
   abstract readonly role: Role;
-  readonly segments = new HeldSegments();
+  readonly segments = symbolicSegments();
   readonly bornMs: number;
   protected readonly services: NodeServices;
   readonly #dice: Dice; // of compute times
   readonly #slowness: number;
-  #hasSession = false;
   #stuckUntilMs = 0;
   #slowUntilMs = 0;
   #garbage: Garbage | null = null;
@@ -64,61 +70,61 @@ export abstract class NodeProcess implements NodeEnd {
     this.#slowness = services.shape.equal === undefined ? this.#dice.slowness() : 1;
   }
 
-  protected abstract take(event: LinkEvent): void;
+  protected abstract readonly runtime: Runtime;
 
   /** Segment holders that the machine's state accounts for. */
   abstract heldByState(): number;
 
-  connected(resumed: boolean): void {
-    this.#hasSession = true;
-    this.take({ type: "connected", resumed });
+  /** Everything around the runtime but the work, which differs by role. */
+  protected edges<Effect, Result>(work: Edges<Effect, Result>["work"]): Edges<Effect, Result> {
+    const never = () => assert(false, "A simulated node takes every message at once");
+    return {
+      timers: this.services.timers,
+      links: {
+        send: (message, segments = []) => this.#send(message, segments),
+        pause: never,
+        resume: never,
+      },
+      segments: this.segments,
+      attach: (ref) => this.segments.get(ref),
+      work,
+      report: () => {},
+      onFinish: () => {
+        this.services.network.leave(this.node);
+        this.#end();
+      },
+      onFailure: (error) => {
+        throw error;
+      },
+    };
   }
 
-  disconnected(): void {
-    this.take({ type: "disconnected" });
-  }
-
-  sessionLost(): void {
-    this.#hasSession = false;
-  }
-
-  refused(): void {
+  take(change: LinkChange<BlobRef> | { readonly type: "refused" }): void {
+    if (change.type !== "refused") return this.runtime.take(change);
     this.services.watch.refused(this);
     this.#end();
   }
 
-  received(message: HubMessage, segments: readonly BlobRef[]): void {
-    if (!this.isAlive) return;
-    this.segments.hold(segments);
-    this.take({ type: "messageReceived", message, segments });
-  }
-
   requestStop(reason: string): void {
-    if (this.isAlive) this.take({ type: "stopRequested", reason });
+    this.runtime.enqueue({ type: "stopRequested", reason });
   }
 
-  protected send(message: NodeMessage, attachments: readonly BlobRef[] = []): void {
-    if (!this.#hasSession) return;
-    for (const ref of attachments) this.segments.read(ref);
-    if (this.#garbage === null) return this.services.network.sendToHub(this.node, message, attachments);
-    const spoiled = spoil({ message, segments: attachments }, this.#garbage);
-    this.services.network.sendToHub(this.node, spoiled.message, spoiled.segments);
+  #send(message: NodeMessage, segments: readonly BlobRef[]): Parsed<number> {
+    const { network } = this.services;
+    if (this.#garbage === null) return network.sendToHub(this.node, message, segments);
+    const spoiled = spoil({ message, segments }, this.#garbage);
+    return network.sendToHub(this.node, spoiled.message, spoiled.segments);
   }
 
   /** A message that no machine of ours would send now. */
   sendStale(message: NodeMessage, segments: readonly BlobRef[]): void {
     this.isHonest = false;
-    if (this.#hasSession && this.isAlive) this.services.network.sendToHub(this.node, message, segments);
-  }
-
-  /** The machine has finished. */
-  protected finish(): void {
-    this.services.network.leave(this.node);
-    this.#end();
+    if (this.runtime.hasSession && this.isAlive) this.services.network.sendToHub(this.node, message, segments);
   }
 
   #end(): void {
     this.isAlive = false;
+    this.runtime.close();
     this.services.ended(this);
   }
 

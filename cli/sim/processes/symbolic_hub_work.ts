@@ -7,18 +7,16 @@
 
 import { assert, present, unreachable } from "../../../core/assert.ts";
 import { type BlobRef, stageIndex } from "../../../core/ids.ts";
-import type { OrchestratorEffect, OrchestratorEvent } from "../../../core/orchestrator/event.ts";
+import type { OrchestratorEvent } from "../../../core/orchestrator/event.ts";
 import type { Restored } from "../../../core/orchestrator/merge/restoring.ts";
 import type { ParameterSource } from "../../../core/protocol/message.ts";
-import type { HubWork } from "../../hub/hub_work.ts";
+import type { OwnWork } from "../../hub/hub_runtime.ts";
 import { digest } from "../digest.ts";
 import type { SwarmShape } from "../swarm_shape.ts";
 import type { BlobSet } from "./blob_set.ts";
 import { isFinite, statsOf } from "./symbolic_numbers.ts";
 import { reducedSlice, symbolicVector } from "./symbolic_payload.ts";
 import { blobsOfSource, mergedVectors, vectorsOf } from "./symbolic_stage.ts";
-
-export type SymbolicWork = HubWork | Extract<OrchestratorEffect, { type: "writeCheckpoint" }>;
 
 interface StoredCheckpoint {
   readonly round: number;
@@ -40,7 +38,7 @@ export class SymbolicHubWork {
     this.#options = options;
   }
 
-  answer(work: SymbolicWork): OrchestratorEvent {
+  answer(work: OwnWork): OrchestratorEvent {
     const { round } = work;
     const { blobs } = this.#options;
     switch (work.type) {
@@ -73,7 +71,7 @@ export class SymbolicHubWork {
   }
 
   #refereeSlice(
-    { round, edition, stage, slice, inputs }: Extract<SymbolicWork, { type: "refereeSlice" }>,
+    { round, edition, stage, slice, inputs }: Extract<OwnWork, { type: "refereeSlice" }>,
   ): OrchestratorEvent {
     if (this.#lacks(inputs.map((input) => input.payload), { round, purpose: `slice ${slice} of round ${round}` })) {
       return { type: "sliceUnavailable", round, stage, slice };
@@ -83,7 +81,7 @@ export class SymbolicHubWork {
     return { type: "sliceRefereed", round, edition, stage, slice, result };
   }
 
-  #refereeMerge({ round, stage, source, slices }: Extract<SymbolicWork, { type: "refereeMerge" }>): OrchestratorEvent {
+  #refereeMerge({ round, stage, source, slices }: Extract<OwnWork, { type: "refereeMerge" }>): OrchestratorEvent {
     const { shape, blobs } = this.#options;
     const need = { round, purpose: `the merge of stage ${stage} in round ${round}` };
     if (this.#lacks(blobsOfSource(source), need)) {
@@ -98,7 +96,7 @@ export class SymbolicHubWork {
   }
 
   #restored(
-    { round, stage, sources }: Extract<SymbolicWork, { type: "restoreStage" }>,
+    { round, stage, sources }: Extract<OwnWork, { type: "restoreStage" }>,
   ): { source: ParameterSource; from: Restored } {
     const { blobs, shape } = this.#options;
     const source = present(sources[stage], "every stage has a source");
@@ -119,7 +117,7 @@ export class SymbolicHubWork {
     return { source: { type: "blobs", parameters, momentum: null }, from: "neighbours" };
   }
 
-  #writeCheckpoint({ round, sources }: Extract<SymbolicWork, { type: "writeCheckpoint" }>): OrchestratorEvent {
+  #writeCheckpoint({ round, sources }: Extract<OwnWork, { type: "writeCheckpoint" }>): OrchestratorEvent {
     const detail = "no space left on the device";
     if (this.disk === "full") return { type: "checkpointFailed", round, detail, missing: null };
     const purpose = `the checkpoint of round ${round}`;

@@ -17,7 +17,7 @@ import type { ParameterSource, Slice } from "../../../core/protocol/message.ts";
 import { digest, unitOf } from "../digest.ts";
 import { isFinite, spoiltHash } from "./symbolic_numbers.ts";
 import { reducedSlice, symbolicPayload, symbolicVector } from "./symbolic_payload.ts";
-import type { HeldSegments } from "./held_segments.ts";
+import type { SymbolicSegments } from "./symbolic_segments.ts";
 import type { SwarmShape } from "../swarm_shape.ts";
 
 /** What a lying miner falsifies; sizes stay correct. */
@@ -55,7 +55,7 @@ const noGradient = digest("no gradient");
 export interface SymbolicStageOptions {
   readonly shape: SwarmShape;
   readonly missing: (refs: readonly BlobRef[]) => BlobRef | null; // the first blob that cannot be read
-  readonly segments: HeldSegments;
+  readonly segments: SymbolicSegments;
   readonly owner: string;
 }
 
@@ -134,8 +134,8 @@ export class SymbolicStage {
 
   #runTask(work: Extract<MinerWork, { type: "runTask" }>): MinerResult {
     const { segments, owner } = this.#options;
-    segments.read(work.input);
-    if (work.second !== null) segments.read(work.second);
+    segments.get(work.input);
+    if (work.second !== null) segments.get(work.second);
     const spec = this.#stage();
     const result = taskResult({ spec, work, parameters: this.#parameters, steps: this.#steps });
     if (work.second !== null) {
@@ -159,8 +159,8 @@ export class SymbolicStage {
     if (replay !== null) {
       const { segments } = this.#options;
       for (const task of replay) {
-        segments.read(task.input);
-        segments.read(task.second);
+        segments.get(task.input);
+        segments.get(task.second);
       }
       this.#gradient = this.gradientOf(replay);
       this.#accumulated = replay.length;

@@ -2,11 +2,14 @@
  * A simulated validator: the production machine, and audits by comparing digests.
  */
 
-import { present, unreachable } from "../../../core/assert.ts";
+import { present } from "../../../core/assert.ts";
 import { fault, type Parsed, parsed } from "../../../core/fault.ts";
+import type { BlobRef, NodeId } from "../../../core/ids.ts";
 import type { ValidatorEffect, ValidatorEvent, ValidatorResult, ValidatorWork } from "../../../core/validator/event.ts";
 import { openValidator, validator, type ValidatorState } from "../../../core/validator/machine.ts";
-import { type LinkEvent, NodeProcess } from "./node_process.ts";
+import { NodeRuntime } from "../../node/node_runtime.ts";
+import { watchedNode } from "../checks/watched_machine.ts";
+import { NodeProcess, type NodeServices } from "./node_process.ts";
 import { taskResult, vectorsOf } from "./symbolic_stage.ts";
 import type { SwarmShape } from "../swarm_shape.ts";
 
@@ -15,9 +18,22 @@ type Replay = Extract<ValidatorWork, { type: "replay" }>;
 export class ValidatorProcess extends NodeProcess {
   readonly role = "validator";
   readonly state: ValidatorState = openValidator({ adapter: "simulated" });
+  protected readonly runtime: NodeRuntime<
+    ValidatorState,
+    ValidatorEvent,
+    ValidatorEffect,
+    ValidatorResult,
+    BlobRef,
+    BlobRef
+  >;
 
-  protected take(event: LinkEvent): void {
-    this.#step(event);
+  constructor(node: NodeId, services: NodeServices) {
+    super(node, services);
+    this.runtime = new NodeRuntime({
+      machine: watchedNode(validator, { watch: services.watch }),
+      state: this.state,
+      edges: this.edges(({ work }, done) => this.#work(work, done)),
+    });
   }
 
   heldByState(): number {
@@ -25,31 +41,7 @@ export class ValidatorProcess extends NodeProcess {
     return queue.reduce((sum, entry) => sum + entry.segments.length, running?.segments.length ?? 0);
   }
 
-  #step(event: ValidatorEvent): void {
-    if (!this.isAlive) return;
-    for (const effect of validator.step(this.state, event, this.services.queue.nowMs)) this.#perform(effect);
-    if (this.services.watch.isCheckDue()) validator.assertInvariants(this.state);
-  }
-
-  #perform(effect: ValidatorEffect): void {
-    switch (effect.type) {
-      case "send":
-        return this.send(effect.message);
-      case "release":
-        return this.segments.release(effect.refs);
-      case "record":
-      case "score":
-        return;
-      case "perform":
-        return this.#work(effect.job, effect.work);
-      case "finish":
-        return this.finish();
-      default:
-        return unreachable(effect);
-    }
-  }
-
-  #work(job: number, work: ValidatorWork): void {
+  #work(work: ValidatorWork, done: (outcome: Parsed<ValidatorResult>) => void): void {
     const { shape, blobs, watch } = this.services;
     const sources = work.type === "evaluate" ? work.sources : [work.source];
     const refs = sources.flatMap((source) => source.type === "initial" ? [] : [source.parameters]);
@@ -60,16 +52,16 @@ export class ValidatorProcess extends NodeProcess {
     const bytes = refs.reduce((sum, ref) => sum + ref.bytes, 0);
     const medianMs = shape.forwardMs * (work.type === "evaluate" ? shape.stages.length : 3);
     this.compute({ medianMs, bytes, onDevice: true }, () => {
-      if (result.ok) return this.#step({ type: "workDone", job, result: result.value });
+      if (result.ok) return done(result);
       const isFate = missing !== null && blobs.wasLost(missing);
       if (!isFate) watch.workFailed(this, { work: work.type, round: null, payloads: [], fault: result.fault });
-      this.#step({ type: "workFailed", job, fault: result.fault });
+      done(result);
     });
   }
 
   #replay(work: Replay): ValidatorResult {
     const { shape } = this.services;
-    for (const ref of [work.input, work.second, work.claimed]) if (ref !== null) this.segments.read(ref);
+    for (const ref of [work.input, work.second, work.claimed]) if (ref !== null) this.segments.get(ref);
     const { parameters } = vectorsOf(work.source, { shape, stage: work.stage });
     const { output, losses } = taskResult({
       spec: present(shape.stages[work.stage], "the replayed stage exists"),

@@ -17,7 +17,7 @@ import { inconclusive, judgeRepetition } from "../../score/verdict.ts";
 import { addRequest, queuedAudits, removeAudits } from "./audit_queue.ts";
 import { endRunning, passOn, takeLate, takeRunning } from "./audit_requests.ts";
 import { type AuditRequest, closeRequest, isProbe, type ReplayTask, roundOf } from "./audit_state.ts";
-import { onNothingFinite, settleEvaluation } from "./evaluations.ts";
+import { endEvaluation, onNothingFinite, settleEvaluation } from "./evaluations.ts";
 import { reach } from "../marks.ts";
 import { actOnVerdict } from "./verdict_actions.ts";
 import { type OrchestratorEffect, record } from "../event.ts";
@@ -178,7 +178,7 @@ export function settleOpenEvaluations(state: OrchestratorState): OrchestratorEff
   const { queue, running } = state.audit;
   const asked = [...running.values()].map(({ request }) => request).filter((request) => !isProbe(request));
   const requests = [...queuedAudits(queue), ...asked];
-  return requests.flatMap((request) => request.type === "evaluate" ? settleEvaluation(state, request) : []);
+  return requests.flatMap((request) => request.type === "evaluate" ? endEvaluation(state, request) : []);
 }
 
 /** Work done with parameters that no longer exist cannot be repeated. */

@@ -5,7 +5,7 @@
  * they agree, that is the round's loss, unless it is out of the ordinary: then a third is asked too, as when they do not agree.
  * Two against one is not decided by number. The run believes the side nearer to the training loss of the same parameters,
  * waiting for the round's first step if need be; if that is the single one, the run reports all and believes none. A single
- * validator is believed as it is. A non-finite result is an evaluation like any other.
+ * validator is believed as it is; one of several whose answer came too late for a second one is not. A non-finite result is an evaluation like any other.
  */
 
 import { fault } from "../../fault.ts";
@@ -58,6 +58,15 @@ function onAnswer(
   if (needsMore && passOn(state, { request, validator: answer.validator })) return [];
   if (!needsMore) closeRequest(state.audit, request);
   return settleEvaluation(state, request);
+}
+
+/** Settles an evaluation that the end of the run cuts off: an answer that came too late to be checked is said, not believed. */
+export function endEvaluation(state: OrchestratorState, request: EvaluateRequest): OrchestratorEffect[] {
+  const { proven, silent } = state.audit;
+  const mayAnswer = (node: NodeId) => proven.has(node) && !silent.has(node) && !request.tried.includes(node);
+  const isUnchecked = request.answers.length === 1 && [...state.validators].some(mayAnswer);
+  if (!isUnchecked) return settleEvaluation(state, request);
+  return dispute(state, { request, why: "; the run ended before another validator could say" });
 }
 
 /** The loss that two validators agree on; with one validator, its loss. */
@@ -133,7 +142,8 @@ function dispute(
 ): OrchestratorEffect[] {
   state.facts.heldOutDisputed = { round, answers: [...answers] };
   const said = answers.map(({ validator, loss }) => `${validator} says ${lossText(loss)}`).join(", ");
-  const text = `Validators disagree on the held-out loss of round ${round}: ${said}${why}`;
+  const what = answers.length === 1 ? "Only one validator found" : "Validators disagree on";
+  const text = `${what} the held-out loss of round ${round}: ${said}${why}`;
   return [record({ type: "warning", text })];
 }
 

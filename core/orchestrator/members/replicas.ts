@@ -164,13 +164,13 @@ export function takeReady(roster: StageRoster): Member | null {
 
 const mostCompared = 32;
 
-/** The fastest of some idle replicas, other than this one: the next in turn would often be slow. */
-export function idleReplica(roster: StageRoster, options: { except: NodeId | null }): Member | null {
+/** The fastest of some idle replicas that may be asked: the next in turn would often be slow. */
+export function idleReplica(roster: StageRoster, mayAsk: (node: NodeId) => boolean = () => true): Member | null {
   let best: Member | null = null;
   let compared = 0;
   for (const place of roster.ready) {
     const { member } = place;
-    if (!isValid(place) || member.leases.size > 0 || member.node === options.except) continue;
+    if (!isValid(place) || member.leases.size > 0 || !mayAsk(member.node)) continue;
     if (best === null || unitMsOf(roster, member) < unitMsOf(roster, best)) best = member;
     if (++compared === mostCompared) break;
   }
@@ -179,7 +179,7 @@ export function idleReplica(roster: StageRoster, options: { except: NodeId | nul
 
 /** Takes the turn of the fastest idle replica for an item that the step waits for. */
 export function takeIdle(roster: StageRoster): Member | null {
-  const member = idleReplica(roster, { except: null });
+  const member = idleReplica(roster);
   if (member !== null) member.isReady = false; // its place in the heap is stale now
   return member;
 }

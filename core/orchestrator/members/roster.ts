@@ -26,6 +26,7 @@ import { activate, awaitAssign, replicasOf, setAway, setBack, setStage } from ".
 import { mayResume, resumeMember } from "./resume.ts";
 import { hasComeBackOften, noteReturn } from "./returns.ts";
 import { benchMember, forgetMember } from "./roster_changes.ts";
+import { noteJoined } from "./talk.ts";
 import { departSealed, renewPatience } from "../step/sealing.ts";
 import { type Member, newMember, type OrchestratorState } from "../state.ts";
 import { fits } from "./unfit.ts";
@@ -41,6 +42,8 @@ export function onJoin(
   if (state.expelled.has(node)) {
     return [{ type: "disconnect", node, fault: fault("notAdmitted", "this node was expelled from the run") }];
   }
+  const tooMany = noteJoined(state, node);
+  if (tooMany !== null) return [{ type: "disconnect", node, fault: tooMany }];
   const old = state.members.get(node);
   if (old !== undefined && old.role === message.role && mayResume(state, { member: old, holding: message.holding })) {
     return resumeMember(state, {

@@ -4,7 +4,8 @@
  * Many messages are legitimately ignored: an answer that crosses a cancellation, a late progress report. An honest node sends
  * about one message per request, whatever becomes of it; an assignment may be followed by a report for each percent of loading.
  * Beyond twice that and `freeMessages`, a round's messages are refused unread; blame.ts counts refusals and ends the membership
- * of a node that persists.
+ * of a node that persists. Joins are answered by a welcome and an assignment, which would allow ever more of them: they have a
+ * bound of their own, and one too many ends the session.
  */
 
 import { type Fault, fault } from "../../fault.ts";
@@ -15,11 +16,12 @@ import type { OrchestratorState, Talk } from "../state.ts";
 
 const freeMessages = 1024; // in a round
 const perRequest = 2;
+const mostJoins = 128; // in a round: a link that fails for longer than the grace every few minutes
 const perAssignment = perRequest * (1 + 101 * loadingParts.length);
 
 function talkOf(state: OrchestratorState, node: NodeId): Talk {
   let talk = state.talk.get(node);
-  if (talk === undefined) state.talk.set(node, talk = { asked: 0, heard: 0 });
+  if (talk === undefined) state.talk.set(node, talk = { asked: 0, heard: 0, joins: 0 });
   return talk;
 }
 
@@ -32,6 +34,17 @@ export function noteHeard(state: OrchestratorState, node: NodeId): Fault | null 
   return fault(
     "limitExceeded",
     `Cannot accept more than ${most} messages in this round, which is more than what this node was asked can need`,
+  );
+}
+
+/** Counts a join; returns a fault if it is one too many, after which the node may come back in the next round. */
+export function noteJoined(state: OrchestratorState, node: NodeId): Fault | null {
+  const talk = talkOf(state, node);
+  talk.joins += 1;
+  if (talk.joins <= mostJoins) return null;
+  return fault(
+    "limitExceeded",
+    `Cannot take this node again in this round as a node must join at most ${mostJoins} times in a round; try again later`,
   );
 }
 

@@ -37,6 +37,7 @@ export function finishRound(state: OrchestratorState, nowMs: number): Orchestrat
   state.reloads.clear();
   ageStandings(state);
   state.talk.clear();
+  state.claims.clear();
   state.upload = {
     round: state.round,
     step: state.step,

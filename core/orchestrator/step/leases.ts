@@ -8,7 +8,7 @@
 
 import { present } from "../../assert.ts";
 import { heapPush } from "../../heap.ts";
-import { type BlobRef, taskId } from "../../ids.ts";
+import { type BlobRef, type NodeId, taskId } from "../../ids.ts";
 import { setAlarm } from "../alarms.ts";
 import { isUnreliable, noteWithheld } from "../members/blame.ts";
 import { type OrchestratorEffect, record, send } from "../event.ts";
@@ -113,14 +113,10 @@ export function onLeaseAlarm(
   }
   setAlarm(state, { type: "lease", task, atMs: nextLookMs(state, { member, deadlineMs: held.deadlineMs, nowMs }) });
   const roster = rosterOf(state, item.stage);
-  const other = idleReplica(roster, { except: held.node });
-  if (
-    item.leases.length >= mostLeases || other === null || hasRefused(item, other.node) ||
-    item.makers.includes(other.node) ||
-    !isEmpty(present(openWork(state).queues[item.stage], "a queue"))
-  ) {
-    return [];
-  }
+  const isNew = (node: NodeId) => node !== held.node && !hasRefused(item, node) && !item.makers.includes(node);
+  const other = idleReplica(roster, isNew);
+  const hasMore = !isEmpty(present(openWork(state).queues[item.stage], "a queue"));
+  if (item.leases.length >= mostLeases || other === null || hasMore) return [];
   state.counters.speculations += 1;
   return [lease(state, { item, member: other, nowMs })];
 }

@@ -19,7 +19,7 @@ import { confirms, isClose, isUsable, mostLoss, type TaskResult } from "./result
 import { benchMember } from "../members/roster_changes.ts";
 import { finish } from "../merge/rounds.ts";
 import type { OrchestratorState, StageRoster } from "../state.ts";
-import { type Doubt, refusersOf, type WorkItem } from "./step_state.ts";
+import { type Doubt, type Failure, refusersOf, type WorkItem } from "./step_state.ts";
 import { flowOf } from "./wiring.ts";
 
 export const mostAsked = 8; // replicas of a large stage
@@ -72,21 +72,39 @@ export function isHopeless(state: OrchestratorState, item: WorkItem): boolean {
   return isShared(state, item) && !item.refused.some(({ doubt }) => isUsable(doubt));
 }
 
+const mostClaims = 3; // of a node in a round; without a bound one could have every microbatch made again, and never be wrong
+
+interface Contest {
+  readonly item: WorkItem;
+  readonly result: TaskResult;
+  readonly doer: NodeId;
+}
+
 /**
  * Whether the replicas that failed a gradient task contradict the one that did it: a wire of ordinary size may make honest
  * gradients explode, and an accomplice may deny it. A suspect's claim has already been examined in this round.
  */
-export function isContested(
-  state: OrchestratorState,
-  { item, result, doer }: { item: WorkItem; result: TaskResult; doer: NodeId },
-): boolean {
-  if (item.direction === "forward" || item.refused.length === 0) return false;
-  const against = item.refused.filter(({ node, doubt }) =>
-    node !== doer && doubt.measure !== "loss" && !confirms(result, doubt) &&
-    !isSuspect(state, { node, since: state.round })
-  );
+export function isContested(state: OrchestratorState, contest: Contest): boolean {
+  const against = claimsOf(state, contest);
   return against.some(({ doubt }) => !isUsable(doubt)) ||
     against.some((a) => against.some((b) => a.node !== b.node && isAlike(a.doubt, b.doubt)));
+}
+
+/** The microbatch is made again because of them; a second time decides who was wrong, so it is free. */
+export function noteClaims(state: OrchestratorState, contest: Contest): void {
+  if (flowOf(state, contest.item).past.length > 0) return;
+  for (const node of new Set(claimsOf(state, contest).map((claim) => claim.node))) {
+    state.claims.set(node, (state.claims.get(node) ?? 0) + 1);
+  }
+}
+
+function claimsOf(state: OrchestratorState, { item, result, doer }: Contest): Failure[] {
+  if (item.direction === "forward") return [];
+  const isAgain = flowOf(state, item).past.length > 0;
+  return item.refused.filter(({ node, doubt }) =>
+    node !== doer && doubt.measure !== "loss" && !confirms(result, doubt) &&
+    !isSuspect(state, { node, since: state.round }) && (isAgain || (state.claims.get(node) ?? 0) < mostClaims)
+  );
 }
 
 /**

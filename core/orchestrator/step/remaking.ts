@@ -7,7 +7,8 @@
  * wire, starting from the tokens, which are the hub's. A replica that failed all makings while others did not was wrong. In a
  * round's first step replicas hold the same parameters, so there the maker of an unusable wire was wrong too if it is one of
  * the first two that are far apart; if none are far apart, a replica that failed one and computed with the other was wrong. In
- * every other case nobody is at fault.
+ * every other case nobody is at fault. Replicas that have learned from different text make different wires, so after the first
+ * step a maker is named, and unpaid for that making, only if no replica could compute with its wire.
  *
  * Invariants: a microbatch is remade at most `mostMakings` times in a step, and only while another replica is available; it
  * counts once. Out of scope: which results are in doubt (refusals.ts).
@@ -133,6 +134,7 @@ function reset(
   item.madeBy = null;
   item.avoid = null;
   item.refused = [];
+  item.overdue = [];
   item.failed = [];
   item.again = [];
   if (item.status === "done") return [];
@@ -202,13 +204,13 @@ export function settleMakings(state: OrchestratorState, { flows }: StepWork): Or
   for (const flow of flows) {
     const named = new Set<NodeId>(); // one strike per microbatch
     for (
-      const { node, detail, isProven, inVain = [] } of flow.past.flatMap((making) =>
+      const { node, detail, isProven, isUnpaid, inVain = [] } of flow.past.flatMap((making) =>
         findingsOf(state, { flow, making })
       )
     ) {
       const { item, paid } = flow.past[0]!;
       for (const each of inVain) paid.set(each, (paid.get(each) ?? 0) + unitsOf(item.direction));
-      for (const making of flow.past) making.paid.delete(node);
+      if (isUnpaid) { for (const making of flow.past) making.paid.delete(node); }
       if (named.has(node)) continue;
       named.add(node);
       const wrong = fault("badNumbers", detail);
@@ -223,6 +225,7 @@ interface Finding {
   readonly node: NodeId;
   readonly detail: string;
   readonly isProven: boolean;
+  readonly isUnpaid: boolean; // what it did in the dropped makings
   readonly inVain?: readonly NodeId[]; // replicas that computed with it and are paid for that
 }
 
@@ -252,12 +255,14 @@ function falselyMade(
   const failers = new Set(failed.map(({ node }) => node)).size;
   const isOfNoUse = isUnanimous && failed.every(({ doubt }) => !(doubt.value <= harmless));
   const isProven = areEqual(state) && (maker === other || (isOfNoUse && failers > 1));
+  if (!isOfNoUse && !areEqual(state)) return []; // replicas that learned from different text differ as much
   const detail = `Cannot accept the wire of microbatch ${microbatch} that ${maker} made in stage ${first} as it must ` +
     `match the one that ${other} made from the same input: a row differs by ${error.toPrecision(3)} of its size; ` +
     (isOfNoUse
       ? `none of ${failers} replicas of stage ${stage} could compute with it`
       : `results of stage ${stage} differ, or are of an unusual size`);
-  return [{ node: maker, detail, isProven, inVain: [...new Set(failed.map(({ node }) => node))] }];
+  const inVain = [...new Set(failed.map(({ node }) => node))];
+  return [{ node: maker, detail, isProven, isUnpaid: isProven || isOfNoUse, inVain }];
 }
 
 /**
@@ -284,6 +289,7 @@ function falselyFailed(
       node,
       detail: `${doubt.detail}; others made the same input, and it was usable`,
       isProven: true,
+      isUnpaid: true,
     }];
   });
 }

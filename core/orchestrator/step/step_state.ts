@@ -45,6 +45,7 @@ export interface WorkItem {
   madeBy: { readonly node: NodeId; readonly task: TaskId } | null; // of the output that is kept: the first attempt's
   avoid: NodeId | null; // the last node to fail it
   refused: Failure[]; // failures since its input arrived: refusals.ts
+  overdue: NodeId[]; // replicas that were given its input and have let more time pass than they should need
   makers: NodeId[]; // makers whose output was dropped with an earlier making of the microbatch: others come first
   again: NodeId[]; // replicas that failed it in the last making: asked first, so that the two inputs can be told apart
   failed: readonly Failure[]; // failures before it was accepted

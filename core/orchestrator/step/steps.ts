@@ -16,9 +16,10 @@ import { type OrchestratorEffect, record, reject, send } from "../event.ts";
 import { reach } from "../marks.ts";
 import { gradientNorm } from "./gradient_norm.ts";
 import { acceptResult, releaseLease } from "./leases.ts";
-import { isAgreed, isContested, isHopeless, reloadStage, settleRefusals } from "./refusals.ts";
+import { isAgreed, isContested, isHopeless, noteClaims, reloadStage, settleRefusals } from "./refusals.ts";
 import { compareMakings, mayRemake, remake, settleMakings } from "./remaking.ts";
 import { keepOutcome, outcomeOf } from "./outcomes.ts";
+import { remakeIfLeft } from "./overdue.ts";
 import { isUsable, judgeResult, type TaskResult } from "./result_check.ts";
 import { noteWire } from "./scale_book.ts";
 import { isSealed } from "./sealing.ts";
@@ -66,11 +67,12 @@ export function onTaskDone(
       return [
         ...releaseEffect(segments),
         ...releaseLease(state, { item, held, reason: doubt.detail, nowMs, isInDoubt: true }),
-        ...(isTaken || isHopeless(state, item) ? tryOtherwise(state, item) : []),
+        ...(isTaken || isHopeless(state, item) ? tryOtherwise(state, item) : remakeIfLeft(state, item)),
       ];
     }
     reach(state, "refusal: taken, as all replicas doubt it");
   } else if (isContested(state, { item, result, doer: member.node }) && mayRemake(state, { item, why: "contested" })) {
+    noteClaims(state, { item, result, doer: member.node });
     const reason = "others could not compute with its input, which is being made again";
     return [
       ...releaseEffect(segments),

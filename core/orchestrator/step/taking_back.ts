@@ -31,6 +31,7 @@ export function awaitInputs(state: OrchestratorState, item: WorkItem): void {
   if (missing.length === 0) return queueItem(state, item);
   item.status = "blocked";
   item.refused = []; // failures with an input that is gone
+  item.overdue = [];
   for (const maker of missing) if (maker.status === "done") makeAgain(state, maker);
 }
 

@@ -42,6 +42,7 @@ function openFlow(state: OrchestratorState, index: number): Flow {
       madeBy: null,
       avoid: null,
       refused: [],
+      overdue: [],
       makers: [],
       again: [],
       failed: [],

@@ -14,7 +14,7 @@ import type { OrchestratorState } from "../../../core/orchestrator/state.ts";
 import type { RunRecord } from "../../../core/protocol/record.ts";
 import { type RoundState, StageUnavailable } from "../../../cli/hub/checkpoint_writer.ts";
 import type { ComputeHost } from "../../../cli/roles/compute_host.ts";
-import { Segments } from "../../../cli/roles/segments.ts";
+import { byteSegments } from "../../../cli/roles/segments.ts";
 import { ValidatorHost } from "../../../cli/node/validator_host.ts";
 import type { StageCompute } from "../../../gpu/compute.ts";
 import { createReferenceStage } from "../../../gpu/reference/stage.ts";
@@ -183,7 +183,7 @@ async function finalModel(
   { orchestrator: { state }, stages: specs }: LocalSwarm,
   { config, store: blobs }: { config: RunConfig; store: MemoryHubBlobs },
 ): Promise<Pick<Aftermath, "trueLoss" | "parameters">> {
-  const segments = new Segments();
+  const segments = byteSegments();
   const host = new ValidatorHost({ device: referenceHost(), blobs, segments });
   const { inputs, targets } = countingBatches(config).heldOut(config.validate.heldOutSequences);
   const hold = (ids: Uint32Array) => segments.hold(new Uint8Array(ids.buffer, ids.byteOffset, ids.byteLength));

@@ -54,3 +54,8 @@ export function everSlower({ timers, mostMs }: { timers: () => Timers | null; mo
     }),
   };
 }
+
+/** In place of every result: so many new members, one after the other. */
+export const joinsTimes = (times: number): Hostile => ({
+  say: ({ message }) => message.type === "taskDone" ? Array.from({ length: times }, () => join(null)) : [message],
+});

@@ -1,6 +1,7 @@
 /** Hostile validators: silent ones, and ones that lie about parameters or miners. */
 
-import { type Hostile, instead } from "./hostile_node.ts";
+import type { Timers } from "../../../net/timers.ts";
+import { type Hostile, instead, together } from "./hostile_node.ts";
 import { keepsBack } from "./hostile_merges.ts";
 
 export const silent: Hostile = keepsBack("evaluated", "replayed", "requestFailed");
@@ -39,3 +40,19 @@ export const givesUp: Hostile = {
       ? [{ type: "requestFailed", request: message.request, fault: { code: "badBlob", detail: "cannot be had" } }]
       : [message],
 };
+
+/** Each part of an evaluation takes so much longer, and the result is this loss. */
+export function evaluatesLate(
+  { loss, timers, pauseMs }: { loss: number; timers: () => Timers | null; pauseMs: () => number },
+): Hostile {
+  const pause = () =>
+    new Promise<void>((resolve) => {
+      const clock = timers();
+      if (clock === null) resolve();
+      else clock.after(pauseMs(), resolve);
+    });
+  const slow: Hostile = {
+    compute: ({ evaluate }) => ({ evaluate: (...given) => pause().then(() => evaluate(...given)) }),
+  };
+  return together(evaluatesTo(loss), slow);
+}

@@ -115,3 +115,22 @@ export function sendsNaNWhile(isOn: () => boolean): Hostile {
   };
   return together(spoilsForward(spoil), spoilsGradients(spoil));
 }
+
+/** NaN as the first answer to each microbatch that a tail turns around while `isOn`; an honest answer whenever it is asked again. */
+export function nanAtFirst(isOn: () => boolean): Hostile {
+  const seen = new Set<string>();
+  return {
+    compute: ({ turnaround }, spec) => {
+      const { inputGradient } = stageWires(spec);
+      return {
+        turnaround: async (...given) => {
+          const result = await turnaround(...given);
+          const microbatch = given[1].join();
+          if (inputGradient === null || result.gradient === null || !isOn() || seen.has(microbatch)) return result;
+          seen.add(microbatch);
+          return { ...result, gradient: spoiled(inputGradient, result.gradient, oneOf(NaN)) };
+        },
+      };
+    },
+  };
+}

@@ -2,7 +2,7 @@
 
 import type { OrchestratorState } from "../../../core/orchestrator/state.ts";
 import { JournalError } from "../../../cli/journal/journal_error.ts";
-import { HubJournal, type StateJournal } from "../../../cli/hub/hub_journal.ts";
+import { HubJournal, type StateJournal } from "../../../cli/hub/journal/hub_journal.ts";
 
 /** From one moment on the disk has no room, until `hasRoom`. */
 export class FullJournal implements StateJournal {

@@ -84,12 +84,13 @@ Deno.test("Journal: last entries that are gone without a trace are missed, and s
   });
 });
 
-Deno.test("Journal: a snapshot with another sequence number is torn", async () => {
+Deno.test("Journal: a snapshot with another sequence number or chain is torn", async () => {
   await withScratchFolder((folder) => {
-    for (const [index, change] of ["sequence + 1", "sequence - 1", "0", "null"].entries()) {
+    const changes = ["sequence = sequence + 1", "sequence = 0", "sequence = null", "chain = chain + 1", "chain = null"];
+    for (const [index, change] of changes.entries()) {
       const path = `${folder}/${index}.db`;
       writeTen(path);
-      tamper(path, `update snapshot set sequence = ${change}`);
+      tamper(path, `update snapshot set ${change}`);
       const error = failure(() => open(path));
       assertEquals([error.code, error.message.includes("its snapshot is torn")], ["damaged", true], change);
     }
@@ -143,7 +144,7 @@ Deno.test("Journal: entries without a snapshot, or a state without its identity,
     assertEquals(failure(() => open(path)).code, "damaged");
     tamper(path, "delete from entries");
     assertEquals(failure(() => open(path)).code, "damaged"); // its head says that there were some
-    tamper(path, "insert into snapshot values (1, 0, 0, x'00'); delete from meta");
+    tamper(path, "insert into snapshot values (1, 0, 0, 0, x'00'); delete from meta");
     assertEquals(failure(() => open(path)).code, "foreign");
     tamper(path, "drop table head");
     assertEquals(failure(() => open(path)).code, "damaged");
@@ -198,5 +199,16 @@ Deno.test("Journal: flipped and cut bytes give a prefix of the truth or a refusa
       }
     }
     assert(refused > 10 && cut > 10, `${refused} refused, ${cut} cut`);
+  });
+});
+
+Deno.test("Journal: one of V8's bytes, as earlier versions wrote, is refused by its format", async () => {
+  await withScratchFolder((folder) => {
+    const path = `${folder}/journal.db`;
+    writeTen(path);
+    tamper(path, "update meta set value = 'iota-journal-4' where key = 'format'");
+    const error = failure(() => open(path));
+    assertEquals(error.code, "foreign");
+    assertStringIncludes(error.message, "its format must be iota-journal-5: current value is iota-journal-4");
   });
 });

@@ -1,7 +1,7 @@
 /** Opening a run's journal after any damage to its files: the whole run, a prefix of it with a warning, or put aside. */
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { HubJournal } from "../../../cli/hub/hub_journal.ts";
+import { HubJournal } from "../../../cli/hub/journal/hub_journal.ts";
 import { openRunJournal, type Progress } from "../../../cli/orchestrate/recover_run.ts";
 import { exists } from "../../../cli/run_folder.ts";
 import { nodeId } from "../../../core/ids.ts";

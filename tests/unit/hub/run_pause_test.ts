@@ -91,6 +91,25 @@ Deno.test("Pause: an entry of the journal is durable at once where there is room
   assertEquals(world.calls, ["hold", "resume"]);
 });
 
+Deno.test("Pause: entries that come while one waits for room are written after it, in their order", async () => {
+  const world = new World();
+  const written: string[] = [];
+  const attemptOf = (name: string, isAsync: boolean) => () => {
+    if (world.hasRoom) written.push(name);
+    else if (isAsync) return Promise.reject(new JournalError("noSpace", name));
+    else throw new JournalError("noSpace", name);
+  };
+  const names = ["a", "b", "c", "d"];
+  const waiting = names.map((name, i) => world.pause.commit(attemptOf(name, i % 2 === 1)));
+  await world.advance(10_000);
+  assertEquals([world.calls, written], [["hold"], []]);
+  world.hasRoom = true;
+  await world.advance(20_000);
+  await Promise.all(waiting);
+  assertEquals([written, world.calls], [names, ["hold", "resume"]]);
+  assertEquals(world.pause.commit(() => {}), undefined, "and then at once again");
+});
+
 Deno.test("Pause: SQLite's own word for a quota is looked into; any other trouble is passed on", async () => {
   const world = new World();
   const broken = new JournalError("storage", "disk I/O error");

@@ -54,41 +54,95 @@ Deno.test("Driver: while held, it takes nothing and its time stops; afterwards i
   assertEquals(state.taken.at(-1), "tick@5000", "the deadline is as far away as before");
 });
 
-Deno.test("Driver: a commit that waits keeps its effects, and what comes meanwhile follows them", async () => {
-  const waiting = Promise.withResolvers<void>();
-  const batches: string[][] = [];
-  const { driver, timers, state, performed, pressure } = new World({
-    commit: (batch: readonly TimedEvent<Event>[]) => {
-      batches.push(batch.map(({ event }) => event));
-      return batches.length === 1 ? waiting.promise : undefined;
-    },
-  });
+/** A journal whose batches become durable when a test says so. */
+class SlowCommits {
+  readonly batches: string[][] = [];
+  readonly waits: PromiseWithResolvers<void>[] = [];
+
+  readonly commit = (batch: readonly TimedEvent<Event>[]): Promise<void> => {
+    this.batches.push(batch.map(({ event }) => event));
+    this.waits.push(Promise.withResolvers());
+    return this.waits.at(-1)!.promise;
+  };
+
+  async makeDurable(batch: number): Promise<void> {
+    this.waits[batch]!.resolve();
+    await this.waits[batch]!.promise;
+  }
+}
+
+Deno.test("Driver: the next events are stepped while a batch is on its way, and effects follow in order, once durable", async () => {
+  const slow = new SlowCommits();
+  const { driver, timers, state, performed, pressure } = new World({ commit: slow.commit });
   driver.enqueue("a");
   driver.enqueue("b");
-  timers.advance(7_000);
-  assertEquals([state.taken, performed, driver.standsStill, pressure], [["a@0"], [], true, [true]]);
-  waiting.resolve();
-  await waiting.promise;
-  assertEquals([performed, batches], [["do a", "do b"], [["a"], ["b"]]]);
-  assertEquals([state.taken, driver.standsStill, pressure], [["a@0", "b@0"], false, [true, false]]);
+  timers.advance(1_000);
+  driver.enqueue("c");
+  assertEquals([state.taken, performed, pressure], [["a@0", "b@0", "c@1000"], [], []], "no pause, and time goes on");
+  await slow.makeDurable(1);
+  assertEquals(performed, [], "b is durable, a is not");
+  await slow.makeDurable(0);
+  assertEquals(performed, ["do a", "do b"]);
+  await slow.makeDurable(2);
+  assertEquals([performed.at(-1), driver.isSettled], ["do c", true]);
 });
 
-Deno.test("Driver: held and waiting, it resumes when both are over, whichever ends first", async () => {
+Deno.test("Driver: too much on its way pauses the network and is taken up where it stopped", async () => {
+  const slow = new SlowCommits();
+  let isBehind = false;
+  const { driver, state, pressure, performed } = new World({ commit: slow.commit, isBehind: () => isBehind });
+  driver.enqueue("a");
+  isBehind = true;
+  for (const event of ["b", "c"]) driver.enqueue(event);
+  assertEquals([state.taken, pressure], [["a@0"], [true]], "by bytes");
+  isBehind = false;
+  await slow.makeDurable(0);
+  assertEquals([slow.batches, pressure, performed], [[["a"], ["b", "c"]], [true, false], ["do a"]]);
+  for (let i = 0; i < 2_000; i++) driver.enqueue(`${i}`);
+  assertEquals([state.taken.length, pressure.at(-1)], [1 + 1024, true], "by events");
+  for (let batch = 1; batch < slow.waits.length; batch++) await slow.makeDurable(batch);
+  assertEquals([state.taken.length, performed.length, pressure.at(-1)], [2_003, 2_003, false]);
+});
+
+Deno.test("Driver: it settles when what is under way is durable and performed, and takes nothing meanwhile", async () => {
+  const slow = new SlowCommits();
+  const { driver, performed, state } = new World({ commit: slow.commit });
+  driver.enqueue("a");
+  driver.enqueue("b");
+  driver.settle(() => performed.push("settled"));
+  driver.enqueue("c");
+  await slow.makeDurable(0);
+  assertEquals(performed, ["do a"]);
+  await slow.makeDurable(1);
+  assertEquals([performed, state.taken.length], [["do a", "do b", "settled"], 2]);
+});
+
+Deno.test("Driver: it settles at once when nothing is under way or while it is held", () => {
+  const slow = new SlowCommits();
+  const { driver, performed } = new World({ commit: slow.commit });
+  driver.settle(() => performed.push("nothing"));
+  const other = new World({ commit: slow.commit });
+  other.driver.enqueue("a");
+  other.driver.settle(() => other.performed.push("held"));
+  assertEquals(other.performed, []);
+  other.driver.hold();
+  assertEquals([performed, other.performed, other.driver.isSettled], [["nothing"], ["held"], false]);
+});
+
+Deno.test("Driver: what becomes durable while it is held is performed afterwards", async () => {
   for (const isHeldLonger of [true, false]) {
-    const waiting = Promise.withResolvers<void>();
+    const slow = new SlowCommits();
     const { driver, state, performed } = new World({
-      commit: (batch) => batch[0]?.event === "a" ? waiting.promise : undefined,
+      commit: (batch) => batch[0]?.event === "a" ? slow.commit(batch) : undefined,
     });
     driver.enqueue("a");
     driver.hold();
     driver.enqueue("b");
-    if (isHeldLonger) waiting.resolve();
+    if (isHeldLonger) await slow.makeDurable(0);
     else driver.resume();
-    await Promise.resolve();
-    assertEquals([driver.standsStill, state.taken.length], [true, 1]);
+    assertEquals([performed, state.taken.length], [[], isHeldLonger ? 1 : 2]);
     if (isHeldLonger) driver.resume();
-    else waiting.resolve();
-    await waiting.promise;
+    else await slow.makeDurable(0);
     assertEquals([driver.standsStill, performed], [false, ["do a", "do b"]]);
   }
 });
@@ -101,16 +155,16 @@ Deno.test("Driver: a commit that fails in the end ends the role, and nothing of 
   await waiting.promise.catch(String);
   await Promise.resolve();
   driver.enqueue("b");
-  assertEquals([failures.map(String), performed, state.taken.length], [["Error: broken"], [], 1]);
+  assertEquals([failures.map(String), performed, state.taken.length], [["Error: broken"], [], 1], "b is not taken");
 });
 
 Deno.test("Driver: closed while a commit waits, it performs nothing of it", async () => {
   const waiting = Promise.withResolvers<void>();
   const { driver, performed, state } = new World({ commit: () => waiting.promise });
   driver.enqueue("a");
+  driver.close();
   driver.enqueue("b");
   driver.flush();
-  driver.close();
   waiting.resolve();
   await waiting.promise;
   assertEquals([state.taken, performed], [["a@0"], []]);

@@ -5,7 +5,7 @@
 
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import { blobAccess } from "../../../cli/roles/blob_access.ts";
-import { Segments } from "../../../cli/roles/segments.ts";
+import { byteSegments } from "../../../cli/roles/segments.ts";
 import { keptVectors, Residual } from "../../../cli/node/own_state.ts";
 import { OwnStateFolder } from "../../../cli/node/own_state_folder.ts";
 import { StageHost } from "../../../cli/node/stage_host.ts";
@@ -48,7 +48,7 @@ class Life {
         openStage: (spec, options) => Promise.resolve(this.device = createReferenceStage(spec, options)),
       },
       blobs: blobAccess(world.store),
-      segments: new Segments(),
+      segments: byteSegments(),
       ownState: new OwnStateFolder(world.folder, { warn: (text) => assertEquals(text, "") }),
       activationBytes: 0,
       nowMs: () => 0,

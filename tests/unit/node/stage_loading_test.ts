@@ -3,7 +3,7 @@
 import { assert, assertEquals, assertLess } from "@std/assert";
 import { blobAccess } from "../../../cli/roles/blob_access.ts";
 import { minerLine } from "../../../cli/node/node_lines.ts";
-import { Segments } from "../../../cli/roles/segments.ts";
+import { byteSegments } from "../../../cli/roles/segments.ts";
 import { StageHost } from "../../../cli/node/stage_host.ts";
 import { createPlainLines } from "../../../cli/screen/plain.ts";
 import { resolveConfig } from "../../../core/config/parse.ts";
@@ -35,7 +35,7 @@ function slowHost(store: BlobStore = new MemoryBlobs({ blobBytes: 1e8, capacityB
   const host = new StageHost({
     device: referenceHost(),
     blobs: blobAccess(store),
-    segments: new Segments(),
+    segments: byteSegments(),
     ownState: null,
     activationBytes: 0,
     nowMs: () => nowMs += 5_000,
@@ -100,7 +100,7 @@ Deno.test("Loading a stage: a quick one says nothing", async () => {
   const host = new StageHost({
     device: referenceHost(),
     blobs: blobAccess(new MemoryBlobs({ blobBytes: 1e8, capacityBytes: 1e9 })),
-    segments: new Segments(),
+    segments: byteSegments(),
     ownState: null,
     activationBytes: 0,
     nowMs: () => 0,

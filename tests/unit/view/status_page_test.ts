@@ -4,7 +4,7 @@ import { assert, assertEquals } from "@std/assert";
 import { splitLayers } from "../../../core/model/stages.ts";
 import type { OrchestratorState } from "../../../core/orchestrator/state.ts";
 import { readStatus } from "../../../cli/find/run_status.ts";
-import { HubJournal } from "../../../cli/hub/hub_journal.ts";
+import { HubJournal } from "../../../cli/hub/journal/hub_journal.ts";
 import { runFacts, takenUp } from "../../../cli/orchestrate/run_facts.ts";
 import { TerminalOutput } from "../../../cli/output/output.ts";
 import { Projection } from "../../../cli/projection/projection.ts";

@@ -1,0 +1,162 @@
+/**
+ * A node's runtime over replaceable edges: a role machine in its driver, the segments it holds, its effects performed.
+ *
+ * Owns the translation of transport events into the machine's events, and when something may be sent: nothing between the loss
+ * of a session and the next one. Production (node_role.ts) and the simulator (cli/sim/processes/node_process.ts) both run it,
+ * for miners and validators, each with a network, a clock and work of its own. Out of scope: dialling, and why a link ended.
+ */
+
+import type { Fault, Parsed } from "../../core/fault.ts";
+import type { BlobRef } from "../../core/ids.ts";
+import type { Machine } from "../../core/protocol/machine.ts";
+import type { HubMessage, NodeMessage } from "../../core/protocol/message.ts";
+import type { NodeTransport, Received } from "../../net/links/transport.ts";
+import type { Timers } from "../../net/timers.ts";
+import { Driver } from "../roles/driver.ts";
+import type { Segments } from "../roles/segments.ts";
+
+/** What a runtime needs to know of a link; `NodeEvent` says more. */
+export type LinkChange<Held> =
+  | { readonly type: "connected"; readonly resumed: boolean }
+  | { readonly type: "disconnected" } // also: could not be established
+  | { readonly type: "sessionLost" }
+  | { readonly type: "message" } & Received<HubMessage, Held>;
+
+/** Events of both node machines. */
+export type NodeMachineEvent<Result> =
+  | { readonly type: "connected"; readonly resumed: boolean }
+  | { readonly type: "disconnected" }
+  | { readonly type: "messageReceived"; readonly message: HubMessage; readonly segments: readonly BlobRef[] }
+  | { readonly type: "workDone"; readonly job: number; readonly result: Result }
+  | { readonly type: "workFailed"; readonly job: number; readonly fault: Fault }
+  | { readonly type: "stopRequested"; readonly reason: string };
+
+export interface Finished {
+  readonly finished: boolean;
+  readonly reason: string;
+}
+
+/** Effects of both node machines; a machine may have others. */
+export type NodeEffect =
+  | { readonly type: "send"; readonly message: NodeMessage; readonly attachments?: readonly BlobRef[] }
+  | { readonly type: "release"; readonly refs: readonly BlobRef[] }
+  | { readonly type: "perform"; readonly job: number }
+  | { readonly type: "finish" } & Finished
+  | { readonly type: "record" | "score" };
+
+export type Perform<Effect> = Extract<Effect, { type: "perform" }>;
+export type Report<Effect> = Extract<Effect, { type: "record" | "score" }>;
+
+export interface NodeEdges<Effect, Result, Held, Sent> {
+  readonly timers: Timers;
+  readonly links: Pick<NodeTransport<NodeMessage, Sent>, "send" | "pause" | "resume">;
+  readonly segments: Segments<Held>;
+  /** A held segment as the links send it. */
+  readonly attach: (ref: BlobRef) => Sent;
+  /** Begins work; `done` is called once, with its result or whose fault it is that there is none. */
+  readonly work: (effect: Perform<Effect>, done: (outcome: Parsed<Result>) => void) => void;
+  readonly report: (effect: Report<Effect>) => void;
+  /** The machine is done: what was sent is still to be delivered. */
+  readonly onFinish: (finished: Finished) => void;
+  readonly onFailure: (error: unknown) => void;
+}
+
+export interface NodeRuntimeOptions<State, Event, Effect, Result, Held, Sent> {
+  readonly machine: Machine<State, Event | NodeMachineEvent<Result>, Effect>;
+  readonly state: State;
+  readonly edges: NodeEdges<Effect, Result, Held, Sent>;
+}
+
+const inboxMessages = 4096;
+
+export class NodeRuntime<State, Event, Effect extends NodeEffect, Result, Held, Sent> {
+  readonly #edges: NodeEdges<Effect, Result, Held, Sent>;
+  readonly #driver: Driver<State, Event | NodeMachineEvent<Result>, Effect>;
+  #hasLink = false;
+  #hasSession = false; // nothing may be sent between losing a session and joining the next
+  #isClosed = false;
+
+  constructor({ machine, state, edges }: NodeRuntimeOptions<State, Event, Effect, Result, Held, Sent>) {
+    const { timers, links, onFailure } = edges;
+    this.#edges = edges;
+    this.#driver = new Driver({
+      machine,
+      state,
+      perform: (effect) => this.#perform(effect),
+      tick: null,
+      timers,
+      inboxMessages,
+      onPressure: (isFull) => isFull ? links.pause() : links.resume(),
+      onFailure,
+    });
+  }
+
+  get hasLink(): boolean {
+    return this.#hasLink;
+  }
+
+  get hasSession(): boolean {
+    return this.#hasSession;
+  }
+
+  enqueue(event: Event | NodeMachineEvent<Result>): void {
+    this.#driver.enqueue(event);
+  }
+
+  take(change: LinkChange<Held>): void {
+    switch (change.type) {
+      case "connected":
+        this.#hasLink = true;
+        this.#hasSession = true;
+        return this.enqueue({ type: "connected", resumed: change.resumed });
+      case "disconnected":
+        if (!this.#hasLink) return;
+        this.#hasLink = false;
+        return this.enqueue({ type: "disconnected" });
+      case "sessionLost":
+        this.#hasSession = false;
+        return;
+      case "message": {
+        if (this.#isClosed) return;
+        const segments = this.#edges.segments.take(change);
+        return this.enqueue({ type: "messageReceived", message: change.message, segments });
+      }
+    }
+  }
+
+  /** Takes no further events. */
+  close(): void {
+    this.#isClosed = true;
+    this.#driver.close();
+  }
+
+  #perform(effect: Effect): void {
+    const common: NodeEffect = effect;
+    switch (common.type) {
+      case "send":
+        return this.#send(common.message, common.attachments ?? []);
+      case "release":
+        return this.#edges.segments.release(common.refs);
+      case "perform":
+        return this.#work(common.job, effect as Perform<Effect>);
+      case "record":
+      case "score":
+        return this.#edges.report(effect as Report<Effect>);
+      case "finish":
+        this.close();
+        return this.#edges.onFinish({ finished: common.finished, reason: common.reason });
+    }
+  }
+
+  #send(message: NodeMessage, attachments: readonly BlobRef[]): void {
+    if (!this.#hasSession) return;
+    this.#edges.links.send(message, attachments.map(this.#edges.attach));
+  }
+
+  #work(job: number, effect: Perform<Effect>): void {
+    this.#edges.work(effect, (outcome) => {
+      if (outcome.ok) this.enqueue({ type: "workDone", job, result: outcome.value });
+      else this.enqueue({ type: "workFailed", job, fault: outcome.fault });
+    });
+  }
+}

@@ -1,0 +1,46 @@
+/**
+ * An item in doubt that its stage leaves undone: every replica that is here has failed it, or holds it far longer than expected.
+ *
+ * A replica that has not tried the item could tell a bad input from a bad stage. One that is away, that loads its stage or that
+ * answers nothing may be an accomplice of the input's maker, and the step would wait for it forever. The input is made again
+ * instead: that blames nobody and costs one microbatch. Large but usable results still wait for every replica, as does whatever
+ * condemns the stage (refusals.ts).
+ * Out of scope: leases and their alarms (leases.ts).
+ */
+
+import type { TaskId } from "../../ids.ts";
+import type { OrchestratorEffect } from "../event.ts";
+import { rosterOf } from "../members/replicas.ts";
+import type { OrchestratorState } from "../state.ts";
+import { onLeaseAlarm } from "./leases.ts";
+import { isShared, mostAsked } from "./refusals.ts";
+import { mayRemake, remake } from "./remaking.ts";
+import { isUsable } from "./result_check.ts";
+import { hasRefused, type WorkItem } from "./step_state.ts";
+
+/** A lease's alarm rings: its result is overdue, by the deadline or by its miner's pace. */
+export function onOverdue(
+  state: OrchestratorState,
+  { task, nowMs }: { task: TaskId; nowMs: number },
+): OrchestratorEffect[] {
+  const item = state.work?.leased.get(task);
+  const held = item?.leases.find((each) => each.task === task);
+  if (item === undefined || held === undefined) return [];
+  const effects = onLeaseAlarm(state, { task, nowMs });
+  if (!item.overdue.includes(held.node)) item.overdue.push(held.node);
+  return [...effects, ...remakeIfLeft(state, item)];
+}
+
+/** Makes the item's input again if no replica that is here can be expected to tell more. */
+export function remakeIfLeft(state: OrchestratorState, item: WorkItem): OrchestratorEffect[] {
+  const { members, assigned } = rosterOf(state, item.stage);
+  if (
+    item.refused.length === 0 || item.refused.some(({ doubt }) => isUsable(doubt)) || assigned <= 1 ||
+    isShared(state, item)
+  ) return [];
+  const here = members.filter(({ graceUntilMs }) => graceUntilMs === null);
+  const left = here.filter(({ node }) => hasRefused(item, node) || item.overdue.includes(node));
+  const isLeft = left.length > 0 && left.length >= Math.min(here.length, mostAsked);
+  if (!isLeft || !mayRemake(state, { item, why: "hopeless" })) return [];
+  return remake(state, { item, isUnanimous: members.every(({ node }) => hasRefused(item, node)) }); // but those that load
+}

@@ -1,0 +1,32 @@
+/** `iota bench step` and `gemm` as programs read them: what is measured is plausible, and on the processor repeats to the bit. */
+
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { iota } from "../support/process/iota_process.ts";
+
+async function summaryOf(words: readonly string[]): Promise<Record<string, unknown>> {
+  const { code, stdout, stderr } = await iota(["bench", ...words, "--json"]);
+  assertEquals(code, 0, stderr);
+  return JSON.parse(stdout.trim().split("\n").at(-1)!);
+}
+
+Deno.test("Bench: a training step on the processor has one hash, whatever the run", async () => {
+  const step = ["step", "--device", "cpu", "--size", "toy", "--seconds", "0.1"];
+  const [first, second] = [await summaryOf(step), await summaryOf(step)];
+  assertEquals([first["device"], first["hash"]], ["cpu", second["hash"]]);
+  assertMatch(String(first["hash"]), /^[0-9a-f]{64}$/);
+  assert(Number(first["tokensPerCpuSecond"]) > 0);
+});
+
+Deno.test("Bench: every form and shape of product has a speed", async () => {
+  const { rows } = await summaryOf(["gemm", "--device", "cpu", "--seconds", "0.1"]) as {
+    rows: { kind: string; gflopsPerCpuSecond: number }[];
+  };
+  assertEquals(new Set(rows.map(({ kind }) => kind)), new Set(["NT", "NN", "TN"]));
+  assert(rows.every(({ gflopsPerCpuSecond }) => gflopsPerCpuSecond > 0));
+});
+
+Deno.test("Bench: a size that no preset has is refused with the sizes there are", async () => {
+  const { code, stderr } = await iota(["bench", "step", "--size", "2m"]);
+  assertEquals(code, 2);
+  assertMatch(stderr, /must be one of 1m, toy, tiny/);
+});
