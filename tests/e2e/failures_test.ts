@@ -114,16 +114,23 @@ Deno.test("Failures: a machine without an adapter says what to install, or what 
       VK_DRIVER_FILES: "/nonexistent.json",
       DENO_WEBGPU_BACKEND: "vulkan",
     };
-    const says = /no WebGPU adapter[\s\S]*--device cpu[\s\S]*mesa-vulkan-drivers/;
-    await check(["swarm", "--size", "toy", "--device", "webgpu", "--data", folder], { code: 1, says, env });
+    const ways = {
+      webgpu: /Cannot open a WebGPU adapter[\s\S]*--device cpu[\s\S]*mesa-vulkan-drivers/,
+      gpu: /Cannot open a[\s\S]*--device cpu; if there is a GPU, install its Vulkan driver/,
+      software: /Cannot open a software driver[\s\S]*--device cpu[\s\S]*mesa-vulkan-drivers/,
+    };
+    for (const [device, says] of Object.entries(ways)) {
+      await check(["swarm", "--size", "toy", "--device", device, "--data", folder], { code: 1, says, env });
+    }
   });
 });
 
-Deno.test("Failures: a data folder that cannot be one is named", async () => {
+Deno.test("Failures: a data folder that cannot be one is named, and no driver crashes as the process ends", async () => {
   await withScratchFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/file`, "");
     const says = /Cannot write to the data folder as .*: current value is '.*file\/run'/;
-    await check(["swarm", ...toy, "--data", `${folder}/file/run`], { code: 1, says });
+    const words = ["swarm", "--size", "toy", "--data", `${folder}/file/run`];
+    for (let i = 0; i < 4; i++) await check(words, { code: 1, says }); // `auto` opens a driver if there is one
   });
 });
 
