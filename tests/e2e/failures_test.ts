@@ -125,12 +125,11 @@ Deno.test("Failures: a machine without an adapter says what to install, or what 
   });
 });
 
-Deno.test("Failures: a data folder that cannot be one is named, and no driver crashes as the process ends", async () => {
+Deno.test("Failures: a data folder that cannot be one is named", async () => {
   await withScratchFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/file`, "");
     const says = /Cannot write to the data folder as .*: current value is '.*file\/run'/;
-    const words = ["swarm", "--size", "toy", "--data", `${folder}/file/run`];
-    for (let i = 0; i < 4; i++) await check(words, { code: 1, says }); // `auto` opens a driver if there is one
+    await check(["swarm", ...toy, "--data", `${folder}/file/run`], { code: 1, says });
   });
 });
 
@@ -172,12 +171,13 @@ Deno.test("Failures: an orchestrator on a used port changes nothing on disk", as
   }
 });
 
-Deno.test("Failures: --fresh deletes nothing when the new run's text cannot be used", async () => {
+Deno.test("Failures: --fresh deletes nothing if the new text cannot be used, and no driver crashes at the end", async () => {
   await withScratchFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/short.txt`, "too short");
     await Deno.mkdir(`${folder}/old`);
     await Deno.writeTextFile(`${folder}/old/run.toml`, "kept");
-    for (const command of [["swarm"], ["orchestrate", "--port", "0"]]) {
+    const swarms = [["swarm"], ["swarm"], ["swarm"], ["swarm"]]; // each has opened a driver, if there is one
+    for (const command of [...swarms, ["orchestrate", "--port", "0"]]) {
       const fresh = [
         ...command,
         "--size",
