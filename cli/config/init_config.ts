@@ -30,6 +30,11 @@ export async function initConfig(context: CommandContext, nowMs = systemTimers.n
   if (purpose !== "run" && options.given("size")) {
     throw new UsageError("Cannot use --size with a node's file as the run decides it", { next: "Leave it out" });
   }
+  if (positionals[0] === "-") {
+    throw new UsageError("Cannot write to '-' as this command makes a file", {
+      next: "Name it: iota config init run.toml; to see the settings: iota config show",
+    });
+  }
   const path = positionals[0] !== undefined
     ? expandHome(positionals[0], context.environment)
     : (purpose === "run" ? "run.toml" : `${purpose}.toml`);
@@ -43,10 +48,18 @@ export async function initConfig(context: CommandContext, nowMs = systemTimers.n
     ? runFileText(named(configOf(options.text("size")), nowMs))
     : nodeFileText(await nodeCommand(purpose));
   assert(await isRight(text, purpose), "A generated file passes the check");
-  await writeAtomically(path, { disk: realDisk, chunks: [new TextEncoder().encode(text)] });
+  await writeAtomically(path, { disk: realDisk, chunks: [new TextEncoder().encode(text)] }).catch((error) => {
+    throw withoutData(error);
+  });
   const use = purpose === "run" ? "iota orchestrate" : `iota ${purpose}`;
   output.answer({ path, purpose }, `Wrote ${path}. Edit it, then run: ${use} --config ${shellWord(path)}`);
   return 0;
+}
+
+/** The file lies where the command line says, so another --data would change nothing. */
+export function withoutData(error: unknown): unknown {
+  if (!(error instanceof UserError) || error.next?.includes("--data") !== true) return error;
+  return new UserError(error.message, { next: "Name a file in a folder on another disk", cause: error.cause });
 }
 
 /** The name decides the folder of a run started without --data, so each file begins its own run. */

@@ -68,8 +68,11 @@ export async function sampleRun(
 ): Promise<Sample> {
   const found = await latestCheckpoint(`${request.run}/checkpoints`, warn);
   if (found === null) {
+    const outer = runAround(request.run);
     throw new UserError(`Cannot generate as '${request.run}' must hold a whole checkpoint`, {
-      next: `Train one: iota swarm --data ${shellWord(request.run)}`,
+      next: outer === undefined
+        ? `Train one: iota swarm --data ${shellWord(request.run)}`
+        : `Name the run's own folder: --run ${shellWord(outer)}`,
     });
   }
   const tokenizer = await readTokenizer(`${request.run}/dataset/tokenizer.json`);
@@ -78,6 +81,9 @@ export async function sampleRun(
   for (const stage of stages) stage.close();
   return { text, round: found.manifest.round, step: found.manifest.step };
 }
+
+/** The run whose checkpoint, or folder of checkpoints, was named in its place: by its name, as only that folder may be read. */
+const runAround = (folder: string): string | undefined => /^(.+?)\/checkpoints(\/[^/]*)?\/?$/.exec(folder)?.[1];
 
 async function openStages(device: ComputeHost, found: FoundCheckpoint): Promise<StageCompute[]> {
   const stages: StageCompute[] = [];

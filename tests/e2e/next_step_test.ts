@@ -68,6 +68,11 @@ function provoked(at: (name: string) => string, corpus: string): Provoked[] {
     { words: ["miner", "--listen", "here", "--wallet", "hot", ...wallets], says: /must be HOST:PORT/, pastes: true },
     { words: ["miner", "--tls-ca", at("none.pem"), "--wallet", "hot", ...wallets], says: /it must exist/ },
     { words: ["generate", "--run", at("none")], says: /must/, pastes: true },
+    {
+      words: ["generate", "--run", at("held/checkpoints")],
+      says: /the run's own folder: --run '.*held'$/m,
+      pastes: true,
+    },
     { words: ["generate"], says: /must/, pastes: true },
     { words: ["wallet", "new", "--name", "hot", ...wallets], says: /hot/, pastes: true },
     { words: ["wallet", "show", "--name", "no body", ...wallets], says: /no body/, pastes: true },

@@ -4,7 +4,9 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { knobPaths } from "../../../core/config/knobs.ts";
 import { sizeNames } from "../../../core/config/size.ts";
 import { meaningOf } from "../../../cli/config/meaning.ts";
+import { withoutData } from "../../../cli/config/init_config.ts";
 import { main } from "../../../cli/main.ts";
+import { UserError } from "../../../cli/output/errors.ts";
 import { FakeHost } from "../../support/fake_host.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";
 
@@ -167,4 +169,13 @@ Deno.test("Config: the meaning of a setting is whole, with its unit", () => {
   }
   assertEquals(meaningOf("train.decayFraction"), "Final share of the run, in which the learning rate decays linearly");
   assertEquals(meaningOf("limits.leaseMs"), "How long a miner has for a task before it goes to another miner, in ms");
+});
+
+Deno.test("Config init: a dash is no file, and a disk that cannot be written is not answered with --data", async () => {
+  const dash = await config("init", "-");
+  assertEquals(dash.code, 2);
+  assertStringIncludes(dash.stderr, "iota config init run.toml; to see the settings: iota config show");
+  const readOnly = new UserError("Cannot write", { next: "Pass a folder on another disk with --data DIR" });
+  assertEquals((withoutData(readOnly) as UserError).next, "Name a file in a folder on another disk");
+  assertEquals(withoutData(new Error("else")) instanceof UserError, false);
 });
