@@ -51,6 +51,7 @@ export async function prepareRun(context: CommandContext, plan: RunPlan, at: Ser
   const text = await planText(plan); // refuses a text that the run could not use
   await makeRunFolder(plan);
   const key = await openHubKey(context, plan);
+  if (changes.length > 0) refuseWhileHeld(path); // before it says that a running orchestrator's settings changed
   sayChanges(context, changes);
   const dataset = await text.write();
   const { train, bytesPerToken, unigramEntropy } = dataset.manifest;

@@ -55,7 +55,7 @@ function sentence(record: NewsRecord): string {
     case "stageRestored":
       return restoredText(record);
     case "rewound":
-      return `all miners of the round are gone: back to step ${record.toStep}`;
+      return `no miner still has the parameters of step ${record.step}: back to step ${record.toStep}`;
     case "mergeRetaken":
       return `the held-out loss jumped: back to step ${record.step}`;
     case "mergeLate":

@@ -91,7 +91,7 @@ function sentence(record: SpokenRecord, view: RunView): string {
     case "stageRestored":
       return `restore  ${restoredText(record)}`;
     case "rewound":
-      return `rewind   from step ${record.step} to ${record.toStep}: all miners of the round are gone`;
+      return `rewind   from step ${record.step} to ${record.toStep}: no miner still has the parameters of that step`;
     case "mergeRetaken":
       return `retake   round ${record.round} begins again at step ${record.step} as the held-out loss jumped`;
     case "mergeLate":

@@ -113,9 +113,11 @@ Deno.test("Changed settings: a second orchestrator of a run is told that it is r
     const hub = new IotaProcess([...words, "--port", "0", "--json"]);
     await hub.lines.next("listening");
     const second = await iota(words);
+    const third = await iota([...words, "--port", "0", "--set", "train.learningRate=0.001"]);
     hub.kill("SIGTERM");
-    assertEquals([second.code, (await hub.ended).code], [1, 0], second.stderr);
+    assertEquals([second.code, third.code, (await hub.ended).code], [1, 1, 0], second.stderr);
     assertMatch(second.stderr, /the run's orchestrator seems to be running/);
+    assertMatch(third.stderr, /^error .*the run's orchestrator seems to be running/, "nothing is said to have changed");
   });
 });
 

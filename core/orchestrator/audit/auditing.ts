@@ -214,7 +214,7 @@ export function dropWithout(state: OrchestratorState, lost: ReadonlySet<string>)
   if (dropped === 0) return [];
   const what = dropped === 1 ? "1 audit was" : `${dropped} audits were`;
   return [
-    record({ type: "warning", text: `${what} dropped as the wires were in the memory of a process that was killed` }),
+    record({ type: "warning", text: `${what} dropped as the wires were in the memory of a process that has ended` }),
   ];
 }
 
