@@ -98,9 +98,19 @@ export function closest(word: string, candidates: readonly string[]): string | u
 }
 
 function unknownOption(word: string, { specs, next }: { specs: Map<string, OptionSpec>; next: string }): UsageError {
-  const guess = closest(word.replace(/^-+/, ""), [...specs.keys()]);
+  const name = word.replace(/^-+/, "");
+  const guess = closest(name, [...specs.keys()]) ?? meantByValue(name, [...specs.values()]);
   const meant = guess === undefined ? "" : `. Did you mean --${guess}?`;
   return new UsageError(`Cannot use ${word} as this command has no such option${meant}`, { next });
+}
+
+/** `--gpu` for `--device gpu`, or `--chain` where the help shows `--endpoint CHAIN`. */
+function meantByValue(name: string, specs: readonly OptionSpec[]): string | undefined {
+  const chosen = specs.find((spec) => spec.kind === "choice" && spec.choices.includes(name));
+  if (chosen !== undefined) return `${chosen.name} ${name}`;
+  if (name.length < 3) return undefined; // a unit, such as N
+  const valued = specs.filter((spec) => spec.kind !== "boolean" && spec.placeholder.toLowerCase() === name);
+  return valued.length === 1 ? valued[0]!.name : undefined;
 }
 
 /** `--seed -1` would read as two options; with `=` it is one. */

@@ -11,6 +11,7 @@ const options: readonly OptionSpec[] = [
   { name: "rate", kind: "float", placeholder: "X", doc: "a rate" },
   { name: "size", kind: "string", placeholder: "NAME", default: "tiny", doc: "the dial" },
   { name: "codec", kind: "choice", placeholder: "NAME", choices: ["none", "iota"], doc: "the wire" },
+  { name: "endpoint", kind: "string", placeholder: "CHAIN", doc: "a chain" },
   { name: "fast", kind: "boolean", doc: "a flag" },
 ];
 
@@ -82,6 +83,9 @@ Deno.test("Arguments: an unknown option proposes the nearest one", () => {
   checkRefused("--stpes 3", "Cannot use --stpes as this command has no such option. Did you mean --steps?");
   checkRefused("--repl=3", "Cannot use --repl as this command has no such option. Did you mean --replicas?");
   checkRefused("--zzz", "Cannot use --zzz as this command has no such option");
+  checkRefused("--none", "Cannot use --none as this command has no such option. Did you mean --codec none?");
+  checkRefused("--chain a", "Cannot use --chain as this command has no such option. Did you mean --endpoint?");
+  checkRefused("--name a", "Cannot use --name as this command has no such option"); // two options take a NAME
 });
 
 Deno.test("Arguments: a missing value shows what belongs there", () => {
