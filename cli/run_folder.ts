@@ -49,11 +49,21 @@ export async function findRunFolder(
     });
   }
   const path = options.text("data") ?? await ownPath();
-  const holdsRun = await attempting(writing(path), () => exists(`${path}/run.toml`));
+  const holdsRun = await attempting(writing(path), () => holdsARun(path));
   if (isResumed && !holdsRun) {
     throw new UserError(`Cannot resume as '${path}' must hold a run`, { next: "Begin one: leave --resume out" });
   }
   return { path, holdsRun };
+}
+
+/**
+ * `run.toml` is the last file that a beginning run writes. One that lost it, as when a person took it for another run, is still
+ * a run; `run.json` alone is not, because its process died before the run began.
+ */
+async function holdsARun(path: string): Promise<boolean> {
+  if (await exists(`${path}/run.toml`)) return true;
+  if (!await exists(`${path}/run.json`)) return false;
+  return await exists(`${path}/journal.db`) || await exists(`${path}/checkpoints`);
 }
 
 /** Creates the folder and checks that it is writable. */

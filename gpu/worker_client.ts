@@ -86,7 +86,7 @@ export async function openComputeWorker(
       close: () => link.stop("the compute worker was closed"),
     };
   } catch (error) {
-    link.stop("the compute worker did not start");
+    await link.finish(); // at rest, not ended: the process is probably about to exit, see `finish`
     throw error;
   }
 }

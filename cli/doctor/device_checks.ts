@@ -31,7 +31,7 @@ export class DeviceChecks {
 
   async adapter(): Promise<Verdict> {
     const opened = await this.#opened;
-    if (opened instanceof ComputeError) return wrong(opened.message.split(". ")[0]!, noAdapterFix);
+    if (opened instanceof ComputeError) return wrong(opened.message, noAdapterFix);
     const { worker: { adapter, reason }, facts } = opened;
     return judgeAdapter({ name: adapter.name, isSoftware: adapter.isSoftware, reason, facts });
   }

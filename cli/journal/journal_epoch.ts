@@ -42,9 +42,9 @@ export class JournalEpoch {
 
   #write(): void {
     const path = epochPath(this.#journalPath);
-    const file = Deno.openSync(path, { write: true, create: true });
+    const file = Deno.openSync(path, { write: true, create: true, truncate: true }); // whatever damage was there
     try {
-      file.writeSync(new TextEncoder().encode(`${this.#value}\n`)); // numbers only grow, so the new line covers the old one
+      file.writeSync(new TextEncoder().encode(`${this.#value}\n`));
       file.syncSync();
     } finally {
       file.close();

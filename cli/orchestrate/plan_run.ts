@@ -16,11 +16,12 @@ import { type FoundCheckpoint, latestCheckpoint } from "../checkpoint/checkpoint
 import type { CommandContext } from "../command.ts";
 import type { ConfigFile } from "../options/config_file.ts";
 import { UserError } from "../output/errors.ts";
-import { findRunFolder, type RunFolder } from "../run_folder.ts";
+import { exists, findRunFolder, type RunFolder, type RunPlace } from "../run_folder.ts";
 import { givenRun, resolveRun, settingsError } from "../options/run_options.ts";
 import { plural } from "../screen/format.ts";
 import { shellWords } from "../shell_words.ts";
 import { hasJournal, markedStep } from "./recover_run.ts";
+import { isRunText, readRunText } from "./run_text.ts";
 import { readSavedRun, type SavedRun } from "./saved_run.ts";
 
 export interface RunPlan {
@@ -54,6 +55,7 @@ export async function planRun(
   const found = await findRunFolder(context, () => ownPath(String(name)));
   const place = { ...found, path: resolve(found.path) }; // so that printed commands work in any folder
   const isFresh = context.options.flag("fresh");
+  if (!isFresh || (run.file !== null && resolve(run.file.path) === `${place.path}/run.toml`)) await mustBeOurs(place);
   if (place.holdsRun && !isFresh) return await planToGoOn(context, { path: place.path, given, file: run.file });
   const { config, origins } = await resolveRun(context, run);
   return {
@@ -63,6 +65,16 @@ export async function planRun(
     advice: adviceOf(context, run.file),
     runId: `${config.name}-${crypto.randomUUID().slice(0, 8)}`,
   };
+}
+
+/** A person's own run.toml in a folder without a run: it would be overwritten. */
+async function mustBeOurs({ path, holdsRun }: RunPlace): Promise<void> {
+  if (!holdsRun || await hasJournal(path) || isRunText(await readRunText(path))) return;
+  if (await exists(`${path}/run.json`) || await exists(`${path}/checkpoints`)) return; // the file is only out of order
+  throw new UserError(
+    `Cannot use '${path}' for a run as its run.toml is not one that iota wrote: a run writes its own settings there`,
+    { next: `Move the file: mv ${shellWords([`${path}/run.toml`, `${path}.toml`])}; then pass it with --config` },
+  );
 }
 
 async function planToGoOn(

@@ -2,7 +2,7 @@
  * Prepares what a planned run needs once its port is open: folder, files, text, the orchestrator's hotkey.
  *
  * Owns: the order of the first writes. The text is read and checked before any of them. A folder with run.toml counts as
- * a run, so that file is written last.
+ * a run, so that file is written last; if it is lost later, a start writes it again.
  */
 
 import type { CommandContext } from "../command.ts";
@@ -14,7 +14,7 @@ import { optionsToKeep } from "./kept_options.ts";
 import { describeRun, describeText, type TextFacts } from "./describe_run.ts";
 import { type RunPlan, sayChanges } from "./plan_run.ts";
 import { refuseWhileHeld } from "./recover_run.ts";
-import { changedRunText, readRunText, runText, writeRunText } from "./run_text.ts";
+import { changedRunText, readRunText, restoredRunText, runText, writeRunText } from "./run_text.ts";
 import { writeSavedRun } from "./saved_run.ts";
 
 export interface PreparedRun extends RunPlan {
@@ -79,8 +79,9 @@ export async function saveResumedRun(
 ): Promise<void> {
   if (!isResumed) return;
   await writeSavedRun(path, { runId, config, ...at, ...keptOf(context, key) });
-  if (changes.length === 0) return;
-  await writeRunText(path, changedRunText(await readRunText(path), { config, changes, step }));
+  const text = await readRunText(path);
+  if (changes.length === 0 && text !== "") return;
+  await writeRunText(path, changedRunText(text === "" ? restoredRunText(config) : text, { config, changes, step }));
 }
 
 const keptOf = ({ options }: CommandContext, { signer, wallet }: HubKey) => ({

@@ -62,12 +62,17 @@ export async function openRunJournal(options: RecoverOptions): Promise<OpenedJou
     return await openOld(request, { ...options, open, mark });
   } catch (error) {
     if (!(error instanceof JournalError)) throw error;
-    if (error.code === "locked" || error.code === "noSpace" || error.code === "storage") throw userError(error, folder);
+    if (isNoDamage(error)) throw userError(error, folder);
     const start = await startWithout(error, { ...options, mark });
     const [kept] = await putJournalAside(folder);
     warn(`${error.message}${markText(mark)}; it is kept as '${kept}', and the run resumes from ${start}`);
     return await openNew(open, request, folder);
   }
+}
+
+/** The journal itself is sound, or another process's: it stays where it is. */
+function isNoDamage({ code }: JournalError): boolean {
+  return code === "locked" || code === "fenced" || code === "noSpace" || code === "storage";
 }
 
 async function openNew(open: OpenJournal, request: OpenHubJournal, folder: string): Promise<OpenedJournal> {

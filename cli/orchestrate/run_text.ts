@@ -8,7 +8,8 @@
 import { describeChange, type SettingChange } from "../../core/config/change.ts";
 import type { RunConfig } from "../../core/config/config.ts";
 import { describeConfig, describeSetting } from "../../core/config/describe.ts";
-import type { Origins } from "../../core/config/parse.ts";
+import type { KnobPath } from "../../core/config/knob.ts";
+import { knobPaths } from "../../core/config/knobs.ts";
 import { readIfPresent, realDisk, writeAtomically } from "../data/disk.ts";
 
 const header = [
@@ -16,8 +17,18 @@ const header = [
   "# start the orchestrator again with your own file (--config FILE) or with --set.",
 ];
 
-export function runText(config: RunConfig, origins: Origins): string {
+export function runText(config: RunConfig, origins: Readonly<Record<KnobPath, string>>): string {
   return `${[...header, ...describeConfig(config, origins)].join("\n")}\n`;
+}
+
+/** For a run whose file was taken away: its values, without their origins. */
+export function restoredRunText(config: RunConfig): string {
+  return runText(config, Object.fromEntries(knobPaths.map((path) => [path, "restored"])) as Record<KnobPath, string>);
+}
+
+/** Whether iota wrote it; a damaged file may be empty. */
+export function isRunText(text: string): boolean {
+  return text.trim() === "" || text.startsWith(header[0]!.slice(0, header[0]!.indexOf(".")));
 }
 
 /** The same file with the new values in place and the changes listed at its end. */

@@ -16,14 +16,23 @@ export async function openDevice(
     return await openComputeWorker({ device, isShared });
   } catch (error) {
     if (error instanceof ComputeError && error.kind === "NoAdapterError") {
-      throw new UserError(error.message, {
-        next: "Compute on the processor instead: --device cpu; for a GPU, install its Vulkan driver; for a software " +
-          "driver on Debian or Ubuntu: apt-get install mesa-vulkan-drivers libvulkan1",
-        cause: error,
-      });
+      throw new UserError(error.message, { next: withoutAdapter(device), cause: error });
     }
     throw error;
   }
+}
+
+/** What a person can do who asked for an adapter that this machine has not. */
+function withoutAdapter(device: DeviceChoice): string {
+  const driver = "install its Vulkan driver";
+  const software = "on Debian or Ubuntu: apt-get install mesa-vulkan-drivers libvulkan1";
+  const fix: Partial<Record<DeviceChoice, string>> = {
+    gpu: `if there is a GPU, ${driver}`,
+    software: `or install that driver, ${software}`,
+  };
+  return `Compute on the processor instead: --device cpu; ${
+    fix[device] ?? `for a GPU, ${driver}; for a software driver, ${software}`
+  }`;
 }
 
 /** The choice that opens this device again, without measuring. */

@@ -5,7 +5,7 @@
 
 import { systemTimers } from "../../net/timers.ts";
 import { type ChaosPlan, parsePlan } from "../chaos/plan.ts";
-import type { DeviceChoice } from "../../gpu/worker_protocol.ts";
+import type { ComputeWorker } from "../../gpu/worker_client.ts";
 import type { CommandContext } from "../command.ts";
 import { UsageError } from "../output/errors.ts";
 import type { Paint } from "../output/paint.ts";
@@ -33,12 +33,13 @@ export async function runSwarm(context: CommandContext): Promise<number> {
     sayOver(context, { plan: runPlan, command: "swarm" });
     return 0;
   }
-  const device = await preflight(context, runPlan); // so that mistakes fail before anything starts
+  const worker = await preflight(context, runPlan); // so that mistakes fail before anything starts
   if (runPlan.deletes) await mustHaveText(runPlan); // nothing is deleted for a run that cannot begin
   await tryPort(context.options.number("port") ?? 0);
   await makeRunFolder(runPlan);
   sayChanges(context, runPlan.changes);
-  const swarm = new Swarm(context, { folder, startedMs, plan, device });
+  worker.close(); // only now, as a process that ends right after this may crash in the driver (ComputeWorker.finish)
+  const swarm = new Swarm(context, { folder, startedMs, plan, device: sameDevice(worker) });
   const onAbort = () => swarm.interrupt();
   interruption.addEventListener("abort", onAbort);
   if (interruption.aborted) return 1;
@@ -58,17 +59,16 @@ export async function runSwarm(context: CommandContext): Promise<number> {
   return exitCode;
 }
 
-/** Chooses the device of all nodes. */
-async function preflight(context: CommandContext, { config, folder: { isResumed } }: RunPlan): Promise<DeviceChoice> {
+/** Opens the device of all nodes, and leaves it at rest. */
+async function preflight(context: CommandContext, { config, folder: { isResumed } }: RunPlan): Promise<ComputeWorker> {
   const worker = await openDevice(context.options.text("device"), { isShared: true });
   context.output.line(`Computes on ${deviceText(worker)}`);
   try {
     if (!isResumed) await mustFit(config, { worker, memoryBytes: () => Deno.systemMemoryInfo().available });
   } finally {
-    await worker.finish(); // closed, because this process may be about to exit
+    await worker.finish();
   }
-  worker.close();
-  return sameDevice(worker);
+  return worker;
 }
 
 /** What the chain has paid each node, in order. */

@@ -8,11 +8,11 @@ import type { RunConfig } from "./config.ts";
 import { valueAt } from "./derive.ts";
 import { type KnobPath, tomlValue } from "./knob.ts";
 import { knobAt, knobPaths } from "./knobs.ts";
-import type { Origins } from "./parse.ts";
 
 const commentColumn = 36;
 
-export function describeConfig(config: RunConfig, origins: Origins): string[] {
+/** `origins`: where each value is from, in words or as an `Origin`. */
+export function describeConfig(config: RunConfig, origins: Readonly<Record<KnobPath, string>>): string[] {
   const lines: string[] = [];
   let table = "";
   for (const path of knobPaths) {

@@ -156,10 +156,17 @@ function hintFor(path: string): string {
   const near = didYouMean(path, knobPaths);
   if (near !== null) return `did you mean ${near}?`;
   const group = knobGroups.find((known) => path.startsWith(`${known}.`));
-  if (group === undefined) return `the tables are ${knobGroups.join(", ")}`;
+  if (group === undefined) return hintForTable(path);
   const prefix = `${group}.`;
   const siblings = knobPaths.filter((known) => known.startsWith(prefix)).map((known) => known.slice(prefix.length));
   return `[${group}] has ${siblings.join(", ")}`;
+}
+
+const fileTables = [...knobGroups, "hub"]; // how the orchestrator is started: read by the command line, not here
+
+function hintForTable(name: string): string {
+  const near = name.includes(".") ? null : didYouMean(name, fileTables);
+  return near === null ? `the tables are ${fileTables.join(", ")}` : `did you mean the table [${near}]?`;
 }
 
 function isTable(value: unknown): value is Record<string, unknown> {

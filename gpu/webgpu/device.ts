@@ -7,16 +7,18 @@
 
 import type { AdapterDescription } from "../compute.ts";
 
-/** No adapter: the text includes the next step, so that callers can print it unchanged. */
+/** No adapter of the wanted kind. The text says what this machine has instead; what to do about it is the caller's to say. */
 export class NoAdapterError extends Error {
   override name = "NoAdapterError";
-  constructor() {
-    super(
-      "no WebGPU adapter: this machine offers no Vulkan, Metal or DX12 device. Install the GPU's Vulkan driver, " +
-        "or a software one (Debian and Ubuntu: apt-get install mesa-vulkan-drivers libvulkan1), and start again",
-    );
-  }
 }
+
+const noAdapter =
+  "Cannot open a WebGPU adapter as this machine must offer a Vulkan, Metal or DX12 device: none was found";
+
+const noSoftware = "Cannot open a software driver as one must be installed: none was found";
+
+const onlySoftware = (found: string) =>
+  `Cannot open a GPU as this machine must have one with its driver: only ${found} was found, a software driver`;
 
 /** The device stopped working after it was opened. */
 export class GpuFailure extends Error {
@@ -44,11 +46,13 @@ const shownLimits = [
   "maxComputeWorkgroupStorageSize",
 ] as const;
 
+export type AdapterKind = "hardware" | "software";
+
 export interface OpenGpuOptions {
   /** Where to ask for an adapter. @default navigator.gpu */
   readonly gpu?: Pick<GPU, "requestAdapter"> | undefined;
   /** Any other kind of adapter is refused. @default any */
-  readonly kind?: "hardware" | "software";
+  readonly kind?: AdapterKind;
   /** Called once, when the device stops working. */
   readonly onFailure?: (failure: GpuFailure) => void;
 }
@@ -106,13 +110,13 @@ export async function openGpuDevice(options: OpenGpuOptions = {}): Promise<GpuDe
     powerPreference: "high-performance",
     forceFallbackAdapter: options.kind === "software",
   }) ?? null;
-  if (adapter === null) throw new NoAdapterError();
-  if (options.kind === "hardware" && adapter.info.isFallbackAdapter) throw new NoAdapterError();
+  if (adapter === null) throw new NoAdapterError(options.kind === "software" ? noSoftware : noAdapter);
+  const { description, device: deviceName, vendor, isFallbackAdapter } = adapter.info;
+  const name = description || deviceName || vendor || "unnamed adapter";
+  if (options.kind === "hardware" && isFallbackAdapter) throw new NoAdapterError(onlySoftware(name));
   const requiredLimits: Record<string, number> = {};
   for (const name of raisedLimits) requiredLimits[name] = adapter.limits[name];
   const device = await adapter.requestDevice({ requiredLimits });
-  const { description, device: deviceName, vendor, isFallbackAdapter } = adapter.info;
-  const name = description || deviceName || vendor || "unnamed adapter";
   return new GpuDevice(device, {
     adapter: { device: "webgpu", name, isSoftware: isFallbackAdapter },
     features: [...adapter.features],

@@ -187,3 +187,35 @@ Deno.test("Changed settings: each file of config init names its own run", async 
     assertEquals((await hub.ended).code, 0);
   });
 });
+
+Deno.test("Changed settings: a run whose run.toml was taken away is resumed, and has the file again", async () => {
+  await withScratchFolder(async (folder) => {
+    const data = ["--data", `${folder}/run`];
+    const first = await live(["--size", "toy", "--steps", "7", "--port", "0", ...data]);
+    await Deno.rename(`${folder}/run/run.toml`, `${folder}/next.toml`);
+    assertEquals(await live(data), first);
+    assertMatch(await Deno.readTextFile(`${folder}/run/run.toml`), /^steps = 7 .*restored/m);
+    const kept = Array.from(Deno.readDirSync(`${folder}/run`), ({ name }) => name).filter((name) => /^put/.test(name));
+    assertEquals(kept, []);
+  });
+});
+
+Deno.test("Changed settings: a person's own run.toml in the run's folder is refused, and the command that moves it works", async () => {
+  await withScratchFolder(async (folder) => {
+    const own = `${folder}/own`;
+    const file = `${own}/run.toml`;
+    await Deno.mkdir(own);
+    await Deno.writeTextFile(file, begin);
+    const words = ["orchestrate", "--config", file, "--data", own];
+    for (const more of [[], ["--fresh"]]) {
+      const { code, stderr } = await iota([...words, ...more]);
+      assertEquals(code, 1);
+      assertMatch(stderr, /own' for a run as its run\.toml is not one that iota wrote/);
+      assertEquals(await Deno.readTextFile(file), begin);
+    }
+    const { stderr } = await iota(words);
+    const move = /mv \S+ \S+\.toml/.exec(stderr)![0];
+    assertEquals((await new Deno.Command("sh", { args: ["-c", move] }).output()).success, true);
+    assertEquals((await live(["--config", `${own}.toml`, "--port", "0", "--data", own])).steps, 40);
+  });
+});

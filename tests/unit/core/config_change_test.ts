@@ -14,7 +14,7 @@ import type { RunConfig } from "../../../core/config/config.ts";
 import { knobPaths } from "../../../core/config/knobs.ts";
 import { valueAt } from "../../../core/config/derive.ts";
 import { parseRunConfig, resolveConfig } from "../../../core/config/parse.ts";
-import { changedRunText, runText } from "../../../cli/orchestrate/run_text.ts";
+import { changedRunText, isRunText, restoredRunText, runText } from "../../../cli/orchestrate/run_text.ts";
 
 function resolved(overrides: Record<string, unknown> = {}) {
   const result = resolveConfig({ size: "toy", overrides });
@@ -95,4 +95,13 @@ Deno.test("Changes: run.toml has the new value in its place, every change at its
     "# Changed at step 180: limits.leaseMs: 30000 → 60000",
     "",
   ]);
+});
+
+Deno.test("Changes: a run.toml that was taken away comes back as a file with the run's values, known as iota's own", () => {
+  const { config } = resolved();
+  const text = restoredRunText(config);
+  const read = resolveConfig({ file: parse(text) });
+  assert(read.ok);
+  assertEquals(read.config, config);
+  assertEquals([isRunText(text), isRunText(""), isRunText('size = "toy"\n')], [true, true, false]);
 });

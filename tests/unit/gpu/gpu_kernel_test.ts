@@ -2,15 +2,26 @@
 
 import { assertEquals, assertInstanceOf, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
 import { gpuBuffer, StageBuffers } from "../../../gpu/webgpu/buffers.ts";
-import { GpuFailure, NoAdapterError, openGpuDevice } from "../../../gpu/webgpu/device.ts";
+import { GpuFailure, NoAdapterError, openGpuDevice, type OpenGpuOptions } from "../../../gpu/webgpu/device.ts";
 import { floatBits, Kernels, ShaderError } from "../../../gpu/webgpu/kernel.ts";
 import { gpuTest } from "../../support/gpu_adapter.ts";
 
-Deno.test("GpuDevice: without an adapter the error names the package to install", async () => {
-  const noAdapter = { requestAdapter: () => Promise.resolve(null) };
-  const error = await assertRejects(() => openGpuDevice({ gpu: noAdapter }), NoAdapterError);
-  assertStringIncludes(error.message, "no WebGPU adapter");
-  assertStringIncludes(error.message, "mesa-vulkan-drivers");
+Deno.test("GpuDevice: without the wanted kind of adapter the error says what there is instead", async () => {
+  const messageOf = async (options: OpenGpuOptions) =>
+    (await assertRejects(() => openGpuDevice(options), NoAdapterError)).message;
+  const none = { requestAdapter: () => Promise.resolve(null) };
+  assertStringIncludes(await messageOf({ gpu: none }), "must offer a Vulkan, Metal or DX12 device: none was found");
+  assertStringIncludes(await messageOf({ gpu: none, kind: "hardware" }), "none was found");
+  assertStringIncludes(
+    await messageOf({ gpu: none, kind: "software" }),
+    "Cannot open a software driver as one must be",
+  );
+  const info = { description: "llvmpipe", isFallbackAdapter: true } as GPUAdapterInfo;
+  const software = { requestAdapter: () => Promise.resolve({ info } as GPUAdapter) };
+  assertStringIncludes(
+    await messageOf({ gpu: software, kind: "hardware" }),
+    "only llvmpipe was found, a software driver",
+  );
 });
 
 Deno.test("Kernels: a float constant travels as its bit pattern", () => {

@@ -1,8 +1,10 @@
 /** Opening a run's journal after any damage to its files: the whole run, a prefix of it with a warning, or put aside. */
 
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { HubJournal } from "../../../cli/hub/journal/hub_journal.ts";
-import { openRunJournal, type Progress } from "../../../cli/orchestrate/recover_run.ts";
+import { type OpenJournal, openRunJournal, type Progress } from "../../../cli/orchestrate/recover_run.ts";
+import { JournalError } from "../../../cli/journal/journal_error.ts";
+import { UserError } from "../../../cli/output/errors.ts";
 import { exists } from "../../../cli/run_folder.ts";
 import { nodeId } from "../../../core/ids.ts";
 import { splitLayers } from "../../../core/model/stages.ts";
@@ -16,10 +18,16 @@ import { tinyConfig } from "../../support/tiny_model.ts";
 const config = tinyConfig({});
 const connections = 300;
 
-async function open(folder: string, hasBegun = true, checkpoint: Progress | null = { round: 0, step: 0 }) {
+async function open(
+  folder: string,
+  hasBegun = true,
+  checkpoint: Progress | null = { round: 0, step: 0 },
+  openJournal?: OpenJournal,
+) {
   const warnings: string[] = [];
   const warn = (text: string) => warnings.push(text);
-  const options = { folder, runId: "demo", config, hasBegun, checkpoint, onReplayed: () => {}, warn };
+  const how = openJournal === undefined ? {} : { open: openJournal };
+  const options = { folder, runId: "demo", config, hasBegun, checkpoint, onReplayed: () => {}, warn, ...how };
   return { ...await openRunJournal(options), warnings };
 }
 
@@ -87,6 +95,33 @@ Deno.test("Recovery: an empty journal of a run that had begun is put aside with 
       assertEquals((await open(folder)).warnings, []);
     });
   }
+});
+
+Deno.test("Recovery: a damaged epoch costs nothing, as the journal's file keeps the number too", async () => {
+  for (const text of ["", "banana", "-3", "99999999999999999999", "\0".repeat(4096)]) {
+    await withScratchFolder(async (folder) => {
+      await live(folder, false);
+      await Deno.writeTextFile(`${folder}/journal.db.epoch`, text);
+      const { journal, recovered, warnings } = await open(folder);
+      journal.close();
+      assertEquals([recovered?.events, warnings], [connections, []], text);
+      assertEquals(await Deno.readTextFile(`${folder}/journal.db.epoch`), "2\n");
+    });
+  }
+});
+
+Deno.test("Recovery: a journal that another process takes over while it is opened stays that process's", async () => {
+  await withScratchFolder(async (folder) => {
+    await live(folder, false);
+    const before = await Deno.readFile(`${folder}/journal.db`);
+    const takenOver = () => {
+      throw new JournalError("fenced", "Cannot write the journal as another process has taken over the run");
+    };
+    const error = await assertRejects(() => open(folder, true, { round: 0, step: 0 }, takenOver), UserError);
+    assertStringIncludes(error.next!, "the run goes on in the other one");
+    assertEquals(await Deno.readFile(`${folder}/journal.db`), before);
+    assert(!await exists(`${folder}/put-aside-1-journal.db`));
+  });
 });
 
 Deno.test("Recovery: flipped, cut, zeroed and deleted bytes never lose anything without a sentence", async () => {

@@ -35,6 +35,12 @@ async function see(command: Command, words: readonly string[]): Promise<Seen> {
   return { code, stderr: host.written.stderr, held: host.held[0], context };
 }
 
+async function problemsOf(path: string): Promise<string> {
+  const host = new FakeHost({ env: { HOME: "/me" } });
+  assertEquals(await main(["config", "check", path], host), 1);
+  return host.written.stdout;
+}
+
 async function withFile(text: string, body: (path: string, folder: string) => Promise<void>): Promise<void> {
   await withScratchFolder(async (folder) => {
     const path = `${folder}/run.toml`;
@@ -76,6 +82,15 @@ Deno.test("Run file: each wrong setting of [hub] is named with its line", async 
       stderr,
       /run\.toml:5: Cannot use hub\.host as it must be a text or a number: current value is a list of 1/,
     );
+  });
+});
+
+Deno.test("Run file: a misspelt table is named with the one that was meant, and [hub] is among those there are", async () => {
+  await withFile('[trian]\nsteps = "x"\n[hbu]\nport = 1\n[zoo]\nlions = 3\n', async (path) => {
+    const told = await problemsOf(path);
+    assertMatch(told, /run\.toml:1: Cannot use trian as there is no such setting: did you mean the table \[train\]\?/);
+    assertMatch(told, /run\.toml:3: Cannot use hbu .* did you mean the table \[hub\]\?/);
+    assertMatch(told, /run\.toml:5: Cannot use zoo .* the tables are model, .*, hub$/m);
   });
 });
 
