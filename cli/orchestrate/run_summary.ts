@@ -48,6 +48,7 @@ export interface RunSummary {
   readonly validationLossFirst: number | null;
   readonly validationLossLast: number | null;
   readonly validationLossDisputed: readonly number[] | null; // each validator's loss, where they disagree and none settles it
+  readonly validationBitsPerByte: number | null; // of text, at the training split's bytes per token: tokenizers compare by it
   readonly unigramEntropy: number;
   readonly bytesPerTokenForward: number | null; // on the socket, per boundary
   readonly bytesPerTokenBackward: number | null;
@@ -75,6 +76,7 @@ export function runSummary(input: RunSummaryInput): RunSummary {
   const { begun, state, traffic, view, dataset, folder, startedMs, firstStepAtMs, endedMs, tokensBefore } = input;
   const { counters, facts } = state;
   const open = state.work?.flows.length ?? 0;
+  const heldOut = (facts.heldOutLast?.round ?? 0) > 0 ? facts.heldOutLast!.loss : null;
   const trainingMs = view.trainingSinceMs === null ? null : endedMs - view.trainingSinceMs;
   return {
     finished: state.step >= state.config.train.steps,
@@ -87,8 +89,9 @@ export function runSummary(input: RunSummaryInput): RunSummary {
     lossFirst: facts.lossFirst,
     lossLast: facts.lossLast,
     validationLossFirst: facts.heldOutFirst,
-    validationLossLast: (facts.heldOutLast?.round ?? 0) > 0 ? facts.heldOutLast!.loss : null,
+    validationLossLast: heldOut,
     validationLossDisputed: facts.heldOutDisputed?.answers.map(({ loss }) => loss) ?? null,
+    validationBitsPerByte: heldOut === null ? null : heldOut / Math.LN2 / dataset.manifest.bytesPerToken,
     unigramEntropy: dataset.manifest.unigramEntropy,
     bytesPerTokenForward: traffic.bytesPerToken("forward"),
     bytesPerTokenBackward: traffic.bytesPerToken("backward"),

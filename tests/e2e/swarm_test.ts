@@ -1,6 +1,6 @@
 /** Swarms of real processes, on the reference device so that no adapter is needed. */
 
-import { assert, assertEquals, assertLess, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertGreater, assertLess, assertMatch } from "@std/assert";
 import { IotaProcess, type Line } from "../support/process/iota_process.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
 
@@ -27,6 +27,9 @@ Deno.test("Swarm: every role as a process trains, validates, keeps checkpoints a
     });
     assertEquals(swarm.lines.count("verdict"), 6 * 4, "one verdict a miner and round");
     assertLess(summary["validationLossLast"] as number, summary["validationLossFirst"] as number);
+    const bitsPerToken = summary["validationLossLast"] as number / Math.LN2;
+    assertLess(summary["validationBitsPerByte"] as number, bitsPerToken, "a token is more than one byte");
+    assertGreater(summary["validationBitsPerByte"] as number, bitsPerToken / 8);
     assertMatch(summary["sample"] as string, /^The people/);
     const saved = JSON.parse(await Deno.readTextFile(`${folder}/summary.json`));
     assertEquals(saved.checkpoint, summary["checkpoint"]);
