@@ -2,15 +2,14 @@
  * How fast a device multiplies matrices with the very products that stages use: the bulk of a miner's work.
  *
  * Owns: the operands, the clock and the batches, which grow until one takes a good part of the budget, so that a device's wait
- * for its queue barely counts; the best batch is the result.
+ * for its queue barely counts; the best batch by the clock, and the best per CPU second, are the result.
  */
 
 import process from "node:process";
 import type { DeviceBuffers, Dispatch, LinearSizes, StageOps } from "./stage_ops.ts";
 
 /** y = x Wᵀ, dx = dy W, and dW += dyᵀ x. */
-export const gemmKinds = ["forward", "inputGradient", "weightGradient"] as const;
-export type GemmKind = typeof gemmKinds[number];
+export type GemmKind = "forward" | "inputGradient" | "weightGradient";
 
 export interface GemmTask extends LinearSizes {
   readonly kind: GemmKind;

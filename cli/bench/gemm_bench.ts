@@ -6,6 +6,7 @@
  */
 
 import type { GemmKind } from "../../gpu/gemm_speed.ts";
+import type { ComputeWorker } from "../../gpu/worker_client.ts";
 import type { CommandContext } from "../command.ts";
 import { deviceText, openDevice } from "../roles/open_device.ts";
 
@@ -18,14 +19,38 @@ const shapes = [
 ];
 const kinds: Readonly<Record<GemmKind, string>> = { forward: "NT", inputGradient: "NN", weightGradient: "TN" };
 
+interface Row {
+  readonly shape: string; // rows, inputs, outputs
+  readonly kind: string;
+  readonly gflopsPerCpuSecond: number;
+  readonly gflopsPerSecond: number;
+  readonly peers: Readonly<Record<string, number>>; // of each that was measured beside it
+}
+
 export async function runGemmBench(context: CommandContext): Promise<number> {
   const { output, options } = context;
+  const signal = context.interruption();
   const worker = await openDevice(options.text("device"));
   output.line(`Computes on ${deviceText(worker)}`);
+  try {
+    const rows = await measureAll(context, { worker, signal });
+    const { device, name: adapter } = worker.adapter;
+    output.summary(output.mode === "json" ? { device, adapter, rows } : { device, adapter }); // people have seen the rows
+  } finally {
+    await worker.finish(); // never terminated just before the exit: see its contract
+  }
+  return 0;
+}
+
+async function measureAll(
+  { output, options }: CommandContext,
+  { worker, signal }: { worker: ComputeWorker; signal: AbortSignal },
+): Promise<Row[]> {
   const budgetMs = 1000 * (options.number("seconds") ?? 3) / 3; // of each form
-  const rows = [];
+  const rows: Row[] = [];
   for (const sizes of shapes) {
     for (const [kind, form] of Object.entries(kinds) as [GemmKind, string][]) {
+      signal.throwIfAborted();
       const speed = await worker.measureGemm({ budgetMs, task: { kind, ...sizes } });
       if (speed === null) continue; // the reference is not built for speed
       const [gflopsPerCpuSecond, gflopsPerSecond] = [speed.flopsPerCpuSecond / 1e9, speed.flopsPerSecond / 1e9];
@@ -35,8 +60,5 @@ export async function runGemmBench(context: CommandContext): Promise<number> {
       output.line(`${shape.padEnd(14)} ${form}  ${numbers[0]} GFLOP per CPU second  ${numbers[1]} GFLOP/s`);
     }
   }
-  const { device, name: adapter } = worker.adapter;
-  output.summary(output.mode === "json" ? { device, adapter, rows } : { device, adapter }); // people have seen the rows
-  await worker.finish();
-  return 0;
+  return rows;
 }

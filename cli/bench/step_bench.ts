@@ -14,6 +14,7 @@ import { initialParameters } from "../../core/model/initial.ts";
 import { parameterTable, type StageSpec, stageSpecs } from "../../core/model/spec.ts";
 import { bytesOfFloats } from "../../core/model/vector_bytes.ts";
 import type { StageCompute } from "../../gpu/compute.ts";
+import type { ComputeWorker } from "../../gpu/worker_client.ts";
 import type { CommandContext } from "../command.ts";
 import { sha256Hex } from "../data/sha256.ts";
 import { UsageError } from "../output/errors.ts";
@@ -30,15 +31,28 @@ const hashedSteps = 2;
 export async function runStepBench(context: CommandContext): Promise<number> {
   const { output, options } = context;
   const config = configOf(options.text("size") ?? oneMillion);
+  const signal = context.interruption();
   const worker = await openDevice(options.text("device"));
   output.line(`Computes on ${deviceText(worker)}`);
+  try {
+    await measureSteps(context, { worker, config, signal });
+  } finally {
+    await worker.finish(); // never terminated just before the exit: see its contract
+  }
+  return 0;
+}
+
+async function measureSteps(
+  { output, options }: CommandContext,
+  { worker, config, signal }: { worker: ComputeWorker; config: RunConfig; signal: AbortSignal },
+): Promise<void> {
   const [spec] = stageSpecs(config, [config.model.layers]) as [StageSpec];
   const stage = await worker.openStage(spec);
   const run = new StepRun(stage, config);
   await run.begin();
   for (let i = 0; i < hashedSteps; i++) await run.step();
-  const hash = await sha256Hex(bytesOfFloats(await stage.readParameters()));
-  const { tokens, seconds, cpuSeconds } = await run.measure(options.number("seconds") ?? 3);
+  const hash = sha256Hex(bytesOfFloats(await stage.readParameters()));
+  const { tokens, seconds, cpuSeconds } = await run.measure(options.number("seconds") ?? 3, signal);
   const [tokensPerCpuSecond, tokensPerSecond] = [tokens / cpuSeconds, tokens / seconds];
   const parameters = parameterTable(spec).length;
   output.line(
@@ -47,8 +61,6 @@ export async function runStepBench(context: CommandContext): Promise<number> {
   );
   const { device, name } = worker.adapter;
   output.summary({ device, adapter: name, parameters, tokensPerCpuSecond, tokensPerSecond, peers: {}, hash });
-  await worker.finish();
-  return 0;
 }
 
 function configOf(size: string): RunConfig {
@@ -99,13 +111,14 @@ class StepRun {
     await this.#stage.step({ learningRate, gradientScale, beta1, beta2, epsilon, weightDecay });
   }
 
-  async measure(seconds: number): Promise<Measured> {
+  async measure(seconds: number, signal: AbortSignal): Promise<Measured> {
     const ofStep = this.#tokens.length * this.#config.train.microbatchesPerStep;
     const startMs = performance.now();
     const before = process.cpuUsage();
     let tokens = 0;
     let elapsed = 0;
     do {
+      signal.throwIfAborted();
       await this.step();
       tokens += ofStep;
       elapsed = (performance.now() - startMs) / 1000;

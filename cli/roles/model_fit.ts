@@ -8,9 +8,9 @@
 import type { RunConfig } from "../../core/config/config.ts";
 import { resolveConfig } from "../../core/config/parse.ts";
 import { sizeNames } from "../../core/config/size.ts";
+import { optimizerOf } from "../../core/train/optimizers.ts";
 import { type StageSpec, stageSpecs } from "../../core/model/spec.ts";
 import { splitLayers } from "../../core/model/stages.ts";
-import { optimizerOf } from "../../core/train/optimizers.ts";
 import { type FitAdapter, fitStage, type StageFit } from "../../gpu/stage_fit.ts";
 import { TooLargeError } from "../../gpu/webgpu/too_large.ts";
 import type { ComputeWorker } from "../../gpu/worker_client.ts";
@@ -104,7 +104,7 @@ async function remediesFor(config: RunConfig, adapter: FitAdapter): Promise<stri
     break;
   }
   for (const size of sizeNames.slice(0, sizeNames.findIndex((name) => name === config.size)).toReversed()) {
-    const resolved = resolveConfig({ size });
+    const resolved = resolveConfig({ size, overrides: { "train.optimizer": optimizerOf(config) } });
     if (!resolved.ok || !await isRight(resolved.config)) continue;
     remedies.push(`--size ${size}`);
     break;

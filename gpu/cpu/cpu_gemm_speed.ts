@@ -3,8 +3,9 @@
 import { type GemmRequest, type GemmSpeed, measureGemm } from "../gemm_speed.ts";
 import type { Dispatch } from "../stage_ops.ts";
 import { cpuKernels } from "./kernels/cpu_kernels.ts";
+import type { CpuDispatch } from "./cpu_dispatch.ts";
 import { CpuMemory } from "./memory.ts";
-import { type CpuDispatch, CpuOps } from "./ops.ts";
+import { CpuOps } from "./ops.ts";
 
 const width = 256; // one product takes about a millisecond
 const square = { kind: "forward", rows: width, inWidth: width, outWidth: width } as const;

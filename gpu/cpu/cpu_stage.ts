@@ -11,8 +11,9 @@ import type { StageDevice } from "../stage_device.ts";
 import type { BufferRange, Dispatch } from "../stage_ops.ts";
 import type { GradientNorm, Update, VectorParts } from "../stage_vectors.ts";
 import { type CpuKernels, cpuKernels } from "./kernels/cpu_kernels.ts";
+import type { CpuDispatch } from "./cpu_dispatch.ts";
 import { CpuMemory } from "./memory.ts";
-import { type CpuDispatch, CpuOps } from "./ops.ts";
+import { CpuOps } from "./ops.ts";
 import { buildGradientNorm, cpuUpdates } from "./updates.ts";
 
 export const cpuAdapter: AdapterDescription = { device: "cpu", name: "processor (WebAssembly SIMD)", isSoftware: true };

@@ -11,20 +11,16 @@ import type {
   AttentionGradientTensors,
   AttentionTensors,
   BufferRange,
-  Dispatch,
   LinearSizes,
   NormGradientTensors,
   RowSizes,
   StageOps,
 } from "../stage_ops.ts";
 import { CpuAttention } from "./attention.ts";
+import { type CpuDispatch, kernelDispatch } from "./cpu_dispatch.ts";
 import { Gemm, type Operand, type Product } from "./gemm.ts";
 import type { CpuKernels } from "./kernels/cpu_kernels.ts";
 import type { CpuMemory } from "./memory.ts";
-
-export interface CpuDispatch extends Dispatch {
-  readonly run: () => void;
-}
 
 const lines = ({ offset }: BufferRange, width: number): Operand => ({
   address: offset,
@@ -241,10 +237,7 @@ export class CpuOps implements StageOps {
     return { label: "bfloat16 decode", run };
   }
 
-  /** A kernel whose first arguments are addresses. */
   #call(name: keyof CpuKernels, ranges: readonly BufferRange[], numbers: readonly number[]): CpuDispatch {
-    const kernel = this.#kernels[name];
-    const values = [...ranges.map(({ offset }) => offset), ...numbers];
-    return { label: name, run: () => kernel(...values) };
+    return kernelDispatch(this.#kernels, { name, ranges, numbers });
   }
 }

@@ -5,10 +5,10 @@
 
 import type { MatrixSizes, OrthogonalOps, Polynomial } from "../optimizers/orthogonal_ops.ts";
 import type { BufferRange } from "../stage_ops.ts";
+import { type CpuDispatch, kernelDispatch } from "./cpu_dispatch.ts";
 import { Gemm, type Operand } from "./gemm.ts";
 import type { CpuKernels } from "./kernels/cpu_kernels.ts";
 import type { CpuMemory } from "./memory.ts";
-import type { CpuDispatch } from "./ops.ts";
 
 export class CpuOrthogonalOps implements OrthogonalOps {
   readonly #kernels: CpuKernels;
@@ -77,10 +77,7 @@ export class CpuOrthogonalOps implements OrthogonalOps {
     return { label: "symmetric product", run };
   }
 
-  /** A kernel whose first arguments are addresses. */
   #call(name: keyof CpuKernels, ranges: readonly BufferRange[], numbers: readonly number[]): CpuDispatch {
-    const kernel = this.#kernels[name];
-    const values = [...ranges.map(({ offset }) => offset), ...numbers];
-    return { label: name, run: () => kernel(...values) };
+    return kernelDispatch(this.#kernels, { name, ranges, numbers });
   }
 }

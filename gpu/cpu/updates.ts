@@ -8,9 +8,10 @@ import type { OptimizerName } from "../../core/train/optimizer_names.ts";
 import type { StepOptions } from "../compute.ts";
 import { buildMuon } from "../optimizers/muon.ts";
 import { type GradientNorm, partOf, type Update, type VectorParts } from "../stage_vectors.ts";
+import type { CpuDispatch } from "./cpu_dispatch.ts";
 import type { CpuKernels } from "./kernels/cpu_kernels.ts";
 import type { CpuMemory } from "./memory.ts";
-import type { CpuDispatch, CpuOps } from "./ops.ts";
+import type { CpuOps } from "./ops.ts";
 import { CpuOrthogonalOps } from "./orthogonal_ops.ts";
 
 export interface CpuParts extends VectorParts {

@@ -15,7 +15,6 @@ import { varied } from "../support/net/varied_bytes.ts";
 import { assertWhole, configOf, recordsOf } from "../support/swarm/whole_run.ts";
 
 const config = configOf({ train: { steps: 6, stepsPerRound: 2 } });
-const endless = configOf({ train: { steps: 10_000, stepsPerRound: 2 } }); // still training when the test stops it
 const modelFloats = stageSpecs(config, splitLayers(config)).reduce((sum, spec) => sum + parameterTable(spec).length, 0);
 const mostJunk = 4096; // of blobs, far above any share
 
@@ -84,7 +83,7 @@ Deno.test("Quota: a blob stops counting when the run needs or deletes it, so hon
 Deno.test("Quota: refusals again and again become one fault a second, however many requests there are", () =>
   withScratchFolder(async (folder) => {
     const refusals: string[] = [];
-    const world: StoredSwarm = await StoredSwarm.open({ folder, config: endless });
+    const world: StoredSwarm = await StoredSwarm.open({ folder, config, hold: () => new Promise(() => {}) }); // its training does not end;
     const { swarm } = world;
     await swarm.startAll();
     await world.settled();
@@ -105,8 +104,9 @@ Deno.test("Quota: refusals again and again become one fault a second, however ma
 
 Deno.test("Quota: only a node with a stage may store; a validator is refused before any byte is read", () =>
   withScratchFolder(async (folder) => {
-    const own = configOf({ train: { steps: 10_000, stepsPerRound: 2 }, swarm: { validators: 1, replicas: 1 } });
-    const world = await StoredSwarm.open({ folder, config: own });
+    const own = configOf({ train: { steps: 2, stepsPerRound: 2 }, swarm: { validators: 1, replicas: 1 } });
+    const training = Promise.withResolvers<void>(); // begins when the validator was refused
+    const world = await StoredSwarm.open({ folder, config: own, hold: () => training.promise });
     const { swarm } = world;
     await swarm.startAll();
     await world.settled();
@@ -118,8 +118,10 @@ Deno.test("Quota: only a node with a stage may store; a validator is refused bef
     assertStringIncludes(text, "only a miner with a stage may store blobs");
     const { address } = signerOf(validator!.address);
     assertEquals(world.members.quota.usage(address).bytes, 0, "nothing of the validator's is kept or on its way");
-    swarm.orchestrator.stop("enough");
+    assertEquals(await Array.fromAsync(Deno.readDir(`${folder}/blobs/incoming`)), []);
+    training.resolve();
     await world.run();
+    assertWhole(swarm, 2);
   }));
 
 Deno.test("Quota: miners that fill the members' whole share cannot end the run; the hub has a reserve", () =>

@@ -23,7 +23,7 @@ export type CpuKernels = Readonly<Record<typeof names[number], Kernel>>;
 let compiled: WebAssembly.Module | null = null;
 
 export function kernelModule(): Uint8Array<ArrayBuffer> {
-  const module = new ModuleBuilder({ isShared: false });
+  const module = new ModuleBuilder();
   addGemm(module);
   addElementwise(module);
   addRowKernels(module);

@@ -33,10 +33,6 @@ export function float32(value: number): number[] {
   return Array.from(new Uint8Array(Float32Array.of(value).buffer));
 }
 
-export function float64(value: number): number[] {
-  return Array.from(new Uint8Array(Float64Array.of(value).buffer));
-}
-
 export function name(text: string): number[] {
   const bytes = new TextEncoder().encode(text);
   return [...unsigned(bytes.length), ...bytes];

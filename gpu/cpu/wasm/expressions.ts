@@ -5,9 +5,9 @@
  * bits on every machine exist here: no relaxed SIMD. Out of scope: statements and control flow (function_builder.ts).
  */
 
-import { float32, float64, signed, unsigned } from "./encoding.ts";
+import { float32, signed, unsigned } from "./encoding.ts";
 
-export type ValueType = "i32" | "f32" | "f64" | "v128";
+export type ValueType = "i32" | "f32" | "v128";
 
 export interface Expression<Type extends ValueType> {
   readonly type: Type;
@@ -22,7 +22,6 @@ export interface Statement {
 
 type I32 = Expression<"i32">;
 type F32 = Expression<"f32">;
-type F64 = Expression<"f64">;
 type V128 = Expression<"v128">;
 
 type Operand = Expression<ValueType>;
@@ -62,17 +61,14 @@ export const i32 = {
   add: two<"i32", "i32">("i32", 0x6a),
   sub: two<"i32", "i32">("i32", 0x6b),
   mul: two<"i32", "i32">("i32", 0x6c),
-  div: two<"i32", "i32">("i32", 0x6e), // unsigned
   remainder: two<"i32", "i32">("i32", 0x70), // unsigned
   and: two<"i32", "i32">("i32", 0x71),
-  or: two<"i32", "i32">("i32", 0x72),
   shiftLeft: two<"i32", "i32">("i32", 0x74),
   shiftRight: two<"i32", "i32">("i32", 0x75), // arithmetic
   equal: two<"i32", "i32">("i32", 0x46),
   isBelow: two<"i32", "i32">("i32", 0x49), // unsigned
   isAtLeast: two<"i32", "i32">("i32", 0x4f), // unsigned
   load: load("i32", [0x28], 2),
-  store: store<"i32">([0x36], 2),
 };
 
 export const f32 = {
@@ -81,30 +77,16 @@ export const f32 = {
   sub: two<"f32", "f32">("f32", 0x93),
   mul: two<"f32", "f32">("f32", 0x94),
   div: two<"f32", "f32">("f32", 0x95),
-  min: two<"f32", "f32">("f32", 0x96),
-  max: two<"f32", "f32">("f32", 0x97),
   sqrt: one<"f32", "f32">("f32", 0x91),
   ofInteger: one<"i32", "f32">("f32", 0xb2), // signed
-  ofF64: one<"f64", "f32">("f32", 0xb6),
   load: load("f32", [0x2a], 2),
   store: store<"f32">([0x38], 2),
-};
-
-export const f64 = {
-  of: (value: number): F64 => ({ type: "f64", bytes: [0x44, ...float64(value)] }),
-  add: two<"f64", "f64">("f64", 0xa0),
-  mul: two<"f64", "f64">("f64", 0xa2),
-  ofF32: one<"f32", "f64">("f64", 0xbb),
-  load: load("f64", [0x2b], 3),
-  store: store<"f64">([0x39], 3),
 };
 
 export const v128 = {
   load: load("v128", simd(0x00), 2),
   store: store<"v128">(simd(0x0b), 2),
   and: two<"v128", "v128">("v128", ...simd(0x4e)),
-  or: two<"v128", "v128">("v128", ...simd(0x50)),
-  xor: two<"v128", "v128">("v128", ...simd(0x51)),
   /** Bits of `a` where `mask` has ones, of `b` elsewhere. */
   select: (a: V128, b: V128, mask: V128): V128 => made("v128", [a, b, mask], simd(0x52)),
   zero: (): V128 => ({ type: "v128", bytes: [...simd(0x0c), ...new Array<number>(16).fill(0)] }),
@@ -122,7 +104,6 @@ export const f32x4 = {
   min: two<"v128", "v128">("v128", ...simd(0xe8)),
   max: two<"v128", "v128">("v128", ...simd(0xe9)),
   sqrt: one<"v128", "v128">("v128", ...simd(0xe3)),
-  abs: one<"v128", "v128">("v128", ...simd(0xe0)),
   neg: one<"v128", "v128">("v128", ...simd(0xe1)),
   isBelow: two<"v128", "v128">("v128", ...simd(0x43)), // ones or zeros in each lane
   isAbove: two<"v128", "v128">("v128", ...simd(0x44)),

@@ -12,7 +12,7 @@ export interface Local<Type extends ValueType> extends Expression<Type> {
   readonly index: number;
 }
 
-export const typeCodes: Readonly<Record<ValueType, number>> = { i32: 0x7f, f32: 0x7d, f64: 0x7c, v128: 0x7b };
+export const typeCodes: Readonly<Record<ValueType, number>> = { i32: 0x7f, f32: 0x7d, v128: 0x7b };
 
 export type Signature = Readonly<Record<string, ValueType>>;
 export type Parameters<Types extends Signature> = { readonly [Name in keyof Types]: Local<Types[Name]> };
@@ -68,11 +68,6 @@ export class FunctionBuilder {
 
   run(statement: Statement): void {
     this.#emit(statement.bytes);
-  }
-
-  /** Leaves the function's result. */
-  result(value: Expression<ValueType>): void {
-    this.#emit(value.bytes);
   }
 
   /** Runs `body` while the index is below the bound; not at all if it starts there. */

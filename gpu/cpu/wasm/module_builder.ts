@@ -8,13 +8,12 @@ import { magic, name, section, unsigned, vector } from "./encoding.ts";
 import { type Expression, type Statement, type ValueType } from "./expressions.ts";
 import { FunctionBuilder, localAt, type Parameters, type Signature, typeCodes } from "./function_builder.ts";
 
-const pageBytes = 65536;
+export const pageBytes = 65536;
 export const mostPages = 65536; // 4 GiB, all that 32-bit addresses reach
 
 interface BuiltFunction {
   readonly name: string;
   readonly parameters: readonly ValueType[];
-  readonly result: ValueType | null;
   readonly body: readonly number[];
 }
 
@@ -25,17 +24,11 @@ export interface Callable<Types extends Signature> {
 
 export class ModuleBuilder {
   readonly #functions: BuiltFunction[] = [];
-  readonly #isShared: boolean;
-
-  constructor({ isShared }: { isShared: boolean }) {
-    this.#isShared = isShared;
-  }
 
   function<Types extends Signature>(
     functionName: string,
     signature: Types,
     write: (f: FunctionBuilder, parameters: Parameters<Types>) => void,
-    result: ValueType | null = null,
   ): Callable<Types> {
     const names = Object.keys(signature);
     const builder = new FunctionBuilder(names.length);
@@ -43,7 +36,7 @@ export class ModuleBuilder {
     write(builder, Object.fromEntries(locals) as Parameters<Types>);
     const index = this.#functions.length;
     const parameters = names.map((each) => signature[each]!);
-    this.#functions.push({ name: functionName, parameters, result, body: builder.body() });
+    this.#functions.push({ name: functionName, parameters, body: builder.body() });
     return {
       call: (args) => ({
         type: "none",
@@ -53,12 +46,12 @@ export class ModuleBuilder {
   }
 
   build(): Uint8Array<ArrayBuffer> {
-    const types = this.#functions.map(({ parameters, result }) => [
+    const types = this.#functions.map(({ parameters }) => [
       0x60,
       ...vector(parameters.map((type) => [typeCodes[type]])),
-      ...vector(result === null ? [] : [[typeCodes[result]]]),
+      ...vector([]), // no result: kernels write to memory
     ]);
-    const limits = [this.#isShared ? 3 : 1, ...unsigned(1), ...unsigned(mostPages)];
+    const limits = [0x01, ...unsigned(1), ...unsigned(mostPages)];
     const memory = [...name("host"), ...name("memory"), 0x02, ...limits];
     const exports = this.#functions.map((each, index) => [...name(each.name), 0x00, ...unsigned(index)]);
     return Uint8Array.from([
@@ -71,5 +64,3 @@ export class ModuleBuilder {
     ]);
   }
 }
-
-export { pageBytes };

@@ -13,7 +13,7 @@ function applied(
   make: (f: FunctionBuilder, x: Expression<"v128">) => Local<"v128">,
   values: Float32Array,
 ): Float32Array {
-  const module = new ModuleBuilder({ isShared: false });
+  const module = new ModuleBuilder();
   module.function("apply", integers("from", "to", "bytes"), (f, { from, to, bytes }) => {
     f.for({ below: bytes, by: 16 }, (offset) => {
       f.run(v128.store(i32.add(to, offset), make(f, v128.load(i32.add(from, offset)))));

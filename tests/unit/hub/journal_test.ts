@@ -13,6 +13,7 @@ import {
   text,
   textsOf,
 } from "../../support/swarm/journal_samples.ts";
+import { killAfterLines } from "../../support/process/killed_program.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";
 
 Deno.test("Journal: a new one is empty; entries and snapshot are there when it is opened again", async () => {
@@ -139,29 +140,7 @@ Deno.test("Journal: whatever moment SIGKILL comes, every acknowledged batch is w
       const program = `${folder}/writer.ts`;
       const root = new URL("../../../", import.meta.url);
       await Deno.writeTextFile(program, writer.replace("./cli", new URL("cli", root).href));
-      const child = new Deno.Command(Deno.execPath(), {
-        args: [
-          "run",
-          "--quiet",
-          "--no-check",
-          "--allow-all",
-          "--config",
-          new URL("deno.json", root).pathname,
-          program,
-          path,
-        ],
-        stdout: "piped",
-      }).spawn();
-      let told = 0;
-      let seen = 0;
-      for await (const chunk of child.stdout.pipeThrough(new TextDecoderStream())) {
-        const whole = chunk.split("\n").filter((line) => line !== "");
-        seen += whole.length;
-        told = Math.max(told, Number(whole.at(-2) ?? 0)); // the last one may be torn
-        if (seen >= lines) break;
-      }
-      child.kill("SIGKILL");
-      await child.status;
+      const told = await killAfterLines(program, { argument: path, lines });
       const { journal, recovered } = open(path);
       const found = textsOf(recovered);
       assert(found.length >= told && found.length % 3 === 0, `${found.length} entries, ${told} acknowledged`);

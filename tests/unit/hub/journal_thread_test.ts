@@ -8,6 +8,7 @@ import type { FromJournal } from "../../../cli/journal/journal_messages.ts";
 import { readMark } from "../../../cli/journal/journal_mark.ts";
 import { keyOf, nextBelow, openStream } from "../../../core/prng.ts";
 import { bytes, entries, identity, maxBytes, open, text, textsOf } from "../../support/swarm/journal_samples.ts";
+import { killAfterLines } from "../../support/process/killed_program.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";
 
 const progress = { round: 2, step: 3 };
@@ -146,19 +147,7 @@ Deno.test("Journal thread: whatever moment SIGKILL comes, every batch that was t
     await withScratchFolder(async (folder) => {
       const path = `${folder}/journal.db`;
       await Deno.writeTextFile(`${folder}/killed.ts`, killed);
-      const config = new URL("../../../deno.json", import.meta.url).pathname;
-      const args = ["run", "--quiet", "--no-check", "--allow-all", "--config", config, `${folder}/killed.ts`, path];
-      const child = new Deno.Command(Deno.execPath(), { args, stdout: "piped" }).spawn();
-      let told = 0;
-      let seen = 0;
-      for await (const chunk of child.stdout.pipeThrough(new TextDecoderStream())) {
-        const whole = chunk.split("\n").filter((line) => line !== "");
-        seen += whole.length;
-        told = Math.max(told, Number(whole.at(-2) ?? 0)); // the last one may be torn
-        if (seen >= lines) break;
-      }
-      child.kill("SIGKILL");
-      await child.status;
+      const told = await killAfterLines(`${folder}/killed.ts`, { argument: path, lines });
       const { journal, recovered } = open(path);
       const found = textsOf(recovered);
       assert(found.length >= told && found.length % 3 === 0, `${found.length} entries, ${told} told`);
