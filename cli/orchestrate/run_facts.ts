@@ -33,3 +33,13 @@ export function takenUp(
   });
   return { type: "takenUp", step, round, phase: phase === "closing" ? "training" : phase, nodes };
 }
+
+/** For a run without a journal that had come further than where it begins now; null if nothing is lost. */
+export function lostText(
+  { recordedStep, step, folder }: { recordedStep: number; step: number; folder: string },
+): string | null {
+  if (recordedStep <= step) return null;
+  const from = step === 0 ? "it begins again at step 0" : `it goes on from its newest checkpoint, at step ${step}`;
+  return `The run had reached step ${recordedStep}, but '${folder}/journal.db' is gone: ${from}; to go on from where it was, ` +
+    "stop, put the journal and the checkpoints back from a copy, and start again";
+}

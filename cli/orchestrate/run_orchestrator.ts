@@ -12,10 +12,8 @@ import { splitLayers } from "../../core/model/stages.ts";
 import { parameterTable, stageSpecs } from "../../core/model/spec.ts";
 import { mayRead } from "../../core/orchestrator/access.ts";
 import { roomFault } from "../../core/orchestrator/members/roster.ts";
-import type { OrchestratorEffect } from "../../core/orchestrator/event.ts";
 import type { OrchestratorState } from "../../core/orchestrator/state.ts";
 import { verifySignature } from "../../chain/wallet/hotkey.ts";
-import type { RefusalCounts } from "../../net/auth/refusals.ts";
 import { createApi } from "../../net/hub_http.ts";
 import { BlobError } from "../../net/blobs/blobs.ts";
 import { type NetLimits, netLimits } from "../../net/limits.ts";
@@ -32,8 +30,7 @@ import { openLogFile } from "../service/long_run.ts";
 import { readOpenFiles } from "../rights/open_files.ts";
 import { shellWords } from "../shell_words.ts";
 import { namedFolder } from "../run_folder.ts";
-import { Projection } from "../projection/projection.ts";
-import { openRecordLog } from "../projection/record_log.ts";
+import type { Projection } from "../projection/projection.ts";
 import { type CheckpointPlace, putBackRound, storeRound } from "../hub/checkpoint_writer.ts";
 import { probeRoom } from "../hub/disk_room.ts";
 import { type HubPlace, hubPlace } from "./hub_place.ts";
@@ -43,12 +40,13 @@ import { HubStore } from "../hub/hub_store.ts";
 import { type HubPort, openHubPort } from "../hub/hub_port.ts";
 import { hubTickets } from "../hub/hub_tickets.ts";
 import { type OpenRunOptions, type OpenRunState, openRunState } from "./open_run_state.ts";
+import { openProjection } from "./open_projection.ts";
 import { planRun, sayOver } from "./plan_run.ts";
 import { type PreparedRun, prepareRun, saveResumedRun } from "./prepare_run.ts";
 import { startOrchestrator } from "../hub/orchestrator_role.ts";
 import type { RunningOrchestrator } from "../hub/running_orchestrator.ts";
-import { refuseWhileHeld, removeJournal, userError as journalError } from "./recover_run.ts";
-import { runFacts, takenUp } from "./run_facts.ts";
+import { hasJournal, refuseWhileHeld, removeJournal, userError as journalError } from "./recover_run.ts";
+import { lostText, takenUp } from "./run_facts.ts";
 import { type BegunAt, runSummary, saveSummary, sessionFields } from "./run_summary.ts";
 import { sayListening } from "./say_listening.ts";
 import { bf16BytesPerToken, type Traffic } from "../hub/traffic.ts";
@@ -108,7 +106,6 @@ async function untilTheEnd(
       startedMs,
       firstStepAtMs: run.firstStepAtMs(),
       endedMs: systemTimers.nowMs(),
-      tokensBefore: run.tokensBefore,
       begun: run.begun,
     });
     run.projection.close();
@@ -139,7 +136,6 @@ interface StartedRun {
   readonly role: RunningOrchestrator;
   readonly chainFailed: Promise<never>; // our own failure, not the chain's
   readonly projection: Projection;
-  readonly tokensBefore: number;
   readonly begun: BegunAt;
   firstStepAtMs(): number | null;
   close(options: { isOver: boolean; isOurs: boolean }): Promise<void>;
@@ -155,19 +151,20 @@ async function startRun(
   const layersOfStages = splitLayers(config);
   const stages = stageSpecs(config, layersOfStages);
   const warn = (text: string) => output.log.warn(text);
-  const { projection, onReplayed } = await openProjection(context, {
+  const { projection, recordedStep, onReplayed } = await openProjection(context, {
     ...{ prepared, layersOfStages, startedMs },
     refused: () => role.refusals,
   });
-  const { members, journal, recovered, from } = await openStorage({ prepared, stages, limits, onReplayed, warn });
-  await saveResumedRun(context, prepared, { at: port.at, step: recovered?.state.step ?? from?.step ?? 0 });
+  const opening = { prepared, stages, limits, recordedStep, onReplayed, warn };
+  const { members, journal, recovered, from, begun, lost } = await openStorage(opening);
+  await saveResumedRun(context, prepared, { at: port.at, step: begun.step });
   const checkpoints = checkpointPlace(prepared, { stages, warn });
   const tickets = hubTickets(signer, runId);
   const { promise: chainFailed, reject } = Promise.withResolvers<never>();
   const chain = openHubChain(config.chain, { output, onFailure: reject });
-  const begun = begunAt({ recovered, from });
   output.line(`Run kept in ${folder.path}; ${folder.isResumed ? `resumes at step ${begun.step}` : "begins"}`);
   projection.tell(takenUp(begun, recovered?.state ?? null));
+  if (lost !== null) projection.tell({ type: "warning", text: lost });
   let firstStepAtMs: number | null = null;
   const role = startOrchestrator({
     runId,
@@ -212,8 +209,7 @@ async function startRun(
     if (isOurs) await keepWires(folder.path, { wires: isOver ? [] : role.segments.all, warn });
     projection.close();
   };
-  const tokensBefore = recovered?.state.counters.tokens ?? 0;
-  return { role, chainFailed, projection, tokensBefore, begun, firstStepAtMs: () => firstStepAtMs, close };
+  return { role, chainFailed, projection, begun, firstStepAtMs: () => firstStepAtMs, close };
 }
 
 function batchesOf({ config, dataset }: PreparedRun): BatchSource {
@@ -225,14 +221,20 @@ function begunAt({ recovered, from }: Pick<OpenRunState, "recovered" | "from">):
   return {
     step: recovered?.state.step ?? from?.step ?? 0,
     round: recovered?.state.round ?? from?.sources.round ?? 0,
+    tokens: recovered?.state.counters.tokens ?? 0,
     isJournaled: recovered !== null,
   };
 }
 
-/** The run's initial state, and the store its members use. */
+/** The run's initial state, and the store its members use; `lost`: in words, what of it is gone. */
 async function openStorage(
-  { limits, ...options }: OpenRunOptions & { prepared: PreparedRun; limits: NetLimits },
-): Promise<OpenRunState & { members: HubStore }> {
+  { limits, recordedStep, ...options }: OpenRunOptions & {
+    prepared: PreparedRun;
+    limits: NetLimits;
+    recordedStep: number;
+  },
+): Promise<OpenRunState & { members: HubStore; begun: BegunAt; lost: string | null }> {
+  const hadJournal = await hasJournal(options.prepared.folder.path);
   let members: HubStore | null = null;
   const openJournal = (request: OpenHubJournal) => ThreadedHubJournal.open({ ...request, warn: options.warn });
   const opened = await openRunState({ ...options, openJournal, onLost: (hash) => members?.lost(hash) });
@@ -241,7 +243,9 @@ async function openStorage(
   const { config, folder: { path: folder } } = options.prepared;
   const codec = payloadCodecOf(config);
   members = await HubStore.open({ folder, store, stageFloats, codec, capacityBytes, limits, timers: systemTimers });
-  return { ...opened, members };
+  const begun = begunAt(opened);
+  const lost = hadJournal ? null : lostText({ recordedStep, step: begun.step, folder });
+  return { ...opened, members, begun, lost };
 }
 
 function checkpointPlace(
@@ -280,35 +284,6 @@ function stoppedText({ step, config }: OrchestratorState, from: { reason: string
   const { reason, folder } = from;
   return `Stopped (${reason}) after step ${step} of ${config.train.steps}; miners and validators wait for this orchestrator; ` +
     `resume at this step with: ${shellWords(["iota", "orchestrate", "--data", folder])}`;
-}
-
-/** The view starts from the record log, or without one from the records that the journal replays. */
-async function openProjection(
-  { output }: CommandContext,
-  options: {
-    prepared: PreparedRun;
-    layersOfStages: readonly number[];
-    startedMs: number;
-    refused: () => RefusalCounts;
-  },
-): Promise<{ projection: Projection; onReplayed: (effects: readonly OrchestratorEffect[]) => void }> {
-  const { prepared: { config, folder, found, runId, key }, layersOfStages, startedMs: startedAtMs, refused } = options;
-  const warn = (text: string) => output.log.warn(text);
-  const records = await openRecordLog({ folder: folder.path, timers: systemTimers, warn });
-  const facts = runFacts({ command: "orchestrate", device: "", config, layersOfStages });
-  const projection = new Projection({
-    output,
-    opened: { facts, startedAtMs, step: found?.manifest.step ?? 0 }, // until the journal is read
-    nowMs: () => systemTimers.nowMs(),
-    records,
-    refused,
-    identity: { runId, hub: key.signer.address },
-  });
-  const onReplayed = (effects: readonly OrchestratorEffect[]) => {
-    if (records.sequence > 0) return;
-    for (const effect of effects) if (effect.type === "record") projection.keep(effect.record);
-  };
-  return { projection, onReplayed };
 }
 
 interface ServedParts {

@@ -15,7 +15,6 @@ export interface RunSummaryInput {
   readonly startedMs: number;
   readonly firstStepAtMs: number | null;
   readonly endedMs: number;
-  readonly tokensBefore: number; // trained before the last resume
   readonly begun: BegunAt;
 }
 
@@ -23,6 +22,7 @@ export interface RunSummaryInput {
 export interface BegunAt {
   readonly step: number;
   readonly round: number;
+  readonly tokens: number; // counted until then
   readonly isJournaled: boolean; // then the counters continue; otherwise they start at zero
 }
 
@@ -73,7 +73,7 @@ export function sessionFields({ isJournaled }: Pick<BegunAt, "isJournaled">): st
 }
 
 export function runSummary(input: RunSummaryInput): RunSummary {
-  const { begun, state, traffic, view, dataset, folder, startedMs, firstStepAtMs, endedMs, tokensBefore } = input;
+  const { begun, state, traffic, view, dataset, folder, startedMs, firstStepAtMs, endedMs } = input;
   const { counters, facts } = state;
   const open = state.work?.flows.length ?? 0;
   const heldOut = (facts.heldOutLast?.round ?? 0) > 0 ? facts.heldOutLast!.loss : null;
@@ -85,7 +85,7 @@ export function runSummary(input: RunSummaryInput): RunSummary {
     steps: state.step,
     rounds: state.round,
     tokens: counters.tokens,
-    tokensPerSecond: trainingMs === null ? null : ((counters.tokens - tokensBefore) * 1000) / trainingMs,
+    tokensPerSecond: trainingMs === null ? null : ((counters.tokens - begun.tokens) * 1000) / trainingMs,
     lossFirst: facts.lossFirst,
     lossLast: facts.lossLast,
     validationLossFirst: facts.heldOutFirst,

@@ -91,7 +91,8 @@ export type MergeDuty = "committing" | "reducing" | "applying" | "uploading";
 
 /** A hotkey's record, which outlives its membership: blame.ts. */
 export interface Standing {
-  strikes: number; // proven faults
+  strikes: number; // proven faults, until none was added for some rounds
+  struckRound: number | null; // the last one's
   readonly withheld: Record<"tasks" | "confirming", number>; // recently; for tasks, in a row
   lapses: number; // rounds in which it withheld a merge duty, less what later rounds made up for
   lapsedRound: number | null; // the last of these

@@ -1,10 +1,11 @@
 /** Attack suite: wires that look ordinary and make the results of whoever computes with them unusable. */
 
 import { assert, assertEquals } from "@std/assert";
+import { directionOf } from "../../core/ids.ts";
 import { type Row, testAttacks, unitsByRound } from "../support/attack/attack_checks.ts";
 import type { Aftermath } from "../support/attack/attack_world.ts";
 import { keepsBack } from "../support/attack/hostile_merges.ts";
-import type { Hostile } from "../support/attack/hostile_node.ts";
+import { type Hostile, instead, together } from "../support/attack/hostile_node.ts";
 import {
   firstRowZero,
   nanAtFirst,
@@ -15,6 +16,7 @@ import {
   spoilsForward,
   spoilsGradients,
   tamed,
+  times,
 } from "../support/attack/hostile_wires.ts";
 import type { LocalSwarm } from "../support/swarm/local_swarm.ts";
 
@@ -48,37 +50,48 @@ const pairs: readonly Row[] = [
 testAttacks("a row of zeros", pairs);
 
 const overflowing = { layers: 18, lossTolerance: 0.12, culprit: "tolerated" } as const;
-const tail = 2 * 3 + 2; // the last of stage 2
+
+interface Withheld {
+  readonly layers: number; // of the model: with 18 no replica has a usable result, with fewer they are only large
+  readonly stage: number; // of the last replica, which withholds
+  readonly replicas?: number;
+}
 
 /**
- * The head's wires are unusable for both other tails, and the third is never late: it withholds these results, and has no link
- * whenever a deadline passes.
+ * The head's wires make the results of a stage unusable or large, and the stage's last replica is never late: it withholds these
+ * results, and has no link whenever a deadline passes.
  */
-function withheldWithoutLink(): Row {
+function withheldWithoutLink({ layers, stage, replicas = 3 }: Withheld): Row {
   let swarm: LocalSwarm | null = null;
   let [head, node] = ["", ""];
   let awayUntilMs = -1;
+  const replica = replicas - 1;
+  const item = stage === 2 ? 2 : 4 - stage; // of a flow: its gradient
   const spoiled = () =>
     swarm?.orchestrator.state.work?.flows.filter(({ items }) => items[0]?.madeBy?.node === head) ?? [];
   const hostile: Hostile = {
     say: ({ message }) =>
-      message.type === "taskDone" && spoiled().some(({ microbatch }) => message.task.startsWith(`${microbatch}.`))
+      message.type === "taskDone" && directionOf(message.task) !== "forward" &&
+        spoiled().some(({ microbatch }) => message.task.startsWith(`${microbatch}.`))
         ? []
         : [message],
   };
   return {
     ...overflowing,
-    name: "and a tail that withholds their gradients and has no link at deadlines",
+    layers,
+    replicas,
+    name: `and one of ${replicas} in stage ${stage} that withholds their gradients and has no link at deadlines, ` +
+      `${layers / 3} layers a stage`,
     slowRounds: 4, // the step goes on, no more
-    miners: [{ stage: 0, hostile: zeroRow }, { stage: 2, replica: 2, hostile }],
+    miners: [{ stage: 0, hostile: zeroRow }, { stage, replica, hostile }],
     meddle: (world, miners) => {
-      [swarm, head, node] = [world, miners[0]!, miners[tail]!];
+      [swarm, head, node] = [world, miners[0]!, miners[replica * 3 + stage]!];
       const { link } = world.member(node);
       const nowMs = world.timers.nowMs();
       if (awayUntilMs > 0 && nowMs < awayUntilMs) return;
       link.unreachable = false;
       awayUntilMs = -1;
-      const leases = spoiled().flatMap(({ items }) => items[2]?.leases ?? []).filter((held) => held.node === node);
+      const leases = spoiled().flatMap(({ items }) => items[item]?.leases ?? []).filter((held) => held.node === node);
       if (!leases.some(({ deadlineMs }) => deadlineMs < nowMs + 1000)) return;
       awayUntilMs = nowMs + 2000;
       link.unreachable = true;
@@ -95,7 +108,15 @@ testAttacks("unusable inputs", [
     slowRounds: 0,
     miners: [{ stage: 0, hostile: zeroRow }, { stage: 2, replica: 2, hostile: keepsBack("ready") }],
   },
-  withheldWithoutLink(),
+  ...[
+    { layers: 18, stage: 2 },
+    { layers: 15, stage: 2 },
+    { layers: 12, stage: 2 },
+    { layers: 9, stage: 2 },
+    { layers: 12, stage: 1 },
+    { layers: 12, stage: 2, replicas: 2 },
+    { layers: 18, stage: 2, replicas: 2 },
+  ].map(withheldWithoutLink),
 ]);
 
 const two = (hostile: () => Hostile) => [0, 1].map((replica) => ({ stage: 1, replica, hostile: hostile() }));
@@ -154,6 +175,42 @@ testAttacks("a window that moves", [
     miners: two(shrinks),
     also: assertOthersArePaid,
   },
+]);
+
+/** The validator's word takes everybody but its accomplice out of the reference. */
+function accomplice(name: string, hostile: () => Hostile): Row {
+  let swarm: LocalSwarm | null = null;
+  let friend = "";
+  const failsOthers = instead("replayed", ({ message }) => {
+    const asked = swarm?.orchestrator.state.audit.running.get(message.request)?.request;
+    const isFriend = asked?.type === "replay" && asked.replay.miner === friend;
+    return isFriend
+      ? { ...message, innovationError: 0, equalShare: 1, lossError: message.lossError === null ? null : 0 }
+      : { ...message, innovationError: 1e6, equalShare: 0 };
+  });
+  return {
+    name,
+    culprit: "tolerated",
+    lossTolerance: 0.2,
+    slowRounds: 3,
+    miners: [{ stage: 1, hostile: hostile() }],
+    validators: [failsOthers, "honest"],
+    meddle: (world, addresses) => {
+      swarm = world;
+      friend = addresses[1]!;
+    },
+    also: assertOthersArePaid,
+  };
+}
+
+testAttacks("a validator that fails all", [
+  accomplice("but a miner that shrinks its wires step by step", shrinks),
+  ...[100, 0.01].map((factor) =>
+    accomplice(
+      `but a miner that sends ${factor} times its wires`,
+      () => together(spoilsForward(times(factor)), spoilsGradients(times(factor))),
+    )
+  ),
 ]);
 
 testAttacks("told losses", [

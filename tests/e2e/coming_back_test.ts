@@ -233,3 +233,28 @@ Deno.test("Coming back: as a service", async (t) => {
     }
   });
 });
+
+Deno.test("Coming back: an orchestrator whose journal and checkpoints are gone says how far the run had come", async () => {
+  await withScratchFolder(async (folder) => {
+    const terminals = new Terminals(folder);
+    await terminals.write("steps = 10000\nstepsPerRound = 2");
+    const miner = await terminals.node("miner");
+    const first = terminals.hub();
+    await first.lines.next("checkpointWritten");
+    first.kill("SIGKILL");
+    await first.ended;
+    for await (const { name } of Deno.readDir(`${folder}/run`)) {
+      if (name.startsWith("journal.db") || name === "checkpoints") {
+        await Deno.remove(`${folder}/run/${name}`, { recursive: true });
+      }
+    }
+    const second = terminals.hub();
+    const { text } = await second.lines.next("warning") as Line & { text: string };
+    assertMatch(text, /^The run had reached step \d+, but '.*journal\.db' is gone: it begins again at step 0; /);
+    await second.lines.next("stepClosed");
+    for (const each of [second, miner]) {
+      each.kill("SIGINT");
+      await each.ended;
+    }
+  });
+});

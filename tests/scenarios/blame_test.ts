@@ -6,6 +6,14 @@ import { microbatchId, type NodeId, stageIndex, taskId } from "../../core/ids.ts
 import { wireBytes } from "../../core/codec/wire.ts";
 import { runWire, taskOutput } from "../../core/model/stage_wires.ts";
 import { send } from "../../core/orchestrator/event.ts";
+import {
+  ageStandings,
+  blame,
+  isSuspect,
+  mostStrikes,
+  noteRefused,
+  roundsRemembered,
+} from "../../core/orchestrator/members/blame.ts";
 import { noteAsked } from "../../core/orchestrator/members/talk.ts";
 import { loadingParts, type NodeMessage } from "../../core/protocol/message.ts";
 import { assertReached } from "../support/swarm/reached.ts";
@@ -105,6 +113,24 @@ Deno.test("Blame: three proven faults expel, with the units of the round", () =>
   assertEquals(new Set(blamed(hub)), new Set([liar]));
   hub.join("miner-0");
   assertEquals(hub.state.members.has(liar!), false, "it is not let in again");
+});
+
+Deno.test("Blame: proven faults are forgotten after some rounds without one, whatever else is noted of their node", () => {
+  const { hub: { state }, heads: [node] } = training(2);
+  const wrong = fault("badNumbers", "a device that fails once in a while");
+  for (let i = 0; i < 3 * mostStrikes; i++) {
+    blame(state, { node: node!, fault: wrong });
+    assertEquals(isSuspect(state, { node: node!, since: state.round }), true);
+    for (let round = 0; round <= roundsRemembered; round++) {
+      state.round += 1;
+      noteRefused(state, { node: node!, isLate: true });
+      ageStandings(state);
+      assertEquals(isSuspect(state, { node: node!, since: state.round }), false);
+    }
+  }
+  assertEquals(state.expelled.has(node!), false);
+  for (let i = 0; i < mostStrikes; i++) blame(state, { node: node!, fault: wrong });
+  assertEquals(state.expelled.has(node!), true);
 });
 
 Deno.test("Blame: a large value that every replica of a stage makes is the stage's, and nobody is blamed for it", () => {

@@ -108,8 +108,13 @@ Deno.test("Merge: a jump of the held-out loss that two validators find is taken 
   const good = hub.state.sources.stages;
   trainRound(hub, nodes);
   assertEquals([hub.state.round, hub.state.step], [2, 2]);
+  hub.state.reloads.set(hub.state.stages[0]!.index, 2);
+  hub.state.claims.set(nodes[0]!, 3);
+  hub.state.unpaid.add(nodes[0]!);
   evaluate(hub, judges, () => 9);
   assertEquals([hub.state.round, hub.state.step, hub.count("mergeRetaken")], [3, 1, 1]);
+  const { reloads, claims, unpaid } = hub.state;
+  assertEquals([reloads.size, claims.size, unpaid.size], [0, 0, 0], "what was counted in the abandoned round");
   assertEquals(hub.state.sources, { round: 3, stages: good });
   hub.step({ type: "checkpointWritten", round: 3, folder: "" });
   for (const node of nodes) {

@@ -31,7 +31,12 @@ export type AuditRequest =
     readonly tried: NodeId[];
     readonly isProbe: boolean;
   }
-  | { readonly type: "replay"; readonly replay: ReplayTask; readonly tried: NodeId[] };
+  | {
+    readonly type: "replay";
+    readonly replay: ReplayTask;
+    readonly tried: NodeId[];
+    readonly isSecond: boolean; // a validator has found it wrong, another one is to say the same
+  };
 
 export type EvaluateRequest = Extract<AuditRequest, { type: "evaluate" }>;
 

@@ -7,6 +7,8 @@
  * backlog is bounded: at most one older round waits; beyond that requests are dropped with a warning, given only once while
  * there is no validator. Out of scope: assigning requests and handling missing answers (audit_requests.ts), combining
  * evaluations (evaluations.ts).
+ *
+ * A task that one validator found wrong is repeated by a second one: nothing follows for others from one validator's word.
  */
 
 import { present } from "../../assert.ts";
@@ -38,7 +40,7 @@ export function auditStep(state: OrchestratorState, outcome: StepOutcome): Orche
   for (const candidates of replayable(state, outcome).values()) {
     for (let i = 0; i < config.validate.replaysPerMiner && candidates.length > 0; i++) {
       const [replay] = candidates.splice(nextBelow(state.stream, candidates.length), 1);
-      addRequest(audit, { type: "replay", replay: present(replay, "a drawn candidate"), tried: [] });
+      addRequest(audit, { type: "replay", replay: present(replay, "a drawn candidate"), tried: [], isSecond: false });
     }
   }
   return [...dropOverflow(state), ...dropBacklog(state)];
@@ -123,9 +125,11 @@ export function onReplayed(
   const { member, message } = options;
   const request = takeRunning(state, { ...options, request: message.request });
   if (request?.type !== "replay") return [];
-  closeRequest(state.audit, request);
   const { tolerance } = state.config.validate;
   const verdict = judgeRepetition(request.replay, { found: message, tolerance });
+  if (verdict.type === "failed" && !request.isSecond) {
+    passOn(state, { request: { ...request, isSecond: true }, validator: member.node });
+  } else closeRequest(state.audit, request);
   return actOnVerdict(state, { verdict, validator: member.node });
 }
 

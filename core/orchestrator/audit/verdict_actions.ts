@@ -22,8 +22,8 @@ export function actOnVerdict(
   const { facts } = state;
   if (verdict.type === "passed") facts.verdictsPassed += 1;
   if (verdict.type === "failed") facts.verdictsFailed += 1;
-  if (verdict.type !== "inconclusive") {
-    noteVerdict(state.scales, { node: verdict.miner, passed: verdict.type === "passed" });
+  if (verdict.type !== "inconclusive" && validator !== null) {
+    noteVerdict(state.scales, { miner: verdict.miner, validator, passed: verdict.type === "passed" });
   }
   switch (verdict.action) {
     case "none":

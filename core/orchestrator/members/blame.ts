@@ -38,6 +38,7 @@ function standingOf(state: OrchestratorState, node: NodeId): Standing {
   if (standing === undefined) {
     standing = {
       strikes: 0,
+      struckRound: null,
       withheld: { tasks: 0, confirming: 0 },
       lapses: 0,
       lapsedRound: null,
@@ -61,6 +62,7 @@ export function blame(
 ): OrchestratorEffect[] {
   const standing = standingOf(state, node);
   standing.strikes += 1;
+  standing.struckRound = state.round;
   if (standing.strikes >= mostStrikes) {
     convict(state, { node, reason: `${mostStrikes} proven faults, the last: ${detail}` });
   }
@@ -152,7 +154,7 @@ export function suspect(state: OrchestratorState, node: NodeId): void {
 export function isSuspect(state: OrchestratorState, { node, since }: { node: NodeId; since: number }): boolean {
   const standing = state.standings.get(node);
   if (standing === undefined) return false;
-  return (standing.suspectedRound ?? -1) >= since || (standing.strikes > 0 && standing.round >= since);
+  return Math.max(standing.suspectedRound ?? -1, standing.struckRound ?? -1) >= since;
 }
 
 export function isResting(state: OrchestratorState, node: NodeId): boolean {
@@ -183,6 +185,10 @@ export function ageStandings(state: OrchestratorState): void {
   for (const [node, standing] of state.standings) {
     standing.refused = standing.late = 0;
     if (standing.lapsedRound !== state.round - 1) standing.lapses = Math.max(0, standing.lapses - roundPardon);
+    if (standing.struckRound !== null && standing.struckRound + roundsRemembered < state.round) {
+      standing.strikes = 0;
+      standing.struckRound = null;
+    }
     if (standing.round + roundsRemembered < state.round && standing.restUntilRound <= state.round) {
       state.standings.delete(node);
     }

@@ -10,13 +10,12 @@
  * newer.
  */
 
-import { derivedKey } from "../../chacha.ts";
 import { stageIndex } from "../../ids.ts";
-import { openStream } from "../../prng.ts";
 import { isSuspect, sendToRest } from "../members/blame.ts";
 import { type OrchestratorEffect, record } from "../event.ts";
 import { reissueWorkOf } from "../step/leases.ts";
 import type { StageUpload, UploadWork } from "./merge_state.ts";
+import { openRound } from "./rounds.ts";
 import { abandonStep } from "./rewind.ts";
 import { benchMember } from "../members/roster_changes.ts";
 import { type GoodRound, type OrchestratorState, tokensPerMicrobatch } from "../state.ts";
@@ -84,18 +83,14 @@ function goBack(state: OrchestratorState, good: GoodRound): number {
   counters.tokens -= microbatches * tokensPerMicrobatch(config);
   counters.rewinds += 1;
   state.retired.push(state.sources);
-  state.round += 1;
+  state.step = good.step;
+  openRound(state);
   state.sources = { round: state.round, stages: good.sources.stages };
   state.good = { ...good, sources: state.sources, isRetaken: true };
-  state.step = good.step;
-  state.roundFirstStep = good.step;
-  state.firstSteps.set(state.round, good.step);
-  state.stream = openStream(derivedKey(state.secret, state.round));
   state.upload = checkpointOf(state, good);
-  state.roundRates = 0;
   state.roundUnits.clear();
+  state.unpaid.clear();
   undoOutcomes(state, good.step);
-  state.replaced.clear();
   state.restoring.clear();
   state.phase = "training";
   return microbatches;

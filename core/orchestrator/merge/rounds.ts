@@ -18,6 +18,20 @@ import { keptRefs } from "../step/step_outcome.ts";
 import { refsOfWork } from "../step/step_state.ts";
 import { reportRound } from "../audit/work_report.ts";
 
+/** A new round begins with the run's current step; what counted within the last one is forgotten. */
+export function openRound(state: OrchestratorState): void {
+  state.round += 1;
+  state.stream = openStream(derivedKey(state.secret, state.round));
+  state.roundFirstStep = state.step;
+  state.firstSteps.set(state.round, state.step);
+  state.roundRates = 0;
+  state.replaced.clear();
+  state.reloads.clear();
+  state.talk.clear();
+  state.claims.clear();
+  ageStandings(state);
+}
+
 /** Completes the merge once every stage has agreed. */
 export function finishRound(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   const { merge, counters } = state;
@@ -28,16 +42,7 @@ export function finishRound(state: OrchestratorState, nowMs: number): Orchestrat
   counters.mergeMiners += miners;
   const draws = hexOfKey(state.stream.key);
   state.merge = null;
-  state.replaced.clear();
-  state.round += 1;
-  state.stream = openStream(derivedKey(state.secret, state.round));
-  state.roundFirstStep = state.step;
-  state.firstSteps.set(state.round, state.step);
-  state.roundRates = 0;
-  state.reloads.clear();
-  ageStandings(state);
-  state.talk.clear();
-  state.claims.clear();
+  openRound(state);
   state.upload = {
     round: state.round,
     step: state.step,

@@ -10,7 +10,7 @@ import { type NodeId, type StageIndex, stageIndex } from "../../ids.ts";
 import type { OrchestratorEffect } from "../event.ts";
 import { lease } from "./leases.ts";
 import { firstReady, hasFreePlace, markReady, rosterOf, takeIdle, takeReady } from "../members/replicas.ts";
-import { isAwaited, mostAsked } from "./refusals.ts";
+import { isAwaited, mayTryAgain, mostAsked } from "./refusals.ts";
 import type { Member, OrchestratorState, StageRoster } from "../state.ts";
 import { hasRefused, inDataOrder, isEmpty, type ItemQueue, refusersOf, type WorkItem } from "./step_state.ts";
 import { isInOrder, isTail } from "./wiring.ts";
@@ -150,7 +150,7 @@ function mayTake(
   const refusers = presentAmong(state, { nodes: [...refusersOf(item)], stage: item.stage }).length;
   if (hasRefused(item, member.node)) {
     const isAllOver = refusers >= Math.min(roster.present, mostAsked) && !isAwaited(roster, item);
-    return isAllOver && (avoid !== member.node || roster.present === 1);
+    return (isAllOver || mayTryAgain(state, item)) && (avoid !== member.node || roster.present === 1);
   }
   return avoid !== member.node || refusers >= roster.present - 1;
 }

@@ -94,10 +94,13 @@ export function lookSoon(state: OrchestratorState, { member, nowMs }: { member: 
   for (const task of member.leases) setAlarm(state, { type: "lease", task, atMs: nowMs + leastPatienceMs });
 }
 
-/** A lease's alarm: past its deadline the task goes to another replica, before that to an idle one as well. */
+/**
+ * A lease's alarm: past its deadline the task goes to another replica, before that to an idle one as well. `isOpenToAll`: also to
+ * one that has failed it.
+ */
 export function onLeaseAlarm(
   state: OrchestratorState,
-  { task, nowMs }: { task: Lease["task"]; nowMs: number },
+  { task, nowMs, isOpenToAll }: { task: Lease["task"]; nowMs: number; isOpenToAll: boolean },
 ): OrchestratorEffect[] {
   const item = state.work?.leased.get(task);
   const held = item?.leases.find((each) => each.task === task);
@@ -113,8 +116,10 @@ export function onLeaseAlarm(
   }
   setAlarm(state, { type: "lease", task, atMs: nextLookMs(state, { member, deadlineMs: held.deadlineMs, nowMs }) });
   const roster = rosterOf(state, item.stage);
-  const isNew = (node: NodeId) => node !== held.node && !hasRefused(item, node) && !item.makers.includes(node);
-  const other = idleReplica(roster, isNew);
+  const isOther = (node: NodeId) =>
+    item.leases.every((each) => each.node !== node) && (isOpenToAll || !hasRefused(item, node)) &&
+    !item.makers.includes(node);
+  const other = idleReplica(roster, isOther);
   const hasMore = !isEmpty(present(openWork(state).queues[item.stage], "a queue"));
   if (item.leases.length >= mostLeases || other === null || hasMore) return [];
   state.counters.speculations += 1;

@@ -3,8 +3,8 @@
  *
  * A replica that has not tried the item could tell a bad input from a bad stage. One that is away, that loads its stage or that
  * answers nothing may be an accomplice of the input's maker, and the step would wait for it forever. The input is made again
- * instead: that blames nobody and costs one microbatch. Large but usable results still wait for every replica, as does whatever
- * condemns the stage (refusals.ts).
+ * instead: that blames nobody and costs one microbatch. If its results are then large but usable again, one is taken as if all
+ * had tried (`isAgreed`), so those that failed it may have it again. What condemns the stage waits for every replica.
  * Out of scope: leases and their alarms (leases.ts).
  */
 
@@ -13,7 +13,7 @@ import type { OrchestratorEffect } from "../event.ts";
 import { rosterOf } from "../members/replicas.ts";
 import type { OrchestratorState } from "../state.ts";
 import { onLeaseAlarm } from "./leases.ts";
-import { isShared, mostAsked } from "./refusals.ts";
+import { isLeft, isShared, mayTryAgain } from "./refusals.ts";
 import { mayRemake, remake } from "./remaking.ts";
 import { isUsable } from "./result_check.ts";
 import { hasRefused, type WorkItem } from "./step_state.ts";
@@ -26,21 +26,16 @@ export function onOverdue(
   const item = state.work?.leased.get(task);
   const held = item?.leases.find((each) => each.task === task);
   if (item === undefined || held === undefined) return [];
-  const effects = onLeaseAlarm(state, { task, nowMs });
   if (!item.overdue.includes(held.node)) item.overdue.push(held.node);
+  const effects = onLeaseAlarm(state, { task, nowMs, isOpenToAll: mayTryAgain(state, item) });
   return [...effects, ...remakeIfLeft(state, item)];
 }
 
 /** Makes the item's input again if no replica that is here can be expected to tell more. */
 export function remakeIfLeft(state: OrchestratorState, item: WorkItem): OrchestratorEffect[] {
-  const { members, assigned } = rosterOf(state, item.stage);
-  if (
-    item.refused.length === 0 || item.refused.some(({ doubt }) => isUsable(doubt)) || assigned <= 1 ||
-    isShared(state, item)
-  ) return [];
-  const here = members.filter(({ graceUntilMs }) => graceUntilMs === null);
-  const left = here.filter(({ node }) => hasRefused(item, node) || item.overdue.includes(node));
-  const isLeft = left.length > 0 && left.length >= Math.min(here.length, mostAsked);
-  if (!isLeft || !mayRemake(state, { item, why: "hopeless" })) return [];
+  if (!isLeft(state, item) || isShared(state, item)) return [];
+  const why = item.refused.some(({ doubt }) => isUsable(doubt)) ? "agreed" : "hopeless";
+  if (!mayRemake(state, { item, why })) return [];
+  const { members } = rosterOf(state, item.stage);
   return remake(state, { item, isUnanimous: members.every(({ node }) => hasRefused(item, node)) }); // but those that load
 }

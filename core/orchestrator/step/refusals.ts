@@ -19,7 +19,7 @@ import { confirms, isClose, isUsable, mostLoss, type TaskResult } from "./result
 import { benchMember } from "../members/roster_changes.ts";
 import { finish } from "../merge/rounds.ts";
 import type { OrchestratorState, StageRoster } from "../state.ts";
-import { type Doubt, type Failure, refusersOf, type WorkItem } from "./step_state.ts";
+import { type Doubt, type Failure, hasRefused, refusersOf, type WorkItem } from "./step_state.ts";
 import { flowOf } from "./wiring.ts";
 
 export const mostAsked = 8; // replicas of a large stage
@@ -49,16 +49,34 @@ export function isAwaited({ members, assigned }: StageRoster, item: WorkItem): b
   return assigned > members.length && !item.refused.some(({ doubt }) => isUsable(doubt));
 }
 
+/** Whether every replica that is here has failed the item or lets it wait. */
+export function isLeft(state: OrchestratorState, item: WorkItem): boolean {
+  const { members, assigned } = rosterOf(state, item.stage);
+  if (item.refused.length === 0 || assigned <= 1) return false;
+  const here = members.filter(({ graceUntilMs }) => graceUntilMs === null);
+  const left = here.filter(({ node }) => hasRefused(item, node) || item.overdue.includes(node));
+  return left.length > 0 && left.length >= Math.min(here.length, mostAsked);
+}
+
 /**
- * Whether an implausible result is accepted, because every replica that could try the item made an implausible one. It must be
- * usable and confirmed by another's numbers. If two others agree, theirs is awaited; if no two agree, the result least out of
- * range is accepted, since it does the least harm.
+ * Whether those that failed the item may have it again although a replica still holds it or is away. At least two were asked:
+ * whoever happens to be alone in its stage for a moment does not decide.
+ */
+export function mayTryAgain(state: OrchestratorState, item: WorkItem): boolean {
+  const asked = new Set([...refusersOf(item), ...item.overdue]);
+  return asked.size > 1 && item.refused.some(({ doubt }) => isUsable(doubt)) && isLeft(state, item);
+}
+
+/**
+ * Whether an implausible result is accepted, because every replica that could try the item made an implausible one or none. It
+ * must be usable and confirmed by another's numbers. If two others agree, theirs is awaited; if no two agree, the result least
+ * out of range is accepted, since it does the least harm.
  */
 export function isAgreed(
   state: OrchestratorState,
   { item, result, doubt, sender }: { item: WorkItem; result: TaskResult; doubt: Doubt; sender: NodeId },
 ): boolean {
-  if (!isUsable(doubt) || !isShared(state, item)) return false;
+  if (!isUsable(doubt) || !(isShared(state, item) || mayTryAgain(state, item))) return false;
   const others = item.refused.filter(({ node, doubt }) => node !== sender && isUsable(doubt));
   if (others.some((other) => confirms(result, other.doubt))) return true;
   const isSplit = !others.some((a) => others.some((b) => a.node !== b.node && isAlike(a.doubt, b.doubt)));

@@ -121,7 +121,10 @@ function rangeOf(
   const wires = wiresOf(present(state.scales.stages[stage], "every stage has scales"), direction);
   const isOneWord = new Set(wires.map(({ node }) => node)).size < Math.min(2, replicasOf(state, stage).length);
   if (wires.length < wiresForRange || isOneWord) return { least: 1 / firstRange ** 2, most: firstRange };
-  const { lower, upper } = middleWires(trustedWires(state.scales, wires), measure);
+  const { lower, upper } = middleWires(
+    trustedWires(state.scales, { wires, validators: state.validators.size }),
+    measure,
+  );
   const growth = mostGrowth[measure];
   return { least: lower / growth, most: Math.min(mostShared, Math.max(leastRange, growth * upper)) };
 }

@@ -3,8 +3,8 @@
  * of its payloads. What one member reports is bounded by what its peers reported.
  *
  * Owns the windows and the references taken from them. A reference is a median, so fewer than half of the reports move it
- * little; for wires, fewer than half of the nodes, however many tasks they do, excluding nodes whose audit failed while
- * another's has not. Plain data. Out of scope: non-finite values, which callers have already handled.
+ * little; for wires, fewer than half of the nodes, however many tasks they do, excluding nodes that two validators (or the only
+ * one) found wrong while others were not. Plain data. Out of scope: non-finite values, which callers have already handled.
  */
 
 import { assert } from "../../assert.ts";
@@ -24,7 +24,7 @@ export interface StageScales {
 
 export interface ScaleBook {
   readonly stages: readonly StageScales[];
-  readonly distrusted: Set<NodeId>; // nodes whose newest audit failed: their wires are not a reference for others
+  readonly failedBy: Map<NodeId, Set<NodeId>>; // by miner, the validators whose newest audit of it failed
 }
 
 const wiresRemembered = 64;
@@ -34,7 +34,7 @@ const roundsRemembered = 8;
 
 export function openScaleBook(stages: number): ScaleBook {
   const none = (): StageScales => ({ wires: { forward: [], backward: [] }, gradientSquares: [], payloadNorms: [] });
-  return { stages: Array.from({ length: stages }, none), distrusted: new Set() };
+  return { stages: Array.from({ length: stages }, none), failedBy: new Map() };
 }
 
 /** The lower of the two middle values: with two reports the smaller one; null without any. */
@@ -65,15 +65,27 @@ export function noteWire(scales: StageScales, { direction, wire }: { direction: 
 }
 
 /** A majority could move the reference at will; an audit's outcome does not depend on numbers. */
-export function noteVerdict({ distrusted }: ScaleBook, { node, passed }: { node: NodeId; passed: boolean }): void {
-  if (passed) distrusted.delete(node);
-  else distrusted.add(node);
+export function noteVerdict(
+  { failedBy }: ScaleBook,
+  { miner, validator, passed }: { miner: NodeId; validator: NodeId; passed: boolean },
+): void {
+  const failing = failedBy.get(miner) ?? new Set();
+  if (passed) failing.delete(validator);
+  else failing.add(validator);
+  if (failing.size > 0) failedBy.set(miner, failing);
+  else failedBy.delete(miner);
 }
 
-/** Wires of members without a failed audit; all wires if there are no such members. */
-export function trustedWires({ distrusted }: ScaleBook, wires: readonly NotedWire[]): readonly NotedWire[] {
-  if (distrusted.size === 0) return wires;
-  const trusted = wires.filter(({ node }) => !distrusted.has(node));
+const wordsNeeded = 2; // with one, a validator could leave its accomplice's wires as the only reference
+
+/** Wires of members that no two of the validators (or the only one) found wrong; all wires if there are no such members. */
+export function trustedWires(
+  { failedBy }: ScaleBook,
+  { wires, validators }: { wires: readonly NotedWire[]; validators: number },
+): readonly NotedWire[] {
+  if (failedBy.size === 0) return wires;
+  const needed = Math.min(wordsNeeded, Math.max(1, validators));
+  const trusted = wires.filter(({ node }) => (failedBy.get(node)?.size ?? 0) < needed);
   return trusted.length === 0 ? wires : trusted;
 }
 
