@@ -7,7 +7,7 @@
  */
 
 import { closest, parseOptions, splitCommand } from "./options/args.ts";
-import { type Command, type CommandContext, type CommandTable, commonOptions } from "./command.ts";
+import { type Command, type CommandContext, type CommandTable, commonOptions, type OptionSpec } from "./command.ts";
 import { commandTable } from "./command_table.ts";
 import type { ConfigFile } from "./options/config_file.ts";
 import { Stopped, Terminated, UsageError, UserError } from "./output/errors.ts";
@@ -62,7 +62,7 @@ interface Invocation {
 }
 
 async function dispatch({ words, output, table }: Invocation): Promise<number> {
-  const { name, rest } = splitCommand(words, commonOptions);
+  const { name, rest } = splitCommand(words, await optionsBefore(words, table));
   const isAsked = (flag: string) => beforeDashes(rest).includes(flag);
   if (name === "version" || isAsked("--version") || isAsked("-V")) {
     output.answer({ version }, `iota ${version}`);
@@ -118,6 +118,14 @@ async function heldBy(
     corpus,
     ...ownProgram(environment),
   });
+}
+
+/** A command's own options may stand before its name; then those of all commands are needed to tell the two apart. */
+async function optionsBefore([first = ""]: readonly string[], table: CommandTable): Promise<readonly OptionSpec[]> {
+  const isCommon = commonOptions.some(({ name }) => first === `--${name}`);
+  if (!first.startsWith("--") || first === "--" || isCommon) return commonOptions;
+  const commands = await Promise.all(Object.values(table).map((load) => load()));
+  return [...commonOptions, ...commands.flatMap(({ options }) => options)];
 }
 
 async function printOverview({ output, table }: Omit<Invocation, "words">): Promise<number> {

@@ -2,7 +2,7 @@
 
 import type { Command } from "../command.ts";
 import { chainOptions } from "../duty/chain_options.ts";
-import { tlsAuthorityOption } from "../options/node_options.ts";
+import { deviceOption, tlsAuthorityOption } from "../options/node_options.ts";
 import { walletOptions } from "../options/wallet_options.ts";
 
 export const command: Command = {
@@ -28,6 +28,7 @@ export const command: Command = {
       doc: "the orchestrator to reach",
     },
     tlsAuthorityOption,
+    { ...deviceOption, doc: "the device to check, as a miner would be told; auto checks the one that it would take" },
     ...chainOptions.map((option) => ({ ...option, defaultText: option.name === "chain" ? "that of --config" : "9" })),
     ...walletOptions.map((option) => option.name === "wallet" ? { ...option, doc: "the wallet to sign with" } : option),
     {

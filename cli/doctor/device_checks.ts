@@ -10,6 +10,8 @@ import { resolveConfig } from "../../core/config/parse.ts";
 import { type SizeName, sizeNames } from "../../core/config/size.ts";
 import type { DeviceFacts } from "../../gpu/webgpu/device.ts";
 import { ComputeError, type ComputeWorker, openComputeWorker } from "../../gpu/worker_client.ts";
+import type { DeviceChoice } from "../../gpu/worker_protocol.ts";
+import { withoutAdapter } from "../roles/open_device.ts";
 import { fitAdapterOf, fitModel } from "../roles/model_fit.ts";
 import { byteSize, decimal } from "../screen/format.ts";
 import { good, skipped, type Verdict, warning, wrong } from "./verdict.ts";
@@ -22,8 +24,13 @@ export interface OpenedDevice {
 }
 
 export class DeviceChecks {
+  readonly #device: DeviceChoice;
   #opening: Promise<OpenedDevice | ComputeError> | null = null;
   #worker: ComputeWorker | null = null;
+
+  constructor(device: DeviceChoice) {
+    this.#device = device;
+  }
 
   get #opened(): Promise<OpenedDevice | ComputeError> {
     return this.#opening ??= this.#open();
@@ -31,7 +38,7 @@ export class DeviceChecks {
 
   async adapter(): Promise<Verdict> {
     const opened = await this.#opened;
-    if (opened instanceof ComputeError) return wrong(opened.message, noAdapterFix);
+    if (opened instanceof ComputeError) return wrong(opened.message, withoutAdapter(this.#device));
     const { worker: { adapter, reason }, facts } = opened;
     return judgeAdapter({ name: adapter.name, isSoftware: adapter.isSoftware, reason, facts });
   }
@@ -68,7 +75,7 @@ export class DeviceChecks {
 
   async #open(): Promise<OpenedDevice | ComputeError> {
     try {
-      this.#worker = await openComputeWorker({ device: "auto" });
+      this.#worker = await openComputeWorker({ device: this.#device });
       return { worker: this.#worker, facts: await this.#worker.inspect() };
     } catch (error) {
       if (error instanceof ComputeError) return error;
@@ -76,9 +83,6 @@ export class DeviceChecks {
     }
   }
 }
-
-const noAdapterFix =
-  "Install the GPU's Vulkan driver, or a software one: apt-get install mesa-vulkan-drivers libvulkan1";
 
 export interface AdapterFacts {
   readonly name: string;

@@ -15,6 +15,7 @@ import { bareWord } from "../roles/addresses.ts";
 import { noChain, probeChain } from "./chain_check.ts";
 import { type ClockSample, judgeClock } from "./clock_check.ts";
 import { DeviceChecks } from "./device_checks.ts";
+import { deviceChoice } from "../roles/open_device.ts";
 import { checkDisk } from "./disk_check.ts";
 import { probeHub, usualHub } from "./hub_check.ts";
 import { checkMemory, checkOpenFiles, checkProgram } from "./machine_checks.ts";
@@ -27,7 +28,7 @@ export async function runDoctor(given: CommandContext, options: readonly OptionS
   const startMs = performance.now();
   const { output } = given;
   const subjects = await subjectsOf(given, options);
-  const device = new DeviceChecks();
+  const device = new DeviceChecks(deviceChoice(subjects.context.options.text("device")));
   const checks = chosen(checksOf(subjects, device), given.options.text("skip"));
   const nameWidth = Math.max(...checks.map(({ name }) => name.length));
   const page = { paint: output.paint, columns: output.columns, nameWidth };

@@ -36,17 +36,17 @@ export class HubWait {
     this.#saidMs = null;
   }
 
-  /** An attempt failed. */
-  failed(reason: string, nowMs: number): { waiting: Waiting; isWorthSaying: boolean; isOver: boolean } {
+  /** An attempt failed. `leftMs`: until the node gives up; 0: now; null: never. */
+  failed(reason: string, nowMs: number): { waiting: Waiting; isWorthSaying: boolean; leftMs: number | null } {
     const waitedMs = nowMs - this.#sinceMs;
-    const isOver = this.#giveUpAfterMs !== null && waitedMs >= this.#giveUpAfterMs;
+    const leftMs = this.#giveUpAfterMs === null ? null : Math.max(0, this.#giveUpAfterMs - waitedMs);
     const isWorthSaying = this.#saidMs === null || nowMs - this.#saidMs >= this.#quietMs(reason);
     if (isWorthSaying) {
       this.#changes = reason === this.#reason ? 0 : this.#changes + 1;
       this.#saidMs = nowMs;
       this.#reason = reason;
     }
-    return { waiting: { reason, waitedMs }, isWorthSaying, isOver };
+    return { waiting: { reason, waitedMs }, isWorthSaying, leftMs };
   }
 
   /** The wait until the last line, once more. */

@@ -2,7 +2,7 @@
 
 import type { MinerRecord } from "../../core/miner/event.ts";
 import type { ValidatorRecord } from "../../core/validator/event.ts";
-import { byteSize, plural } from "../screen/format.ts";
+import { byteSize, decimal, plural } from "../screen/format.ts";
 
 /** Lines for a miner's owner; tasks are counted, not listed. */
 export function minerLine(record: MinerRecord): string | null {
@@ -63,11 +63,11 @@ export function validatorLine(record: ValidatorRecord): string | null {
     case "evaluated":
       return `round ${record.round}: held-out loss ${record.loss.toFixed(4)} over ${plural(record.tokens, "token")}`;
     case "verdict": {
-      const loss = record.lossError === null ? "" : `, loss error ${record.lossError.toExponential(1)}`;
+      const loss = record.lossError === null ? "" : `, loss error ${decimal(record.lossError)}`;
       return `round ${record.round}: stage ${record.stage} ${record.miner} ${
         record.passed ? "passed" : "FAILED"
       } on ${record.task}: ` +
-        `innovation error ${record.innovationError.toExponential(1)} (at most ${record.tolerance})${loss}, ` +
+        `innovation error ${decimal(record.innovationError)} (at most ${record.tolerance})${loss}, ` +
         `${(100 * record.equalShare).toFixed(1)} % of values equal`;
     }
     case "scored":

@@ -14,7 +14,7 @@ import { Node } from "../../net/links/node.ts";
 import type { HeldTicket } from "../../net/auth/ticket.ts";
 import type { Segment } from "../../net/messages/frame.ts";
 import { readHubMessage } from "../../net/messages/schema_hub.ts";
-import type { Random, Timers } from "../../net/timers.ts";
+import type { Cancel, Random, Timers } from "../../net/timers.ts";
 import type { NodeEvent } from "../../net/links/transport.ts";
 import type { Dial } from "../../net/links/wire.ts";
 import {
@@ -75,6 +75,7 @@ export class NodeRole<State, Event, Effect extends NodeEffect, Result> {
   #resolve!: (finished: Finished) => void;
   #reject!: (error: unknown) => void;
   readonly #wait: HubWait;
+  #keepTrying: Cancel = () => {}; // ends the countdown to giving up
 
   constructor(options: NodeRoleOptions<State, Event, Effect, Result>) {
     const { role, link, machine, state, report } = options;
@@ -135,11 +136,13 @@ export class NodeRole<State, Event, Effect extends NodeEffect, Result> {
 
   /** Sent messages are still delivered, no more are taken. */
   #finish(result: Finished): void {
+    this.#keepTrying();
     this.#node.close(result.reason);
     this.#resolve(result);
   }
 
   fail(error: unknown): void {
+    this.#keepTrying();
     this.#runtime.close();
     this.#node.close("this node failed");
     this.#reject(error);
@@ -148,6 +151,7 @@ export class NodeRole<State, Event, Effect extends NodeEffect, Result> {
   #onNodeEvent(event: NodeEvent<HubMessage>): void {
     switch (event.type) {
       case "connected":
+        this.#keepTrying();
         this.#link.onConnected(event.ticket);
         return this.#runtime.take(event);
       case "disconnected":
@@ -186,11 +190,15 @@ export class NodeRole<State, Event, Effect extends NodeEffect, Result> {
       onOffline(`The link to ${url} is lost (${reason}); reconnecting`);
       return this.#runtime.take(event);
     }
-    const { waiting, isWorthSaying, isOver } = this.#wait.failed(cure === null ? reason : `${reason}; ${cure}`, nowMs);
-    if (isOver) {
-      const { waitedMs } = waiting;
-      return this.fail(gaveUpError({ url, giveUpAfterMs: this.#link.giveUpAfterMs ?? 0, reason, cure, waitedMs }));
-    }
-    if (isWorthSaying) onWaiting(waiting);
+    const { waiting, isWorthSaying, leftMs } = this.#wait.failed(cure === null ? reason : `${reason}; ${cure}`, nowMs);
+    if (isWorthSaying && leftMs !== 0) onWaiting(waiting);
+    if (leftMs === null) return;
+    const giveUp = () => {
+      const waitedMs = waiting.waitedMs + leftMs;
+      this.fail(gaveUpError({ url, giveUpAfterMs: this.#link.giveUpAfterMs ?? 0, reason, cure, waitedMs }));
+    };
+    this.#keepTrying();
+    if (leftMs === 0) giveUp();
+    else this.#keepTrying = timers.after(leftMs, giveUp); // the next attempt may be later than that
   }
 }

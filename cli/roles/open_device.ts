@@ -11,7 +11,7 @@ export async function openDevice(
   choice: string | undefined,
   { isShared = false }: { isShared?: boolean } = {},
 ): Promise<ComputeWorker> {
-  const device = deviceChoices.find((name) => name === choice) ?? "auto";
+  const device = deviceChoice(choice);
   try {
     return await openComputeWorker({ device, isShared });
   } catch (error) {
@@ -22,8 +22,12 @@ export async function openDevice(
   }
 }
 
+/** What `--device` says. */
+export const deviceChoice = (text: string | undefined): DeviceChoice =>
+  deviceChoices.find((name) => name === text) ?? "auto";
+
 /** What a person can do who asked for an adapter that this machine has not. */
-function withoutAdapter(device: DeviceChoice): string {
+export function withoutAdapter(device: DeviceChoice): string {
   const driver = "install its Vulkan driver";
   const software = "on Debian or Ubuntu: apt-get install mesa-vulkan-drivers libvulkan1";
   const fix: Partial<Record<DeviceChoice, string>> = {

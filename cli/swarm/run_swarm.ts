@@ -7,6 +7,7 @@ import { systemTimers } from "../../net/timers.ts";
 import { type ChaosPlan, parsePlan } from "../chaos/plan.ts";
 import type { ComputeWorker } from "../../gpu/worker_client.ts";
 import type { CommandContext } from "../command.ts";
+import { mustBeCorpus } from "../data/corpus.ts";
 import { UsageError } from "../output/errors.ts";
 import type { Paint } from "../output/paint.ts";
 import { datedFolder } from "../run_folder.ts";
@@ -35,6 +36,7 @@ export async function runSwarm(context: CommandContext): Promise<number> {
   }
   const worker = await preflight(context, runPlan); // so that mistakes fail before anything starts
   if (runPlan.deletes) await mustHaveText(runPlan); // nothing is deleted for a run that cannot begin
+  else if (!runPlan.folder.isResumed) await mustBeCorpus(runPlan.config.data.corpus); // nor is a folder made
   await tryPort(context.options.number("port") ?? 0);
   await makeRunFolder(runPlan);
   sayChanges(context, runPlan.changes);

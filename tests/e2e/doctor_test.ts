@@ -84,6 +84,11 @@ Deno.test("iota doctor: without an adapter it finds the processor, and says that
     assertMatch(String(adapter["text"]), /^processor \(.*\): no GPU was found$/);
     assertStringIncludes(String(adapter["fix"]), "use a GPU with its Vulkan driver");
     for (const name of ["size", "speed"]) assertEquals(finding(diagnosis, name)["level"], "good");
+    const gpu = finding(await doctor(folder, ["--device", "gpu"], env), "adapter");
+    assertEquals(gpu["level"], "wrong");
+    assertStringIncludes(String(gpu["fix"]), "--device cpu");
+    const reference = finding(await doctor(folder, ["--device", "reference"], env), "adapter");
+    assertStringIncludes(String(reference["text"]), "float64 in TypeScript");
   });
 });
 

@@ -63,6 +63,19 @@ Deno.test("Command line: an unknown command proposes the nearest and exits with 
   assertStringIncludes(stderr, "next  See iota help walk");
 });
 
+Deno.test("Command line: a command's option may stand before its name", async () => {
+  const seen: unknown[] = [];
+  const table = commandThat(({ options }) => {
+    seen.push(options.number("steps"));
+    return 0;
+  });
+  for (const line of ["--steps 3 walk", "--steps=3 walk", "walk --steps 3"]) {
+    assertEquals((await run(line, table)).code, 0);
+  }
+  assertEquals(seen, [3, 3, 3]);
+  assertStringIncludes((await run("--steps 3 wlak", table)).stderr, "Cannot run 'wlak'");
+});
+
 Deno.test("Command line: --json prints only JSON lines, the summary last", async () => {
   const table = commandThat(({ output }) => {
     output.summary({ steps: 3 });
