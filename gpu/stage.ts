@@ -169,7 +169,7 @@ class DeviceStage implements StageCompute {
     this.#uploads.targets(head.targets, targets);
     const { trunk, trunkBackward, wireIn } = this.#program;
     const ranges = wireIn === null ? [head.losses] : [head.losses, wireIn.gradient.staged];
-    const [losses, gradient] = await this.#runAndRead([trunk, head.forward, head.backward, trunkBackward], ranges);
+    const [losses, gradient] = await this.#runAndRead([trunk, head.turnaround, trunkBackward], ranges);
     return {
       lossPerSequence: this.#meanPerSequence(new Float32Array(losses!)),
       gradient: wireIn === null ? null : wireIn.gradient.fromStaged(gradient!),

@@ -113,9 +113,9 @@ export interface StageOps {
     sizes: RowSizes,
     tensors: { index: BufferRange; outputGradient: BufferRange; embeddingGradient: BufferRange },
   ): Dispatch;
-  /** Losses per row; with `writeGradient`, the logits become their gradient. */
+  /** Losses per row; with `writeGradient`, the logits become the gradient of the mean over `meanOver` rows. */
   crossEntropy(
-    sizes: { rows: number; vocabulary: number; writeGradient: boolean },
+    sizes: { rows: number; vocabulary: number; meanOver: number; writeGradient: boolean },
     tensors: { targets: BufferRange; logits: BufferRange; losses: BufferRange },
   ): Dispatch;
   /** Direction 1 rotates q and k, -1 rotates their gradients back. */

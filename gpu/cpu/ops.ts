@@ -184,12 +184,12 @@ export class CpuOps implements StageOps {
   }
 
   crossEntropy(
-    sizes: { rows: number; vocabulary: number; writeGradient: boolean },
+    sizes: { rows: number; vocabulary: number; meanOver: number; writeGradient: boolean },
     { targets, logits, losses }: { targets: BufferRange; logits: BufferRange; losses: BufferRange },
   ): CpuDispatch {
-    const { rows, vocabulary, writeGradient } = sizes;
+    const { rows, vocabulary, meanOver, writeGradient } = sizes;
     return this.#call("crossEntropy", [targets, logits, losses], [
-      ...[rows, 4 * vocabulary, writeGradient ? 1 : 0, 1 / rows],
+      ...[rows, 4 * vocabulary, writeGradient ? 1 : 0, 1 / meanOver],
     ]);
   }
 

@@ -1,15 +1,26 @@
-/** Final norm, untied output matrix and mean cross-entropy: the tail stage's way out. */
+/**
+ * Final norm, untied output matrix and mean cross-entropy: the tail stage's way out.
+ *
+ * Logits are made for some rows at a time, and their gradient goes into those of the matrix and of the norm before the next rows
+ * take their place: tokens times vocabulary would be the largest buffer by far. The number of rows depends on the vocabulary
+ * only, so every device sums in the same order.
+ */
 
 import type { BufferRange, Dispatch } from "../stage_ops.ts";
-import { buildLinear, buildNorm, type LayerContext, type Piece } from "./context.ts";
+import { partOf } from "../stage_vectors.ts";
+import { buildNorm, type LayerContext } from "./context.ts";
 
 const matrixName = "lm_head.weight";
+const logitsFloats = 2 ** 23; // 32 MiB
+const rowsMultiple = 64; // ranges of rows begin where any adapter can bind them
 
-export interface Head extends Piece {
+export interface Head {
   readonly targets: BufferRange; // u32 (rows)
   readonly losses: BufferRange; // (rows), nats
-  /** Logits and losses, no gradient. */
+  /** Losses, no gradient. */
   readonly evaluate: readonly Dispatch[];
+  /** Losses, the gradients of matrix and norm, and dL/d(input). */
+  readonly turnaround: readonly Dispatch[];
   readonly sampling: Sampling;
 }
 
@@ -22,36 +33,74 @@ export interface Sampling {
   readonly logits: BufferRange; // (B, V)
 }
 
+/** How many rows' logits are held at once. */
+export function logitRows({ rows, vocabulary }: { rows: number; vocabulary: number }): number {
+  return Math.min(rows, rowsMultiple * Math.max(1, Math.floor(logitsFloats / vocabulary / rowsMultiple)));
+}
+
 export function buildHead(context: LayerContext, options: { input: BufferRange }): Head {
-  const { ops, buffers, rows, width, spec, residualGradient } = context;
+  const { buffers, rows, width, spec, residualGradient } = context;
   const vocabulary = spec.model.vocabSize;
   const norm = buildNorm(context, { name: "model.norm.weight", input: options.input });
   const targets = buffers.storage("targets", rows);
   const losses = buffers.storage("losses", rows);
-  const logits = buffers.storage("logits", rows * vocabulary);
+  const held = logitRows({ rows, vocabulary });
+  const logits = buffers.storage("logits", held * vocabulary);
   const normGradient = buffers.scratch("norm output gradient", rows * width);
-  const project = buildLinear(context, {
-    names: [matrixName],
-    inWidth: width,
-    outWidth: vocabulary,
-    input: norm.output,
-    output: logits,
-    outputGradient: logits, // cross-entropy turns logits into their gradient
-    inputGradient: normGradient,
-  });
-  const lossOf = (writeGradient: boolean) =>
-    ops.crossEntropy({ rows, vocabulary, writeGradient }, { targets, logits, losses });
+  const parts: HeadPart[] = [];
+  for (let first = 0; first < rows; first += held) {
+    const count = Math.min(held, rows - first);
+    const rowsOf = (range: BufferRange, floats: number) =>
+      partOf(range, { offset: first * floats, size: count * floats });
+    parts.push({
+      ...{ rows: count, targets: rowsOf(targets, 1), losses: rowsOf(losses, 1) },
+      ...{ input: rowsOf(norm.output, width), inputGradient: rowsOf(normGradient, width), logits },
+    });
+  }
   return {
     targets,
     losses,
-    forward: [norm.forward, ...project.forward, lossOf(true)],
-    evaluate: [norm.forward, ...project.forward, lossOf(false)],
-    backward: [
-      ...project.backward,
+    evaluate: [norm.forward, ...parts.flatMap((part) => lossOf(context, part, { writeGradient: false }))],
+    turnaround: [
+      norm.forward,
+      ...parts.flatMap((part) => [...lossOf(context, part, { writeGradient: true }), ...gradientOf(context, part)]),
       ...norm.backward({ outputGradient: normGradient, inputGradient: residualGradient, accumulate: false }),
     ],
     sampling: buildSampling(context, { norm: norm.forward, normed: norm.output }),
   };
+}
+
+/** Some rows of a task. */
+interface HeadPart {
+  readonly rows: number;
+  readonly input: BufferRange; // (rows, d), normed
+  readonly inputGradient: BufferRange;
+  readonly logits: BufferRange; // (rows, V) at its start; cross-entropy can turn them into their gradient
+  readonly targets: BufferRange;
+  readonly losses: BufferRange;
+}
+
+function lossOf(context: LayerContext, part: HeadPart, { writeGradient }: { writeGradient: boolean }): Dispatch[] {
+  const { ops, width, rows: meanOver, spec } = context;
+  const { rows, input, logits, targets, losses } = part;
+  const vocabulary = spec.model.vocabSize;
+  const weight = context.parameter(matrixName);
+  return [
+    ops.linear({ rows, inWidth: width, outWidth: vocabulary }, { input, weight, output: logits }),
+    ops.crossEntropy({ rows, vocabulary, meanOver, writeGradient }, { targets, logits, losses }),
+  ];
+}
+
+function gradientOf(context: LayerContext, { rows, input, inputGradient, logits }: HeadPart): Dispatch[] {
+  const { ops, width, spec } = context;
+  const sizes = { rows, inWidth: width, outWidth: spec.model.vocabSize };
+  const weightGradient = context.gradient(matrixName);
+  return [
+    ops.linearWeightGradient(sizes, { outputGradient: logits, input, weightGradient }),
+    ops.linearInputGradient(sizes, {
+      ...{ outputGradient: logits, weight: context.parameter(matrixName), inputGradient },
+    }),
+  ];
 }
 
 function buildSampling(context: LayerContext, options: { norm: Dispatch; normed: BufferRange }): Sampling {

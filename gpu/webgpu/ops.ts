@@ -211,14 +211,14 @@ export class Ops implements StageOps {
   }
 
   crossEntropy(
-    sizes: { rows: number; vocabulary: number; writeGradient: boolean },
+    sizes: { rows: number; vocabulary: number; meanOver: number; writeGradient: boolean },
     tensors: { targets: BufferRange; logits: BufferRange; losses: BufferRange },
   ): Dispatch {
-    const { rows, vocabulary, writeGradient } = sizes;
+    const { rows, vocabulary, meanOver, writeGradient } = sizes;
     return this.kernels.dispatch({
       kernel: this.#rowKernel("cross_entropy", crossEntropy),
       bindings: [tensors.targets, tensors.logits, tensors.losses],
-      constants: [rows, vocabulary / 4, floatBits(1 / rows), writeGradient ? 1 : 0],
+      constants: [rows, vocabulary / 4, floatBits(1 / meanOver), writeGradient ? 1 : 0],
       workgroups: [this.#rowGroups(rows)],
     });
   }
