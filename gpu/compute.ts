@@ -45,6 +45,8 @@ export interface StageOptions {
   readonly activationBytes?: number;
   /** The most forwards that may wait at once, which limits the memory taken. @default as many as fit in memory */
   readonly openForwards?: number;
+  /** Each block's backward computes its forward again, to the same bits, so that only blocks' inputs are held. @default false */
+  readonly recomputes?: boolean;
 }
 
 export interface PassOptions {

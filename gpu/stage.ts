@@ -29,9 +29,9 @@ export async function createDeviceStage(
   options: StageOptions = {},
 ): Promise<StageCompute> {
   try {
-    const { activationBytes = 0, openForwards = mostPasses, optimizer } = options;
+    const { activationBytes = 0, openForwards = mostPasses, optimizer, recomputes = false } = options;
     const passes = { bytes: activationBytes, most: Math.min(mostPasses, openForwards) };
-    const stage = new DeviceStage({ device, spec, passes, optimizer });
+    const stage = new DeviceStage({ device, spec, passes, optimizer, recomputes });
     await stage.warmUp();
     return stage;
   } catch (error) {
@@ -45,6 +45,7 @@ interface StageParts {
   readonly spec: StageSpec;
   readonly passes: { readonly bytes: number; readonly most: number };
   readonly optimizer: OptimizerName | undefined;
+  readonly recomputes: boolean;
 }
 
 class DeviceStage implements StageCompute {
@@ -61,7 +62,7 @@ class DeviceStage implements StageCompute {
   #steps = 0;
   #isClosed = false;
 
-  constructor({ device, spec, passes, optimizer }: StageParts) {
+  constructor({ device, spec, passes, optimizer, recomputes }: StageParts) {
     this.spec = spec;
     this.adapter = device.adapter;
     this.#device = device;
@@ -71,7 +72,7 @@ class DeviceStage implements StageCompute {
     this.#stored = storeVectors(buffers, { table, state: this.#vectors.state });
     const { parameters, gradients } = this.#stored;
     const before = buffers.storageBytes;
-    const build = () => buildStageProgram({ ops, buffers, spec, parameters, gradients });
+    const build = () => buildStageProgram({ ops, buffers, spec, parameters, gradients, recomputes });
     this.#program = build();
     const passBytes = buffers.storageBytes - before;
     const count = spec.wireOut === null ? 0 : Math.min(passes.most, Math.floor(passes.bytes / passBytes));

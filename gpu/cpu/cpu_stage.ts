@@ -26,7 +26,7 @@ export function createCpuStage(spec: StageSpec, options: StageOptions = {}): Pro
 /** What a stage would take, found by building it on paper; throws an OutOfMemoryError if it does not fit. */
 export async function bytesOfCpuStage(
   spec: StageSpec,
-  options: Pick<StageOptions, "optimizer"> = {},
+  options: StageOptions = {},
 ): Promise<number> {
   const memory = new CpuMemory({ isPaper: true });
   await createDeviceStage(new CpuStageDevice(memory), spec, options);

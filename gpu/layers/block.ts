@@ -5,10 +5,11 @@
 
 import { qkvWidth } from "../attention_sizes.ts";
 import type { BufferRange } from "../stage_ops.ts";
-import { buildLinear, buildNorm, type LayerContext, type Piece } from "./context.ts";
+import { buildLinear, buildNorm, type Hold, type LayerContext, type Piece } from "./context.ts";
 
 export interface HalfOptions {
   readonly layer: number;
+  readonly hold: Hold;
   readonly input: BufferRange; // (rows, d)
   readonly residual: BufferRange | undefined; // added to the output
   readonly output: BufferRange; // (rows, d)
@@ -22,13 +23,14 @@ const tensorName = (layer: number, part: string) => `model.layers.${layer}.${par
 /** output = residual + Attn(RMSNorm(input)). */
 export function buildAttentionHalf(context: LayerContext, options: HalfOptions): Piece {
   const { ops, buffers, rows, width, attention: sizes } = context;
-  const { layer, input, residual, output, outputGradient, inputGradient, accumulate } = options;
+  const { layer, hold, input, residual, output, outputGradient, inputGradient, accumulate } = options;
   const name = (part: string) => tensorName(layer, part);
-  const norm = buildNorm(context, { name: name("input_layernorm"), input });
+  const ofNorm: Hold = (part, count) => hold(`attention norm ${part}`, count);
+  const norm = buildNorm(context, { name: name("input_layernorm"), input, hold: ofNorm });
   const fused = qkvWidth(sizes);
-  const qkv = buffers.storage(`layer ${layer} qkv`, rows * fused);
-  const mixed = buffers.storage(`layer ${layer} attention output`, rows * width);
-  const logSumExp = buffers.storage(`layer ${layer} log-sum-exp`, rows * sizes.heads);
+  const qkv = hold("qkv", rows * fused);
+  const mixed = hold("attention output", rows * width);
+  const logSumExp = hold("log-sum-exp", rows * sizes.heads);
   const qkvGradient = buffers.scratch("qkv gradient", rows * fused);
   const mixedGradient = buffers.scratch("attention output gradient", rows * width);
   const normGradient = buffers.scratch("norm output gradient", rows * width);
@@ -75,12 +77,13 @@ export function buildAttentionHalf(context: LayerContext, options: HalfOptions):
 /** output = residual + W_down (silu(gate) * up) of RMSNorm(input). */
 export function buildFfnHalf(context: LayerContext, options: HalfOptions): Piece {
   const { ops, buffers, rows, width, spec } = context;
-  const { layer, input, residual, output, outputGradient, inputGradient, accumulate } = options;
+  const { layer, hold, input, residual, output, outputGradient, inputGradient, accumulate } = options;
   const { ffnWidth } = spec.model;
   const name = (part: string) => tensorName(layer, part);
-  const norm = buildNorm(context, { name: name("post_attention_layernorm"), input });
-  const gateUp = buffers.storage(`layer ${layer} gate and up`, rows * 2 * ffnWidth);
-  const activated = buffers.storage(`layer ${layer} activated`, rows * ffnWidth);
+  const ofNorm: Hold = (part, count) => hold(`FFN norm ${part}`, count);
+  const norm = buildNorm(context, { name: name("post_attention_layernorm"), input, hold: ofNorm });
+  const gateUp = hold("gate and up", rows * 2 * ffnWidth);
+  const activated = hold("activated", rows * ffnWidth);
   const activatedGradient = buffers.scratch("activated gradient", rows * ffnWidth);
   const gateUpGradient = buffers.scratch("gate and up gradient", rows * 2 * ffnWidth);
   const normGradient = buffers.scratch("norm output gradient", rows * width);

@@ -29,7 +29,12 @@ export interface LayerContext {
   readonly residualGradient: BufferRange;
   readonly parameter: (first: string, last?: string) => BufferRange;
   readonly gradient: (first: string, last?: string) => BufferRange;
+  /** Memory of a block for what its backward needs of its forward. */
+  readonly holdOf: (layer: number) => Hold;
 }
+
+/** Memory for a named part: the block's own, or shared by all blocks that compute it again. */
+export type Hold = (part: string, count: number) => BufferRange;
 
 export interface ContextOptions {
   readonly ops: StageOps;
@@ -37,9 +42,10 @@ export interface ContextOptions {
   readonly spec: StageSpec;
   readonly parameters: BufferRange;
   readonly gradients: BufferRange;
+  readonly recomputes: boolean; // each block's backward computes its forward again
 }
 
-export function layerContext({ ops, buffers, spec, parameters, gradients }: ContextOptions): LayerContext {
+export function layerContext({ ops, buffers, spec, parameters, gradients, recomputes }: ContextOptions): LayerContext {
   const table = parameterTable(spec);
   const attention = attentionSizes(spec);
   const rows = spec.sequences * spec.model.contextLength;
@@ -55,6 +61,8 @@ export function layerContext({ ops, buffers, spec, parameters, gradients }: Cont
     residualGradient: buffers.scratch("residual gradient", rows * width),
     parameter: (first, last) => rangeOf(table, parameters, { first, last: last ?? first }),
     gradient: (first, last) => rangeOf(table, gradients, { first, last: last ?? first }),
+    holdOf: (layer) => (part, count) =>
+      recomputes ? buffers.scratch(`a block's ${part}`, count) : buffers.storage(`layer ${layer} ${part}`, count),
   };
 }
 
@@ -80,12 +88,12 @@ export interface Norm {
   ) => Dispatch[];
 }
 
-export function buildNorm(context: LayerContext, options: { name: string; input: BufferRange }): Norm {
+export function buildNorm(context: LayerContext, options: { name: string; input: BufferRange; hold: Hold }): Norm {
   const { ops, buffers, rows, width, spec } = context;
-  const { name, input } = options;
+  const { name, input, hold } = options;
   const gain = context.parameter(name);
-  const output = buffers.storage(`${name} output`, rows * width);
-  const inverseRms = buffers.storage(`${name} inverse rms`, rows);
+  const output = hold("output", rows * width);
+  const inverseRms = hold("inverse rms", rows);
   const partial = buffers.scratch("gain partial sums", Math.ceil(rows / gainChunkRows) * width);
   return {
     output,

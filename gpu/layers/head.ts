@@ -41,7 +41,11 @@ export function logitRows({ rows, vocabulary }: { rows: number; vocabulary: numb
 export function buildHead(context: LayerContext, options: { input: BufferRange }): Head {
   const { buffers, rows, width, spec, residualGradient } = context;
   const vocabulary = spec.model.vocabSize;
-  const norm = buildNorm(context, { name: "model.norm.weight", input: options.input });
+  const norm = buildNorm(context, {
+    name: "model.norm.weight",
+    input: options.input,
+    hold: (part, count) => buffers.storage(`final norm ${part}`, count),
+  });
   const targets = buffers.storage("targets", rows);
   const losses = buffers.storage("losses", rows);
   const held = logitRows({ rows, vocabulary });
