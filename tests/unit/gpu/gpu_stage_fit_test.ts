@@ -20,8 +20,8 @@ const roomy: DeviceLimits = {
   maxComputeWorkgroupStorageSize: 16_384,
 };
 
-function stagesOf(size: string): StageSpec[] {
-  const resolved = resolveConfig({ size });
+function stagesOf(size: string, overrides: Record<string, number> = {}): StageSpec[] {
+  const resolved = resolveConfig({ size, overrides });
   assert(resolved.ok);
   return stageSpecs(resolved.config, splitLayers(resolved.config));
 }
@@ -34,12 +34,20 @@ Deno.test("Stage fit: a size of billions is judged without a device, and takes t
   }
 });
 
-Deno.test("Stage fit: a stage whose logits or parameters are too large is refused with their names and sizes", async () => {
-  const tail = stagesOf("100m").at(-1)!;
+Deno.test("Stage fit: a stage whose activations or parameters are too large is refused with their names and sizes", async () => {
+  const tail = stagesOf("100m", { "train.sequencesPerMicrobatch": 16 }).at(-1)!;
   const narrow = { ...roomy, maxStorageBufferBindingSize: 128 * 2 ** 20 };
   const { problem } = await fitStage(tail, { limits: narrow, isSoftware: true });
   assertInstanceOf(problem, TooLargeError);
-  assertEquals([problem.label, problem.bytes, problem.limitBytes], ["logits", 512 * 2 ** 20, 128 * 2 ** 20]);
+  const { label, bytes, limitBytes } = problem;
+  assertEquals([label, bytes, limitBytes], ["layer 8 gate and up", 256 * 2 ** 20, 128 * 2 ** 20]);
+  for (const spec of stagesOf("100m")) {
+    assertEquals(
+      (await fitStage(spec, { limits: narrow, isSoftware: true })).problem,
+      null,
+      "its logits come in parts",
+    );
+  }
   const small = { ...roomy, maxBufferSize: gibibyte };
   const refused = await fitStage(stagesOf("3b")[0]!, { limits: small, isSoftware: false });
   assertStringIncludes(refused.problem?.message ?? "", "Cannot allocate 'parameters' as a buffer must be at most");
