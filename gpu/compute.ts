@@ -47,6 +47,8 @@ export interface StageOptions {
   readonly openForwards?: number;
   /** Each block's backward computes its forward again, to the same bits, so that only blocks' inputs are held. @default false */
   readonly recomputes?: boolean;
+  /** The most that one part of a vector may have. @default what the device allows */
+  readonly partBytes?: number | undefined;
 }
 
 export interface PassOptions {

@@ -12,7 +12,7 @@ import { optimizerOf } from "../../core/train/optimizers.ts";
 import { type StageSpec, stageSpecs } from "../../core/model/spec.ts";
 import { splitLayers } from "../../core/model/stages.ts";
 import { type FitAdapter, fitStage, type StageFit } from "../../gpu/stage_fit.ts";
-import { TooLargeError } from "../../gpu/webgpu/too_large.ts";
+import { TooLargeError } from "../../gpu/too_large.ts";
 import type { ComputeWorker } from "../../gpu/worker_client.ts";
 import { UserError } from "../output/errors.ts";
 import { byteSize, plural } from "../screen/format.ts";

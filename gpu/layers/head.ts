@@ -6,9 +6,8 @@
  * only, so every device sums in the same order.
  */
 
-import type { BufferRange, Dispatch } from "../stage_ops.ts";
-import { partOf } from "../stage_vectors.ts";
-import { buildNorm, type LayerContext } from "./context.ts";
+import { type BufferRange, type Dispatch, partOf } from "../stage_ops.ts";
+import { buildLinear, buildNorm, buildProduct, type LayerContext } from "./context.ts";
 
 const matrixName = "lm_head.weight";
 const logitsFloats = 2 ** 23; // 32 MiB
@@ -51,23 +50,22 @@ export function buildHead(context: LayerContext, options: { input: BufferRange }
   const held = logitRows({ rows, vocabulary });
   const logits = buffers.storage("logits", held * vocabulary);
   const normGradient = buffers.scratch("norm output gradient", rows * width);
-  const parts: HeadPart[] = [];
+  const parts: ReturnType<typeof partOfHead>[] = [];
   for (let first = 0; first < rows; first += held) {
     const count = Math.min(held, rows - first);
     const rowsOf = (range: BufferRange, floats: number) =>
       partOf(range, { offset: first * floats, size: count * floats });
-    parts.push({
-      ...{ rows: count, targets: rowsOf(targets, 1), losses: rowsOf(losses, 1) },
-      ...{ input: rowsOf(norm.output, width), inputGradient: rowsOf(normGradient, width), logits },
-    });
+    const part = { rows: count, targets: rowsOf(targets, 1), losses: rowsOf(losses, 1), logits };
+    const [input, inputGradient] = [rowsOf(norm.output, width), rowsOf(normGradient, width)];
+    parts.push(partOfHead(context, { ...part, input, inputGradient }));
   }
   return {
     targets,
     losses,
-    evaluate: [norm.forward, ...parts.flatMap((part) => lossOf(context, part, { writeGradient: false }))],
+    evaluate: [norm.forward, ...parts.flatMap(({ evaluate }) => evaluate)],
     turnaround: [
       norm.forward,
-      ...parts.flatMap((part) => [...lossOf(context, part, { writeGradient: true }), ...gradientOf(context, part)]),
+      ...parts.flatMap(({ turnaround }) => turnaround),
       ...norm.backward({ outputGradient: normGradient, inputGradient: residualGradient, accumulate: false }),
     ],
     sampling: buildSampling(context, { norm: norm.forward, normed: norm.output }),
@@ -84,41 +82,28 @@ interface HeadPart {
   readonly losses: BufferRange;
 }
 
-function lossOf(context: LayerContext, part: HeadPart, { writeGradient }: { writeGradient: boolean }): Dispatch[] {
+/** `project`: from normed rows to logits and back. */
+function partOfHead(context: LayerContext, { rows, input, inputGradient, logits, targets, losses }: HeadPart) {
   const { ops, width, rows: meanOver, spec } = context;
-  const { rows, input, logits, targets, losses } = part;
   const vocabulary = spec.model.vocabSize;
-  const weight = context.parameter(matrixName);
-  return [
-    ops.linear({ rows, inWidth: width, outWidth: vocabulary }, { input, weight, output: logits }),
-    ops.crossEntropy({ rows, vocabulary, meanOver, writeGradient }, { targets, logits, losses }),
-  ];
-}
-
-function gradientOf(context: LayerContext, { rows, input, inputGradient, logits }: HeadPart): Dispatch[] {
-  const { ops, width, spec } = context;
-  const sizes = { rows, inWidth: width, outWidth: spec.model.vocabSize };
-  const weightGradient = context.gradient(matrixName);
-  return [
-    ops.linearWeightGradient(sizes, { outputGradient: logits, input, weightGradient }),
-    ops.linearInputGradient(sizes, {
-      ...{ outputGradient: logits, weight: context.parameter(matrixName), inputGradient },
-    }),
-  ];
+  const project = buildLinear(context, {
+    ...{ names: [matrixName], rows, inWidth: width, outWidth: vocabulary, input, output: logits },
+    ...{ outputGradient: logits, inputGradient }, // cross-entropy turns logits into their gradient
+  });
+  const lossOf = (writeGradient: boolean) =>
+    ops.crossEntropy({ rows, vocabulary, meanOver, writeGradient }, { targets, logits, losses });
+  return {
+    evaluate: [...project.forward, lossOf(false)],
+    turnaround: [...project.forward, lossOf(true), ...project.backward],
+  };
 }
 
 function buildSampling(context: LayerContext, options: { norm: Dispatch; normed: BufferRange }): Sampling {
-  const { ops, buffers, width, spec } = context;
+  const { buffers, width, spec } = context;
   const vocabulary = spec.model.vocabSize;
   const picked = buffers.storage("picked rows", spec.sequences * width);
   const logits = buffers.storage("picked logits", spec.sequences * vocabulary);
   const sizes = { rows: spec.sequences, inWidth: width, outWidth: vocabulary };
-  const weight = context.parameter(matrixName);
-  return {
-    norm: [options.norm],
-    normed: options.normed,
-    picked,
-    project: [ops.linear(sizes, { input: picked, weight, output: logits })],
-    logits,
-  };
+  const project = buildProduct(context, { names: [matrixName], ...sizes, input: picked, output: logits });
+  return { norm: [options.norm], normed: options.normed, picked, project, logits };
 }

@@ -3,7 +3,8 @@
  * GPUs on a few shapes (a software adapter runs it correctly, only slowly).
  */
 
-import { hardwareKernels } from "../../gpu/webgpu/ops.ts";
+import { defaultOptimizer } from "../../core/train/optimizer_names.ts";
+import { hardwareKernels, softwareKernels } from "../../gpu/webgpu/ops.ts";
 import { createWebGpuStage } from "../../gpu/webgpu/webgpu_stage.ts";
 import { gpuSupport, noGpuReason } from "../support/gpu_adapter.ts";
 import { computeSuite } from "./compute_suite.ts";
@@ -19,3 +20,13 @@ computeSuite("webgpu, kernels for real GPUs", (spec, optimizer) => {
   const { gpu, kernels } = gpuSupport();
   return createWebGpuStage(gpu, spec, { kernels, settings: hardwareKernels, optimizer, activationBytes });
 }, { skip: noGpuReason, only: ["whole model", "receives and sends", "4:1 heads"] });
+
+const partBytes = 2 ** 14; // 64 rows of 64: every matrix but those of attention comes in parts
+
+for (const settings of [softwareKernels, hardwareKernels]) {
+  const family = settings === softwareKernels ? "" : ", kernels for real GPUs";
+  computeSuite(`webgpu, vectors in parts${family}`, (spec, optimizer) => {
+    const { gpu, kernels } = gpuSupport();
+    return createWebGpuStage(gpu, spec, { kernels, settings, optimizer, partBytes });
+  }, { skip: noGpuReason, optimizers: [defaultOptimizer], only: ["whole model", "receives and sends", "4:1 heads"] });
+}
