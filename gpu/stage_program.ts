@@ -121,8 +121,11 @@ function buildBlocks(context: LayerContext, { embed, recomputes }: BlocksOptions
 
 /** One piece that keeps nothing but the block's input. */
 function computedAgain(pieces: readonly Piece[]): Piece {
-  const forward = pieces.flatMap((piece) => piece.forward);
-  return { forward, backward: [...forward, ...pieces.toReversed().flatMap((piece) => piece.backward)] };
+  const again = pieces.flatMap((piece) => piece.again ?? piece.forward);
+  return {
+    forward: pieces.flatMap((piece) => piece.forward),
+    backward: [...again, ...pieces.toReversed().flatMap((piece) => piece.backward)],
+  };
 }
 
 interface BlockTensors {

@@ -16,6 +16,8 @@ import { type BufferRange, type DeviceBuffers, type Dispatch, gainChunkRows, typ
 export interface Piece {
   readonly forward: readonly Dispatch[];
   readonly backward: readonly Dispatch[];
+  /** What must run before the backward if shared memory has been used since. @default forward */
+  readonly again?: readonly Dispatch[];
 }
 
 export interface LayerContext {
@@ -28,6 +30,7 @@ export interface LayerContext {
   readonly ropeTable: BufferRange;
   /** dL/d(residual stream), (rows, d): every layer converts it in place from its output's gradient to its input's. */
   readonly residualGradient: BufferRange;
+  readonly recomputes: boolean;
   readonly parameter: (name: string) => BufferRange; // that lies in one buffer
   readonly gradient: (name: string) => BufferRange;
   /** A matrix, or adjacent tensors that form one (q to v, gate to up), in parts that each lie in one buffer. */
@@ -69,6 +72,7 @@ export function layerContext({ ops, buffers, spec, vectors, recomputes }: Contex
     attention,
     ropeTable: buffers.scratch("rope table", attention.length * attention.headWidth),
     residualGradient: buffers.scratch("residual gradient", rows * width),
+    recomputes,
     parameter: (name) => vectors.parameters.part(tensorOf(table, name)),
     gradient: (name) => vectors.gradients.part(tensorOf(table, name)),
     matrixParts: (first, last) => partsOf(table, vectors, { first, last: last ?? first }),

@@ -4,8 +4,15 @@ import { assert, assertEquals } from "@std/assert";
 import type { StageSpec } from "../../../core/model/spec.ts";
 import type { StageCompute, StageOptions } from "../../../gpu/compute.ts";
 import { bytesOfCpuStage, createCpuStage } from "../../../gpu/cpu/cpu_stage.ts";
+import { createReferenceStage } from "../../../gpu/reference/stage.ts";
 import { createWebGpuStage } from "../../../gpu/webgpu/webgpu_stage.ts";
-import { computeCases, suiteMicrobatch, suiteParameters } from "../../conformance/compute_world.ts";
+import {
+  computeCases,
+  gradientTolerance,
+  relativeL2,
+  suiteMicrobatch,
+  suiteParameters,
+} from "../../conformance/compute_world.ts";
 import { gpuTest } from "../../support/gpu_adapter.ts";
 import { specAt, specsOf, tinyConfig } from "../../support/tiny_model.ts";
 
@@ -30,8 +37,19 @@ async function resultsOf(open: Open, { spec, options }: { spec: StageSpec; optio
   return results;
 }
 
+/** 2112 rows: the feed-forward half works on them in two parts. */
+const manyRows = (): StageSpec =>
+  specAt(
+    specsOf(tinyConfig({
+      model: { width: 32, layers: 2, heads: 2, kvHeads: 1, ffnWidth: 64, contextLength: 64 },
+      pipeline: { stages: 1 },
+      train: { sequencesPerMicrobatch: 33 },
+    })),
+    0,
+  );
+
 async function assertSameBits(open: Open): Promise<void> {
-  for (const { name, spec } of computeCases()) {
+  for (const { name, spec } of [...computeCases(), { name: "many rows", spec: manyRows() }]) {
     const held = await resultsOf(open, { spec, options: { activationBytes: 0 } });
     for (const activationBytes of [0, 2 ** 20]) {
       const options = { recomputes: true, activationBytes };
@@ -47,6 +65,25 @@ Deno.test("Recomputed blocks: every result has the bits of held activations on t
 gpuTest("Recomputed blocks: every result has the bits of held activations on the adapter", async ({ gpu, kernels }) => {
   await assertSameBits((spec, options) => createWebGpuStage(gpu, spec, { kernels, ...options }));
 });
+
+/** What the parts of the feed-forward half make is what the whole would: the reference knows no parts. */
+async function assertLikeReference(open: Open): Promise<void> {
+  const of = async (which: Open) => (await resultsOf(which, { spec: manyRows(), options: {} })).at(-1) as Float32Array;
+  const [actual, expected] = [await of(open), await of((spec) => Promise.resolve(createReferenceStage(spec)))];
+  const error = relativeL2(actual, expected);
+  assert(error < gradientTolerance, `gradients are off by ${error}`);
+}
+
+Deno.test("Feed-forward in parts: gradients of many rows agree with the reference on the processor", async () => {
+  await assertLikeReference(createCpuStage);
+});
+
+gpuTest(
+  "Feed-forward in parts: gradients of many rows agree with the reference on the adapter",
+  async ({ gpu, kernels }) => {
+    await assertLikeReference((spec, options) => createWebGpuStage(gpu, spec, { kernels, ...options }));
+  },
+);
 
 Deno.test("Recomputed blocks: a layer more costs its parameters, gradients, moments and input, no other activation", async () => {
   const specOf = (layers: number) => specAt(specsOf(tinyConfig({ model: { layers }, pipeline: { stages: 1 } })), 0);
