@@ -97,6 +97,7 @@ export interface DutyState {
   landedScoresRound: number; // the newest scores whose row has landed; -1: none
   lastLandedBlock: number;
   lastLandedAfterBlock: number; // the previous read: an update up to here was not ours
+  openCommits: readonly number[]; // blocks of our timelocked commits that the chain had at the newest read
   revealedBlock: number; // an update in this block was the chain's reveal, not a call; 0: none
   checked: { readonly landedBlock: number; readonly atBlock: number } | null;
   hold: { readonly untilBlock: number; readonly refusal: Refusal } | null;
@@ -161,6 +162,7 @@ export function openDuty(options: DutyOptions): DutyState {
     landedScoresRound: -1,
     lastLandedBlock: 0,
     lastLandedAfterBlock: 0,
+    openCommits: [],
     revealedBlock: 0,
     checked: null,
     hold: null,

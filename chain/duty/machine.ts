@@ -9,15 +9,17 @@
 
 import { assert, unreachable } from "../../core/assert.ts";
 import type { Machine } from "../../core/protocol/machine.ts";
-import type { Head, Receipt } from "../chain.ts";
+import type { Head, Receipt, Refusal } from "../chain.ts";
 import { decide } from "./decision.ts";
 import type { Attempt, ChainView, DutyEffect, DutyEvent, DutyRecord, DutyState } from "./duty.ts";
+import { seenByReads } from "./preflight.ts";
 import { checkPassages, forgetOldRegistration, forgetTakenBack, noteReveal } from "./reconcile.ts";
 import { blocksToSearch, land, settleAttempt } from "./settle.ts";
 
 const silenceMs = 90_000; // seven blocks without a head
 const silenceBlocks = 7;
 const revealRetryBlocks = 3;
+const seenHoldBlocks = 4;
 
 export const weightDuty: Machine<DutyState, DutyEvent, DutyEffect> = {
   step(state, event, nowMs) {
@@ -135,12 +137,20 @@ function onReceipt(state: DutyState, event: { attempt: number; receipt: Receipt 
       state.attempt = null;
       if (attempt.purpose === "reveal") postponeReveal(state, attempt);
       const isSoon = refusal.retry === "nextBlock" || refusal.retry === "afterRateLimit";
-      if (!isSoon) state.hold = { untilBlock: attempt.epochEndBlock, refusal };
+      if (!isSoon) state.hold = { untilBlock: heldUntil(state, attempt, refusal), refusal };
       return [record({ type: "refused", refusal })];
     }
     default:
       return unreachable(receipt);
   }
+}
+
+/**
+ * A refusal that reads can show has ended when they do not, and may have lasted a block; some blocks are for an endpoint that lags.
+ * Any other holds until the next epoch.
+ */
+function heldUntil({ headBlock }: DutyState, { epochEndBlock }: Attempt, { name }: Refusal): number {
+  return seenByReads.has(name) ? Math.min(epochEndBlock, headBlock + seenHoldBlocks) : epochEndBlock;
 }
 
 /**

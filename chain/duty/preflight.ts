@@ -46,6 +46,11 @@ export function standingRefusal(
   return null;
 }
 
+/** What `standingRefusal` can return: a read shows it as long as it lasts. */
+export const seenByReads: ReadonlySet<string> = new Set([
+  ...["MechanismDoesNotExist", "NotEnoughStakeToSetWeights", "IncorrectWeightVersionKey", "NeuronNoValidatorPermit"],
+]);
+
 /** Permits go to the largest stakes, and only an epoch grants them. */
 export function permitAction(view: Pick<ChainView, "metagraph" | "parameters">, own: Neuron): string {
   const { metagraph, parameters } = view;

@@ -36,15 +36,21 @@ export function forgetTakenBack(state: DutyState, view: ChainView, own: Neuron):
  */
 export function noteReveal(state: DutyState, view: ChainView, own: Neuron): void {
   const { attempt, lastLandedBlock } = state;
-  if (attempt !== null || own.lastUpdateBlock <= lastLandedBlock) return;
-  if (mayHaveRevealed(state, view)) state.revealedBlock = own.lastUpdateBlock;
+  const isStamped = attempt === null && own.lastUpdateBlock > lastLandedBlock && mayHaveRevealed(state, view);
+  if (isStamped) state.revealedBlock = own.lastUpdateBlock;
+  const open = view.commits.filter(({ revealRound }) => revealRound !== null).map(({ committedBlock }) =>
+    committedBlock
+  );
+  // One that has gone while a call is unanswered may still explain an update.
+  state.openCommits = attempt === null ? open : [...new Set([...state.openCommits, ...open])];
 }
 
 /**
- * Whether the chain has revealed, or dropped, a commit of ours whose row has not been seen yet. A new tempo renumbers
- * the legacy rule's epochs, so there only the commit's absence is conclusive.
+ * Whether the chain has revealed, or dropped, a commit of ours: one that it had at an earlier read, however long ago its epoch
+ * was expected (a new tempo renumbers the legacy rule's epochs), or one whose row has not been seen yet.
  */
-export function mayHaveRevealed({ passages }: DutyState, view: ChainView): boolean {
+export function mayHaveRevealed({ passages, openCommits }: DutyState, view: ChainView): boolean {
+  if (openCommits.some((block) => !view.commits.some(({ committedBlock }) => committedBlock === block))) return true;
   const index = view.epoch.formula === "legacy" ? Infinity : epochIndex(view.epoch);
   return passages.some((passage) =>
     passage.mode === "timelocked" && index >= passage.revealEpoch && !isPending(passage, view)

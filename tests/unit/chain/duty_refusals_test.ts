@@ -37,6 +37,20 @@ Deno.test("Duty: a refusal for good holds until the next epoch, one for now unti
   }
 });
 
+Deno.test("Duty: a refusal whose cause was gone before a look could see it holds for a few blocks, not until the epoch", () => {
+  const world = situation();
+  lookAt(1_090, world);
+  const refusal: Refusal = {
+    name: "IncorrectWeightVersionKey",
+    sentence: "no",
+    action: "update",
+    retry: "afterUpgrade",
+  };
+  weightDuty.step(world.state, { type: "answered", attempt: 1, receipt: { status: "refused", refusal } }, 0);
+  for (const block of [1_091, 1_092]) assertEquals(sendsOf(headAt(block, world)), [], "the endpoint may lag");
+  assertEquals(sendsOf(headAt(1_093, world)).length, 1);
+});
+
 Deno.test("Duty: a refusal whose cause a look has seen ends with its cause, not with the epoch", () => {
   const world = situation();
   lookAt(1_090, world);

@@ -223,6 +223,18 @@ Deno.test("Duty: a reveal that the chain stamps as an update is not a call, and 
   assertEquals(sendsOf(lookAt(1_190, world)).length, 1);
 });
 
+Deno.test("Duty: a reveal long after its epoch was expected is not a call either", () => {
+  const world = situation({ isCommitReveal: true });
+  const { chain, state } = world;
+  landTimelocked(world);
+  chain.change({ isCommitReveal: false });
+  lookAt(1_095, world);
+  state.passages.splice(0); // given up as missing, because another tempo had renumbered the epochs
+  lookAt(1_110, world);
+  assert(chain.neurons[0]!.lastUpdateBlock > 1_100, "the reveal is stamped");
+  assertEquals(sendsOf(lookAt(1_190, world)).length, 1);
+});
+
 Deno.test("Duty: a call that has landed counts for its epoch, also when an older row is revealed after it", () => {
   const world = situation({ weightsRateLimitBlocks: 0 });
   const { chain, state } = world;
